@@ -69,11 +69,11 @@ def read_cases(file: Path) -> Cases:
             questions.append(_asked(line, where))
         else:
             memories.append(_told(line, where))
-    known = {(memory.collection, memory.id) for memory in memories}
-    if len(known) < len(memories):
+    existing = {(memory.collection, memory.id) for memory in memories}
+    if len(existing) < len(memories):
         raise _wrong(str(file), "two memories of one collection have the same id")
     for question in questions:
-        missing = [ref for ref in question.relevant if (question.collection, ref) not in known]
+        missing = [ref for ref in question.relevant if (question.collection, ref) not in existing]
         if missing:
             raise _wrong(
                 str(file), f"the question {question.query[:60]!r} names {missing[0]!r}, which is no memory's id"
@@ -93,7 +93,7 @@ def read_pairs(file: Path, *, least: float | None = None) -> tuple[Pair, ...]:
         for first, second, label in rows
     )
     for half in (pairs[::2], pairs[1::2]):
-        if len({one.same for one in half}) < 2:  # noqa: PLR2004 - both kinds
+        if len({item.same for item in half}) < 2:  # noqa: PLR2004 - both kinds
             raise _wrong(str(file), "pairs that say the same and pairs that do not are needed, several of each, mixed")
     return pairs
 
@@ -164,7 +164,7 @@ def _told(line: Mapping[str, Json], where: str) -> Told:
 
 def _asked(line: Mapping[str, Json], where: str) -> Asked:
     relevant = line.get("relevant")
-    if not isinstance(relevant, list) or not relevant or not all(isinstance(one, str) for one in relevant):
+    if not isinstance(relevant, list) or not relevant or not all(isinstance(item, str) for item in relevant):
         raise _wrong(where, "a question needs `relevant`, a list of the ids of memories")
     return Asked(
         collection=_field(line, "collection", where, needed=False),
@@ -183,12 +183,12 @@ def _field(line: Mapping[str, Json], name: str, where: str, *, needed: bool = Tr
 def _objects(file: Path) -> Iterator[tuple[int, dict[str, Json]]]:
     for number, line in _lines(_text(file).split("\n")):
         try:
-            found: object = json.loads(line)
+            results: object = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise _wrong(f"{file}, line {number}", f"this is not JSON: {error}") from error
-        if not isinstance(found, dict):
+        if not isinstance(results, dict):
             raise _wrong(f"{file}, line {number}", "this is no JSON object")
-        yield number, cast("dict[str, Json]", found)
+        yield number, cast("dict[str, Json]", results)
 
 
 def _lines(lines: Sequence[str]) -> Iterable[tuple[int, str]]:

@@ -70,13 +70,13 @@ async def calibrate_recall(
     for number, weight in enumerate(weights):
         tried = replace(engine, embedder=embedder.at(weight), answers=AnswerCache(), access_log=unnoted)
         answers[weight] = await _ask(cases, engine=tried, ids=ids, progress=progress, done=number, rounds=len(weights))
-    even, odd = ({weight: found[start::2] for weight, found in answers.items()} for start in (0, 1))
+    even, odd = ({weight: results[start::2] for weight, results in answers.items()} for start in (0, 1))
     return RecallCurve(
         model=profile.model,
         before=profile.weight,
         memories=len(cases.memories),
         questions=len(cases.questions),
-        rows=tuple(_row(weight, found) for weight, found in answers.items()),
+        rows=tuple(_row(weight, results) for weight, results in answers.items()),
         chosen=_best(answers),
         halves=(_half(even, odd), _half(odd, even)),
     )
@@ -97,10 +97,10 @@ async def _fill(cases: Cases, *, engine: Engine) -> _Ids:
     """Remember all; vectors follow in large batches, which is faster than a text at a time."""
     writing = replace(engine, embedder=Silent())
     ids: _Ids = {}
-    for told in cases.memories:
-        draft = Draft(text=told.text, intent="new", source=Source(session=told.session, at=told.at))
-        done = await writing.remember(draft, who=_caller(told.collection))
-        ids[told.collection, told.id] = done.id
+    for reported in cases.memories:
+        draft = Draft(text=reported.text, intent="new", source=Source(session=reported.session, at=reported.at))
+        done = await writing.remember(draft, who=_caller(reported.collection))
+        ids[reported.collection, reported.id] = done.id
     return ids
 
 
@@ -108,18 +108,18 @@ async def _ask(
     cases: Cases, *, engine: Engine, ids: _Ids, progress: Progress | None, done: int, rounds: int
 ) -> list[_Answer]:
     answers: list[_Answer] = []
-    for asked in cases.questions:
-        question = Question(query=asked.query, limit=_DEPTH, max_tokens=_ALL_THERE_IS)
-        found = await engine.recall(question, who=_caller(asked.collection))
-        relevant = {ids[asked.collection, one] for one in asked.relevant}
-        answers.append(_judged([hit.id for hit in found.hits], relevant))
+    for request in cases.questions:
+        question = Question(query=request.query, limit=_DEPTH, max_tokens=_ALL_THERE_IS)
+        results = await engine.recall(question, who=_caller(request.collection))
+        relevant = {ids[request.collection, item] for item in request.relevant}
+        answers.append(_judged([hit.id for hit in results.hits], relevant))
         if progress:
             progress(done * len(cases.questions) + len(answers), rounds * len(cases.questions))
     return answers
 
 
 def _judged(found: Sequence[str], relevant: set[str]) -> _Answer:
-    ranks = [rank for rank, one in enumerate(found, start=1) if one in relevant]
+    ranks = [rank for rank, item in enumerate(found, start=1) if item in relevant]
     return len(ranks) / len(relevant), 1 / ranks[0] if ranks else 0.0
 
 
@@ -133,7 +133,7 @@ def _row(weight: float, answers: Sequence[_Answer]) -> WeightRow:
 
 def _best(answers: dict[float, list[_Answer]]) -> WeightRow:
     """The most that is found; then the earliest; then the smallest weight."""
-    rows = (_row(weight, found) for weight, found in answers.items())
+    rows = (_row(weight, results) for weight, results in answers.items())
     return max(rows, key=lambda row: (round(row.recall, 6), round(row.mrr, 6), -row.weight))
 
 

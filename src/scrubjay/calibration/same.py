@@ -70,11 +70,11 @@ async def calibrate_same(
 async def _judge(pairs: Sequence[Pair], *, embedder: Embedder, progress: Progress | None) -> _Judged:
     judged: _Judged = []
     for start in range(0, len(pairs), _BATCH):
-        some = pairs[start : start + _BATCH]
-        vectors = await embedder.embed([text for pair in some for text in (pair.first, pair.second)])
-        for pair, first, second in zip(some, vectors[::2], vectors[1::2], strict=True):
-            found = sameness(pair.first, pair.second, cosine=float(np.dot(first, second)))
-            judged.append((0.0 if found.differs else found.similarity, pair.same))
+        items = pairs[start : start + _BATCH]
+        vectors = await embedder.embed([text for pair in items for text in (pair.first, pair.second)])
+        for pair, first, second in zip(items, vectors[::2], vectors[1::2], strict=True):
+            results = sameness(pair.first, pair.second, cosine=float(np.dot(first, second)))
+            judged.append((0.0 if results.differs else results.similarity, pair.same))
         if progress:
             progress(len(judged), len(pairs))
     return judged
@@ -95,6 +95,6 @@ def _needed(judged: _Judged) -> float:
 
 
 def _row(threshold: float, judged: _Judged) -> SameRow:
-    above = {same: sum(found >= threshold for found, kind in judged if kind is same) for same in (True, False)}
+    above = {same: sum(results >= threshold for results, kind in judged if kind is same) for same in (True, False)}
     count = {same: max(1, sum(kind is same for _, kind in judged)) for same in (True, False)}
     return SameRow(threshold=threshold, found=above[True] / count[True], wrong=above[False] / count[False])

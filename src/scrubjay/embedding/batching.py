@@ -186,8 +186,8 @@ class BatchingEmbedder:
             return
         half = len(batch) // 2
         for part in (batch[:half], batch[half:]):
-            if wanted := [item for item in part if not item.request.over]:
-                await self._run(wanted, query=query)
+            if expected := [item for item in part if not item.request.over]:
+                await self._run(expected, query=query)
 
     def _refuse_if_closed(self) -> None:
         if self._closed:

@@ -136,14 +136,14 @@ class ClipModel:
         chosen = self._chosen
         with self._failing_clearly("be loaded"):
             text, vision = _opened(chosen, "TextEmbedding", _TEXT), _opened(chosen, "ImageEmbedding", _VISION)
-        said = unit_vectors(self._rows(text, _SAYINGS), count=len(_SAYINGS), dimension=None, model=chosen.model)
+        spoken = unit_vectors(self._rows(text, _SAYINGS), count=len(_SAYINGS), dimension=None, model=chosen.model)
         scenes = _scenes()
         shown = unit_vectors(
-            self._rows(vision, scenes), count=len(scenes), dimension=len(said[0]), model=chosen.model
+            self._rows(vision, scenes), count=len(scenes), dimension=len(spoken[0]), model=chosen.model
         )  # fmt: skip
-        shift = np.stack(said).mean(axis=0, dtype=np.float64) - np.stack(shown).mean(axis=0, dtype=np.float64)
+        shift = np.stack(spoken).mean(axis=0, dtype=np.float64) - np.stack(shown).mean(axis=0, dtype=np.float64)
         traits = chosen.traits or profile_of(chosen.model)
-        profile = replace(traits, model=_model_id(chosen), dimension=len(said[0]), media=("image",))
+        profile = replace(traits, model=_model_id(chosen), dimension=len(spoken[0]), media=("image",))
         return _Loaded(text=text, vision=vision, profile=profile, shift=shift)
 
     def _rows(self, model: SupportsEmbed, items: Sequence[object]) -> list[NDArray[np.float32]]:
@@ -216,7 +216,7 @@ def _scenes() -> list[object]:
     ramp = np.tile(np.linspace(0, 255, _SIDE), (_SIDE, 1))
     stripes = np.tile(np.repeat((0.0, 255.0), 8), (_SIDE, _SIDE // 16))
     chance = np.random.default_rng(7)
-    grey = [np.repeat(one[:, :, None], 3, axis=2) for one in (ramp, ramp.T, stripes, stripes.T)]
-    plain = [np.full((_SIDE, _SIDE, 3), one, dtype=np.float64) for one in ((0, 0, 0), (255, 255, 255), (90, 140, 60))]
+    grey = [np.repeat(item[:, :, None], 3, axis=2) for item in (ramp, ramp.T, stripes, stripes.T)]
+    plain = [np.full((_SIDE, _SIDE, 3), item, dtype=np.float64) for item in ((0, 0, 0), (255, 255, 255), (90, 140, 60))]
     soft = [chance.uniform(0, 255, size=(8, 8, 3)).repeat(8, axis=0).repeat(8, axis=1) for _ in range(4)]
-    return [images.fromarray(one.astype(np.uint8)) for one in (*plain, *grey, *soft)]
+    return [images.fromarray(item.astype(np.uint8)) for item in (*plain, *grey, *soft)]

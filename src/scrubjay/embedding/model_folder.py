@@ -63,7 +63,7 @@ class FolderModel:
 
     def _open(self) -> OnnxModel:
         folder = self._folder
-        file = next((one for one in (folder / "model.onnx", folder / "onnx" / "model.onnx") if one.is_file()), None)
+        file = next((item for item in (folder / "model.onnx", folder / "onnx" / "model.onnx") if item.is_file()), None)
         if file is None:
             raise EmbeddingUnavailable(f"there is no model.onnx in {folder}", hint=_HINT, path=str(folder))
         _refuse_cased(folder)
@@ -121,14 +121,14 @@ def _longest(value: Json, folder: Path) -> int:
 def _object_in(file: Path) -> dict[str, Json]:
     """What a JSON file holds; nothing if there is no such file."""
     try:
-        found: object = json.loads(file.read_bytes())
+        results: object = json.loads(file.read_bytes())
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:
         raise _unusable(file, f"cannot be read ({error})") from error
-    if not isinstance(found, dict):
+    if not isinstance(results, dict):
         raise _unusable(file, "is no JSON object")
-    return cast("dict[str, Json]", found)
+    return cast("dict[str, Json]", results)
 
 
 def _unusable(path: Path, what: str, *, hint: str = "") -> EmbeddingUnavailable:

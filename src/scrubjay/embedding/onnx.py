@@ -142,8 +142,8 @@ class _Session:
         return (hidden * weights).sum(axis=1) / weights.sum(axis=1)
 
     def _feed(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Mapping[str, NDArray[np.int64]]:
-        known = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        return {name: values for name, values in known.items() if name in self._inputs}
+        existing = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        return {name: values for name, values in existing.items() if name in self._inputs}
 
 
 def digest_of(file: Path, *, hint: str) -> str:

@@ -153,7 +153,7 @@ def _is_pooling(value: Json) -> bool:
 
 
 def _names_figures(value: Json) -> bool:
-    return isinstance(value, list) and all(one in FIGURES for one in value)
+    return isinstance(value, list) and all(item in FIGURES for item in value)
 
 
 _FITTING = {

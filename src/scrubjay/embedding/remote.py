@@ -69,8 +69,8 @@ class RemoteEncoder:
         service = self.service
         if self._failure is not None and time.monotonic() < self._rests_until:
             raise EmbeddingUnavailable(self._failure.message, hint=self._failure.hint, **self._failure.fields)
-        known = service.known
-        prefix = known.query_prefix if query else known.text_prefix
+        existing = service.known
+        prefix = existing.query_prefix if query else existing.text_prefix
         payload = self._payload([_presentable(prefix + text, service.longest) for text in texts], query)
         try:
             answer = await self._transport.post(payload, timeout=service.query_timeout if query else service.timeout)

@@ -75,6 +75,6 @@ class Service:
 
     def profile(self, dimension: int) -> Profile:
         """The profile of a model whose dimension is known."""
-        known = self.known
-        name = model_id(self.model, dimensions=self.dimensions, text_prefix=known.text_prefix)
-        return replace(known, model=name, dimension=dimension)
+        existing = self.known
+        name = model_id(self.model, dimensions=self.dimensions, text_prefix=existing.text_prefix)
+        return replace(existing, model=name, dimension=dimension)

@@ -89,16 +89,16 @@ class Transport:
         if status in _BAD_KEY:
             # What the service says here may hold a part of the key.
             return self._error(f"does not accept the API key ({status})", hint="set a valid API key", status=status)
-        said = self._said(response)
+        text = self._said(response)
         if status in _NOT_NOW or status >= 500:  # noqa: PLR2004 - a server's own faults
             hint = "try again later"
-            error = self._error(f"is busy or broken ({status}{said})", hint=hint, status=status)
+            error = self._error(f"is busy or broken ({status}{text})", hint=hint, status=status)
             return _NotNow(error, wait=_retry_after(response.headers.get("Retry-After", "")))
         if status in _BAD_TEXT:
             hint = f"see that it takes the model {self._service.model!r}, these options, and texts of this length"
-            return BatchRefused(self._error(f"refused the request ({status}{said})", hint=hint, status=status))
+            return BatchRefused(self._error(f"refused the request ({status}{text})", hint=hint, status=status))
         hint = f"see that the URL is right and that the service has the model {self._service.model!r}"
-        return self._error(f"answered with status {status}{said}", hint=hint, status=status)
+        return self._error(f"answered with status {status}{text}", hint=hint, status=status)
 
     def _said(self, response: "httpx2.Response") -> str:
         text = " ".join(_message(response.content).split())
@@ -150,9 +150,9 @@ def _message(body: bytes) -> str:
     """What the service says went wrong; services agree on little."""
     text = body.decode("utf-8", "replace")
     try:
-        said: object = json.loads(text)
+        spoken: object = json.loads(text)
     except _UNREADABLE:
         return "" if "<html" in text.lower() else text
-    while is_object(said):
-        said = next((said[key] for key in ("error", "message", "detail") if key in said), "")
-    return said if isinstance(said, str) else ""
+    while is_object(spoken):
+        spoken = next((spoken[key] for key in ("error", "message", "detail") if key in spoken), "")
+    return spoken if isinstance(spoken, str) else ""

@@ -48,8 +48,8 @@ class WordPiece:
         return [self._first, *islice(self._ids(text), self._longest - 2), self._last]
 
     def _ids(self, text: str) -> Iterator[int]:
-        for found in _RUN.finditer(text, 0, _LONGEST_TEXT):
-            run = found[0]
+        for results in _RUN.finditer(text, 0, _LONGEST_TEXT):
+            run = results[0]
             if len(run) <= _LONGEST_CACHED:
                 yield from self._remembered(run)
             else:
@@ -68,9 +68,9 @@ class WordPiece:
         while start < len(word):
             prefix = "##" if start else ""
             for end in range(min(len(word), start + self._longest_piece), start, -1):
-                found = self._vocabulary.get(prefix + word[start:end])
-                if found is not None:
-                    ids.append(found)
+                results = self._vocabulary.get(prefix + word[start:end])
+                if results is not None:
+                    ids.append(results)
                     start = end
                     break
             else:
@@ -105,7 +105,7 @@ def _words(run: str) -> Iterator[str]:
     if run.isascii():
         # A control character is dropped and joins what stands on its two sides.
         clean = run if run.isprintable() else "".join(filter(str.isprintable, run))
-        yield from (found[0] for found in _ASCII_WORD.finditer(clean.lower()))
+        yield from (results[0] for results in _ASCII_WORD.finditer(clean.lower()))
     else:
         yield from _split_at_punctuation(_folded(run))
 

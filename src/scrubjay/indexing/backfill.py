@@ -61,9 +61,9 @@ async def embed_some(
     memories = await reader.get(ids)
     # A long text takes long enough to take apart that the event loop should not do it.
     by_memory = await asyncio.to_thread(_texts_of_each, memories)
-    texts = {digest: text for some in by_memory.values() for digest, text in some.items()}
-    known = await store.embedded(space, profile.model, list(texts))
-    missing = {digest: text for digest, text in texts.items() if digest not in known}
+    texts = {digest: text for items in by_memory.values() for digest, text in items.items()}
+    existing = await store.embedded(space, profile.model, list(texts))
+    missing = {digest: text for digest, text in texts.items() if digest not in existing}
     if not missing:
         return 0
     pictures = {digest: memory for memory in memories if (digest := picture_hash(memory)) in missing}
@@ -76,10 +76,10 @@ async def embed_some(
 
     async def keep(vectors: Mapping[bytes, Vector]) -> int:
         # Making them may have taken long: of what was purged meanwhile nothing must stay.
-        standing = {one.id: by_memory[one.id] for one in await reader.get(list(by_memory))}
-        used = {digest: one for digest, one in vectors.items() if any(digest in some for some in standing.values())}
+        current = {item.id: by_memory[item.id] for item in await reader.get(list(by_memory))}
+        used = {digest: item for digest, item in vectors.items() if any(digest in items for items in current.values())}
         if used:
-            having = [memory_id for memory_id, some in standing.items() if not used.keys().isdisjoint(some)]
+            having = [memory_id for memory_id, items in current.items() if not used.keys().isdisjoint(items)]
             embedded = Embedded(model=profile.model, dimension=profile.dimension, vectors=used)
             await store.store_vectors(space, embedded, memory_ids=having, origin=origin)
         return len(used)
@@ -87,9 +87,9 @@ async def embed_some(
     count = await keep(seen) if seen else 0
     waiting = list(missing)
     for start in range(0, len(waiting), _AT_A_TIME):
-        some = waiting[start : start + _AT_A_TIME]
-        vectors = await embedder.embed([missing[digest] for digest in some])
-        count += await keep(dict(zip(some, vectors, strict=True)))
+        items = waiting[start : start + _AT_A_TIME]
+        vectors = await embedder.embed([missing[digest] for digest in items])
+        count += await keep(dict(zip(items, vectors, strict=True)))
     return count
 
 

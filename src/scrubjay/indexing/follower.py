@@ -83,4 +83,4 @@ def _stale(before: dict[int, int], points: Sequence[Point]) -> list[int]:
     """Numbers of passages that were there and are no more."""
     fresh = {point.id for point in points}
     were = (passage_id(number, ordinal) for number, count in before.items() for ordinal in range(count))
-    return [one for one in were if one not in fresh]
+    return [item for item in were if item not in fresh]

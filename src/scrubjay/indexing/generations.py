@@ -96,8 +96,8 @@ class Generations:
 
     def _folders(self) -> list[Path]:
         # Other people's folders are none of ours, wherever the index was put.
-        found = self._folder.iterdir() if self._folder.is_dir() else ()
-        return [path for path in found if path.is_dir() and _ANY_FOLDER.fullmatch(path.name)]
+        results = self._folder.iterdir() if self._folder.is_dir() else ()
+        return [path for path in results if path.is_dir() and _ANY_FOLDER.fullmatch(path.name)]
 
 
 def condemn(generation: Path) -> None:

@@ -169,10 +169,10 @@ class SharedIndex:
     async def _search(self, context: _Context, space: str, vector: Vector, filter: Filter, *, limit: int) -> Hits:
         async with self._asking():
             touched = await self._touched(context)
-            found = await context.reader.search(space, vector, filter, limit=limit + hidden_in(touched, space))
+            results = await context.reader.search(space, vector, filter, limit=limit + hidden_in(touched, space))
             # What it said of itself with this answer is true of the next one too, and answers may overtake each other.
             self._seen = max(context.reader.cursor, self._seen or 0)
-        return overlay(found, touched, space=space, vector=vector, filter=filter, limit=limit)
+        return overlay(results, touched, space=space, vector=vector, filter=filter, limit=limit)
 
     async def _touched(self, context: _Context) -> dict[int, Touched]:
         """What was changed since a place in the log that the index has surely reached."""
@@ -185,11 +185,11 @@ class SharedIndex:
         return await context.tail.since(await self._look(context))
 
     async def _look(self, context: _Context) -> int:
-        standing = await context.reader.look()
-        self._seen = standing.cursor
-        if standing.cursor is None:
-            raise IndexUnavailable(standing.why, hint="Whichever server leads builds it by itself", reason="missing")
-        return standing.cursor
+        current = await context.reader.look()
+        self._seen = current.cursor
+        if current.cursor is None:
+            raise IndexUnavailable(current.why, hint="Whichever server leads builds it by itself", reason="missing")
+        return current.cursor
 
     async def _count(self, context: _Context, cursor: int) -> int:
         """How many points there are; counted once for each place in the log, since that takes the server a while."""

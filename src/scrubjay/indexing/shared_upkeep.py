@@ -53,18 +53,18 @@ class Upkeep:
 
     async def round(self) -> None:
         """Build what is not there, and apply what is new. Raises IndexUnavailable, or what the store raises."""
-        standing = await self._index.look(closely=self._left_at is None)
+        current = await self._index.look(closely=self._left_at is None)
         newest = await self._store.last_seq()
-        if standing.is_foreign and self._has_built:
+        if current.is_foreign and self._has_built:
             raise IndexUnavailable(
                 "another store uses the same collection on Qdrant",
                 hint="Give each store a collection of its own: SCRUBJAY_QDRANT_COLLECTION",
             )
-        if standing.cursor is None or standing.cursor > newest:
+        if current.cursor is None or current.cursor > newest:
             await self._build(keep=False)
-        elif standing.wished:
+        elif current.wished:
             await self._build(keep=True)
-        elif standing.cursor != self._left_at:
+        elif current.cursor != self._left_at:
             self._index.step_back(self._policy.overlap)
         await self._follower.catch_up()
         self._left_at = self._index.cursor

@@ -66,7 +66,7 @@ class UnappliedChanges:
     async def _read_on(self, cursor: int) -> None:
         while changes := await self._store.changes(after=self._until, limit=_PAGE):
             await self._read(changes)
-            held = sum(one.held for one in self._touched.values())
+            held = sum(item.held for item in self._touched.values())
             if len(self._touched) > self._longest or held > self._longest * _PASSAGES:
                 self._forget_all(cursor)
                 raise IndexUnavailable(
@@ -81,7 +81,7 @@ class UnappliedChanges:
         # An index that was built anew may begin earlier than the one before.
         if cursor < self._after:
             self._forget_all(cursor)
-        self._touched = {number: one for number, one in self._touched.items() if one.seq > cursor}
+        self._touched = {number: item for number, item in self._touched.items() if item.seq > cursor}
         self._after, self._until = cursor, max(cursor, self._until)
 
     def _forget_all(self, cursor: int) -> None:
@@ -96,15 +96,15 @@ class UnappliedChanges:
             by_memory.setdefault(point.id // PASSAGES_PER_MEMORY, []).append(point)
         before = _most_passages(changes)
         for number, change in last.items():
-            own, known = tuple(by_memory.get(number, ())), self._touched.get(number)
-            held = max(before[number], len(own), known.held if known else 0)
+            own, existing = tuple(by_memory.get(number, ())), self._touched.get(number)
+            held = max(before[number], len(own), existing.held if existing else 0)
             self._touched[number] = Touched(space=change.space, seq=change.seq, held=held, points=own)
         self._until = changes[-1].seq
 
 
 def hidden_in(touched: dict[int, Touched], space: str) -> int:
     """How many points of a space an index may find that say nothing any more."""
-    return sum(one.held for one in touched.values() if one.space == space)
+    return sum(item.held for item in touched.values() if item.space == space)
 
 
 def overlay(
@@ -113,11 +113,11 @@ def overlay(
     """What an index has found, with all that was changed since in the place of what it knows of that."""
     if not touched:
         return found[:limit]
-    kept = [hit for hit in found if hit[0] // PASSAGES_PER_MEMORY not in touched]
-    passing = [point for one in touched.values() for point in one.points if _passes(point, space, filter)]
+    stored = [hit for hit in found if hit[0] // PASSAGES_PER_MEMORY not in touched]
+    passing = [point for item in touched.values() for point in item.points if _passes(point, space, filter)]
     sound = [point for point in passing if point.vector.shape == vector.shape and np.isfinite(point.vector).all()]
-    kept += _compared(sound, vector)
-    return sorted(kept, key=lambda hit: (-hit[1], hit[0]))[:limit]
+    stored += _compared(sound, vector)
+    return sorted(stored, key=lambda hit: (-hit[1], hit[0]))[:limit]
 
 
 def _most_passages(changes: Sequence[Change]) -> dict[int, int]:

@@ -110,8 +110,8 @@ def _claude_desktop() -> Path:
     usual = settings_folder() / "Claude" / name
     # A packaged app on Windows sees a folder of its own in place of the usual one.
     packages = named_folder("LOCALAPPDATA", home_folder() / "AppData" / "Local") / "Packages"
-    packaged = [one / name for one in sorted(packages.glob("Claude_*/LocalCache/Roaming/Claude"))]
-    return next((one for one in packaged if one.exists()), packaged[0] if packaged else usual)
+    packaged = [item / name for item in sorted(packages.glob("Claude_*/LocalCache/Roaming/Claude"))]
+    return next((item for item in packaged if item.exists()), packaged[0] if packaged else usual)
 
 
 _KNOWN = (
@@ -173,4 +173,4 @@ _KNOWN = (
         after="Start Gemini CLI anew; /mcp lists its servers.",
     ),
 )
-CLIENTS = {one.name: one for one in _KNOWN}
+CLIENTS = {item.name: item for item in _KNOWN}

@@ -42,9 +42,9 @@ def daemon_job(settings: Settings) -> Job:
     ]  # fmt: skip
     job = Job(
         command=(*own_command(), "serve", *(f"{name}={value}" for name, value in options.items() if value)),
-        environment={one.metadata["env"]: _spelled(one.name, settings) for one in chosen if one.repr},
+        environment={item.metadata["env"]: _spelled(item.name, settings) for item in chosen if item.repr},
         log=daemon_log(settings.data),
-        secrets=tuple(one.metadata["env"] for one in chosen if not one.repr),
+        secrets=tuple(item.metadata["env"] for item in chosen if not item.repr),
     )
     _check(job)
     return job

@@ -51,14 +51,14 @@ class Installed:
     def __str__(self) -> str:
         if self.dry_run:
             return self.diff.rstrip("\n") or f"{self.file} would stay as it is"
-        told = {
+        reported = {
             "installed": f"{self.name} is installed for {CLIENTS[self.client].title} in {self.file}",
             "updated": f"{self.name} is updated for {CLIENTS[self.client].title} in {self.file}",
             "unchanged": f"{self.name} is in {self.file} already; nothing was changed",
             "removed": f"{self.name} is removed from {self.file}",
             "absent": f"{self.name} is not in {self.file}; nothing was changed",
         }[self.action]
-        lines = [told]
+        lines = [reported]
         if self.copy:
             lines.append(f"  before  {self.copy}")
         if self.next:
@@ -107,8 +107,8 @@ class KnownClients:
 def carry_out(order: Order, *, dry_run: bool = False) -> Installed:
     """Bring a client's configuration to what is ordered; says what was done, or with dry_run what would be."""
     _check(order)
-    found = read_file(order.file)
-    text = found.text
+    results = read_file(order.file)
+    text = results.text
     with _explained(order):
         action, changed = _changed(order, text)
     done = Installed(action=action, client=order.client.name, name=order.name, file=str(order.file), dry_run=dry_run)
@@ -116,7 +116,7 @@ def carry_out(order: Order, *, dry_run: bool = False) -> Installed:
         return done
     if dry_run:
         return replace(done, diff=diff_of(order.file, text, changed))
-    copy = replace_file(found, found.data_of(changed))
+    copy = replace_file(results, results.data_of(changed))
     return replace(done, copy=str(copy or ""), next=_next_step(order))
 
 
@@ -129,14 +129,14 @@ def printed(order: Order) -> Printed:
 
 def known_clients(*, name: str = NAME, folder: Path | None = None) -> KnownClients:
     """Every client's configuration of the user, and those of the project that are there."""
-    told: list[KnownClient] = []
+    reported: list[KnownClient] = []
     for client in CLIENTS.values():
-        told.append(_known(client, client.file(), name=name, scope=SCOPES[0]))
+        reported.append(_known(client, client.file(), name=name, scope=SCOPES[0]))
         if client.project_file:
             file = client.file(scope=SCOPES[1], folder=folder)
             if file.exists():
-                told.append(_known(client, file, name=name, scope=SCOPES[1]))
-    return KnownClients(clients=tuple(told))
+                reported.append(_known(client, file, name=name, scope=SCOPES[1]))
+    return KnownClients(clients=tuple(reported))
 
 
 def _known(client: Client, file: Path, *, name: str, scope: str) -> KnownClient:
@@ -173,19 +173,19 @@ def _check(order: Order) -> None:
 def _changed(order: Order, text: str) -> tuple[str, str]:
     """What is done, and the text after it; the text itself when there is nothing to do."""
     syntax, place = order.client.syntax, order.place
-    known = syntax.found(text, place)
+    existing = syntax.found(text, place)
     if order.entry is None:
-        if known is None:
+        if existing is None:
             return "absent", text
-        _require_ours(order, known)
+        _require_ours(order, existing)
         changed = syntax.without(text, place)
         require_meaning(syntax, changed, meaning_without(syntax.value(text), place), place=place)
         return "removed", changed
-    drop = () if known is None else stale_keys(known, order.entry)
+    drop = () if existing is None else stale_keys(existing, order.entry)
     changed = syntax.merged(text, place, order.entry, drop=drop)
     expected = meaning_with(syntax.value(text), place, order.entry, drop=drop)
     require_meaning(syntax, changed, expected, place=place)
-    return ("unchanged" if changed == text else "installed" if known is None else "updated"), changed
+    return ("unchanged" if changed == text else "installed" if existing is None else "updated"), changed
 
 
 def _next_step(order: Order) -> str:

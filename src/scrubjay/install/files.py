@@ -123,9 +123,9 @@ def _keep(path: Path, data: bytes, *, mode: int) -> Path:
 
 
 def _make_folders(folder: Path) -> None:
-    missing = [one for one in (folder, *folder.parents) if not one.exists()]
-    for one in reversed(missing):
-        one.mkdir(mode=_NEW_FOLDER, exist_ok=True)
+    missing = [item for item in (folder, *folder.parents) if not item.exists()]
+    for entry in reversed(missing):
+        entry.mkdir(mode=_NEW_FOLDER, exist_ok=True)
 
 
 @contextmanager
@@ -163,13 +163,13 @@ def _told(path: Path, verb: str) -> Generator[None]:
     try:
         yield
     except OSError as error:
-        said = f"{path} cannot be {verb}: {error.strerror or error}"
+        text = f"{path} cannot be {verb}: {error.strerror or error}"
         if error.errno in _FULL:
-            raise DiskFull(said, hint="Make room and try again; nothing was changed", path=str(path)) from error
+            raise DiskFull(text, hint="Make room and try again; nothing was changed", path=str(path)) from error
         if error.errno in _FORBIDDEN:
             raise StoreReadOnly(
-                said, hint="Change its permissions, or name another with --file; nothing was changed", path=str(path)
+                text, hint="Change its permissions, or name another with --file; nothing was changed", path=str(path)
             ) from error
-        raise InvalidInput(said, hint="Check the path, or name another with --file", path=str(path)) from error
+        raise InvalidInput(text, hint="Check the path, or name another with --file", path=str(path)) from error
     except ValueError as error:
         raise InvalidInput(f"{str(path)!r} is no path: {error}", hint="Check the path", path=repr(str(path))) from error

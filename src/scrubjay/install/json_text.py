@@ -135,7 +135,7 @@ def _without_member(text: str, holder: Node, index: int) -> str:
     own_line = "\n" in text[start : member.start] or "\r" in text[start : member.start]
     rest = tail.lstrip(_BLANKS)
     behind = members[index - 1].value.end if index else holder.start + 1
-    in_comment = any(text.startswith("//", one) and last == start for one, last in comments(text, behind, start))
+    in_comment = any(text.startswith("//", item) and last == start for item, last in comments(text, behind, start))
     if own_line and not rest.startswith(("\n", "\r")) and (in_comment or not rest.startswith("}")):
         # Something else goes on in this line: it must not move up, least of all into a comment.
         start, tail = member.start, rest
@@ -146,10 +146,10 @@ def _without_member(text: str, holder: Node, index: int) -> str:
 def _has_comment(text: str, node: Node) -> bool:
     """Whether an object has comments among its members, not within them."""
     at = node.start + 1
-    for one in node.members or ():
-        if any(comments(text, at, one.start)):
+    for item in node.members or ():
+        if any(comments(text, at, item.start)):
             return True
-        at = one.value.end
+        at = item.value.end
     return any(comments(text, at, node.end - 1))
 
 
@@ -189,7 +189,7 @@ def _written(value: Json, *, indent: str, unit: str, text: str) -> str:
         return json.dumps(value, ensure_ascii=False)
     inner, newline = indent + unit, _newline_of(text)
     lines = [
-        f"{inner}{json.dumps(key, ensure_ascii=False)}: {_written(one, indent=inner, unit=unit, text=text)}"
-        for key, one in value.items()
+        f"{inner}{json.dumps(key, ensure_ascii=False)}: {_written(item, indent=inner, unit=unit, text=text)}"
+        for key, item in value.items()
     ]
     return "{" + newline + f",{newline}".join(lines) + newline + indent + "}"

@@ -58,9 +58,9 @@ def comments(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     while at < end:
         if text[at] in _SPACE:
             at += 1
-        elif (found := _COMMENT.match(text, at, end)) is not None:
-            yield at, found.end()
-            at = found.end()
+        elif (results := _COMMENT.match(text, at, end)) is not None:
+            yield at, results.end()
+            at = results.end()
         else:
             at += 1  # A comma.
 
@@ -71,8 +71,8 @@ class _Reader:
 
     def skip(self, at: int) -> int:
         """The next place that is neither space nor comment."""
-        found = _TRIVIA.match(self._text, at)
-        return found.end() if found is not None else at
+        results = _TRIVIA.match(self._text, at)
+        return results.end() if results is not None else at
 
     def trouble(self, at: int, what: str) -> Unreadable:
         line = self._text.count("\n", 0, at) + 1
@@ -90,10 +90,10 @@ class _Reader:
         if head == '"':
             value, end = self._string(at)
             return Node(at, end, value)
-        found = _PLAIN.match(self._text, at)
-        if found is None:
+        results = _PLAIN.match(self._text, at)
+        if results is None:
             raise self.trouble(at, "a value is missing" if head in ("", "}", "]", ",", ":") else f"no value: {head!r}")
-        return Node(at, found.end(), _plain_value(found[0]))
+        return Node(at, results.end(), _plain_value(results[0]))
 
     def _object(self, at: int, *, depth: int) -> Node:
         start = at
@@ -132,13 +132,13 @@ class _Reader:
         return -1, at
 
     def _string(self, at: int) -> tuple[str, int]:
-        found = _STRING.match(self._text, at)
-        if found is None:
+        results = _STRING.match(self._text, at)
+        if results is None:
             raise self.trouble(at, "a string that does not end on its line")
-        if "\\" not in found[0]:
-            return found[0][1:-1], found.end()
+        if "\\" not in results[0]:
+            return results[0][1:-1], results.end()
         try:
-            return json.loads(found[0]), found.end()
+            return json.loads(results[0]), results.end()
         except ValueError:
             raise self.trouble(at, "a string with an escape that there is not") from None
 

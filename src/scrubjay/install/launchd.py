@@ -39,7 +39,7 @@ class Launchd:
         for word in (*job.command, *job.environment.values()):
             if _UNWRITABLE.search(word):
                 raise InvalidInput(f"{word!r} cannot stand in a property list", hint="Use a folder without such signs")
-        told = plistlib.dumps(
+        reported = plistlib.dumps(
             {
                 "Label": _LABEL,
                 "ProgramArguments": list(job.command),
@@ -54,7 +54,7 @@ class Launchd:
             },
             sort_keys=False,
         ).decode("utf-8")
-        return told.replace("<plist ", f"<!-- {MARK} -->\n<plist ", 1)
+        return reported.replace("<plist ", f"<!-- {MARK} -->\n<plist ", 1)
 
     def begin(self, job: Job, *, now: bool, anew: bool) -> None:
         """Have it started at login, and now; one that runs by an older file is started anew."""

@@ -31,8 +31,8 @@ def bridge_entry(
     program = (_PROGRAM,) if by_name and shutil.which(_PROGRAM) else own_command()
     # The client may have another environment, so only the folder that needs none goes without saying.
     folder = "" if data == data_folder(environment={}) else str(data)
-    given = {"--tools": tools, "--space": space, "--agent": agent, "--data": folder}
-    options = [word for option, value in given.items() if value for word in (option, value)]
+    inputs = {"--tools": tools, "--space": space, "--agent": agent, "--data": folder}
+    options = [word for option, value in inputs.items() if value for word in (option, value)]
     return {"command": program[0], "args": [*program[1:], "mcp", *options]}
 
 

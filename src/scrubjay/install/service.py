@@ -31,8 +31,8 @@ class ServiceChange:
     def __str__(self) -> str:
         if self.dry_run:
             return self.diff.rstrip("\n") or f"{self.file} would stay as it is"
-        told = f"the service is {self.action}" if self.action != "absent" else "there is no service"
-        lines = [f"{told}: {self.file}"]
+        reported = f"the service is {self.action}" if self.action != "absent" else "there is no service"
+        lines = [f"{reported}: {self.file}"]
         if self.running:
             lines.append(f"  runs     pid {self.pid}")
         elif self.detail:
@@ -82,13 +82,13 @@ def supervisor_here() -> Supervisor:
 
 def install_service(supervisor: Supervisor, job: Job, *, start: bool = True, dry_run: bool = False) -> ServiceChange:
     """Write the service's file and have it started; says what was done, or with dry_run what would be."""
-    found = _own_file(supervisor)
+    results = _own_file(supervisor)
     text = supervisor.written(job)
-    is_same = found.data is not None and found.text == text
+    is_same = results.data is not None and results.text == text
     done = ServiceChange(
-        action="unchanged" if is_same else "installed" if found.data is None else "updated",
+        action="unchanged" if is_same else "installed" if results.data is None else "updated",
         supervisor=supervisor.name,
-        file=str(found.path),
+        file=str(results.path),
         warnings=tuple(
             f"{secret} is set here, and secrets are not written into a service: "
             "use a key file or the keyring, or an EnvironmentFile that only you can read"
@@ -97,52 +97,52 @@ def install_service(supervisor: Supervisor, job: Job, *, start: bool = True, dry
         dry_run=dry_run,
     )
     if dry_run:
-        return replace(done, diff="" if is_same else diff_of(found.path, found.text, text))
+        return replace(done, diff="" if is_same else diff_of(results.path, results.text, text))
     if not is_same:
-        replace_file(found, text.encode(), keep=False)
+        replace_file(results, text.encode(), keep=False)
     try:
         supervisor.begin(job, now=start, anew=not is_same)
         state = supervisor.state()
     except Unreachable as error:
         raise DaemonUnavailable(
-            f"{found.path} is written, but the service could not be started ({error})",
+            f"{results.path} is written, but the service could not be started ({error})",
             hint=f"Type: {supervisor.by_hand}",
-            path=str(found.path),
+            path=str(results.path),
         ) from None
     return replace(done, running=state.running, pid=state.pid, detail=state.detail, log=supervisor.log)
 
 
 def uninstall_service(supervisor: Supervisor, *, dry_run: bool = False) -> ServiceChange:
     """Stop the service and remove its file, if it is ours."""
-    found = _own_file(supervisor)
-    done = ServiceChange(action="removed", supervisor=supervisor.name, file=str(found.path), dry_run=dry_run)
-    if found.data is None:
+    results = _own_file(supervisor)
+    done = ServiceChange(action="removed", supervisor=supervisor.name, file=str(results.path), dry_run=dry_run)
+    if results.data is None:
         return replace(done, action="absent")
     if dry_run:
-        return replace(done, diff=diff_of(found.path, found.text, ""))
+        return replace(done, diff=diff_of(results.path, results.text, ""))
     trouble = ""
     try:
         supervisor.end()
     except Unreachable as error:
         trouble = str(error)
-    remove_file(found.path)
+    remove_file(results.path)
     try:
         supervisor.forget()
     except Unreachable as error:
         trouble = trouble or str(error)
     if trouble:
         raise DaemonUnavailable(
-            f"{found.path} is removed, but the service may still run ({trouble})",
+            f"{results.path} is removed, but the service may still run ({trouble})",
             hint="It is not started again at the next login. `scrubjay status` tells its process id",
-            path=str(found.path),
+            path=str(results.path),
         )
     return done
 
 
 def service_status(supervisor: Supervisor) -> ServiceStatus:
     """Whether the service is installed, started at login, and running."""
-    found = read_file(supervisor.file)
-    status = ServiceStatus(supervisor=supervisor.name, file=str(supervisor.file), installed=found.data is not None)
+    results = read_file(supervisor.file)
+    status = ServiceStatus(supervisor=supervisor.name, file=str(supervisor.file), installed=results.data is not None)
     try:
         state: State = supervisor.state()
     except Unreachable as error:
@@ -152,9 +152,11 @@ def service_status(supervisor: Supervisor) -> ServiceStatus:
 
 def _own_file(supervisor: Supervisor) -> Found:
     """The service's file; raises Conflict when somebody else has written it."""
-    found = read_file(supervisor.file)
-    if found.data is not None and MARK not in found.text:
+    results = read_file(supervisor.file)
+    if results.data is not None and MARK not in results.text:
         raise Conflict(
-            f"{found.path} was not written by Scrubjay", hint="Move it away first, if it may go", path=str(found.path)
+            f"{results.path} was not written by Scrubjay",
+            hint="Move it away first, if it may go",
+            path=str(results.path),
         )
-    return found
+    return results

@@ -46,6 +46,6 @@ def demand(program: str, *arguments: str) -> Answer:
     """The same of what must succeed; raises Unreachable with what the program said."""
     answer = ask(program, *arguments)
     if answer.code:
-        said = " ".join((answer.err or answer.out).split())[:300] or f"it ended with {answer.code}"
-        raise Unreachable(f"{program} {' '.join(arguments)}: {said}")
+        text = " ".join((answer.err or answer.out).split())[:300] or f"it ended with {answer.code}"
+        raise Unreachable(f"{program} {' '.join(arguments)}: {text}")
     return answer

@@ -60,13 +60,13 @@ class Syntax(Protocol):
 
 def leaves(entry: Entry, *, above: Place = ()) -> dict[Place, Json]:
     """Each value of an entry by the keys that lead to it; lists are values."""
-    told: dict[Place, Json] = {}
+    reported: dict[Place, Json] = {}
     for key, value in entry.items():
         if isinstance(value, dict):
-            told |= leaves(value, above=(*above, key))
+            reported |= leaves(value, above=(*above, key))
         else:
-            told[*above, key] = value
-    return told
+            reported[*above, key] = value
+    return reported
 
 
 def spelled(place: Place) -> str:

@@ -69,8 +69,8 @@ class Systemd:
         return _TEMPLATE.format(
             mark=MARK,
             command=" ".join([quoted(command[0]), *(quoted(word, dollar="$$") for word in command[1:])]),
-            hopeless=" ".join(sorted({str(CODES[one].exit) for one in _HOPELESS}, key=int)),
-            environment="".join(f"Environment={quoted(f'{key}={one}')}\n" for key, one in job.environment.items()),
+            hopeless=" ".join(sorted({str(CODES[item].exit) for item in _HOPELESS}, key=int)),
+            environment="".join(f"Environment={quoted(f'{key}={item}')}\n" for key, item in job.environment.items()),
         )
 
     def begin(self, job: Job, *, now: bool, anew: bool) -> None:  # noqa: ARG002 - systemd keeps the log itself
@@ -86,21 +86,21 @@ class Systemd:
 
     def forget(self) -> None:
         """Let go of a unit whose file is gone."""
-        wanted = self.file.parent / "default.target.wants" / _UNIT
-        if wanted.is_symlink():
-            wanted.unlink()
+        expected = self.file.parent / "default.target.wants" / _UNIT
+        if expected.is_symlink():
+            expected.unlink()
         _systemctl("daemon-reload")
 
     def state(self) -> State:
         """Whether it is started at login, and whether it runs."""
         answer = demand("systemctl", "--user", "show", _UNIT, f"--property={_SHOWN}")
-        told = dict(line.split("=", 1) for line in answer.out.splitlines() if "=" in line)
-        pid = told.get("MainPID", "")
+        reported = dict(line.split("=", 1) for line in answer.out.splitlines() if "=" in line)
+        pid = reported.get("MainPID", "")
         return State(
-            enabled=told.get("UnitFileState") == "enabled",
-            running=told.get("ActiveState") in ("active", "reloading"),
+            enabled=reported.get("UnitFileState") == "enabled",
+            running=reported.get("ActiveState") in ("active", "reloading"),
             pid=int(pid) if pid.isdecimal() else 0,
-            detail=f"{told.get('ActiveState', '')} ({told.get('SubState', '')})",
+            detail=f"{reported.get('ActiveState', '')} ({reported.get('SubState', '')})",
         )
 
     @property
@@ -116,9 +116,9 @@ class Systemd:
 
 def quoted(word: str, *, dollar: str = "$") -> str:
     """A word as a unit's file spells it: in quotes where it needs them, and % never a specifier."""
-    told = _SPECIAL.sub(lambda found: _ESCAPES.get(found[0]) or f"\\x{ord(found[0]):02x}", word)
-    told = told.replace("%", "%%").replace("$", dollar)
-    return told if _PLAIN.fullmatch(told) else f'"{told}"'
+    reported = _SPECIAL.sub(lambda found: _ESCAPES.get(found[0]) or f"\\x{ord(found[0]):02x}", word)
+    reported = reported.replace("%", "%%").replace("$", dollar)
+    return reported if _PLAIN.fullmatch(reported) else f'"{reported}"'
 
 
 def _systemctl(*arguments: str) -> None:

@@ -47,37 +47,37 @@ class _Mark:
 
 def statements(text: str) -> list[Statement]:
     """The statements of a document that the standard library could read, in order."""
-    told: list[Statement] = []
+    reported: list[Statement] = []
     under: Place = ()
     for marks in _split(list(_marks(text, 0, len(text))), at="newline", depth=0):
         start, end = marks[0].start, marks[-1].end
         if marks[0].kind == "open":
             under = _keys(text[start:end])
-            told.append(Statement(under, under, start, -1, end))
+            reported.append(Statement(under, under, start, -1, end))
         else:
             key, value = _assignment(text, marks)
-            told.append(Statement((*under, *key), under, start, value, end))
-    return told
+            reported.append(Statement((*under, *key), under, start, value, end))
+    return reported
 
 
 def members(text: str, start: int, end: int) -> list[Statement]:
     """The assignments within an inline table; their paths begin there."""
-    told: list[Statement] = []
+    reported: list[Statement] = []
     inside = list(_marks(text, start + 1, end - 1))
-    for marks in _split([one for one in inside if one.kind != "newline"], at="comma", depth=0):
+    for marks in _split([item for item in inside if item.kind != "newline"], at="comma", depth=0):
         key, value = _assignment(text, marks)
-        told.append(Statement(key, (), marks[0].start, value, marks[-1].end))
-    return told
+        reported.append(Statement(key, (), marks[0].start, value, marks[-1].end))
+    return reported
 
 
 def _marks(text: str, start: int, end: int) -> Iterator[_Mark]:
     """All but spaces and comments, with how deep in brackets each stands."""
     depth = 0
-    for found in _TOKEN.finditer(text, start, end):
-        kind = found.lastgroup or ""
+    for results in _TOKEN.finditer(text, start, end):
+        kind = results.lastgroup or ""
         depth -= kind == "close"
         if kind not in ("space", "comment"):
-            yield _Mark(kind, found.start(), found.end(), depth)
+            yield _Mark(kind, results.start(), results.end(), depth)
         depth += kind == "open"
 
 
@@ -96,17 +96,17 @@ def _split(marks: list[_Mark], *, at: str, depth: int) -> Iterator[list[_Mark]]:
 
 def _assignment(text: str, marks: list[_Mark]) -> tuple[Place, int]:
     """The keys of an assignment, and where its value begins."""
-    index = next(index for index, one in enumerate(marks) if one.kind == "equals" and one.depth == 0)
+    index = next(index for index, item in enumerate(marks) if item.kind == "equals" and item.depth == 0)
     return _keys(f"{text[marks[0].start : marks[index].start]} = 0"), marks[index + 1].start
 
 
 def _keys(statement: str) -> Place:
     """The keys that one statement names."""
-    told: list[str] = []
+    reported: list[str] = []
     value: Json = tomllib.loads(statement)
     while isinstance(value, dict) and value:
         ((key, value),) = value.items()
-        told.append(key)
+        reported.append(key)
         if isinstance(value, list):
             value = value[0]
-    return tuple(told)
+    return tuple(reported)

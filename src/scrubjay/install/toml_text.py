@@ -38,13 +38,13 @@ class TomlText:
 
     def merged(self, text: str, place: Place, entry: Entry, *, drop: tuple[str, ...] = ()) -> str:
         """The text with an entry's own values at a place, and without some keys; all else is left as it is."""
-        known = self.found(text, place)
-        if known is None and not any(_reaches(statement, place) for statement in statements(text)):
+        existing = self.found(text, place)
+        if existing is None and not any(_reaches(statement, place) for statement in statements(text)):
             return _with_table(text, place, entry)
         for key in drop:
             text = self.without(text, (*place, key))
         for key, value in entry.items():
-            if known is None or known.get(key) != value:
+            if existing is None or existing.get(key) != value:
                 text = _with_value(text, (*place, key), value)
         return text
 
@@ -55,14 +55,14 @@ class TomlText:
             if section[0].is_header and section[0].path[: len(place)] == place:
                 text = _without_lines(text, section[0].start, section[-1].end, blank_before=True)
                 continue
-            for one in reversed(section):
-                if one.is_header:
+            for item in reversed(section):
+                if item.is_header:
                     continue
-                if one.path[: len(place)] == place:
-                    text = _without_lines(text, one.start, one.end)
-                elif _reaches(one, place):
-                    inner = _inline_without(text[one.value : one.end], place[len(one.path) :])
-                    text = text[: one.value] + inner + text[one.end :]
+                if item.path[: len(place)] == place:
+                    text = _without_lines(text, item.start, item.end)
+                elif _reaches(item, place):
+                    inner = _inline_without(text[item.value : item.end], place[len(item.path) :])
+                    text = text[: item.value] + inner + text[item.end :]
         return text
 
     def shown(self, place: Place, entry: Entry) -> str:
@@ -109,12 +109,12 @@ def _with_table(text: str, place: Place, entry: Entry) -> str:
 def _with_value(text: str, place: Place, value: Json) -> str:
     """The text with a value in a table that is there already, in whatever way that is written."""
     table = place[:-1]
-    for one in statements(text):
-        if one.path == place and not one.is_header:
-            return text[: one.value] + _written(value) + text[one.end :]
-        if _reaches(one, place):
-            inner = _inline_with(text[one.value : one.end], place[len(one.path) :], value)
-            return text[: one.value] + inner + text[one.end :]
+    for item in statements(text):
+        if item.path == place and not item.is_header:
+            return text[: item.value] + _written(value) + text[item.end :]
+        if _reaches(item, place):
+            inner = _inline_with(text[item.value : item.end], place[len(item.path) :], value)
+            return text[: item.value] + inner + text[item.end :]
     for section in _sections(text):
         if section[0].is_header and section[0].path == table:
             return _with_line(text, section[-1], f"{_key(place[-1:])} = {_written(value)}")
@@ -155,12 +155,12 @@ def _inline_with(text: str, place: Place, value: Json) -> str:
     if not text.startswith("{"):
         raise Unfit("is no table", place=place[:-1])
     inside = members(text, 0, len(text))
-    for one in inside:
-        if one.path == place:
-            return text[: one.value] + _written(value) + text[one.end :]
-        if _reaches(one, place):
-            inner = _inline_with(text[one.value : one.end], place[len(one.path) :], value)
-            return text[: one.value] + inner + text[one.end :]
+    for item in inside:
+        if item.path == place:
+            return text[: item.value] + _written(value) + text[item.end :]
+        if _reaches(item, place):
+            inner = _inline_with(text[item.value : item.end], place[len(item.path) :], value)
+            return text[: item.value] + inner + text[item.end :]
     added = f"{_key(place)} = {_written(value)}"
     return f"{text[: inside[-1].end]}, {added}{text[inside[-1].end :]}" if inside else f"{{ {added} }}"
 
@@ -169,14 +169,14 @@ def _inline_without(text: str, place: Place) -> str:
     """An inline table without what stands at a place."""
     inside = members(text, 0, len(text)) if text.startswith("{") else []
     for index in reversed(range(len(inside))):
-        one = inside[index]
-        if _reaches(one, place):
-            inner = _inline_without(text[one.value : one.end], place[len(one.path) :])
-            text = text[: one.value] + inner + text[one.end :]
-        elif one.path[: len(place)] == place:
+        item = inside[index]
+        if _reaches(item, place):
+            inner = _inline_without(text[item.value : item.end], place[len(item.path) :])
+            text = text[: item.value] + inner + text[item.end :]
+        elif item.path[: len(place)] == place:
             is_last = index == len(members(text, 0, len(text))) - 1
-            start = inside[index - 1].end if is_last and index else one.start
-            text = text[:start] + text[one.end if is_last else inside[index + 1].start :]
+            start = inside[index - 1].end if is_last and index else item.start
+            text = text[:start] + text[item.end if is_last else inside[index + 1].start :]
     return text
 
 

@@ -19,19 +19,19 @@ def require_meaning(syntax: Syntax, text: str, expected: dict[str, Json], *, pla
 
 def meaning_with(value: dict[str, Json], place: Place, entry: Entry, *, drop: tuple[str, ...]) -> dict[str, Json]:
     """A document with an entry's own values at a place, and without some of its keys."""
-    told = deepcopy(value)
+    reported = deepcopy(value)
     for key in drop:
-        told = meaning_without(told, (*place, key))
-    for keys, one in leaves(entry).items():
-        _holder(told, (*place, *keys[:-1]))[keys[-1]] = one
-    return told
+        reported = meaning_without(reported, (*place, key))
+    for keys, item in leaves(entry).items():
+        _holder(reported, (*place, *keys[:-1]))[keys[-1]] = item
+    return reported
 
 
 def meaning_without(value: dict[str, Json], place: Place) -> dict[str, Json]:
     """A document without what stands at a place."""
-    told = deepcopy(value)
-    _holder(told, place[:-1]).pop(place[-1], None)
-    return told
+    reported = deepcopy(value)
+    _holder(reported, place[:-1]).pop(place[-1], None)
+    return reported
 
 
 def _holder(value: dict[str, Json], place: Place) -> dict[str, Json]:
@@ -45,6 +45,6 @@ def _holder(value: dict[str, Json], place: Place) -> dict[str, Json]:
 
 def _flattened(value: dict[str, Json], place: Place) -> str:
     # Some formats cannot tell a table without entries from none.
-    told = {key: one for key, one in value.items() if key != place[0] or one != {}}
+    reported = {key: item for key, item in value.items() if key != place[0] or item != {}}
     # As text: a number that is none is not equal to itself.
-    return json.dumps(told, sort_keys=True, default=str)
+    return json.dumps(reported, sort_keys=True, default=str)

@@ -83,19 +83,19 @@ class Budget:
 
     async def _file(self, day: str, spent: Spent, *, limited: bool) -> None:
         while True:
-            known = await self._documents.document(self._space, COLLECTION, day)
-            before = _read(known).plus(self._unfiled)
+            existing = await self._documents.document(self._space, COLLECTION, day)
+            before = _read(existing).plus(self._unfiled)
             if limited:
                 self._require(before)
             value: dict[str, Json] = dict(asdict(before.plus(spent)))
             document = Document(space=self._space, collection=COLLECTION, key=day, value=value, at=self._clock.now())
             try:
-                await self._documents.put_document(document, base=known.version if known else None)
+                await self._documents.put_document(document, base=existing.version if existing else None)
             except StaleVersion:
                 # Somebody has counted meanwhile: whoever is late counts on from there.
                 continue
             self._unfiled = Spent()
-            if known is None:
+            if existing is None:
                 await self._forget_old_days()
             return
 
@@ -130,8 +130,8 @@ def _read(document: Document | None) -> Spent:
     value: Mapping[str, Json] = document.value if document else {}
 
     def number(name: str) -> int:
-        found = value.get(name)
-        return found if isinstance(found, int) else 0
+        results = value.get(name)
+        return results if isinstance(results, int) else 0
 
     return Spent(calls=number("calls"), tokens=number("tokens"), failures=number("failures"))
 

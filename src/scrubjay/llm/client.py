@@ -132,18 +132,18 @@ class LanguageModel:
     async def _tried(self, opened: Opened, question: "_Question") -> dict[str, Json]:
         # Counted before it is asked: what was sent is paid for, whatever comes of it.
         await self._budget.admit()
-        said = await self._request(opened, question)
-        told = "".join(part.content for part in said.parts if part.part_kind == "text")
-        used = said.usage.input_tokens + said.usage.output_tokens
+        text = await self._request(opened, question)
+        reported = "".join(part.content for part in text.parts if part.part_kind == "text")
+        used = text.usage.input_tokens + text.usage.output_tokens
         sent = question.instructions + question.text
-        await self._budget.spend(Spent(tokens=used or estimate_tokens(sent + told)))
+        await self._budget.spend(Spent(tokens=used or estimate_tokens(sent + reported)))
         question.attempt.succeeded()
         if not question.by_schema:
             # It was the schema that was refused, then, and not the text.
             self._by_schema = False
-        if said.finish_reason == "length":
+        if text.finish_reason == "length":
             raise NoAnswer("the answer was cut off")
-        return answer_in(told, schema=question.schema)
+        return answer_in(reported, schema=question.schema)
 
     async def _request(self, opened: Opened, question: "_Question") -> "ModelResponse":
         from pydantic_ai.direct import model_request  # noqa: PLC0415 - loaded by now

@@ -96,9 +96,9 @@ def _provider(name: str, chosen: Chosen, http: "httpx2.AsyncClient") -> "Provide
     from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415
 
     kind = infer_provider_class(name)
-    given: dict[str, object] = {"api_key": chosen.key, "base_url": chosen.url, "http_client": http}
+    inputs: dict[str, object] = {"api_key": chosen.key, "base_url": chosen.url, "http_client": http}
     takes = inspect.signature(kind.__init__).parameters
-    options = {option: value for option, value in given.items() if value and option in takes}
+    options = {option: value for option, value in inputs.items() if value and option in takes}
     if chosen.url and "base_url" not in takes:
         raise ValueError(name)
     return cast("Provider[object]", kind(**options))

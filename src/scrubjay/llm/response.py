@@ -18,20 +18,20 @@ class NoAnswer(ValueError):
 
 def answer_in(text: str, *, schema: Mapping[str, Json]) -> dict[str, Json]:
     """The object in a text, which may stand among other words; raises NoAnswer unless it fits the schema."""
-    found = _object_in(text)
-    problem = misfit(found, schema)
+    results = _object_in(text)
+    problem = misfit(results, schema)
     if problem:
         raise NoAnswer(problem)
-    return found
+    return results
 
 
 def misfit(value: Json, schema: Mapping[str, Json], *, at: str = "the answer", deep: int = 0) -> str:
     """Why a value does not fit a schema; empty when it does. It knows what our own schemas use, and no more."""
-    wanted = str(schema.get("type", ""))
+    expected = str(schema.get("type", ""))
     if deep > _DEEPEST:
         return f"{at} is nested too deep"
-    if wanted and (not isinstance(value, _TYPES[wanted]) or (isinstance(value, bool) and wanted != "boolean")):
-        return f"{at} is no {wanted}"
+    if expected and (not isinstance(value, _TYPES[expected]) or (isinstance(value, bool) and expected != "boolean")):
+        return f"{at} is no {expected}"
     if isinstance(value, dict):
         return _misfit_in_object(value, schema, at=at, deep=deep)
     if isinstance(value, list):
@@ -48,8 +48,8 @@ def _misfit_in_object(value: dict[str, Json], schema: Mapping[str, Json], *, at:
     if missing:
         return f"{at} has no {missing[0]!r}"
     # What was not asked for is not taken, and no reason to refuse the rest.
-    for name, one in properties.items():
-        if name in value and (problem := misfit(value[name], one, at=repr(name), deep=deep + 1)):
+    for name, item in properties.items():
+        if name in value and (problem := misfit(value[name], item, at=repr(name), deep=deep + 1)):
             return problem
     return ""
 
@@ -59,7 +59,7 @@ def _misfit_in_list(value: list[Json], schema: Mapping[str, Json], *, at: str, d
     if isinstance(most, int) and len(value) > most:
         return f"{at} has more than {most:,} entries"
     items = cast("dict[str, Json]", schema.get("items", {}))
-    return next(filter(None, (misfit(one, items, at=f"an entry of {at}", deep=deep + 1) for one in value)), "")
+    return next(filter(None, (misfit(item, items, at=f"an entry of {at}", deep=deep + 1) for item in value)), "")
 
 
 def _object_in(text: str) -> dict[str, Json]:
@@ -67,7 +67,7 @@ def _object_in(text: str) -> dict[str, Json]:
     if start < 0 or end < start:
         raise NoAnswer("the answer is prose, not JSON")
     try:
-        found = json.loads(text[start : end + 1])
+        results = json.loads(text[start : end + 1])
     except (ValueError, RecursionError):
         raise NoAnswer("the answer is not JSON") from None
-    return cast("dict[str, Json]", found)
+    return cast("dict[str, Json]", results)

@@ -67,7 +67,7 @@ def _registered(folder: Path) -> str:
     encoders = importlib.import_module("fastembed.rerank.cross_encoder").TextCrossEncoder
     source = importlib.import_module("fastembed.common.model_description").ModelSource
     name = f"{folder}/{file}"
-    if not any(known["model"].lower() == name.lower() for known in encoders.list_supported_models()):
+    if not any(existing["model"].lower() == name.lower() for existing in encoders.list_supported_models()):
         # It must have a source, which is never asked: the model's place is given.
         encoders.add_custom_model(name, sources=source(hf=name), model_file=file)
     return name

@@ -52,8 +52,8 @@ class ThreadedReranker:
             return []
         self._refuse_if_unfit()
         patience = self._patience
-        asked = _sound(query, patience.query_characters), [_sound(text, patience.text_characters) for text in texts]
-        answer = asyncio.get_running_loop().run_in_executor(self._thread, self._score, *asked)
+        request = _sound(query, patience.query_characters), [_sound(text, patience.text_characters) for text in texts]
+        answer = asyncio.get_running_loop().run_in_executor(self._thread, self._score, *request)
         try:
             async with asyncio.timeout(patience.seconds):
                 return await asyncio.shield(answer)

@@ -136,11 +136,11 @@ class EdgeIndex:
         if limit < 1:
             return []
         passing = edge_filter(space, filter)
-        found = self._query(vector, passing, limit=limit, exact=False)
+        results = self._query(vector, passing, limit=limit, exact=False)
         # A walk through the graph may miss points that a filter leaves lonely; a scan does not.
-        if self._has_graph and len(found) < min(limit, self.points):
-            found = self._query(vector, passing, limit=limit, exact=True)
-        return sorted(found, key=lambda hit: (-hit[1], hit[0]))
+        if self._has_graph and len(results) < min(limit, self.points):
+            results = self._query(vector, passing, limit=limit, exact=True)
+        return sorted(results, key=lambda hit: (-hit[1], hit[0]))
 
     def flush(self) -> None:
         """Make durable what was applied, then the cursor that says so."""

@@ -33,20 +33,20 @@ class Meta:
             ("model", self.model, model),
             ("dimension", self.dimension, dimension),
         )
-        for name, found, wanted in compared:
-            if found != wanted:
-                raise IndexUnavailable(f"the vector index is of another {name}", found=found, wanted=wanted)
+        for name, results, expected in compared:
+            if results != expected:
+                raise IndexUnavailable(f"the vector index is of another {name}", found=results, wanted=expected)
 
 
 def read_meta(folder: Path) -> Meta:
     """What the folder says of itself; raises IndexUnavailable when it says nothing sound."""
     try:
-        found: object = json.loads((folder / _FILE).read_bytes())
+        results: object = json.loads((folder / _FILE).read_bytes())
     except (OSError, ValueError) as error:
         raise IndexUnavailable("there is no whole vector index", folder=str(folder)) from error
-    known = cast("dict[str, object]", found) if isinstance(found, dict) else {}
+    existing = cast("dict[str, object]", results) if isinstance(results, dict) else {}
     try:
-        return _meta_of(known)
+        return _meta_of(existing)
     except (KeyError, TypeError) as error:
         raise IndexUnavailable("the vector index does not say what it is", folder=str(folder)) from error
 

@@ -51,7 +51,7 @@ def payload_of(point: Point) -> Payload:
 def conditions_of(space: str, filter: Filter) -> list[Condition]:
     """All that must hold; the first is the space and state."""
     must: list[Condition] = [OneOf(HOME, (_home(space, facet("state", filter.state)),))]
-    must += [OneOf(FACETS, tuple(_text(one) for one in group)) for group in filter.facet_groups]
+    must += [OneOf(FACETS, tuple(_text(item) for item in group)) for group in filter.facet_groups]
     if filter.since is not None or filter.until is not None:
         since = None if filter.since is None else float(to_micros(filter.since))
         until = None if filter.until is None else float(to_micros(filter.until))

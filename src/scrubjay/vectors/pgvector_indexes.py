@@ -99,14 +99,12 @@ class Layout:
     @property
     def problem(self) -> str:
         """Why no index is possible; empty when one is."""
-        standing, (name, most) = self.standing, PRECISIONS[self.precision]
-        if tuple(int(part) for part in standing.version.split(".")[:2]) < _OLDEST_EXTENSION:
-            return (
-                f"pgvector {standing.version} cannot filter by an index: ALTER EXTENSION vector UPDATE (0.8 or newer)"
-            )
-        if standing.dimension > most:
-            better = ": set SCRUBJAY_VECTOR_PRECISION to half" if standing.dimension <= PRECISIONS["half"][1] else ""
-            return f"an index of {name} takes {most} dimensions, the model has {standing.dimension}{better}"
+        current, (name, most) = self.standing, PRECISIONS[self.precision]
+        if tuple(int(part) for part in current.version.split(".")[:2]) < _OLDEST_EXTENSION:
+            return f"pgvector {current.version} cannot filter by an index: ALTER EXTENSION vector UPDATE (0.8 or newer)"
+        if current.dimension > most:
+            better = ": set SCRUBJAY_VECTOR_PRECISION to half" if current.dimension <= PRECISIONS["half"][1] else ""
+            return f"an index of {name} takes {most} dimensions, the model has {current.dimension}{better}"
         return ""
 
     @property
@@ -146,14 +144,14 @@ class Layout:
 
     def makes(self, table: str) -> str:
         """Return the statement that creates the index of a table while others use it."""
-        standing, operators = self.standing, f"{PRECISIONS[self.precision][0]}_cosine_ops"
+        current, operators = self.standing, f"{PRECISIONS[self.precision][0]}_cosine_ops"
         options = f"lists = {self.lists}"
         if self.kind == "hnsw":
             options = f"m = {self.tuning.links}, ef_construction = {self.tuning.construction}"
         return (
             f"CREATE INDEX CONCURRENTLY {self.name(table)} ON scrubjay.{table} USING {self.kind} "
-            f"((vector::{self.type}) {standing.schema}.{operators}) WITH ({options}) "
-            f"WHERE model_no = {standing.model_no} AND indexed"
+            f"((vector::{self.type}) {current.schema}.{operators}) WITH ({options}) "
+            f"WHERE model_no = {current.model_no} AND indexed"
         )
 
     def makes_anew(self, table: str) -> list[str]:

@@ -93,15 +93,15 @@ class QdrantIndex:
         try:
             async with self._asking("tell how far it has come", seconds=_READ_SECONDS) as client:
                 ids = [self._series.mark_id, self._series.wish_id]
-                found = await client.retrieve(self._place.collection, ids, timeout=_READ_SECONDS)
+                results = await client.retrieve(self._place.collection, ids, timeout=_READ_SECONDS)
                 fits = not closely or await size_of(client, self._place, self._series) == self._series.dimension
         except IndexUnavailable as error:
             if await self._is_gone(error):
                 self._is_whole = False
                 return Standing(cursor=None, why="the collection on Qdrant is not there")
             raise
-        wished = any(str(one.id) == self._series.wish_id for one in found)
-        mark = mark_of(found, self._series)
+        wished = any(str(item.id) == self._series.wish_id for item in results)
+        mark = mark_of(results, self._series)
         why = self._take(mark) if fits else "the vectors on Qdrant are of another size"
         is_foreign = mark is not None and mark.store_id != self._store_id
         return Standing(cursor=None if why else self._mark.cursor, wished=wished, why=why, is_foreign=is_foreign)
@@ -152,11 +152,11 @@ class QdrantIndex:
         if limit < 1:
             return []
         request = self._series.query(vector, qdrant_filter(space, filter), limit=limit)
-        found = await self._query(request, exact=False)
+        results = await self._query(request, exact=False)
         # A walk through the graph may miss points that a filter leaves lonely; a scan does not.
-        if self._tuning and len(found) < limit:
-            found = await self._query(request, exact=True)
-        return sorted(found, key=lambda hit: (-hit[1], hit[0]))
+        if self._tuning and len(results) < limit:
+            results = await self._query(request, exact=True)
+        return sorted(results, key=lambda hit: (-hit[1], hit[0]))
 
     async def count(self) -> int:
         """How many points it has, more or less: to count them exactly takes as long as there are many."""
@@ -185,7 +185,7 @@ class QdrantIndex:
             request = request.model_copy(update={"params": params})
         try:
             async with self._asking("search", seconds=_READ_SECONDS) as client:
-                found, marks = await client.query_batch_points(
+                results, marks = await client.query_batch_points(
                     self._place.collection, [request, self._series.mark_query()], timeout=_READ_SECONDS
                 )
         except IndexUnavailable as error:
@@ -195,7 +195,7 @@ class QdrantIndex:
         if why := self._take(mark_of(marks.points, self._series)):
             raise IndexUnavailable(why, hint="It is built by whichever server leads", reason="missing")
         # Vectors in half precision may come out a little nearer than the same.
-        return [(number_of(point), max(-1.0, min(1.0, point.score))) for point in found.points]
+        return [(number_of(point), max(-1.0, min(1.0, point.score))) for point in results.points]
 
     def _take(self, mark: Mark | None) -> str:
         """Believe a mark that was read; tells why not."""

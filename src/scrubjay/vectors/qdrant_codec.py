@@ -106,7 +106,7 @@ class Mark:
 
 def mark_of(found: Sequence[models.Record | models.ScoredPoint], series: Series) -> Mark | None:
     """The mark among some points, if it is there and one of ours."""
-    payload = next((one.payload for one in found if str(one.id) == series.mark_id), None) or {}
+    payload = next((item.payload for item in found if str(item.id) == series.mark_id), None) or {}
     cursor, build = payload.get("cursor"), payload.get(BUILD)
     if payload.get("format") != _FORMAT or not isinstance(cursor, int) or not isinstance(build, int):
         return None

@@ -92,19 +92,19 @@ class Rows:
 
     def places_of(self, numbers: Sequence[int]) -> Places:
         """Where the rows of some numbers are; those that are not there are left out."""
-        found = [self._place_of[number] for number in numbers if number in self._place_of]
-        return np.array(found, dtype=np.intp)
+        results = [self._place_of[number] for number in numbers if number in self._place_of]
+        return np.array(results, dtype=np.intp)
 
     def _make_room(self, count: int) -> None:
         if self._used + count <= len(self._numbers):
             return
-        kept = np.flatnonzero(self._homes[: self._used] != _GONE)
-        size = max(_SMALLEST, 2 * (len(kept) + count))
+        stored = np.flatnonzero(self._homes[: self._used] != _GONE)
+        size = max(_SMALLEST, 2 * (len(stored) + count))
         # New arrays, never the old ones shifted: a snapshot may still be read.
-        self._numbers = _grown(self._numbers, kept, size)
-        self._homes = _grown(self._homes, kept, size)
-        self._vectors = _grown(self._vectors, kept, size)
-        self._used = len(kept)
+        self._numbers = _grown(self._numbers, stored, size)
+        self._homes = _grown(self._homes, stored, size)
+        self._vectors = _grown(self._vectors, stored, size)
+        self._used = len(stored)
         self._place_of = {int(number): place for place, number in enumerate(self._numbers[: self._used])}
 
 

@@ -61,10 +61,10 @@ class ScanIndex:
         passing = None if filter.is_empty else await self._store.matching_passages(space, filter)
         state = facet("state", filter.state)
         places = rows.places_at(space, state) if passing is None else rows.places_of(passing)
-        found = rows.snapshot()
+        results = rows.snapshot()
         if places.size < _THREAD_FROM:
-            return found.nearest(places, vector, limit=limit)
-        return await asyncio.to_thread(found.nearest, places, vector, limit=limit)
+            return results.nearest(places, vector, limit=limit)
+        return await asyncio.to_thread(results.nearest, places, vector, limit=limit)
 
     async def close(self) -> None:
         """Let go of the vectors; the next search reads them again."""

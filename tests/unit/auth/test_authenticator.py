@@ -152,10 +152,10 @@ async def test_nothing_that_was_shown_is_told_or_logged(caplog: pytest.LogCaptur
     caplog.set_level(logging.DEBUG)
     at = await context(FakeStore())
     shown = [at.secret[:-1], new_secret(), signer().sign(claims()), "hush-hush"]
-    told = [await at.refused(f"Bearer {token}") for token in shown]
+    reported = [await at.refused(f"Bearer {token}") for token in shown]
     await at.authenticator.admit(f"Bearer {at.secret}")
     await at.store.revoke_token(at.token.id, at=at.clock.now())
-    told.append(await at.refused(f"Bearer {at.secret}"))
-    heard = "".join(f"{error!r}{error}{error.fields}" for error in told)
-    heard += "".join(f"{record.getMessage()}{vars(record)}" for record in caplog.records)
-    assert not any(token in heard for token in (*shown, at.secret))
+    reported.append(await at.refused(f"Bearer {at.secret}"))
+    received = "".join(f"{error!r}{error}{error.fields}" for error in reported)
+    received += "".join(f"{record.getMessage()}{vars(record)}" for record in caplog.records)
+    assert not any(token in received for token in (*shown, at.secret))

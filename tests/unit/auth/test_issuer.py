@@ -15,12 +15,12 @@ def test_no_issuer_is_no_trust() -> None:
 
 
 def test_the_three_belong_together() -> None:
-    given = {"issuer": "i", "audience": "a", "jwks": URL}
-    assert trust_of(**given, spaces_claim="sub") == TrustedIssuer(
+    inputs = {"issuer": "i", "audience": "a", "jwks": URL}
+    assert trust_of(**inputs, spaces_claim="sub") == TrustedIssuer(
         issuer="i", audience="a", jwks=URL, spaces_claim="sub"
     )
-    for name, value in given.items():
-        for only in ({**given, name: ""}, {**dict.fromkeys(given, ""), name: value}):
+    for name, value in inputs.items():
+        for only in ({**inputs, name: ""}, {**dict.fromkeys(inputs, ""), name: value}):
             with pytest.raises(InvalidInput, match="together") as caught:
                 trust_of(**only, spaces_claim="spaces")
             assert str(caught.value.fields["setting"]).startswith("SCRUBJAY_JWT_")

@@ -63,7 +63,7 @@ async def test_callers_share_one_fetch(ring: KeyRing, server: JwksServer) -> Non
 async def test_callers_share_a_fetch_that_fails(ring: KeyRing, server: JwksServer) -> None:
     server.script.append(Reply(status=500))
     done = await asyncio.gather(*(kid_of(ring) for _ in range(20)), return_exceptions=True)
-    assert {type(one) for one in done} == {KeysUnavailable}
+    assert {type(item) for item in done} == {KeysUnavailable}
     assert len(server.asked) == 1
 
 
@@ -318,10 +318,10 @@ def test_a_weak_key_is_passed_over() -> None:
 
 
 def test_a_private_key_that_is_shown_by_mistake_is_not_taken_in() -> None:
-    one = signer("k", "EdDSA")
+    item = signer("k", "EdDSA")
     from jwt.algorithms import OKPAlgorithm
 
-    private = OKPAlgorithm.to_jwk(one.private, as_dict=True)  # type: ignore[arg-type]
+    private = OKPAlgorithm.to_jwk(item.private, as_dict=True)  # type: ignore[arg-type]
     (key,) = keys_in(json.dumps({"keys": [{**private, "kid": "k"}]}).encode())
     assert not hasattr(key.material, "sign")
 

@@ -85,11 +85,11 @@ async def test_a_good_token_becomes_a_grant(site: Site) -> None:
     "algorithm", ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 )
 async def test_every_public_key_algorithm_is_taken(server: JwksServer, algorithm: str) -> None:
-    one = signer(f"by {algorithm}", algorithm)
-    site = Site(server, one)
-    server.signers.append(one)
+    item = signer(f"by {algorithm}", algorithm)
+    site = Site(server, item)
+    server.signers.append(item)
     assert (await site.grant()).name == "ann"
-    other = Signer(kid=one.kid, algorithm=algorithm, private=signer("x", algorithm).private)
+    other = Signer(kid=item.kid, algorithm=algorithm, private=signer("x", algorithm).private)
     if algorithm[:2] not in ("RS", "PS"):
         await site.refused(other.sign(claims()))
 
@@ -115,15 +115,15 @@ async def test_no_signature_is_no_token(site: Site) -> None:
 
 @pytest.mark.parametrize("algorithm", ["HS256", "HS384", "HS512"])
 async def test_a_public_key_is_no_secret_to_sign_with(server: JwksServer, algorithm: str) -> None:
-    one = signer("rsa", "RS256")
-    server.signers.append(one)
-    site = Site(server, one)
-    public = one.private.public_key()
+    item = signer("rsa", "RS256")
+    server.signers.append(item)
+    site = Site(server, item)
+    public = item.private.public_key()
     texts = [
         public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo),
         public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo),
-        one.jwk["n"].encode(),
-        document(one),
+        item.jwk["n"].encode(),
+        document(item),
         b"",
     ]
     signed = f"{_encoded({'alg': algorithm, 'kid': 'rsa', 'typ': 'JWT'})}.{_encoded(claims())}"
@@ -386,11 +386,11 @@ async def test_no_token_is_told_or_logged(site: Site, caplog: pytest.LogCaptureF
     await site.verifier.verify(good)
     error = await site.refused(bad)
     assert error.__cause__ is None
-    heard = f"{error!r}{error}{error.fields}" + "".join(
+    received = f"{error!r}{error}{error.fields}" + "".join(
         f"{record.getMessage()}{vars(record)}" for record in caplog.records
     )
     for part in (*good.split("."), *bad.split(".")):
-        assert part not in heard
+        assert part not in received
 
 
 def _base64(data: bytes) -> str:

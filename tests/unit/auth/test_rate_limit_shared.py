@@ -59,8 +59,8 @@ async def passes(rates: SharedRateLimiter, name: str = "a", *, per_minute: int =
 
 
 async def test_two_servers_let_as_many_pass_as_one_would() -> None:
-    _, (one, two) = servers(2, 30)
-    passed = [await passes(server) for _ in range(30) for server in (one, two)]
+    _, (item, two) = servers(2, 30)
+    passed = [await passes(server) for _ in range(30) for server in (item, two)]
     assert passed.count(True) == 30
 
 
@@ -71,8 +71,8 @@ async def test_at_once_as_one_by_one() -> None:
 
 
 async def test_few_requests_wait_for_a_lease() -> None:
-    ledger, (one, two) = servers(2, 6000)
-    for server in (one, two):
+    ledger, (item, two) = servers(2, 6000)
+    for server in (item, two):
         assert all([await passes(server) for _ in range(1000)])
     assert ledger.leases < 50
 
@@ -90,29 +90,29 @@ async def test_who_is_refused_hears_how_long_and_costs_nothing() -> None:
     with pytest.raises(TooManyRequests) as caught:
         await rates.take("a")
     assert caught.value.fields == {"retry_after": 40, "limit": 3}
-    asked = ledger.leases
+    request = ledger.leases
     assert not any([await passes(rates) for _ in range(50)])
-    assert ledger.leases == asked
+    assert ledger.leases == request
     ledger.clock.seconds += 39.5
     assert [await passes(rates) for _ in range(9)].count(True) == 3
 
 
 async def test_what_is_leased_and_not_used_ends_with_its_minute() -> None:
-    ledger, (one, two) = servers(2, 80)
-    assert [await passes(one) for _ in range(4)] == [True] * 4
+    ledger, (item, two) = servers(2, 80)
+    assert [await passes(item) for _ in range(4)] == [True] * 4
     ledger.clock.seconds += 60
     assert [await passes(two) for _ in range(40)] == [True] * 40
-    assert [await passes(server) for _ in range(60) for server in (one, two)].count(True) == 40
+    assert [await passes(server) for _ in range(60) for server in (item, two)].count(True) == 40
 
 
 async def test_tokens_have_limits_of_their_own_and_the_owner_none() -> None:
     ledger, (rates,) = servers(1, 2)
     assert [await passes(rates, "b", per_minute=7) for _ in range(20)].count(True) == 7
     assert [await passes(rates) for _ in range(20)].count(True) == 2
-    asked = ledger.leases
+    request = ledger.leases
     assert all([await passes(rates, "") for _ in range(100)])
     assert all([await passes(SharedRateLimiter(ledger, 0)) for _ in range(100)])
-    assert ledger.leases == asked
+    assert ledger.leases == request
 
 
 async def test_without_the_store_nobody_passes_and_with_it_again_all_do() -> None:

@@ -80,8 +80,8 @@ EXPECTED = (
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("p.jsonl", "".join(JSON % one for one in ("true", "true", "false", "false"))),
-        ("p.jsonl", "".join(JSON % one for one in ("5", "4.0", "3.9", "0"))),
+        ("p.jsonl", "".join(JSON % item for item in ("true", "true", "false", "false"))),
+        ("p.jsonl", "".join(JSON % item for item in ("5", "4.0", "3.9", "0"))),
         (
             "p.jsonl",
             '\ufeff{"sentence1": "x", "sentence2": "y", "label": 1}\n' + JSON % "1" + JSON % "0" + JSON % "0.7",
@@ -96,7 +96,7 @@ def test_pairs_are_read_in_many_forms(tmp_path: Path, name: str, text: str) -> N
 
 
 def test_where_scores_begin_to_mean_the_same_can_be_said(tmp_path: Path) -> None:
-    file = written(tmp_path, "".join(JSON % one for one in ("5", "3", "2", "2.5")))
+    file = written(tmp_path, "".join(JSON % item for item in ("5", "3", "2", "2.5")))
     assert read_pairs(file, least=2.6) == EXPECTED
 
 

@@ -92,9 +92,9 @@ async def test_the_weight_that_finds_most_is_chosen(engine: Engine) -> None:
     )
     assert (curve.model, curve.before, curve.memories, curve.questions) == ("birds", 4.0, 15, 4)
     assert [row.weight for row in curve.rows] == [0.0, 8.0, 16.0]
-    nothing, some, more = curve.rows
-    assert nothing.recall < some.recall == more.recall == 1.0
-    assert curve.chosen == some
+    nothing, items, more = curve.rows
+    assert nothing.recall < items.recall == more.recall == 1.0
+    assert curve.chosen == items
     assert [half.chosen for half in curve.halves] == [8.0, 8.0]
     assert all(half.recall == 1.0 for half in curve.halves)
     assert reported[-1] == (12, 12)

@@ -49,37 +49,37 @@ class Angles:
 
 def pairs(*, same: Sequence[float], different: Sequence[float]) -> list[Pair]:
     """Alike in both halves."""
-    made = [Pair(first="top it is", second=spelled(one), same=True) for one in same for _ in range(2)]
-    return made + [Pair(first=spelled(one), second="top it is", same=False) for one in different for _ in range(2)]
+    made = [Pair(first="top it is", second=spelled(item), same=True) for item in same for _ in range(2)]
+    return made + [Pair(first=spelled(item), second="top it is", same=False) for item in different for _ in range(2)]
 
 
 async def test_the_lowest_threshold_with_few_enough_wrong_ones_is_chosen() -> None:
-    given = pairs(same=[0.9, 0.85, 0.8, 0.65], different=[0.83, 0.7505, *[0.1] * 98])
+    inputs = pairs(same=[0.9, 0.85, 0.8, 0.65], different=[0.83, 0.7505, *[0.1] * 98])
     reported: list[tuple[int, int | None]] = []
     embedder = Angles()
     curve = await calibrate_same(
-        given, embedder=embedder, wrong=0.01, progress=lambda done, total: reported.append((done, total))
+        inputs, embedder=embedder, wrong=0.01, progress=lambda done, total: reported.append((done, total))
     )
     assert curve.chosen == SameRow(threshold=0.751, found=0.75, wrong=0.01)
     assert curve.halves == (curve.chosen, curve.chosen)
     assert (curve.model, curve.before, curve.pairs, curve.same, curve.bound) == ("angles", 0.5, 208, 8, 0.01)
     assert reported[-1] == (208, 208)
     assert sum(embedder.batches) == 2 * 208
-    found = [row.found for row in curve.rows]
-    assert found == sorted(found, reverse=True)
+    results = [row.found for row in curve.rows]
+    assert results == sorted(results, reverse=True)
 
 
 @pytest.mark.parametrize(("wrong", "threshold", "found"), [(0.0, 0.831, 0.5), (0.34, 0.7, 1.0), (0.99, 0.7, 1.0)])
 async def test_how_much_may_be_wrong_decides(wrong: float, threshold: float, found: float) -> None:
-    given = pairs(same=[0.9, 0.7005], different=[0.8305, 0.3005, 0.2])
-    chosen = (await calibrate_same(given, embedder=Angles(), wrong=wrong)).chosen
+    inputs = pairs(same=[0.9, 0.7005], different=[0.8305, 0.3005, 0.2])
+    chosen = (await calibrate_same(inputs, embedder=Angles(), wrong=wrong)).chosen
     assert (chosen.threshold, chosen.found) == (pytest.approx(threshold), found)
     assert chosen.wrong <= wrong
 
 
 async def test_two_different_texts_with_one_vector_leave_only_the_top() -> None:
-    given = [Pair(first="top", second="top", same=same) for same in (True, False) for _ in range(2)]
-    chosen = (await calibrate_same(given, embedder=Angles(), wrong=0.0)).chosen
+    inputs = [Pair(first="top", second="top", same=same) for same in (True, False) for _ in range(2)]
+    chosen = (await calibrate_same(inputs, embedder=Angles(), wrong=0.0)).chosen
     assert chosen.threshold == 1.0
 
 

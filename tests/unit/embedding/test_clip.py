@@ -17,7 +17,7 @@ from scrubjay.model.passage import Vector
 from scrubjay.settings import Settings
 
 RED, GREEN, BLUE = (
-    Media(type="image/png", data=png(colour=one)) for one in ((250, 20, 20), (20, 250, 20), (20, 20, 250))
+    Media(type="image/png", data=png(colour=item)) for item in ((250, 20, 20), (20, 250, 20), (20, 20, 250))
 )
 
 
@@ -27,7 +27,7 @@ async def test_words_find_pictures_among_texts(tmp_path: Path) -> None:
     profile = await embedder.profile()
     assert profile.model.startswith("mine-")
     assert (profile.dimension, profile.media) == (8, ("image",))
-    red, green, blue = [_sure(one) for one in await embedder.embed_media([RED, GREEN, BLUE])]
+    red, green, blue = [_sure(item) for item in await embedder.embed_media([RED, GREEN, BLUE])]
     rent, text = await embedder.embed(["the rent is due", "something red"])
     question = await embedder.embed_query("a red one")
     near = {
@@ -56,9 +56,9 @@ async def test_words_find_pictures_among_texts(tmp_path: Path) -> None:
 async def test_what_is_no_picture_has_no_vector(tmp_path: Path, data: bytes) -> None:
     write_clip(tmp_path)
     embedder = clip_embedder(ChosenClip(model=str(tmp_path), cache=tmp_path / "cache", threads=1))
-    none, one = await embedder.embed_media([Media(type="image/png", data=data), RED])
+    none, item = await embedder.embed_media([Media(type="image/png", data=data), RED])
     assert none is None
-    assert one is not None
+    assert item is not None
     await embedder.close()
 
 

@@ -33,15 +33,15 @@ def model() -> OnnxModel:
 
 
 def test_like_is_nearer_than_unlike(model: OnnxModel) -> None:
-    asked, near, far = model.encode(
+    request, near, far = model.encode(
         [
             "How does Sarah like to be reached?",
             "Sarah prefers to be contacted by voice call",
             "The compiler inlines small functions",
         ]
     )
-    assert asked @ near > 0.6
-    assert abs(asked @ far) < 0.2
+    assert request @ near > 0.6
+    assert abs(request @ far) < 0.2
 
 
 def test_vectors_are_of_the_profile_and_of_unit_length(model: OnnxModel) -> None:
@@ -168,8 +168,8 @@ def test_a_missing_package_is_told(package: str, embedder: str, message: str) ->
 
 
 def test_sentence_transformers_downloads_only_if_allowed() -> None:
-    given = run(PRESENT).splitlines()
-    assert given == ["('a',) {'local_files_only': True}", "('b',) {'local_files_only': False}"]
+    inputs = run(PRESENT).splitlines()
+    assert inputs == ["('a',) {'local_files_only': True}", "('b',) {'local_files_only': False}"]
 
 
 def run(program: str) -> str:

@@ -36,12 +36,12 @@ def test_the_bundled_model_is_one_of_them() -> None:
     ],
 )
 def test_models_are_known_by_their_names(model: str, dimension: int, pooling: str, query: str, text: str) -> None:
-    known = profile_of(model)
-    assert (known.model, known.dimension, known.pooling) == (model, dimension, pooling)
-    assert known.query_prefix.startswith(query)
-    assert bool(known.query_prefix) is bool(query)
-    assert known.text_prefix == text
-    assert known.measured == ()
+    existing = profile_of(model)
+    assert (existing.model, existing.dimension, existing.pooling) == (model, dimension, pooling)
+    assert existing.query_prefix.startswith(query)
+    assert bool(existing.query_prefix) is bool(query)
+    assert existing.text_prefix == text
+    assert existing.measured == ()
 
 
 def test_a_model_that_nobody_knows_gets_the_defaults() -> None:

@@ -77,10 +77,10 @@ async def test_texts_become_unit_vectors_in_their_order(
     for text, vector in zip(("one", "two", "three"), vectors, strict=True):
         assert vector.dtype == np.float32
         assert vector.tolist() == pytest.approx(unit_vector_of(text), abs=1e-6)
-    (asked,) = server.asked
-    assert asked.path == "/v1/embeddings"
-    assert asked.headers["Authorization"] == f"Bearer {KEY}"
-    assert asked.body == {"model": "toy", "input": ["one", "two", "three"], "encoding_format": encoding}
+    (request,) = server.asked
+    assert request.path == "/v1/embeddings"
+    assert request.headers["Authorization"] == f"Bearer {KEY}"
+    assert request.body == {"model": "toy", "input": ["one", "two", "three"], "encoding_format": encoding}
 
 
 async def test_the_dimension_is_learned_once(server: EmbeddingServer, connect: Connect) -> None:
@@ -112,7 +112,7 @@ async def test_prefixes_go_before_texts_and_questions(server: EmbeddingServer, c
     embedder = connect(traits=Profile(model="", dimension=0, query_prefix="query: ", text_prefix="passage: "))
     await embedder.embed(["a text"])
     await embedder.embed_query("a question")
-    assert [asked.body["input"] for asked in server.asked] == [["passage: a text"], ["query: a question"]]
+    assert [request.body["input"] for request in server.asked] == [["passage: a text"], ["query: a question"]]
     assert (await embedder.profile()).query_prefix == "query: "
 
 
@@ -120,7 +120,7 @@ async def test_many_texts_go_in_batches(server: EmbeddingServer, connect: Connec
     embedder = connect(batch_size=10)
     texts = [f"text {number}" for number in range(35)]
     vectors = await embedder.embed(texts)
-    assert sorted(len(asked.body["input"]) for asked in server.asked) == [5, 10, 10, 10]
+    assert sorted(len(request.body["input"]) for request in server.asked) == [5, 10, 10, 10]
     assert all(np.allclose(vector, unit_vector_of(text)) for text, vector in zip(texts, vectors, strict=True))
 
 
@@ -140,7 +140,7 @@ async def test_voyage_is_told_questions_from_texts(server: EmbeddingServer) -> N
     await embedder.embed(["a text"])
     await embedder.embed_query("a question")
     await embedder.close()
-    text, question = (asked.body for asked in server.asked)
+    text, question = (request.body for request in server.asked)
     assert text == {
         "model": "voyage-toy",
         "input": ["a text"],

@@ -77,10 +77,10 @@ async def test_only_what_is_gone_is_stale() -> None:
 
 async def test_relations_move_the_cursor_and_nothing_else() -> None:
     store, index = FakeStore(), Watched()
-    one, two = a_memory("one"), a_memory("two")
-    await remembered(store, one, two)
+    item, two = a_memory("one"), a_memory("two")
+    await remembered(store, item, two)
     await Follower(store, index, MODEL).catch_up()
-    await store.commit(a_commit(an_edge(one, two), space="default"))
+    await store.commit(a_commit(an_edge(item, two), space="default"))
     await Follower(store, index, MODEL).catch_up()
     assert index.told[-1] == ([], [], await store.last_seq())
 

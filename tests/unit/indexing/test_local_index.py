@@ -155,8 +155,8 @@ class TestBuilding:
         await world.remember("one", "two")
         keeper = world.keeper(policy=LARGE, build=build)
         assert await world.require_true(keeper) == 2
-        told = await keeper.describe()
-        assert (told["kind"], told["building"], told["problem"]) == ("scan", True, "")
+        reported = await keeper.describe()
+        assert (reported["kind"], reported["building"], reported["problem"]) == ("scan", True, "")
         (memory,) = await world.remember("three")
         assert await world.require_true(keeper) == 3
         may_build.set()
@@ -205,10 +205,10 @@ class TestBuilding:
         await world.remember("first")
         for number in range(40):
             await world.remember(f"{number}")
-            found, _ = await asyncio.gather(
+            results, _ = await asyncio.gather(
                 keeper.search("default", QUERY, Filter(), limit=1000), keeper.after_commit()
             )
-            assert len(found) == number + 2
+            assert len(results) == number + 2
         await keeper.settle()
         assert await generation_of(keeper) > "gen-0003"
         assert await problem_of(keeper) == ""
@@ -221,10 +221,10 @@ class TestBuilding:
 
             async def last_seq(self) -> int:
                 interrupt, self.interrupt = self.interrupt, None
-                found = await super().last_seq()
+                results = await super().last_seq()
                 if interrupt:
                     await interrupt()
-                return found
+                return results
 
         world.store = store = Interrupted()
         await world.remember("one")
@@ -359,8 +359,8 @@ class TestInMemory:
         await keeper.after_commit()
         await world.purge(memory)
         assert await world.require_true(keeper) == 2
-        told = await keeper.describe()
-        assert (told["kind"], told["points"], told["lag"], told["holder"]) == ("scan", 2, 0, False)
+        reported = await keeper.describe()
+        assert (reported["kind"], reported["points"], reported["lag"], reported["holder"]) == ("scan", 2, 0, False)
         await keeper.close()
         assert not world.folder.exists()
 
@@ -411,8 +411,8 @@ class TestHealing:
         store.lost = 1
         await keeper.search("default", QUERY, Filter(), limit=9)
         await keeper.settle()
-        told = await keeper.describe()
-        assert (told["kind"], told["generation"], told["cursor"]) == ("edge", "gen-0002", 1)
+        reported = await keeper.describe()
+        assert (reported["kind"], reported["generation"], reported["cursor"]) == ("edge", "gen-0002", 1)
         await keeper.close()
 
     async def test_an_index_that_breaks_in_use_is_replaced(self, world: World) -> None:
@@ -422,8 +422,8 @@ class TestHealing:
         await world.require_true(keeper)
         Brittle.broken = True
         assert await world.require_true(keeper) == 1
-        told = await keeper.describe()
-        assert (told["kind"], told["building"], told["problem"]) == ("scan", True, "broken on purpose")
+        reported = await keeper.describe()
+        assert (reported["kind"], reported["building"], reported["problem"]) == ("scan", True, "broken on purpose")
         Brittle.broken = False
         await keeper.settle()
         assert await world.require_true(keeper) == 1

@@ -38,8 +38,8 @@ class TestChildBuild:
             policy=LARGE, build=lambda target: run_niced(command("build", tmp_path / "memory.db", target))
         )
         assert await world.require_true(keeper) == 300
-        told = await keeper.describe()
-        assert (told["kind"], told["building"]) == ("scan", True)
+        reported = await keeper.describe()
+        assert (reported["kind"], reported["building"]) == ("scan", True)
         (memory,) = await world.remember("meanwhile")
         await keeper.settle()
         assert (await kind_of(keeper), await problem_of(keeper)) == ("edge", "")
@@ -68,35 +68,35 @@ class TestChildBuild:
         assert caught.value.fields == {"exit": 1, "cause": "nothing works today"}
 
     async def test_a_child_is_out_of_the_way_and_ends_when_cancelled(self, tmp_path: Path) -> None:
-        child, told = await _child_that_tells(tmp_path, command("be niced", str(os.nice(0))))
-        assert await asyncio.to_thread(told.readline) == "niced\n"
+        child, reported = await _child_that_tells(tmp_path, command("be niced", str(os.nice(0))))
+        assert await asyncio.to_thread(reported.readline) == "niced\n"
         child.cancel()
         await asyncio.wait({child})
         assert child.cancelled()
-        assert await asyncio.to_thread(told.read) == ""
-        told.close()
+        assert await asyncio.to_thread(reported.read) == ""
+        reported.close()
 
     async def test_a_child_does_not_outlive_its_parent(self, tmp_path: Path) -> None:
-        child, told = await _child_that_tells(tmp_path, command("be orphaned"))
+        child, reported = await _child_that_tells(tmp_path, command("be orphaned"))
         # Its child has the pipe open too: only when both have ended does it end.
-        assert await asyncio.to_thread(told.read) == "alive\n"
+        assert await asyncio.to_thread(reported.read) == "alive\n"
         await asyncio.wait({child})
-        told.close()
+        reported.close()
 
 
 class TestBuild:
     async def test_progress_is_told(self, world: World, tmp_path: Path) -> None:
         await world.remember(*(f"number {number}" for number in range(1100)))
-        told: list[tuple[int, int]] = []
+        reported: list[tuple[int, int]] = []
         await build_generation(
             world.store,
             EdgeIndex,
             tmp_path / "built",
             model=MODEL,
             dimension=DIMENSION,
-            progress=lambda done, total: told.append((done, total)),
+            progress=lambda done, total: reported.append((done, total)),
         )
-        assert told == [(1000, 1100), (1100, 1100)]
+        assert reported == [(1000, 1100), (1100, 1100)]
         index = EdgeIndex.load(tmp_path / "built", store_id=world.store.store_id, model=MODEL, dimension=DIMENSION)
         assert (index.points, index.added, index.cursor) == (1100, 0, 1100)
         await index.close()
@@ -125,8 +125,8 @@ class TestKilled:
             await world.require_true(keeper)
             await keeper.settle()
             count = await world.require_true(keeper)
-            told = await keeper.describe()
-            assert (told["kind"], told["points"], told["problem"]) == ("edge", count, "")
+            reported = await keeper.describe()
+            assert (reported["kind"], reported["points"], reported["problem"]) == ("edge", count, "")
             # An orphan may have been in the middle of a call when we cleaned up after it.
             assert len([name for name in world.generations() if "building" not in name]) == 1
             seen.add(await generation_of(keeper))

@@ -64,14 +64,14 @@ class Servers(World):
         points = await self.store.points(MODEL, after=-1, limit=10**6)
         passing = [point for point in points if point.space == space and point_passes(point, filter)]
         true = {point.id: float(QUERY @ point.vector) for point in passing}
-        found = await index.search(space, QUERY, filter, limit=10**5)
-        assert dict(found).keys() == true.keys()
-        assert all(abs(cosine - true[number]) < CLOSE for number, cosine in found)
-        assert [cosine for _, cosine in found] == sorted((cosine for _, cosine in found), reverse=True)
+        results = await index.search(space, QUERY, filter, limit=10**5)
+        assert dict(results).keys() == true.keys()
+        assert all(abs(cosine - true[number]) < CLOSE for number, cosine in results)
+        assert [cosine for _, cosine in results] == sorted((cosine for _, cosine in results), reverse=True)
         nearest = await index.search(space, QUERY, filter, limit=3)
-        assert len(nearest) == min(3, len(found))
-        assert all(near[1] > one[1] - CLOSE for near, one in zip(nearest, found, strict=False))
-        return len(found)
+        assert len(nearest) == min(3, len(results))
+        assert all(near[1] > item[1] - CLOSE for near, item in zip(nearest, results, strict=False))
+        return len(results)
 
     def _index(self, profile: Profile) -> QdrantIndex:
         return self.ground.index(store_id=self.store.store_id, model=profile.model, dimension=profile.dimension)
@@ -158,9 +158,9 @@ class TestTogether:
 
     async def test_a_purge_is_removed_at_once_by_whoever_leads(self, servers: Servers) -> None:
         first, second = await servers.server(), await servers.server()
-        one, two = await servers.remember("one", "two")
+        item, two = await servers.remember("one", "two")
         await first.settle()
-        await servers.purge(one)
+        await servers.purge(item)
         await first.after_purge()
         assert await told(first, "points") == (1,)
         await servers.purge(two)
@@ -172,16 +172,16 @@ class TestTogether:
 
         async def write_and_search(number: int) -> bool:
             (memory,) = await servers.remember(f"number {number}", entity=f"entity {number}")
-            found = await index.search("default", QUERY, Filter(entity=f"entity {number}"), limit=9)
-            return len(found) == 1 and bool(memory.id)
+            results = await index.search("default", QUERY, Filter(entity=f"entity {number}"), limit=9)
+            return len(results) == 1 and bool(memory.id)
 
         assert all(await asyncio.gather(*(write_and_search(number) for number in range(40))))
 
     async def test_relations_change_nothing(self, servers: Servers) -> None:
         index = await servers.server()
-        one, two = await servers.remember("one", "two")
+        item, two = await servers.remember("one", "two")
         await index.settle()
-        await servers.store.commit(a_commit(an_edge(one, two)))
+        await servers.store.commit(a_commit(an_edge(item, two)))
         assert await servers.require_found(index) == 2
         await index.settle()
         assert await told(index, "lag") == (0,)

@@ -32,10 +32,10 @@ class TestTail:
     async def test_it_reads_on_and_forgets_what_is_applied(self, tmp_path: Path) -> None:
         world = World(folder=tmp_path)
         tail = UnappliedChanges(world.store, MODEL, longest=9)
-        one, two = await world.remember("one", "two")
+        item, two = await world.remember("one", "two")
         assert len(await tail.since(0)) == 2
         assert len(await tail.since(1)) == 1
-        await world.revise(one, "three")
+        await world.revise(item, "three")
         touched = await tail.since(1)
         assert {entry.seq for entry in touched.values()} == {2, 3}
         assert len(await tail.since(3)) == len(tail) == 0
@@ -60,15 +60,15 @@ class TestTail:
         world = World(folder=tmp_path)
         memory = a_memory("a long text. " * 300, kind="old")
         other = a_memory("another", space="elsewhere")
-        for one in (memory, other):
-            await world.store.commit(a_commit(one, embedded=vectors_for([one])))
+        for item in (memory, other):
+            await world.store.commit(a_commit(item, embedded=vectors_for([item])))
         before = [(point.id, 0.5) for point in await world.store.points(MODEL, after=-1, limit=99)]
         new = revised(memory, content="short", kind="new")
         await world.store.commit(a_commit(a_rewrite(new), embedded=vectors_for([new])))
         touched = await UnappliedChanges(world.store, MODEL, longest=9).since(2)
         assert hidden_in(touched, "default") == len(before) - 1
         assert hidden_in(touched, "elsewhere") == 0
-        for wanted, count in (
+        for expected, count in (
             (Filter(), 1),
             (Filter(kind="new"), 1),
             (Filter(kind="old"), 0),
@@ -76,8 +76,8 @@ class TestTail:
             (Filter(until=moment(-1)), 0),
             (Filter(since=moment(-1)), 1),
         ):
-            found = overlay(before[:-1], touched, space="default", vector=QUERY, filter=wanted, limit=9)
-            assert len(found) == count
+            results = overlay(before[:-1], touched, space="default", vector=QUERY, filter=expected, limit=9)
+            assert len(results) == count
         assert overlay(before, {}, space="default", vector=QUERY, filter=Filter(), limit=2) == before[:2]
 
 

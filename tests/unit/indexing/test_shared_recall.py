@@ -44,11 +44,11 @@ async def test_recall_finds_by_words_and_says_why(ground: Ground, tmp_path: Path
     ground.cut()
     memory = await job_runner.kept("Jays hide acorns")
     await index.after_commit()
-    found = await job_runner.recall("where are the acorns")
-    assert [hit.id for hit in found.hits] == [memory.id]
-    assert found.degraded == ("searched by words only: Qdrant cannot be reached",)
+    results = await job_runner.recall("where are the acorns")
+    assert [hit.id for hit in results.hits] == [memory.id]
+    assert results.degraded == ("searched by words only: Qdrant cannot be reached",)
     again = await job_runner.recall("where are the acorns")
-    assert again.degraded == found.degraded, "what was found without the index is not kept as the answer"
+    assert again.degraded == results.degraded, "what was found without the index is not kept as the answer"
     await index.close()
 
 
@@ -72,8 +72,8 @@ async def test_two_servers_on_one_database(ground: Ground) -> None:
             async with asyncio.timeout(20):
                 while (await indexes[0].describe())["points"] != seen:  # noqa: ASYNC110 - another server's doing
                     await asyncio.sleep(0.01)
-        for one in (*indexes, *stores):
-            await one.close()
+        for item in (*indexes, *stores):
+            await item.close()
 
 
 def _index(store: PostgresStore, ground: Ground) -> SharedIndex:

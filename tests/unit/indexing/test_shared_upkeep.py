@@ -38,8 +38,8 @@ class Gapped(FakeStore):
 
 @pytest.fixture
 async def ground() -> AsyncGenerator[Ground]:
-    async with a_ground("local") as found:
-        yield found
+    async with a_ground("local") as results:
+        yield results
 
 
 def upkeep(store: FakeStore, ground: Ground, *, store_id: str = "s") -> Upkeep:
@@ -52,18 +52,18 @@ async def test_an_index_is_built_once_whatever_numbers_were_taken(ground: Ground
     memory = a_memory("acorn")
     await store.commit(a_commit(memory, embedded=vectors_for([memory])))
     await upkeep(store, ground).round()
-    standing = await ground.index().look()
-    assert standing.cursor == await store.last_seq()
+    current = await ground.index().look()
+    assert current.cursor == await store.last_seq()
     again = upkeep(store, ground)
     await again.round()
     assert not again._has_built
 
 
 async def test_two_stores_do_not_take_a_collection_from_each_other_for_ever(ground: Ground) -> None:
-    one, other = upkeep(FakeStore(), ground, store_id="one"), upkeep(FakeStore(), ground, store_id="other")
-    await one.round()
+    item, other = upkeep(FakeStore(), ground, store_id="one"), upkeep(FakeStore(), ground, store_id="other")
+    await item.round()
     await other.round()
     with pytest.raises(IndexUnavailable, match="another store") as caught:
-        await one.round()
+        await item.round()
     assert "SCRUBJAY_QDRANT_COLLECTION" in caught.value.hint
     await other.round()

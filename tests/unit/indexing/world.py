@@ -107,10 +107,10 @@ class World:
             if point.space == space and point_passes(point, filter)
         ]
         true = {point.id: float(QUERY @ point.vector) for point in points}
-        found = dict(await keeper.search(space, QUERY, filter, limit=10**6))
-        assert set(found) == set(true)
-        assert all(abs(cosine - true[number]) < CLOSE for number, cosine in found.items())
-        return len(found)
+        results = dict(await keeper.search(space, QUERY, filter, limit=10**6))
+        assert set(results) == set(true)
+        assert all(abs(cosine - true[number]) < CLOSE for number, cosine in results.items())
+        return len(results)
 
     def generations(self) -> list[str]:
         return sorted(path.name for path in self.folder.glob("gen-*"))

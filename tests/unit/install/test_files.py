@@ -11,7 +11,7 @@ from scrubjay.install.files import LARGEST, read_file, remove_file, replace_file
 
 
 def names(folder: Path) -> list[str]:
-    return sorted(one.name for one in folder.iterdir())
+    return sorted(item.name for item in folder.iterdir())
 
 
 def mode(path: Path) -> int:
@@ -52,9 +52,9 @@ def test_the_first_copy_is_kept(tmp_path: Path) -> None:
 
 def test_a_new_file_and_its_folders_are_the_users_alone(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "er" / "a.json"
-    found = read_file(file)
-    assert (found.data, found.text) == (None, "")
-    assert replace_file(found, b"new") is None
+    results = read_file(file)
+    assert (results.data, results.text) == (None, "")
+    assert replace_file(results, b"new") is None
     assert (mode(file), mode(file.parent), mode(file.parent.parent)) == (0o600, 0o700, 0o700)
     assert names(file.parent) == ["a.json"]
 
@@ -133,18 +133,18 @@ def test_what_is_no_utf_8_is_told_with_its_place(tmp_path: Path) -> None:
 def test_the_mark_that_some_editors_put_first_stays(tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     file.write_bytes(b"\xef\xbb\xbf{}")
-    found = read_file(file)
-    assert found.text == "{}"
-    assert found.data_of("[]") == b"\xef\xbb\xbf[]"
+    results = read_file(file)
+    assert results.text == "{}"
+    assert results.data_of("[]") == b"\xef\xbb\xbf[]"
 
 
 def test_what_somebody_else_wrote_in_the_meantime_is_not_lost(tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     file.write_bytes(b"old")
-    found = read_file(file)
+    results = read_file(file)
     file.write_bytes(b"theirs")
     with pytest.raises(Conflict, match="in the meantime"):
-        replace_file(found, b"ours")
+        replace_file(results, b"ours")
     assert file.read_bytes() == b"theirs"
     assert names(tmp_path) == ["a.json"]
 

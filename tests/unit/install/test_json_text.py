@@ -30,17 +30,17 @@ def documents(draw: st.DrawFn) -> tuple[str, dict[str, Json]]:
     numbers = itertools.count()
 
     def trivia() -> str:
-        told = draw(st.sampled_from(SPACES))
+        reported = draw(st.sampled_from(SPACES))
         for kind in draw(st.lists(st.sampled_from(["line", "block", "tall"]), max_size=2)):
             # A number, so that each can be found again, and what would be a key or a brace anywhere else.
             mark = f'#{next(numbers)}# "{{}}": ,'
-            told += {
+            reported += {
                 "line": f"// {mark}{draw(st.sampled_from(LINE_ENDS))}",
                 "block": f"/* {mark} */",
                 "tall": f"/* {mark}\n// */",
             }[kind]
-            told += draw(st.sampled_from(SPACES))
-        return told
+            reported += draw(st.sampled_from(SPACES))
+        return reported
 
     def written(one: Json) -> str:
         if isinstance(one, dict):
@@ -54,8 +54,8 @@ def documents(draw: st.DrawFn) -> tuple[str, dict[str, Json]]:
         return json.dumps(one, ensure_ascii=draw(st.booleans()))
 
     def joined(parts: list[str]) -> str:
-        told = ",".join(part + trivia() for part in parts)
-        return told + ("," if parts and draw(st.booleans()) else "") + trivia()
+        reported = ",".join(part + trivia() for part in parts)
+        return reported + ("," if parts and draw(st.booleans()) else "") + trivia()
 
     return trivia() + written(value) + trivia(), value
 
@@ -64,7 +64,7 @@ def holders(value: Json, above: Place = ()) -> list[Place]:
     """Where there are objects in a document."""
     if not isinstance(value, dict):
         return []
-    return [above, *(place for key, one in value.items() for place in holders(one, (*above, key)))]
+    return [above, *(place for key, item in value.items() for place in holders(item, (*above, key)))]
 
 
 def dug(value: Json, place: Place) -> dict[str, Json]:
@@ -150,7 +150,7 @@ def span(text: str, place: Place) -> tuple[int, int]:
     start = 0
     for key in place:
         assert node is not None
-        (member,) = [one for one in node.members or () if one.key == key]
+        (member,) = [item for item in node.members or () if item.key == key]
         start, node = member.start, member.value
     assert node is not None
     return start, node.end
@@ -161,7 +161,7 @@ def blank_object(text: str, place: Place) -> tuple[int, int] | None:
     node = parse(text)
     for key in place:
         assert node is not None
-        (node,) = [one.value for one in node.members or () if one.key == key]
+        (node,) = [item.value for item in node.members or () if item.key == key]
     assert node is not None
     inner = text[node.start + 1 : node.end - 1]
     return (node.start, node.end) if inner and not inner.strip() else None

@@ -48,7 +48,7 @@ _ESCAPE = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "'": "'", "s":
 
 def read_back(line: str, *, dollars: bool) -> list[str]:
     """The words of a line in a unit, by the rules that systemd documents."""
-    told: list[str] = []
+    reported: list[str] = []
     at = 0
     while at < len(line):
         if line[at] == " ":
@@ -56,25 +56,25 @@ def read_back(line: str, *, dollars: bool) -> list[str]:
             continue
         word, quote = "", ""
         while at < len(line) and (quote or line[at] != " "):
-            one = line[at]
-            if one == "\\":
+            item = line[at]
+            if item == "\\":
                 if line[at + 1] == "x":
                     word, at = word + chr(int(line[at + 2 : at + 4], 16)), at + 4
                 else:
                     word, at = word + _ESCAPE[line[at + 1]], at + 2
                 continue
-            if one == quote:
+            if item == quote:
                 quote = ""
-            elif not quote and one in "\"'":
-                quote = one
+            elif not quote and item in "\"'":
+                quote = item
             else:
-                word += one
+                word += item
             at += 1
         assert not quote
-        told.append(word)
-    assert not re.search(r"(?<!%)(%%)*%(?!%)", " ".join(told)), "a specifier"
-    told = [word.replace("%%", "%") for word in told]
-    return [word.replace("$$", "$") for word in told] if dollars else told
+        reported.append(word)
+    assert not re.search(r"(?<!%)(%%)*%(?!%)", " ".join(reported)), "a specifier"
+    reported = [word.replace("%%", "%") for word in reported]
+    return [word.replace("$$", "$") for word in reported] if dollars else reported
 
 
 @given(st.lists(words, min_size=1, max_size=5))
@@ -151,13 +151,13 @@ def test_the_property_list_says_what_it_should() -> None:
     command = ("/Users/jay/my <jay> & co/scrubjay", "serve", "--data=/ü☕ \"'")
     text = Launchd().written(job(*command, SCRUBJAY_EMBEDDER="none"))
     assert MARK in text
-    told = plistlib.loads(text.encode())
-    assert told["ProgramArguments"] == list(command)
-    assert told["EnvironmentVariables"] == {"SCRUBJAY_EMBEDDER": "none"}
-    assert told["KeepAlive"] == {"SuccessfulExit": False}
-    assert told["Label"] == "dev.scrubjay.daemon"
-    assert told["RunAtLoad"] is True
-    assert told["StandardErrorPath"] == "/jay/daemon.log"
+    reported = plistlib.loads(text.encode())
+    assert reported["ProgramArguments"] == list(command)
+    assert reported["EnvironmentVariables"] == {"SCRUBJAY_EMBEDDER": "none"}
+    assert reported["KeepAlive"] == {"SuccessfulExit": False}
+    assert reported["Label"] == "dev.scrubjay.daemon"
+    assert reported["RunAtLoad"] is True
+    assert reported["StandardErrorPath"] == "/jay/daemon.log"
     with pytest.raises(InvalidInput, match="property list"):
         Launchd().written(job("/a\x01b"))
 

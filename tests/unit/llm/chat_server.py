@@ -73,8 +73,8 @@ def _handler_of(server: ChatServer) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            asked = Asked(path=self.path, headers=dict(self.headers), body=json.loads(body))
-            reply = server.reply_to(asked)
+            request = Asked(path=self.path, headers=dict(self.headers), body=json.loads(body))
+            reply = server.reply_to(request)
             if reply.hang:
                 server.released.wait(30)
             if reply.hang or reply.hang_up:

@@ -38,14 +38,14 @@ class Collector:
 @contextmanager
 def collector(status: int = 200) -> Generator[Collector]:
     """One that listens until the end of the block."""
-    found = Collector(status=status)
+    results = Collector(status=status)
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
-            found.take(self.path, str(self.headers["content-type"]), body)
+            results.take(self.path, str(self.headers["content-type"]), body)
             answer = ExportTraceServiceResponse().SerializeToString()
-            self.send_response(found.status)
+            self.send_response(results.status)
             self.send_header("content-length", str(len(answer)))
             self.end_headers()
             self.wfile.write(answer)
@@ -58,9 +58,9 @@ def collector(status: int = 200) -> Generator[Collector]:
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     host, port = cast("tuple[str, int]", server.server_address)
-    found.url = f"http://{host}:{port}"
+    results.url = f"http://{host}:{port}"
     try:
-        yield found
+        yield results
     finally:
         server.shutdown()
         server.server_close()

@@ -64,17 +64,17 @@ class Watched:
         return {family.name: family for family in parse(body.decode())}
 
     async def samples(self, name: str) -> list[tuple[Labels, float]]:
-        found = await self.families()
+        results = await self.families()
         return [
             (sample.labels, sample.value)
-            for family in found.values()
+            for family in results.values()
             for sample in family.samples
             if sample.name == name
         ]
 
     async def value(self, name: str, **labels: str) -> float:
-        (found,) = [value for told, value in await self.samples(name) if told == labels]
-        return found
+        (results,) = [value for reported, value in await self.samples(name) if reported == labels]
+        return results
 
 
 @pytest.fixture
@@ -175,7 +175,7 @@ async def test_nobody_outside_makes_up_a_label(watched: Watched) -> None:
 
 
 def test_the_gate_knows_whatever_is_asked_by_name() -> None:
-    asked = {
+    request = {
         argument.value
         for module in modules("src")
         for node in module.nodes()
@@ -183,7 +183,7 @@ def test_the_gate_knows_whatever_is_asked_by_name() -> None:
         for argument in node.args
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
     }
-    assert {"resources/read", "recall"} <= asked <= KNOWN
+    assert {"resources/read", "recall"} <= request <= KNOWN
 
 
 async def test_the_lag_is_what_the_index_has_not_taken_in(watched: Watched) -> None:
@@ -199,12 +199,12 @@ async def test_the_lag_is_what_the_index_has_not_taken_in(watched: Watched) -> N
 
 
 async def test_a_relation_makes_no_index_lag(watched: Watched) -> None:
-    one, other = [(await watched.house.engine.remember(Draft(text=text), who=WHO)).id for text in ("oak", "walnut")]
+    item, other = [(await watched.house.engine.remember(Draft(text=text), who=WHO)).id for text in ("oak", "walnut")]
     await watched.recall("oak")
     await watched.house.keeper.settle()
-    await watched.house.engine.relate(one, other, who=WHO)
+    await watched.house.engine.relate(item, other, who=WHO)
     assert await watched.value("scrubjay_index_lag_changes") == 0
-    await watched.house.engine.unrelate(one, other, who=WHO)
+    await watched.house.engine.unrelate(item, other, who=WHO)
     assert await watched.value("scrubjay_index_lag_changes") == 0
 
 
@@ -290,12 +290,12 @@ def test_durations_are_found_in_their_buckets(label: str, durations: list[float]
         timings.add(label, seconds)
     for of, parse in ((PLAIN, parse_plain), (OPEN, parse_open)):
         (family,) = _parsed(parse, document(timings.lines(), of=of))
-        found = {(sample.name, sample.labels.get("le", "")): sample.value for sample in family.samples}
+        results = {(sample.name, sample.labels.get("le", "")): sample.value for sample in family.samples}
         assert {sample.labels["what"] for sample in family.samples} == {label}
         for bound in (0.1, 1.0, 10.0):
-            assert found["took_seconds_bucket", str(bound)] == sum(duration <= bound for duration in durations)
-        assert found["took_seconds_bucket", "+Inf"] == found["took_seconds_count", ""] == len(durations)
-        assert math.isclose(found["took_seconds_sum", ""], sum(durations), abs_tol=1e-9)
+            assert results["took_seconds_bucket", str(bound)] == sum(duration <= bound for duration in durations)
+        assert results["took_seconds_bucket", "+Inf"] == results["took_seconds_count", ""] == len(durations)
+        assert math.isclose(results["took_seconds_sum", ""], sum(durations), abs_tol=1e-9)
 
 
 @given(label=st.text(), value=st.floats(min_value=0))
@@ -305,8 +305,8 @@ def test_what_is_written_is_read_back(label: str, value: float) -> None:
     for of, parse in ((PLAIN, parse_plain), (OPEN, parse_open)):
         (family,) = _parsed(parse, document(lines_of(registry.collect(), of=of), of=of))
         assert (family.name, family.type, family.documentation) == ("things", "counter", "Things, \\ and\nlines.")
-        found = {sample.name: (sample.labels, sample.value) for sample in family.samples}
-        assert found["things_total"] == ({"what": label}, value)
+        results = {sample.name: (sample.labels, sample.value) for sample in family.samples}
+        assert results["things_total"] == ({"what": label}, value)
 
 
 def test_many_threads_lose_nothing() -> None:

@@ -72,10 +72,10 @@ async def test_nothing_that_anybody_said_is_in_them(kept: Kept, quick: Workshop)
     await gate.run("remember", quick.remember(TEXT))
     with pytest.raises(NotFound):
         await gate.run(f"read {TEXT}", quick.revise("Sarah and Acme and voice calls", title="x"), reads=True)
-    told = "".join(span.to_json() for span in kept.exporter.get_finished_spans())
-    assert "write.commit" in told
-    assert not [word for word in TEXT.split() if word.lower() in told.lower() and word != "of"]
-    assert '"default"' not in told
+    reported = "".join(span.to_json() for span in kept.exporter.get_finished_spans())
+    assert "write.commit" in reported
+    assert not [word for word in TEXT.split() if word.lower() in reported.lower() and word != "of"]
+    assert '"default"' not in reported
 
 
 async def test_spans_of_requests_at_the_same_time_do_not_mix(kept: Kept) -> None:

@@ -230,8 +230,8 @@ class TestSearching:
         for seed in range(20):
             query = vector_of(bytes([seed, 1]))
             best = {int(place) + 1 for place in np.argsort(-(matrix @ query))[:50]}
-            found = await index.search("default", query, Filter(), limit=50)
-            shares.append(len(best & {number for number, _ in found}) / 50)
+            results = await index.search("default", query, Filter(), limit=50)
+            shares.append(len(best & {number for number, _ in results}) / 50)
         assert np.mean(shares) > 0.9
         await index.close()
 
@@ -260,8 +260,8 @@ async def _use(folder: Path) -> bool:
     except IndexUnavailable:
         return True
     try:
-        for wanted in (Filter(), Filter(kind="odd"), Filter(since=a_memory().created_at)):
-            await index.search("default", QUERY, wanted, limit=50)
+        for expected in (Filter(), Filter(kind="odd"), Filter(since=a_memory().created_at)):
+            await index.search("default", QUERY, expected, limit=50)
         await index.apply(some_points(5, first=100), [7, 8], cursor=30)
         await index.close()
     except IndexUnavailable:

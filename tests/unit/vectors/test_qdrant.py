@@ -27,8 +27,8 @@ async def ground(request: pytest.FixtureRequest) -> AsyncIterator[Ground]:
 class TestStanding:
     async def test_without_a_collection_there_is_no_index(self, ground: Ground) -> None:
         index = ground.index()
-        standing = await index.look()
-        assert (standing.cursor, standing.why) == (None, "the collection on Qdrant is not there")
+        current = await index.look()
+        assert (current.cursor, current.why) == (None, "the collection on Qdrant is not there")
         with pytest.raises(IndexUnavailable):
             await index.search("default", QUERY, Filter(), limit=3)
 
@@ -45,8 +45,8 @@ class TestStanding:
         index, other = ground.index(), ground.index()
         await index.begin(keep=False)
         await index.apply(POINTS, [], cursor=7)
-        standing = await other.look()
-        assert (standing.cursor, standing.why) == (None, "the vector index on Qdrant is not built yet")
+        current = await other.look()
+        assert (current.cursor, current.why) == (None, "the vector index on Qdrant is not built yet")
         with pytest.raises(IndexUnavailable, match="not built yet"):
             await other.search("default", QUERY, Filter(), limit=3)
         await index.finish(cursor=7)
@@ -56,8 +56,8 @@ class TestStanding:
     async def test_the_index_of_another_store_is_not_used(self, ground: Ground) -> None:
         await (await ground.whole_index()).apply(POINTS, [], cursor=7)
         other = ground.index(store_id="another")
-        standing = await other.look()
-        assert (standing.cursor, standing.why) == (None, "the vector index on Qdrant is of another store")
+        current = await other.look()
+        assert (current.cursor, current.why) == (None, "the vector index on Qdrant is of another store")
         with pytest.raises(IndexUnavailable, match="another store"):
             await other.search("default", QUERY, Filter(), limit=3)
 
@@ -92,24 +92,24 @@ class TestBuilding:
         assert await _found(index) == {1, 2}
 
     async def test_two_models_live_side_by_side(self, ground: Ground) -> None:
-        one, two = await ground.whole_index(), await ground.whole_index(model="another", dimension=8)
-        await one.apply(POINTS, [], cursor=1)
+        item, two = await ground.whole_index(), await ground.whole_index(model="another", dimension=8)
+        await item.apply(POINTS, [], cursor=1)
         small = [a_point(3, a_memory(), vector=vector_of(b"3", dimension=8))]
         await two.apply(small, [], cursor=2)
-        found = await two.search("default", vector_of(b"q", dimension=8), Filter(), limit=9)
-        assert [number for number, _ in found] == [3]
+        results = await two.search("default", vector_of(b"q", dimension=8), Filter(), limit=9)
+        assert [number for number, _ in results] == [3]
         await two.begin(keep=False)
         await two.finish(cursor=5)
-        assert (await two.count(), await one.count()) == (0, 5)
-        assert ((await one.look()).cursor, (await two.look()).cursor) == (1, 5)
+        assert (await two.count(), await item.count()) == (0, 5)
+        assert ((await item.look()).cursor, (await two.look()).cursor) == (1, 5)
 
     async def test_a_vector_of_another_size_is_replaced(self, ground: Ground) -> None:
         series = Series(model=MODEL, dimension=DIMENSION)
         wrong = models.VectorParams(size=3, distance=models.Distance.COSINE)
         await ground.server.create_collection(ground.place.collection, vectors_config={series.name: wrong})
         index = ground.index()
-        standing = await index.look(closely=True)
-        assert (standing.cursor, standing.why) == (None, "the vectors on Qdrant are of another size")
+        current = await index.look(closely=True)
+        assert (current.cursor, current.why) == (None, "the vectors on Qdrant are of another size")
         index = await ground.whole_index()
         await index.apply(POINTS, [], cursor=1)
         assert (await index.look(closely=True)).cursor == 1
@@ -135,9 +135,9 @@ class TestOutage:
     async def test_nobody_answers(self, ground: Ground) -> None:
         index = await ground.whole_index()
         ground.cut()
-        for asked in (index.search("default", QUERY, Filter(), limit=3), index.apply(POINTS, [], cursor=3)):
+        for request in (index.search("default", QUERY, Filter(), limit=3), index.apply(POINTS, [], cursor=3)):
             with pytest.raises(IndexUnavailable, match="Qdrant cannot be reached") as caught:
-                await asked
+                await request
             assert caught.value.fields["reason"] == "unreachable"
         with pytest.raises(IndexUnavailable):
             await index.look()

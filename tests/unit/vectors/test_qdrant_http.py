@@ -67,15 +67,15 @@ class Recorder:
         )
         self.sent.append(request)
         result = self.answers.get(request.line, DONE)
-        told = json.dumps({"result": result, "status": "ok", "time": 0.1}).encode()
+        reported = json.dumps({"result": result, "status": "ok", "time": 0.1}).encode()
         status = 404 if request.line == self.missing else self.status
         start = f"HTTP/1.1 {status} Told\r\nContent-Type: application/json\r\n{self.extra}"
-        writer.write(f"{start}Content-Length: {len(told)}\r\nConnection: close\r\n\r\n".encode() + told)
+        writer.write(f"{start}Content-Length: {len(reported)}\r\nConnection: close\r\n\r\n".encode() + reported)
         await writer.drain()
         writer.close()
 
     def bodies(self, line: str) -> list[Json]:
-        return [one.body for one in self.sent if one.line == line]
+        return [item.body for item in self.sent if item.line == line]
 
 
 @asynccontextmanager
@@ -138,8 +138,8 @@ async def test_a_collection_is_made_with_its_indexes(recorder: Recorder, index: 
         },
     ]
     assert _without_nothing(recorder.bodies("POST /collections/jays/points/delete")) == [{"points": [SERIES.mark_id]}]
-    assert all(one.headers["api-key"] == "k3y" for one in recorder.sent)
-    assert all(one.query["wait"] == ["true"] for one in recorder.sent if one.path.endswith(("/index", "/delete")))
+    assert all(item.headers["api-key"] == "k3y" for item in recorder.sent)
+    assert all(item.query["wait"] == ["true"] for item in recorder.sent if item.path.endswith(("/index", "/delete")))
 
 
 async def test_a_collection_that_is_there_gets_one_more_vector(recorder: Recorder, index: QdrantIndex) -> None:
@@ -157,20 +157,20 @@ async def test_points_are_put_then_the_mark(recorder: Recorder, index: QdrantInd
     recorder.answers["POST /collections/jays/points"] = [mark(3)]
     assert (await index.look()).cursor == 3
     await index.apply([POINT], [7], cursor=4)
-    (asked,) = recorder.bodies("POST /collections/jays/points")
-    assert _without_nothing(asked) == {
+    (request,) = recorder.bodies("POST /collections/jays/points")
+    assert _without_nothing(request) == {
         "ids": [SERIES.mark_id, SERIES.wish_id],
         "with_payload": True,
         "with_vector": False,
     }
-    told = [one for one in recorder.sent if "wait" in one.query]
-    assert [one.line for one in told] == [
+    reported = [item for item in recorder.sent if "wait" in item.query]
+    assert [item.line for item in reported] == [
         "POST /collections/jays/points/delete",
         "PUT /collections/jays/points",
         "PUT /collections/jays/points",
     ]
-    assert all(one.query["wait"] == ["true"] for one in told)
-    gone, put, marked = (_without_nothing(one.body) for one in told)
+    assert all(item.query["wait"] == ["true"] for item in reported)
+    gone, put, marked = (_without_nothing(item.body) for item in reported)
     assert gone == {"points": [SERIES.id_of(7)]}
     payload = {"home": "state=live/home", "facets": ["kind=note", "tag=a"], "at": 1_700_000_000_000_000, "build": 5}
     assert put == {"points": [{"id": SERIES.id_of(65536), "vector": {SERIES.name: [1.0, 0.0]}, "payload": payload}]}
@@ -183,10 +183,10 @@ async def test_a_search_asks_for_the_mark_too(recorder: Recorder, index: QdrantI
     line = "POST /collections/jays/points/query/batch"
     recorder.answers[line] = [{"points": [hit]}, {"points": [marked]}]
     since = datetime(2026, 1, 1, tzinfo=UTC)
-    wanted = Filter(kind="note", any_tags=("a", "b"), since=since)
-    assert await index.search("home", UP, wanted, limit=1) == [(65536, 1.0)]
+    expected = Filter(kind="note", any_tags=("a", "b"), since=since)
+    assert await index.search("home", UP, expected, limit=1) == [(65536, 1.0)]
     assert index.cursor == 9
-    (asked,) = recorder.bodies(line)
+    (request,) = recorder.bodies(line)
     must: list[Json] = [
         {"key": "home", "match": {"value": "state=live/home"}},
         {"key": "facets", "match": {"value": "kind=note"}},
@@ -206,7 +206,7 @@ async def test_a_search_asks_for_the_mark_too(recorder: Recorder, index: QdrantI
         "limit": 1,
         "with_payload": True,
     }
-    assert _without_nothing(asked) == {"searches": [nearest, its_mark]}
+    assert _without_nothing(request) == {"searches": [nearest, its_mark]}
     assert recorder.sent[-1].query["timeout"] == ["2"]
 
 
@@ -214,8 +214,8 @@ async def test_too_few_hits_are_asked_for_again_without_the_graph(recorder: Reco
     line = "POST /collections/jays/points/query/batch"
     recorder.answers[line] = [{"points": []}, {"points": [{**mark(9), "version": 1, "score": 0.0}]}]
     assert await index.search("home", UP, Filter(), limit=300) == []
-    asked = [_at(body, "searches", 0, "params") for body in recorder.bodies(line)]
-    assert [_without_nothing(one) for one in asked] == [
+    request = [_at(body, "searches", 0, "params") for body in recorder.bodies(line)]
+    assert [_without_nothing(item) for item in request] == [
         {"hnsw_ef": 300, "exact": False, "acorn": {"enable": False}},
         {"hnsw_ef": 300, "exact": True, "acorn": {"enable": False}},
     ]
@@ -241,8 +241,8 @@ async def test_a_build_ends_with_the_removal_of_what_is_older(recorder: Recorder
 async def test_its_points_are_counted_and_no_others(recorder: Recorder, index: QdrantIndex) -> None:
     recorder.answers["POST /collections/jays/points/count"] = {"count": 12}
     assert await index.count() == 12
-    (asked,) = recorder.bodies("POST /collections/jays/points/count")
-    assert _without_nothing(asked) == {"filter": {"must": [{"has_vector": SERIES.name}]}, "exact": False}
+    (request,) = recorder.bodies("POST /collections/jays/points/count")
+    assert _without_nothing(request) == {"filter": {"must": [{"has_vector": SERIES.name}]}, "exact": False}
 
 
 @pytest.mark.parametrize(
@@ -275,8 +275,8 @@ async def test_an_answer_that_makes_no_sense_is_a_failure(recorder: Recorder, in
 async def test_a_missing_collection_is_no_failure_to_look(recorder: Recorder, index: QdrantIndex) -> None:
     recorder.missing = "POST /collections/jays/points"
     recorder.answers["GET /collections/jays/exists"] = {"exists": False}
-    standing = await index.look()
-    assert (standing.cursor, standing.why) == (None, "the collection on Qdrant is not there")
+    current = await index.look()
+    assert (current.cursor, current.why) == (None, "the collection on Qdrant is not there")
 
 
 def _collection(vectors: dict[str, Json]) -> Json:
@@ -310,7 +310,7 @@ def _at(told: Json, *way: str | int) -> Json:
 def _without_nothing(told: Json) -> Json:
     """What was said, without what was left open."""
     if isinstance(told, list):
-        return [_without_nothing(one) for one in told]
+        return [_without_nothing(item) for item in told]
     if isinstance(told, dict):
         return {name: _without_nothing(value) for name, value in told.items() if value is not None}
     return told

@@ -54,9 +54,9 @@ async def require_true(
         if point.space == space and point_passes(point, filter)
     ]
     true = {point.id: float(QUERY @ point.vector) for point in points}
-    found = dict(await scan.search(space, QUERY, filter, limit=10**6))
-    assert found == pytest.approx(true, abs=1e-3)
-    return len(found)
+    results = dict(await scan.search(space, QUERY, filter, limit=10**6))
+    assert results == pytest.approx(true, abs=1e-3)
+    return len(results)
 
 
 class TestFollowing:
@@ -152,17 +152,17 @@ class TestSearching:
     async def test_many_rows_are_scanned_as_few_are(self, share: int) -> None:
         drawn = np.random.default_rng(1).standard_normal((30_000, 8)).astype(np.float32)
         matrix = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
-        one = a_point(0, a_memory())
+        item = a_point(0, a_memory())
         points = [
-            replace(one, id=number, space="default" if number % share == 0 else "other", vector=vector)
+            replace(item, id=number, space="default" if number % share == 0 else "other", vector=vector)
             for number, vector in enumerate(matrix)
         ]
         scan = ScanIndex(Points(points), MODEL, dimension=8)
-        found = await scan.search("default", matrix[120], Filter(), limit=10)
+        results = await scan.search("default", matrix[120], Filter(), limit=10)
         cosines = matrix @ matrix[120]
         best = [int(place) for place in np.argsort(-cosines) if place % share == 0][:10]
-        assert [number for number, _ in found] == best
-        assert [cosine for _, cosine in found] == pytest.approx([float(cosines[place]) for place in best], abs=1e-5)
+        assert [number for number, _ in results] == best
+        assert [cosine for _, cosine in results] == pytest.approx([float(cosines[place]) for place in best], abs=1e-5)
 
 
 class TestRows:
@@ -181,11 +181,13 @@ class TestRows:
         for space in ("a", "b", "c"):
             held = {number: vector for number, (home, vector) in model.items() if home == space}
             query = np.array([1, 0, 0, 0], dtype=np.float32)
-            found = rows.snapshot().nearest(rows.places_at(space, LIVE), query, limit=10_000)
-            assert dict(found) == pytest.approx({number: float(vector[0]) for number, vector in held.items()}, abs=1e-6)
-            some = [number for number in range(900) if number % 3 == 0]
-            found = rows.snapshot().nearest(rows.places_of(some), query, limit=10_000)
-            assert {number for number, _ in found} == set(some) & set(model)
+            results = rows.snapshot().nearest(rows.places_at(space, LIVE), query, limit=10_000)
+            assert dict(results) == pytest.approx(
+                {number: float(vector[0]) for number, vector in held.items()}, abs=1e-6
+            )
+            items = [number for number in range(900) if number % 3 == 0]
+            results = rows.snapshot().nearest(rows.places_of(items), query, limit=10_000)
+            assert {number for number, _ in results} == set(items) & set(model)
 
     def test_a_snapshot_stays_as_it_was(self) -> None:
         rows = Rows(dimension=4)

@@ -64,7 +64,7 @@ class Extractor:
         process = await asyncio.create_subprocess_exec(*command, stdin=file, stdout=pipe, stderr=nothing)
         try:
             async with asyncio.timeout(self._seconds):
-                told, _ = await process.communicate()
+                reported, _ = await process.communicate()
         except TimeoutError:
             return Extracted(warning=f"{_NOTHING}: it takes longer than {self._seconds:g} seconds")
         finally:
@@ -72,13 +72,13 @@ class Extractor:
                 with suppress(ProcessLookupError):
                     process.kill()
                 await process.wait()
-        said = told.decode("utf-8", "replace")
+        text = reported.decode("utf-8", "replace")
         if process.returncode == _MISSING:
-            return Extracted(warning=f"{_NOTHING}: {said}")
+            return Extracted(warning=f"{_NOTHING}: {text}")
         if process.returncode:
-            why = said if process.returncode == _FAILED else "its reader broke off"
+            why = text if process.returncode == _FAILED else "its reader broke off"
             return Extracted(warning=f"{_NOTHING}: {why}")
-        return _cut(said, self._characters)
+        return _cut(text, self._characters)
 
 
 def _cut(text: str, characters: int, *, more: bool = False) -> Extracted:

@@ -140,7 +140,7 @@ def _is_text(head: bytes) -> bool:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
         # What most old files are written in has few signs there.
-        return not any(0x80 <= one < 0xA0 for one in head)  # noqa: PLR2004
+        return not any(0x80 <= item < 0xA0 for item in head)  # noqa: PLR2004
     return True
 
 

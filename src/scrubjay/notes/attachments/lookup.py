@@ -32,12 +32,12 @@ class FileNames:
         """The path of the file that an embed names; of several, the one nearest to the top."""
         if not self.names_a_file(target):
             return None
-        wanted = _key(target).lstrip("/")
+        expected = _key(target).lstrip("/")
         for _ in range(2):
-            fitting = [path for path in self._named(wanted.rpartition("/")[2]) if _fits(path, wanted)]
+            fitting = [path for path in self._named(expected.rpartition("/")[2]) if _fits(path, expected)]
             there = [path for path in fitting if self._depot.size_of(path) is not None]
             if there:
-                return min(there, key=lambda path: (_key(path) != wanted, path.count("/"), path))
+                return min(there, key=lambda path: (_key(path) != expected, path.count("/"), path))
             if not self._is_stale(missed=bool(fitting)):
                 break
             self.forget()
@@ -49,10 +49,10 @@ class FileNames:
             for path, length in paths:
                 if length == size:
                     try:
-                        found = self._depot.stored(path)
+                        results = self._depot.stored(path)
                     except ScrubjayError:
                         continue
-                    if found is not None and found.sha256 == sha256:
+                    if results is not None and results.sha256 == sha256:
                         return path
         return ""
 

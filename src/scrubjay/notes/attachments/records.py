@@ -108,8 +108,8 @@ class Cards:
     async def recaptioned(self, memory: Memory, caption: str, *, who: Caller) -> None:
         """It is called something else now; what its file says stays."""
         former = str(memory.metadata.get("caption") or "")
-        said = memory.content.removeprefix(former).lstrip("\n") if former else memory.content
-        content = "\n\n".join(part for part in (caption, said) if part)
+        text = memory.content.removeprefix(former).lstrip("\n") if former else memory.content
+        content = "\n\n".join(part for part in (caption, text) if part)
         facts = {**memory.metadata, "caption": caption}
         await self._revise(memory, {"content": content, "metadata": facts}, message="another caption", who=who)
 
@@ -124,8 +124,8 @@ class Cards:
         await self._engine.revise(memory.id, edit, who=who)
 
     async def _first(self, name: str, value: str) -> Memory | None:
-        wanted = Filter(kind=ATTACHMENT, metadata={name: value})
-        ids = await self._engine.store.list_ids(self.space, wanted, limit=_PAGE)
+        expected = Filter(kind=ATTACHMENT, metadata={name: value})
+        ids = await self._engine.store.list_ids(self.space, expected, limit=_PAGE)
         memories = (await self._engine.store.get(self.space, ids)).values()
         # The oldest, so that all find the same one; facets do not tell capitals apart.
         fitting = [memory for memory in memories if memory.metadata.get(name) == value]
@@ -134,7 +134,7 @@ class Cards:
 
 def caption_of(text: str) -> str:
     """A caption as it is kept: one line, without what would end a link; a size such as `300x200` is none of it."""
-    said, _, last = text.rpartition("|")
+    spoken, _, last = text.rpartition("|")
     if all(part.isdecimal() for part in last.strip().lower().split("x")):
-        text = said
+        text = spoken
     return " ".join(text.replace("[", "(").replace("]", ")").replace("|", "/").split())[:_MOST_CAPTION]

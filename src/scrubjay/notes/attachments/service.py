@@ -89,32 +89,32 @@ class Attachments:
     ) -> Attached:
         """Keep a file beside the notes and embed it in one of them; the same bytes are kept once."""
         self._require_own(who)
-        for field, given in (("name", name), ("caption", caption)):
-            text(given, field=field, limit=self._engine.limits.text_bytes)
+        for field, inputs in (("name", name), ("caption", caption)):
+            text(inputs, field=field, limit=self._engine.limits.text_bytes)
         source = await asyncio.to_thread(_opened, path, data)
         with source:
             called = _called(name or (path.name if path is not None else ""))
             memory = await self._note(note)
             received = await asyncio.to_thread(self._depot.receive, source, name=called)
         try:
-            known = await self._cards.by_hash(received.sha256)
-            if known is not None and await self._is_there(known):
-                stored = _as_stored(known, received)
+            existing = await self._cards.by_hash(received.sha256)
+            if existing is not None and await self._is_there(existing):
+                stored = _as_stored(existing, received)
                 await asyncio.to_thread(self._depot.discard, received)
             else:
                 stored = await asyncio.to_thread(self._depot.settle, received)
-                if known is not None:
-                    await self._cards.moved(known, stored.file, who=who)
+                if existing is not None:
+                    await self._cards.moved(existing, stored.file, who=who)
         except BaseException:
             await asyncio.to_thread(self._depot.discard, received)
             raise
         self._names.forget()
         try:
             card = await self._card(stored, title=called, caption=caption_of(caption))
-            return await self._attached(memory, card, known=known, who=who)
+            return await self._attached(memory, card, known=existing, who=who)
         except ScrubjayError:
             # What may not be kept leaves nothing behind; a file that somebody else attached meanwhile is theirs.
-            if known is None and await self._cards.by_hash(stored.sha256) is None:
+            if existing is None and await self._cards.by_hash(stored.sha256) is None:
                 await asyncio.to_thread(self._depot.remove, stored)
             raise
 
@@ -126,50 +126,50 @@ class Attachments:
         """What a note embeds, in the order in which it came to it."""
         self._require_own(who)
         memory = await self._note(note)
-        ids = [one.target for one in await self._embedded(memory.id)]
-        found = await self._engine.store.get(self._space, ids)
-        return tuple([told for id_ in ids if id_ in found and (told := await self._told(found[id_]))])
+        ids = [item.target for item in await self._embedded(memory.id)]
+        results = await self._engine.store.get(self._space, ids)
+        return tuple([reported for id_ in ids if id_ in results and (reported := await self._told(results[id_]))])
 
     async def attachment(self, ref: str, *, who: Caller) -> Attachment:
         """One attachment by the id, name or title of its memory."""
         self._require_own(who)
         memory = await resolve(self._engine.store, ref, space=self._space)
-        found = await self._told(memory)
-        if found is None:
+        results = await self._told(memory)
+        if results is None:
             raise NotFound(f"{memory.label!r} is no attachment", hint="A note's attachments are listed by its id")
-        return found
+        return results
 
     @asynccontextmanager
     async def content(self, ref: str, *, who: Caller) -> AsyncGenerator[tuple[Attachment, AsyncIterator[bytes]]]:
         """An attachment and its bytes, piece by piece, for as long as this lasts."""
-        found = await self.attachment(ref, who=who)
-        opening = self._depot.opened(found.file)
+        results = await self.attachment(ref, who=who)
+        opening = self._depot.opened(results.file)
         stream = await asyncio.to_thread(opening.__enter__)
         try:
-            yield found, _pieces(stream)
+            yield results, _pieces(stream)
         finally:
             await asyncio.to_thread(opening.__exit__, None, None, None)
 
     async def orphans(self) -> Orphans:
         """Attachments that no note embeds or whose file is gone, and files that nothing knows of."""
-        found: list[Orphan] = []
+        results: list[Orphan] = []
         files: set[str] = set()
         async for memory in self._cards.all():
-            one = await self._told(memory)
-            if one is None:
+            entry = await self._told(memory)
+            if entry is None:
                 continue
-            files.add(one.file)
-            if one.path is None:
-                found.append(Orphan(why="its file is gone", file=one.file, id=one.id, bytes=one.bytes))
+            files.add(entry.file)
+            if entry.path is None:
+                results.append(Orphan(why="its file is gone", file=entry.file, id=entry.id, bytes=entry.bytes))
             elif not await self._embedders(memory.id):
-                found.append(Orphan(why="no note embeds it", file=one.file, id=one.id, bytes=one.bytes))
+                results.append(Orphan(why="no note embeds it", file=entry.file, id=entry.id, bytes=entry.bytes))
         seen = await asyncio.to_thread(lambda: list(self._depot.files()))
-        found += [
-            Orphan(why="nothing knows of it", file=one.path, bytes=one.size)
-            for one in seen
-            if one.path.startswith(f"{ATTACHMENTS}/") and one.path not in files
+        results += [
+            Orphan(why="nothing knows of it", file=item.path, bytes=item.size)
+            for item in seen
+            if item.path.startswith(f"{ATTACHMENTS}/") and item.path not in files
         ]
-        return Orphans(orphans=tuple(found))
+        return Orphans(orphans=tuple(results))
 
     async def take_embeds(self, memory: Memory, content: str) -> TakenEmbeds:
         """Have the relations `embeds` of a note be what its text says; files are taken in where they are.
@@ -191,7 +191,7 @@ class Attachments:
             if card is not None:
                 await self._followed(card, sure=True)
         names = {key_of(path.rpartition("/")[2]) for path in seen}
-        wanting = {one for name in names for one in self._wanted.pop(name, ())}
+        wanting = {item for name in names for item in self._wanted.pop(name, ())}
         if not wanting:
             return ()
         self._names.forget()
@@ -231,8 +231,8 @@ class Attachments:
             if file is None:
                 missing += [mention.target] if self._names.names_a_file(mention.target) else []
                 # A file that is away, as in a folder that the notes have just come to, is embedded all the same.
-                if kept := await self._bound(memory.id, mention.target):
-                    captions[kept] = captions.get(kept) or caption
+                if stored := await self._bound(memory.id, mention.target):
+                    captions[stored] = captions.get(stored) or caption
                 continue
             try:
                 attachment, warning = await self._taken(file, caption=caption)
@@ -248,18 +248,18 @@ class Attachments:
 
     async def _bound(self, note: str, target: str) -> str:
         """The attachment that a note has by the name of its file, or nothing."""
-        found = await self._engine.store.get(self._space, [one.target for one in await self._embedded(note)])
+        results = await self._engine.store.get(self._space, [item.target for item in await self._embedded(note)])
         name = key_of(target.rpartition("/")[2])
-        files = {one.id: str(one.metadata.get("file") or "") for one in found.values()}
-        return next((one for one, file in files.items() if key_of(file.rpartition("/")[2]) == name), "")
+        files = {item.id: str(item.metadata.get("file") or "") for item in results.values()}
+        return next((item for item, file in files.items() if key_of(file.rpartition("/")[2]) == name), "")
 
     async def _bind(self, memory: Memory, captions: dict[str, str]) -> None:
         """Make, change and remove relations until they are those."""
-        before = {one.target: one.text for one in await self._embedded(memory.id)}
-        after = {one: self._cards.edge(memory.id, one, caption=caption) for one, caption in captions.items()}
-        edges = [Edge(relation=edge, present=True) for one, edge in after.items() if before.get(one) != edge.text]
-        gone = [one for one in await self._embedded(memory.id) if one.target not in after]
-        edges += [Edge(relation=one, present=False) for one in gone]
+        before = {item.target: item.text for item in await self._embedded(memory.id)}
+        after = {item: self._cards.edge(memory.id, item, caption=caption) for item, caption in captions.items()}
+        edges = [Edge(relation=edge, present=True) for item, edge in after.items() if before.get(item) != edge.text]
+        gone = [item for item in await self._embedded(memory.id) if item.target not in after]
+        edges += [Edge(relation=item, present=False) for item in gone]
         if edges:
             await self._engine.write_batch(Batch(edges=tuple(edges)), who=self._self)
 
@@ -268,14 +268,14 @@ class Attachments:
         stored = await asyncio.to_thread(self._depot.stored, file)
         if stored is None:
             raise NotFound("it is gone again")
-        known = await self._cards.by_hash(stored.sha256)
-        if known is not None:
-            if known.metadata.get("file") != file and not await self._is_there(known):
-                await self._cards.moved(known, file, who=self._self)
-            if caption and known.metadata.get("caption") != caption:
-                fresh = await self._engine.store.get(self._space, [known.id])
-                await self._cards.recaptioned(fresh[known.id], caption, who=self._self)
-            return known.id, ""
+        existing = await self._cards.by_hash(stored.sha256)
+        if existing is not None:
+            if existing.metadata.get("file") != file and not await self._is_there(existing):
+                await self._cards.moved(existing, file, who=self._self)
+            if caption and existing.metadata.get("caption") != caption:
+                fresh = await self._engine.store.get(self._space, [existing.id])
+                await self._cards.recaptioned(fresh[existing.id], caption, who=self._self)
+            return existing.id, ""
         card = await self._card(stored, title=file.rpartition("/")[2], caption=caption)
         former = await self._cards.by_file(file)
         if former is not None:
@@ -354,26 +354,26 @@ class Attachments:
             fresh = await self._engine.store.get(self._space, [known.id])
             await self._cards.recaptioned(fresh[known.id], card.caption, who=who)
         await self._engine.embed_some([memory_id], who=who)
-        told = await self._told((await self._engine.store.get(self._space, [memory_id]))[memory_id])
-        assert told is not None
+        reported = await self._told((await self._engine.store.get(self._space, [memory_id]))[memory_id])
+        assert reported is not None
         odd = tuple(part for part in (card.stored.sniffed.remark, card.extracted.warning) if part)
-        return Attached(action=action, note=note.id, attachment=told, warnings=odd)
+        return Attached(action=action, note=note.id, attachment=reported, warnings=odd)
 
     def _embedding(self, note: Memory, card: Card) -> tuple[tuple[Memory, Edit], ...]:
         """The edit that puts the embed at the end of a note; one that stands there gets the caption, if any."""
         target = card.stored.file.rpartition("/")[2]
         embed = f"![[{target}|{card.caption}]]" if card.caption else f"![[{target}]]"
-        known = [
+        existing = [
             mention
             for mention in mentions(note.content)
             if mention.embeds and mention.target.rpartition("/")[2].casefold() == target.casefold()
         ]
-        if known and (not card.caption or any(caption_of(one.text) == card.caption for one in known)):
+        if existing and (not card.caption or any(caption_of(item.text) == card.caption for item in existing)):
             return ()
         before = note.content.rstrip("\n")
         content = f"{before}\n\n{embed}" if before else embed
-        if known:
-            content = f"{note.content[: known[0].start]}{embed}{note.content[known[0].end :]}"
+        if existing:
+            content = f"{note.content[: existing[0].start]}{embed}{note.content[existing[0].end :]}"
         return ((note, Edit(fields={"content": content}, message=f"attached {card.title}"[:300])),)
 
     async def _card(self, stored: Stored, *, title: str, caption: str) -> Card:
@@ -401,8 +401,8 @@ class Attachments:
     async def _embedders(self, attachment: str) -> bool:
         relations = await self._engine.store.relations(self._space, [attachment])
         notes = [relation.source for relation in relations if relation.type == EMBEDS and relation.target == attachment]
-        found = (await self._engine.store.get(self._space, notes)).values()
-        return any(memory.state is State.LIVE for memory in found)
+        results = (await self._engine.store.get(self._space, notes)).values()
+        return any(memory.state is State.LIVE for memory in results)
 
     async def _is_there(self, memory: Memory) -> bool:
         file = str(memory.metadata.get("file") or "")
@@ -442,7 +442,7 @@ def _opened(path: Path | None, data: bytes | None) -> BinaryIO:
 def _called(name: str) -> str:
     """The last part of a name, as a title can have it."""
     last = name.replace("\\", "/").rpartition("/")[2]
-    tidy = " ".join("".join(one if one.isprintable() else " " for one in last).split())
+    tidy = " ".join("".join(item if item.isprintable() else " " for item in last).split())
     return tidy[:200] or "file"
 
 

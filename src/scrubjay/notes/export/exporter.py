@@ -200,7 +200,7 @@ class Exporter:
         async with _in_thread(sheet(target)) as stream:
 
             def write(page: Sequence[Leaf]) -> None:
-                stream.writelines(told(one).encode("utf-8", "replace") for one in page)
+                stream.writelines(told(item).encode("utf-8", "replace") for item in page)
 
             stream.write(head.encode())
             async for page in self._pages(ids, done, tell):
@@ -230,7 +230,7 @@ class Exporter:
         if self._vault is None or not ids:
             return {}
         root = self._vault.root
-        return {one: path.relative_to(root).as_posix() for one, path in (await self._vault.paths_of(ids)).items()}
+        return {item: path.relative_to(root).as_posix() for item, path in (await self._vault.paths_of(ids)).items()}
 
     def _put_files(self, box: Crate, page: Sequence[Leaf], done: _Done, prefix: str) -> None:
         for leaf in page:
@@ -248,16 +248,16 @@ class Exporter:
 
     def _pour(self, box: Crate, page: Sequence[Leaf], done: _Done, prefix: str) -> None:
         """What some notes embed, each file once."""
-        for one in (found for leaf in page for found in leaf.embedded):
-            if one.file in done.files or self._depot is None:
+        for item in (results for leaf in page for results in leaf.embedded):
+            if item.file in done.files or self._depot is None:
                 continue
             try:
-                with self._depot.opened(one.file) as stream:
-                    box.pour(f"{prefix}/{one.file}" if prefix else one.file, stream)
+                with self._depot.opened(item.file) as stream:
+                    box.pour(f"{prefix}/{item.file}" if prefix else item.file, stream)
             except ScrubjayError as error:
-                done.warnings.append(f"{one.file} is left out: {error.message}")
+                done.warnings.append(f"{item.file} is left out: {error.message}")
                 continue
-            done.files.add(one.file)
+            done.files.add(item.file)
 
     def _lone_page(self, leaf: Leaf, register: Register) -> bytes:
         from scrubjay.notes.export.html import Pages  # noqa: PLC0415 - as above
@@ -304,7 +304,7 @@ def _require_place(target: Path) -> None:
 
 
 def _size(target: Path) -> int:
-    files: Iterator[Path] = (one for one in target.rglob("*")) if target.is_dir() else iter((target,))
+    files: Iterator[Path] = (item for item in target.rglob("*")) if target.is_dir() else iter((target,))
     return sum(file.stat().st_size for file in files if file.is_file())
 
 

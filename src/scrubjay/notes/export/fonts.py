@@ -50,16 +50,16 @@ FALLBACKS = (
 @cache
 def font_files() -> dict[str, Path]:
     """The fonts of this machine that may be used, by the names of their files."""
-    wanted = {name for family in FAMILIES for name in (family.regular, family.bold, family.italic, family.both)} | set(
-        FALLBACKS
-    )
-    found: dict[str, Path] = {}
+    expected = {
+        name for family in FAMILIES for name in (family.regular, family.bold, family.italic, family.both)
+    } | set(FALLBACKS)
+    results: dict[str, Path] = {}
     for number, path in enumerate(_files()):
         if number >= _MOST_FILES:
             break
-        if path.name in wanted:
-            found.setdefault(path.name, path)
-    return found
+        if path.name in expected:
+            results.setdefault(path.name, path)
+    return results
 
 
 def _files() -> Iterator[Path]:

@@ -80,9 +80,11 @@ class Pages:
         if note.observations:
             items = "".join(f"<li>{escape(observation)}</li>\n" for observation in note.observations)
             parts.append(f"<section><h2>Observations</h2>\n<ul>\n{items}</ul></section>\n")
-        linked = [(one, self.register.find(one.target)) for one in note.linked]
+        linked = [(item, self.register.find(item.target)) for item in note.linked]
         lines = [
-            f"<li>{body.to_note(found, one.text)}</li>\n" for one, found in linked if found and found.id != note.id
+            f"<li>{body.to_note(results, item.text)}</li>\n"
+            for item, results in linked
+            if results and results.id != note.id
         ]
         if lines:
             parts.append(f"<section><h2>Links</h2>\n<ul>\n{''.join(lines)}</ul></section>\n")
@@ -105,11 +107,11 @@ class Pages:
 
     def _facts(self, leaf: Leaf, body: "_Body") -> str:
         note = leaf.note
-        said = [escape(note.category)] if note.category else []
-        said += [f"<time>{to_iso(note.updated_at)[:10]}</time>"] if note.updated_at else []
-        said += ["".join(f'<span class="tag">#{escape(tag)}</span>' for tag in note.tags)] if note.tags else []
-        said += [] if self.inlined else [f'<a href="{body.relative("index.html")}">all notes</a>']
-        return " · ".join(said)
+        text = [escape(note.category)] if note.category else []
+        text += [f"<time>{to_iso(note.updated_at)[:10]}</time>"] if note.updated_at else []
+        text += ["".join(f'<span class="tag">#{escape(tag)}</span>' for tag in note.tags)] if note.tags else []
+        text += [] if self.inlined else [f'<a href="{body.relative("index.html")}">all notes</a>']
+        return " · ".join(text)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -148,16 +150,16 @@ class _Body:
 
     def wiki(self, meta: Mapping[str, object]) -> str:
         target, heading, text = (str(meta[name]) for name in ("target", "heading", "text"))
-        found = self.leaf.attachment(target) if target else None
-        if found is not None:
-            caption = found.caption if meta["embeds"] else text
-            said, size = caption or text or found.title, str(meta["size"])
-            return self.file(found, text=said, shows=bool(meta["embeds"]), size=size)
+        results = self.leaf.attachment(target) if target else None
+        if results is not None:
+            caption = results.caption if meta["embeds"] else text
+            spoken, size = caption or text or results.title, str(meta["size"])
+            return self.file(results, text=spoken, shows=bool(meta["embeds"]), size=size)
         entry = self.pages.register.find(target) if target else self.pages.register.entries.get(self.leaf.note.id)
         if entry is None:
             self.pages.missing.add(target)
-        said = text or " > ".join(part for part in (target, heading.replace("#", " > ")) if part)
-        return self.to_note(entry, said, heading=heading)
+        spoken = text or " > ".join(part for part in (target, heading.replace("#", " > ")) if part)
+        return self.to_note(entry, spoken, heading=heading)
 
     def file(self, found: Attachment, *, text: str, shows: bool, size: str = "") -> str:
         """An embedded file: shown if a browser can, else linked."""
@@ -190,11 +192,11 @@ class _Body:
         if scheme or _SAFE.match(href) or href.startswith(("/", "\\")):
             return (href, None) if scheme in _SCHEMES else ("", None)
         path = unquote(href.partition("#")[0].partition("?")[0])
-        found = self.leaf.attachment(path)
-        if found is None and PurePosixPath(path).suffix.lower() in ("", ".md"):
+        results = self.leaf.attachment(path)
+        if results is None and PurePosixPath(path).suffix.lower() in ("", ".md"):
             beside = posixpath.normpath(posixpath.join(posixpath.dirname(self.leaf.path), path))
             return "", self.pages.register.find(beside) or self.pages.register.find(path)
-        return "", found
+        return "", results
 
     def _anchor(self, words: str) -> str:
         own = anchor_of(words) or "section"
@@ -225,12 +227,12 @@ class _Renderer(RendererHTML):
     def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         del options, env
         href = str(tokens[idx].attrGet("href") or "")
-        address, found = self._body.address(href)
-        if isinstance(found, Entry) and self._body.pages.inlined is None:
+        address, results = self._body.address(href)
+        if isinstance(results, Entry) and self._body.pages.inlined is None:
             anchor = anchor_of(unquote(href.partition("#")[2]))
-            address = self._body.relative(page_of(found.path)) + (f"#{quote(anchor)}" if anchor else "")
-        elif isinstance(found, Attachment) and found.file in self._body.pages.files:
-            address = self._body.relative(file_place(found.file))
+            address = self._body.relative(page_of(results.path)) + (f"#{quote(anchor)}" if anchor else "")
+        elif isinstance(results, Attachment) and results.file in self._body.pages.files:
+            address = self._body.relative(file_place(results.file))
         elif address:
             address = escape(address)
         self._open.append("a" if address else "span")
@@ -244,9 +246,9 @@ class _Renderer(RendererHTML):
         """A picture beside the notes; one from elsewhere would tell others who reads, so it is linked."""
         del options, env
         words, size = sized(words_of(tokens[idx].children or ()))
-        address, found = self._body.address(str(tokens[idx].attrGet("src") or ""))
-        if isinstance(found, Attachment):
-            return self._body.file(found, text=words or found.title, shows=True, size=size)
+        address, results = self._body.address(str(tokens[idx].attrGet("src") or ""))
+        if isinstance(results, Attachment):
+            return self._body.file(results, text=words or results.title, shows=True, size=size)
         if address and not self._open:
             return f'<a href="{escape(address)}" rel="noreferrer">{escape(words or address)}</a>'
         return f'<span class="missing">{escape(words)}</span>'

@@ -35,17 +35,17 @@ def markdown() -> MarkdownIt:
 
 def words_of(tokens: Sequence[Token]) -> str:
     """The words of what stands on a line."""
-    said: list[str] = []
+    text: list[str] = []
     for token in tokens:
         if token.type in ("text", "code_inline"):
-            said.append(token.content)
+            text.append(token.content)
         elif token.type == WIKI:
-            said.append(str(token.meta["text"] or token.meta["target"] or token.meta["heading"]))
+            text.append(str(token.meta["text"] or token.meta["target"] or token.meta["heading"]))
         elif token.type == "image":
-            said.append(words_of(token.children or ()))
+            text.append(words_of(token.children or ()))
         elif token.type in ("softbreak", "hardbreak"):
-            said.append(" ")
-    return "".join(said)
+            text.append(" ")
+    return "".join(text)
 
 
 def anchor_of(heading: str) -> str:
@@ -56,26 +56,27 @@ def anchor_of(heading: str) -> str:
 
 def sized(text: str) -> tuple[str, str]:
     """What is said of something embedded, and the size at which it is to be shown, as `300` or `300x200`."""
-    found = _SIZE.fullmatch(text)
-    return ((found[1] or "").strip(), found[2]) if found else (text, "")
+    results = _SIZE.fullmatch(text)
+    return ((results[1] or "").strip(), results[2]) if results else (text, "")
 
 
 def _wiki(state: StateInline, silent: bool) -> bool:
     sign = state.src[state.pos]
     if sign not in "![":
         return False
-    found = _LINK.match(state.src, state.pos, state.posMax)
-    if not found:
+    results = _LINK.match(state.src, state.pos, state.posMax)
+    if not results:
         return False
     if not silent:
-        place, _, text = found[2].partition("|")
+        place, _, text = results[2].partition("|")
         target, _, heading = place.removesuffix("\\").partition("#")
-        said, size = sized(text.strip()) if found[1] else (text.strip(), "")
+        spoken, size = sized(text.strip()) if results[1] else (text.strip(), "")
         token = state.push(WIKI, "", 0)
         token.meta = {
-            "target": target.strip(), "heading": heading.strip(), "text": said, "embeds": bool(found[1]), "size": size,
+            "target": target.strip(), "heading": heading.strip(), "text": spoken, "embeds": bool(results[1]),
+            "size": size,
         }  # fmt: skip
-    state.pos = found.end()
+    state.pos = results.end()
     return True
 
 
@@ -87,7 +88,7 @@ def _boxes(state: StateCore) -> None:
             continue
         if state.tokens[at - 2].type != "list_item_open" or children[0].type != "text":
             continue
-        found = _TASK.match(children[0].content)
-        if found:
-            children[0].content = children[0].content[found.end() :]
-            children.insert(0, Token(BOX, "", 0, meta={"done": found[1] != " "}))
+        results = _TASK.match(children[0].content)
+        if results:
+            children[0].content = children[0].content[results.end() :]
+            children.insert(0, Token(BOX, "", 0, meta={"done": results[1] != " "}))

@@ -165,11 +165,11 @@ class _Type:
         others = [(font.fontName, font.face.charToGlyph) for font in fonts]
         mono = _font("DejaVuSansMono.ttf")
         for family in FAMILIES:
-            faces = [_font(one) for one in (family.regular, family.bold, family.italic, family.both) if one in files]
-            found = [face for face in faces if face is not None]
-            if len(found) == len(faces) == 4:  # noqa: PLR2004 - the four of a family
-                own = found[0]
-                names = [face.fontName for face in found]
+            faces = [_font(item) for item in (family.regular, family.bold, family.italic, family.both) if item in files]
+            results = [face for face in faces if face is not None]
+            if len(results) == len(faces) == 4:  # noqa: PLR2004 - the four of a family
+                own = results[0]
+                names = [face.fontName for face in results]
                 pdfmetrics.registerFontFamily(names[0], *names)
                 return cls(
                     regular=own.fontName, mono=mono.fontName if mono else names[0], others=others,
@@ -179,16 +179,16 @@ class _Type:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        said: list[str] = []
+        text: list[str] = []
         if self.unknown:
-            named = ", ".join(f"{one} (U+{ord(one):04X})" for one in sorted(self.unknown)[:_MOST_NAMED])
+            named = ", ".join(f"{item} (U+{ord(item):04X})" for item in sorted(self.unknown)[:_MOST_NAMED])
             more = f" and {len(self.unknown) - _MOST_NAMED} others" if len(self.unknown) > _MOST_NAMED else ""
-            said.append(f"no font of this machine has {named}{more}: they are shown as ?")
+            text.append(f"no font of this machine has {named}{more}: they are shown as ?")
         if self.is_turned:
-            said.append(
+            text.append(
                 "text that runs from right to left is set from left to right in PDF: HTML shows it as it is read"
             )
-        return tuple(said)
+        return tuple(text)
 
     def style(self, **more: object) -> ParagraphStyle:
         size = float(str(more.get("fontSize", _SIZE)))
@@ -210,8 +210,8 @@ class _Type:
             current = font
             run += sign if font is not None else "?"
         parts.append(_in_font(current, run))
-        said = "".join(parts)
-        return f'<font name="{self.mono}">{said}</font>' if mono else said
+        spoken = "".join(parts)
+        return f'<font name="{self.mono}">{spoken}</font>' if mono else spoken
 
     def _has(self, sign: str) -> bool:
         return ord(sign) in self.known if self.known is not None else _is_western(sign)
@@ -222,8 +222,8 @@ class _Type:
             self.is_turned = True
         if sign.isascii() or self._has(sign) or unicodedata.category(sign) in ("Cc", "Cf", "Zs", "Mn"):
             return ""
-        for name, known in self.others:
-            if ord(sign) in known:
+        for name, existing in self.others:
+            if ord(sign) in existing:
                 return name
         for name, first, last in _ASIAN:
             if first <= ord(sign) <= last and unicodedata.category(sign)[0] in "LPN":
@@ -256,19 +256,19 @@ class _Setter:
             to_iso(note.updated_at)[:10] if note.updated_at else "",
             *(f"#{tag}" for tag in note.tags),
         ]
-        said = "  ".join(fact for fact in facts if fact)
-        if said:
-            yield Paragraph(self.type.marked(said), self.type.style(fontSize=8.5, textColor=_GREY, spaceAfter=10))
+        text = "  ".join(fact for fact in facts if fact)
+        if text:
+            yield Paragraph(self.type.marked(text), self.type.style(fontSize=8.5, textColor=_GREY, spaceAfter=10))
         yield from self._blocks(markdown().parse(note.content))
         if note.observations:
             yield Paragraph("Observations", self._heading("h3", bold=True))
             for observation in note.observations:
                 yield self._paragraph(self.type.marked(observation).replace("\n", "<br/>"), bullet="•", depth=1)
-        linked = [(link, found) for link in note.linked if (found := self.register.find(link.target))]
+        linked = [(link, results) for link in note.linked if (results := self.register.find(link.target))]
         if linked:
             yield Paragraph("Links", self._heading("h3", bold=True))
-            for link, found in linked:
-                yield self._paragraph(self._to(found, link.text or found.title), bullet="•", depth=1)
+            for link, results in linked:
+                yield self._paragraph(self._to(results, link.text or results.title), bullet="•", depth=1)
 
     def _blocks(self, tokens: Sequence[Token]) -> Iterator[Flowable]:
         at = 0
@@ -324,9 +324,9 @@ class _Setter:
         size = _HEADINGS.get(tag, _SIZE)
         font = pdfmetrics.getFont(self.type.regular).fontName
         name = _BOLD.get(font, f"{font.rsplit('-', 1)[0]}-Bold") if bold else font
-        known = name in pdfmetrics.getRegisteredFontNames() or name == _BOLD.get(font)
+        existing = name in pdfmetrics.getRegisteredFontNames() or name == _BOLD.get(font)
         return self.type.style(
-            fontName=name if known else font, fontSize=size, spaceBefore=size * 0.6, spaceAfter=size * 0.35
+            fontName=name if existing else font, fontSize=size, spaceBefore=size * 0.6, spaceAfter=size * 0.35
         )
 
     def _code(self, text: str) -> Iterator[Flowable]:
@@ -372,50 +372,50 @@ class _Setter:
         yield Table(rows, colWidths=[room] * width, style=grid, splitInRow=1, spaceAfter=8, hAlign="LEFT")
 
     def _inline(self, tokens: Sequence[Token]) -> str:
-        said: list[str] = []
+        text: list[str] = []
         closing: list[str] = []
         for token in tokens:
             match token.type:
                 case "text":
-                    said.append(self.type.marked(token.content))
+                    text.append(self.type.marked(token.content))
                 case "code_inline":
-                    said.append(self.type.marked(token.content, mono=True))
+                    text.append(self.type.marked(token.content, mono=True))
                 case "softbreak":
-                    said.append(" ")
+                    text.append(" ")
                 case "hardbreak":
-                    said.append("<br/>")
+                    text.append("<br/>")
                 case "strong_open" | "em_open" | "s_open" | "strong_close" | "em_close" | "s_close":
                     tag = {"strong": "b", "em": "i", "s": "strike"}[token.type.partition("_")[0]]
-                    said.append(f"<{tag}>" if token.type.endswith("open") else f"</{tag}>")
+                    text.append(f"<{tag}>" if token.type.endswith("open") else f"</{tag}>")
                 case "link_open":
                     opening = self._opening(str(token.attrGet("href") or ""))
-                    said.append(opening)
+                    text.append(opening)
                     closing.append("</a>" if opening else "")
                 case "link_close":
-                    said.append(closing.pop())
+                    text.append(closing.pop())
                 case "image":
                     words = sized(words_of(token.children or ()))[0]
-                    said.append(self._picture(str(token.attrGet("src") or ""), words))
+                    text.append(self._picture(str(token.attrGet("src") or ""), words))
                 case _ if token.type == BOX:
-                    said.append(self.type.marked("☑ " if token.meta["done"] else "☐ "))
+                    text.append(self.type.marked("☑ " if token.meta["done"] else "☐ "))
                 case _ if token.type == WIKI:
-                    said.append(self._wiki(token.meta))
+                    text.append(self._wiki(token.meta))
                 case _:
-                    said.append(self.type.marked(token.content))
-        return "".join(said)
+                    text.append(self.type.marked(token.content))
+        return "".join(text)
 
     def _wiki(self, meta: Mapping[str, object]) -> str:
         target, heading, text = (str(meta[name]) for name in ("target", "heading", "text"))
-        found = self.leaf.attachment(target) if target else None
-        if found is not None:
-            return self._file(found, found.caption or text or found.title, shows=bool(meta["embeds"]))
+        results = self.leaf.attachment(target) if target else None
+        if results is not None:
+            return self._file(results, results.caption or text or results.title, shows=bool(meta["embeds"]))
         words = text or " > ".join(part for part in (target, heading) if part)
         entry = self.register.find(target) if target else None
         return self._to(entry, words) if entry else self.type.marked(words)
 
     def _picture(self, source: str, words: str) -> str:
-        found = self.leaf.attachment(unquote(source))
-        return self._file(found, words or found.title, shows=True) if found else self.type.marked(words or source)
+        results = self.leaf.attachment(unquote(source))
+        return self._file(results, words or results.title, shows=True) if results else self.type.marked(words or source)
 
     def _file(self, found: Attachment, words: str, *, shows: bool) -> str:
         """An embedded picture goes below the line on which it stands, above its caption."""
@@ -484,9 +484,11 @@ def _is_western(sign: str) -> bool:
 
 
 def _in_font(name: str | None, run: str) -> str:
-    said = escape(_printable(run))
-    return f'<font name="{name}">{said}</font>' if name and said else said
+    text = escape(_printable(run))
+    return f'<font name="{name}">{text}</font>' if name and text else text
 
 
 def _printable(run: str) -> str:
-    return "".join(one if one in "\n\t" or unicodedata.category(one) not in ("Cc", "Cf", "Cs") else "" for one in run)
+    return "".join(
+        item if item in "\n\t" or unicodedata.category(item) not in ("Cc", "Cf", "Cs") else "" for item in run
+    )

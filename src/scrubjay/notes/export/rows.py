@@ -38,9 +38,9 @@ def json_of(leaf: Leaf) -> dict[str, Json]:
         "file": leaf.path,
         "version": leaf.memory.version,
         "attachments": [
-            {"file": one.file, "media_type": one.media_type, "bytes": one.bytes, "sha256": one.sha256,
-             "caption": one.caption}
-            for one in leaf.embedded
+            {"file": item.file, "media_type": item.media_type, "bytes": item.bytes, "sha256": item.sha256,
+             "caption": item.caption}
+            for item in leaf.embedded
         ],
     }  # fmt: skip
 
@@ -57,9 +57,11 @@ def csv_head() -> str:
 
 def csv_rows(leaf: Leaf) -> str:
     """A note as a row; what was written by somebody cannot become a formula of theirs."""
-    told = json_of(leaf)
-    cells = {name: told[name] for name in COLUMNS}
-    cells |= {name: ", ".join(map(str, values)) for name in ("tags", "links") if isinstance(values := told[name], list)}
+    reported = json_of(leaf)
+    cells = {name: reported[name] for name in COLUMNS}
+    cells |= {
+        name: ", ".join(map(str, values)) for name in ("tags", "links") if isinstance(values := reported[name], list)
+    }
     return _row(tame("" if value is None else str(value)) for value in cells.values())
 
 

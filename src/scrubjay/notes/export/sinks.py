@@ -108,10 +108,10 @@ def _member(path: str, at: datetime | None) -> zipfile.ZipInfo:
     split_path(path)
     moment = at if at is not None and at.year >= _FIRST_YEAR else None
     date = moment.timetuple()[:6] if moment else (_FIRST_YEAR, 1, 1, 0, 0, 0)
-    found = zipfile.ZipInfo(path, date_time=date)
-    found.external_attr = 0o600 << 16
-    found.compress_type = zipfile.ZIP_DEFLATED
-    return found
+    results = zipfile.ZipInfo(path, date_time=date)
+    results.external_attr = 0o600 << 16
+    results.compress_type = zipfile.ZIP_DEFLATED
+    return results
 
 
 def _partial(target: Path) -> Path:

@@ -54,13 +54,13 @@ class Keeper:
             await self._write(new)
         except NameTaken:
             # Somebody has one of these names: each gets one that ends in a piece of its own id.
-            new = {path: _renamed(one) for path, one in new.items()}
+            new = {path: _renamed(item) for path, item in new.items()}
             await self._write(new)
-        made = await self._engine.store.get(self._who.space, [one.id for one in new.values()])
-        redacted = {one.id for one in made.values() if Flag.REDACTED in one.flags}
+        made = await self._engine.store.get(self._who.space, [item.id for item in new.values()])
+        redacted = {item.id for item in made.values() if Flag.REDACTED in item.flags}
         return {
-            path: Kept(id=one.id, warnings=("a secret was taken out of it",) if one.id in redacted else ())
-            for path, one in new.items()
+            path: Kept(id=item.id, warnings=("a secret was taken out of it",) if item.id in redacted else ())
+            for path, item in new.items()
         }
 
     async def _write(self, new: Mapping[str, NewMemory]) -> None:

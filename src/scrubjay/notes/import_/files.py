@@ -59,14 +59,14 @@ class Files:
                 missing += [place.target] if self._atlas.note(place.target, beside=path) is None else []
                 continue
             try:
-                kept = await self._kept(file)
+                stored = await self._kept(file)
             except ScrubjayError as error:
                 warnings.append(f"{file} was not taken: {error.message}")
                 continue
             files.append(file)
-            if kept and place.start >= done:
+            if stored and place.start >= done:
                 caption = f"|{place.caption}" if place.caption else ""
-                parts += [content[done : place.start], f"![[{kept}{place.part}{caption}]]"]
+                parts += [content[done : place.start], f"![[{stored}{place.part}{caption}]]"]
                 done = place.end
         changed = "".join([*parts, content[done:]])
         return Embeds(content=changed, files=tuple(files), missing=tuple(missing), warnings=tuple(warnings))
@@ -101,6 +101,6 @@ def _places(content: str) -> Iterator[_Place]:
                 mention.text,
                 f"#{mention.heading}" if mention.heading else "",
             )
-    for start, end, target, said in picture_links(content):
+    for start, end, target, text in picture_links(content):
         if "://" not in target and not target.startswith(("data:", "#")):
-            yield _Place(start, end, unquote(target), caption_of(said))
+            yield _Place(start, end, unquote(target), caption_of(text))

@@ -95,8 +95,8 @@ class Importer:
         run.files = Files(origin, atlas=run.atlas, depot=depot)
         await run.take(cards, dry_run=dry_run)
         linker = Linker(self._engine, who=self._who, atlas=run.atlas, ids=run.tally.ids, dry_run=dry_run)
-        known = [card for card in cards if card.path in run.tally.ids]
-        linked = await linker.link([(card.path, card.links, card.typed) for card in known])
+        existing = [card for card in cards if card.path in run.tally.ids]
+        linked = await linker.link([(card.path, card.links, card.typed) for card in existing])
         run.tally.broken |= dict.fromkeys(linker.broken)
         if not dry_run:
             await self._settle(run)
@@ -151,7 +151,7 @@ class _Run:
     async def read(self, survey: Survey) -> list[_Card]:
         """Look into every file, and find out which are known."""
         folder = folder_key(self.origin.root)
-        known = await Known.load(self.engine.store, space=self.who.space, folder=folder)
+        existing = await Known.load(self.engine.store, space=self.who.space, folder=folder)
         self.tally.found = len(survey.notes)
         self.tell(0, self.tally.found)
         for path in survey.files:
@@ -161,8 +161,8 @@ class _Run:
         for start in range(0, len(survey.notes), _PAGE):
             page = survey.notes[start : start + _PAGE]
             cards += await asyncio.to_thread(self._cards, page)
-        found = [replace(card, before=known.at(card.path, card.digest, listed=listed)) for card in cards]
-        return await self._by_id(found)
+        results = [replace(card, before=existing.at(card.path, card.digest, listed=listed)) for card in cards]
+        return await self._by_id(results)
 
     async def take(self, cards: Sequence[_Card], *, dry_run: bool) -> None:
         """Store what is new or has changed."""
@@ -176,8 +176,8 @@ class _Run:
                 with self._skipping(card.path):
                     draft = await self._take(card, dry_run=dry_run)
                     drafts |= {card.path: draft} if draft is not None else {}
-            for path, kept in (await keeper.keep(drafts)).items() if not dry_run else ():
-                self._note(path, kept)
+            for path, stored in (await keeper.keep(drafts)).items() if not dry_run else ():
+                self._note(path, stored)
             done += len(page)
             self.tell(done, self.tally.found)
 
@@ -213,41 +213,43 @@ class _Run:
     def _card(self, path: str) -> _Card | None:
         try:
             data = self.origin.read(path)
-            told = understood(data, path=path, category=self.category)
+            reported = understood(data, path=path, category=self.category)
         except ScrubjayError as error:
             self.tally.skipped[path] = error.message
             return None
-        self.atlas.add_note(path, (*told.aliases, told.note.title))
-        if not told.note.content.strip() and not any(observation.strip() for observation in told.note.observations):
+        self.atlas.add_note(path, (*reported.aliases, reported.note.title))
+        if not reported.note.content.strip() and not any(
+            observation.strip() for observation in reported.note.observations
+        ):
             self.tally.skipped[path] = "it is empty"
             return None
-        self.warn(told.warnings, path)
-        own = told.note.id.lower()
+        self.warn(reported.warnings, path)
+        own = reported.note.id.lower()
         return _Card(
-            path=path, digest=hashlib.sha256(data).hexdigest(), id=own if is_id(own) else "", links=told.links,
-            typed=told.typed,
+            path=path, digest=hashlib.sha256(data).hexdigest(), id=own if is_id(own) else "", links=reported.links,
+            typed=reported.typed,
         )  # fmt: skip
 
     async def _by_id(self, cards: Sequence[_Card]) -> list[_Card]:
         """Those that no path is known of may tell their ids; of two with the same, the first has it."""
         seen: set[str] = {card.before.id for card in cards if card.before}
-        found: list[_Card] = []
+        results: list[_Card] = []
         for start in range(0, len(cards), _PAGE):
             page = cards[start : start + _PAGE]
             ids = [card.id for card in page if card.id and card.before is None]
             there = await self.engine.store.get(self.who.space, ids) if ids else {}
             for card in page:
                 if card.before is not None or not card.id:
-                    found.append(replace(card, id=""))
+                    results.append(replace(card, id=""))
                 elif card.id in seen:
                     self.warn((f"another file has its id {card.id}: it gets one of its own",), card.path)
-                    found.append(replace(card, id=""))
+                    results.append(replace(card, id=""))
                 else:
                     seen.add(card.id)
                     memory = there.get(card.id)
                     before = Before(id=card.id, path="", digest="", state=memory.state) if memory else None
-                    found.append(replace(card, before=before))
-        return found
+                    results.append(replace(card, before=before))
+        return results
 
     async def _take(self, card: _Card, *, dry_run: bool) -> Draft | None:
         """Do what a file asks for, except for one that is new: what that is to be is told."""
@@ -261,15 +263,15 @@ class _Run:
             return None
         data = await asyncio.to_thread(self.origin.read, card.path)
         digest = hashlib.sha256(data).hexdigest()
-        told = await asyncio.to_thread(understood, data, path=card.path, category=self.category)
+        reported = await asyncio.to_thread(understood, data, path=card.path, category=self.category)
         assert self.files is not None
-        embeds = await self.files.embedded(told.note.content, path=card.path)
+        embeds = await self.files.embedded(reported.note.content, path=card.path)
         self._count(embeds, card.path)
-        told = replace(told, note=replace(told.note, content=embeds.content))
+        reported = replace(reported, note=replace(reported.note, content=embeds.content))
         if before is not None:
-            await self._update(card, before, told, digest, dry_run=dry_run)
+            await self._update(card, before, reported, digest, dry_run=dry_run)
             return None
-        draft = self._draft(card, told, digest)
+        draft = self._draft(card, reported, digest)
         validate(draft, limits=self.engine.limits)
         if dry_run:
             self.tally.created += 1

@@ -29,15 +29,15 @@ class Atlas:
 
     def note(self, target: str, *, beside: str) -> str | None:
         """The path of the note that a link in another means; None where there is none."""
-        wanted = key_of(_plain(target))
-        stem = wanted.rpartition("/")[2]
-        fitting = [one for one in self._stems.get(stem, ()) if _fits(key_of(one), wanted)]
-        return _nearest(fitting, beside) or self._others.get(wanted)
+        expected = key_of(_plain(target))
+        stem = expected.rpartition("/")[2]
+        fitting = [item for item in self._stems.get(stem, ()) if _fits(key_of(item), expected)]
+        return _nearest(fitting, beside) or self._others.get(expected)
 
     def file(self, target: str, *, beside: str) -> str | None:
         """The path of the file that an embed means."""
-        wanted = _key(_plain(target))
-        fitting = [one for one in self._files.get(wanted.rpartition("/")[2], ()) if _fits(_key(one), wanted)]
+        expected = _key(_plain(target))
+        fitting = [item for item in self._files.get(expected.rpartition("/")[2], ()) if _fits(_key(item), expected)]
         return _nearest(fitting, beside)
 
 

@@ -55,16 +55,16 @@ class Linker:
         return made
 
     async def _page(self, files: Iterable[Linking]) -> int:
-        wanted: dict[tuple[str, str], _Wish] = {}
+        expected: dict[tuple[str, str], _Wish] = {}
         for path, links, typed in files:
             for link in links:
                 other = await self._meant(link.target, path)
                 if other is None:
                     self.broken += [(path, link.target)] if not self._is_file(link.target, path) else []
                 elif other != self._ids[path]:
-                    wish = wanted.setdefault((self._ids[path], other), _Wish(text=link.text, typed=link.target))
+                    wish = expected.setdefault((self._ids[path], other), _Wish(text=link.text, typed=link.target))
                     wish.typed = wish.typed if link.target in typed else ""
-        return await (self._count(wanted) if self._dry_run else self._relate(wanted))
+        return await (self._count(expected) if self._dry_run else self._relate(expected))
 
     async def _count(self, pairs: Iterable[tuple[str, str]]) -> int:
         """How many links would be made: two notes have one, however often and from whichever side."""
@@ -75,14 +75,14 @@ class Linker:
     async def _related(self, pairs: Iterable[Iterable[str]]) -> set[frozenset[str]]:
         """Those notes that are linked with each other."""
         ends = list({end for pair in pairs for end in pair})
-        found = await self._engine.store.relations(self._who.space, ends) if ends else []
-        return {frozenset((one.source, one.target)) for one in found if one.type == LINK}
+        results = await self._engine.store.relations(self._who.space, ends) if ends else []
+        return {frozenset((item.source, item.target)) for item in results if item.type == LINK}
 
     async def _meant(self, target: str, path: str) -> str | None:
         """The id of the note that a link means; None where there is none."""
-        found = self._atlas.note(target, beside=path)
-        if found is not None and found in self._ids:
-            return self._ids[found]
+        results = self._atlas.note(target, beside=path)
+        if results is not None and results in self._ids:
+            return self._ids[results]
         key = key_of(target)
         if key not in self._elsewhere:
             handles = await self._engine.store.find(self._who.space, target[:_LONGEST], state=State.LIVE)

@@ -39,37 +39,37 @@ class Known:
     @classmethod
     async def load(cls, store: RecordStore, *, space: str, folder: str) -> "Known":
         """Read what there is."""
-        found = cls(folder)
+        results = cls(folder)
         for state in reversed(_STATES):
             values = await store.facet_values(space, f"meta.{FOLDER}", state=state, limit=_MOST_FOLDERS)
             for key in dict.fromkeys((folder, *(value for value, _ in values))):
                 after: str | None = None
-                wanted = Filter(metadata={FOLDER: key}, state=state)
-                while ids := await store.list_ids(space, wanted, limit=_PAGE, after=after):
+                expected = Filter(metadata={FOLDER: key}, state=state)
+                while ids := await store.list_ids(space, expected, limit=_PAGE, after=after):
                     for memory in (await store.get(space, ids)).values():
-                        found._add(memory)
+                        results._add(memory)
                     after = ids[-1]
-        return found
+        return results
 
     def at(self, path: str, digest: str, *, listed: Mapping[str, object]) -> Before | None:
         """The note that a file was before: at the same path, or in a folder that was moved, or moved itself."""
-        known = self._own.get(path) or self._others.get((path, digest))
-        if known is not None:
-            return known
-        moved = [one for one in self._digests.get(digest, ()) if one.path not in listed]
+        existing = self._own.get(path) or self._others.get((path, digest))
+        if existing is not None:
+            return existing
+        moved = [item for item in self._digests.get(digest, ()) if item.path not in listed]
         return moved[0] if len(moved) == 1 else None
 
     def _add(self, memory: Memory) -> None:
-        one = Before(
+        item = Before(
             id=memory.id, path=str(memory.metadata.get(PATH) or ""), digest=str(memory.metadata.get(DIGEST) or ""),
             state=memory.state,
         )  # fmt: skip
         # Those that live are read last, and go before those that do not.
         if memory.metadata.get(FOLDER) == self._folder:
-            self._own[one.path] = one
-            self._digests.setdefault(one.digest, []).append(one)
+            self._own[item.path] = item
+            self._digests.setdefault(item.digest, []).append(item)
         else:
-            self._others[one.path, one.digest] = one
+            self._others[item.path, item.digest] = item
 
 
 def folder_key(root: Path) -> str:

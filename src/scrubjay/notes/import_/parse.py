@@ -62,7 +62,7 @@ def understood(data: bytes, *, path: str, category: str = "") -> Understood:
     place = PurePosixPath(link_target(path))
     folder = str(place.parent) if str(place.parent) != "." else ""
     within = "/".join(part for part in (category, note.category or folder) if part)
-    tags = {tag_key(one): one for one in (*note.tags, *texts_of(entries, "tag"), *inline_tags(note.content))}
+    tags = {tag_key(item): item for item in (*note.tags, *texts_of(entries, "tag"), *inline_tags(note.content))}
     named = aliases_among(entries)
     others = [place.name, *named] if note.title.strip() and note.title.strip() != place.name else named
     typed, otherwise = tuple(_typed(note)), tuple(_otherwise(note))
@@ -70,10 +70,10 @@ def understood(data: bytes, *, path: str, category: str = "") -> Understood:
         note=replace(
             note, title=note.title.strip() or place.name, category=within,
             created_at=note.created_at or _created(entries),
-            tags=tuple(one.lstrip("#") for key, one in tags.items() if key),
+            tags=tuple(item.lstrip("#") for key, item in tags.items() if key),
         ),
         links=(*typed, *otherwise),
-        typed=frozenset(one.target for one in typed) - {one.target for one in otherwise},
+        typed=frozenset(item.target for item in typed) - {item.target for item in otherwise},
         aliases=tuple(dict.fromkeys(other for other in others if other.strip()))[:MOST_ALIASES],
         warnings=warnings,
     )  # fmt: skip
@@ -83,8 +83,8 @@ def inline_tags(content: str) -> tuple[str, ...]:
     """The `#tags` of a text, as Obsidian knows them: not in code, not a heading, not a number."""
     if "#" not in content:
         return ()
-    found = (tag[1] for start, end in outside_code(content) for tag in _TAG.finditer(content, start, end))
-    return tuple(dict.fromkeys(tidy for one in found if (tidy := one.strip("/-"))))
+    results = (tag[1] for start, end in outside_code(content) for tag in _TAG.finditer(content, start, end))
+    return tuple(dict.fromkeys(tidy for item in results if (tidy := item.strip("/-"))))
 
 
 def picture_links(content: str) -> Iterator[tuple[int, int, str, str]]:
@@ -92,8 +92,8 @@ def picture_links(content: str) -> Iterator[tuple[int, int, str, str]]:
     if "](" not in content:
         return
     for start, end in outside_code(content):
-        for found in _PICTURE.finditer(content, start, end):
-            yield found.start(), found.end(), found[2], found[1].partition("|")[0]
+        for results in _PICTURE.finditer(content, start, end):
+            yield results.start(), results.end(), results[2], results[1].partition("|")[0]
 
 
 def outside_code(content: str) -> Iterator[tuple[int, int]]:
@@ -102,13 +102,13 @@ def outside_code(content: str) -> Iterator[tuple[int, int]]:
     at = 0
     for line in content.splitlines(keepends=True):
         start, at = at, at + len(line)
-        found = _FENCE.match(line)
+        results = _FENCE.match(line)
         if fence:
-            if found and found[1].startswith(fence) and not line[found.end() :].strip():
+            if results and results[1].startswith(fence) and not line[results.end() :].strip():
                 fence = ""
             continue
-        if found:
-            fence = found[1]
+        if results:
+            fence = results[1]
             continue
         for code in _TICKS.finditer(line):
             yield start, at - len(line) + code.start()
@@ -125,10 +125,10 @@ def _typed(note: Note) -> Iterator[Link]:
 def _otherwise(note: Note) -> Iterator[Link]:
     if ".md" in note.content:
         for start, end in outside_code(note.content):
-            for found in _PAGE.finditer(note.content, start, end):
-                if "://" not in found[2]:
-                    yield Link(target=_unquoted(found[2]), text=found[1])
-    yield from (Link(target=one.target.partition("#")[0], text=one.text) for one in note.linked)
+            for results in _PAGE.finditer(note.content, start, end):
+                if "://" not in results[2]:
+                    yield Link(target=_unquoted(results[2]), text=results[1])
+    yield from (Link(target=item.target.partition("#")[0], text=item.text) for item in note.linked)
 
 
 def _unquoted(href: str) -> str:
@@ -139,11 +139,11 @@ def _unquoted(href: str) -> str:
 
 def _created(entries: tuple[Entry, ...]) -> datetime | None:
     for key in _CREATED:
-        for said in texts_of(entries, key):
+        for text in texts_of(entries, key):
             try:
-                if _DAY.match(said):
-                    return datetime.strptime(said, "%Y-%m-%d").replace(tzinfo=UTC)
-                return parse_moment(said.replace(" ", "T", 1), field=key)
+                if _DAY.match(text):
+                    return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
+                return parse_moment(text.replace(" ", "T", 1), field=key)
             except (InvalidInput, ValueError):
                 continue
     return None

@@ -17,8 +17,10 @@ _KEYS = (ALIASES, "alias")
 
 def aliases_of(metadata: Mapping[str, Json]) -> tuple[str, ...]:
     """The other names that a memory has."""
-    told = metadata.get(ALIASES)
-    return tuple(one for one in told[:MOST_ALIASES] if isinstance(one, str)) if isinstance(told, list) else ()
+    reported = metadata.get(ALIASES)
+    return (
+        tuple(item for item in reported[:MOST_ALIASES] if isinstance(item, str)) if isinstance(reported, list) else ()
+    )
 
 
 def aliases_in(extra: str) -> tuple[str, ...]:
@@ -55,9 +57,9 @@ def texts_of(entries: Iterable[Entry], key: str) -> Iterator[str]:
         if entry.key.casefold() != key:
             continue
         values = (entry.value,) if isinstance(entry.value, Scalar) else entry.value
-        for one in values if isinstance(values, tuple) else ():
-            if not one.is_null:
-                parts = one.text.split(",") if isinstance(entry.value, Scalar) else (one.text,)
+        for item in values if isinstance(values, tuple) else ():
+            if not item.is_null:
+                parts = item.text.split(",") if isinstance(entry.value, Scalar) else (item.text,)
                 yield from (part.strip() for part in parts if part.strip())
 
 

@@ -46,11 +46,11 @@ class Field:
     def is_ours(self, value: Value) -> bool:
         """Whether a value says something that we keep; what else is written there would be lost with its line."""
         try:
-            told = self.read(value)
+            reported = self.read(value)
         except WrongKind:
             return False
-        named = (told,) if isinstance(told, str) else told if isinstance(told, tuple) else ()
-        return not self.ids or all(is_id(one) for one in named if one)
+        named = (reported,) if isinstance(reported, str) else reported if isinstance(reported, tuple) else ()
+        return not self.ids or all(is_id(item) for item in named if item)
 
 
 def _text(value: Value) -> str:
@@ -79,14 +79,14 @@ def _ids(value: Value) -> tuple[str, ...]:
     if isinstance(value, Other):
         raise WrongKind("a list of texts")
     if isinstance(value, Scalar):
-        return tuple(part for one in value.text.split(",") if (part := one.strip())) if not value.is_null else ()
-    return tuple(one.text for one in value if not one.is_null)
+        return tuple(part for item in value.text.split(",") if (part := item.strip())) if not value.is_null else ()
+    return tuple(item.text for item in value if not item.is_null)
 
 
 def _tags(value: Value) -> tuple[str, ...]:
     """Also as Obsidian lets them be written: `a, b`, and with a hash before each."""
     if isinstance(value, Scalar) and _HASHED.fullmatch(value.text):
-        return tuple(one.strip(",").removeprefix("#") for one in value.text.split())
+        return tuple(item.strip(",").removeprefix("#") for item in value.text.split())
     return tuple(id_.removeprefix("#") for id_ in _ids(value))
 
 

@@ -152,8 +152,8 @@ def _parted(body: str) -> tuple[str, str, str]:
     """What is above the last marker, its line, and what is below."""
     at = len(body)
     while (at := body.rfind(MARKER, 0, at)) >= 0:
-        if (at == 0 or body[at - 1] == "\n") and (found := _MARKED.match(body, at + len(MARKER))):
-            return body[:at], body[at : found.end()], body[found.end() :]
+        if (at == 0 or body[at - 1] == "\n") and (results := _MARKED.match(body, at + len(MARKER))):
+            return body[:at], body[at : results.end()], body[results.end() :]
     return body, "", ""
 
 

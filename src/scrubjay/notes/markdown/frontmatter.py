@@ -12,8 +12,8 @@ __all__ = ["read_head"]
 
 def read_head(text: str, *, first: int = 2) -> Head:
     """The entries of a frontmatter, whose first line has that number in its file; raises NoteUnreadable."""
-    found = read_plainly(text)
-    head = Head(raw=text, entries=found[0], tail=found[1]) if found else _parsed(text, first=first)
+    results = read_plainly(text)
+    head = Head(raw=text, entries=results[0], tail=results[1]) if results else _parsed(text, first=first)
     seen: set[str] = set()
     line = first
     for entry in head.entries:

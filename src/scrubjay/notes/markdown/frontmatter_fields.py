@@ -28,7 +28,7 @@ class Read:
 
 def read_fields(head: Head) -> Read:
     """What a frontmatter says. A value of the wrong kind is not told, and a warning says so."""
-    told: dict[str, Told] = {}
+    reported: dict[str, Told] = {}
     warnings: list[str] = []
     extra: list[str] = []
     # The first line of the file is the one above.
@@ -39,14 +39,14 @@ def read_fields(head: Head) -> Read:
             extra.append(entry.text)
         else:
             try:
-                told[field.key] = field.read(entry.value)
+                reported[field.key] = field.read(entry.value)
             except WrongKind as wrong:
                 at = line + entry.lead.count("\n")
                 warnings.append(f"line {at}: {field.key} should be {wrong}; it stays as it is and counts as not given")
         line += entry.text.count("\n")
     text = "".join([*extra, head.tail]).replace("\r\n", "\n")
-    note = replace(Note(extra=text if text.strip() else ""), **told)
-    return Read(note=note, told=frozenset(told), warnings=tuple(warnings))
+    note = replace(Note(extra=text if text.strip() else ""), **reported)
+    return Read(note=note, told=frozenset(reported), warnings=tuple(warnings))
 
 
 def new_head(note: Note) -> str:
@@ -96,8 +96,10 @@ def fits(extra: str) -> bool:
 
 def of_others(head: Head) -> str:
     """What a frontmatter has in our keys that is not ours, as the remarks that it becomes in a file of our own."""
-    known = ((entry, _KNOWN.get(entry.key)) for entry in head.entries)
-    return "".join(_remarked(entry) for entry, field in known if field is not None and not field.is_ours(entry.value))
+    existing = ((entry, _KNOWN.get(entry.key)) for entry in head.entries)
+    return "".join(
+        _remarked(entry) for entry, field in existing if field is not None and not field.is_ours(entry.value)
+    )
 
 
 def _remarked(entry: Entry) -> str:
@@ -118,7 +120,7 @@ def _others(note: Note, *, was: Note, head: Head) -> tuple[list[tuple[str, str]]
 
 def _place(field: Field, lines: Sequence[tuple[str, str]]) -> int:
     """After the nearest of the fields that come before it, else at the top."""
-    before = {one.key for one in FIELDS[: FIELDS.index(field)]}
+    before = {item.key for item in FIELDS[: FIELDS.index(field)]}
     return max((at + 1 for at, (key, _) in enumerate(lines) if key in before), default=0)
 
 
@@ -149,7 +151,7 @@ def _in_lines(entry: Entry, items: Sequence[str]) -> str:
     first, *lines = entry.raw.splitlines(keepends=True)
     values = entry.value if isinstance(entry.value, tuple) else ()
     whole = len(lines) == len(values) and all(line.lstrip().startswith("- ") for line in lines)
-    old = {one.text: line for one, line in zip(values, lines, strict=True)} if whole else dict[str, str]()
+    old = {item.text: line for item, line in zip(values, lines, strict=True)} if whole else dict[str, str]()
     indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())] if whole else "  "
     return (first if whole else f"{entry.key}:\n") + "".join(
         old.get(item) or f"{indent}- {scalar(item)}\n" for item in items

@@ -27,8 +27,8 @@ def file_name(*, category: str, title: str, id: str) -> str:
 
 def id_in(name: str) -> str:
     """The id at the end of a file's name, or nothing."""
-    found = _UUID.search(link_target(name))
-    return found[0].lower() if found else ""
+    results = _UUID.search(link_target(name))
+    return results[0].lower() if results else ""
 
 
 def link_target(path: str) -> str:

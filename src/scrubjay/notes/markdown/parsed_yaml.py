@@ -51,7 +51,7 @@ def _is_nothing(root: Sign) -> bool:
 def _standing_for(text: str, plain: str, signs: Sequence[Sign], *, first: int) -> Head:
     """The entries of a text with a key to a line, which says the same as one that is written otherwise."""
     again = list(signs_of(plain, first=first))
-    is_same = [(one.kind, one.text) for one in again] == [(sign.kind, sign.text) for sign in signs]
+    is_same = [(item.kind, item.text) for item in again] == [(sign.kind, sign.text) for sign in signs]
     if not is_same or again[0].is_flow or _line_start(plain, again[0].start) != again[0].start:
         raise unreadable("the frontmatter is not made of `key: value` lines", line=first)
     return replace(read_by_parser(plain, first=first), raw=text, is_odd=True)

@@ -77,12 +77,12 @@ class _Reader:
 
 
 def _words(tokens: Sequence[Token]) -> str:
-    said: list[str] = []
+    text: list[str] = []
     for token in tokens:
         if token.type in ("text", "code_inline"):
-            said.append(token.content)
+            text.append(token.content)
         elif token.type == "image":
-            said.append(_words(token.children or ()))
+            text.append(_words(token.children or ()))
         elif token.type in ("softbreak", "hardbreak"):
-            said.append("\n")
-    return _WIKI.sub(lambda found: found[2] or found[1], "".join(said))
+            text.append("\n")
+    return _WIKI.sub(lambda found: found[2] or found[1], "".join(text))

@@ -41,12 +41,12 @@ def read_plainly(text: str) -> tuple[tuple[Entry, ...], str] | None:
         if not line or grammar.comment.fullmatch(line):
             lead += line + "\n"
             continue
-        found = grammar.pair.fullmatch(line)
-        if not found:
+        results = grammar.pair.fullmatch(line)
+        if not results:
             return None
-        entry = _pair(found, lead)
+        entry = _pair(results, lead)
         end = at
-        if found.lastgroup == "key":
+        if results.lastgroup == "key":
             while end < len(lines) and lines[end].lstrip(" ").startswith("-"):
                 end += 1
         if end > at:
@@ -77,18 +77,18 @@ def _pair(found: re.Match[str], lead: str) -> Entry:
     if kind == "key":
         return Entry(key=found["key"], raw=raw, value=Scalar("", is_plain=True), lead=lead)
     start, end = found.span(kind)
-    value = tuple(_one(one) for one in _grammar().each.finditer(found[kind])) if kind == "list" else _one(found)
+    value = tuple(_one(item) for item in _grammar().each.finditer(found[kind])) if kind == "list" else _one(found)
     return Entry(key=found["key"], raw=raw, value=value, lead=lead, start=start, end=end)
 
 
 def _with_items(entry: Entry, lines: list[str]) -> Entry | None:
     """A key whose value is a list, an item to a line; None if one of them may be more than that."""
     dash = _grammar().dash
-    items = [found for line in lines if (found := dash.fullmatch(line))]
-    if len(items) < len(lines) or len({found["indent"] for found in items}) > 1:
+    items = [results for line in lines if (results := dash.fullmatch(line))]
+    if len(items) < len(lines) or len({results["indent"] for results in items}) > 1:
         return None
     raw = entry.raw + "".join(line + "\n" for line in lines)
-    return Entry(key=entry.key, raw=raw, value=tuple(_one(found) for found in items), lead=entry.lead)
+    return Entry(key=entry.key, raw=raw, value=tuple(_one(results) for results in items), lead=entry.lead)
 
 
 def _one(found: re.Match[str]) -> Scalar:

@@ -68,13 +68,13 @@ def with_sections(
     pieces: Sequence[Piece], observations: tuple[str, ...], links: tuple[Link, ...], *, keeps_strays: bool
 ) -> str:
     """The lines below the marker with other items; all that stays the same is as it was."""
-    kept = [piece for piece in pieces if keeps_strays or piece.kind != "stray"]
-    if observations_of(kept) != observations:
-        kept = _changed(kept, "observations", observations)
-    if links_of(kept) != links:
-        kept = _changed(kept, "links", links)
-    ended = [piece.raw if piece.raw.endswith("\n") else piece.raw + "\n" for piece in kept[:-1]]
-    return "".join(ended) + (kept[-1].raw if kept else "")
+    stored = [piece for piece in pieces if keeps_strays or piece.kind != "stray"]
+    if observations_of(stored) != observations:
+        stored = _changed(stored, "observations", observations)
+    if links_of(stored) != links:
+        stored = _changed(stored, "links", links)
+    ended = [piece.raw if piece.raw.endswith("\n") else piece.raw + "\n" for piece in stored[:-1]]
+    return "".join(ended) + (stored[-1].raw if stored else "")
 
 
 def _pieces(lines: Sequence[str]) -> Iterator[Piece]:
@@ -147,12 +147,12 @@ def _changed(pieces: list[Piece], section: str, new: tuple[Item, ...]) -> list[P
         left -= len(values)
         behind -= 1
     lines = {pieces[at].values: pieces[at].raw for at in own[ahead:behind]}
-    middle = [Piece("item", lines.get((one,), "") or _line(one), section, (one,)) for one in new[done:left]]
+    middle = [Piece("item", lines.get((item,), "") or _line(item), section, (item,)) for item in new[done:left]]
     where = own[ahead] if ahead < len(own) else own[-1] + 1
     gone = set(own[ahead:behind])
-    kept = [piece for at, piece in enumerate(pieces[:where]) if at not in gone]
-    kept += [*middle, *(piece for at, piece in enumerate(pieces[where:], start=where) if at not in gone)]
-    return kept if new else _without_section(kept, section)
+    stored = [piece for at, piece in enumerate(pieces[:where]) if at not in gone]
+    stored += [*middle, *(piece for at, piece in enumerate(pieces[where:], start=where) if at not in gone)]
+    return stored if new else _without_section(stored, section)
 
 
 def _with_section(pieces: list[Piece], section: str, new: tuple[Item, ...]) -> list[Piece]:
@@ -168,16 +168,16 @@ def _with_section(pieces: list[Piece], section: str, new: tuple[Item, ...]) -> l
 
 def _without_section(pieces: list[Piece], section: str) -> list[Piece]:
     """The pieces without the heading of a section that is empty now, and the empty lines around it."""
-    kept: list[Piece] = []
+    stored: list[Piece] = []
     if any(piece.section == section and piece.kind in ("item", "stray") for piece in pieces):
         return pieces
     for piece in pieces:
         if piece.section != section or piece.kind not in ("heading", "blank"):
-            kept.append(piece)
+            stored.append(piece)
         elif piece.kind == "heading":
-            while kept and kept[-1].kind == "blank":
-                kept.pop()
-    return kept
+            while stored and stored[-1].kind == "blank":
+                stored.pop()
+    return stored
 
 
 def _section(name: str, items: Sequence[Item]) -> str:

@@ -45,19 +45,19 @@ class Mention:
 
 def mentions(content: str) -> tuple[Mention, ...]:
     """The wiki links of a content, in order; not those in code, in comments, or after a backslash."""
-    return tuple(_mention(found) for found in _links(content))
+    return tuple(_mention(results) for results in _links(content))
 
 
 def retargeted(content: str, targets: Mapping[str, str]) -> str:
     """The content with other targets in its links, all else as it is; a target is known in every spelling."""
-    wanted = {key_of(old): new for old, new in targets.items()}
+    expected = {key_of(old): new for old, new in targets.items()}
     parts: list[str] = []
     done = 0
-    for found in _links(content):
-        target = _mention(found).target
-        new = wanted.get(key_of(target)) if target else None
+    for results in _links(content):
+        target = _mention(results).target
+        new = expected.get(key_of(target)) if target else None
         if new is not None:
-            at = content.index(target, found.start("body"))
+            at = content.index(target, results.start("body"))
             parts += [content[done:at], new]
             done = at + len(target)
     return "".join([*parts, content[done:]])
@@ -88,15 +88,15 @@ def _links(content: str) -> Iterator[re.Match[str]]:
         return
     reader = _Reader(content)
     at = 0
-    while found := _TOKEN.search(content, at):
-        at = found.end()
-        if found["link"]:
-            yield found
-        elif found["fence"]:
-            at = reader.after_fence(found["fence"], at)
-        elif found["ticks"]:
-            at = reader.after_code(found["ticks"], at)
-        elif found["comment"]:
+    while results := _TOKEN.search(content, at):
+        at = results.end()
+        if results["link"]:
+            yield results
+        elif results["fence"]:
+            at = reader.after_fence(results["fence"], at)
+        elif results["ticks"]:
+            at = reader.after_code(results["ticks"], at)
+        elif results["comment"]:
             at = reader.after_comment(at)
 
 
@@ -113,7 +113,7 @@ class _Reader:
     def after_fence(self, fence: str, at: int) -> int:
         """Behind the line that closes a fence; one that is never closed goes to the end."""
         if self._fences is None:
-            self._fences = [(one.start(), one.end(), one["fence"]) for one in _FENCE_LINE.finditer(self._content)]
+            self._fences = [(item.start(), item.end(), item["fence"]) for item in _FENCE_LINE.finditer(self._content)]
         for number in range(bisect_left(self._fences, (at, 0, "")), len(self._fences)):
             _, end, closing = self._fences[number]
             if closing.startswith(fence):
@@ -124,8 +124,8 @@ class _Reader:
         """Behind the next row of as many backticks in the paragraph; without one they are nothing but themselves."""
         if self._ticks is None:
             self._ticks = {}
-            for one in _TICKS.finditer(self._content):
-                self._ticks.setdefault(len(one[0]), []).append(one.start())
+            for item in _TICKS.finditer(self._content):
+                self._ticks.setdefault(len(item[0]), []).append(item.start())
         rows = self._ticks.get(len(ticks), [])
         next_one = bisect_left(rows, at)
         if next_one < len(rows) and rows[next_one] < self._paragraph_end(at):
@@ -145,6 +145,6 @@ class _Reader:
 
     def _paragraph_end(self, at: int) -> int:
         if at >= self._paragraph:
-            found = _BLANK.search(self._content, at)
-            self._paragraph = found.start() if found else len(self._content)
+            results = _BLANK.search(self._content, at)
+            self._paragraph = results.start() if results else len(self._content)
         return self._paragraph

@@ -37,8 +37,8 @@ def bound_socket(path: Path) -> socket.socket:
 
 def _private_folder(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True, mode=_PRIVATE)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+    results = folder.lstat()
+    if not stat.S_ISDIR(results.st_mode) or results.st_uid != os.getuid():
         raise NotAllowed(
             f"{folder} belongs to somebody else", hint="Remove it, or choose another data folder", path=str(folder)
         )

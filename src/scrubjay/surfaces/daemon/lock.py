@@ -29,14 +29,14 @@ def hold_daemon_lock(data: Path) -> FileLock:
 
 def note_daemon(data: Path, *, socket: Path, http: str) -> None:
     """Write down who holds the lock, and where it can be reached."""
-    told = {"pid": os.getpid(), "scrubjay": VERSION, "socket": str(socket), "http": http}
-    daemon_file(data).write_text(json.dumps(told) + "\n", encoding="utf-8")
+    reported = {"pid": os.getpid(), "scrubjay": VERSION, "socket": str(socket), "http": http}
+    daemon_file(data).write_text(json.dumps(reported) + "\n", encoding="utf-8")
 
 
 def running_daemon(data: Path) -> dict[str, Json]:
     """What the holder of the lock wrote down; nothing when that cannot be read."""
     try:
-        found: object = json.loads(daemon_file(data).read_text(encoding="utf-8"))
+        results: object = json.loads(daemon_file(data).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return cast("dict[str, Json]", found) if isinstance(found, dict) else {}
+    return cast("dict[str, Json]", results) if isinstance(results, dict) else {}

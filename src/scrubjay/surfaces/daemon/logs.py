@@ -66,19 +66,19 @@ class Lines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
-        told: dict[str, object] = {
+        reported: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "event": record.getMessage(),
         }
         if current := request_id.get():
-            told["request"] = current
-        told |= getattr(record, "fields", {})
+            reported["request"] = current
+        reported |= getattr(record, "fields", {})
         if record.exc_info:
-            told["trace"] = self.formatException(record.exc_info)
+            reported["trace"] = self.formatException(record.exc_info)
         # Of a request nothing is told but our own words and numbers, and there are many of them.
-        return json.dumps(told if record.name == _access.name else _clean(told))
+        return json.dumps(reported if record.name == _access.name else _clean(reported))
 
 
 def _without_jwt(run: re.Match[str]) -> str:
@@ -94,9 +94,9 @@ def _clean(value: object) -> object:
         return value if math.isfinite(value) else str(value)
     if isinstance(value, Mapping):
         items = cast("Mapping[object, object]", value).items()
-        return {without_secrets(str(name)): _clean_field(str(name), one) for name, one in items}
+        return {without_secrets(str(name)): _clean_field(str(name), item) for name, item in items}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_clean(one) for one in cast("Iterable[object]", value)]
+        return [_clean(item) for item in cast("Iterable[object]", value)]
     return without_secrets(str(value))
 
 

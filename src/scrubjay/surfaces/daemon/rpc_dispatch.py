@@ -107,10 +107,10 @@ def call_from(verb: str, frame: Frame, *, grant: Grant = OWNER) -> Call:
     arguments = frame.get("args", {})
     if not isinstance(arguments, dict):
         raise InvalidInput(f"args must be an object, not {type(arguments).__name__}", field="args")
-    said = frame.get("who")
-    who = caller_from(said)
+    text = frame.get("who")
+    who = caller_from(text)
     if grant is not OWNER:
-        who = _within(grant, who, names_space=isinstance(said, dict) and "space" in said)
+        who = _within(grant, who, names_space=isinstance(text, dict) and "space" in text)
         (grant.require_read if _only_reads(verb) else grant.require_write)(verb)
     return Call(verb=verb, who=who, arguments=arguments, grant=grant)
 

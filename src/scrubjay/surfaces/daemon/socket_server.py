@@ -79,16 +79,16 @@ class SocketServer:
     async def _talk(self, lines: LineReader, writer: asyncio.StreamWriter) -> None:
         try:
             require_peer(writer.get_extra_info("socket"), self._owner)
-            said = await self._hello(lines)
-            if said is None:
+            text = await self._hello(lines)
+            if text is None:
                 return
-            talk = self._speech(said)(said)
+            talk = self._speech(text)(text)
         except ScrubjayError as error:
             writer.write(encoded({"error": error_to_json(error), "scrubjay": VERSION, "protocol": PROTOCOL}))
             await writer.drain()
             return
         writer.write(encoded({"scrubjay": VERSION, "protocol": PROTOCOL, "pid": os.getpid()}))
-        _log.debug("a client came", extra={"fields": {"speaks": said.get("speak"), "version": said.get("scrubjay")}})
+        _log.debug("a client came", extra={"fields": {"speaks": text.get("speak"), "version": text.get("scrubjay")}})
         await talk(lines, writer)
 
     async def _hello(self, lines: LineReader) -> Frame | None:
@@ -116,10 +116,10 @@ class SocketServer:
 
 def wishes_of(said: Mapping[str, Json]) -> Wishes:
     """The wishes in a hello; raises InvalidInput for one that is no text."""
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     for name in ("space", "agent", "project", "tools"):
         value = said.get(name, "")
         if not isinstance(value, str):
             raise InvalidInput(f"{name} must be a text, not {type(value).__name__}", field=name)
-        found[name] = value
-    return Wishes(**found)
+        results[name] = value
+    return Wishes(**results)

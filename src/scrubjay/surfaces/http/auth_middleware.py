@@ -98,8 +98,8 @@ class AuthMiddleware:
         # Blanks around a value are no part of it; not every parser of HTTP takes them away.
         scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         headers = Headers(scope=scope)
-        given, parent = headers.get(_ID_HEADER, ""), headers.get("traceparent", "")
-        with telemetry.arriving(given=given, traceparent=parent) as number:
+        inputs, parent = headers.get(_ID_HEADER, ""), headers.get("traceparent", "")
+        with telemetry.arriving(given=inputs, traceparent=parent) as number:
             visit = _Visit(scope=scope, send=send, id=number)
             try:
                 await self._serve(visit, scope, receive)

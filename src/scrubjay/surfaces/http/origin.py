@@ -69,5 +69,5 @@ def _is_number(name: str) -> bool:
 
 def _name(host: str) -> str | None:
     """The name in a Host header, which has a port at most beside it."""
-    found = _HOST.fullmatch(host)
-    return found["name"].strip("[]").lower() if found else None
+    results = _HOST.fullmatch(host)
+    return results["name"].strip("[]").lower() if results else None

@@ -99,8 +99,8 @@ async def orphaned_files(context: Watching) -> Response:
 async def download_attachment(ref: Ref, context: Watching) -> Response:
     """The bytes of an attachment, to be saved: a browser shows none of it in the name of this server."""
     stack = AsyncExitStack()
-    found, pieces = await context.read("download_attachment", _opened(ref, context, stack=stack))
-    return _Download(found, pieces, stack=stack, dependencies=context.dependencies)
+    results, pieces = await context.read("download_attachment", _opened(ref, context, stack=stack))
+    return _Download(results, pieces, stack=stack, dependencies=context.dependencies)
 
 
 class _Download(StreamingResponse):

@@ -126,13 +126,13 @@ async def conflicts(
 @routes.get("/conflicts/{id}", summary="Read a conflict", responses=gives(ConflictDetails, _CONFLICT))
 async def conflict(conflict_id: ConflictId, context: Watching) -> Response:
     """One conflict, whatever has become of it."""
-    told = await context.read("conflicts", context.memory.conflicts(status="all", id=conflict_id, limit=1))
-    found = [one for one in told if one.id == conflict_id]
-    if not found:
+    reported = await context.read("conflicts", context.memory.conflicts(status="all", id=conflict_id, limit=1))
+    results = [item for item in reported if item.id == conflict_id]
+    if not results:
         raise NotFound(
             f"there is no conflict {conflict_id[:100]!r}", hint="GET /conflicts lists them", ref=conflict_id[:200]
         )
-    return answer(found[0])
+    return answer(results[0])
 
 
 @routes.post("/scan", summary="Look for conflicts", responses=gives(Scan, _SCAN))

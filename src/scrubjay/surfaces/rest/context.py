@@ -29,7 +29,7 @@ async def context(
     As JSON, or as Markdown for whoever asks with `Accept: text/markdown`.
     """
     work = context.memory.context(session=session, project=project, max_tokens=max_tokens)
-    found = await context.read("context", work)
+    results = await context.read("context", work)
     if _MARKDOWN in accept.lower():
-        return Response(found.text, headers={"vary": "accept"}, media_type=_MARKDOWN)
-    return answer(found, headers={"vary": "accept"})
+        return Response(results.text, headers={"vary": "accept"}, media_type=_MARKDOWN)
+    return answer(results, headers={"vary": "accept"})

@@ -204,16 +204,16 @@ def _require_known(request: HTTPConnection) -> None:
     """What a route does not know in the query is a mistake, not something to be overlooked; so is what it has twice."""
     if not request.scope["query_string"]:
         return
-    known = _known(cast("APIRoute", request.scope["route"]))
+    existing = _known(cast("APIRoute", request.scope["route"]))
     counted = Counter(name for name, _ in request.query_params.multi_items())
     for name, count in counted.items():
-        if name not in known:
+        if name not in existing:
             raise InvalidInput(
                 f"there is no parameter {name[:100]!r} here",
-                hint=f"There are {', '.join(known)}" if known else "",
+                hint=f"There are {', '.join(existing)}" if existing else "",
                 field=name[:100],
             )
-        if count > 1 and not known[name]:
+        if count > 1 and not existing[name]:
             raise InvalidInput(f"{name} is given {count:,} times", hint="Give it once", field=name)
 
 
@@ -221,7 +221,7 @@ def _known(route: APIRoute) -> dict[str, bool]:
     """The parameters of a route's query, and whether each may be given several times."""
     names = route.__dict__.get("known_names")
     if names is None:
-        asked = [param for param in get_flat_params(route.dependant) if isinstance(param.field_info, InQuery)]
-        names = {one.alias: get_origin(one.field_info.annotation) is list for one in asked}
+        request = [param for param in get_flat_params(route.dependant) if isinstance(param.field_info, InQuery)]
+        names = {item.alias: get_origin(item.field_info.annotation) is list for item in request}
         route.__dict__["known_names"] = names
     return cast("dict[str, bool]", names)

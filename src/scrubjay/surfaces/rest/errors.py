@@ -78,24 +78,24 @@ async def _refused(connection: Request | WebSocket, error: Exception) -> Respons
 
 async def _invalid(_: Request | WebSocket, error: Exception) -> Response:
     """What does not fit the description: the first thing in words, and all of them as a list."""
-    known = cast("RequestValidationError | WebSocketRequestValidationError", error)
-    found = _named(cast("Sequence[Mapping[str, object]]", known.errors()))
-    wrong = [f"{_place(one)} {_words(one)}" for one in found[:_MOST_TOLD]]
-    is_too_much = found[0]["type"] in _TOO_MUCH and _where(found[0]) == "body"
-    refused = (TooLarge if is_too_much else InvalidInput)(wrong[0], field=_place(found[0]))
+    existing = cast("RequestValidationError | WebSocketRequestValidationError", error)
+    results = _named(cast("Sequence[Mapping[str, object]]", existing.errors()))
+    wrong = [f"{_place(item)} {_words(item)}" for item in results[:_MOST_TOLD]]
+    is_too_much = results[0]["type"] in _TOO_MUCH and _where(results[0]) == "body"
+    refused = (TooLarge if is_too_much else InvalidInput)(wrong[0], field=_place(results[0]))
     facts: dict[str, Json] = {"errors": [*wrong]}
     return told(problem_of(refused, request_id=request_id.get()) | facts)
 
 
 async def _wrong(request: Request | WebSocket, error: Exception) -> Response:
-    known = cast("HTTPException", error)
-    code, about = _CODES.get(known.status_code, ("bad_request", ""))
-    detail = f"{request.scope['path'][:200]} {about}" if about else str(known.detail)
-    headers = dict(known.headers or {})
-    if known.status_code == _NOT_ALLOWED:
+    existing = cast("HTTPException", error)
+    code, about = _CODES.get(existing.status_code, ("bad_request", ""))
+    detail = f"{request.scope['path'][:200]} {about}" if about else str(existing.detail)
+    headers = dict(existing.headers or {})
+    if existing.status_code == _NOT_ALLOWED:
         # Of all routes of the path, not of the first alone.
         headers = {"allow": ", ".join(sorted(_allowed(request)))}
-    return told(problem(known.status_code, code, detail, request_id=request_id.get()), headers=headers)
+    return told(problem(existing.status_code, code, detail, request_id=request_id.get()), headers=headers)
 
 
 async def _left(_: Request | WebSocket, __: Exception) -> Response:
@@ -119,12 +119,12 @@ async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
 
 def _allowed(request: Request | WebSocket) -> set[str]:
     """Every method that some route takes for a path."""
-    path, found = request.scope["path"], set[str]()
+    path, results = request.scope["path"], set[str]()
     for context in iter_route_contexts(request.app.routes):
         route = context.original_route
         if isinstance(route, Route) and compile_path(str(context.path))[0].match(path):
-            found |= route.allowed
-    return found
+            results |= route.allowed
+    return results
 
 
 def _named(found: Sequence[Mapping[str, object]]) -> Sequence[Mapping[str, object]]:
@@ -132,13 +132,13 @@ def _named(found: Sequence[Mapping[str, object]]) -> Sequence[Mapping[str, objec
 
     That it is not left out is one of these failures and no fault; the others have the type behind the name.
     """
-    left = {_loc(one)[:-1] for one in found if one["type"] == _NOT_LEFT_OUT}
+    left = {_loc(item)[:-1] for item in found if item["type"] == _NOT_LEFT_OUT}
     named: list[Mapping[str, object]] = []
-    for one in found:
-        if one["type"] == _NOT_LEFT_OUT:
+    for entry in found:
+        if entry["type"] == _NOT_LEFT_OUT:
             continue
-        at = next((len(field) for field in left if _loc(one)[: len(field)] == field), None)
-        named.append(one if at is None else {**one, "loc": (*_loc(one)[:at], *_loc(one)[at + 1 :])})
+        at = next((len(field) for field in left if _loc(entry)[: len(field)] == field), None)
+        named.append(entry if at is None else {**entry, "loc": (*_loc(entry)[:at], *_loc(entry)[at + 1 :])})
     return named or found
 
 

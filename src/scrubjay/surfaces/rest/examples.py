@@ -164,11 +164,11 @@ DIFF: dict[str, Json] = {
 
 
 def _branch(name: str, version: int, **about: Json) -> Json:
-    known: dict[str, Json] = {
+    existing: dict[str, Json] = {
         "name": name, "version": version, "forked": 0, "description": "", "created_at": _AT, "updated_at": _AT,
         "agent": "rest",
     }  # fmt: skip
-    return known | about
+    return existing | about
 
 
 _MAIN_BRANCH = _branch("main", 3)

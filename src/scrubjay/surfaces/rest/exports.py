@@ -28,11 +28,11 @@ async def export_note(
 ) -> Response:
     """A note as Markdown, JSON, CSV, HTML or PDF, to be saved: no browser shows it in the name of this server."""
     notes = context.dependencies.notes or Notes(engine=context.dependencies.engine)
-    found = await context.read("export_note", notes.export_note(ref, who=context.who, format=format))
+    results = await context.read("export_note", notes.export_note(ref, who=context.who, format=format))
     headers = {
-        **saved_as(found.name),
+        **saved_as(results.name),
         "content-security-policy": "default-src 'none'; sandbox",
         "x-content-type-options": "nosniff",
         "cache-control": "private, no-store",
     }
-    return Response(found.data, media_type=found.media_type, headers=headers)
+    return Response(results.data, media_type=results.media_type, headers=headers)

@@ -97,8 +97,8 @@ class Feed:
         opens the space.
         """
         try:
-            async with aclosing(self._told()) as told:
-                async for event in told:
+            async with aclosing(self._told()) as reported:
+                async for event in reported:
                     yield event
         except StoreError:
             # Whoever reads comes back with the last number that it saw, here or to another server.

@@ -31,9 +31,9 @@ class Links:
 @routes.get("/memories/{id}/links", summary="Edges of a memory", responses=gives(Links, examples.LINKS))
 async def links(ref: Ref, context: Reading) -> Response:
     """Every edge that touches a memory."""
-    found = await context.read("read", context.memory.read(ref, format="json"))
-    memory = only(found, ref)
-    return answer(Links(id=memory.id, name=memory.name, links=found.relations))
+    results = await context.read("read", context.memory.read(ref, format="json"))
+    memory = only(results, ref)
+    return answer(Links(id=memory.id, name=memory.name, links=results.relations))
 
 
 @routes.post(
@@ -45,8 +45,8 @@ async def links(ref: Ref, context: Reading) -> Response:
 )
 async def relate(ref: Ref, asked: LinkAsked, context: Writing) -> Response:
     """Set an edge; a link (`related_to`) is shown from both ends."""
-    given = asked.model_dump()
-    done = await context.write("relate", context.memory.relate(ref, given.pop("target"), **given))
+    inputs = asked.model_dump()
+    done = await context.write("relate", context.memory.relate(ref, inputs.pop("target"), **inputs))
     return answer(done, status=_CREATED if done.action == "created" else 200)
 
 

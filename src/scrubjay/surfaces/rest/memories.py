@@ -68,19 +68,19 @@ _REMEMBERED = gives(
 @routes.post("/memories", summary="Remember a text", status_code=_CREATED, responses=_REMEMBERED)
 async def remember(asked: RememberAsked, context: Writing, key: Key = "") -> Response:
     """Store a text once, filed under every entity it is about; the answer says what was done, stage by stage."""
-    given = asked.model_dump(exclude_none=True, exclude_defaults=True)
-    done = await context.write("remember", context.memory.remember(**given, idempotency_key=key))
+    inputs = asked.model_dump(exclude_none=True, exclude_defaults=True)
+    done = await context.write("remember", context.memory.remember(**inputs, idempotency_key=key))
     return _remembered(done, context, dry_run=asked.dry_run)
 
 
 @routes.post("/memories/smart-write", summary="Write smartly", status_code=_CREATED, responses=_REMEMBERED)
 async def smart_write(asked: SmartWriteAsked, context: Writing, key: Key = "") -> Response:
     """Create a memory, or add to the one that it continues: `intent` says whether to choose, and which."""
-    given = asked.model_dump(exclude_none=True, exclude_defaults=True)
-    text, kind = given.pop("content"), given.pop("type", "")
+    inputs = asked.model_dump(exclude_none=True, exclude_defaults=True)
+    text, kind = inputs.pop("content"), inputs.pop("type", "")
     if not text.strip():
         raise InvalidInput("there is nothing to remember: the content is empty", field="content")
-    done = await context.write("remember", context.memory.remember(text, kind=kind, **given, idempotency_key=key))
+    done = await context.write("remember", context.memory.remember(text, kind=kind, **inputs, idempotency_key=key))
     return _remembered(done, context, dry_run=asked.dry_run)
 
 
@@ -133,13 +133,13 @@ async def read(
     is_markdown = _MARKDOWN in accept.lower()
     form = "markdown" if is_markdown else "json"
     work = context.memory.read(ref, format=form, version=version, branch=branch, as_of=as_of)
-    found = await context.read("read", work)
-    memory = only(found, ref)
+    results = await context.read("read", work)
+    memory = only(results, ref)
     headers = etag(memory.version, memory.branch) | {"vary": "accept"}
     if known.strip() == "*" or headers["etag"] in known:
         return Response(status_code=_UNCHANGED, headers=headers)
     if is_markdown:
-        return Response(found.texts[0], headers=headers, media_type=_MARKDOWN)
+        return Response(results.texts[0], headers=headers, media_type=_MARKDOWN)
     return answer(memory, headers=headers)
 
 

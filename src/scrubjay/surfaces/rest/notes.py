@@ -65,8 +65,8 @@ class NoteLinkAsked(Asked):
 )
 async def write_note(asked: NoteAsked, context: Writing, key: Key = "") -> Response:
     """Write a new note; what is like it is told, and never merged with it."""
-    given = asked.model_dump(exclude_none=True, exclude_defaults=True)
-    done = await context.write("write_note", context.memory.write_note(**given, idempotency_key=key))
+    inputs = asked.model_dump(exclude_none=True, exclude_defaults=True)
+    done = await context.write("write_note", context.memory.write_note(**inputs, idempotency_key=key))
     if done.action != "created":
         return answer(done)
     headers = etag(done.version) | {"location": _place(done.id, context)}
@@ -156,8 +156,8 @@ async def read_note(
     format: Annotated[Literal["markdown", "plain", "json"], Query(description="How its content is told.")] = "markdown",
 ) -> Response:
     """A note by id, title, name or file name. What is called as another address here goes by its id."""
-    found = await context.read("read_note", context.memory.read_note(ref, format=format))
-    return answer(found, headers=etag(found.version))
+    matches = await context.read("read_note", context.memory.read_note(ref, format=format))
+    return answer(matches, headers=etag(matches.version))
 
 
 @routes.patch(
@@ -165,11 +165,11 @@ async def read_note(
 )
 async def edit_note(ref: Ref, asked: NoteEditAsked, context: Writing, match: IfMatch = "", key: Key = "") -> Response:
     """Change a note; the state before stays a version."""
-    given = asked.model_dump(mode="json", exclude_unset=True)
-    for name, value in given.items():
+    inputs = asked.model_dump(mode="json", exclude_unset=True)
+    for name, value in inputs.items():
         if value is None:
             raise InvalidInput(f"{name} cannot be null", hint="Leave it out to keep it as it is", field=name)
-    work = context.memory.edit_note(ref, expected_version=version_from(match), idempotency_key=key, **given)
+    work = context.memory.edit_note(ref, expected_version=version_from(match), idempotency_key=key, **inputs)
     done = await context.write("edit_note", work)
     return answer(done, headers=etag(done.version))
 

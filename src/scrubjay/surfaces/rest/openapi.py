@@ -110,7 +110,7 @@ def described(app: FastAPI, *, must: bool = False) -> dict[str, Json]:
             operation["responses"] = _responses(route)
             operation["security"] = [] if route.path_format in _OPEN else _security(must=must)
     components = cast("dict[str, dict[str, Json]]", made["components"])
-    taken = {name: one for name, one in components["schemas"].items() if name not in _UNTOLD}
+    taken = {name: item for name, item in components["schemas"].items() if name not in _UNTOLD}
     components["schemas"] = dict(sorted({**taken, **schemas()}.items()))
     components["responses"] = {_name(status): _problem(status) for status in _SAID}
     components["securitySchemes"] = {"bearer": _BEARER}
@@ -132,15 +132,15 @@ def operations(app: FastAPI) -> Iterator[APIRoute]:
 
 def _responses(route: APIRoute) -> dict[str, Json]:
     """What a route answers, examples as they were written: FastAPI would leave out what is null in them."""
-    known = cast("dict[int, dict[str, Json]]", route.responses)
-    told: dict[int, Json] = {
-        status: {**one, "headers": {**cast("dict[str, Json]", one.get("headers", {})), **_NUMBERED}}
-        for status, one in known.items()
+    existing = cast("dict[int, dict[str, Json]]", route.responses)
+    reported: dict[int, Json] = {
+        status: {**item, "headers": {**cast("dict[str, Json]", item.get("headers", {})), **_NUMBERED}}
+        for status, item in existing.items()
     }
     wrong: dict[int, Json] = {
         status: {"$ref": f"#/components/responses/{_name(status)}"} for status in _statuses(route)
     }
-    return {str(status): answer for status, answer in sorted({**told, **wrong}.items())}
+    return {str(status): answer for status, answer in sorted({**reported, **wrong}.items())}
 
 
 def _statuses(route: APIRoute) -> Iterator[int]:

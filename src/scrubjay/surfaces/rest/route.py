@@ -83,8 +83,8 @@ class Route(APIRoute):
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Whether a request is meant for this route."""
-        match, found = super().matches(scope)
-        return (Match.FULL if match is Match.PARTIAL and self._is_headed(scope) else match), found
+        match, results = super().matches(scope)
+        return (Match.FULL if match is Match.PARTIAL and self._is_headed(scope) else match), results
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; of an answer to HEAD the server leaves out the body."""
@@ -117,7 +117,7 @@ class _JsonRequest(Request):
 
 def saved_as(name: str) -> dict[str, str]:
     """The header that has an answer saved as a file: by its plain letters for those who know no others."""
-    to_json = "".join(one if one.isascii() and one.isprintable() and one not in '"\\%' else "_" for one in name)
+    to_json = "".join(item if item.isascii() and item.isprintable() and item not in '"\\%' else "_" for item in name)
     return {"content-disposition": f"attachment; filename=\"{to_json}\"; filename*=UTF-8''{quote(name, safe='')}"}
 
 
@@ -146,18 +146,18 @@ def version_from(header: str) -> int | None:
     """The version that a caller goes by; `*` is any."""
     if not header or header.strip() == "*":
         return None
-    found = _VERSION.fullmatch(header.strip())
-    if found is None:
+    results = _VERSION.fullmatch(header.strip())
+    if results is None:
         raise InvalidInput(
             f"If-Match must name one version, not {header[:100]!r}", hint='For example If-Match: "3"', field="If-Match"
         )
-    return int(found[1])
+    return int(results[1])
 
 
 def branch_from(header: str, branch: str = "") -> str:
     """The branch that a caller names, else the one whose version it goes by."""
-    found = _VERSION.fullmatch(header.strip())
-    return branch or (unquote(found[2] or "") if found else "")
+    results = _VERSION.fullmatch(header.strip())
+    return branch or (unquote(results[2] or "") if results else "")
 
 
 def _unsupported(detail: str) -> Response:

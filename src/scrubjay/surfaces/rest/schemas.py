@@ -39,17 +39,17 @@ def gives(
         "application/json": {"schema": {"$ref": _REF.format(model=kind.__name__)}, "example": dict(example)}
     }
     content |= {name: {"schema": {"type": "string"}, "example": text} for name, text in (also or {}).items()}
-    told: dict[str, object] = {"description": what, "content": content}
+    reported: dict[str, object] = {"description": what, "content": content}
     if headers:
-        told["headers"] = {name: {"description": _HEADERS[name], "schema": {"type": "string"}} for name in headers}
-    return {status: told}
+        reported["headers"] = {name: {"description": _HEADERS[name], "schema": {"type": "string"}} for name in headers}
+    return {status: reported}
 
 
 def schemas() -> dict[str, Json]:
     """Everything that answers are made of, by name."""
     kinds = sorted((*_ASKED_FOR, Problem), key=lambda kind: kind.__name__)
-    _, found = models_json_schema([(shown(kind), "serialization") for kind in kinds], ref_template=_REF)
-    return cast("dict[str, Json]", found["$defs"])
+    _, results = models_json_schema([(shown(kind), "serialization") for kind in kinds], ref_template=_REF)
+    return cast("dict[str, Json]", results["$defs"])
 
 
 _ASKED_FOR: set[type] = set()

@@ -69,5 +69,5 @@ async def search_by_body(asked: SearchAsked, context: Reading) -> Response:
 
 
 async def _search(context: RequestContext, asked: SearchAsked) -> Response:
-    given = asked.model_dump(mode="json")
-    return answer(await context.read("recall", context.memory.recall(given.pop("query"), **given)))
+    inputs = asked.model_dump(mode="json")
+    return answer(await context.read("recall", context.memory.recall(inputs.pop("query"), **inputs)))

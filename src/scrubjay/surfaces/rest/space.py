@@ -29,8 +29,8 @@ _BODY = {"requestBody": {"required": True, "content": {_LINES: {"schema": _TEXT,
 @routes.get("/status", summary="How the memory is", responses=gives(Status, examples.STATUS))
 async def status(context: Watching) -> Response:
     """Health and sizes of a space; of the whole store for whoever may read all of it."""
-    found = await context.read("status", context.memory.status())
-    return answer(found if context.grant.allows_all_spaces else found.limited_to_space)
+    results = await context.read("status", context.memory.status())
+    return answer(results if context.grant.allows_all_spaces else results.limited_to_space)
 
 
 @routes.get(

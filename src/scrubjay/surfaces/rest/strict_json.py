@@ -46,7 +46,7 @@ def _finite(digits: str) -> float:
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    results = dict(pairs)
+    if len(results) != len(pairs):
         raise NotJsonError("a key in it is there twice")
-    return found
+    return results

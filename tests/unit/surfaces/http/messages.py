@@ -9,9 +9,9 @@ from starlette.types import Message, Receive, Scope
 def scope_of(
     method: str = "GET", path: str = "/", *headers: tuple[str, str], kind: str = "http", query: str = ""
 ) -> Scope:
-    given = [(name.encode(), value.encode("latin-1")) for name, value in (("host", "localhost"), *headers)]
+    inputs = [(name.encode(), value.encode("latin-1")) for name, value in (("host", "localhost"), *headers)]
     scope: dict[str, Any] = {"type": kind, "path": path, "raw_path": path.encode(), "query_string": query.encode()}
-    return {**scope, "method": method, "headers": given, "root_path": "", "scheme": "http", "state": {}}
+    return {**scope, "method": method, "headers": inputs, "root_path": "", "scheme": "http", "state": {}}
 
 
 def saying(*pieces: bytes, ends: bool = True) -> Receive:
@@ -25,10 +25,10 @@ def saying(*pieces: bytes, ends: bool = True) -> Receive:
 
 
 def _messages(pieces: Iterable[bytes], *, ends: bool) -> Iterable[Message]:
-    given = list(pieces)
-    for number, piece in enumerate(given, start=1):
-        yield {"type": "http.request", "body": piece, "more_body": not ends or number < len(given)}
-    if not given and ends:
+    inputs = list(pieces)
+    for number, piece in enumerate(inputs, start=1):
+        yield {"type": "http.request", "body": piece, "more_body": not ends or number < len(inputs)}
+    if not inputs and ends:
         yield {"type": "http.request", "body": b"", "more_body": False}
 
 

@@ -70,17 +70,17 @@ class World:
 
 
 def problem(hearing: Hearing) -> dict[str, Any]:
-    told = json.loads(hearing.body)
+    reported = json.loads(hearing.body)
     assert hearing.headers["content-type"] == "application/problem+json"
-    assert (told["status"], told["request_id"]) == (hearing.status, hearing.headers["x-request-id"])
-    return told
+    assert (reported["status"], reported["request_id"]) == (hearing.status, hearing.headers["x-request-id"])
+    return reported
 
 
 async def test_whoever_is_admitted_is_known_behind_the_door() -> None:
     world = World()
-    heard = await world.ask(scope_of("GET", "/x", ("authorization", "Bearer x"), ("x-request-id", "number-0001")))
-    assert (heard.status, heard.body) == (200, b"token-1 number-0001")
-    assert heard.headers["x-request-id"] == "number-0001"
+    received = await world.ask(scope_of("GET", "/x", ("authorization", "Bearer x"), ("x-request-id", "number-0001")))
+    assert (received.status, received.body) == (200, b"token-1 number-0001")
+    assert received.headers["x-request-id"] == "number-0001"
     assert world.authenticator.shown == ["Bearer x"]
     assert world.rates.taken == [("token-1", 7)]
     (passed,) = world.passed
@@ -120,19 +120,19 @@ async def test_and_nothing_that_looks_like_them(path: str) -> None:
 )
 async def test_who_is_not_admitted_hears_why(error: ScrubjayError, status: int, header: str | None) -> None:
     world = World(authenticator=Doorman(error=error))
-    heard = await world.ask(scope_of("GET", "/x", ("authorization", "Bearer sj_secret")))
-    assert (problem(heard)["code"], heard.status) == (error.code, status)
-    assert heard.headers.get("www-authenticate") == header
-    assert heard.headers.get("retry-after") == ("5" if status == 503 else None)
-    assert b"sj_secret" not in heard.body
+    received = await world.ask(scope_of("GET", "/x", ("authorization", "Bearer sj_secret")))
+    assert (problem(received)["code"], received.status) == (error.code, status)
+    assert received.headers.get("www-authenticate") == header
+    assert received.headers.get("retry-after") == ("5" if status == 503 else None)
+    assert b"sj_secret" not in received.body
     assert world.scopes == []
-    assert [(one.status, one.token) for one in world.passed] == [(status, "")]
+    assert [(item.status, item.token) for item in world.passed] == [(status, "")]
 
 
 async def test_who_asks_too_often_hears_when_to_come_back() -> None:
     world = World(rates=Rates(TooManyRequests("too often", retry_after=9)))
-    heard = await world.ask(scope_of("GET", "/x"))
-    assert (heard.status, heard.headers["retry-after"], problem(heard)["retry_after"]) == (429, "9", 9)
+    received = await world.ask(scope_of("GET", "/x"))
+    assert (received.status, received.headers["retry-after"], problem(received)["retry_after"]) == (429, "9", 9)
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
@@ -147,8 +147,8 @@ async def test_a_body_is_read_before_anything_is_done_with_it(method: str) -> No
     assert (await world.ask(scope_of(method, "/x"), saying(b"abc", b"def"))).status == 200
     assert seen == [(b"abcdef", 6)]
     assert world.bodies.held == 0
-    heard = await world.ask(scope_of(method, "/x"), saying(b"x" * 11))
-    assert (heard.status, problem(heard)["limit"]) == (413, 10)
+    received = await world.ask(scope_of(method, "/x"), saying(b"x" * 11))
+    assert (received.status, problem(received)["limit"]) == (413, 10)
     assert len(seen) == 1
     world.authenticator.grant = Grant(body_bytes=20)
     assert (await world.ask(scope_of(method, "/x"), saying(b"x" * 11))).status == 200
@@ -156,9 +156,9 @@ async def test_a_body_is_read_before_anything_is_done_with_it(method: str) -> No
 
 async def test_a_client_that_leaves_is_noted_and_answered_nothing() -> None:
     world = World()
-    heard = await world.ask(scope_of("POST", "/x"), saying(b"abc", ends=False))
-    assert heard.messages == []
-    assert [one.status for one in world.passed] == [499]
+    received = await world.ask(scope_of("POST", "/x"), saying(b"abc", ends=False))
+    assert received.messages == []
+    assert [item.status for item in world.passed] == [499]
 
 
 async def test_a_failure_before_the_answer_is_told(caplog: pytest.LogCaptureFixture) -> None:
@@ -166,12 +166,12 @@ async def test_a_failure_before_the_answer_is_told(caplog: pytest.LogCaptureFixt
         raise ValueError("swordfish")
 
     world = World(app)
-    heard = await world.ask(scope_of("POST", "/x", ("x-request-id", "number-0001")), saying(b"abc"))
-    assert (heard.status, problem(heard)["detail"]) == (500, "the request failed: ValueError")
-    assert b"swordfish" not in heard.body
+    received = await world.ask(scope_of("POST", "/x", ("x-request-id", "number-0001")), saying(b"abc"))
+    assert (received.status, problem(received)["detail"]) == (500, "the request failed: ValueError")
+    assert b"swordfish" not in received.body
     (record,) = caplog.records
     assert (record.levelno, record.exc_info is not None) == (logging.ERROR, True)
-    assert [one.status for one in world.passed] == [500]
+    assert [item.status for item in world.passed] == [500]
     assert world.bodies.held == 0
 
 
@@ -180,17 +180,17 @@ async def test_a_failure_behind_the_answer_is_written_down(caplog: pytest.LogCap
         await send({"type": "http.response.start", "status": 200})
         raise ValueError("swordfish")
 
-    heard = await World(app).ask(scope_of("GET", "/x"))
-    assert [message["type"] for message in heard.messages] == ["http.response.start"]
+    received = await World(app).ask(scope_of("GET", "/x"))
+    assert [message["type"] for message in received.messages] == ["http.response.start"]
     assert len(caplog.records) == 1
 
 
 async def test_a_websocket_is_refused_as_a_request_is() -> None:
     world = World(authenticator=Doorman(error=NotAdmitted("no", reason="missing")))
-    heard = await world.ask(scope_of("", "/x", kind="websocket"))
-    assert heard.messages[0]["type"] == "websocket.http.response.start"
-    assert problem(heard)["status"] == 401
-    assert [one.method for one in world.passed] == [""]
+    received = await world.ask(scope_of("", "/x", kind="websocket"))
+    assert received.messages[0]["type"] == "websocket.http.response.start"
+    assert problem(received)["status"] == 401
+    assert [item.method for item in world.passed] == [""]
 
 
 @pytest.mark.parametrize("opens", [True, False])
@@ -203,13 +203,13 @@ async def test_a_websocket_that_fails_is_closed_or_refused(caplog: pytest.LogCap
         raise ValueError("swordfish")
 
     world = World(app)
-    heard = await world.ask(scope_of("", "/x", kind="websocket"))
+    received = await world.ask(scope_of("", "/x", kind="websocket"))
     if opens:
-        accepted, closed = heard.messages
+        accepted, closed = received.messages
         assert accepted["headers"] == [(b"x-request-id", world.passed[0].request_id.encode())]
         assert closed == {"type": "websocket.close", "code": 1011}
     else:
-        assert problem(heard)["status"] == 500
+        assert problem(received)["status"] == 500
     assert len(caplog.records) == 1
 
 
@@ -228,7 +228,7 @@ async def test_what_is_no_request_passes() -> None:
 async def test_a_store_that_is_away_is_told_without_its_address(caplog: pytest.LogCaptureFixture) -> None:
     away = StoreBusy("postgresql://me@10.0.0.1/memory cannot be reached", server="postgresql://me@10.0.0.1/memory")
     for world in (World(authenticator=Doorman(error=away)), World(rates=Rates(away))):
-        heard = await world.ask(scope_of("GET", "/x", ("authorization", "Bearer x")))
-        assert (heard.status, heard.headers["retry-after"], problem(heard)["code"]) == (503, "1", "store_busy")
-        assert b"10.0.0.1" not in heard.body
+        received = await world.ask(scope_of("GET", "/x", ("authorization", "Bearer x")))
+        assert (received.status, received.headers["retry-after"], problem(received)["code"]) == (503, "1", "store_busy")
+        assert b"10.0.0.1" not in received.body
     assert [record.message for record in caplog.records] == ["nobody can be admitted"] * 2

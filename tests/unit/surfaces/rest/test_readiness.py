@@ -34,8 +34,8 @@ async def test_many_who_ask_cost_one_look() -> None:
     await asyncio.sleep(0)
     asking[0].cancel()
     memory.may_answer.set()
-    told = await asyncio.gather(*asking, return_exceptions=True)
-    assert told[1:] == [Ready()] * 49
+    reported = await asyncio.gather(*asking, return_exceptions=True)
+    assert reported[1:] == [Ready()] * 49
     assert await conflict_checker.look(memory) == Ready()
     assert memory.looks == 1
 
