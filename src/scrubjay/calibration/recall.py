@@ -85,7 +85,7 @@ async def calibrate_recall(
 class _Unnoted(AccessLog):
     """Forgets what was read: what is found often would rank higher with every weight that is tried."""
 
-    def note(self, read: Iterable[tuple[str, str]]) -> None:
+    def note(self, accesses: Iterable[tuple[str, str]]) -> None:
         """Nothing is noted."""
 
 
