@@ -9,10 +9,10 @@ from typing import cast
 
 from scrubjay.entry import main
 from scrubjay.model.memory import Json
-from scrubjay.surfaces.mcp.prompts import PROMPTS, Template
-from scrubjay.surfaces.mcp.tool import Answer, Tool, ToolContext
+from scrubjay.surfaces.mcp.prompts import PROMPTS, PromptTemplate
+from scrubjay.surfaces.mcp.tool import Tool, ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS
-from scrubjay.surfaces.mcp.toolsets.schema import TEXT, gives, takes
+from scrubjay.surfaces.mcp.toolsets.schema import TEXT, input_schema, output_schema
 
 TOOLSET = "fixture"
 _STEP = 0.05
@@ -21,24 +21,24 @@ _LONGEST_WAIT = 20.0
 _waiting: dict[str, str] = {}
 
 
-async def _text(_: ToolContext, __: Mapping[str, Json]) -> Answer:
-    return Answer(structured={"said": "a few words"}, text="a few words")
+async def _text(_: ToolContext, __: Mapping[str, Json]) -> ToolResult:
+    return ToolResult(structured={"said": "a few words"}, text="a few words")
 
 
-async def _break(_: ToolContext, __: Mapping[str, Json]) -> Answer:
+async def _break(_: ToolContext, __: Mapping[str, Json]) -> ToolResult:
     raise ZeroDivisionError
 
 
-async def _report(desk: ToolContext, _: Mapping[str, Json]) -> Answer:
+async def _report(context: ToolContext, _: Mapping[str, Json]) -> ToolResult:
     """Three steps, with time between them: what is reported too quickly is told as one."""
     for done in (10, 50, 100):
-        if desk.progress is not None:
-            desk.progress(done, 100)
+        if context.progress is not None:
+            context.progress(done, 100)
         await asyncio.sleep(_STEP)
-    return Answer(structured={"done": 100}, text="done")
+    return ToolResult(structured={"done": 100}, text="done")
 
 
-async def _wait(_: ToolContext, given: Mapping[str, Json]) -> Answer:
+async def _wait(_: ToolContext, given: Mapping[str, Json]) -> ToolResult:
     """Wait for nothing, and note when the caller has lost interest."""
     who = str(given["who"])
     _waiting[who] = "waiting"
@@ -47,12 +47,12 @@ async def _wait(_: ToolContext, given: Mapping[str, Json]) -> Answer:
     except asyncio.CancelledError:
         _waiting[who] = "given up"
         raise
-    return Answer(structured={"state": "nobody came"})
+    return ToolResult(structured={"state": "nobody came"})
 
 
-async def _state(_: ToolContext, given: Mapping[str, Json]) -> Answer:
+async def _state(_: ToolContext, given: Mapping[str, Json]) -> ToolResult:
     state = _waiting.get(str(given["who"]), "not there")
-    return Answer(structured={"state": state}, text=state)
+    return ToolResult(structured={"state": state}, text=state)
 
 
 async def _say(_: ToolContext, given: Mapping[str, str]) -> str:
@@ -81,89 +81,89 @@ TOOLS = (
         name="test_simple_text",
         title="Text",
         description="Says a few words",
-        input=takes(),
-        output=gives(said=TEXT),
+        input=input_schema(),
+        output=output_schema(said=TEXT),
         call=_text,
-        reads=True,
+        read_only=True,
     ),
     Tool(
         name="test_logging_tool",
         title="No log",
         description="Says a few words, and logs nothing to the client",
-        input=takes(),
-        output=gives(said=TEXT),
+        input=input_schema(),
+        output=output_schema(said=TEXT),
         call=_text,
-        reads=True,
+        read_only=True,
     ),
     Tool(
         name="test_error_handling",
         title="Error",
         description="Fails in a way that nobody has foreseen",
-        input=takes(),
-        output=gives(),
+        input=input_schema(),
+        output=output_schema(),
         call=_break,
-        reads=True,
+        read_only=True,
     ),
     Tool(
         name="test_tool_with_progress",
         title="Progress",
         description="Reports its progress three times",
-        input=takes(),
-        output=gives(),
+        input=input_schema(),
+        output=output_schema(),
         call=_report,
-        reads=True,
+        read_only=True,
     ),
     Tool(
         name="json_schema_2020_12_tool",
         title="Schema",
         description="Has a schema with many words in it",
         input=_WORDS,
-        output=gives(),
+        output=output_schema(),
         call=_text,
-        reads=True,
+        read_only=True,
     ),
     Tool(
         name="test_parameter_in_header",
         title="Header",
         description="Takes a parameter that HTTP clients repeat in a header",
-        input=takes(word={**TEXT, "x-mcp-header": "Word"}),
-        output=gives(said=TEXT),
+        input=input_schema(word={**TEXT, "x-mcp-header": "Word"}),
+        output=output_schema(said=TEXT),
         call=_text,
-        reads=True,
+        read_only=True,
     ),
     Tool(
         name="wait",
         title="Wait",
         description="Waits until it is given up",
-        input=takes("who", who=TEXT),
-        output=gives(state=TEXT),
+        input=input_schema("who", who=TEXT),
+        output=output_schema(state=TEXT),
         call=_wait,
-        reads=True,
+        read_only=True,
     ),
     Tool(
         name="state_of_wait",
         title="State",
         description="Says what became of a wait",
-        input=takes("who", who=TEXT),
-        output=gives(state=TEXT),
+        input=input_schema("who", who=TEXT),
+        output=output_schema(state=TEXT),
         call=_state,
-        reads=True,
+        read_only=True,
     ),
 )
 
 TEMPLATES = (
-    Template(name="test_simple_prompt", title="Plain", description="A few words", arguments={}, word=_say),
-    Template(
+    PromptTemplate(name="test_simple_prompt", title="Plain", description="A few words", arguments={}, render=_say),
+    PromptTemplate(
         name="test_prompt_with_arguments",
         title="With arguments",
         description="A few words of yours",
         arguments={"arg1": "A word", "arg2": "Another"},
-        word=_say,
+        render=_say,
     ),
 )
 
 
 if __name__ == "__main__":
     TOOLSETS[TOOLSET] = TOOLS
-    cast("dict[str, Template]", PROMPTS).update({template.name: template for template in TEMPLATES})
+    cast("dict[str, PromptTemplate]", PROMPTS).update({template.name: template for template in TEMPLATES})
     main()

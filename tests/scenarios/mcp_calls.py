@@ -263,7 +263,7 @@ def _calling(toolset: str, tool: str, arguments: _Arguments, given: Given) -> As
     return tool_call(tool, arguments(given), toolset=toolset, run=given.run)
 
 
-READERS = frozenset(tool.name for tools in TOOLSETS.values() for tool in tools if tool.reads)
+READERS = frozenset(tool.name for tools in TOOLSETS.values() for tool in tools if tool.read_only)
 TOOLS: tuple[Deed, ...] = tuple(
     Deed(name=f"{toolset}/{tool}", make=partial(_calling, toolset, tool, arguments), writes=tool not in READERS)
     for toolset, tools in _TOOLS.items()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from scrubjay.settings import Settings
-from tests.surfaces.mcp.speaking import call, house
+from tests.surfaces.mcp.mcp_server import call, open_server
 
 
 def _said(answer: Any) -> list[str]:
@@ -17,7 +17,7 @@ def _said(answer: Any) -> list[str]:
 
 async def test_from_a_first_fact_to_second_thoughts(home: Path) -> None:
     settings = Settings(home=str(home), embedder="none", vector_index="scan", readers=1)
-    async with house(settings) as place, AsyncExitStack() as stack:
+    async with open_server(settings) as place, AsyncExitStack() as stack:
         tools = "core,enhanced"
         ann = await stack.enter_async_context(place.client("auto", tools=tools, context=place.context(agent="ann")))
         bob = await stack.enter_async_context(place.client("legacy", tools=tools, context=place.context(agent="bob")))

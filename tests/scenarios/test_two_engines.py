@@ -184,7 +184,7 @@ async def test_a_listener_hears_of_a_commit_that_was_under_way_when_it_came(
         async with under_way(ahead, name) as slow:
             assert isinstance(behind.store, ClusterStore)
             assert await behind.store.settled_seq() < await behind.store.last_seq()
-            listening = changes.listening("slow", lambda changed: received.put_nowait(changed.ids))
+            listening = changes.subscribe("slow", lambda changed: received.put_nowait(changed.ids))
             await stack.enter_async_context(listening)
         assert (await slow).id in await received.get()
 

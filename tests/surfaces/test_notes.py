@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.surfaces.background_daemon import background_daemon
 from tests.surfaces.daemon_process import Daemon
-from tests.surfaces.mcp.stand_in import BridgeProcess
+from tests.surfaces.mcp.fake_daemon import BridgeProcess
 from tests.surfaces.shell import run
 from tests.surfaces.shell import told as told_json
 

@@ -1,4 +1,4 @@
-"""Tells whoever listens which memories have changed. It follows the log, and so hears of other processes too."""
+"""Notifications of changed memories. They follow the store's log, so they include the changes of other processes."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable
@@ -12,52 +12,55 @@ from scrubjay.model.change import Action, Change
 from scrubjay.ports import ChangeLog
 from scrubjay.ports.cluster import ClusterStore, settled_position
 
-_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 _PAGE = 500
-_MOST_LISTENERS = 1_024
-_MOST_OF_ONE = 64
+_MAX_SUBSCRIBERS = 1_024
+_MAX_PER_CALLER = 64
 _RETRY_AFTER = 30
-# These leave every memory as it was, and where it was in the list.
-_UNSEEN = frozenset({Action.EMBEDDED})
+# These change no memory, nor its place in the list.
+_IGNORED = frozenset({Action.EMBEDDED})
+# These change memories, but not the list of them.
 _UNLISTED = frozenset({Action.RELATED, Action.UNRELATED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changed:
-    """What happened in a space: to which memories, and whether the list of them is another now."""
+class SpaceChange:
+    """The memories of a space that changed, and whether the list of them changed too."""
 
     ids: frozenset[str]
     listed: bool
 
 
-Hear = Callable[[Changed], None]
+Notify = Callable[[SpaceChange], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Listener:
+class _Subscriber:
     space: str
-    hear: Hear
-    leave: Callable[[], None]
+    notify: Notify
+    on_close: Callable[[], None]
     caller: str = ""
 
 
 class ChangeBroadcaster:
-    """The broadcaster of one store. Use it as an async context manager; it looks at the log while somebody listens."""
+    """Broadcasts the changes of one store. Use it as an async context manager; it polls while it has subscribers."""
 
-    def __init__(self, log: ChangeLog, *, seconds: float = _SECONDS, purged: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, log: ChangeLog, *, seconds: float = _POLL_SECONDS, purged: Callable[[], None] = lambda: None
+    ) -> None:
         self._log = log
         self._seconds = seconds
         self._purged = purged
-        self._ears = AsyncExitStack()
+        self._cluster = AsyncExitStack()
         self._after = 0
-        self._looking = asyncio.Lock()
-        self._stir = asyncio.Event()
-        self._listeners: set[_Listener] = set()
+        self._polling = asyncio.Lock()
+        self._wake = asyncio.Event()
+        self._subscribers: set[_Subscriber] = set()
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         if isinstance(self._log, ClusterStore):
-            await self._ears.enter_async_context(self._log.listening(self.nudge, purged=self._purged))
+            await self._cluster.enter_async_context(self._log.listening(self.nudge, purged=self._purged))
         self._task = asyncio.create_task(self._follow())
         return self
 
@@ -68,76 +71,77 @@ class ChangeBroadcaster:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        await self._ears.aclose()
+        await self._cluster.aclose()
 
     @asynccontextmanager
-    async def listening(
-        self, space: str, hear: Hear, *, leave: Callable[[], None] = lambda: None, caller: str = ""
+    async def subscribe(
+        self, space: str, notify: Notify, *, on_close: Callable[[], None] = lambda: None, caller: str = ""
     ) -> AsyncGenerator[None]:
-        """Hear of what changes in a space from now on; `leave` is called when there will be nothing more to hear.
+        """Call `notify` for each change of a space from now on, and `on_close` when no more will come.
 
-        A `caller` that is named may listen so many times at once and no more: others want to hear, too.
+        A named `caller` has a limit of simultaneous subscriptions, so that it cannot take them all.
         """
-        if len(self._listeners) >= _MOST_LISTENERS:
+        if len(self._subscribers) >= _MAX_SUBSCRIBERS:
             raise Busy(
-                f"{_MOST_LISTENERS:,} clients listen already",
-                hint="Retry later, or ask now and then",
+                f"{_MAX_SUBSCRIBERS:,} clients are subscribed already",
+                hint="Retry later, or poll from time to time",
                 retry_after=_RETRY_AFTER,
             )
-        if caller and sum(listener.caller == caller for listener in self._listeners) >= _MOST_OF_ONE:
+        if caller and sum(subscriber.caller == caller for subscriber in self._subscribers) >= _MAX_PER_CALLER:
             raise TooManyRequests(
-                f"{_MOST_OF_ONE} streams are open already", hint="Close some", retry_after=_RETRY_AFTER
+                f"{_MAX_PER_CALLER} streams are open already", hint="Close some", retry_after=_RETRY_AFTER
             )
-        listener = _Listener(space, hear, leave, caller)
-        async with self._looking:
-            if not self._listeners:
+        subscriber = _Subscriber(space, notify, on_close, caller)
+        async with self._polling:
+            if not self._subscribers:
                 self._after = await settled_position(self._log)
-            self._listeners.add(listener)
+            self._subscribers.add(subscriber)
         try:
             yield
         finally:
-            self._listeners.discard(listener)
+            self._subscribers.discard(subscriber)
 
     def nudge(self) -> None:
-        """Something was written, here or by another server: look at once."""
-        self._stir.set()
+        """Poll at once: this server or another one has written something."""
+        self._wake.set()
 
-    def publish(self, space: str, changed: Changed) -> None:
-        """Tell all who listen to a space."""
-        for listener in [listener for listener in self._listeners if listener.space == space]:
-            listener.hear(changed)
+    def publish(self, space: str, change: SpaceChange) -> None:
+        """Notify all subscribers of a space."""
+        for subscriber in [subscriber for subscriber in self._subscribers if subscriber.space == space]:
+            subscriber.notify(change)
 
-    async def look(self) -> None:
-        """Read what is new in the log and tell of it."""
-        async with self._looking:
-            while self._listeners:
+    async def poll(self) -> None:
+        """Read the new entries of the log and publish them."""
+        async with self._polling:
+            while self._subscribers:
                 page = await self._log.changes(after=self._after, limit=_PAGE)
                 if not page:
                     return
                 self._after = page[-1].seq
                 for space in dict.fromkeys(change.space for change in page):
-                    self._tell(space, [change for change in page if change.space == space])
+                    self._publish_page(space, [change for change in page if change.space == space])
 
     def close(self) -> None:
-        """Let all who listen go: there will be nothing more to hear."""
-        for listener in list(self._listeners):
-            listener.leave()
+        """Tell all subscribers that no more changes will come."""
+        for subscriber in list(self._subscribers):
+            subscriber.on_close()
 
-    def _tell(self, space: str, changes: Iterable[Change]) -> None:
-        seen = [change for change in changes if change.action not in _UNSEEN]
-        if not seen:
+    def _publish_page(self, space: str, changes: Iterable[Change]) -> None:
+        visible = [change for change in changes if change.action not in _IGNORED]
+        if not visible:
             return
-        ids = {change.memory_id for change in seen}
-        ids |= {end for one in seen if one.relation for end in (one.relation.source, one.relation.target)}
-        listed = any(change.action not in _UNLISTED for change in seen)
-        self.publish(space, Changed(ids=frozenset(ids), listed=listed))
+        ids = {change.memory_id for change in visible}
+        relations = [change.relation for change in visible if change.relation]
+        ids |= {end for relation in relations for end in (relation.source, relation.target)}
+        listed = any(change.action not in _UNLISTED for change in visible)
+        self.publish(space, SpaceChange(ids=frozenset(ids), listed=listed))
 
     async def _follow(self) -> None:
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._seconds):
-                    await self._stir.wait()
-            self._stir.clear()
-            # A store that cannot be read now is read at the next look; who listens loses nothing but time.
+                    await self._wake.wait()
+            self._wake.clear()
+            # The next poll reads what an unavailable store withholds now: subscribers lose only time.
             with suppress(StoreError):
-                await self.look()
+                await self.poll()

@@ -1,10 +1,10 @@
-"""A stand-in daemon of one's own, for bridges to find."""
+"""A fake daemon for bridges to connect to."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.surfaces.mcp.stand_in import StandInDaemon
+from tests.surfaces.mcp.fake_daemon import FakeDaemon
 
 
 @pytest.fixture
@@ -13,6 +13,6 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def stand_in(data: Path) -> Iterator[StandInDaemon]:
-    with StandInDaemon(data) as running:
+def fake_daemon(data: Path) -> Iterator[FakeDaemon]:
+    with FakeDaemon(data) as running:
         yield running

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.surfaces.mcp.stand_in import SECONDS, BridgeProcess, StandInDaemon
+from tests.surfaces.mcp.fake_daemon import SECONDS, BridgeProcess, FakeDaemon
 
 from scrubjay.paths import daemon_file, socket_file
 from scrubjay.surfaces.mcp import bridge
@@ -20,26 +20,26 @@ from scrubjay.version import VERSION
 MEGABYTE = 1024 * 1024
 
 
-def test_the_hello_tells_who_comes(data: Path, stand_in: StandInDaemon, tmp_path: Path) -> None:
+def test_the_hello_tells_who_comes(data: Path, fake_daemon: FakeDaemon, tmp_path: Path) -> None:
     arguments = ("--tools", "core,kg", "--space=work", "--agent", "jay", "--project", "nest")
     with BridgeProcess(data, *arguments) as client:
         client.request(1, "tools/list")
         assert client.answer()["id"] == 1
     expected = {"scrubjay": VERSION, "protocol": 1, "speak": "mcp"}
-    assert stand_in.hellos == [{**expected, "tools": "core,kg", "space": "work", "agent": "jay", "project": "nest"}]
+    assert fake_daemon.hellos == [{**expected, "tools": "core,kg", "space": "work", "agent": "jay", "project": "nest"}]
 
 
-def test_the_environment_speaks_where_the_command_line_does_not(data: Path, stand_in: StandInDaemon) -> None:
+def test_the_environment_speaks_where_the_command_line_does_not(data: Path, fake_daemon: FakeDaemon) -> None:
     environment = {"SCRUBJAY_SPACE": "home", "SCRUBJAY_AGENT": "owl", "SCRUBJAY_TOOLS": "kg"}
     with BridgeProcess(data, "--space", "work", "--project=", environment=environment) as client:
         client.request(1, "ping")
         client.answer()
-    told = stand_in.hellos[0]
+    told = fake_daemon.hellos[0]
     assert (told["space"], told["agent"], told["tools"], told["project"]) == ("work", "owl", "kg", "")
 
 
 def test_the_folder_that_the_client_works_in_gives_the_project(
-    data: Path, stand_in: StandInDaemon, tmp_path: Path
+    data: Path, fake_daemon: FakeDaemon, tmp_path: Path
 ) -> None:
     inside = tmp_path / "scrubs" / "src" / "deep"
     inside.mkdir(parents=True)
@@ -47,10 +47,10 @@ def test_the_folder_that_the_client_works_in_gives_the_project(
     with BridgeProcess(data, cwd=inside) as client:
         client.request(1, "ping")
         client.answer()
-    assert stand_in.hellos[0]["project"] == "scrubs"
+    assert fake_daemon.hellos[0]["project"] == "scrubs"
 
 
-def test_lines_go_through_byte_for_byte(data: Path, stand_in: StandInDaemon) -> None:
+def test_lines_go_through_byte_for_byte(data: Path, fake_daemon: FakeDaemon) -> None:
     sent = [
         b'{"jsonrpc":"2.0","id":"a","method":"tools/list","params":{"big":1E400,"twice":1,"twice":2}}\n',
         '{ "method" : "prompts/get", "id": 2,\t"params": {"name": "café \\ud800 ☕"}, "jsonrpc": "2.0" }\r\n'.encode(),
@@ -61,38 +61,38 @@ def test_lines_go_through_byte_for_byte(data: Path, stand_in: StandInDaemon) -> 
         client.write(b"".join(sent[:2]))
         assert [client.answer()["id"], client.answer()["id"]] == ["a", 2]
         pushed = b'{"jsonrpc": "2.0",  "method":"notifications/message","params":{"data":"\\u2615"}}\n'
-        stand_in.push(pushed)
+        fake_daemon.push(pushed)
         assert client.line() == pushed
         client.write(b"".join(sent[2:]))
         client.request(9, "ping")
         assert client.answer()["id"] == 9
-    assert stand_in.lines[:4] == sent
+    assert fake_daemon.lines[:4] == sent
 
 
-def test_a_call_gets_a_run_and_keeps_the_one_it_has(data: Path, stand_in: StandInDaemon) -> None:
+def test_a_call_gets_a_run_and_keeps_the_one_it_has(data: Path, fake_daemon: FakeDaemon) -> None:
     with BridgeProcess(data) as client:
         client.call(1, "first")
         client.call(2, "second", _meta={"progressToken": 5})
         client.call(3, "third", _meta={"scrubjay/run": "mine"})
         assert {client.answer()["id"] for _ in range(3)} == {1, 2, 3}
-    first, second, third = (stand_in.calls(name)[0]["params"]["_meta"] for name in ("first", "second", "third"))
+    first, second, third = (fake_daemon.calls(name)[0]["params"]["_meta"] for name in ("first", "second", "third"))
     assert len(first["scrubjay/run"]) == 32
     assert second["progressToken"] == 5
     assert first["scrubjay/run"] != second["scrubjay/run"]
     assert third == {"scrubjay/run": "mine"}
 
 
-def test_large_lines_go_both_ways(data: Path, stand_in: StandInDaemon) -> None:
+def test_large_lines_go_both_ways(data: Path, fake_daemon: FakeDaemon) -> None:
     with BridgeProcess(data) as client:
         client.request(1, "prompts/get", text="x" * (5 * MEGABYTE))
         assert client.answer()["result"]["size"] > 5 * MEGABYTE
         pushed = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": "y" * (3 * MEGABYTE)})
-        stand_in.push(pushed.encode() + b"\n")
+        fake_daemon.push(pushed.encode() + b"\n")
         assert client.line() == pushed.encode() + b"\n"
 
 
 @pytest.mark.parametrize("id_comes_last", [False, True])
-def test_a_line_that_is_too_long_is_refused_by_its_id(data: Path, stand_in: StandInDaemon, id_comes_last: bool) -> None:
+def test_a_line_that_is_too_long_is_refused_by_its_id(data: Path, fake_daemon: FakeDaemon, id_comes_last: bool) -> None:
     with BridgeProcess(data) as client:
         client.write(b'{"jsonrpc":"2.0",' + (b"" if id_comes_last else b'"id":4,') + b'"method":"x","params":{"t":"')
         for _ in range(65):
@@ -103,10 +103,10 @@ def test_a_line_that_is_too_long_is_refused_by_its_id(data: Path, stand_in: Stan
     assert refused["id"] == 4
     assert refused["error"]["data"] == {"code": "too_large", "limit": 64 * MEGABYTE}
     assert fine["id"] == 5
-    assert stand_in.methods() == ["ping"]
+    assert fake_daemon.methods() == ["ping"]
 
 
-def test_what_is_no_json_is_for_the_daemon_to_refuse(data: Path, stand_in: StandInDaemon) -> None:
+def test_what_is_no_json_is_for_the_daemon_to_refuse(data: Path, fake_daemon: FakeDaemon) -> None:
     with BridgeProcess(data) as client:
         client.write(b"{nonsense\n\xff\xfe\n")
         assert client.answer()["error"]["code"] == -32700
@@ -116,7 +116,7 @@ def test_what_is_no_json_is_for_the_daemon_to_refuse(data: Path, stand_in: Stand
 
 
 @pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
-def test_a_constant_that_json_lacks_is_refused_by_its_id(data: Path, stand_in: StandInDaemon, constant: str) -> None:
+def test_a_constant_that_json_lacks_is_refused_by_its_id(data: Path, fake_daemon: FakeDaemon, constant: str) -> None:
     line = f'{{"jsonrpc":"2.0","method":"tools/call","params":{{"arguments":{{"n":[{constant}]}}}},"id":"n"}}\n'
     with BridgeProcess(data) as client:
         client.write(line.encode())
@@ -126,61 +126,61 @@ def test_a_constant_that_json_lacks_is_refused_by_its_id(data: Path, stand_in: S
         client.request(1, "ping")
         assert client.answer()["id"] == 1
         assert client.close() == 0
-    assert stand_in.methods() == ["ping"]
+    assert fake_daemon.methods() == ["ping"]
 
 
 NAMELESS = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"what?","data":{"x":1}}}\n'
 
 
-def test_an_error_that_names_nobody_is_for_the_one_who_waits(data: Path, stand_in: StandInDaemon) -> None:
+def test_an_error_that_names_nobody_is_for_the_one_who_waits(data: Path, fake_daemon: FakeDaemon) -> None:
     with BridgeProcess(data) as client:
         client.call("h", "hold")
-        stand_in.wait_until(lambda: bool(stand_in.calls("hold")))
-        stand_in.push(NAMELESS)
+        fake_daemon.wait_until(lambda: bool(fake_daemon.calls("hold")))
+        fake_daemon.push(NAMELESS)
         assert client.answer() == {**json.loads(NAMELESS), "id": "h"}
         assert client.close() == 0
         assert client.line() == b""
 
 
-def test_an_error_that_names_nobody_waits_until_it_is_clear_who_is_meant(data: Path, stand_in: StandInDaemon) -> None:
+def test_an_error_that_names_nobody_waits_until_it_is_clear_who_is_meant(data: Path, fake_daemon: FakeDaemon) -> None:
     with BridgeProcess(data) as client:
         client.call(1, "hold")
         client.call(2, "hold")
-        stand_in.wait_until(lambda: len(stand_in.calls("hold")) == 2)
+        fake_daemon.wait_until(lambda: len(fake_daemon.calls("hold")) == 2)
         client.stdin.close()
-        stand_in.push(NAMELESS + b'{"jsonrpc":"2.0","id":1,"result":{}}\n')
+        fake_daemon.push(NAMELESS + b'{"jsonrpc":"2.0","id":1,"result":{}}\n')
         assert client.answer() == {"jsonrpc": "2.0", "id": 1, "result": {}}
         assert client.answer() == {**json.loads(NAMELESS), "id": 2}
         assert client.wait() == 0
 
 
 @pytest.mark.parametrize("sent", [b"{nonsense\n", b'{"jsonrpc":"2.0","method":"notifications/x","params":[NaN]}\n'])
-def test_an_error_about_a_line_without_an_id_is_nobody_elses(data: Path, stand_in: StandInDaemon, sent: bytes) -> None:
+def test_an_error_about_a_line_without_an_id_is_nobody_elses(data: Path, fake_daemon: FakeDaemon, sent: bytes) -> None:
     with BridgeProcess(data) as client:
         client.call(1, "hold")
         client.write(sent)
-        stand_in.wait_until(lambda: sent in stand_in.lines)
+        fake_daemon.wait_until(lambda: sent in fake_daemon.lines)
         if b"NaN" in sent:  # Python reads that, other than a daemon.
-            stand_in.push(NAMELESS)
+            fake_daemon.push(NAMELESS)
         assert client.answer()["id"] is None
-        stand_in.release()
+        fake_daemon.release()
         assert client.answer()["result"]
         assert client.close() == 0
 
 
-def test_a_number_and_a_text_are_two_ids(data: Path, stand_in: StandInDaemon) -> None:
+def test_a_number_and_a_text_are_two_ids(data: Path, fake_daemon: FakeDaemon) -> None:
     with BridgeProcess(data) as client:
         client.call(1, "hold")
         client.request("1", "ping")
         assert client.answer()["id"] == "1"
         client.stdin.close()
-        stand_in.release()
+        fake_daemon.release()
         answer = client.answer()
         assert (answer["id"], "result" in answer) == (1, True)
         assert client.wait() == 0
 
 
-def test_half_a_line_at_the_end_is_passed_on_and_its_answer_still_heard(data: Path, stand_in: StandInDaemon) -> None:
+def test_half_a_line_at_the_end_is_passed_on_and_its_answer_still_heard(data: Path, fake_daemon: FakeDaemon) -> None:
     with BridgeProcess(data) as client:
         client.write(b'{"jsonrpc":"2.0","id":1,"met')
         assert client.close() == 0
@@ -188,33 +188,33 @@ def test_half_a_line_at_the_end_is_passed_on_and_its_answer_still_heard(data: Pa
         assert client.line() == b""
 
 
-def test_the_last_line_may_lack_its_end(data: Path, stand_in: StandInDaemon) -> None:
+def test_the_last_line_may_lack_its_end(data: Path, fake_daemon: FakeDaemon) -> None:
     with BridgeProcess(data) as client:
         client.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
         assert client.close() == 0
         assert client.answer()["id"] == 1
 
 
-def test_a_client_that_leaves_gets_the_answers_it_waits_for(data: Path, stand_in: StandInDaemon) -> None:
+def test_a_client_that_leaves_gets_the_answers_it_waits_for(data: Path, fake_daemon: FakeDaemon) -> None:
     with BridgeProcess(data) as client:
         client.call(1, "hold")
         client.request(2, "ping")
         assert client.answer()["id"] == 2
         client.stdin.close()
-        stand_in.release()
+        fake_daemon.release()
         assert client.answer()["id"] == 1
         assert client.wait() == 0
         assert client.line() == b""
 
 
-def test_nobody_waits_for_what_was_cancelled_or_never_ends(data: Path, stand_in: StandInDaemon) -> None:
+def test_nobody_waits_for_what_was_cancelled_or_never_ends(data: Path, fake_daemon: FakeDaemon) -> None:
     with BridgeProcess(data) as client:
         client.call(1, "hold")
         client.notify("notifications/cancelled", requestId=1)
         assert client.close() == 0
 
 
-def test_a_client_that_sends_much_before_it_reads_is_no_deadlock(data: Path, stand_in: StandInDaemon) -> None:
+def test_a_client_that_sends_much_before_it_reads_is_no_deadlock(data: Path, fake_daemon: FakeDaemon) -> None:
     request = b'{"jsonrpc":"2.0","id":%d,"method":"ping","params":{"pad":"' + b"x" * 500 + b'"}}\n'
     client = subprocess.Popen(
         [sys.executable, "-m", "scrubjay", "mcp", "--data", str(data)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -228,7 +228,7 @@ def test_a_client_that_sends_much_before_it_reads_is_no_deadlock(data: Path, sta
     assert answers == list(range(4000))
 
 
-def test_a_client_that_stops_reading_ends_the_bridge(data: Path, stand_in: StandInDaemon) -> None:
+def test_a_client_that_stops_reading_ends_the_bridge(data: Path, fake_daemon: FakeDaemon) -> None:
     client = subprocess.Popen(
         [sys.executable, "-m", "scrubjay", "mcp", "--data", str(data)],
         stdin=subprocess.PIPE,
@@ -256,14 +256,14 @@ def _interruptible() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_interruptible")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, 130)])
-def test_a_signal_ends_it_at_once(data: Path, stand_in: StandInDaemon, number: int, code: int) -> None:
+def test_a_signal_ends_it_at_once(data: Path, fake_daemon: FakeDaemon, number: int, code: int) -> None:
     with BridgeProcess(data) as client:
         client.call(1, "hold")
         client.request(2, "ping")
         client.answer()
         os.kill(client.pid, number)
         assert client.wait() == code
-        assert client.said() == ""
+        assert client.stderr_text() == ""
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_a_signal_ends_it_at_once(data: Path, stand_in: StandInDaemon, number: i
 )
 def test_sides_that_do_not_understand_each_other_say_which_is_older(data: Path, protocol: int, older: str) -> None:
     with (
-        StandInDaemon(data, greeting={"scrubjay": "9.9.9", "protocol": protocol}),
+        FakeDaemon(data, greeting={"scrubjay": "9.9.9", "protocol": protocol}),
         BridgeProcess(data) as client,
     ):
         client.request(1, "initialize")
@@ -284,8 +284,8 @@ def test_sides_that_do_not_understand_each_other_say_which_is_older(data: Path, 
             assert older in answer["error"]["message"]
         assert second["error"]["data"]["committed"] is False
         assert client.close() == 69
-        assert client.said().count(older) == 1
-        assert client.said().startswith("scrubjay: ")
+        assert client.stderr_text().count(older) == 1
+        assert client.stderr_text().startswith("scrubjay: ")
 
 
 REFUSAL = {"code": "invalid_input", "message": "there is no toolset 'kgg'", "hint": "Did you mean kg?"}
@@ -295,7 +295,7 @@ REFUSED = "the daemon refuses this client: there is no toolset 'kgg'. Did you me
 @pytest.mark.parametrize("more", [{}, {"scrubjay": VERSION, "protocol": 1}])
 def test_what_the_daemon_refuses_is_told_in_its_words(data: Path, more: dict[str, object]) -> None:
     with (
-        StandInDaemon(data, greeting={"error": REFUSAL, **more}) as daemon,
+        FakeDaemon(data, greeting={"error": REFUSAL, **more}) as daemon,
         BridgeProcess(data, "--tools", "kgg") as client,
     ):
         client.request(1, "initialize")
@@ -303,7 +303,7 @@ def test_what_the_daemon_refuses_is_told_in_its_words(data: Path, more: dict[str
         # Once when the bridge started, perhaps, and once when it was asked something; never in a loop.
         assert len(daemon.hellos) <= 2
         assert client.close() == 69
-        assert client.said() == f"scrubjay: {REFUSED}\n"
+        assert client.stderr_text() == f"scrubjay: {REFUSED}\n"
 
 
 def test_who_is_refused_before_it_could_say_a_word_is_told_why(data: Path) -> None:
@@ -319,25 +319,25 @@ def test_who_is_refused_before_it_could_say_a_word_is_told_why(data: Path) -> No
             first.close()
             client.stdin.close()
             assert client.wait() == 69
-            assert client.said() == f"scrubjay: {REFUSED}\n"
+            assert client.stderr_text() == f"scrubjay: {REFUSED}\n"
 
 
 def test_another_version_with_the_same_speech_works_and_is_mentioned(data: Path) -> None:
-    with StandInDaemon(data, greeting={"scrubjay": "9.9.9", "protocol": 1}), BridgeProcess(data) as client:
+    with FakeDaemon(data, greeting={"scrubjay": "9.9.9", "protocol": 1}), BridgeProcess(data) as client:
         client.request(1, "ping")
         assert client.answer()["result"]
-        assert "9.9.9" in client.said()
+        assert "9.9.9" in client.stderr_text()
 
 
 def test_a_stranger_on_the_socket_is_told_apart(data: Path) -> None:
-    with StandInDaemon(data, greeting={}), BridgeProcess(data) as client:
+    with FakeDaemon(data, greeting={}), BridgeProcess(data) as client:
         client.request(1, "ping")
         assert "refuses" in client.answer()["error"]["message"]
 
 
 def test_a_daemon_that_is_too_busy_to_greet_is_asked_again(data: Path) -> None:
     busy = {"error": {"code": "busy", "message": "too many clients"}, "protocol": 1}
-    with StandInDaemon(data, greeting=busy) as daemon, BridgeProcess(data) as client:
+    with FakeDaemon(data, greeting=busy) as daemon, BridgeProcess(data) as client:
         client.request(1, "ping")
         daemon.wait_until(lambda: len(daemon.hellos) >= 2)
         daemon.greeting = {"scrubjay": VERSION, "protocol": 1}
@@ -355,7 +355,7 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("runtime")
 def test_a_folder_with_a_long_name_has_its_socket_elsewhere(tmp_path: Path) -> None:
     data = tmp_path / ("long" * 25)
-    with StandInDaemon(data) as daemon, BridgeProcess(data) as client:
+    with FakeDaemon(data) as daemon, BridgeProcess(data) as client:
         assert not daemon.path.is_relative_to(data)
         client.request(1, "ping")
         assert client.answer()["result"]
@@ -366,7 +366,7 @@ def test_a_daemon_that_has_another_runtime_folder_is_found_all_the_same(tmp_path
     data = tmp_path / ("long" * 25)
     data.mkdir()
     (tmp_path / "name").symlink_to(data)
-    with StandInDaemon(data) as daemon:
+    with FakeDaemon(data) as daemon:
         daemon_file(data).write_text(json.dumps({"socket": str(daemon.path)}))
         for runtime in ("", str(tmp_path / "other")):
             with BridgeProcess(tmp_path / "name", environment={"XDG_RUNTIME_DIR": runtime}) as client:
@@ -375,12 +375,12 @@ def test_a_daemon_that_has_another_runtime_folder_is_found_all_the_same(tmp_path
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to somebody else")
-def test_a_socket_in_somebody_elses_folder_is_not_trusted(data: Path, stand_in: StandInDaemon) -> None:
-    os.chown(stand_in.path.parent, 12345, -1)
+def test_a_socket_in_somebody_elses_folder_is_not_trusted(data: Path, fake_daemon: FakeDaemon) -> None:
+    os.chown(fake_daemon.path.parent, 12345, -1)
     with BridgeProcess(data) as client:
         client.request(1, "ping")
         assert "belongs to another user" in client.answer()["error"]["message"]
-    assert stand_in.hellos == []
+    assert fake_daemon.hellos == []
 
 
 def test_without_a_daemon_and_without_leave_to_start_one(data: Path) -> None:
@@ -390,7 +390,7 @@ def test_without_a_daemon_and_without_leave_to_start_one(data: Path) -> None:
         assert error["code"] == -31023
         assert "scrubjay serve" in error["message"]
         assert client.close() == 69
-        assert "SCRUBJAY_NO_DAEMON" in client.said()
+        assert "SCRUBJAY_NO_DAEMON" in client.stderr_text()
     assert not data.exists()
 
 
@@ -398,7 +398,7 @@ def test_a_daemon_that_comes_later_is_found(data: Path) -> None:
     with BridgeProcess(data) as client:
         client.request(1, "ping")
         assert "error" in client.answer()
-        with StandInDaemon(data):
+        with FakeDaemon(data):
             client.request(2, "ping")
             assert "result" in client.answer()
 
@@ -407,8 +407,8 @@ def test_options_that_it_does_not_have(data: Path) -> None:
     for arguments, words in ((["--toolz", "x"], "--toolz"), (["--tools"], "needs a value"), (["x"], "'x'")):
         with BridgeProcess(data, *arguments) as client:
             assert client.wait() == 2
-            assert client.said().startswith("scrubjay: ")
-            assert words in client.said()
+            assert client.stderr_text().startswith("scrubjay: ")
+            assert words in client.stderr_text()
 
 
 def test_without_standard_input_it_says_who_starts_it(data: Path) -> None:
@@ -427,7 +427,7 @@ def test_a_system_without_unix_sockets_is_sent_to_http(
     assert "http://127.0.0.1:7272/mcp" in capfd.readouterr().err
 
 
-def test_it_loads_nothing_but_the_quick_part_of_the_standard_library(data: Path, stand_in: StandInDaemon) -> None:
+def test_it_loads_nothing_but_the_quick_part_of_the_standard_library(data: Path, fake_daemon: FakeDaemon) -> None:
     code = (
         "import sys\n"
         "from scrubjay.surfaces.mcp import bridge\n"
@@ -439,7 +439,7 @@ def test_it_loads_nothing_but_the_quick_part_of_the_standard_library(data: Path,
         client.call(1, "remember")
         client.answer()
         assert client.close() == 0
-        loaded = client.said().split()
+        loaded = client.stderr_text().split()
     ours = {name for name in loaded if name.startswith("scrubjay")}
     own = "scrubjay.surfaces.mcp.bridge"
     packages = {"scrubjay", "scrubjay.surfaces", "scrubjay.surfaces.mcp", "scrubjay.paths", "scrubjay.version"}

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.surfaces.mcp.stand_in import BridgeProcess, StandInDaemon
+from tests.surfaces.mcp.fake_daemon import BridgeProcess, FakeDaemon
 
 UNREACHABLE = {"error": {"code": "invalid_input", "message": "go away"}}
 
@@ -12,15 +12,15 @@ UNREACHABLE = {"error": {"code": "invalid_input", "message": "go away"}}
 @pytest.mark.parametrize(
     ("committed", "words"),
     [
-        (True, "is committed: do not repeat it"),
+        (True, "are committed: do not repeat it"),
         (False, "nothing was written: it is safe to repeat it"),
-        (None, "not known: look before you repeat it"),
+        (None, "it is unknown whether it wrote anything: check before you repeat it"),
     ],
 )
 def test_a_call_in_flight_is_told_what_became_of_it(
-    data: Path, stand_in: StandInDaemon, committed: bool | None, words: str
+    data: Path, fake_daemon: FakeDaemon, committed: bool | None, words: str
 ) -> None:
-    stand_in.committed = committed
+    fake_daemon.committed = committed
     with BridgeProcess(data) as client:
         client.call("w", "die")
         answer = client.answer()
@@ -30,30 +30,30 @@ def test_a_call_in_flight_is_told_what_became_of_it(
         assert answer["error"]["data"]["committed"] is committed
         client.call(2, "remember")
         assert client.answer()["result"]
-    asked = next(message for message in stand_in.heard if message["method"] == "scrubjay/outcome")
-    assert asked["params"]["runs"] == [stand_in.calls("die")[0]["params"]["_meta"]["scrubjay/run"]]
-    assert len(stand_in.calls("die")) == 1
+    asked = next(message for message in fake_daemon.received if message["method"] == "scrubjay/outcome")
+    assert asked["params"]["runs"] == [fake_daemon.calls("die")[0]["params"]["_meta"]["scrubjay/run"]]
+    assert len(fake_daemon.calls("die")) == 1
 
 
 @pytest.mark.parametrize(
     ("tool", "arguments", "words"),
     [
         ("remember", {"text": "t", "idempotency_key": "k"}, "a repeat with the same idempotency_key is safe"),
-        ("remember", {"text": "t"}, "look before you repeat it"),
-        ("forget", {"idempotency_key": "k"}, "look before you repeat it"),
+        ("remember", {"text": "t"}, "check before you repeat it"),
+        ("forget", {"idempotency_key": "k"}, "check before you repeat it"),
     ],
 )
 def test_only_what_is_safe_to_repeat_is_called_so(
-    data: Path, stand_in: StandInDaemon, tool: str, arguments: dict[str, str], words: str
+    data: Path, fake_daemon: FakeDaemon, tool: str, arguments: dict[str, str], words: str
 ) -> None:
-    stand_in.deadly["tools/call"] = 1
+    fake_daemon.deadly["tools/call"] = 1
     with BridgeProcess(data) as client:
         client.request(1, "tools/call", name=tool, arguments=arguments)
-        assert client.answer()["error"]["message"].endswith(f"is not known: {words}")
+        assert client.answer()["error"]["message"].endswith(f"whether it wrote anything: {words}")
 
 
-def test_a_daemon_that_cannot_be_reached_leaves_the_outcome_open(data: Path, stand_in: StandInDaemon) -> None:
-    stand_in.later_greeting = UNREACHABLE
+def test_a_daemon_that_cannot_be_reached_leaves_the_outcome_open(data: Path, fake_daemon: FakeDaemon) -> None:
+    fake_daemon.later_greeting = UNREACHABLE
     with BridgeProcess(data) as client:
         client.call(1, "hold")
         client.request(2, "ping")
@@ -63,27 +63,27 @@ def test_a_daemon_that_cannot_be_reached_leaves_the_outcome_open(data: Path, sta
         assert set(answers) == {1, 3}
         for error in answers.values():
             assert error["data"]["committed"] is None
-            assert "not known" in error["message"]
+            assert "is unknown" in error["message"]
             assert "go away" in error["message"]
         assert client.close() == 69
 
 
-def test_a_daemon_that_still_lives_may_still_be_writing(data: Path, stand_in: StandInDaemon) -> None:
-    stand_in.committed = False
+def test_a_daemon_that_still_lives_may_still_be_writing(data: Path, fake_daemon: FakeDaemon) -> None:
+    fake_daemon.committed = False
     with BridgeProcess(data) as client:
         client.call(1, "drop")
         assert client.answer()["error"]["data"]["committed"] is None
 
 
-def test_the_clients_own_run_does_not_prove_that_this_call_wrote(data: Path, stand_in: StandInDaemon) -> None:
-    stand_in.committed = True
+def test_the_clients_own_run_does_not_prove_that_this_call_wrote(data: Path, fake_daemon: FakeDaemon) -> None:
+    fake_daemon.committed = True
     with BridgeProcess(data) as client:
         client.call(1, "die", _meta={"scrubjay/run": "morning"})
         assert client.answer()["error"]["data"]["committed"] is None
 
 
-def test_the_next_daemon_hears_how_the_session_began(data: Path, stand_in: StandInDaemon) -> None:
-    stand_in.committed = False
+def test_the_next_daemon_hears_how_the_session_began(data: Path, fake_daemon: FakeDaemon) -> None:
+    fake_daemon.committed = False
     with BridgeProcess(data) as client:
         began = [
             b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}\n',
@@ -99,22 +99,22 @@ def test_the_next_daemon_hears_how_the_session_began(data: Path, stand_in: Stand
         assert client.answer()["id"] == 4
         client.request(5, "tools/list")
         assert client.answer()["id"] == 5
-    after = stand_in.lines[6:]
+    after = fake_daemon.lines[6:]
     assert after[:2] == began
     assert json.loads(after[2])["params"] == {"uri": "memory://team/tea"}
-    assert stand_in.methods()[6:] == [
+    assert fake_daemon.methods()[6:] == [
         "initialize",
         "notifications/initialized",
         "resources/subscribe",
         "scrubjay/outcome",
         "tools/list",
     ]
-    assert len(stand_in.hellos) == 2
+    assert len(fake_daemon.hellos) == 2
 
 
-def test_without_a_session_nothing_is_repeated(data: Path, stand_in: StandInDaemon) -> None:
+def test_without_a_session_nothing_is_repeated(data: Path, fake_daemon: FakeDaemon) -> None:
     """In the stateless revision every request carries all there is to know."""
-    stand_in.committed = False
+    fake_daemon.committed = False
     with BridgeProcess(data) as client:
         client.request(1, "server/discover")
         client.answer()
@@ -122,73 +122,73 @@ def test_without_a_session_nothing_is_repeated(data: Path, stand_in: StandInDaem
         client.answer()
         client.request(3, "tools/list")
         client.answer()
-    assert stand_in.methods() == ["server/discover", "tools/call", "scrubjay/outcome", "tools/list"]
+    assert fake_daemon.methods() == ["server/discover", "tools/call", "scrubjay/outcome", "tools/list"]
 
 
-def test_who_subscribed_is_connected_again_without_asking(data: Path, stand_in: StandInDaemon) -> None:
+def test_who_subscribed_is_connected_again_without_asking(data: Path, fake_daemon: FakeDaemon) -> None:
     with BridgeProcess(data) as client:
         client.request(1, "resources/subscribe", uri="memory://team/tea")
         client.answer()
-        stand_in.cut()
-        stand_in.wait_until(lambda: stand_in.methods().count("resources/subscribe") == 2)
+        fake_daemon.restart()
+        fake_daemon.wait_until(lambda: fake_daemon.methods().count("resources/subscribe") == 2)
         news = b'{"jsonrpc":"2.0","method":"notifications/resources/updated"}\n'
-        stand_in.push(news)
+        fake_daemon.push(news)
         assert client.line() == news
 
 
-def test_who_waits_for_nothing_is_connected_again_when_it_asks(data: Path, stand_in: StandInDaemon) -> None:
+def test_who_waits_for_nothing_is_connected_again_when_it_asks(data: Path, fake_daemon: FakeDaemon) -> None:
     with BridgeProcess(data) as client:
         client.request(1, "ping")
         client.answer()
-        stand_in.cut()
+        fake_daemon.restart()
         client.request(2, "ping")
         assert client.answer()["id"] == 2
-    assert len(stand_in.hellos) == 2
+    assert len(fake_daemon.hellos) == 2
 
 
 @pytest.mark.parametrize(("deaths", "answer"), [(1, "result"), (2, "error")])
 def test_reads_in_flight_are_asked_again_but_only_once(
-    data: Path, stand_in: StandInDaemon, deaths: int, answer: str
+    data: Path, fake_daemon: FakeDaemon, deaths: int, answer: str
 ) -> None:
-    stand_in.deadly["resources/read"] = deaths
+    fake_daemon.deadly["resources/read"] = deaths
     with BridgeProcess(data) as client:
         client.request(1, "resources/read", uri="memory://team/tea")
         assert answer in client.answer()
         client.request(2, "ping")
         assert client.answer()["id"] == 2
-    assert stand_in.methods() == ["resources/read", "resources/read", "ping"]
+    assert fake_daemon.methods() == ["resources/read", "resources/read", "ping"]
 
 
-def test_a_stream_of_events_outlives_several_daemons(data: Path, stand_in: StandInDaemon) -> None:
-    stand_in.deadly["subscriptions/listen"] = 5
+def test_a_stream_of_events_outlives_several_daemons(data: Path, fake_daemon: FakeDaemon) -> None:
+    fake_daemon.deadly["subscriptions/listen"] = 5
     with BridgeProcess(data) as client:
         client.request("listen-1", "subscriptions/listen")
         assert "result" in client.answer()
 
 
-def test_a_daemon_that_dies_of_the_greeting_of_a_session_is_given_up(data: Path, stand_in: StandInDaemon) -> None:
+def test_a_daemon_that_dies_of_the_greeting_of_a_session_is_given_up(data: Path, fake_daemon: FakeDaemon) -> None:
     with BridgeProcess(data) as client:
         client.request(1, "initialize")
         client.answer()
-        stand_in.deadly["initialize"] = 3
+        fake_daemon.deadly["initialize"] = 3
         client.call(2, "die")
         error = client.answer()["error"]
-        assert "again and again" in error["message"]
+        assert "keeps going away" in error["message"]
         assert error["data"]["committed"] is None
         client.request(3, "ping")
         assert client.answer()["result"]
 
 
-def test_a_client_that_leaves_while_the_daemon_dies_hears_of_it(data: Path, stand_in: StandInDaemon) -> None:
-    stand_in.committed = True
+def test_a_client_that_leaves_while_the_daemon_dies_hears_of_it(data: Path, fake_daemon: FakeDaemon) -> None:
+    fake_daemon.committed = True
     with BridgeProcess(data) as client:
         client.call(1, "die")
         assert client.close() == 0
         assert client.answer()["error"]["data"]["committed"] is True
 
 
-def test_what_was_not_sent_yet_is_sent_to_the_next(data: Path, stand_in: StandInDaemon) -> None:
-    stand_in.committed = False
+def test_what_was_not_sent_yet_is_sent_to_the_next(data: Path, fake_daemon: FakeDaemon) -> None:
+    fake_daemon.committed = False
     with BridgeProcess(data) as client:
         client.call(1, "die")
         client.call(2, "remember", text="x" * 2_000_000)
@@ -197,6 +197,6 @@ def test_what_was_not_sent_yet_is_sent_to_the_next(data: Path, stand_in: StandIn
     assert answers[1]["error"]["data"]["committed"] is False
     assert answers[3]["result"]
     # Where the second call was when the connection was lost, is a race; that it is never done twice, is not.
-    assert ("result" in answers[2]) == (len(stand_in.calls("remember")) == 1)
+    assert ("result" in answers[2]) == (len(fake_daemon.calls("remember")) == 1)
     if "error" in answers[2]:
         assert answers[2]["error"]["data"]["committed"] is False

@@ -5,10 +5,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from tests.surfaces.mcp import stand_in as stand_in_module
-from tests.surfaces.mcp.stand_in import BridgeProcess, StandInDaemon
+from tests.surfaces.mcp import fake_daemon as fake_daemon_module
+from tests.surfaces.mcp.fake_daemon import BridgeProcess, FakeDaemon
 
-STAND_IN = Path(stand_in_module.__file__)
+STAND_IN = Path(fake_daemon_module.__file__)
 
 
 def starting(data: Path, script: str, *arguments: str, **environment: str) -> BridgeProcess:
@@ -35,7 +35,7 @@ def test_it_starts_a_daemon_says_so_and_goes_on(data: Path) -> None:
     with starting(data, stand_in_script(data)) as client:
         client.request(1, "initialize")
         assert client.answer()["id"] == 1
-        assert "starting one" in client.said()
+        assert "starting one" in client.stderr_text()
         assert client.close() == 0
     started = (data.parent / "started").read_text()
     # Nobody asked for a port that all users of the machine can reach.
@@ -109,15 +109,15 @@ def test_a_daemon_that_cannot_start_is_quoted(data: Path) -> None:
         assert "the disk is on fire" in error["message"]
         assert "long ago" not in error["message"]
         assert client.close() == 69
-        assert "the disk is on fire" in client.said()
+        assert "the disk is on fire" in client.stderr_text()
 
 
 def test_a_daemon_that_somebody_else_started_meanwhile_is_waited_for(data: Path) -> None:
     tried = data.parent / "tried"
     with starting(data, f'touch "{tried}"; exit 75') as client:
         client.request(1, "ping")
-        StandInDaemon.wait_until(tried.exists)
-        with StandInDaemon(data):
+        FakeDaemon.wait_until(tried.exists)
+        with FakeDaemon(data):
             assert client.answer()["result"]
 
 
@@ -133,8 +133,8 @@ def test_a_daemon_that_was_killed_is_replaced(data: Path) -> None:
 
 
 def test_a_stale_socket_is_no_daemon(data: Path) -> None:
-    left = StandInDaemon(data)
-    left.abandon()
+    left = FakeDaemon(data)
+    left.crash()
     assert left.path.exists()
     with starting(data, f'rm "{left.path}"\n{stand_in_script(data)}') as client:
         client.request(1, "ping")

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from mcp.client.client import Client
 from mcp_types import CallToolResult
-from tests.surfaces.mcp.counting import tokens
-from tests.surfaces.mcp.dear_texts import DEAR
-from tests.surfaces.mcp.speaking import ERAS, call, house, refusal, text_of
+from tests.surfaces.mcp.expensive_texts import EXPENSIVE
+from tests.surfaces.mcp.mcp_server import ERAS, call, open_server, refusal, text_of
+from tests.surfaces.mcp.token_count import count_tokens
 
 from scrubjay.settings import Settings
 
@@ -18,7 +18,7 @@ _PROSE = "The harbour master of Lisbon keeps a ledger of every ship that ties up
 def cost(result: CallToolResult) -> int:
     """What the whole result costs a model that reads both forms of it."""
     assert not result.is_error, text_of(result)
-    return tokens(text_of(result)) + tokens(json.dumps(result.structured_content, ensure_ascii=False))
+    return count_tokens(text_of(result)) + count_tokens(json.dumps(result.structured_content, ensure_ascii=False))
 
 
 async def _stored(client: Client, count: int, *, length: int = 200, **more: object) -> None:
@@ -29,20 +29,20 @@ async def _stored(client: Client, count: int, *, length: int = 200, **more: obje
 
 @pytest.mark.parametrize("length", [60, 300, 3_000])
 async def test_recall_keeps_to_its_budget_and_goes_on(settings: Settings, length: int) -> None:
-    async with house(settings) as home, home.client("auto") as client:
+    async with open_server(settings) as server, server.client("auto") as client:
         await _stored(client, 25, length=length)
         for asked in (400, None, 8_000, 1_000_000):
             assert await _recall_all(client, asked) == ""
 
 
 async def test_pages_that_a_long_cursor_leaves_no_room_for_go_on_with_more_tokens(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto") as client:
+    async with open_server(settings) as server, server.client("auto") as client:
         await _stored(client, 25, length=60)
         assert "ask with more" in await _recall_all(client, 300)
 
 
 async def _recall_all(client: Client, asked: int | None) -> str:
-    """Ask for every page; the note on the first that had no room, which is then asked for with more tokens."""
+    """CallTool for every page; the note on the first that had no room, which is then asked for with more tokens."""
     names: list[str] = []
     cursor, note = "", ""
     while True:
@@ -69,7 +69,7 @@ async def _recall_all(client: Client, asked: int | None) -> str:
 
 @pytest.mark.parametrize("length", [60, 900])
 async def test_neighbours_and_reasons_keep_to_the_budget_too(settings: Settings, length: int) -> None:
-    async with house(settings) as home, home.client("auto") as client:
+    async with open_server(settings) as server, server.client("auto") as client:
         await _stored(client, 6, length=length, source={"session": "harbour"})
         most = 0
         for asked in (300, 2_000):
@@ -88,7 +88,7 @@ async def test_neighbours_and_reasons_keep_to_the_budget_too(settings: Settings,
 
 
 async def test_the_nearest_neighbours_are_told_where_there_is_no_room_for_all(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto") as client:
+    async with open_server(settings) as server, server.client("auto") as client:
         await _stored(client, 9, length=300, source={"session": "harbour"})
         asked = {"query": "entry 4", "filters": {"contains": "Entry 4:"}, "around": 4}
         for max_tokens, places in ((8_000, 4), (1_000, None), (300, 0)):
@@ -100,7 +100,7 @@ async def test_the_nearest_neighbours_are_told_where_there_is_no_room_for_all(se
 
 
 async def test_short_memories_are_told_whole_in_both_forms(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto") as client:
+    async with open_server(settings) as server, server.client("auto") as client:
         await _stored(client, 8, length=60)
         result = await client.call_tool("recall", {"query": "harbour"})
         assert len(result.structured_content["hits"]) == 8
@@ -108,7 +108,7 @@ async def test_short_memories_are_told_whole_in_both_forms(settings: Settings) -
 
 
 async def test_pinned_memories_do_not_crowd_out_what_was_asked_for(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto") as client:
+    async with open_server(settings) as server, server.client("auto") as client:
         await _stored(client, 12, length=900, pinned=True)
         await call(client, "remember", text="the answer is in the blue folder " + "x" * 900, name="answer")
         for asked in (300, 400, 1_500, 8_000):
@@ -118,7 +118,7 @@ async def test_pinned_memories_do_not_crowd_out_what_was_asked_for(settings: Set
 
 
 async def test_a_name_so_long_that_no_hit_fits_is_said(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto") as client:
+    async with open_server(settings) as server, server.client("auto") as client:
         await call(client, "remember", text="tea", name="n" * 300, title="t" * 300)
         result = await client.call_tool("recall", {"query": "tea", "max_tokens": 300})
         assert cost(result) <= 300
@@ -131,7 +131,7 @@ async def test_a_name_so_long_that_no_hit_fits_is_said(settings: Settings) -> No
 @pytest.mark.parametrize("format", ["markdown", "plain", "json"])
 async def test_a_long_memory_is_read_in_parts_that_make_up_the_whole(settings: Settings, era: str, format: str) -> None:
     whole = "\n\n".join(f"Chapter {number}. " + _PROSE * 12 + 'He said "aye".' for number in range(12))
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         await call(client, "remember", text=whole, name="ledger")
         await call(client, "remember", text="short", name="note")
         text, cursor, parts = "", "", 0
@@ -142,7 +142,7 @@ async def test_a_long_memory_is_read_in_parts_that_make_up_the_whole(settings: S
             found = result.structured_content
             text += "".join(one["text"] for one in found["memories"] if one["name"] == "ledger")
             cursor, parts = found.get("cursor", ""), parts + 1
-        (expected,) = (await home.context().memory.read("ledger", format=format)).texts
+        (expected,) = (await server.context().memory.read("ledger", format=format)).texts
         assert text == expected
         assert parts > 5
         assert found["memories"][-1]["name"] == "note"
@@ -151,7 +151,7 @@ async def test_a_long_memory_is_read_in_parts_that_make_up_the_whole(settings: S
 
 
 async def test_a_text_is_cut_where_a_sentence_ends(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto") as client:
+    async with open_server(settings) as server, server.client("auto") as client:
         await call(client, "remember", text=_PROSE * 100, name="ledger")
         (memory,) = (await call(client, "read", ids=["ledger"], format="plain"))["memories"]
         assert memory["text"].endswith("quay. ")
@@ -159,7 +159,7 @@ async def test_a_text_is_cut_where_a_sentence_ends(settings: Settings) -> None:
 
 
 async def test_a_cursor_into_a_memory_that_has_changed_is_refused(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto") as client:
+    async with open_server(settings) as server, server.client("auto") as client:
         await call(client, "remember", text=_PROSE * 100, name="ledger")
         cursor = (await call(client, "read", ids=["ledger"]))["cursor"]
         await call(client, "revise", id="ledger", text=_PROSE * 90)
@@ -169,7 +169,7 @@ async def test_a_cursor_into_a_memory_that_has_changed_is_refused(settings: Sett
 
 
 async def test_many_references_are_read_in_parts_missing_ones_too(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto") as client:
+    async with open_server(settings) as server, server.client("auto") as client:
         await _stored(client, 30, length=400)
         refs = [ref for number in range(30) for ref in (f"entry-{number}", f"entri-{number}x")]
         names: list[str] = []
@@ -187,7 +187,7 @@ async def test_many_references_are_read_in_parts_missing_ones_too(settings: Sett
 
 
 async def test_a_long_history_comes_in_parts(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto") as client:
+    async with open_server(settings) as server, server.client("auto") as client:
         await call(client, "remember", text="0", name="counter")
         for number in range(1, 60):
             await call(client, "revise", id="counter", text=str(number), message=f"{number}: {_PROSE * 2}")
@@ -204,7 +204,7 @@ async def test_a_long_history_comes_in_parts(settings: Settings) -> None:
 
 
 async def test_a_large_difference_is_cut(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto") as client:
+    async with open_server(settings) as server, server.client("auto") as client:
         await call(client, "remember", text=_PROSE * 200, name="ledger", title="Ledger")
         await call(client, "revise", id="ledger", text=_PROSE.upper() * 200, title="LEDGER", tags=["loud"])
         result = await client.call_tool("history", {"id": "ledger", "diff": [1, 2]})
@@ -213,22 +213,24 @@ async def test_a_large_difference_is_cut(settings: Settings) -> None:
         assert any(one.get("of", 0) > len(one["change"]) for one in changed.values())
         assert "read both versions" in text_of(result)
         same = await client.call_tool("history", {"id": "ledger", "diff": [2, 2]})
-        assert "Nothing that matters differs" in text_of(same)
+        assert "No relevant differences" in text_of(same)
 
 
 async def test_what_forget_and_relate_and_remember_tell_is_cut_too(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto") as client:
+    async with open_server(settings) as server, server.client("auto") as client:
         entities = [f"entity number {number} of the northern quay" for number in range(100)]
         tags = [f"a tag with the number {number} and a long tail" for number in range(64)]
         many = await client.call_tool("remember", {"text": "tea", "entities": entities, "tags": tags})
         assert cost(many) <= 1_500
         told = len(many.structured_content["ids"])
-        assert (told < 100, f"ids of {told} of 100" in text_of(many)) == (True, True)
-        first, *others = [hit.id for hit in (await home.context().memory.recall("", limit=200, max_tokens=99_999)).hits]
+        assert (told < 100, f"{told} of 100 ids" in text_of(many)) == (True, True)
+        first, *others = [
+            hit.id for hit in (await server.context().memory.recall("", limit=200, max_tokens=99_999)).hits
+        ]
         assert others == []
         gone = await client.call_tool("forget", {"ids": [first], "group": True})
         assert (gone.structured_content["count"], cost(gone) <= 1_500) == (100, True)
-        assert "more are not listed: count has them all" in text_of(gone)
+        assert "more are not listed: count includes them" in text_of(gone)
         lost = await client.call_tool("forget", {"ids": [f"nobody {number} {_PROSE * 3}" for number in range(100)]})
         assert cost(lost) <= 1_500
         await _stored(client, 60, length=60)
@@ -246,7 +248,7 @@ async def test_what_forget_and_relate_and_remember_tell_is_cut_too(settings: Set
 
 
 async def test_items_keep_to_the_budget(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto") as client:
+    async with open_server(settings) as server, server.client("auto") as client:
         for number in range(12):
             await call(client, "memory_store", text=f"{number} {_PROSE * 12}", metadata={"n": number, "why": _PROSE})
         await call(client, "memory_store", text=f"very long: {_PROSE * 900}")
@@ -259,15 +261,15 @@ async def test_items_keep_to_the_budget(settings: Settings) -> None:
         assert cost(one) <= 1_500
         (long,) = one.structured_content["results"]
         assert len(long["text"]) < long["of"] == len(f"very long: {_PROSE * 900}")
-        assert "told in part" in text_of(one)
+        assert "long texts are cut" in text_of(one)
 
 
-@pytest.mark.parametrize("kind", DEAR)
+@pytest.mark.parametrize("kind", EXPENSIVE)
 async def test_no_kind_of_text_is_told_beyond_its_budget(settings: Settings, kind: str) -> None:
-    text = (DEAR[kind] * 12)[:12_000]
-    async with house(settings) as home, home.client("auto") as client:
+    text = (EXPENSIVE[kind] * 12)[:12_000]
+    async with open_server(settings) as server, server.client("auto") as client:
         # Whether one piece of it contradicts another is not asked here, and takes the longest.
-        await home.context().memory.set_rules(conflicts="off")
+        await server.context().memory.set_rules(conflicts="off")
         await call(client, "remember", text=text, name="whole")
         for number in range(10):
             await call(client, "remember", text=f"{number} tea {text[number * 900 : number * 900 + 900]}", intent="new")
@@ -284,15 +286,15 @@ async def test_no_kind_of_text_is_told_beyond_its_budget(settings: Settings, kin
         assert cost(result) <= 1_500
 
 
-@pytest.mark.parametrize("kind", DEAR)
+@pytest.mark.parametrize("kind", EXPENSIVE)
 async def test_no_kind_of_graph_is_told_beyond_the_limit(settings: Settings, kind: str) -> None:
-    observations = [f"{number}: {DEAR[kind][number * 40 : number * 40 + 1_000]}" for number in range(5)]
+    observations = [f"{number}: {EXPENSIVE[kind][number * 40 : number * 40 + 1_000]}" for number in range(5)]
     entities = [
         {"name": f"{kind} {number}", "entityType": "text", "observations": observations[:number]} for number in range(6)
     ]
-    long = {"name": "long", "entityType": "text", "observations": [_longer_than_a_page(DEAR[kind] * 12)]}
-    async with house(settings) as home, home.client("auto", tools="kg") as client:
-        await home.context().memory.set_rules(conflicts="off")
+    long = {"name": "long", "entityType": "text", "observations": [_longer_than_a_page(EXPENSIVE[kind] * 12)]}
+    async with open_server(settings) as server, server.client("auto", tools="kg") as client:
+        await server.context().memory.set_rules(conflicts="off")
         assert cost(await client.call_tool("create_entities", {"entities": [*entities, long]})) <= 8_000
         arguments: dict[str, object] = {}
         for page in range(100):
@@ -309,5 +311,6 @@ async def test_no_kind_of_graph_is_told_beyond_the_limit(settings: Settings, kin
 def _longer_than_a_page(text: str) -> str:
     """As much of a text as no page has room for: both of its forms cost, and in some kinds every character does."""
     return next(
-        (text[:size] for size in range(1_000, 12_000, 1_000) if tokens(json.dumps(text[:size])) > 6_000), text[:12_000]
+        (text[:size] for size in range(1_000, 12_000, 1_000) if count_tokens(json.dumps(text[:size])) > 6_000),
+        text[:12_000],
     )

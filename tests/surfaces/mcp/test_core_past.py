@@ -2,15 +2,15 @@
 
 from datetime import UTC, datetime
 
-from tests.surfaces.mcp.speaking import call, house, refusal
+from tests.surfaces.mcp.mcp_server import call, open_server, refusal
 
 from scrubjay.settings import Settings
 
 
 async def test_a_branch_is_read_revised_and_compared(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="core") as client:
+    async with open_server(settings) as server, server.client("auto", tools="core") as client:
         await call(client, "remember", text="The harbour opens at six.", name="harbour")
-        await home.context().memory.branch("harbour", "winter")
+        await server.context().memory.branch("harbour", "winter")
         done = await call(client, "revise", id="harbour", text="The harbour opens at eight.", branch="winter")
         assert (done["branch"], done["version"]) == ("winter", 3)
         (there,) = (await call(client, "read", ids=["harbour"], branch="winter"))["memories"]
@@ -35,7 +35,7 @@ async def test_a_branch_is_read_revised_and_compared(settings: Settings) -> None
 
 
 async def test_what_was_said_then_is_read_and_recalled(settings: Settings) -> None:
-    async with house(settings) as home, home.client("legacy", tools="core") as client:
+    async with open_server(settings) as server, server.client("legacy", tools="core") as client:
         await call(client, "remember", text="The harbour opens at six.", name="harbour")
         then = datetime.now(UTC).isoformat()
         await call(client, "revise", id="harbour", text="The harbour opens at eight.")

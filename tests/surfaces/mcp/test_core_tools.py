@@ -1,7 +1,7 @@
 """The tools of `core`, through the SDK's client, in both revisions of the protocol."""
 
 import pytest
-from tests.surfaces.mcp.speaking import ERAS, call, house, refusal, text_of
+from tests.surfaces.mcp.mcp_server import ERAS, call, open_server, refusal, text_of
 
 from scrubjay.settings import Settings
 
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.parametrize("era", ERAS)
 
 
 async def test_what_is_remembered_is_recalled_read_and_changed(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era, tools="core") as client:
+    async with open_server(settings) as server, server.client(era, tools="core") as client:
         done = await call(client, "remember", text="Sarah of Acme prefers voice calls", entities=["Sarah", "Acme"])
         assert (done["action"], done["version"], len(done["ids"])) == ("created", 1, 2)
         (hit,) = (await call(client, "recall", query="how does Sarah like calls?"))["hits"]
@@ -36,7 +36,7 @@ async def test_what_is_remembered_is_recalled_read_and_changed(settings: Setting
 
 
 async def test_the_text_says_for_a_model_what_the_fields_say_for_a_program(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         done = await client.call_tool("remember", {"text": "The tea is in the cupboard", "tags": ["kitchen"]})
         first, *more = text_of(done).split("\n")
         assert first == "created: the-tea-is-in-the-cupboard"
@@ -47,20 +47,20 @@ async def test_the_text_says_for_a_model_what_the_fields_say_for_a_program(setti
         assert text_of(await client.call_tool("recall", {"query": "xylophone"})).startswith("Nothing found.")
         read = text_of(await client.call_tool("read", {"ids": ["the-tea-is-in-the-cupboard", "the-coffee"]}))
         assert "The tea is in the cupboard" in read
-        assert "Nobody answers to 'the-coffee'" in read
+        assert "No memory is called 'the-coffee'" in read
         gone = text_of(await client.call_tool("forget", {"filters": {"tags": ["kitchen"]}}))
         assert gone == "1 changed\n- trashed: the-tea-is-in-the-cupboard"
 
 
 async def test_every_field_of_remember_is_kept(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         done = await call(
             client, "remember", text="Ship on Fridays only", title="Shipping", kind="decision", name="shipping-day",
             observations=["agreed by all"], tags=["Harbour"], category="process", project="apollo", scope="team",
             intent="new", pinned=True, expires_at="2099-12-31", remind_at="2098-01-01",
             source={"session": "s1", "trust": "user"}, metadata={"n": 1}, idempotency_key="k1",
         )  # fmt: skip
-        (memory,) = (await home.context().memory.read(done["id"])).memories
+        (memory,) = (await server.context().memory.read(done["id"])).memories
         assert (memory.title, memory.kind, memory.name, memory.category) == (
             "Shipping",
             "decision",
@@ -88,15 +88,15 @@ async def test_every_field_of_remember_is_kept(settings: Settings, era: str) -> 
             False,
             "skipped",
         )
-        assert len((await home.context().memory.recall("", limit=9)).hits) == 0
+        assert len((await server.context().memory.recall("", limit=9)).hits) == 0
 
 
 async def test_an_agent_cannot_pass_for_a_person(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
-        await home.context().memory.set_rules(review="agents")
+    async with open_server(settings) as server, server.client(era) as client:
+        await server.context().memory.set_rules(review="agents")
         done = await call(client, "remember", text="Ship on Fridays", source={"method": "manual", "trust": "user"})
-        assert sum("by this way" in one for one in done["warnings"]) == 2
-        (memory,) = (await home.context().memory.read(done["id"])).memories
+        assert sum("over MCP" in one for one in done["warnings"]) == 2
+        (memory,) = (await server.context().memory.read(done["id"])).memories
         assert (memory.source.method, memory.source.trust, memory.state) == ("agent", "agent", "waiting")
         await call(client, "forget", ids=[done["id"]])
         back = await client.call_tool("forget", {"ids": [done["id"]], "restore": True})
@@ -104,15 +104,15 @@ async def test_an_agent_cannot_pass_for_a_person(settings: Settings, era: str) -
 
 
 async def test_the_project_is_the_callers_unless_another_is_named(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era, context=home.context(project="apollo")) as client:
+    async with open_server(settings) as server, server.client(era, context=server.context(project="apollo")) as client:
         for project, expected in ((None, "apollo"), ("gemini", "gemini"), ("", "")):
             done = await call(client, "remember", text=f"a fact for {expected or 'nobody'}", project=project)
-            (memory,) = (await home.context().memory.read(done["id"])).memories
+            (memory,) = (await server.context().memory.read(done["id"])).memories
             assert memory.project == expected
 
 
 async def test_filters_choose_what_is_recalled(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         for text, more in (
             ("green tea", {"kind": "fact", "tags": ["hot", "drink"], "entities": ["Ann"]}),
             ("black tea", {"kind": "preference", "tags": ["hot"], "metadata": {"cups": 2}}),
@@ -138,7 +138,7 @@ async def test_filters_choose_what_is_recalled(settings: Settings, era: str) -> 
 
 
 async def test_hits_come_with_their_neighbours_and_with_the_reasons_when_asked(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         ids = [
             (await call(client, "remember", text=text, source={"session": "talk"}))["id"]
             for text in ("Shall we drink tea?", "Green, of course!", "It is on the table.")
@@ -159,7 +159,7 @@ async def test_hits_come_with_their_neighbours_and_with_the_reasons_when_asked(s
 
 
 async def test_revise_changes_fields_and_brings_versions_back(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         name = (await call(client, "remember", text="tea at four", observations=["daily"]))["name"]
         done = await call(
             client, "revise", id=name, tags=["habit"], add_observations=["with milk"], remove_observations=["daily"],
@@ -169,15 +169,15 @@ async def test_revise_changes_fields_and_brings_versions_back(settings: Settings
         assert "is at version 2, not 1" in await refusal(client, "revise", id=name, text="x", expected_version=1)
         back = await call(client, "revise", id=name, revert_to=1, message="as it was")
         assert back["version"] == 3
-        (memory,) = (await home.context().memory.read(name)).memories
+        (memory,) = (await server.context().memory.read(name)).memories
         assert ([observation.text for observation in memory.observations], memory.tags) == (["daily"], ())
         assert "say what to change" in await refusal(client, "revise", id=name)
         assert "second call" in await refusal(client, "revise", id=name, revert_to=1, text="and more")
         warned = await call(client, "revise", id=name, remove_observations=["weekly"], pinned=True)
         assert "weekly" in warned["warnings"][0]
-        mine = (await home.context().memory.remember("cake at five", source={"trust": "user"})).name
+        mine = (await server.context().memory.remember("cake at five", source={"trust": "user"})).name
         await call(client, "revise", id=mine, add_observations=["with cream"])
-        (memory,) = (await home.context().memory.read(mine)).memories
+        (memory,) = (await server.context().memory.read(mine)).memories
         (added,) = memory.observations
         assert added.source is not None
         # What an agent adds to the user's memory is not the user's word.
@@ -185,7 +185,7 @@ async def test_revise_changes_fields_and_brings_versions_back(settings: Settings
 
 
 async def test_forget_by_filter_rehearses_and_restores(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         for number in range(3):
             await call(client, "remember", text=f"note {number}", tags=["temporary"])
         rehearsed = await call(client, "forget", filters={"tags": ["temporary"]}, dry_run=True)
@@ -201,7 +201,7 @@ async def test_forget_by_filter_rehearses_and_restores(settings: Settings, era: 
 
 
 async def test_relate_removes_too(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         for text in ("tea", "milk"):
             await call(client, "remember", text=text)
         made = await call(client, "relate", source="tea", target="milk", strength=0.9, metadata={"a": 1})
@@ -211,7 +211,7 @@ async def test_relate_removes_too(settings: Settings, era: str) -> None:
 
 
 async def test_what_nobody_answers_to_is_told_with_the_nearest(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         await call(client, "remember", text="x", name="project-apollo")
         assert "Did you mean project-apollo?" in await refusal(client, "history", id="projct-apolo")
         missing = (await call(client, "read", ids=["projct-apolo"]))["missing"]
@@ -219,7 +219,7 @@ async def test_what_nobody_answers_to_is_told_with_the_nearest(settings: Setting
 
 
 async def test_formats_and_versions_of_read(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         name = (await call(client, "remember", text="first", name="note"))["name"]
         await call(client, "revise", id=name, text="second")
 
@@ -234,21 +234,21 @@ async def test_formats_and_versions_of_read(settings: Settings, era: str) -> Non
 
 
 async def test_the_run_that_a_call_names_is_the_run_of_what_it_writes(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         result = await client.call_tool("remember", {"text": "tea"}, meta={"scrubjay/run": "r-1"})
         assert not result.is_error
-        assert await home.engine.outcome(["r-1", "r-2"], who=home.context().who) == {"r-1": True, "r-2": False}
+        assert await server.engine.outcome(["r-1", "r-2"], who=server.context().who) == {"r-1": True, "r-2": False}
         for wrong in (5, "x" * 300):
             bad = await client.call_tool("remember", {"text": "coffee"}, meta={"scrubjay/run": wrong})
             assert bad.is_error
-        assert len((await home.context().memory.recall("", limit=9)).hits) == 1
+        assert len((await server.context().memory.recall("", limit=9)).hits) == 1
 
 
 async def test_two_spaces_on_one_engine_see_nothing_of_each_other(settings: Settings, era: str) -> None:
     async with (
-        house(settings) as home,
-        home.client(era, context=home.context(space="one")) as one,
-        home.client(era, context=home.context(space="two")) as two,
+        open_server(settings) as server,
+        server.client(era, context=server.context(space="one")) as one,
+        server.client(era, context=server.context(space="two")) as two,
     ):
         done = await call(one, "remember", text="the secret of one", name="secret")
         assert (await call(two, "recall", query="secret"))["hits"] == []

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 from mcp.client.client import Client
-from tests.surfaces.mcp.counting import tokens
-from tests.surfaces.mcp.speaking import ERAS, call, house, text_of
+from tests.surfaces.mcp.mcp_server import ERAS, call, open_server, text_of
+from tests.surfaces.mcp.token_count import count_tokens
 
 from scrubjay.model.grant import Grant
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS, pick
-from scrubjay.surfaces.mcp.toolsets.enhanced_entities import told_of_all
+from scrubjay.surfaces.mcp.toolsets.enhanced_entities import render_created
 
 PROFILE = {
     "name": "user-profile",
@@ -50,7 +50,7 @@ async def _create(client: Client, name: str, *observations: str, kind: str = "pe
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_entities_are_created_found_changed_and_counted(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era, tools="enhanced") as client:
+    async with open_server(settings) as server, server.client(era, tools="enhanced") as client:
         answer = await _ask(client, "create_entities", entities=[PROFILE, {"name": "x"}])
         (made,) = answer["results"]
         assert (made["action"], made["version"], made["name"]) == ("created", 1, "user-profile")
@@ -60,7 +60,7 @@ async def test_entities_are_created_found_changed_and_counted(settings: Settings
         assert (found["query"], found["count"]) == ("anything at all", 1)
         done = await _ask(client, "update_entity", entity="user-profile", updates={"add_observations": ["Reads Ibsen"]})
         assert (done["action"], done["version"], done["id"]) == ("updated", 2, made["id"])
-        (memory,) = (await home.context().memory.read("user-profile")).memories
+        (memory,) = (await server.context().memory.read("user-profile")).memories
         # An agent wrote it, whatever it calls that.
         assert (memory.source.method.value, memory.source.agent) == ("agent", "tester")
         status = await _ask(client, "get_memory_status")
@@ -71,7 +71,7 @@ async def test_entities_are_created_found_changed_and_counted(settings: Settings
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_versions_are_committed_compared_and_brought_back(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era, tools="enhanced") as client:
+    async with open_server(settings) as server, server.client(era, tools="enhanced") as client:
         await _create(client, "Ada", "likes tea", "lives in Oslo")
         done = await _ask(client, "memory_commit", entity_name="Ada", message="as told in May")
         assert (done["version_id"], done["entity"], done["branch"]) == (2, "Ada", "main")
@@ -87,19 +87,19 @@ async def test_versions_are_committed_compared_and_brought_back(settings: Settin
         assert (back["reverted_to"], back["version"]) == (1, 4)
         (ada,) = (await _ask(client, "search_nodes", query="Ada"))["results"]
         assert (ada["observations"], ada["version"]) == (["likes tea", "lives in Oslo"], 4)
-        history = (await home.context().memory.history("Ada")).versions
+        history = (await server.context().memory.history("Ada")).versions
         assert [one.message for one in history[:1]] == ["Reverted to version 1"]
 
 
 async def test_a_branch_is_begun_written_to_and_left(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="enhanced") as client:
+    async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
         await _create(client, "Ada", "lives in Oslo")
         begun = await _ask(client, "memory_branch", entity_name="Ada", branch_name="what-if", description="she moved?")
         assert (begun["branch_name"], begun["created_from_version"], begun["action"]) == ("what-if", 1, "branched")
         await _create(client, "Ada", "lives in Rome")
         (there,) = (await _ask(client, "search_nodes", query="Ada"))["results"]
         assert (there["branch"], there["observations"]) == ("what-if", ["lives in Rome"])
-        (main,) = (await home.context().memory.read("Ada", branch="main")).memories
+        (main,) = (await server.context().memory.read("Ada", branch="main")).memories
         assert [observation.text for observation in main.observations] == ["lives in Oslo"]
         left = await _ask(client, "memory_branch", entity_name="Ada", branch_name="main")
         assert (left["branch_name"], left["action"]) == ("main", "switched")
@@ -110,7 +110,7 @@ async def test_a_branch_is_begun_written_to_and_left(settings: Settings) -> None
 
 
 async def test_branches_are_listed_merged_dropped_and_brought_back(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="enhanced") as client:
+    async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
         await _create(client, "Ada", "lives in Oslo", "likes tea")
         await _ask(client, "memory_branch", entity_name="Ada", branch_name="what-if", description="she moved?")
         await _create(client, "Ada", "lives in Rome", "likes tea")
@@ -149,7 +149,7 @@ async def test_branches_are_listed_merged_dropped_and_brought_back(settings: Set
 
 
 async def test_what_is_always_included_leaves_half_of_the_answer_to_the_rest(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="enhanced") as client:
+    async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
         said = [f"rule {number} says a good deal about how things are to be done here" for number in range(40)]
         rules = [
             {"name": f"r{number}", "entityType": "rule", "observations": said, "always_include": True}
@@ -167,7 +167,7 @@ async def test_what_is_always_included_leaves_half_of_the_answer_to_the_rest(set
 
 
 async def test_what_is_wrong_is_data(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="enhanced") as client:
+    async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
         await _create(client, "ada-notes", "likes tea")
         nobody = await _fails(client, "memory_commit", entity_name="ada-note", message="x")
         assert (nobody["code"], nobody["hint"]) == ("not_found", "Did you mean ada-notes?")
@@ -194,15 +194,15 @@ async def test_what_is_wrong_is_data(settings: Settings) -> None:
 
 
 async def test_a_long_question_leaves_room_for_what_is_found(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="enhanced") as client:
+    async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
         await _create(client, "harbour", "the harbour master keeps a ledger")
         found = await _ask(client, "search_nodes", query="who keeps the ledger of the harbour? " * 2_000)
         assert [one["name"] for one in found["results"]] == ["harbour"]
-        assert "in part" in found["note"]
+        assert "long values are cut" in found["note"]
 
 
 async def test_two_who_begin_one_branch_at_once_both_stand_on_it(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="enhanced") as client:
+    async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
         await _create(client, "Ada", "lives in Oslo")
         done = await asyncio.gather(
             *(_ask(client, "memory_branch", entity_name="Ada", branch_name="what-if") for _ in range(4))
@@ -212,7 +212,7 @@ async def test_two_who_begin_one_branch_at_once_both_stand_on_it(settings: Setti
 
 
 async def test_no_answer_is_longer_than_a_model_can_bear(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="enhanced") as client:
+    async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
         for number in range(3):
             said = [f"fact {number}-{one}: " + "the harbour master keeps a ledger " * 6 for one in range(60)]
             await _create(client, f"harbour {number}", *said)
@@ -220,10 +220,13 @@ async def test_no_answer_is_longer_than_a_model_can_bear(settings: Settings) -> 
         answer: Any = result.structured_content
         assert answer["count"] == 3
         assert "are shown, long ones in part" in answer["note"]
-        assert tokens(text_of(result)) + tokens(json.dumps(answer, ensure_ascii=False)) <= 8_000
+        assert count_tokens(text_of(result)) + count_tokens(json.dumps(answer, ensure_ascii=False)) <= 8_000
         await _create(client, "harbour 0", *[f"other {one} " + "tides " * 60 for one in range(60)])
         result = await client.call_tool("memory_diff", {"entity_name": "harbour 0", "version1": 1, "version2": 2})
-        assert tokens(text_of(result)) + tokens(json.dumps(result.structured_content, ensure_ascii=False)) <= 8_000
+        assert (
+            count_tokens(text_of(result)) + count_tokens(json.dumps(result.structured_content, ensure_ascii=False))
+            <= 8_000
+        )
 
 
 @pytest.mark.parametrize(
@@ -240,18 +243,18 @@ def test_of_many_entities_every_id_is_told_before_all_of_their_conflicts(count: 
         }
         for one in range(count)
     ]  # fmt: skip
-    told: Any = told_of_all({"success": True, "results": results, "errors": []}).structured
+    told: Any = render_created({"success": True, "results": results, "errors": []}).structured
     assert [one["name"] for one in told["results"]] == [f"lamp {one}" for one in range(count)]
     assert len({one["id"] for one in told["results"]}) == count
     assert all(one[kept] for one in told["results"])
-    assert 2 * tokens(json.dumps(told, ensure_ascii=False)) <= 8_000
+    assert 2 * count_tokens(json.dumps(told, ensure_ascii=False)) <= 8_000
 
 
 async def test_who_was_given_a_space_is_told_the_size_of_that_alone(settings: Settings) -> None:
-    async with house(settings) as home:
-        await home.context(space="b").memory.remember("tea is a secret of b")
-        guest = replace(home.context(space="a"), grant=Grant(spaces=("a",)))
-        async with home.client("auto", tools="enhanced", context=guest) as client:
+    async with open_server(settings) as server:
+        await server.context(space="b").memory.remember("tea is a secret of b")
+        guest = replace(server.context(space="a"), grant=Grant(spaces=("a",)))
+        async with server.client("auto", tools="enhanced", context=guest) as client:
             await _create(client, "Ada", "likes tea")
             found = await _ask(client, "get_memory_status")
             assert (found["total_entities"], found["versioning"]["total_versions"]) == (1, 1)
@@ -260,7 +263,7 @@ async def test_who_was_given_a_space_is_told_the_size_of_that_alone(settings: Se
 
 
 async def test_two_statements_of_one_entity_have_one_score(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="enhanced") as client:
+    async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
         await _create(client, "Ada", "lives in Oslo")
         done = await _ask(client, "update_entity", entity="Ada", updates={"add_observations": ["moved to Rome"]})
         (conflict,) = done["conflicts"]
@@ -270,13 +273,13 @@ async def test_two_statements_of_one_entity_have_one_score(settings: Settings) -
 
 
 async def test_what_waits_for_a_yes_waits_whatever_an_agent_calls_it(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="enhanced") as client:
-        await home.context().memory.set_rules(review="agents")
+    async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
+        await server.context().memory.set_rules(review="agents")
         for method in ("manual", "auto", "import"):
             entity = {"name": method, "entityType": "t", "observations": ["likes tea"], "extraction_method": method}
             assert (await _ask(client, "create_entities", entities=[entity]))["results"][0]["warnings"]
         assert (await _ask(client, "search_nodes", query=""))["count"] == 0
-        assert len(await home.context().memory.inbox()) == 3
+        assert len(await server.context().memory.inbox()) == 3
 
 
 async def test_where_both_are_served_the_richer_dialect_answers() -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from mcp.client.client import Client
-from tests.surfaces.mcp.speaking import call, house
+from tests.surfaces.mcp.mcp_server import call, open_server
 
 from scrubjay.settings import Settings
 
@@ -63,7 +63,7 @@ class Agent:
 
 
 async def test_a_profile_comes_with_every_search(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="enhanced") as client:
+    async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
         agent = Agent(client)
         await agent.create_entities([
             {
@@ -88,7 +88,7 @@ async def test_a_profile_comes_with_every_search(settings: Settings) -> None:
 
 
 async def test_facts_are_extracted_compared_resolved_and_stored(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="enhanced") as client:
+    async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
         agent = Agent(client)
         first = await agent.process_conversation(MONDAY, "monday")
         assert first["success"] is True
@@ -98,26 +98,26 @@ async def test_facts_are_extracted_compared_resolved_and_stored(settings: Settin
         resolved = [one for one in second["resolutions"] if one["success"]]
         assert resolved, second
         # What held on Monday is kept, and does not hold any more.
-        recalled = await home.context().memory.recall("Where does the user live?", detail="full", limit=20)
+        recalled = await server.context().memory.recall("Where does the user live?", detail="full", limit=20)
         told = " ".join(hit.passage for hit in recalled.hits)
         assert "Oslo" in told
         assert "Bergen" not in told
-        assert (await home.context().memory.conflicts()) == ()
+        assert (await server.context().memory.conflicts()) == ()
 
 
 async def test_the_same_conversation_twice_adds_nothing(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="enhanced") as client:
+    async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
         agent = Agent(client)
         await agent.process_conversation(MONDAY, "monday")
         before = (await call(client, "get_memory_status"))["total_entities"]
         again = await agent.process_conversation(MONDAY, "monday")
         assert again["success"] is True
         assert (await call(client, "get_memory_status"))["total_entities"] == before
-        assert len((await home.context().memory.recall("phone call over email")).hits) >= 1
+        assert len((await server.context().memory.recall("phone call over email")).hits) >= 1
 
 
 async def test_a_fact_that_is_stored_is_told_by_the_name_it_is_found_by(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="enhanced") as client:
+    async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
         told = await call(client, "auto_extract_facts", conversation_text=MONDAY, session_id="monday")
         assert told["facts_stored"] == told["facts_extracted"] > 0
         for fact in told["facts"]:

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 from mcp.client.client import Client
-from tests.surfaces.mcp.counting import tokens
-from tests.surfaces.mcp.speaking import ERAS, call, house, refusal, text_of
+from tests.surfaces.mcp.mcp_server import ERAS, call, open_server, refusal, text_of
+from tests.surfaces.mcp.token_count import count_tokens
 
 from scrubjay.settings import Settings
-from scrubjay.surfaces.mcp.budget import compact
+from scrubjay.surfaces.mcp.budget import compact_json
 
 MEETING = "Meeting with Sarah from Acme Corp about the lighthouse project: the lamp is to be changed before winter."
 ABOUT = ["Sarah", "Acme Corp", "lighthouse"]
@@ -22,13 +22,13 @@ async def _stored(client: Client, text: str, *entities: str, **more: Any) -> Any
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_one_text_is_a_record_for_each_entity_and_one_group(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era, tools="entities") as client:
+    async with open_server(settings) as server, server.client(era, tools="entities") as client:
         done = await _stored(client, MEETING, *ABOUT, project="coast", tags=["lamp", "winter", "meeting"])
         assert done["action"] == "created"
         assert [one["entity"] for one in done["memories"]] == ABOUT
         ids = [one["id"] for one in done["memories"]]
         assert (len(set(ids)), done["id"], "ids" in done) == (3, ids[0], False)
-        memories = (await home.context().memory.read(ids)).memories
+        memories = (await server.context().memory.read(ids)).memories
         assert {memory.group for memory in memories} == {done["group"]}
         for one, entity in zip(memories, ABOUT, strict=True):
             assert (one.entity, one.content, one.kind, one.scope) == (entity, MEETING, "event", "team")
@@ -36,7 +36,7 @@ async def test_one_text_is_a_record_for_each_entity_and_one_group(settings: Sett
 
 
 async def test_what_is_filed_under_one_entity_is_found_by_it(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="entities") as client:
+    async with open_server(settings) as server, server.client("auto", tools="entities") as client:
         done = await _stored(client, MEETING, *ABOUT)
         other = await call(
             client, "store_memory", text="The lamp of the church tower was changed in spring, by the sexton himself.",
@@ -55,7 +55,7 @@ async def test_what_is_filed_under_one_entity_is_found_by_it(settings: Settings)
 
 
 async def test_entities_are_counted_once_however_they_are_written(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="entities") as client:
+    async with open_server(settings) as server, server.client("auto", tools="entities") as client:
         done = await _stored(client, MEETING, "Sarah", " sarah ", "", "SARAH", "  ")
         assert [one["entity"] for one in done["memories"]] == ["Sarah"]
         for none in ([], [""], [" ", "\t"]):
@@ -66,13 +66,13 @@ async def test_entities_are_counted_once_however_they_are_written(settings: Sett
 
 
 async def test_a_text_about_nobody_is_kept_too(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="entities") as client:
+    async with open_server(settings) as server, server.client("auto", tools="entities") as client:
         done = await call(client, "store_memory", text="the kettle whistles when the water has boiled long enough")
         assert (done["action"], done["memories"][0]["id"]) == ("created", done["id"])
 
 
 async def test_what_is_wrong_is_said(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="entities") as client:
+    async with open_server(settings) as server, server.client("auto", tools="entities") as client:
         for missing in ("text", "entities", "memory_type", "scope"):
             given = {"text": MEETING, "entities": ABOUT, "memory_type": "event", "scope": "team"}
             del given[missing]
@@ -90,7 +90,7 @@ async def test_what_is_wrong_is_said(settings: Settings) -> None:
 
 
 async def test_answers_keep_to_the_budget(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="entities") as client:
+    async with open_server(settings) as server, server.client("auto", tools="entities") as client:
         many = [f"entity number {number} of the northern quay" for number in range(100)]
         tags = [f"a tag with the number {number} and a long tail" for number in range(60)]
         stored = await client.call_tool(
@@ -99,6 +99,6 @@ async def test_answers_keep_to_the_budget(settings: Settings) -> None:
         )
         found = await client.call_tool("search_memory", {"query": "lamp", "limit": 100})
         for result in (stored, found):
-            assert tokens(text_of(result)) + tokens(compact(result.structured_content)) <= 1_500
+            assert count_tokens(text_of(result)) + count_tokens(compact_json(result.structured_content)) <= 1_500
         (one,) = found.structured_content["results"]
         assert (len(one["text"]) < one["of"], one["of"]) == (True, len(MEETING * 30))

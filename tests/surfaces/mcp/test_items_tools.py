@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.surfaces.mcp.speaking import ERAS, call, house, refusal, text_of
+from tests.surfaces.mcp.mcp_server import ERAS, call, open_server, refusal, text_of
 
 from scrubjay.model.grant import Grant
 from scrubjay.settings import Settings
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.parametrize("era", ERAS)
 
 
 async def test_items_are_stored_and_recalled_with_their_metadata(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era, tools="items") as client:
+    async with open_server(settings) as server, server.client(era, tools="items") as client:
         done = await call(client, "memory_store", text="The user likes tea", metadata={"source_tool": "chat"})
         assert (done["action"], isinstance(done["id"], str)) == ("created", True)
         (found,) = (await call(client, "memory_recall", query="tea"))["results"]
@@ -29,7 +29,7 @@ async def test_items_are_stored_and_recalled_with_their_metadata(settings: Setti
 
 
 async def test_k_says_how_many(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         for number in range(9):
             await call(client, "memory_store", text=f"tea number {number}")
         assert len((await call(client, "memory_recall", query="tea"))["results"]) == 5
@@ -41,7 +41,7 @@ async def test_k_says_how_many(settings: Settings, era: str) -> None:
 
 
 async def test_each_user_has_items_of_his_own(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         await call(client, "memory_store", text="tea is for Ann", session_user_id="ann")
         await call(client, "memory_store", text="tea is for all")
 
@@ -55,12 +55,12 @@ async def test_each_user_has_items_of_his_own(settings: Settings, era: str) -> N
 
 
 async def test_the_items_of_one_user_are_not_mixed_with_anothers(settings: Settings, era: str) -> None:
-    async with house(settings) as home:
-        await home.context(space="b").memory.remember("tea is a secret of b")
-        await home.context(space="a").memory.remember("tea is for a")
-        context = home.context(space="a")
+    async with open_server(settings) as server:
+        await server.context(space="b").memory.remember("tea is a secret of b")
+        await server.context(space="a").memory.remember("tea is for a")
+        context = server.context(space="a")
         both = replace(context, who=replace(context.who, also=("b",)), grant=Grant(spaces=("a", "b")))
-        async with home.client(era, tools="items", context=both) as client:
+        async with server.client(era, tools="items", context=both) as client:
             for user, told in (("a", ["tea is for a"]), ("b", ["tea is a secret of b"])):
                 found = (await call(client, "memory_recall", query="tea", session_user_id=user))["results"]
                 assert [one["text"] for one in found] == told
@@ -68,10 +68,10 @@ async def test_the_items_of_one_user_are_not_mixed_with_anothers(settings: Setti
 
 
 async def test_who_was_given_a_space_may_name_no_other(settings: Settings, era: str) -> None:
-    async with house(settings) as home:
-        await home.context(space="b").memory.remember("tea is a secret of b")
-        pinned = replace(home.context(space="a"), grant=Grant(spaces=("a",)))
-        async with home.client(era, tools="items", context=pinned) as client:
+    async with open_server(settings) as server:
+        await server.context(space="b").memory.remember("tea is a secret of b")
+        pinned = replace(server.context(space="a"), grant=Grant(spaces=("a",)))
+        async with server.client(era, tools="items", context=pinned) as client:
             await call(client, "memory_store", text="tea is for a", session_user_id="a")
             for who in ({}, {"session_user_id": "a"}, {"session_user_id": ""}):
                 found = (await call(client, "memory_recall", query="tea", **who))["results"]
@@ -81,5 +81,5 @@ async def test_who_was_given_a_space_may_name_no_other(settings: Settings, era: 
                 assert "you may not use the space" in told
                 assert "You may use: a" in told
                 await refusal(client, "memory_store", text="tea of a", session_user_id=other)
-        found = (await home.context(space="b").memory.recall("tea")).hits
+        found = (await server.context(space="b").memory.recall("tea")).hits
         assert [hit.passage for hit in found] == ["tea is a secret of b"]

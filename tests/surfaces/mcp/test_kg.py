@@ -7,12 +7,12 @@ from typing import cast
 
 import pytest
 from tests.surfaces.mcp.kg_calls import Call, link
-from tests.surfaces.mcp.kg_desk import Ask, Heard, a_desk, all_pages, asking
+from tests.surfaces.mcp.kg_context import CallTool, Reply, all_pages, make_caller, open_context
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
-from scrubjay.surfaces.mcp.budget import MOST_TOKENS, cost_of
+from scrubjay.surfaces.mcp.budget import MAX_TOKENS, cost_of
 from scrubjay.surfaces.mcp.tool import ToolContext
 from scrubjay.surfaces.mcp.toolsets import pick
 from scrubjay.surfaces.mcp.toolsets.kg import TOOLS, open_nodes, read_resource
@@ -20,18 +20,18 @@ from scrubjay.surfaces.mcp.toolsets.kg import TOOLS, open_nodes, read_resource
 
 @pytest.fixture
 async def context(tmp_path: Path) -> AsyncIterator[ToolContext]:
-    async with a_desk(tmp_path / "data") as opened:
+    async with open_context(tmp_path / "data") as opened:
         yield opened
 
 
 @pytest.fixture
-def ask(context: ToolContext) -> Ask:
+def ask(context: ToolContext) -> CallTool:
     """Asks a tool; no answer may be over the limit."""
-    asked = asking(context)
+    asked = make_caller(context)
 
-    async def within(name: str, arguments: Mapping[str, Json]) -> Heard:
+    async def within(name: str, arguments: Mapping[str, Json]) -> Reply:
         heard = await asked(name, arguments)
-        assert cost_of(heard.text, heard.structured) <= MOST_TOKENS
+        assert cost_of(heard.text, heard.structured) <= MAX_TOKENS
         return heard
 
     return within
@@ -41,7 +41,7 @@ def entity(name: str, *observations: str, kind: str = "thing") -> dict[str, Json
     return {"name": name, "entityType": kind, "observations": [*observations]}
 
 
-async def create(ask: Ask, *entities: Json) -> Heard:
+async def create(ask: CallTool, *entities: Json) -> Reply:
     return await ask("create_entities", {"entities": [*entities]})
 
 
@@ -52,7 +52,7 @@ def entities_of(graph: Mapping[str, Json] | None) -> list[dict[str, Json]]:
 
 def test_the_toolset_has_the_nine_tools_of_the_reference_server() -> None:
     assert pick("kg") == TOOLS
-    assert [(tool.name, tool.reads, tool.destroys, tool.repeatable) for tool in TOOLS] == [
+    assert [(tool.name, tool.read_only, tool.destructive, tool.idempotent) for tool in TOOLS] == [
         ("create_entities", False, False, False),
         ("create_relations", False, False, False),
         ("add_observations", False, False, False),
@@ -65,7 +65,7 @@ def test_the_toolset_has_the_nine_tools_of_the_reference_server() -> None:
     ]
 
 
-async def test_a_graph_that_fits_is_whole_and_has_no_cursor(ask: Ask) -> None:
+async def test_a_graph_that_fits_is_whole_and_has_no_cursor(ask: CallTool) -> None:
     await create(ask, *(entity(f"e{number}", "a fact " * 5) for number in range(30)))
     heard = await ask("read_graph", {})
     assert list(heard.structured or {}) == ["entities", "relations"]
@@ -73,7 +73,7 @@ async def test_a_graph_that_fits_is_whole_and_has_no_cursor(ask: Ask) -> None:
     assert heard.text == json.dumps(heard.structured, indent=2, ensure_ascii=False)
 
 
-async def test_a_larger_one_comes_in_pages_of_whole_entities(ask: Ask) -> None:
+async def test_a_larger_one_comes_in_pages_of_whole_entities(ask: CallTool) -> None:
     given = [entity(f"e{number}", "日本語 a fact " * 20, f"another {number}") for number in range(120)]
     await create(ask, *given)
     await ask("create_relations", {"relations": [link("e0", f"e{number}") for number in range(120)]})
@@ -89,14 +89,14 @@ async def test_a_larger_one_comes_in_pages_of_whole_entities(ask: Ask) -> None:
         assert whole["relations"] == [link("e0", f"e{number}") for number in range(120)]
 
 
-async def test_a_page_shows_what_its_entities_are_related_to(ask: Ask) -> None:
+async def test_a_page_shows_what_its_entities_are_related_to(ask: CallTool) -> None:
     await create(ask, *(entity(f"e{number}", "a fact " * 40) for number in range(120)))
     await ask("create_relations", {"relations": [link("e119", "e0")]})
     first = await ask("read_graph", {})
     assert (first.structured or {})["relations"] == [link("e119", "e0")]
 
 
-async def test_an_entity_longer_than_a_page_comes_in_pieces_and_nothing_is_lost(ask: Ask) -> None:
+async def test_an_entity_longer_than_a_page_comes_in_pieces_and_nothing_is_lost(ask: CallTool) -> None:
     texts = ["short", "long " * 5_000, '"\n\\' * 1_500, "日本" * 2_500, "last"]
     made = await create(ask, entity("Before"), entity("Long", *texts), entity("After"))
     assert "Done for all 3; the first 1 are shown" in made.text
@@ -108,7 +108,7 @@ async def test_an_entity_longer_than_a_page_comes_in_pieces_and_nothing_is_lost(
     assert "".join(piece for part in long for piece in part) == "".join(texts)
 
 
-async def test_many_observations_are_shared_out_whole(ask: Ask) -> None:
+async def test_many_observations_are_shared_out_whole(ask: CallTool) -> None:
     texts = [f"observation number {number} of one entity" for number in range(1_000)]
     await create(
         ask,
@@ -120,7 +120,7 @@ async def test_many_observations_are_shared_out_whole(ask: Ask) -> None:
     assert [text for piece in pieces for text in cast("list[str]", piece["observations"])] == texts
 
 
-async def test_names_longer_than_a_page_are_cut_and_the_rest_is_still_told(ask: Ask) -> None:
+async def test_names_longer_than_a_page_are_cut_and_the_rest_is_still_told(ask: CallTool) -> None:
     long = "n" * 30_000
     await create(ask, entity(long, "a fact", kind=long), entity("other"))
     await ask("create_relations", {"relations": [link(long, "other", long)]})
@@ -136,7 +136,7 @@ async def test_names_longer_than_a_page_are_cut_and_the_rest_is_still_told(ask: 
     assert entities_of(opened)[0]["observations"] == ["a fact"]
 
 
-async def test_pages_go_on_when_the_graph_changes_between_them(ask: Ask) -> None:
+async def test_pages_go_on_when_the_graph_changes_between_them(ask: CallTool) -> None:
     await create(ask, *(entity(f"e{number:03}", "a fact " * 40) for number in range(100)))
     first = await ask("read_graph", {})
     seen = [str(entity["name"]) for entity in entities_of(first.structured)]
@@ -148,7 +148,7 @@ async def test_pages_go_on_when_the_graph_changes_between_them(ask: Ask) -> None
 
 
 @pytest.mark.parametrize("cursor", ["x", "!!!", "W10", "WyJhIiwxXQ", 5, "WyJhIiwxLCJiIl0", "e30"])
-async def test_a_cursor_that_is_not_ours_is_refused(ask: Ask, cursor: Json) -> None:
+async def test_a_cursor_that_is_not_ours_is_refused(ask: CallTool, cursor: Json) -> None:
     calls: list[Call] = [("read_graph", {}), ("search_nodes", {"query": ""}), ("open_nodes", {"names": ["a"]})]
     for name, arguments in calls:
         heard = await ask(name, {**arguments, "cursor": cursor})
@@ -156,14 +156,14 @@ async def test_a_cursor_that_is_not_ours_is_refused(ask: Ask, cursor: Json) -> N
         assert "cursor" in heard.text
 
 
-async def test_a_cursor_that_points_nowhere_ends_the_list(ask: Ask) -> None:
+async def test_a_cursor_that_points_nowhere_ends_the_list(ask: CallTool) -> None:
     await create(ask, entity("Ada"))
     # ["~",5,-3]: behind everything.
     heard = await ask("read_graph", {"cursor": "WyJ-Iiw1LC0zXQ"})
     assert heard.structured == {"entities": [], "relations": []}
 
 
-async def test_reading_counts_as_a_visit(context: ToolContext, ask: Ask) -> None:
+async def test_reading_counts_as_a_visit(context: ToolContext, ask: CallTool) -> None:
     await create(ask, entity("Ada"), entity("Bob"), entity("Cy"))
     await ask("open_nodes", {"names": ["Ada"]})
     await ask("search_nodes", {"query": "bob"})
@@ -173,7 +173,7 @@ async def test_reading_counts_as_a_visit(context: ToolContext, ask: Ask) -> None
     assert [memory.access_count for memory in read] == [1, 1, 0]
 
 
-async def test_what_was_written_can_be_recalled_undone_and_kept_by_space(context: ToolContext, ask: Ask) -> None:
+async def test_what_was_written_can_be_recalled_undone_and_kept_by_space(context: ToolContext, ask: CallTool) -> None:
     await create(ask, entity("Ada", "prefers green tea", kind="person"))
     (hit,) = (await context.memory.recall("green tea", kind="person")).hits
     assert hit.name == "Ada"
@@ -181,7 +181,7 @@ async def test_what_was_written_can_be_recalled_undone_and_kept_by_space(context
     assert entities_of((await ask("read_graph", {})).structured) == []
     await context.memory.undo()
     assert entities_of((await ask("read_graph", {})).structured) == [entity("Ada", "prefers green tea", kind="person")]
-    other = asking(ToolContext(engine=context.engine, who=Caller(space="other")))
+    other = make_caller(ToolContext(engine=context.engine, who=Caller(space="other")))
     assert entities_of((await other("read_graph", {})).structured) == []
     assert entities_of((await other("search_nodes", {"query": "tea"})).structured) == []
 
@@ -214,6 +214,6 @@ async def test_the_path_to_what_is_wrong_is_told(context: ToolContext, entities:
     assert caught.value.fields["field"] == field
 
 
-async def test_the_resource_is_the_graph(context: ToolContext, ask: Ask) -> None:
+async def test_the_resource_is_the_graph(context: ToolContext, ask: CallTool) -> None:
     await create(ask, entity("Ada"))
     assert await read_resource(context) == (await ask("read_graph", {})).text

@@ -11,7 +11,7 @@ from typing import cast
 
 import pytest
 from tests.surfaces.mcp.kg_calls import ADA, STORY, TEXTS, WRONG, Call, drawn, link
-from tests.surfaces.mcp.kg_desk import Ask, Heard, a_desk, all_pages, asking
+from tests.surfaces.mcp.kg_context import CallTool, Reply, all_pages, make_caller, open_context
 
 from benchmarks.npm_server import Program, Unavailable, install, session
 from scrubjay.model.memory import Json
@@ -73,19 +73,19 @@ def program() -> Program:
 
 
 @pytest.fixture
-async def both(program: Program, tmp_path: Path) -> AsyncIterator[tuple[Ask, Ask]]:
-    async with the_server(program, tmp_path / "memory.jsonl") as theirs, a_desk(tmp_path / "data") as context:
-        yield asking(context), theirs
+async def both(program: Program, tmp_path: Path) -> AsyncIterator[tuple[CallTool, CallTool]]:
+    async with the_server(program, tmp_path / "memory.jsonl") as theirs, open_context(tmp_path / "data") as context:
+        yield make_caller(context), theirs
 
 
 @asynccontextmanager
-async def the_server(program: Program, file: Path) -> AsyncGenerator[Ask]:
+async def the_server(program: Program, file: Path) -> AsyncGenerator[CallTool]:
     async with session(program, file=file) as server:
 
-        async def ask(tool: str, arguments: Mapping[str, Json]) -> Heard:
+        async def ask(tool: str, arguments: Mapping[str, Json]) -> Reply:
             result = await server.call(tool, arguments)
             (content,) = result["content"]
-            return Heard(
+            return Reply(
                 text=content["text"],
                 structured=result.get("structuredContent"),
                 is_error=bool(result.get("isError")),
@@ -94,28 +94,28 @@ async def the_server(program: Program, file: Path) -> AsyncGenerator[Ask]:
         yield ask
 
 
-async def test_a_story_of_all_tools(both: tuple[Ask, Ask]) -> None:
+async def test_a_story_of_all_tools(both: tuple[CallTool, CallTool]) -> None:
     await compare(STORY, both)
 
 
-async def test_wrong_arguments_are_refused_by_both_and_change_nothing(both: tuple[Ask, Ask]) -> None:
+async def test_wrong_arguments_are_refused_by_both_and_change_nothing(both: tuple[CallTool, CallTool]) -> None:
     await compare((("create_entities", {"entities": [ADA]}), *WRONG), both)
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_calls_at_random(both: tuple[Ask, Ask], seed: int) -> None:
+async def test_calls_at_random(both: tuple[CallTool, CallTool], seed: int) -> None:
     await compare(drawn(seed, calls=80), both)
 
 
 @pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda one: one.reason.split(":")[0])
-async def test_what_differs_on_purpose_still_does(both: tuple[Ask, Ask], difference: Difference) -> None:
+async def test_what_differs_on_purpose_still_does(both: tuple[CallTool, CallTool], difference: Difference) -> None:
     ours, theirs = both
     await compare(difference.before, both, is_graph_compared=False)
     tool, arguments = difference.call
     assert await ours(tool, arguments) != await theirs(tool, arguments)
 
 
-async def test_a_graph_in_pages_has_all_that_the_server_tells_at_once(both: tuple[Ask, Ask]) -> None:
+async def test_a_graph_in_pages_has_all_that_the_server_tells_at_once(both: tuple[CallTool, CallTool]) -> None:
     names = [f"Entity number {number}" for number in range(90)]
     texts: list[Json] = [f"{text} and more of it" for text in TEXTS]
     entities: list[Json] = [{"name": name, "entityType": "t", "observations": texts[:6]} for name in names]
@@ -140,7 +140,11 @@ async def test_a_graph_in_pages_has_all_that_the_server_tells_at_once(both: tupl
 
 
 async def compare(
-    calls: Iterable[Call], both: tuple[Ask, Ask], *, is_graph_compared: bool = True, is_echo_compared: bool = True
+    calls: Iterable[Call],
+    both: tuple[CallTool, CallTool],
+    *,
+    is_graph_compared: bool = True,
+    is_echo_compared: bool = True,
 ) -> None:
     ours, theirs = both
     for call in calls:

@@ -5,14 +5,14 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 from mcp.shared.exceptions import MCPError
-from tests.surfaces.mcp.counting import tokens
-from tests.surfaces.mcp.speaking import ERAS, HELLO, READY, house, request
+from tests.surfaces.mcp.mcp_server import ERAS, HELLO, READY, open_server, request
+from tests.surfaces.mcp.token_count import count_tokens
 
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
-from scrubjay.surfaces.mcp.tool import Answer, Tool, ToolContext
+from scrubjay.surfaces.mcp.tool import Tool, ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS
-from scrubjay.surfaces.mcp.toolsets.schema import gives, takes
+from scrubjay.surfaces.mcp.toolsets.schema import input_schema, output_schema
 
 _ENVELOPE: dict[str, Json] = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -21,29 +21,29 @@ _ENVELOPE: dict[str, Json] = {
 
 
 async def test_listing_core_costs_little(settings: Settings) -> None:
-    async with house(settings) as home:
-        async with home.raw(tools="core") as raw:
+    async with open_server(settings) as server:
+        async with server.raw(tools="core") as raw:
             await raw.ask(HELLO)
             listing = (await raw.ask(READY, request("tools/list")))["result"]
-        async with home.raw(tools="core") as raw:
+        async with server.raw(tools="core") as raw:
             newer = (await raw.ask(request("tools/list", _meta=_ENVELOPE)))["result"]
     for told in (listing, newer):
         assert {tool["name"] for tool in told["tools"]} == {tool.name for tool in TOOLSETS["core"]}
         assert all(tool["outputSchema"] and tool["annotations"] for tool in told["tools"])
-        assert tokens(json.dumps(told, separators=(",", ":"), ensure_ascii=False)) <= 1_500
+        assert count_tokens(json.dumps(told, separators=(",", ":"), ensure_ascii=False)) <= 1_500
 
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_every_tool_says_what_it_takes_gives_and_does(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         listed = {tool.name: tool for tool in (await client.list_tools()).tools}
     for tool in {tool.name: tool for tools in TOOLSETS.values() for tool in tools}.values():
         told = listed[tool.name]
         assert told.annotations is not None
         assert told.annotations.open_world_hint is False
-        assert bool(told.annotations.read_only_hint) is tool.reads
-        assert told.annotations.destructive_hint is (None if tool.reads else tool.destroys)
-        assert bool(told.annotations.idempotent_hint) is (tool.repeatable and not tool.reads)
+        assert bool(told.annotations.read_only_hint) is tool.read_only
+        assert told.annotations.destructive_hint is (None if tool.read_only else tool.destructive)
+        assert bool(told.annotations.idempotent_hint) is (tool.idempotent and not tool.read_only)
         assert told.description
         assert told.title
         assert told.input_schema["additionalProperties"] is False
@@ -55,14 +55,21 @@ async def test_every_tool_says_what_it_takes_gives_and_does(settings: Settings, 
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_long_list_of_tools_comes_in_pages(settings: Settings, era: str) -> None:
-    async def nothing(_: ToolContext, __: object) -> Answer:
-        return Answer(structured={})
+    async def nothing(_: ToolContext, __: object) -> ToolResult:
+        return ToolResult(structured={})
 
     many = tuple(
-        Tool(name=f"tool_{number}", title="T", description="D", input=takes(), output=gives(), call=nothing)
+        Tool(
+            name=f"tool_{number}",
+            title="T",
+            description="D",
+            input=input_schema(),
+            output=output_schema(),
+            call=nothing,
+        )
         for number in range(120)
     )
-    async with house(settings) as home, home.client(era, tools=many) as client:
+    async with open_server(settings) as server, server.client(era, tools=many) as client:
         names: list[str] = []
         cursor, pages = None, 0
         while pages == 0 or cursor:
@@ -78,7 +85,7 @@ async def test_a_long_list_of_tools_comes_in_pages(settings: Settings, era: str)
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_the_server_introduces_itself(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         assert client.protocol_version == {"legacy": "2025-11-25", "auto": "2026-07-28"}[era]
         assert client.server_info is not None
         assert client.server_info.name == "scrubjay"

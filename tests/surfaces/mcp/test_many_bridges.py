@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.surfaces.mcp.stand_in import BridgeProcess
+from tests.surfaces.mcp.fake_daemon import BridgeProcess
 
 from scrubjay import MemoryClient, Settings
 from scrubjay.paths import daemon_file, daemon_log
@@ -70,7 +70,7 @@ async def test_twenty_bridges_write_at_once_and_every_write_is_found(data: Path)
         bridges = [greeted(stack, data, number) for number in range(BRIDGES)]
         for bridge in bridges:
             welcome = reply(bridge)
-            assert "result" in welcome, (welcome, bridge.said())
+            assert "result" in welcome, (welcome, bridge.stderr_text())
             bridge.notify("notifications/initialized")
         for turn in range(WRITES):
             for number, bridge in enumerate(bridges):

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from tests.surfaces.mcp.counting import tokens
-from tests.surfaces.mcp.dear_texts import DEAR
-from tests.surfaces.mcp.speaking import ERAS, call, house, refusal, text_of
+from tests.surfaces.mcp.expensive_texts import EXPENSIVE
+from tests.surfaces.mcp.mcp_server import ERAS, call, open_server, refusal, text_of
+from tests.surfaces.mcp.token_count import count_tokens
 
 from scrubjay.settings import Settings
 
@@ -15,13 +15,13 @@ CONTENT = "# Q4 Goals Discussion\n\n**Key Points:**\n- Revenue target: $2M\n- Ne
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_note_is_written_read_edited_linked_and_found(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era, tools="notes") as client:
+    async with open_server(settings) as server, server.client(era, tools="notes") as client:
         given = {"title": TITLE, "content": CONTENT, "tags": ["meeting", "goals", "q4"], "category": "work/meetings"}
         made = await call(client, "write_mem", **given)
         assert (made["action"], made["version"], made["created_at"][-1]) == ("created", 1, "Z")
         # Without a folder of notes there is no file to name.
         assert "file_path" not in made
-        (memory,) = (await home.context().memory.read(made["id"])).memories
+        (memory,) = (await server.context().memory.read(made["id"])).memories
         assert (memory.content, memory.category, memory.source.method) == (CONTENT, "work/meetings", "agent")
         read = await call(client, "read_mem", identifier="meeting-with-john-q4-goals")
         assert (read["id"], read["content"], read["tags"], read["links"]) == (made["id"], CONTENT, given["tags"], [])
@@ -60,7 +60,7 @@ async def test_a_note_is_written_read_edited_linked_and_found(settings: Settings
 
 
 async def test_a_note_is_never_merged_and_what_is_like_it_is_told(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="notes") as client:
+    async with open_server(settings) as server, server.client("auto", tools="notes") as client:
         first = await call(client, "write_mem", title=TITLE, content=CONTENT)
         result = await client.call_tool("write_mem", {"title": TITLE, "content": CONTENT})
         again = result.structured_content
@@ -77,7 +77,7 @@ async def test_a_long_note_is_told_in_parts_within_the_budget(settings: Settings
     long = "".join(
         f"## Part {number}\n\nThe jay hid acorn {number} under the oak of the mill.\n\n" for number in range(200)
     )
-    async with house(settings) as home, home.client("auto", tools="notes") as client:
+    async with open_server(settings) as server, server.client("auto", tools="notes") as client:
         made = await call(client, "write_mem", title="Acorns", content=long, tags=["acorns"])
         parts: list[str] = []
         cursor = ""
@@ -86,7 +86,7 @@ async def test_a_long_note_is_told_in_parts_within_the_budget(settings: Settings
             result = await client.call_tool("read_mem", {**given, **({"cursor": cursor} if cursor else {})})
             told = result.structured_content
             assert told is not None
-            assert tokens(text_of(result)) + tokens(json.dumps(told, ensure_ascii=False)) <= 1_700
+            assert count_tokens(text_of(result)) + count_tokens(json.dumps(told, ensure_ascii=False)) <= 1_700
             parts.append(told["content"])
             cursor = told.get("cursor", "")
         assert "".join(parts) == long
@@ -101,7 +101,7 @@ async def test_a_long_note_is_told_in_parts_within_the_budget(settings: Settings
         for number in range(20):
             await call(client, "write_mem", title=f"Jay {number}", content=f"Jay {number}: {long[:300]}")
         result = await client.call_tool("search_mem", {"query": "jay", "limit": 20})
-        assert tokens(text_of(result)) + tokens(json.dumps(result.structured_content)) <= 1_700
+        assert count_tokens(text_of(result)) + count_tokens(json.dumps(result.structured_content)) <= 1_700
         assert "there are more" in text_of(result)
         # As many as are asked for unless told otherwise are told, if each in few words.
         assert len((await call(client, "search_mem", query="jay"))["results"]) == 10
@@ -110,22 +110,24 @@ async def test_a_long_note_is_told_in_parts_within_the_budget(settings: Settings
 
 
 async def test_no_kind_of_text_is_told_beyond_the_budget(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="notes") as client:
-        for kind, text in DEAR.items():
+    async with open_server(settings) as server, server.client("auto", tools="notes") as client:
+        for kind, text in EXPENSIVE.items():
             dear = (text * 3_000)[:6_000]
             made = await call(client, "write_mem", title=f"{kind} {dear}"[:300], content=dear, tags=[kind])
-            await home.context().memory.revise(
+            await server.context().memory.revise(
                 made["id"], add_observations=[f"{number} {dear[:200]}" for number in range(80)]
             )
             for asked in (300, 1_500, 8_000):
                 result = await client.call_tool("read_mem", {"identifier": made["id"], "max_tokens": asked})
                 assert (
-                    tokens(text_of(result)) + tokens(json.dumps(result.structured_content, ensure_ascii=False)) <= asked
+                    count_tokens(text_of(result))
+                    + count_tokens(json.dumps(result.structured_content, ensure_ascii=False))
+                    <= asked
                 ), kind
 
 
 async def test_what_is_wrong_is_said_in_words(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="notes") as client:
+    async with open_server(settings) as server, server.client("auto", tools="notes") as client:
         made = await call(client, "write_mem", title=TITLE, content=CONTENT)
         for tool, given, words in (
             ("write_mem", {"title": " ", "content": "x"}, "a note needs a title"),
@@ -148,7 +150,7 @@ async def test_what_is_wrong_is_said_in_words(settings: Settings) -> None:
             ("get_current_date", {"timezone": "Nowhere"}, "there is no time zone"),
         ):
             assert words in await refusal(client, tool, **given), (tool, given)
-        await home.context().memory.set_rules(never=["codeword"])
+        await server.context().memory.set_rules(never=["codeword"])
         result = await client.call_tool("write_mem", {"title": "Secret", "content": "the codeword is heron"})
         assert (result.is_error, result.structured_content) != (True, None)
         assert result.structured_content is not None

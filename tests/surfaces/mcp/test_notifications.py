@@ -11,7 +11,7 @@ from mcp.client.session import IncomingMessage
 from mcp.client.subscriptions import ResourcesListChanged, ResourceUpdated, Subscription
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from mcp_types import ResourceListChangedNotification, ResourceUpdatedNotification
-from tests.surfaces.mcp.speaking import HELLO, READY, SECONDS, House, call, house
+from tests.surfaces.mcp.mcp_server import HELLO, READY, SECONDS, McpServer, call, open_server
 
 from scrubjay.app import open_engine
 from scrubjay.client import MemoryClient
@@ -36,9 +36,9 @@ class Ear:
 
 
 @asynccontextmanager
-async def _older(home: House, space: str = "default") -> AsyncGenerator[tuple[Client, Ear]]:
+async def _older(server: McpServer, space: str = "default") -> AsyncGenerator[tuple[Client, Ear]]:
     ear = Ear()
-    async with home.client("legacy", context=home.context(space=space), hear=ear.hear) as client:
+    async with server.client("legacy", context=server.context(space=space), on_message=ear.hear) as client:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MCPDeprecationWarning)
             yield client, ear
@@ -57,12 +57,16 @@ async def _next(subscription: Subscription) -> object:
 
 
 async def test_an_older_client_is_told_of_the_list_and_of_what_it_subscribed_to(settings: Settings) -> None:
-    async with house(settings) as home, _older(home) as (client, ear), _older(home, "other") as (_, stranger):
+    async with (
+        open_server(settings) as server,
+        _older(server) as (client, ear),
+        _older(server, "other") as (_, stranger),
+    ):
         await call(client, "remember", text="tea", name="tea")
         assert await ear.next() == "list"
         await _subscribe(client, "memory://default/tea")
-        await home.context().memory.revise("tea", text="green tea")
-        home.changes.nudge()
+        await server.context().memory.revise("tea", text="green tea")
+        server.changes.nudge()
         assert [await ear.next(), await ear.next()] == ["list", "memory://default/tea"]
         await call(client, "revise", id="tea", name="green-tea")
         assert [await ear.next(), await ear.next()] == ["list", "memory://default/tea"]
@@ -77,7 +81,7 @@ async def test_an_older_client_is_told_of_the_list_and_of_what_it_subscribed_to(
 
 
 async def test_a_relation_is_a_change_of_both_its_ends(settings: Settings) -> None:
-    async with house(settings) as home, _older(home) as (client, ear):
+    async with open_server(settings) as server, _older(server) as (client, ear):
         for name in ("tea", "milk"):
             await call(client, "remember", text=name, name=name)
             assert await ear.next() == "list"
@@ -89,7 +93,7 @@ async def test_a_relation_is_a_change_of_both_its_ends(settings: Settings) -> No
 
 async def test_the_knowledge_graph_changes_with_everything(settings: Settings) -> None:
     graph = "memory://knowledge-graph"
-    async with house(settings) as home, _older(home) as (client, ear), home.client("auto") as newer:
+    async with open_server(settings) as server, _older(server) as (client, ear), server.client("auto") as newer:
         await _subscribe(client, graph)
         async with newer.listen(resource_subscriptions=[graph]) as changes:
             await call(client, "remember", text="tea")
@@ -98,8 +102,8 @@ async def test_the_knowledge_graph_changes_with_everything(settings: Settings) -
 
 
 async def test_nobody_subscribes_to_what_is_not_his(settings: Settings) -> None:
-    async with house(settings) as home, _older(home) as (client, _):
-        await home.context(space="other").memory.remember("x", name="x")
+    async with open_server(settings) as server, _older(server) as (client, _):
+        await server.context(space="other").memory.remember("x", name="x")
         for uri, code in (("memory://other/x", -31025), ("memory://default/nobody", -31001), ("file:///x", -32602)):
             with pytest.raises(MCPError) as caught:
                 await _subscribe(client, uri)
@@ -107,8 +111,8 @@ async def test_nobody_subscribes_to_what_is_not_his(settings: Settings) -> None:
 
 
 async def test_subscriptions_are_bounded(settings: Settings) -> None:
-    async with house(settings) as home, _older(home) as (client, _):
-        memory_id = (await home.context().memory.remember("x")).id
+    async with open_server(settings) as server, _older(server) as (client, _):
+        memory_id = (await server.context().memory.remember("x")).id
         # One memory has many addresses: each letter of its id may be written in percent signs.
         for number in range(1_000):
             await _subscribe(client, f"memory://default/{_spelled(memory_id, number)}")
@@ -121,13 +125,13 @@ def _spelled(text: str, number: int) -> str:
 
 
 async def test_a_newer_client_listens_to_what_it_asks_for(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto") as client:
+    async with open_server(settings) as server, server.client("auto") as client:
         await call(client, "remember", text="tea", name="tea")
         uris = ["memory://default/tea", "memory://other/x", "memory://default/nobody"]
         async with client.listen(resources_list_changed=True, resource_subscriptions=uris) as changes:
             assert changes.honored is not None
             assert changes.honored.resource_subscriptions == ["memory://default/tea"]
-            await home.context(space="other").memory.remember("x", name="x")
+            await server.context(space="other").memory.remember("x", name="x")
             await call(client, "revise", id="tea", text="green tea")
             heard = {await _next(changes), await _next(changes)}
             assert heard == {ResourcesListChanged(), ResourceUpdated(uri="memory://default/tea")}
@@ -138,24 +142,24 @@ async def test_a_newer_client_listens_to_what_it_asks_for(settings: Settings) ->
 
 
 async def test_what_another_process_writes_is_heard_of(settings: Settings) -> None:
-    async with house(settings) as home, _older(home) as (_, ear), open_engine(settings) as elsewhere:
+    async with open_server(settings) as server, _older(server) as (_, ear), open_engine(settings) as elsewhere:
         await MemoryClient.over(elsewhere, Caller()).remember("from elsewhere")
         assert await ear.next() == "list"
 
 
 async def test_streams_end_gracefully_when_the_server_leaves(settings: Settings) -> None:
     async with (
-        house(settings) as home,
-        home.client("auto") as client,
+        open_server(settings) as server,
+        server.client("auto") as client,
         client.listen(resources_list_changed=True) as changes,
     ):
-        home.changes.close()
+        server.changes.close()
         async for _ in changes:
             raise AssertionError
 
 
 async def test_a_client_that_does_not_read_holds_up_nobody(settings: Settings) -> None:
-    async with house(settings) as home, home.raw() as deaf, _older(home) as (client, ear):
+    async with open_server(settings) as server, server.raw() as deaf, _older(server) as (client, ear):
         await deaf.ask(HELLO)
         await deaf.send(READY)
         for number in range(200):

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 
 import anyio
 import pytest
-from tests.surfaces.mcp.speaking import ERAS, HELLO, READY, SECONDS, call, house, request
+from tests.surfaces.mcp.mcp_server import ERAS, HELLO, READY, SECONDS, call, open_server, request
 
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
-from scrubjay.surfaces.mcp.tool import Answer, Tool, ToolContext
+from scrubjay.surfaces.mcp.tool import Tool, ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets import pick
-from scrubjay.surfaces.mcp.toolsets.schema import gives, takes
+from scrubjay.surfaces.mcp.toolsets.schema import input_schema, output_schema
 
 Told = list[tuple[float, float | None, str | None]]
 
@@ -19,15 +19,21 @@ Told = list[tuple[float, float | None, str | None]]
 class Work:
     """A tool that waits to be released, and notes what became of it."""
 
-    def __init__(self, *, reads: bool) -> None:
+    def __init__(self, *, read_only: bool) -> None:
         self.begun = asyncio.Event()
         self.release = asyncio.Event()
         self.ended: list[str] = []
         self.tool = Tool(
-            name="work", title="W", description="W", input=takes(), output=gives(), call=self._call, reads=reads
+            name="work",
+            title="W",
+            description="W",
+            input=input_schema(),
+            output=output_schema(),
+            call=self._call,
+            read_only=read_only,
         )
 
-    async def _call(self, _: ToolContext, __: Mapping[str, Json]) -> Answer:
+    async def _call(self, _: ToolContext, __: Mapping[str, Json]) -> ToolResult:
         self.begun.set()
         try:
             await self.release.wait()
@@ -35,7 +41,7 @@ class Work:
             self.ended.append("cancelled")
             raise
         self.ended.append("finished")
-        return Answer(structured={})
+        return ToolResult(structured={})
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -43,20 +49,20 @@ async def test_a_tool_tells_how_far_it_has_come(settings: Settings, era: str) ->
     told: Told = []
     enough, last = asyncio.Event(), asyncio.Event()
 
-    async def count(context: ToolContext, _: Mapping[str, Json]) -> Answer:
+    async def count(context: ToolContext, _: Mapping[str, Json]) -> ToolResult:
         assert context.progress is not None
         for done in (1, 2, 2, 1):
             context.progress(done, 3)
         await asyncio.wait_for(enough.wait(), SECONDS)
         context.progress(3, 3)
-        return Answer(structured={})
+        return ToolResult(structured={})
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
         told.append((progress, total, message))
         (last if progress == total else enough).set()
 
-    tool = Tool(name="count", title="C", description="C", input=takes(), output=gives(), call=count)
-    async with house(settings) as home, home.client(era, tools=(tool,)) as client:
+    tool = Tool(name="count", title="C", description="C", input=input_schema(), output=output_schema(), call=count)
+    async with open_server(settings) as server, server.client(era, tools=(tool,)) as client:
         await client.call_tool("count", {}, progress_callback=hear)
         await asyncio.wait_for(last.wait(), SECONDS)
     assert [total for _, total, _ in told] == [3.0] * len(told)
@@ -68,19 +74,19 @@ async def test_a_tool_tells_how_far_it_has_come(settings: Settings, era: str) ->
 async def test_without_a_token_nothing_is_told(settings: Settings, era: str) -> None:
     seen: list[object] = []
 
-    async def look(context: ToolContext, _: Mapping[str, Json]) -> Answer:
+    async def look(context: ToolContext, _: Mapping[str, Json]) -> ToolResult:
         seen.append(context.progress)
-        return Answer(structured={})
+        return ToolResult(structured={})
 
-    tool = Tool(name="look", title="L", description="L", input=takes(), output=gives(), call=look)
-    async with house(settings) as home, home.client(era, tools=(tool,)) as client:
+    tool = Tool(name="look", title="L", description="L", input=input_schema(), output=output_schema(), call=look)
+    async with open_server(settings) as server, server.client(era, tools=(tool,)) as client:
         await client.call_tool("look", {})
     assert seen == [None]
 
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_long_call_that_says_nothing_is_heard_of_all_the_same(settings: Settings, era: str) -> None:
-    work = Work(reads=True)
+    work = Work(read_only=True)
     told: Told = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -88,7 +94,7 @@ async def test_a_long_call_that_says_nothing_is_heard_of_all_the_same(settings: 
         if len(told) == 3:
             work.release.set()
 
-    async with house(settings) as home, home.client(era, tools=(work.tool,), beat=0.01) as client:
+    async with open_server(settings) as server, server.client(era, tools=(work.tool,), progress_seconds=0.01) as client:
         await client.call_tool("work", {}, progress_callback=hear)
     assert told[:3] == [(1.0, None, "still at work"), (2.0, None, "still at work"), (3.0, None, "still at work")]
 
@@ -96,8 +102,8 @@ async def test_a_long_call_that_says_nothing_is_heard_of_all_the_same(settings: 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("reads", [True, False])
 async def test_a_cancelled_read_stops_and_a_cancelled_write_finishes(settings: Settings, era: str, reads: bool) -> None:
-    work = Work(reads=reads)
-    async with house(settings) as home, home.client(era, tools=(*pick("core"), work.tool)) as client:
+    work = Work(read_only=reads)
+    async with open_server(settings) as server, server.client(era, tools=(*pick("core"), work.tool)) as client:
         async with anyio.create_task_group() as group:
             group.start_soon(client.call_tool, "work")
             await asyncio.wait_for(work.begun.wait(), SECONDS)
@@ -105,20 +111,20 @@ async def test_a_cancelled_read_stops_and_a_cancelled_write_finishes(settings: S
         # The server has heard of it when it answers what was asked after it.
         assert (await call(client, "recall"))["hits"] == []
         work.release.set()
-        await home.until_inside(0)
+        await server.wait_for_calls(0)
         assert work.ended == ["cancelled" if reads else "finished"]
 
 
 @pytest.mark.parametrize("reads", [True, False])
 async def test_a_client_that_is_gone_stops_reading_not_writing(settings: Settings, reads: bool) -> None:
-    work = Work(reads=reads)
-    async with house(settings) as home, home.raw(tools=(work.tool,)) as raw:
+    work = Work(read_only=reads)
+    async with open_server(settings) as server, server.raw(tools=(work.tool,)) as raw:
         await raw.ask(HELLO)
         await raw.send(READY, request("tools/call", 1, name="work", arguments={}))
         await asyncio.wait_for(work.begun.wait(), SECONDS)
         raw.served.cancel()
         await asyncio.wait([raw.served])
         work.release.set()
-        await home.until_inside(0)
+        await server.wait_for_calls(0)
         assert work.ended == ["cancelled" if reads else "finished"]
         raw.writer.transport.abort()

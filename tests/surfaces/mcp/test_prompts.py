@@ -4,7 +4,7 @@ import pytest
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import PromptReference, ResourceTemplateReference, TextContent
-from tests.surfaces.mcp.speaking import ERAS, call, house
+from tests.surfaces.mcp.mcp_server import ERAS, call, open_server
 
 from scrubjay.settings import Settings
 
@@ -26,7 +26,7 @@ async def _values(client: Client, ref: PromptReference | ResourceTemplateReferen
 
 
 async def test_the_prompts_are_listed_with_their_arguments(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         listed = (await client.list_prompts()).prompts
         arguments = {one.name: [(arg.name, arg.required) for arg in one.arguments or []] for one in listed}
         assert arguments == {
@@ -39,7 +39,7 @@ async def test_the_prompts_are_listed_with_their_arguments(settings: Settings, e
 
 
 async def test_the_prompts_bring_what_is_known(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era, context=home.context(project="apollo")) as client:
+    async with open_server(settings) as server, server.client(era, context=server.context(project="apollo")) as client:
         await call(client, "remember", text="Sarah prefers voice calls")
         care = await _prompt(client, "write_with_care", text="Sarah likes to be called")
         assert "Sarah prefers voice calls" in care
@@ -76,17 +76,17 @@ async def test_the_prompts_bring_what_is_known(settings: Settings, era: str) -> 
 async def test_what_is_wrong_with_a_prompt_is_said(
     settings: Settings, era: str, name: str, arguments: dict[str, str], told: str
 ) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         with pytest.raises(MCPError) as caught:
             await client.get_prompt(name, arguments)
         assert (caught.value.code, told in caught.value.message) == (-32602, True)
 
 
 async def test_names_tags_entities_and_projects_are_completed(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         await call(client, "remember", text="1", name="tea-house", entities=["Sarah"], tags=["sales"], project="apollo")
         await call(client, "remember", text="2", name="tea", tags=["sailing"])
-        await home.context(space="other").memory.remember(
+        await server.context(space="other").memory.remember(
             "3", name="team", tags=["safe"], project="area51", entities=["Sam"]
         )
         assert await _values(client, _TEMPLATE, "name", "tea") == ["tea", "tea-house"]
@@ -99,8 +99,8 @@ async def test_names_tags_entities_and_projects_are_completed(settings: Settings
 
 
 async def test_completions_are_bounded(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
-        memory = home.context().memory
+    async with open_server(settings) as server, server.client(era) as client:
+        memory = server.context().memory
         for number in range(130):
             await memory.remember(str(number), name=f"n{number:03}")
         found = (await client.complete(_TEMPLATE, {"name": "name", "value": ""})).completion
@@ -120,7 +120,7 @@ async def test_completions_are_bounded(settings: Settings, era: str) -> None:
 async def test_there_is_nothing_to_complete_of_what_there_is_not(
     settings: Settings, era: str, ref: PromptReference | ResourceTemplateReference, argument: str, told: str
 ) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         with pytest.raises(MCPError) as caught:
             await client.complete(ref, {"name": argument, "value": "x"})
         assert (caught.value.code, told in caught.value.message) == (-32602, True)

@@ -5,20 +5,20 @@ from collections.abc import Mapping
 
 import pytest
 from mcp.shared.exceptions import MCPError
-from tests.surfaces.mcp.speaking import ERAS, SECONDS, call, house, refusal, text_of
+from tests.surfaces.mcp.mcp_server import ERAS, SECONDS, call, open_server, refusal, text_of
 
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.limiter import RequestLimiter
-from scrubjay.surfaces.mcp.tool import Answer, Tool, ToolContext
+from scrubjay.surfaces.mcp.tool import Tool, ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets import pick
-from scrubjay.surfaces.mcp.toolsets.schema import gives, takes
+from scrubjay.surfaces.mcp.toolsets.schema import input_schema, output_schema
 
 pytestmark = pytest.mark.parametrize("era", ERAS)
 
 
 async def test_an_unknown_tool_is_an_error_of_the_protocol_that_names_the_nearest(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         for wrong, near in (("remembr", "remember"), ("recal", "recall"), ("memory-store", "memory_store")):
             with pytest.raises(MCPError) as caught:
                 await client.call_tool(wrong, {})
@@ -78,19 +78,19 @@ async def test_an_unknown_tool_is_an_error_of_the_protocol_that_names_the_neares
 async def test_what_is_wrong_with_an_argument_is_said(
     settings: Settings, era: str, tool: str, arguments: dict[str, Json], told: str
 ) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         assert told in await refusal(client, tool, **arguments)
-        assert (await home.context().memory.status()).memories == {}
+        assert (await server.context().memory.status()).memories == {}
 
 
 async def test_a_long_wrong_value_is_not_repeated_back(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         for arguments in ({"limit": "x" * 50_000}, {"y" * 50_000: 1}, {"query": "z", "cursor": "c" * 50_000}):
             assert len(await refusal(client, "recall", **arguments)) < 500
 
 
 async def test_null_is_as_good_as_not_given(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         assert (await call(client, "remember", text="tea", title=None, tags=None))["action"] == "created"
         assert len((await call(client, "recall", query="tea", filters=None, limit=None))["hits"]) == 1
 
@@ -98,16 +98,16 @@ async def test_null_is_as_good_as_not_given(settings: Settings, era: str) -> Non
 async def test_too_much_at_once_is_said_to_be_too_much(settings: Settings, era: str) -> None:
     release = asyncio.Event()
 
-    async def wait(_: ToolContext, __: Mapping[str, Json]) -> Answer:
+    async def wait(_: ToolContext, __: Mapping[str, Json]) -> ToolResult:
         await release.wait()
-        return Answer(structured={})
+        return ToolResult(structured={})
 
-    slow = Tool(name="slow", title="S", description="S", input=takes(), output=gives(), call=wait)
-    async with house(settings) as home:
-        home.gate = RequestLimiter(most=1, seconds=SECONDS)
-        async with home.client(era, tools=(*pick("core"), slow)) as client:
+    slow = Tool(name="slow", title="S", description="S", input=input_schema(), output=output_schema(), call=wait)
+    async with open_server(settings) as server:
+        server.limiter = RequestLimiter(most=1, seconds=SECONDS)
+        async with server.client(era, tools=(*pick("core"), slow)) as client:
             first = asyncio.create_task(client.call_tool("slow", {}))
-            await home.until_inside(1)
+            await server.wait_for_calls(1)
             refused = await client.call_tool("recall", {})
             assert "Retry after" in text_of(refused)
             assert refused.meta is not None
@@ -124,28 +124,28 @@ async def test_too_much_at_once_is_said_to_be_too_much(settings: Settings, era: 
 async def test_a_tool_that_fails_says_so_and_the_server_goes_on(
     settings: Settings, era: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def fail(_: ToolContext, __: Mapping[str, Json]) -> Answer:
+    async def fail(_: ToolContext, __: Mapping[str, Json]) -> ToolResult:
         raise ZeroDivisionError("a secret detail")
 
-    broken = Tool(name="broken", title="B", description="B", input=takes(), output=gives(), call=fail)
-    async with house(settings) as home, home.client(era, tools=(*pick("core"), broken)) as client:
+    broken = Tool(name="broken", title="B", description="B", input=input_schema(), output=output_schema(), call=fail)
+    async with open_server(settings) as server, server.client(era, tools=(*pick("core"), broken)) as client:
         told = await refusal(client, "broken")
-        assert told == "broken failed: ZeroDivisionError. The daemon's log says more"
+        assert told == "broken failed: ZeroDivisionError. The daemon's log has the details"
         assert "a secret detail" in caplog.text
         assert (await call(client, "recall"))["hits"] == []
 
 
 async def test_a_tool_may_call_its_own_answer_an_error(settings: Settings, era: str) -> None:
-    async def refuse(_: ToolContext, __: Mapping[str, Json]) -> Answer:
-        return Answer(structured={"success": False}, is_error=True)
+    async def refuse(_: ToolContext, __: Mapping[str, Json]) -> ToolResult:
+        return ToolResult(structured={"success": False}, is_error=True)
 
-    tool = Tool(name="no", title="N", description="N", input=takes(), output=gives(), call=refuse)
-    async with house(settings) as home, home.client(era, tools=(tool,)) as client:
+    tool = Tool(name="no", title="N", description="N", input=input_schema(), output=output_schema(), call=refuse)
+    async with open_server(settings) as server, server.client(era, tools=(tool,)) as client:
         assert await refusal(client, "no") == '{"success":false}'
 
 
 async def test_a_program_can_tell_errors_apart(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         for tool, arguments, code in (
             ("recall", {"limit": 0}, "invalid_input"),
             ("revise", {"id": "nobody", "text": "x"}, "not_found"),

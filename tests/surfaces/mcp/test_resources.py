@@ -7,9 +7,9 @@ import pytest
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import TextResourceContents
-from tests.surfaces.mcp.counting import tokens
-from tests.surfaces.mcp.dear_texts import DEAR
-from tests.surfaces.mcp.speaking import ERAS, call, house
+from tests.surfaces.mcp.expensive_texts import EXPENSIVE
+from tests.surfaces.mcp.mcp_server import ERAS, call, open_server
+from tests.surfaces.mcp.token_count import count_tokens
 
 from scrubjay.settings import Settings
 
@@ -35,7 +35,7 @@ async def _listed(client: Client) -> tuple[list[str], int]:
 
 
 async def test_a_memory_is_listed_and_read(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era, tools="core") as client:
+    async with open_server(settings) as server, server.client(era, tools="core") as client:
         await call(client, "remember", text="The tea is in the cupboard. " * 20, title="Tea", name="tea")
         (resource,) = (await client.list_resources()).resources
         assert (resource.uri, resource.name, resource.title) == ("memory://default/tea", "tea", "Tea")
@@ -49,8 +49,8 @@ async def test_a_memory_is_listed_and_read(settings: Settings, era: str) -> None
 
 
 async def test_the_list_has_pinned_then_recent_and_all_in_pages(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era, tools="core") as client:
-        memory = home.context().memory
+    async with open_server(settings) as server, server.client(era, tools="core") as client:
+        memory = server.context().memory
         for number in range(130):
             await memory.remember(f"note {number}", name=f"n{number}", pinned=number in (3, 5))
         await memory.remember("over", name="over", expires_at="2020-01-01")
@@ -66,8 +66,8 @@ async def test_the_list_has_pinned_then_recent_and_all_in_pages(settings: Settin
 
 
 async def test_more_pinned_than_a_page_holds(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era, tools="core") as client:
-        memory = home.context().memory
+    async with open_server(settings) as server, server.client(era, tools="core") as client:
+        memory = server.context().memory
         for number in range(110):
             await memory.remember(f"note {number}", name=f"n{number}", pinned=number < 100)
         names, _ = await _listed(client)
@@ -78,7 +78,7 @@ async def test_more_pinned_than_a_page_holds(settings: Settings, era: str) -> No
     "name", ["a name with spaces", "größe-日本", "100% & more?#", "a:b@c", "Über/unter", "..", "a\\b"]
 )
 async def test_every_name_has_an_address_that_can_be_read(settings: Settings, era: str, name: str) -> None:
-    async with house(settings) as home, home.client(era, tools="core") as client:
+    async with open_server(settings) as server, server.client(era, tools="core") as client:
         await call(client, "remember", text="found", name=name)
         (resource,) = (await client.list_resources()).resources
         assert "found" in await _read(client, resource.uri)
@@ -88,13 +88,13 @@ async def test_every_name_has_an_address_that_can_be_read(settings: Settings, er
     ("uri", "told"),
     [
         ("memory://default/../other/secret", "is not the URI of a memory"),
-        ("memory://default/%2e%2e", "names a way, not a memory"),
-        ("memory://default/..", "names a way, not a memory"),
-        ("memory://default/%2E%2E%2Fother%2Fsecret", "names a way, not a memory"),
-        ("memory://default/a%2Fb", "names a way, not a memory"),
-        ("memory://default/a%5Cb", "names a way, not a memory"),
-        ("memory://default/a%00b", "names a way, not a memory"),
-        ("memory://default/a%FFb", "is not UTF-8"),
+        ("memory://default/%2e%2e", "contains a path, not the name of a memory"),
+        ("memory://default/..", "contains a path, not the name of a memory"),
+        ("memory://default/%2E%2E%2Fother%2Fsecret", "contains a path, not the name of a memory"),
+        ("memory://default/a%2Fb", "contains a path, not the name of a memory"),
+        ("memory://default/a%5Cb", "contains a path, not the name of a memory"),
+        ("memory://default/a%00b", "contains a path, not the name of a memory"),
+        ("memory://default/a%FFb", "is not percent-encoded UTF-8"),
         ("memory://other/secret", "is not yours"),
         ("memory://%6fther/secret", "is not yours"),
         ("memory:///secret", "is not the URI of a memory"),
@@ -111,8 +111,8 @@ async def test_every_name_has_an_address_that_can_be_read(settings: Settings, er
     ],
 )
 async def test_an_address_that_leads_elsewhere_is_refused(settings: Settings, era: str, uri: str, told: str) -> None:
-    async with house(settings) as home, home.client(era, tools="core") as client:
-        await home.context(space="other").memory.remember("hidden", name="secret")
+    async with open_server(settings) as server, server.client(era, tools="core") as client:
+        await server.context(space="other").memory.remember("hidden", name="secret")
         with pytest.raises(MCPError) as caught:
             await client.read_resource(uri)
         codes = {"not_allowed": -31025, "not_found": -31001, "invalid_input": -32602, "too_large": -32602}
@@ -125,8 +125,8 @@ async def test_an_address_that_leads_elsewhere_is_refused(settings: Settings, er
 
 async def test_a_space_of_any_name_has_addresses(settings: Settings, era: str) -> None:
     async with (
-        house(settings) as home,
-        home.client(era, tools="core", context=home.context(space="Ann & Bob/1")) as client,
+        open_server(settings) as server,
+        server.client(era, tools="core", context=server.context(space="Ann & Bob/1")) as client,
     ):
         await call(client, "remember", text="found", name="x")
         (resource,) = (await client.list_resources()).resources
@@ -135,7 +135,7 @@ async def test_a_space_of_any_name_has_addresses(settings: Settings, era: str) -
 
 
 async def test_the_knowledge_graph_is_a_resource_where_its_tools_are(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era, tools="kg") as client:
+    async with open_server(settings) as server, server.client(era, tools="kg") as client:
         await client.call_tool(
             "create_entities", {"entities": [{"name": "Ann", "entityType": "person", "observations": []}]}
         )
@@ -145,7 +145,7 @@ async def test_the_knowledge_graph_is_a_resource_where_its_tools_are(settings: S
         assert isinstance(content, TextResourceContents)
         assert (content.mime_type, json.loads(content.text)["entities"][0]["name"]) == ("application/json", "Ann")
         assert "Ann" in await _read(client, second.uri)
-    async with house(settings) as home, home.client(era, tools="core") as client:
+    async with open_server(settings) as server, server.client(era, tools="core") as client:
         with pytest.raises(MCPError, match="is not the URI of a memory"):
             await client.read_resource("memory://knowledge-graph")
 
@@ -153,14 +153,14 @@ async def test_the_knowledge_graph_is_a_resource_where_its_tools_are(settings: S
 async def test_a_long_memory_is_read_up_to_the_limit_and_the_tool_goes_on_from_there(
     settings: Settings, era: str
 ) -> None:
-    async with house(settings) as home, home.client(era, tools="core") as client:
+    async with open_server(settings) as server, server.client(era, tools="core") as client:
         for name, text in {
             "ledger": "The ledger has a line for every ship. " * 2_000,
-            "key": DEAR["base64"] * 30,
+            "key": EXPENSIVE["base64"] * 30,
         }.items():
             await call(client, "remember", text=text, name=name)
             told = await _read(client, f"memory://default/{name}")
-            assert tokens(told) <= 8_000
+            assert count_tokens(told) <= 8_000
             found = re.fullmatch(r'(.*)\n\n\(characters 0 to .* ids \["(.+)"\] and cursor "(.+)"\)', told, re.DOTALL)
             assert found is not None
             whole, ref, cursor = found.groups()
@@ -168,5 +168,5 @@ async def test_a_long_memory_is_read_up_to_the_limit_and_the_tool_goes_on_from_t
                 part = await call(client, "read", ids=[ref], cursor=cursor, max_tokens=8_000)
                 whole += part["memories"][0]["text"]
                 cursor = part.get("cursor", "")
-            (expected,) = (await home.context().memory.read(name)).texts
+            (expected,) = (await server.context().memory.read(name)).texts
             assert whole == expected

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, PROTOCOL_VERSION_META_KEY
-from tests.surfaces.mcp.speaking import ERAS, HELLO, READY, house, request
+from tests.surfaces.mcp.mcp_server import ERAS, HELLO, READY, open_server, request
 
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
-from scrubjay.surfaces.mcp.messages import Rejected, message_from
+from scrubjay.surfaces.mcp.messages import RejectedMessage, parse_message
 
 NEWER: Mapping[str, Json] = {PROTOCOL_VERSION_META_KEY: "2026-07-28", CLIENT_CAPABILITIES_META_KEY: {}}
 
 
 @pytest.mark.parametrize("method", ["resources/subscribe", "resources/unsubscribe", "ping"])
 async def test_what_the_newer_revision_has_dropped_is_no_method(settings: Settings, method: str) -> None:
-    async with house(settings) as home, home.raw() as raw:
+    async with open_server(settings) as server, server.raw() as raw:
         assert "result" in await raw.ask(request("tools/list", 1, _meta=dict(NEWER)))
         refused = await raw.ask(request(method, 2, _meta=dict(NEWER)))
         assert (refused["id"], refused["error"]["code"]) == (2, -32601)
@@ -28,12 +28,12 @@ async def test_what_the_newer_revision_has_dropped_is_no_method(settings: Settin
 )
 def test_only_the_newer_revision_has_no_params_for_initialize(meta: Mapping[str, Json], is_rejected: bool) -> None:
     line = json.dumps(request("initialize", _meta=dict(meta)))
-    assert isinstance(message_from(line.encode()), Rejected) is is_rejected
+    assert isinstance(parse_message(line.encode()), RejectedMessage) is is_rejected
 
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_only_of_resources_it_is_promised_that_changes_are_told(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         able = client.server_capabilities
         assert able.tools is not None
         assert able.prompts is not None
@@ -45,7 +45,7 @@ async def test_only_of_resources_it_is_promised_that_changes_are_told(settings: 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("uri", ["test://nothing", "memory://default/nobody", "memory://other/tea"])
 async def test_what_cannot_be_read_is_named_by_its_address(settings: Settings, era: str, uri: str) -> None:
-    async with house(settings) as home, home.client(era) as client:
+    async with open_server(settings) as server, server.client(era) as client:
         with pytest.raises(MCPError) as caught:
             await client.read_resource(uri)
         assert caught.value.data["uri"] == uri
@@ -53,7 +53,7 @@ async def test_what_cannot_be_read_is_named_by_its_address(settings: Settings, e
 
 async def test_what_cannot_be_subscribed_to_is_named_by_its_address(settings: Settings) -> None:
     uri = "memory://default/nobody"
-    async with house(settings) as home, home.raw() as raw:
+    async with open_server(settings) as server, server.raw() as raw:
         await raw.ask(HELLO)
         refused = await raw.ask(READY, request("resources/subscribe", uri=uri))
         assert refused["error"]["data"]["uri"] == uri

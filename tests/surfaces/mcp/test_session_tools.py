@@ -1,7 +1,7 @@
 """The tool of `session`, its resource and its budget."""
 
 import pytest
-from tests.surfaces.mcp.speaking import ERAS, call, house, refusal, text_of
+from tests.surfaces.mcp.mcp_server import ERAS, call, open_server, refusal, text_of
 
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
@@ -13,7 +13,7 @@ LONG = "The jay buried another acorn under the third oak on the left. " * 20
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_one_call_gives_an_agent_its_start(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era, tools="core,session") as client:
+    async with open_server(settings) as server, server.client(era, tools="core,session") as client:
         await call(client, "remember", text="Sarah prefers voice calls", kind="preference", pinned=True)
         await call(client, "remember", text="Answer in French", pinned=True)
         await call(client, "remember", text="Renew the passport", remind_at="2026-01-02")
@@ -33,13 +33,13 @@ async def test_one_call_gives_an_agent_its_start(settings: Settings, era: str) -
 
 
 async def test_a_new_memory_has_nothing_to_tell(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="session") as client:
+    async with open_server(settings) as server, server.client("auto", tools="session") as client:
         result = await client.call_tool("session_context", {})
         assert (text_of(result), result.structured_content) == ("Nothing is remembered here yet.", {})
 
 
 async def test_both_forms_keep_to_the_budget(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="core,session") as client:
+    async with open_server(settings) as server, server.client("auto", tools="core,session") as client:
         for number in range(12):
             given: dict[str, Json] = {"pinned": bool(number % 2), "kind": "profile" if number % 4 == 1 else ""}
             await call(client, "remember", text=f"{number}. {LONG}", source={"session": "monday"}, **given)
@@ -51,5 +51,5 @@ async def test_both_forms_keep_to_the_budget(settings: Settings) -> None:
 
 
 async def test_a_budget_that_is_too_small_is_refused(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="session") as client:
+    async with open_server(settings) as server, server.client("auto", tools="session") as client:
         assert "max_tokens must be at least 300" in await refusal(client, "session_context", max_tokens=0)

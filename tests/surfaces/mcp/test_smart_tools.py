@@ -1,7 +1,7 @@
 """The tools of `smart`, through the SDK's client, in both revisions of the protocol."""
 
 import pytest
-from tests.surfaces.mcp.speaking import ERAS, call, house, refusal, text_of
+from tests.surfaces.mcp.mcp_server import ERAS, call, open_server, refusal, text_of
 
 from scrubjay.settings import Settings
 
@@ -14,14 +14,14 @@ TAGS = ["pottery", "kiln", "schedule"]
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_memory_is_created_updated_and_found(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era, tools="smart") as client:
+    async with open_server(settings) as server, server.client(era, tools="smart") as client:
         done = await call(
             client, "create_memory", title=TITLE, content=CONTENT, type="knowledge", tags=TAGS, project="clay",
             metadata={"n": 1},
         )  # fmt: skip
         assert (done["action"], done["version"], done["tags"]) == ("created", 1, TAGS)
         assert not {"merged_into", "trace", "ids"} & set(done)
-        (memory,) = (await home.context().memory.read(done["id"])).memories
+        (memory,) = (await server.context().memory.read(done["id"])).memories
         assert (memory.title, memory.content, memory.kind, memory.project) == (TITLE, CONTENT, "knowledge", "clay")
         assert (memory.metadata, memory.source.method) == ({"n": 1}, "agent")
         changed = await call(
@@ -37,7 +37,7 @@ async def test_a_memory_is_created_updated_and_found(settings: Settings, era: st
 
 
 async def test_what_is_written_twice_is_kept_once(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="smart") as client:
+    async with open_server(settings) as server, server.client("auto", tools="smart") as client:
         given = {"title": TITLE, "content": CONTENT, "type": "knowledge", "tags": TAGS}
         first = await call(client, "smart_write", **given)
         for tool in ("smart_write", "create_memory"):
@@ -48,7 +48,7 @@ async def test_what_is_written_twice_is_kept_once(settings: Settings) -> None:
 
 
 async def test_what_goes_on_with_a_session_is_merged_and_told_so(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="smart") as client:
+    async with open_server(settings) as server, server.client("auto", tools="smart") as client:
         first = await call(client, "smart_write", title=TITLE, content=CONTENT, session_hint="kiln")
         more = {
             "title": "Shelves",
@@ -58,20 +58,20 @@ async def test_what_goes_on_with_a_session_is_merged_and_told_so(settings: Setti
         assert text_of(result).startswith(f"merged into {first['name']}")
         done = result.structured_content
         assert (done["action"], done["merged_into"]) == ("merged", first["id"])
-        (memory,) = (await home.context().memory.read(first["id"])).memories
+        (memory,) = (await server.context().memory.read(first["id"])).memories
         assert (memory.version, memory.content.startswith(CONTENT), more["content"] in memory.content) == (
             2,
             True,
             True,
         )
-        await home.context().memory.revert(first["id"], to=1)
+        await server.context().memory.revert(first["id"], to=1)
         found = (await call(client, "search_memories", query="kiln"))["results"]
         assert {one["content"] for one in found} == {CONTENT, more["content"]}
 
 
 async def test_what_a_rule_forbids_is_refused(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="smart,items") as client:
-        await home.context().memory.set_rules(never=["kiln in the cellar"])
+    async with open_server(settings) as server, server.client("auto", tools="smart,items") as client:
+        await server.context().memory.set_rules(never=["kiln in the cellar"])
         for tool, given in (
             ("create_memory", {"title": TITLE, "content": CONTENT}),
             ("memory_store", {"text": CONTENT}),
@@ -83,7 +83,7 @@ async def test_what_a_rule_forbids_is_refused(settings: Settings) -> None:
 
 
 async def test_a_rehearsal_tells_every_decision(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="smart") as client:
+    async with open_server(settings) as server, server.client("auto", tools="smart") as client:
         result = await client.call_tool("smart_write", {"title": TITLE, "content": CONTENT, "dry_run": True})
         assert result.structured_content["trace"]
         assert "dry run: nothing was stored" in text_of(result)
@@ -91,7 +91,7 @@ async def test_a_rehearsal_tells_every_decision(settings: Settings) -> None:
 
 
 async def test_what_is_wrong_is_said(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="smart") as client:
+    async with open_server(settings) as server, server.client("auto", tools="smart") as client:
         for missing in ("title", "content"):
             given = {"title": TITLE, "content": CONTENT}
             del given[missing]
@@ -106,7 +106,7 @@ async def test_what_is_wrong_is_said(settings: Settings) -> None:
 
 
 async def test_what_says_the_same_is_found_and_made_one(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="smart") as client:
+    async with open_server(settings) as server, server.client("auto", tools="smart") as client:
         for title in ("Kiln", "The kiln"):
             await call(client, "smart_write", title=title, content=CONTENT, intent="new")
         await call(client, "smart_write", title="Tea", content="Tea is served at four in the garden house.")
@@ -124,13 +124,13 @@ async def test_what_says_the_same_is_found_and_made_one(settings: Settings) -> N
             found["other"]["id"],
         )
         assert (await call(client, "intelligence_detect_duplicates"))["count"] == 0
-        (undone, _) = (await home.context().memory.undo(run=done["run"])).done
+        (undone, _) = (await server.context().memory.undo(run=done["run"])).done
         assert undone.action
         assert (await call(client, "intelligence_detect_duplicates"))["count"] == 1
 
 
 async def test_two_that_say_other_things_too_are_told_and_left_apart(settings: Settings) -> None:
-    async with house(settings) as home, home.client("auto", tools="smart") as client:
+    async with open_server(settings) as server, server.client("auto", tools="smart") as client:
         for title, more in (("Kiln", "Tea is served at four."), ("The kiln", "Nobody waters the ferns.")):
             await call(client, "smart_write", title=title, content=f"{CONTENT} {more}", intent="new")
         (found,) = (await call(client, "intelligence_detect_duplicates", merge=True))["duplicates"]

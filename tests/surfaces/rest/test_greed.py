@@ -56,13 +56,13 @@ async def test_an_import_keeps_to_the_limit_of_its_token(settings: Settings) -> 
 
 async def test_one_token_does_not_take_every_stream(settings: Settings) -> None:
     async with open_stack(settings) as stack:
-        received = [stack.changes.listening("ann", lambda _: None, caller="greedy") for _ in range(65)]
+        received = [stack.changes.subscribe("ann", lambda _: None, caller="greedy") for _ in range(65)]
         for item in received[:64]:
             await item.__aenter__()
         with pytest.raises(Exception, match="64 streams") as refused:
             await received[64].__aenter__()
         assert refused.value.fields["retry_after"] > 0  # type: ignore[attr-defined]
-        async with stack.changes.listening("ann", lambda _: None, caller="another"):
+        async with stack.changes.subscribe("ann", lambda _: None, caller="another"):
             pass
         for item in received[:64]:
             await item.__aexit__(None, None, None)

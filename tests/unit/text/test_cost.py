@@ -8,8 +8,8 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.surfaces.mcp.counting import tokens
-from tests.surfaces.mcp.dear_texts import DEAR
+from tests.surfaces.mcp.expensive_texts import EXPENSIVE
+from tests.surfaces.mcp.token_count import count_tokens
 from tests.unit.strategies import some
 
 from scrubjay.text.cost import end_within, estimate_tokens
@@ -28,16 +28,16 @@ _PROSE = {
 any_text = st.text(st.one_of(st.characters(), st.sampled_from('ab cdEF12\n\t",:-=.茶é☕\u0e01')), max_size=60)
 
 
-@pytest.mark.parametrize("kind", DEAR)
+@pytest.mark.parametrize("kind", EXPENSIVE)
 def test_no_kind_of_text_costs_much_more_than_is_said(kind: str) -> None:
-    assert estimate_tokens(DEAR[kind]) >= 0.94 * tokens(DEAR[kind])
-    quoted = json.dumps(DEAR[kind], ensure_ascii=False)
-    assert estimate_tokens(quoted) >= 0.94 * tokens(quoted)
+    assert estimate_tokens(EXPENSIVE[kind]) >= 0.94 * count_tokens(EXPENSIVE[kind])
+    quoted = json.dumps(EXPENSIVE[kind], ensure_ascii=False)
+    assert estimate_tokens(quoted) >= 0.94 * count_tokens(quoted)
 
 
 @pytest.mark.parametrize("kind", _PROSE)
 def test_prose_is_not_said_to_cost_far_too_much(kind: str) -> None:
-    assert 1 <= estimate_tokens(_PROSE[kind]) / tokens(_PROSE[kind]) <= 1.6
+    assert 1 <= estimate_tokens(_PROSE[kind]) / count_tokens(_PROSE[kind]) <= 1.6
 
 
 def test_an_id_costs_nearly_a_token_for_each_character_and_a_half() -> None:
@@ -49,7 +49,7 @@ def test_secrets_of_any_alphabet_are_not_taken_for_words() -> None:
     for size in (24, 64, 400):
         raw = chance.randbytes(size)
         for text in (raw.hex(), base64.b64encode(raw).decode(), hashlib.sha256(raw).hexdigest()):
-            assert estimate_tokens(text) >= 0.9 * tokens(text)
+            assert estimate_tokens(text) >= 0.9 * count_tokens(text)
 
 
 @given(any_text)
@@ -81,8 +81,8 @@ def test_the_rest_of_a_text_that_is_very_long_is_counted_by_its_length() -> None
 
 
 def test_nothing_hides_behind_much_that_costs_little() -> None:
-    hidden = " " * 200_000 + DEAR["Khmer"] * 5
-    assert estimate_tokens(hidden) >= tokens(hidden)
+    hidden = " " * 200_000 + EXPENSIVE["Khmer"] * 5
+    assert estimate_tokens(hidden) >= count_tokens(hidden)
 
 
 def test_control_characters_cost_a_token_each_however_many() -> None:

@@ -21,7 +21,6 @@ from scrubjay.surfaces.http.auth_middleware import AuthMiddleware, Rules, grant_
 from scrubjay.surfaces.http.problems import refusal
 from scrubjay.surfaces.http.problems import told as told_problem
 from scrubjay.surfaces.http.upload import UploadBuffer, lines_of
-from scrubjay.surfaces.mcp.routes import mcp_routes
 from scrubjay.telemetry import request_id
 
 _WAITING_FRAMES = 64
@@ -41,7 +40,11 @@ def web_app(counter: Counter, *, rules: Rules, rest: ASGIApp, agents: ASGIApp) -
             return refusal(told(error, verb=request.path_params["verb"]))
 
     app = Starlette(
-        routes=[Route("/call/{verb}", call, methods=["POST"]), *mcp_routes(agents)],
+        routes=[
+            Route("/call/{verb}", call, methods=["POST"]),
+            Route("/mcp", endpoint=agents),
+            Route("/mcp/{toolset}", endpoint=agents),
+        ],
         middleware=[Middleware(AuthMiddleware, rules=rules)],
         exception_handlers={_NOT_ALLOWED: _not_so},
     )

@@ -25,7 +25,7 @@ from scrubjay.surfaces.mcp.tool import ToolContext
 from scrubjay.surfaces.mcp.toolsets import pick
 
 if TYPE_CHECKING:
-    from scrubjay.surfaces.mcp.http_transport import Site
+    from scrubjay.surfaces.mcp.http_transport import McpSite
     from scrubjay.surfaces.mcp.server import Context
 
 Still = Callable[[Grant], Awaitable[bool]]
@@ -39,7 +39,7 @@ _NOBODY = Wishes(space="", agent="", project="", tools="")
 def load_protocol() -> None:
     """Load what speaks MCP: its packages take as long to load as all the rest of a daemon."""
     if not _has_protocol.is_set():
-        for name in ("lines", "web"):
+        for name in ("line_transport", "http_transport"):
             import_module(f"scrubjay.surfaces.mcp.{name}")
         # It is there to stay: nobody need look through it for garbage.
         gc.freeze()
@@ -75,17 +75,17 @@ class McpSessions:
             def context_of(ctx: "Context") -> ToolContext:
                 return self._context(wishes, ctx, OWNER)
 
-            server = make_server(tools, context=context_of, gate=self.gate, changes=self.changes)
+            server = make_server(tools, context=context_of, limiter=self.gate, changes=self.changes)
             await serve_lines(server, lines, write, context=context)
 
         return talk
 
-    def site(self, still: Still) -> "Site":
+    def site(self, still: Still) -> "McpSite":
         """What agents find on the web, once the protocol is loaded."""
         from scrubjay.surfaces.mcp.http_transport import mcp_site  # noqa: PLC0415 - loaded by now
 
         context = partial(self._desk_by_web, still=still)
-        return mcp_site(self.tools, context=context, gate=self.gate, changes=self.changes)
+        return mcp_site(self.tools, context=context, limiter=self.gate, changes=self.changes)
 
     def _desk_by_web(self, ctx: "Context", *, still: Still) -> ToolContext:
         """The desk of whoever the door has let in; without its word nobody gets one."""
@@ -93,7 +93,7 @@ class McpSessions:
         if not isinstance(request, Request):
             raise NotAllowed("nobody has vouched for this request", hint="Send it by HTTP")
         grant = grant_of(request.scope)
-        return replace(self._context(_NOBODY, ctx, grant), holds=partial(still, grant))
+        return replace(self._context(_NOBODY, ctx, grant), still_allowed=partial(still, grant))
 
     def _context(self, wishes: Wishes, ctx: "Context | None", grant: Grant) -> ToolContext:
         # Whoever has a token is known by its name; what a program calls itself would be the same for many.

@@ -50,7 +50,7 @@ async def keep_notes(notes: Notes, changes: ChangeBroadcaster) -> None:
     if notes.vaults is None:
         return
     vault = await notes.vaults.wait_until_open()
-    async with changes.listening(notes.vaults.space, lambda _: vault.wake()):
+    async with changes.subscribe(notes.vaults.space, lambda _: vault.wake()):
         while True:
             await _tried(vault.run(), what="keeping notes in step")
             await asyncio.sleep(_LOOK_FOR_NOTES)

@@ -1,4 +1,4 @@
-"""Arguments are checked against a tool's schema, and what is wrong with them is said so that it can be put right."""
+"""The arguments of a tool: checked against its schema, with errors that say how to correct them."""
 
 from collections.abc import Iterable, Mapping
 from typing import cast
@@ -6,14 +6,14 @@ from typing import cast
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
+from rapidfuzz import process
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json
-from scrubjay.surfaces.mcp.suggestions import did_you_mean, shown
 
 Schema = Mapping[str, Json]
 
-_KINDS = {
+_TYPES = {
     "string": "a text",
     "integer": "a whole number",
     "number": "a number",
@@ -22,7 +22,7 @@ _KINDS = {
     "object": "an object",
     "null": "null",
 }
-_NAMES: dict[type, str] = {
+_PYTHON_TYPES: dict[type, str] = {
     str: "a text",
     bool: "true or false",
     int: "a number",
@@ -40,126 +40,146 @@ _BOUNDS = {
     "minItems": "a list of at least {0}",
     "maxItems": "a list of at most {0}",
 }
+_MIN_SIMILARITY = 60
+_MAX_SUGGESTIONS = 3
+# Enough to recognise a value; more would only repeat the caller's input.
+_MAX_DISPLAYED = 80
 
 
-class Checker:
-    """Checks what is given to one tool, or within one of its arguments."""
+class ArgumentChecker:
+    """Checks the arguments of a tool; with `path`, the fields of one of its arguments."""
 
-    def __init__(self, schema: Schema, *, of: str, within: str = "") -> None:
-        self._of = of
-        self._within = within
+    def __init__(self, schema: Schema, *, tool: str, path: str = "") -> None:
+        self._tool = tool
+        self._path = path
         self._properties = cast("Mapping[str, Schema]", schema.get("properties") or {})
         required = schema.get("required")
         self._required = frozenset(cast("list[str]", required)) if isinstance(required, list) else frozenset[str]()
         self._validator = cast("Validator", Draft202012Validator(dict(schema)))
 
-    def check(self, given: Mapping[str, Json]) -> dict[str, Json]:
-        """The arguments, without those that are null and need not be given; raises InvalidInput."""
-        arguments = {name: value for name, value in given.items() if value is not None or name in self._required}
-        error = _plainest(self._validator.iter_errors(arguments))
-        if error is not None:
-            raise self._refusal(error)
-        return arguments
+    def check(self, arguments: Mapping[str, Json]) -> dict[str, Json]:
+        """Return the arguments without optional nulls; raises InvalidInput."""
+        checked = {name: value for name, value in arguments.items() if value is not None or name in self._required}
+        # A wrong name comes before a wrong value, because it often explains the value.
+        order = {"additionalProperties": 0, "required": 1}
+        errors = sorted(self._validator.iter_errors(checked), key=lambda error: order.get(str(error.validator), 2))
+        if errors:
+            raise self._explain(errors[0])
+        return checked
 
-    def _refusal(self, error: ValidationError) -> InvalidInput:
-        path = _path(self._within, cast("Iterable[str | int]", error.absolute_path))
-        rule, wanted = str(error.validator), cast("Json", error.validator_value)
+    def _explain(self, error: ValidationError) -> InvalidInput:
+        path = _join(self._path, cast("Iterable[str | int]", error.absolute_path))
+        rule, expected = str(error.validator), cast("Json", error.validator_value)
         value = cast("Json", error.instance)
         if rule == "additionalProperties":
-            return self._unknown(path, cast("Mapping[str, Json]", value), cast("Schema", error.schema))
+            return self._explain_unknown(path, cast("Mapping[str, Json]", value), cast("Schema", error.schema))
         if rule == "required":
-            return self._missing(path, cast("Mapping[str, Json]", value), cast("list[str]", wanted))
+            return self._explain_missing(path, cast("Mapping[str, Json]", value), cast("list[str]", expected))
         return InvalidInput(
-            f"{path or 'arguments'} must be {_expected(rule, wanted)}, not {_given(rule, value)}",
-            hint=f"Correct it and call {self._of} again",
+            f"{path or 'arguments'} must be {_describe_rule(rule, expected)}, not {_describe_value(rule, value)}",
+            hint=f"Correct it and call {self._tool} again",
             field=path,
         )
 
-    def _unknown(self, path: str, value: Mapping[str, Json], schema: Schema) -> InvalidInput:
-        known = cast("Mapping[str, Json]", schema.get("properties") or {})
-        name = next(one for one in value if one not in known)
-        owner = f"{path} of {self._of}" if path else self._of
+    def _explain_unknown(self, path: str, value: Mapping[str, Json], schema: Schema) -> InvalidInput:
+        properties = cast("Mapping[str, Json]", schema.get("properties") or {})
+        unknown = next(name for name in value if name not in properties)
+        owner = f"{path} of {self._tool}" if path else self._tool
         return InvalidInput(
-            f"{owner} takes no argument {shown(name)}", hint=did_you_mean(name, known), field=_path(path, [name[:80]])
+            f"{owner} takes no argument {display(unknown)}",
+            hint=did_you_mean(unknown, properties),
+            field=_join(path, [unknown[:80]]),
         )
 
-    def _missing(self, path: str, value: Mapping[str, Json], required: list[str]) -> InvalidInput:
-        name = next(one for one in required if one not in value)
-        kind = _expected("type", self._properties.get(name, {}).get("type", "string"))
+    def _explain_missing(self, path: str, value: Mapping[str, Json], required: list[str]) -> InvalidInput:
+        missing = next(name for name in required if name not in value)
+        kind = _describe_rule("type", self._properties.get(missing, {}).get("type", "string"))
         return InvalidInput(
-            f"{self._of} needs the argument {_path(path, [name])!r}",
+            f"{self._tool} needs the argument {_join(path, [missing])!r}",
             hint=f"Give it as {kind}",
-            field=_path(path, [name]),
+            field=_join(path, [missing]),
         )
 
 
-def _plainest(errors: Iterable[ValidationError]) -> ValidationError | None:
-    """The error to tell: a wrong name before a wrong value, since the one often explains the other."""
-    order = {"additionalProperties": 0, "required": 1}
-    found = list(errors)
-    return min(found, key=lambda one: order.get(str(one.validator), 2)) if found else None
+class Arguments:
+    """Checked arguments, read by type."""
+
+    def __init__(self, values: Mapping[str, Json]) -> None:
+        self._values = values
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return a text."""
+        return cast("str", self._values.get(name, default))
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return a list of texts."""
+        return tuple(cast("list[str]", self._values.get(name, [])))
+
+    def flag(self, name: str) -> bool:
+        """Return true or false; false by default."""
+        return cast("bool", self._values.get(name, False))
+
+    def integer(self, name: str) -> int | None:
+        """Return a whole number, or None by default."""
+        return cast("int | None", self._values.get(name))
+
+    def number(self, name: str, default: float) -> float:
+        """Return a number."""
+        return cast("float", self._values.get(name, default))
+
+    def mapping(self, name: str) -> dict[str, Json]:
+        """Return an object; empty by default."""
+        return cast("dict[str, Json]", self._values.get(name, {}))
+
+    def only(self, names: Iterable[str]) -> dict[str, Json]:
+        """Return those of the named arguments that the caller sent."""
+        return {name: self._values[name] for name in names if name in self._values}
 
 
-def _path(start: str, steps: Iterable[str | int]) -> str:
+def nearest_names(name: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names most like a wrong one, the likeliest first."""
+    matches = process.extract(name[:_MAX_DISPLAYED], list(names), limit=_MAX_SUGGESTIONS, score_cutoff=_MIN_SIMILARITY)
+    return tuple(match for match, _, _ in matches)
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return a hint with the names most like a wrong one, or with all names if none is like it."""
+    valid = list(names)
+    near = nearest_names(name, valid)
+    return f"Did you mean {' or '.join(near)}?" if near else f"There are {', '.join(valid)}"
+
+
+def display(value: object) -> str:
+    """Return a value for a message: quoted, and cut if it is long."""
+    text = repr(value)
+    return text if len(text) <= _MAX_DISPLAYED else f"{text[:_MAX_DISPLAYED]}… ({len(text):,} characters)"
+
+
+def _join(start: str, steps: Iterable[str | int]) -> str:
     path = start
     for step in steps:
         path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else step
     return path
 
 
-def _expected(rule: str, wanted: Json) -> str:
+def _describe_rule(rule: str, expected: Json) -> str:
     if rule == "type":
-        kinds = wanted if isinstance(wanted, list) else [wanted]
-        return " or ".join(_KINDS[str(kind)] for kind in kinds)
+        types = expected if isinstance(expected, list) else [expected]
+        return " or ".join(_TYPES[str(name)] for name in types)
     if rule == "enum":
-        return f"one of {', '.join(map(str, cast('list[Json]', wanted)))}"
+        return f"one of {', '.join(map(str, cast('list[Json]', expected)))}"
     if rule == "const":
-        return str(wanted)
-    return _BOUNDS[rule].format(wanted) if rule in _BOUNDS else f"as its schema says ({rule})"
+        return str(expected)
+    return _BOUNDS[rule].format(expected) if rule in _BOUNDS else f"as its schema says ({rule})"
 
 
-def _given(rule: str, value: Json) -> str:
+def _describe_value(rule: str, value: Json) -> str:
     if rule == "type":
-        kind = _NAMES.get(type(value), "null")
-        return kind if value is None or isinstance(value, list | dict) else f"{kind} ({shown(value)})"
+        kind = _PYTHON_TYPES.get(type(value), "null")
+        return kind if value is None or isinstance(value, list | dict) else f"{kind} ({display(value)})"
     if rule in ("minLength", "maxLength", "minItems", "maxItems"):
         return f"{len(cast('str', value)):,}"
-    return shown(value)
-
-
-class Given:
-    """Arguments that have been checked, read by kind."""
-
-    def __init__(self, arguments: Mapping[str, Json]) -> None:
-        self._arguments = arguments
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._arguments
-
-    def text(self, name: str, default: str = "") -> str:
-        """A text."""
-        return cast("str", self._arguments.get(name, default))
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        """A list of texts."""
-        return tuple(cast("list[str]", self._arguments.get(name, [])))
-
-    def flag(self, name: str) -> bool:
-        """True or false; false when it is not given."""
-        return cast("bool", self._arguments.get(name, False))
-
-    def whole(self, name: str) -> int | None:
-        """A whole number, if given."""
-        return cast("int | None", self._arguments.get(name))
-
-    def number(self, name: str, default: float) -> float:
-        """A number."""
-        return cast("float", self._arguments.get(name, default))
-
-    def mapping(self, name: str) -> dict[str, Json]:
-        """An object; empty when it is not given."""
-        return cast("dict[str, Json]", self._arguments.get(name, {}))
-
-    def only(self, names: Iterable[str]) -> dict[str, Json]:
-        """Those of some arguments that are given."""
-        return {name: self._arguments[name] for name in names if name in self._arguments}
+    return display(value)

@@ -1,4 +1,4 @@
-"""Where a list or a text goes on: a few values, packed so that nobody is tempted to make their own."""
+"""Cursors: the position where a list or a text continues, packed into an opaque string."""
 
 import base64
 import binascii
@@ -8,26 +8,26 @@ from typing import cast
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json
 
-_LONGEST = 1_000
+_MAX_LENGTH = 1_000
 
 
-def pack(*place: str | int) -> str:
-    """A cursor for a place."""
-    return base64.urlsafe_b64encode(json.dumps(place, separators=(",", ":")).encode()).decode().rstrip("=")
+def pack(*position: str | int) -> str:
+    """Return the cursor of a position."""
+    return base64.urlsafe_b64encode(json.dumps(position, separators=(",", ":")).encode()).decode().rstrip("=")
 
 
-def unpack(cursor: str, *kinds: type[str] | type[int]) -> tuple[str | int, ...]:
-    """The place that a cursor of ours stands for; raises InvalidInput for any other."""
+def unpack(cursor: str, *types: type[str] | type[int]) -> tuple[str | int, ...]:
+    """Return the position of a cursor; raises InvalidInput unless `pack` made it from values of these types."""
     try:
-        padded = cursor[:_LONGEST].encode() + b"=" * (-len(cursor) % 4)
-        place: Json = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+        padded = cursor[:_MAX_LENGTH].encode() + b"=" * (-len(cursor) % 4)
+        position: Json = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
     except (ValueError, UnicodeError, binascii.Error, RecursionError):
-        raise foreign() from None
-    if not isinstance(place, list) or [type(one) for one in place] != list(kinds):
-        raise foreign()
-    return tuple(cast("list[str | int]", place))
+        raise invalid_cursor() from None
+    if not isinstance(position, list) or [type(value) for value in position] != list(types):
+        raise invalid_cursor()
+    return tuple(cast("list[str | int]", position))
 
 
-def foreign() -> InvalidInput:
-    """The error for a cursor that is not of this list."""
-    return InvalidInput("the cursor does not belong here", hint="Ask again without a cursor", field="cursor")
+def invalid_cursor() -> InvalidInput:
+    """Return the error for a cursor of another list."""
+    return InvalidInput("the cursor does not belong to this list", hint="Ask again without a cursor", field="cursor")

@@ -1,4 +1,4 @@
-"""MCP over HTTP: `/mcp` for the configured tools, `/mcp/{toolset}` for one toolset; each request stands alone."""
+"""MCP over HTTP: `/mcp` for the configured tools, `/mcp/{toolset}` for one toolset; requests share no session."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -14,105 +14,99 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from scrubjay.surfaces.changes import ChangeBroadcaster
-from scrubjay.surfaces.mcp.messages import Rejected, message_from, rejected
+from scrubjay.surfaces.mcp.arguments import did_you_mean, display
+from scrubjay.surfaces.mcp.messages import RejectedMessage, parse_message, reject
 from scrubjay.surfaces.mcp.server import ContextOf, make_server
-from scrubjay.surfaces.mcp.suggestions import did_you_mean, shown
 from scrubjay.surfaces.mcp.tool import CallLimiter, Tool, ToolContext
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS, pick
 
-_LARGEST_BODY = 16 * 1024 * 1024
+_MAX_BODY = 16 * 1024 * 1024
 _ACCEPT = "application/json, text/event-stream"
 _FORM = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spoken:
-    """A server that is spoken to in two ways: it answers with one JSON document, or may first tell how far it is."""
+class HttpManagers:
+    """The two ways to answer for one toolset: one JSON document, or a stream that can report progress first."""
 
-    at_once: StreamableHTTPSessionManager
+    json: StreamableHTTPSessionManager
     streaming: StreamableHTTPSessionManager
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
-    """What is served under `/mcp`, and the context in which it can be."""
+class McpSite:
+    """The ASGI application under `/mcp`. It accepts plain `curl` requests, and explains what is wrong with others."""
 
-    managers: Mapping[str, Spoken]
+    managers: Mapping[str, HttpManagers]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await _Door(self.managers)(scope, receive, send)
+        refusal = self._refuse(scope)
+        if refusal is not None:
+            await refusal(scope, receive, send)
+            return
+        body = await _read_body(Request(scope, receive))
+        if body is None:
+            too_large = reject(INVALID_REQUEST, f"the body is larger than {_MAX_BODY:,} bytes")
+            await _respond(too_large, status=413)(scope, receive, send)
+            return
+        message = parse_message(body)
+        if isinstance(message, RejectedMessage):
+            await _respond(message, status=400)(scope, receive, send)
+            return
+        managers = self.managers[scope["path_params"].get("toolset", "")]
+        manager = managers.streaming if _may_stream(Headers(scope=scope), message) else managers.json
+        await manager.handle_request(_complete_headers(scope), _replay(body, receive), send)
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[None]:
-        """As long as requests are taken."""
+        """Accept requests in this context."""
         async with AsyncExitStack() as stack:
-            for spoken in self.managers.values():
-                await stack.enter_async_context(spoken.at_once.run())
-                await stack.enter_async_context(spoken.streaming.run())
+            for managers in self.managers.values():
+                await stack.enter_async_context(managers.json.run())
+                await stack.enter_async_context(managers.streaming.run())
             yield
 
-
-def mcp_site(
-    tools: str = "", *, context: ToolContext | ContextOf, gate: CallLimiter, changes: ChangeBroadcaster
-) -> Site:
-    """Everything that is served under `/mcp`; `tools` are the toolsets of the configured set."""
-
-    def manager(chosen: Sequence[Tool], *, json: bool) -> StreamableHTTPSessionManager:
-        return StreamableHTTPSessionManager(
-            make_server(chosen, context=context, gate=gate, changes=changes, lasting=False),
-            json_response=json,
-            stateless=True,
-            max_request_body_size=_LARGEST_BODY,
-            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-        )
-
-    sets = {"": pick(tools), **TOOLSETS}
-    return Site(
-        managers={
-            name: Spoken(at_once=manager(chosen, json=True), streaming=manager(chosen, json=False))
-            for name, chosen in sets.items()
-        }
-    )
-
-
-class _Door:
-    """Makes what a bare `curl` sends into what the protocol asks for, and refuses in plain words what is no message."""
-
-    def __init__(self, managers: Mapping[str, Spoken]) -> None:
-        self._managers = managers
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = await self._refusal(scope)
-        if answer is not None:
-            await answer(scope, receive, send)
-            return
-        body = await _body(Request(scope, receive))
-        message = message_from(body) if body is not None else _too_large()
-        if isinstance(message, Rejected):
-            await _answer(message, status=400 if body is not None else 413)(scope, receive, send)
-            return
-        spoken = self._managers[scope["path_params"].get("toolset", "")]
-        manager = spoken.streaming if _may_stream(Headers(scope=scope), message) else spoken.at_once
-        await manager.handle_request(_accepting(scope), _replay(body or b"", receive), send)
-
-    async def _refusal(self, scope: Scope) -> Response | None:
+    def _refuse(self, scope: Scope) -> Response | None:
         name = scope["path_params"].get("toolset", "")
-        if name not in self._managers:
-            known = [manager for manager in self._managers if manager]
-            return _answer(
-                rejected(METHOD_NOT_FOUND, f"there is no toolset {shown(name)}. {did_you_mean(name, known)}"),
+        if name not in self.managers:
+            names = [toolset for toolset in self.managers if toolset]
+            return _respond(
+                reject(METHOD_NOT_FOUND, f"there is no toolset {display(name)}. {did_you_mean(name, names)}"),
                 status=404,
             )
         if scope["method"] != "POST":
-            # There is no stream to get and no session to delete: every request stands alone.
+            # Without sessions there is no stream to get and no session to delete.
             return Response(status_code=405, headers={"allow": "POST"})
         return None
 
 
-def _may_stream(headers: Headers, message: JSONRPCMessage) -> bool:
-    """Whether a client takes a stream and has a use for it; a bare one always gets plain JSON.
+def mcp_site(
+    tools: str = "", *, context: ToolContext | ContextOf, limiter: CallLimiter, changes: ChangeBroadcaster
+) -> McpSite:
+    """Return the application for `/mcp`; `tools` names the configured toolsets."""
 
-    In the newer revision an answer is a stream only if something comes before it, and hanging up gives the request up.
+    def manager(chosen: Sequence[Tool], *, json: bool) -> StreamableHTTPSessionManager:
+        return StreamableHTTPSessionManager(
+            make_server(chosen, context=context, limiter=limiter, changes=changes, persistent=False),
+            json_response=json,
+            stateless=True,
+            max_request_body_size=_MAX_BODY,
+            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        )
+
+    toolsets = {"": pick(tools), **TOOLSETS}
+    return McpSite(
+        managers={
+            name: HttpManagers(json=manager(chosen, json=True), streaming=manager(chosen, json=False))
+            for name, chosen in toolsets.items()
+        }
+    )
+
+
+def _may_stream(headers: Headers, message: JSONRPCMessage) -> bool:
+    """Return whether a client accepts a stream and has a use for it; a bare one always gets plain JSON.
+
+    In the newer revision a response is a stream only if something comes before it, and hanging up cancels the request.
     """
     if "text/event-stream" not in headers.get("accept", ""):
         return False
@@ -122,10 +116,10 @@ def _may_stream(headers: Headers, message: JSONRPCMessage) -> bool:
     return meta is not None and meta.get("progressToken") is not None
 
 
-def _accepting(scope: Scope) -> Scope:
-    """The request with the headers that the protocol asks for, where a bare client has none of its own.
+def _complete_headers(scope: Scope) -> Scope:
+    """Return the request with the headers that the protocol requires.
 
-    Whoever does not say what it takes, takes what comes; `curl -d` calls everything a form.
+    A client that does not say what it accepts gets any form; `curl -d` calls every body a form.
     """
     headers = MutableHeaders(scope=dict(scope))
     if headers.get("accept", "*/*") == "*/*":
@@ -135,32 +129,28 @@ def _accepting(scope: Scope) -> Scope:
     return {**scope, "headers": headers.raw}
 
 
-async def _body(request: Request) -> bytes | None:
+async def _read_body(request: Request) -> bytes | None:
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > _LARGEST_BODY:
+        if len(body) > _MAX_BODY:
             return None
     return bytes(body)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    told = False
+    is_sent = False
 
-    async def again() -> Message:
-        nonlocal told
-        if told:
+    async def receive_again() -> Message:
+        nonlocal is_sent
+        if is_sent:
             return await receive()
-        told = True
+        is_sent = True
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return again
+    return receive_again
 
 
-def _too_large() -> Rejected:
-    return rejected(INVALID_REQUEST, f"the body is larger than {_LARGEST_BODY:,} bytes")
-
-
-def _answer(rejection: Rejected, *, status: int) -> Response:
-    text = rejection.error.model_dump_json(by_alias=True, exclude_unset=True)
+def _respond(rejected: RejectedMessage, *, status: int) -> Response:
+    text = rejected.error.model_dump_json(by_alias=True, exclude_unset=True)
     return Response(text, status_code=status, media_type="application/json")

@@ -21,110 +21,118 @@ from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter
 from scrubjay.model.timestamps import to_iso
 from scrubjay.recalling.collapse import passes
-from scrubjay.surfaces.mcp.budget import MOST_TOKENS, beginning, cut, room_for
-from scrubjay.surfaces.mcp.cursors import foreign, pack, unpack
-from scrubjay.surfaces.mcp.static_resources import Fixed
-from scrubjay.surfaces.mcp.subscriptions import EVERYTHING
-from scrubjay.surfaces.mcp.suggestions import shown
-from scrubjay.surfaces.mcp.tool import ToolContext
+from scrubjay.surfaces.mcp.arguments import display
+from scrubjay.surfaces.mcp.budget import MAX_TOKENS, find_cut, room_for, shorten
+from scrubjay.surfaces.mcp.cursors import invalid_cursor, pack, unpack
+from scrubjay.surfaces.mcp.subscriptions import ALL_MEMORIES
+from scrubjay.surfaces.mcp.tool import StaticResource, ToolContext
 
 TEMPLATE = "memory://{space}/{name}"
 _URI = re.compile(r"memory://([^/?#]+)/([^/?#]+)")
 _MARKDOWN = "text/markdown"
-_LONGEST = 2_000
+_MAX_URI = 2_000
+_MAX_DESCRIBED = 2_000
 _PAGE = 50
-_MOST_WATCHED = 1_000
+_MAX_WATCHED = 1_000
 _DESCRIPTION_TOKENS = 40
-# What the note about a cut costs.
+# The tokens of the note about a cut.
 _NOTE_TOKENS = 120
-# What no name may be made of that stands in an address: it would be read as a way to somewhere else.
-_TRICKS = re.compile(r"[/\\\x00-\x1f\x7f]|^\.{1,2}$")
+# A name in a URI must not contain these: clients would read it as a path.
+_PATH_CHARACTERS = re.compile(r"[/\\\x00-\x1f\x7f]|^\.{1,2}$")
+
+_Static = Mapping[str, StaticResource]
 
 
 def uri_of(memory: Memory) -> str:
-    """The address of a memory: by name, or by id where the name would not pass for one."""
-    name = memory.id if _TRICKS.search(memory.name) else memory.name
+    """Return the URI of a memory: by name, or by id if the name looks like a path."""
+    name = memory.id if _PATH_CHARACTERS.search(memory.name) else memory.name
     return f"memory://{quote(memory.space, safe='')}/{quote(name, safe='')}"
 
 
-def name_in(uri: str, *, space: str) -> str:
-    """The name that an address asks for; raises unless it is one of ours, in the caller's own space."""
-    if len(uri) > _LONGEST:
-        raise InvalidInput(f"the URI has {len(uri):,} characters; the limit is {_LONGEST:,}", field="uri")
-    found = _URI.fullmatch(uri)
-    if found is None:
-        raise InvalidInput(f"{shown(uri)} is not the URI of a memory", hint=f"Write it as {TEMPLATE}", field="uri")
-    whose, name = _decoded(found[1]), _decoded(found[2])
-    if whose != space:
+def name_from_uri(uri: str, *, space: str) -> str:
+    """Return the name in a URI; raises unless it is the URI of a memory in the caller's own space."""
+    if len(uri) > _MAX_URI:
+        raise InvalidInput(f"the URI has {len(uri):,} characters; the limit is {_MAX_URI:,}", field="uri")
+    match = _URI.fullmatch(uri)
+    if match is None:
+        raise InvalidInput(f"{display(uri)} is not the URI of a memory", hint=f"Write it as {TEMPLATE}", field="uri")
+    uri_space, name = _decode(match[1]), _decode(match[2])
+    if uri_space != space:
         raise NotAllowed(
-            f"the space of {shown(uri)} is not yours", hint=f"Yours is memory://{quote(space, safe='')}/", field="uri"
+            f"the space of {display(uri)} is not yours", hint=f"Yours is memory://{quote(space, safe='')}/", field="uri"
         )
-    if _TRICKS.search(name):
+    if _PATH_CHARACTERS.search(name):
         raise InvalidInput(
-            f"{shown(uri)} names a way, not a memory", hint="Address a memory with such a name by its id", field="uri"
+            f"{display(uri)} contains a path, not the name of a memory", hint="Use the id of the memory", field="uri"
         )
     return name
 
 
-async def find(context: ToolContext, uri: str, *, fixed: Mapping[str, Fixed]) -> str:
-    """The id of the memory at an address, or EVERYTHING for one that tells of the whole space."""
-    if uri in fixed:
-        return EVERYTHING
-    name = name_in(uri, space=context.who.space)
+async def resolve_uri(context: ToolContext, uri: str, *, static: _Static) -> str:
+    """Return the id of the memory at a URI, or ALL_MEMORIES for a static resource."""
+    if uri in static:
+        return ALL_MEMORIES
+    name = name_from_uri(uri, space=context.who.space)
     return (await resolve(context.engine.store, name, space=context.who.space)).id
 
 
-async def find_all(context: ToolContext, uris: Sequence[str], *, fixed: Mapping[str, Fixed]) -> dict[str, str]:
-    """The same for several addresses; an address of nobody's is left out."""
-    found: dict[str, str] = {}
-    for uri in uris[:_MOST_WATCHED]:
+async def resolve_uris(context: ToolContext, uris: Sequence[str], *, static: _Static) -> dict[str, str]:
+    """Return the ids of the memories at several URIs; leave out URIs without a memory."""
+    ids: dict[str, str] = {}
+    for uri in uris[:_MAX_WATCHED]:
         with suppress(InvalidInput, NotAllowed, NotFound, Ambiguous):
-            found[uri] = await find(context, uri, fixed=fixed)
-    return found
+            ids[uri] = await resolve_uri(context, uri, static=static)
+    return ids
 
 
-async def read_resource(context: ToolContext, uri: str, *, fixed: Mapping[str, Fixed]) -> ReadResourceResult:
-    """A memory as Markdown, or what a fixed resource tells; a long one up to the limit, with the way to its rest."""
-    if uri in fixed:
-        kind, text = fixed[uri].mime_type, await fixed[uri].read(context)
+async def read_resource(context: ToolContext, uri: str, *, static: _Static) -> ReadResourceResult:
+    """Return a memory as Markdown, or a static resource; a long memory is cut and says how to read the rest."""
+    if uri in static:
+        mime_type, text = static[uri].mime_type, await static[uri].read(context)
     else:
-        found = await context.memory.read(await find(context, uri, fixed=fixed))
-        kind, text = _MARKDOWN, _within_limit(found.memories[0], found.texts[0])
-    return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=kind, text=text)])
+        result = await context.memory.read(await resolve_uri(context, uri, static=static))
+        mime_type, text = _MARKDOWN, _cut_to_limit(result.memories[0], result.texts[0])
+    return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=mime_type, text=text)])
 
 
-def _within_limit(memory: Memory, text: str) -> str:
-    end = cut(text, tokens=room_for(MOST_TOKENS) - _NOTE_TOKENS)
+def _cut_to_limit(memory: Memory, text: str) -> str:
+    end = find_cut(text, tokens=room_for(MAX_TOKENS) - _NOTE_TOKENS)
     if end == len(text):
         return text
-    # The tool reads the same Markdown, so the cursor goes on right here.
-    rest = f'the tool read tells the rest, with ids ["{memory.id}"] and cursor "{pack(0, end, memory.version)}"'
+    # The tool reads the same Markdown, so its cursor continues here.
+    rest = f'the tool read returns the rest, with ids ["{memory.id}"] and cursor "{pack(0, end, memory.version)}"'
     return f"{text[:end]}\n\n(characters 0 to {end:,} of {len(text):,}: {rest})"
 
 
-async def list_resources(context: ToolContext, cursor: str, *, fixed: Mapping[str, Fixed]) -> ListResourcesResult:
-    """What is fixed, the pinned memories, then the others, most recently changed first."""
-    page = await _list_memories(context, cursor)
+async def list_resources(context: ToolContext, cursor: str, *, static: _Static) -> ListResourcesResult:
+    """List the static resources, the pinned memories, then the others, most recently changed first."""
+    store, space = context.engine.store, context.who.space
+    part, after = _read_cursor(cursor)
+    pinned = await store.pinned(space)
+    listed = _after(pinned, after) if part == "pinned" else []
+    if len(listed) >= _PAGE:
+        page = await _page(context, listed[:_PAGE], pack("pinned", listed[_PAGE - 1]))
+    else:
+        room = _PAGE - len(listed)
+        ids = await store.list_ids(space, Filter(), limit=room, after=after if part == "recent" else None)
+        others = [id_ for id_ in ids if id_ not in set(pinned)]
+        page = await _page(context, [*listed, *others], pack("recent", ids[-1]) if len(ids) == room else "")
     if not cursor:
-        page.resources[:0] = [_fixed(one) for one in fixed.values()]
+        page.resources[:0] = [
+            Resource(
+                uri=resource.uri,
+                name=resource.name,
+                title=resource.title,
+                description=resource.description,
+                mime_type=resource.mime_type,
+            )
+            for resource in static.values()
+        ]
     return page
 
 
-async def _list_memories(context: ToolContext, cursor: str) -> ListResourcesResult:
-    store, space = context.engine.store, context.who.space
-    part, after = _place(cursor)
-    pinned = await store.pinned(space)
-    left = _behind(pinned, after) if part == "pinned" else []
-    if len(left) >= _PAGE:
-        return await _page(context, left[:_PAGE], pack("pinned", left[_PAGE - 1]))
-    room = _PAGE - len(left)
-    ids = await store.list_ids(space, Filter(), limit=room, after=after if part == "recent" else None)
-    others = [id_ for id_ in ids if id_ not in set(pinned)]
-    return await _page(context, [*left, *others], pack("recent", ids[-1]) if len(ids) == room else "")
-
-
 def list_templates() -> ListResourceTemplatesResult:
-    """The one form that all addresses have."""
+    """Return the one template that all URIs follow."""
     template = ResourceTemplate(
         name="memory",
         title="A memory",
@@ -138,21 +146,17 @@ def list_templates() -> ListResourceTemplatesResult:
 async def _page(context: ToolContext, ids: Sequence[str], cursor: str) -> ListResourcesResult:
     memories = await SoundReader(context.engine.store, space=context.who.space).get(ids)
     now = context.engine.clock.now()
-    shown_ones = [_resource(memory) for memory in memories if passes(memory, Filter(), now=now)]
-    return ListResourcesResult(resources=shown_ones, next_cursor=cursor or None)
+    resources = [_describe(memory) for memory in memories if passes(memory, Filter(), now=now)]
+    return ListResourcesResult(resources=resources, next_cursor=cursor or None)
 
 
-def _fixed(one: Fixed) -> Resource:
-    return Resource(uri=one.uri, name=one.name, title=one.title, description=one.description, mime_type=one.mime_type)
-
-
-def _resource(memory: Memory) -> Resource:
+def _describe(memory: Memory) -> Resource:
     text = memory.content or "; ".join(observation.text for observation in memory.observations)
     return Resource(
         uri=uri_of(memory),
         name=memory.name,
         title=memory.title or None,
-        description=beginning(" ".join(text[:_LONGEST].split()), tokens=_DESCRIPTION_TOKENS),
+        description=shorten(" ".join(text[:_MAX_DESCRIBED].split()), tokens=_DESCRIPTION_TOKENS),
         mime_type=_MARKDOWN,
         annotations=Annotations(
             audience=["user", "assistant"],
@@ -162,24 +166,24 @@ def _resource(memory: Memory) -> Resource:
     )
 
 
-def _behind(ids: list[str], after: str) -> list[str]:
-    """Those behind the last that was told; none, if that one has left the list since."""
-    if not after:
+def _after(ids: list[str], last: str) -> list[str]:
+    """Return the ids after the last listed one; none if that one has left the list since."""
+    if not last:
         return ids
-    return ids[ids.index(after) + 1 :] if after in ids else []
+    return ids[ids.index(last) + 1 :] if last in ids else []
 
 
-def _place(cursor: str) -> tuple[str, str]:
+def _read_cursor(cursor: str) -> tuple[str, str]:
     if not cursor:
         return "pinned", ""
     part, after = map(str, unpack(cursor, str, str))
     if part not in ("pinned", "recent"):
-        raise foreign()
+        raise invalid_cursor()
     return part, after
 
 
-def _decoded(part: str) -> str:
+def _decode(part: str) -> str:
     try:
         return unquote(part, errors="strict")
     except UnicodeDecodeError:
-        raise InvalidInput(f"{shown(part)} is not UTF-8 in percent signs", field="uri") from None
+        raise InvalidInput(f"{display(part)} is not percent-encoded UTF-8", field="uri") from None

@@ -1,8 +1,9 @@
-"""An MCP server over the memory: tools, resources, prompts and completions for whoever is at the desk."""
+"""An MCP server over the memory: tools, resources, prompts and completions, limited to the caller's grant."""
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
@@ -41,26 +42,25 @@ from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.model.memory import Json
 from scrubjay.ports import Progress
 from scrubjay.surfaces.changes import ChangeBroadcaster
-from scrubjay.surfaces.mcp import completions, prompts, resources
-from scrubjay.surfaces.mcp.arguments import Checker
-from scrubjay.surfaces.mcp.cursors import foreign, pack, unpack
-from scrubjay.surfaces.mcp.progress import telling
-from scrubjay.surfaces.mcp.protocol import INSTRUCTIONS, failure, listed, protocol_error, result
-from scrubjay.surfaces.mcp.subscriptions import Wire, listen
-from scrubjay.surfaces.mcp.suggestions import did_you_mean, nearest, shown
-from scrubjay.surfaces.mcp.tool import Answer, CallLimiter, Tool, ToolContext
+from scrubjay.surfaces.mcp import prompts, resources
+from scrubjay.surfaces.mcp.arguments import ArgumentChecker, did_you_mean, display, nearest_names
+from scrubjay.surfaces.mcp.cursors import invalid_cursor, pack, unpack
+from scrubjay.surfaces.mcp.protocol import INSTRUCTIONS, describe_tool, protocol_error, tool_failure, tool_result
+from scrubjay.surfaces.mcp.subscriptions import Subscriptions, listen
+from scrubjay.surfaces.mcp.tool import CallLimiter, StaticResource, Tool, ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets import resources_of
 from scrubjay.version import VERSION
 
 T = TypeVar("T")
-Context = ServerRequestContext[Wire]
+Context = ServerRequestContext[Subscriptions]
 ContextOf = Callable[[Context], ToolContext]
-"""Who calls, in which space, by the request itself."""
+"""Makes the context of a tool from a request: the caller and its space."""
+SendProgress = Callable[[float, float | None, str | None], Awaitable[None]]
 
 _log = logging.getLogger(__name__)
 _PAGE = 50
-_BEAT = 5.0
-_LONGEST_RUN = 200
+_PROGRESS_SECONDS = 5.0
+_MAX_RUN = 200
 RUN = "scrubjay/run"
 """The key in a call's `_meta` that names the run its writes belong to."""
 
@@ -69,89 +69,89 @@ def make_server(
     tools: Sequence[Tool],
     *,
     context: ToolContext | ContextOf,
-    gate: CallLimiter,
+    limiter: CallLimiter,
     changes: ChangeBroadcaster,
     instructions: str = INSTRUCTIONS,
-    lasting: bool = True,
-    beat: float = _BEAT,
-) -> "Server[Wire]":
-    """A server of these tools. A `lasting` one serves a single connection, and can tell it of changes unasked."""
-    counter = _Counter(
+    persistent: bool = True,
+    progress_seconds: float = _PROGRESS_SECONDS,
+) -> "Server[Subscriptions]":
+    """Return a server of these tools. A `persistent` one serves a single connection and can notify it of changes."""
+    handlers = Handlers(
         tools={tool.name: tool for tool in tools},
         context=context if callable(context) else lambda _: context,
-        gate=gate,
+        limiter=limiter,
         changes=changes,
-        beat=beat,
-        fixed={resource.uri: resource for resource in resources_of(tools)},
+        progress_seconds=progress_seconds,
+        static={resource.uri: resource for resource in resources_of(tools)},
     )
-    server = Server[Wire](
+    server = Server[Subscriptions](
         "scrubjay",
         version=VERSION,
         title="Scrubjay",
         description="Long-term memory for agents",
         instructions=instructions,
-        lifespan=lambda _: Wire.open(),
-        get_tool_input_schema=counter.schema_of,
-        on_list_tools=counter.list_tools,
-        on_call_tool=counter.call_tool,
-        on_list_resources=counter.list_resources,
-        on_list_resource_templates=counter.list_templates,
-        on_read_resource=counter.read_resource,
-        on_subscribe_resource=counter.subscribe if lasting else None,
-        on_unsubscribe_resource=counter.unsubscribe if lasting else None,
-        on_subscriptions_listen=counter.listen,
-        on_list_prompts=counter.list_prompts,
-        on_get_prompt=counter.get_prompt,
-        on_completion=counter.complete,
+        lifespan=lambda _: Subscriptions.open(),
+        get_tool_input_schema=handlers.schema_of,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+        on_subscribe_resource=handlers.subscribe if persistent else None,
+        on_unsubscribe_resource=handlers.unsubscribe if persistent else None,
+        on_subscriptions_listen=handlers.listen,
+        on_list_prompts=handlers.list_prompts,
+        on_get_prompt=handlers.get_prompt,
+        on_completion=handlers.complete,
     )
-    if lasting:
-        server.add_notification_handler("notifications/initialized", NotificationParams, counter.initialized)
-    _promise_of_resources_only(server)
-    # Nobody here is traced.
+    if persistent:
+        server.add_notification_handler("notifications/initialized", NotificationParams, handlers.initialized)
+    _announce_resource_changes_only(server)
+    # Drops the SDK's tracing.
     server.middleware.clear()
     return server
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Counter:
-    """Where requests are answered."""
+class Handlers:
+    """Handles the requests of the protocol."""
 
     tools: Mapping[str, Tool]
     context: ContextOf
-    gate: CallLimiter
+    limiter: CallLimiter
     changes: ChangeBroadcaster
-    beat: float
-    fixed: Mapping[str, resources.Fixed]
+    progress_seconds: float
+    static: Mapping[str, StaticResource]
 
     def schema_of(self, name: str) -> Mapping[str, Json] | None:
         return self.tools[name].input if name in self.tools else None
 
     async def list_tools(self, _: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
-        first = _first(params.cursor if params else None, most=len(self.tools))
-        page = list(self.tools.values())[first : first + _PAGE]
-        more = first + _PAGE < len(self.tools)
-        return ListToolsResult(tools=[listed(tool) for tool in page], next_cursor=pack(first + _PAGE) if more else None)
+        first = _first_tool(params.cursor if params else None, count=len(self.tools))
+        tools = [describe_tool(tool) for tool in list(self.tools.values())[first : first + _PAGE]]
+        has_more = first + _PAGE < len(self.tools)
+        return ListToolsResult(tools=tools, next_cursor=pack(first + _PAGE) if has_more else None)
 
     async def call_tool(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
         tool = self.tools.get(params.name)
         if tool is None:
             raise MCPError(
                 INVALID_PARAMS,
-                f"there is no tool {shown(params.name)}. {did_you_mean(params.name, self.tools)}",
-                {"nearest": [*nearest(params.name, self.tools)]},
+                f"there is no tool {display(params.name)}. {did_you_mean(params.name, self.tools)}",
+                {"nearest": [*nearest_names(params.name, self.tools)]},
             )
         try:
-            return result(await self._call(ctx, tool, params))
+            return tool_result(await self._call(ctx, tool, params))
         except ScrubjayError as error:
-            return result(tool.refuses(error)) if tool.refuses else failure(str(error), error)
+            return tool_result(tool.on_error(error)) if tool.on_error else tool_failure(str(error), error)
         except Exception as error:  # noqa: BLE001 - the edge of the surface: the log gets the trace, the caller a clear answer.
             _log.exception("a tool failed", extra={"fields": {"tool": tool.name}})
-            return failure(f"{tool.name} failed: {type(error).__name__}. The daemon's log says more")
+            return tool_failure(f"{tool.name} failed: {type(error).__name__}. The daemon's log has the details")
 
     async def list_resources(self, ctx: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
         cursor = (params.cursor if params else None) or ""
         return await self._read(
-            ctx, "resources/list", lambda context: resources.list_resources(context, cursor, fixed=self.fixed)
+            ctx, "resources/list", lambda context: resources.list_resources(context, cursor, static=self.static)
         )
 
     async def list_templates(self, _: Context, __: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
@@ -161,7 +161,7 @@ class _Counter:
         return await self._read(
             ctx,
             "resources/read",
-            lambda context: resources.read_resource(context, params.uri, fixed=self.fixed),
+            lambda context: resources.read_resource(context, params.uri, static=self.static),
             uri=params.uri,
         )
 
@@ -169,14 +169,14 @@ class _Counter:
         await ctx.lifespan_context.attach(ctx.session, self.changes, space=self.context(ctx).who.space)
 
     async def subscribe(self, ctx: Context, params: SubscribeRequestParams) -> EmptyResult:
-        found = await self._read(
+        memory_id = await self._read(
             ctx,
             "resources/subscribe",
-            lambda context: resources.find(context, params.uri, fixed=self.fixed),
+            lambda context: resources.resolve_uri(context, params.uri, static=self.static),
             uri=params.uri,
         )
         try:
-            ctx.lifespan_context.watch(params.uri, found)
+            ctx.lifespan_context.watch(params.uri, memory_id)
         except ScrubjayError as error:
             raise protocol_error(error) from error
         return EmptyResult()
@@ -188,13 +188,13 @@ class _Counter:
     async def listen(self, ctx: Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
         uris = params.notifications.resource_subscriptions or []
         watched = await self._read(
-            ctx, "subscriptions/listen", lambda context: resources.find_all(context, uris, fixed=self.fixed)
+            ctx, "subscriptions/listen", lambda context: resources.resolve_uris(context, uris, static=self.static)
         )
         try:
             context = self.context(ctx)
             return await listen(
-                ctx, params, changes=self.changes, space=context.who.space, watched=watched, holds=context.holds,
-                caller=context.grant.id,
+                ctx, params, changes=self.changes, space=context.who.space, watched=watched,
+                still_allowed=context.still_allowed, caller=context.grant.id,
             )  # fmt: skip
         except ScrubjayError as error:
             raise protocol_error(error) from error
@@ -203,81 +203,141 @@ class _Counter:
         return prompts.list_prompts()
 
     async def get_prompt(self, ctx: Context, params: GetPromptRequestParams) -> GetPromptResult:
-        given = params.arguments or {}
-        return await self._read(ctx, "prompts/get", lambda context: prompts.get_prompt(context, params.name, given))
+        arguments = params.arguments or {}
+        return await self._read(ctx, "prompts/get", lambda context: prompts.get_prompt(context, params.name, arguments))
 
     async def complete(self, ctx: Context, params: CompleteRequestParams) -> CompleteResult:
         return await self._read(
-            ctx, "completion/complete", lambda context: completions.complete(context, params.ref, params.argument)
+            ctx, "completion/complete", lambda context: prompts.complete(context, params.ref, params.argument)
         )
 
-    async def _call(self, ctx: Context, tool: Tool, params: CallToolRequestParams) -> Answer:
-        arguments = Checker(tool.input, of=tool.name).check(cast("dict[str, Json]", params.arguments or {}))
-        context = self._context_for(ctx)
-        (context.grant.require_read if tool.reads else context.grant.require_write)(tool.name)
+    async def _call(self, ctx: Context, tool: Tool, params: CallToolRequestParams) -> ToolResult:
+        checker = ArgumentChecker(tool.input, tool=tool.name)
+        arguments = checker.check(cast("dict[str, Json]", params.arguments or {}))
+        context = self._tool_context(ctx)
+        (context.grant.require_read if tool.read_only else context.grant.require_write)(tool.name)
         try:
-            async with self._told(ctx) as progress:
-                work = _work(tool, replace(context, progress=progress), arguments)
-                return await self.gate.run(tool.name, work, reads=tool.reads)
+            async with self._progress(ctx) as progress:
+                work = _call_tool(tool, replace(context, progress=progress), arguments)
+                return await self.limiter.run(tool.name, work, reads=tool.read_only)
         finally:
-            if not tool.reads:
+            if not tool.read_only:
                 self.changes.nudge()
 
-    def _context_for(self, ctx: Context) -> ToolContext:
-        """The desk, where what is written belongs to the run that the call names."""
+    def _tool_context(self, ctx: Context) -> ToolContext:
+        """Return the context of a call; its writes belong to the run that the call names."""
         context = self.context(ctx)
         run = (ctx.meta or {}).get(RUN)
         if run is None:
             return context
-        if not isinstance(run, str) or len(run) > _LONGEST_RUN:
-            raise InvalidInput(f"_meta {RUN} must be a text of {_LONGEST_RUN} characters at most", field=RUN)
+        if not isinstance(run, str) or len(run) > _MAX_RUN:
+            raise InvalidInput(f"_meta {RUN} must be a text of {_MAX_RUN} characters at most", field=RUN)
         return replace(context, who=replace(context.who, run=run))
 
-    def _told(self, ctx: Context) -> AbstractAsyncContextManager[Progress | None]:
+    def _progress(self, ctx: Context) -> AbstractAsyncContextManager[Progress | None]:
         if (ctx.meta or {}).get("progress_token") is None:
             return nullcontext()
-        return telling(ctx.session.report_progress, beat=self.beat)
+        return report_progress(ctx.session.report_progress, seconds=self.progress_seconds)
 
-    async def _read(self, ctx: Context, verb: str, look: Callable[[ToolContext], Awaitable[T]], **about: str) -> T:
-        """Look something up; an error says what it is `about`."""
+    async def _read(self, ctx: Context, verb: str, read: Callable[[ToolContext], Awaitable[T]], **about: str) -> T:
+        """Read something within the limits of the caller; `about` goes into the data of an error."""
 
         async def work() -> T:
             context = self.context(ctx)
             context.grant.require_read(verb)
-            return await look(context)
+            return await read(context)
 
         try:
-            return await self.gate.run(verb, work(), reads=True)
+            return await self.limiter.run(verb, work(), reads=True)
         except ScrubjayError as error:
             raise protocol_error(error, **about) from error
 
 
-def _promise_of_resources_only(server: Server[Wire]) -> None:
-    """Tools and prompts stay as they are while a server runs: it does not promise to tell of changes in them."""
+@asynccontextmanager
+async def report_progress(send: SendProgress, *, seconds: float) -> AsyncGenerator[Progress]:
+    """Send the progress that a tool reports, and a sign of life every `seconds` while it reports none."""
+    reporter = _ProgressReporter(send, seconds)
+    task = asyncio.create_task(reporter.run())
+    try:
+        yield reporter.report
+        reporter.end()
+        await task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+class _ProgressReporter:
+    """Sends only the latest state: a client that reads slowly never delays the work."""
+
+    def __init__(self, send: SendProgress, seconds: float) -> None:
+        self._send = send
+        self._seconds = seconds
+        self._loop = asyncio.get_running_loop()
+        self._wake = asyncio.Event()
+        self._latest: tuple[int, int] | None = None
+        self._last_sent = 0.0
+        self._has_ended = False
+
+    def report(self, done: int, total: int) -> None:
+        if self._latest is None or done > self._latest[0]:
+            self._latest = (done, total)
+            # A worker thread may call this.
+            self._loop.call_soon_threadsafe(self._wake.set)
+
+    def end(self) -> None:
+        self._has_ended = True
+        self._wake.set()
+
+    async def run(self) -> None:
+        is_last = False
+        while not is_last:
+            if not self._has_ended:
+                with suppress(TimeoutError):
+                    # Not `wait_for`, which may swallow a cancellation that comes at the same time.
+                    async with asyncio.timeout(self._seconds):
+                        await self._wake.wait()
+            self._wake.clear()
+            # Reports that arrive while this one is sent need another round, even at the end.
+            is_last = self._has_ended
+            if self._latest is not None:
+                await self._send_larger(*self._latest, None)
+            elif not is_last:
+                await self._send_larger(self._last_sent + 1, None, "still at work")
+
+    async def _send_larger(self, done: float, total: float | None, message: str | None) -> None:
+        # The protocol requires every number to be larger than the one before.
+        if done > self._last_sent:
+            self._last_sent = done
+            await self._send(done, total, message)
+
+
+def _announce_resource_changes_only(server: Server[Subscriptions]) -> None:
+    """Announce no notifications for tools and prompts: they do not change while a server runs."""
 
     async def discover(ctx: Context, _: RequestParams) -> DiscoverResult:
-        able = server.get_capabilities(protocol_version=ctx.protocol_version)
+        capabilities = server.get_capabilities(protocol_version=ctx.protocol_version)
         return DiscoverResult(
             supported_versions=list(MODERN_PROTOCOL_VERSIONS),
-            capabilities=able.model_copy(update={"tools": ToolsCapability(), "prompts": PromptsCapability()}),
+            capabilities=capabilities.model_copy(update={"tools": ToolsCapability(), "prompts": PromptsCapability()}),
             instructions=server.instructions,
         )
 
     server.add_request_handler("server/discover", RequestParams, discover)
 
 
-async def _work(tool: Tool, context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
+async def _call_tool(tool: Tool, context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     return await tool.call(context, arguments)
 
 
-def _first(cursor: str | None, *, most: int) -> int:
-    """The number of the first tool of a page."""
+def _first_tool(cursor: str | None, *, count: int) -> int:
+    """Return the number of the first tool of a page."""
     if not cursor:
         return 0
     try:
         first = int(unpack(cursor, int)[0])
-        if not 0 < first < most:
-            raise foreign()
+        if not 0 < first < count:
+            raise invalid_cursor()
     except InvalidInput as error:
         raise protocol_error(error) from error
     return first

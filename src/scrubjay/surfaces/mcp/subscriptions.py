@@ -1,4 +1,4 @@
-"""Change notifications over MCP: what a lasting connection has subscribed to, and streams that a client opens."""
+"""Change notifications over MCP: subscriptions of a persistent connection, and streams that a client opens."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -10,74 +10,76 @@ from mcp.server.subscriptions import ListenHandler, ResourcesListChanged, Resour
 from mcp_types import SubscriptionsListenRequestParams, SubscriptionsListenResult
 
 from scrubjay.errors import StoreError, TooLarge
-from scrubjay.surfaces.changes import ChangeBroadcaster, Changed
+from scrubjay.surfaces.changes import ChangeBroadcaster, SpaceChange
 
-Holds = Callable[[], Awaitable[bool]]
-"""Whether somebody may still hear of changes."""
+StillAllowed = Callable[[], Awaitable[bool]]
+"""Whether a client may still receive changes."""
 
-EVERYTHING = ""
-"""Stands for all memories of a space where the id of one is watched."""
+ALL_MEMORIES = ""
+"""The id to watch for all memories of a space."""
 
-_MOST_URIS = 1_000
-# A busy store changes all the time: what changes within this is told at once.
+_MAX_URIS = 1_000
+# A busy store changes all the time: changes within this interval are sent together.
 _PAUSE = 0.25
 
 
-class Wire:
-    """One lasting connection: the resources its client watches, and what is still to be told."""
+class Subscriptions:
+    """The resources that the client of one persistent connection watches, and the notifications still to send."""
 
     def __init__(self) -> None:
         self._watched: dict[str, str] = {}
         self._updated: dict[str, None] = {}
-        self._listed = False
-        self._stir = asyncio.Event()
+        self._list_changed = False
+        self._wake = asyncio.Event()
         self._session: ServerSession | None = None
         self._stack = AsyncExitStack()
 
     @classmethod
     @asynccontextmanager
-    async def open(cls) -> AsyncGenerator["Wire"]:
-        """A wire for as long as the connection lasts."""
-        wire = cls()
-        task = asyncio.create_task(wire._tell())
+    async def open(cls) -> AsyncGenerator["Subscriptions"]:
+        """Keep subscriptions for as long as the connection lasts."""
+        subscriptions = cls()
+        task = asyncio.create_task(subscriptions._send_updates())
         try:
-            yield wire
+            yield subscriptions
         finally:
-            await wire._stack.aclose()
+            await subscriptions._stack.aclose()
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
     async def attach(self, session: ServerSession, changes: ChangeBroadcaster, *, space: str) -> None:
-        """The client is ready to be told of changes in its space."""
+        """Start to send the changes of a space to an initialized client."""
         if self._session is None:
             self._session = session
-            await self._stack.enter_async_context(changes.listening(space, self._hear))
+            await self._stack.enter_async_context(changes.subscribe(space, self._notify))
 
     def watch(self, uri: str, memory_id: str) -> None:
-        """Tell of changes of this memory, by the name under which it was asked for."""
-        if len(self._watched) >= _MOST_URIS:
+        """Send changes of this memory, under the URI that the client used."""
+        if len(self._watched) >= _MAX_URIS:
             raise TooLarge(
-                f"{_MOST_URIS:,} resources are watched already", hint="Unsubscribe from some", limit=_MOST_URIS
+                f"this connection watches {_MAX_URIS:,} resources already",
+                hint="Unsubscribe from some",
+                limit=_MAX_URIS,
             )
         self._watched[uri] = memory_id
 
     def unwatch(self, uri: str) -> None:
-        """Tell no more of it."""
+        """Stop sending changes of a resource."""
         self._watched.pop(uri, None)
 
-    def _hear(self, changed: Changed) -> None:
-        self._listed = self._listed or changed.listed
-        self._updated |= dict.fromkeys(_touched(self._watched, changed))
-        self._stir.set()
+    def _notify(self, change: SpaceChange) -> None:
+        self._list_changed = self._list_changed or change.listed
+        self._updated |= dict.fromkeys(_changed_uris(self._watched, change))
+        self._wake.set()
 
-    async def _tell(self) -> None:
-        """Send what has gathered. A client that reads slowly is told once of many changes, not often of each."""
+    async def _send_updates(self) -> None:
+        """Send the collected updates. A client that reads slowly gets one update for many changes."""
         while True:
-            await self._stir.wait()
-            self._stir.clear()
+            await self._wake.wait()
+            self._wake.clear()
             assert self._session is not None
-            if self._listed:
-                self._listed = False
+            if self._list_changed:
+                self._list_changed = False
                 await self._session.send_resource_list_changed()
             while self._updated:
                 uri = next(iter(self._updated))
@@ -87,81 +89,80 @@ class Wire:
 
 
 async def listen(
-    ctx: ServerRequestContext[Wire],
+    ctx: ServerRequestContext[Subscriptions],
     params: SubscriptionsListenRequestParams,
     *,
     changes: ChangeBroadcaster,
     space: str,
     watched: Mapping[str, str],
-    holds: Holds,
+    still_allowed: StillAllowed,
     caller: str = "",
 ) -> SubscriptionsListenResult:
-    """Serve one stream of changes until the client leaves, or may not hear of them any more.
+    """Serve one stream of changes until the client leaves or is no longer allowed to receive them.
 
-    `watched` are the memories behind the URIs that it names.
+    `watched` maps the URIs of the request to memories.
     """
-    bus = _Bus(watched)
+    bus = _EventBus(watched)
     handler = ListenHandler(bus)
-    own = params.notifications.model_copy(update={"resource_subscriptions": list(watched)})
-    hearing = changes.listening(space, bus.hear, leave=handler.close, caller=caller)
-    async with hearing, bus.telling(holds, leave=handler.close):
-        return await handler(ctx, params.model_copy(update={"notifications": own}))
+    notifications = params.notifications.model_copy(update={"resource_subscriptions": list(watched)})
+    subscription = changes.subscribe(space, bus.collect, on_close=handler.close, caller=caller)
+    async with subscription, bus.delivery(still_allowed, on_close=handler.close):
+        return await handler(ctx, params.model_copy(update={"notifications": notifications}))
 
 
-class _Bus:
-    """Turns changes of memories into the events of the one stream that reads from it."""
+class _EventBus:
+    """Turns changes of memories into the events of one stream."""
 
     def __init__(self, watched: Mapping[str, str]) -> None:
         self._watched = watched
-        self._heard: list[Changed] = []
-        self._stir = asyncio.Event()
-        self._deliver: Callable[[ServerEvent], None] = lambda _: None
+        self._pending: list[SpaceChange] = []
+        self._wake = asyncio.Event()
+        self._send: Callable[[ServerEvent], None] = lambda _: None
 
-    def hear(self, changed: Changed) -> None:
-        self._heard.append(changed)
-        self._stir.set()
+    def collect(self, change: SpaceChange) -> None:
+        self._pending.append(change)
+        self._wake.set()
 
     @asynccontextmanager
-    async def telling(self, holds: Holds, *, leave: Callable[[], None]) -> AsyncGenerator[None]:
-        """Pass on what is heard, as long as the listener may hear it; then `leave` is called."""
-        task = asyncio.create_task(self._tell(holds, leave))
+    async def delivery(self, still_allowed: StillAllowed, *, on_close: Callable[[], None]) -> AsyncGenerator[None]:
+        """Deliver events while the client is allowed to receive them; then call `on_close`."""
+        task = asyncio.create_task(self._deliver(still_allowed, on_close))
         try:
             yield
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    async def _tell(self, holds: Holds, leave: Callable[[], None]) -> None:
-        while await self._stir.wait():
-            self._stir.clear()
+    async def _deliver(self, still_allowed: StillAllowed, on_close: Callable[[], None]) -> None:
+        while await self._wake.wait():
+            self._wake.clear()
             try:
-                may_hear = await holds()
+                is_allowed = await still_allowed()
             except StoreError:
-                # It ends rather than fall silent: whoever listens comes back.
-                may_hear = False
-            if not may_hear:
-                leave()
+                # End the stream instead of falling silent: the client opens another one.
+                is_allowed = False
+            if not is_allowed:
+                on_close()
                 return
-            heard, self._heard = self._heard, []
-            for event in [event for changed in heard for event in self._events(changed)]:
-                self._deliver(event)
+            changes, self._pending = self._pending, []
+            for event in [event for change in changes for event in self._events(change)]:
+                self._send(event)
 
-    def _events(self, changed: Changed) -> list[ServerEvent]:
-        listed: list[ServerEvent] = [ResourcesListChanged()] if changed.listed else []
-        return [*listed, *(ResourceUpdated(uri=uri) for uri in _touched(self._watched, changed))]
+    def _events(self, change: SpaceChange) -> list[ServerEvent]:
+        events: list[ServerEvent] = [ResourcesListChanged()] if change.listed else []
+        return [*events, *(ResourceUpdated(uri=uri) for uri in _changed_uris(self._watched, change))]
 
     async def publish(self, event: ServerEvent) -> None:
-        self._deliver(event)
+        self._send(event)
 
     def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
-        self._deliver = listener
+        self._send = listener
 
-        def leave() -> None:
-            self._deliver = lambda _: None
+        def unsubscribe() -> None:
+            self._send = lambda _: None
 
-        return leave
+        return unsubscribe
 
 
-def _touched(watched: Mapping[str, str], changed: Changed) -> list[str]:
-    """The addresses of what has changed."""
-    return [uri for uri, memory_id in watched.items() if memory_id == EVERYTHING or memory_id in changed.ids]
+def _changed_uris(watched: Mapping[str, str], change: SpaceChange) -> list[str]:
+    return [uri for uri, memory_id in watched.items() if memory_id == ALL_MEMORIES or memory_id in change.ids]

@@ -1,4 +1,4 @@
-"""What a tool is: what it takes and answers, and the desk it works at."""
+"""The types of a tool: its declaration, the context it runs in and the result it returns."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
@@ -16,23 +16,23 @@ from scrubjay.ports import Progress
 T = TypeVar("T")
 
 
-async def _for_ever() -> bool:
+async def _always() -> bool:
     return True
 
 
 class CallLimiter(Protocol):
-    """Lets so much work in at once, for so long."""
+    """Limits how many calls run at once, and for how long."""
 
     async def run(self, verb: str, work: Coroutine[object, object, T], *, reads: bool = False) -> T:
-        """Do the work or raise Busy. Reading that nobody waits for is given up; a write that was begun is finished."""
+        """Do the work or raise Busy. An abandoned read is cancelled; a write that has begun is finished."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
-    """Where a tool works: the memory, who calls and what is open to it, and how it tells of its progress.
+    """The engine, the caller with its grant, and the callback for progress.
 
-    `holds` says whether all that is still open: for streams, which may outlive the token that opened them.
+    `still_allowed` says whether the grant is still valid: a stream may outlive the token that opened it.
     """
 
     engine: Engine
@@ -41,7 +41,7 @@ class ToolContext:
     project: str = ""
     progress: Progress | None = None
     grant: Grant = OWNER
-    holds: Callable[[], Awaitable[bool]] = _for_ever
+    still_allowed: Callable[[], Awaitable[bool]] = _always
 
     @property
     def memory(self) -> MemoryClient:
@@ -50,8 +50,8 @@ class ToolContext:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What a tool says: `structured` for programs, `text` for a model (by default the same as compact JSON)."""
+class ToolResult:
+    """The result of a call: `structured` for programs, `text` for a model (by default the same as compact JSON)."""
 
     structured: dict[str, Json]
     text: str = ""
@@ -62,7 +62,7 @@ class Answer:
 class Tool:
     """One tool. `input` is a JSON Schema of an object without additional properties.
 
-    `refuses` makes an answer of what is wrong, for a dialect in which no call fails.
+    `on_error` makes a result of an error, for toolsets whose calls never fail.
     """
 
     name: str
@@ -70,8 +70,20 @@ class Tool:
     description: str
     input: Mapping[str, Json]
     output: Mapping[str, Json]
-    call: Callable[[ToolContext, Mapping[str, Json]], Awaitable[Answer]]
-    reads: bool = False
-    destroys: bool = False
-    repeatable: bool = False
-    refuses: Callable[[ScrubjayError], Answer] | None = None
+    call: Callable[[ToolContext, Mapping[str, Json]], Awaitable[ToolResult]]
+    read_only: bool = False
+    destructive: bool = False
+    idempotent: bool = False
+    on_error: Callable[[ScrubjayError], ToolResult] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticResource:
+    """A resource of a toolset: it has an address of its own and describes the whole space, not one memory."""
+
+    uri: str
+    name: str
+    title: str
+    description: str
+    mime_type: str
+    read: Callable[[ToolContext], Awaitable[str]]

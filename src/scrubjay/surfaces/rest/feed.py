@@ -85,7 +85,7 @@ class Feed:
         changes, space = self._context.dependencies.changes, self._context.who.space
         with self._streams.one_more(self._context.grant.id):
             async with (
-                changes.listening(space, lambda _: self._stir.set(), leave=self._leave),
+                changes.subscribe(space, lambda _: self._stir.set(), on_close=self._leave),
                 aclosing(self._events()) as events,
             ):
                 yield events

@@ -4,7 +4,7 @@ import pytest
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json
-from scrubjay.surfaces.mcp.arguments import Checker, Given
+from scrubjay.surfaces.mcp.arguments import ArgumentChecker, Arguments
 
 _SCHEMA: dict[str, Json] = {
     "type": "object",
@@ -53,18 +53,18 @@ _WRONG: list[tuple[dict[str, Json], str, str]] = [
 @pytest.mark.parametrize(("given", "told", "field"), _WRONG)
 def test_what_is_wrong_is_told(given: dict[str, Json], told: str, field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        Checker(_SCHEMA, of="tool").check(given)
+        ArgumentChecker(_SCHEMA, tool="tool").check(given)
     assert told in str(caught.value)
     assert caught.value.fields["field"] == field
 
 
 def test_a_wrong_name_is_told_before_a_wrong_value() -> None:
     with pytest.raises(InvalidInput, match="takes no argument 'txt'"):
-        Checker(_SCHEMA, of="tool").check({"txt": "abc", "count": "x"})
+        ArgumentChecker(_SCHEMA, tool="tool").check({"txt": "abc", "count": "x"})
 
 
 def test_within_an_argument_its_name_comes_first() -> None:
-    checker = Checker(_SCHEMA, of="tool", within="filters")
+    checker = ArgumentChecker(_SCHEMA, tool="tool", path="filters")
     with pytest.raises(InvalidInput, match=r"filters\.count must be"):
         checker.check({"text": "abc", "count": "x"})
     with pytest.raises(InvalidInput, match="filters of tool takes no argument"):
@@ -74,17 +74,17 @@ def test_within_an_argument_its_name_comes_first() -> None:
 
 
 def test_null_is_dropped_and_the_rest_is_given_on() -> None:
-    assert Checker(_SCHEMA, of="tool").check({"text": "abc", "count": None, "share": 0.5}) == {
+    assert ArgumentChecker(_SCHEMA, tool="tool").check({"text": "abc", "count": None, "share": 0.5}) == {
         "text": "abc",
         "share": 0.5,
     }
 
 
 def test_given_arguments_are_read_by_kind() -> None:
-    given = Given({"t": "x", "l": ["a"], "f": True, "n": 3, "o": {"a": 1}})
+    given = Arguments({"t": "x", "l": ["a"], "f": True, "n": 3, "o": {"a": 1}})
     assert (given.text("t"), given.text("u"), given.text("u", "y")) == ("x", "", "y")
     assert (given.texts("l"), given.texts("u")) == (("a",), ())
     assert (given.flag("f"), given.flag("u")) == (True, False)
-    assert (given.whole("n"), given.whole("u"), given.number("n", 0.5), given.number("u", 0.5)) == (3, None, 3, 0.5)
+    assert (given.integer("n"), given.integer("u"), given.number("n", 0.5), given.number("u", 0.5)) == (3, None, 3, 0.5)
     assert (given.mapping("o"), given.mapping("u")) == ({"a": 1}, {})
     assert (given.only(("t", "u")), "t" in given, "u" in given) == ({"t": "x"}, True, False)

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.surfaces.mcp.bridge.messages import NOBODY, RUN, answered, error_line, key_of, overlong_line, understand
+from scrubjay.surfaces.mcp.bridge.messages import (
+    NO_REQUEST,
+    RUN,
+    error_line,
+    key_of,
+    match_answer,
+    overlong_line,
+    read_message,
+)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -21,16 +29,16 @@ def line(**members: object) -> bytes:
 
 
 def test_a_request_is_known_by_its_method_and_id() -> None:
-    message = understand(line(id="a-1", method="resources/subscribe", params={"uri": "memory://team/tea"}))
+    message = read_message(line(id="a-1", method="resources/subscribe", params={"uri": "memory://team/tea"}))
     assert message.is_request
     assert not message.is_call
     assert (message.id, message.key, message.about) == ("a-1", key_of("a-1"), "memory://team/tea")
 
 
 def test_what_is_cancelled_is_known() -> None:
-    message = understand(line(method="notifications/cancelled", params={"requestId": 7}))
+    message = read_message(line(method="notifications/cancelled", params={"requestId": 7}))
     assert not message.is_request
-    assert message.about == understand(line(id=7, method="ping")).key
+    assert message.about == read_message(line(id=7, method="ping")).key
 
 
 @pytest.mark.parametrize(
@@ -59,7 +67,7 @@ def test_what_is_cancelled_is_known() -> None:
     ],
 )
 def test_nothing_is_awaited_for_what_is_no_request_and_it_stays_as_it_is(unreadable: bytes) -> None:
-    message = understand(unreadable)
+    message = read_message(unreadable)
     assert not message.is_request
     assert message.line == unreadable
 
@@ -69,8 +77,8 @@ def test_nothing_is_awaited_for_what_is_no_request_and_it_stays_as_it_is(unreada
 )
 def test_a_call_gets_a_run_of_its_own(params: dict[str, Any]) -> None:
     original = line(method="tools/call", params=params, id=1)
-    first, second = understand(original), understand(original)
-    assert first.own_run
+    first, second = read_message(original), read_message(original)
+    assert first.has_own_run
     assert first.run != second.run
     told = json.loads(first.line)
     assert told["params"].pop("_meta") == {**params.get("_meta", {}), RUN: first.run}
@@ -79,8 +87,8 @@ def test_a_call_gets_a_run_of_its_own(params: dict[str, Any]) -> None:
 
 def test_a_call_keeps_the_run_that_it_has() -> None:
     original = line(id=1, method="tools/call", params={"_meta": {RUN: "morning"}})
-    message = understand(original)
-    assert (message.line, message.run, message.own_run) == (original, "morning", False)
+    message = read_message(original)
+    assert (message.line, message.run, message.has_own_run) == (original, "morning", False)
 
 
 @pytest.mark.parametrize(
@@ -94,14 +102,14 @@ def test_a_call_keeps_the_run_that_it_has() -> None:
     ],
 )
 def test_a_call_that_makes_no_sense_is_left_to_the_daemon(original: bytes) -> None:
-    message = understand(original)
+    message = read_message(original)
     assert (message.line, message.run) == (original, "")
 
 
 def test_all_bytes_but_the_run_stay_as_the_client_chose_them() -> None:
     params = '{"n": 1.50, "n": 1E400, "t": "\\u00e9é\\ud800"}'
     original = f'{{ "id" : 1, "params":\t{params} , "method":"tools/call","jsonrpc":"2.0"}}\r\n'
-    message = understand(original.encode())
+    message = read_message(original.encode())
     added = f'"_meta":{{"{RUN}":"{message.run}"}},'
     assert message.line.decode() == original.replace('{"n"', "{" + added + '"n"', 1)
 
@@ -112,10 +120,10 @@ def test_all_bytes_but_the_run_stay_as_the_client_chose_them() -> None:
 def test_any_call_differs_by_its_run_alone(params: dict[str, Any], ascii_only: bool, indent: int | None) -> None:
     told = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     text = json.dumps(told, ensure_ascii=ascii_only, indent=indent)
-    message = understand(text.encode("utf-8", "replace"))
+    message = read_message(text.encode("utf-8", "replace"))
     after = json.loads(message.line)
     meta = cast("dict[str, Any]", after["params"].get("_meta"))
-    if message.own_run:
+    if message.has_own_run:
         assert meta.pop(RUN) == message.run
         if not meta and "_meta" not in params:
             del after["params"]["_meta"]
@@ -124,7 +132,7 @@ def test_any_call_differs_by_its_run_alone(params: dict[str, Any], ascii_only: b
 
 def test_a_number_and_a_text_are_two_keys() -> None:
     assert len({key_of(one) for one in (1, "1", None, "None", "'1'")}) == 5
-    assert understand(line(id="1", method="ping")).key != understand(line(id=1, method="ping")).key
+    assert read_message(line(id="1", method="ping")).key != read_message(line(id=1, method="ping")).key
 
 
 @pytest.mark.parametrize(
@@ -147,20 +155,20 @@ def test_a_number_and_a_text_are_two_keys() -> None:
     ],
 )
 def test_what_can_only_be_refused_without_an_id_is_known(told: bytes, is_nameless: bool) -> None:
-    assert understand(told).is_nameless is is_nameless
+    assert read_message(told).is_nameless is is_nameless
 
 
 def test_a_constant_that_json_lacks_is_answered_here() -> None:
-    refused = understand(b'{"jsonrpc":"2.0","method":"tools/call","params":{"arguments":{"n":-Infinity}},"id":5}\n')
+    refused = read_message(b'{"jsonrpc":"2.0","method":"tools/call","params":{"arguments":{"n":-Infinity}},"id":5}\n')
     told = json.loads(refused.refusal)
     assert (told["id"], told["error"]["code"], told["error"]["data"]) == (5, -32700, {"code": "invalid_input"})
     assert "-Infinity" in told["error"]["message"]
-    assert understand(line(id=1, method="tools/call", params={"text": "NaN, Infinity"})).refusal == b""
-    assert understand(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"n":1E400}}\n').refusal == b""
+    assert read_message(line(id=1, method="tools/call", params={"text": "NaN, Infinity"})).refusal == b""
+    assert read_message(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"n":1E400}}\n').refusal == b""
 
 
 @pytest.mark.parametrize(
-    ("params", "repeatable"),
+    ("params", "idempotent"),
     [
         ({"name": "remember", "arguments": {"idempotency_key": "k"}}, True),
         ({"name": "remember", "arguments": {"idempotency_key": ""}}, False),
@@ -170,8 +178,8 @@ def test_a_constant_that_json_lacks_is_answered_here() -> None:
         ({"name": "forget", "arguments": {"idempotency_key": "k"}}, False),
     ],
 )
-def test_only_a_remember_with_a_key_can_be_sent_again(params: dict[str, Any], repeatable: bool) -> None:
-    assert understand(line(id=1, method="tools/call", params=params)).repeatable is repeatable
+def test_only_a_remember_with_a_key_can_be_sent_again(params: dict[str, Any], idempotent: bool) -> None:
+    assert read_message(line(id=1, method="tools/call", params=params)).idempotent is idempotent
 
 
 @pytest.mark.parametrize(
@@ -181,7 +189,7 @@ def test_only_a_remember_with_a_key_can_be_sent_again(params: dict[str, Any], re
         (b'{"jsonrpc":"2.0","id":"a","error":{"code":1,"message":""}}\n', (key_of("a"), False)),
         (b'{"result": {"id": 5}, "id": 2, "jsonrpc": "2.0"}\n', (key_of(2), True)),
         (b'{"jsonrpc":"2.0","id":"\\u0061","result":{}}\n', (key_of("a"), True)),
-        (b'{"jsonrpc":"2.0","id":null,"error":{}}\n', (NOBODY, False)),
+        (b'{"jsonrpc":"2.0","id":null,"error":{}}\n', (NO_REQUEST, False)),
         (b'{"jsonrpc":"2.0","id":"1","result":{}}\n', (key_of("1"), True)),
         (b'{"jsonrpc":"2.0","id":"None","result":{}}\n', (key_of("None"), True)),
         (b'{"id":4,"jsonrpc":"2.0","result":{"n":NaN}}\n', (key_of(4), True)),
@@ -193,7 +201,7 @@ def test_only_a_remember_with_a_key_can_be_sent_again(params: dict[str, Any], re
     ],
 )
 def test_an_answer_is_known_by_its_id(told: bytes, expected: tuple[str, bool] | None) -> None:
-    assert answered(told) == expected
+    assert match_answer(told) == expected
 
 
 @pytest.mark.parametrize(
@@ -211,7 +219,7 @@ def test_an_answer_is_known_by_its_id(told: bytes, expected: tuple[str, bool] | 
 def test_a_line_that_was_not_read_is_answered_by_the_id_at_its_ends(
     head: bytes, tail: bytes, id: int | str | None
 ) -> None:
-    told = json.loads(overlong_line(head, tail, longest=64 * 1024 * 1024))
+    told = json.loads(overlong_line(head, tail, limit=64 * 1024 * 1024))
     assert told["id"] == id
     assert told["error"]["message"].startswith("the message is longer than 64 MB")
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from scrubjay.surfaces.mcp.bridge.options import WrongOption, project_of, read_options
+from scrubjay.surfaces.mcp.bridge.options import InvalidOption, project_of, read_options
 
 
 def test_the_command_line_wins_over_the_environment() -> None:
@@ -38,14 +38,14 @@ def test_the_environment_may_forbid_to_start_a_daemon(value: str, may_start: boo
     ],
 )
 def test_what_cannot_be_understood_is_told_in_words(arguments: list[str], words: str) -> None:
-    with pytest.raises(WrongOption) as caught:
+    with pytest.raises(InvalidOption) as caught:
         read_options(arguments, environment={})
     assert words in str(caught.value)
     str(caught.value).encode()
 
 
 def test_an_environment_that_is_not_text_is_named() -> None:
-    with pytest.raises(WrongOption, match="SCRUBJAY_SPACE is not text"):
+    with pytest.raises(InvalidOption, match="SCRUBJAY_SPACE is not text"):
         read_options([], environment={"SCRUBJAY_SPACE": "caf\udce9"})
 
 

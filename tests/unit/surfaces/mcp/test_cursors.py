@@ -21,5 +21,5 @@ def test_nothing_else_is_a_cursor(text: str) -> None:
 
 @pytest.mark.parametrize("place", [("1",), (1, 2), (True,), ()])
 def test_a_cursor_of_another_list_is_refused(place: tuple[int, ...]) -> None:
-    with pytest.raises(InvalidInput, match="does not belong here"):
+    with pytest.raises(InvalidInput, match="does not belong to this list"):
         unpack(pack(*place), int)

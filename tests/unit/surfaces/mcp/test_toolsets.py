@@ -3,7 +3,7 @@
 import pytest
 
 from scrubjay.errors import InvalidInput
-from scrubjay.surfaces.mcp.suggestions import did_you_mean, nearest, shown
+from scrubjay.surfaces.mcp.arguments import did_you_mean, display, nearest_names
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS, pick
 
 
@@ -35,8 +35,8 @@ def test_an_unknown_one_is_named_with_the_nearest(wrong: str, hint: str) -> None
 
 
 def test_suggestions() -> None:
-    assert nearest("remembr", ["recall", "remember"])[0] == "remember"
-    assert nearest("qqqq", ["recall"]) == ()
+    assert nearest_names("remembr", ["recall", "remember"])[0] == "remember"
+    assert nearest_names("qqqq", ["recall"]) == ()
     assert did_you_mean("recal", ["recall", "forget"]) == "Did you mean recall?"
     assert did_you_mean("qqqq", ["recall", "forget"]) == "There are recall, forget"
-    assert shown("x" * 100).endswith("… (102 characters)")
+    assert display("x" * 100).endswith("… (102 characters)")

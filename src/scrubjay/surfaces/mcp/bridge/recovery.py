@@ -1,63 +1,67 @@
-"""After the end of a daemon: what its successor must hear again, and what became of the calls it was working on."""
+"""Recovery from a lost daemon: repeats to its successor what is safe, and finds out what became of open calls."""
 
 import json
 from collections.abc import Iterable, Sequence
 
-from scrubjay.surfaces.mcp.bridge.link import Link
-from scrubjay.surfaces.mcp.bridge.messages import Message, error_line, key_of
-from scrubjay.surfaces.mcp.bridge.unmatched_errors import LISTEN
+from scrubjay.surfaces.mcp.bridge.link import DaemonLink
+from scrubjay.surfaces.mcp.bridge.messages import LISTEN, ClientMessage, error_line, key_of
 
 _OUTCOME = "scrubjay/outcome"
-# Whatever killed one daemon is not tried on many; a stream of events, which is open all day, may see a few restarts.
-_REPEATS = {LISTEN: 20}
-# A session begins with these; a hasty client may have sent the second before the first was answered.
+# A message that may have killed a daemon is repeated once only; a stream of events, which stays open all day, may
+# live through several restarts.
+_MAX_REPEATS = {LISTEN: 20}
+# The order in which a session begins; a hasty client may have sent the second before the first was answered.
 _ORDER = {"initialize": 0, "notifications/initialized": 1}
 _GONE = "the daemon went away during this call"
-_VERDICTS = {
-    True: f"{_GONE}, but what it wrote is committed: do not repeat it",
+_OUTCOMES = {
+    True: f"{_GONE}, but its changes are committed: do not repeat it",
     False: f"{_GONE} and nothing was written: it is safe to repeat it",
-    None: f"{_GONE}, and whether something was written is not known",
+    None: f"{_GONE}, and it is unknown whether it wrote anything",
 }
 _REPEAT = "a repeat with the same idempotency_key is safe"
-_LOOK = "look before you repeat it"
+_CHECK = "check before you repeat it"
 
 
-class Resumed:
-    """What a resumed session goes on with."""
+class ResumedSession:
+    """The lines for the client, and the messages to send again, after a session is resumed."""
 
     __slots__ = ("again", "for_client")
 
     def __init__(self) -> None:
         self.for_client: list[bytes] = []
-        self.again: list[Message] = []
+        self.again: list[ClientMessage] = []
 
 
-def resume(link: Link, *, standing: Iterable[Message], in_flight: Sequence[Message], is_same_daemon: bool) -> Resumed:
-    """Bring a new link to where the lost one was; raises OSError if this one is lost as well."""
-    resumed = Resumed()
-    for message in sorted(standing, key=lambda message: _ORDER.get(message.method, len(_ORDER))):
+def resume(
+    link: DaemonLink, *, setup: Iterable[ClientMessage], in_flight: Sequence[ClientMessage], is_same_daemon: bool
+) -> ResumedSession:
+    """Set up the session on a new link; raises OSError if that one is lost as well."""
+    resumed = ResumedSession()
+    for message in sorted(setup, key=lambda message: _ORDER.get(message.method, len(_ORDER))):
         if message.is_request:
-            resumed.for_client += link.ask(message.line, key=message.key)[1]
+            resumed.for_client += link.request(message.line, key=message.key)[1]
         else:
-            link.tell(message.line)
+            link.send_line(message.line)
     calls = [message for message in in_flight if message.is_call]
-    committed = _outcomes(link, calls, resumed)
+    committed = _fetch_outcomes(link, calls, resumed)
     for call in calls:
-        resumed.for_client.append(_decide(call, _certain(call, committed.get(call.run), is_same_daemon)))
+        outcome = _judge(call, committed.get(call.run), is_same_daemon)
+        resumed.for_client.append(_outcome_line(call, outcome))
     for message in in_flight:
         if message.is_call:
             continue
-        if message.repeats < _REPEATS.get(message.method, 1):
+        if message.repeats < _MAX_REPEATS.get(message.method, 1):
             resumed.again.append(message)
         else:
             resumed.for_client.append(error_line(message.id, f"{_GONE}, and so did its successor"))
     return resumed
 
 
-def abandon(*, in_flight: Iterable[Message], unsent: Iterable[Message], reason: str) -> list[bytes]:
-    """The answers to all that waits, when no daemon can be reached."""
+def abandon(*, in_flight: Iterable[ClientMessage], unsent: Iterable[ClientMessage], reason: str) -> list[bytes]:
+    """Return the answers to all open requests, when no daemon can be reached."""
     answers = [
-        _decide(message, None, reason) if message.is_call else error_line(message.id, reason) for message in in_flight
+        _outcome_line(message, None, reason) if message.is_call else error_line(message.id, reason)
+        for message in in_flight
     ]
     for message in filter(lambda message: message.is_request, unsent):
         data = {"code": "daemon_unavailable", "committed": False} if message.is_call else None
@@ -65,36 +69,36 @@ def abandon(*, in_flight: Iterable[Message], unsent: Iterable[Message], reason: 
     return answers
 
 
-def _outcomes(link: Link, calls: Sequence[Message], resumed: Resumed) -> dict[str, object]:
-    """For each run whether the daemon knows a change of it."""
+def _fetch_outcomes(link: DaemonLink, calls: Sequence[ClientMessage], resumed: ResumedSession) -> dict[str, object]:
+    """Return for each run whether the daemon has a change of it."""
     runs = [call.run for call in calls if call.run]
     if not runs:
         return {}
-    question = {"jsonrpc": "2.0", "id": _OUTCOME, "method": _OUTCOME, "params": {"runs": runs}}
-    answer, others = link.ask(json.dumps(question).encode() + b"\n", key=key_of(_OUTCOME))
+    request = {"jsonrpc": "2.0", "id": _OUTCOME, "method": _OUTCOME, "params": {"runs": runs}}
+    answer, others = link.request(json.dumps(request).encode() + b"\n", key=key_of(_OUTCOME))
     resumed.for_client += others
     try:
         committed: dict[str, object] = json.loads(answer)["result"]["committed"]
         return dict(committed)
     except (KeyError, TypeError, ValueError):
-        return {}  # A daemon that does not know the question.
+        return {}  # This daemon does not support the request.
 
 
-def _certain(call: Message, committed: object, is_same_daemon: bool) -> bool | None:
-    """What is sure of a call, given what the daemon says of its run."""
-    # The client's own run may cover several calls, any of which may be the one that wrote.
-    if committed is True and call.own_run:
+def _judge(call: ClientMessage, committed: object, is_same_daemon: bool) -> bool | None:
+    """Return whether a call is committed, if that is certain."""
+    # A run of the client's own may cover several calls, any of which may have written.
+    if committed is True and call.has_own_run:
         return True
-    # A daemon that still lives may still be writing.
+    # A daemon that still runs may still be writing.
     if committed is False and not is_same_daemon:
         return False
     return None
 
 
-def _decide(call: Message, committed: bool | None, reason: str = "") -> bytes:
-    message = _VERDICTS[committed]
+def _outcome_line(call: ClientMessage, committed: bool | None, reason: str = "") -> bytes:
+    message = _OUTCOMES[committed]
     if committed is None:
-        message += f": {_REPEAT if call.repeatable else _LOOK}"
+        message += f": {_REPEAT if call.idempotent else _CHECK}"
     if reason:
         message += f". {reason}"
     return error_line(call.id, message, data={"code": "daemon_unavailable", "committed": committed, "run": call.run})

@@ -1,23 +1,23 @@
-"""`core`: seven tools, the verbs of the memory. All that an agent needs, listed in as few tokens as can be."""
+"""`core`: seven tools, the verbs of the memory: all that an agent needs, in a listing of few tokens."""
 
-from scrubjay.surfaces.mcp.budget import LEAST_TOKENS
+from scrubjay.surfaces.mcp.budget import MIN_TOKENS
 from scrubjay.surfaces.mcp.tool import Tool
 from scrubjay.surfaces.mcp.toolsets import read, write
 from scrubjay.surfaces.mcp.toolsets.filters import FILTERS, QUESTION_FILTERS
 from scrubjay.surfaces.mcp.toolsets.schema import (
     FLAG,
+    INTEGER,
     LIST,
     NUMBER,
     OBJECT,
-    SIDES,
     TEXT,
     TEXTS,
-    WHOLE,
+    VERSIONS,
+    at_least,
     choice,
-    gives,
-    least,
-    says,
-    takes,
+    described,
+    input_schema,
+    output_schema,
 )
 from scrubjay.writing.validate import INTENTS
 
@@ -26,19 +26,19 @@ _REMEMBER = Tool(
     title="Remember",
     description="Store one durable fact, decision or preference. Recall first; revise what is there instead of "
     "repeating it.",
-    input=takes(
+    input=input_schema(
         "text",
         text=TEXT,
         title=TEXT,
-        kind=says(TEXT, "fact, preference, decision, …"),
+        kind=described(TEXT, "fact, preference, decision, …"),
         name=TEXT,
-        entities=says(TEXTS, "whom or what it is about"),
+        entities=described(TEXTS, "who or what it is about"),
         observations=TEXTS,
         tags=TEXTS,
         category=TEXT,
         project=TEXT,
         scope=TEXT,
-        session_hint=says(TEXT, "the same for all of one task"),
+        session_hint=described(TEXT, "the same for a whole task"),
         intent=choice(*INTENTS),
         pinned=FLAG,
         expires_at=TEXT,
@@ -48,7 +48,7 @@ _REMEMBER = Tool(
         idempotency_key=TEXT,
         dry_run=FLAG,
     ),
-    output=gives(action=TEXT, id=TEXT, version=WHOLE, merged_into=TEXT, conflicts=LIST),
+    output=output_schema(action=TEXT, id=TEXT, version=INTEGER, merged_into=TEXT, conflicts=LIST),
     call=write.remember,
 )
 
@@ -56,48 +56,48 @@ _RECALL = Tool(
     name="recall",
     title="Recall",
     description="Search the memory, before you answer and before you write. Without a query: the most recent.",
-    input=takes(
+    input=input_schema(
         query=TEXT,
-        limit=least(1),
+        limit=at_least(1),
         entity=TEXT,
         tags=TEXTS,
         since=TEXT,
         filters=QUESTION_FILTERS,
-        around=says(least(0), "neighbours of each hit in its session"),
+        around=described(at_least(0), "neighbours of each hit in its session"),
         detail=choice("concise", "full"),
         explain=FLAG,
-        max_tokens=least(LEAST_TOKENS),
+        max_tokens=at_least(MIN_TOKENS),
         cursor=TEXT,
     ),
-    output=gives(hits=LIST, pinned=LIST, cursor=TEXT, degraded=LIST),
+    output=output_schema(hits=LIST, pinned=LIST, cursor=TEXT, degraded=LIST),
     call=read.recall,
-    reads=True,
+    read_only=True,
 )
 
 _READ = Tool(
     name="read",
     title="Read",
     description="Whole memories by id, name or title.",
-    input=takes(
+    input=input_schema(
         "ids",
         ids=TEXTS,
         format=choice("markdown", "plain", "json"),
-        version=WHOLE,
+        version=INTEGER,
         branch=TEXT,
         as_of=TEXT,
-        max_tokens=least(LEAST_TOKENS),
+        max_tokens=at_least(MIN_TOKENS),
         cursor=TEXT,
     ),
-    output=gives(memories=LIST, missing=LIST, cursor=TEXT),
+    output=output_schema(memories=LIST, missing=LIST, cursor=TEXT),
     call=read.read,
-    reads=True,
+    read_only=True,
 )
 
 _REVISE = Tool(
     name="revise",
     title="Revise",
     description="Correct or extend a memory; older versions are kept. revert_to brings one back.",
-    input=takes(
+    input=input_schema(
         "id",
         id=TEXT,
         text=TEXT,
@@ -116,11 +116,11 @@ _REVISE = Tool(
         remind_at=TEXT,
         metadata=OBJECT,
         message=TEXT,
-        expected_version=WHOLE,
-        revert_to=WHOLE,
+        expected_version=INTEGER,
+        revert_to=INTEGER,
         branch=TEXT,
     ),
-    output=gives(action=TEXT, id=TEXT, version=WHOLE, conflicts=LIST),
+    output=output_schema(action=TEXT, id=TEXT, version=INTEGER, conflicts=LIST),
     call=write.revise,
 )
 
@@ -128,18 +128,18 @@ _FORGET = Tool(
     name="forget",
     title="Forget",
     description="Put memories into the trash, by ids or filters; restore takes them out again.",
-    input=takes(ids=TEXTS, filters=FILTERS, group=FLAG, reason=TEXT, dry_run=FLAG, restore=FLAG),
-    output=gives(done=LIST, count=WHOLE, missing=LIST),
+    input=input_schema(ids=TEXTS, filters=FILTERS, group=FLAG, reason=TEXT, dry_run=FLAG, restore=FLAG),
+    output=output_schema(done=LIST, count=INTEGER, missing=LIST),
     call=write.forget,
-    destroys=True,
-    repeatable=True,
+    destructive=True,
+    idempotent=True,
 )
 
 _RELATE = Tool(
     name="relate",
     title="Relate",
     description="Link two memories, or remove a link.",
-    input=takes(
+    input=input_schema(
         "source",
         "target",
         source=TEXT,
@@ -150,19 +150,21 @@ _RELATE = Tool(
         metadata=OBJECT,
         remove=FLAG,
     ),
-    output=gives(action=TEXT, source=TEXT, target=TEXT),
+    output=output_schema(action=TEXT, source=TEXT, target=TEXT),
     call=write.relate,
-    repeatable=True,
+    idempotent=True,
 )
 
 _HISTORY = Tool(
     name="history",
     title="History",
     description="Versions of a memory, or how two differ.",
-    input=takes("id", id=TEXT, limit=least(1), diff=says(SIDES, "versions or branches"), branch=TEXT, cursor=TEXT),
-    output=gives(id=TEXT, versions=LIST, diff=LIST, cursor=TEXT),
+    input=input_schema(
+        "id", id=TEXT, limit=at_least(1), diff=described(VERSIONS, "versions or branches"), branch=TEXT, cursor=TEXT
+    ),
+    output=output_schema(id=TEXT, versions=LIST, diff=LIST, cursor=TEXT),
     call=read.history,
-    reads=True,
+    read_only=True,
 )
 
 TOOLS = (_REMEMBER, _RECALL, _READ, _REVISE, _FORGET, _RELATE, _HISTORY)

@@ -1,80 +1,80 @@
-"""Answers of the `enhanced` dialect: every one says whether it succeeded, and what is wrong is data like the rest."""
+"""Results of the `enhanced` toolset: every one says whether the call succeeded, and errors are data like the rest."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import cast
 
 from scrubjay.errors import ScrubjayError
 from scrubjay.model.memory import Json
-from scrubjay.surfaces.mcp.budget import MOST_TOKENS, beginning, compact, cost_of, room_for
-from scrubjay.surfaces.mcp.tool import Answer, ToolContext
+from scrubjay.surfaces.mcp.budget import MAX_TOKENS, compact_json, cost_of, room_for, shorten
+from scrubjay.surfaces.mcp.tool import ToolContext, ToolResult
 
-Call = Callable[[ToolContext, Mapping[str, Json]], Awaitable[Answer]]
+Call = Callable[[ToolContext, Mapping[str, Json]], Awaitable[ToolResult]]
 
-_LONGEST_ERROR = 2_000
-_LONGEST_TEXT = 400
-# So many fields of an object for each item of a list.
-_FIELDS = 20
-# What the note about what was left out costs.
-_NOTE = 80
-# What hints call by the name of a verb has another name in this dialect.
-_TOOLS = {"`recall`": "`search_nodes`", "`undo`": "`memory_undo`", "`conflicts` lists": "`detect_conflicts` tells"}
-_IN_PART = "what is long is told in part"
+_MAX_ERROR = 2_000
+_MAX_TEXT = 400
+# An object may have this many fields for each item of a list.
+_FIELDS_PER_ITEM = 20
+# The tokens of the note about omitted items.
+_NOTE_TOKENS = 80
+# Hints name verbs; these are the tools of this toolset for them.
+_TOOLS = {"`recall`": "`search_nodes`", "`undo`": "`memory_undo`", "`conflicts` lists": "`detect_conflicts` lists"}
+_LONG_VALUES = "long values are cut"
 
 
-def refused(error: ScrubjayError) -> Answer:
-    """What is wrong with a call, where another tool would fail."""
+def error_result(error: ScrubjayError) -> ToolResult:
+    """Return an error as the result of a call."""
     hint = error.hint
     for verb, tool in _TOOLS.items():
         hint = hint.replace(verb, tool)
-    return Answer(structured=failed(error.message, hint=hint, code=error.code))
+    return ToolResult(structured=failure_fields(error.message, hint=hint, code=error.code))
 
 
-def failed(message: str, *, hint: str = "", code: str = "") -> dict[str, Json]:
-    """What could not be done, and what to do about it."""
-    told: dict[str, Json] = {"success": False, "error": _sendable(message)}
-    return told | {name: _sendable(text) for name, text in (("hint", hint), ("code", code)) if text}
+def failure_fields(message: str, *, hint: str = "", code: str = "") -> dict[str, Json]:
+    """Return the fields of a failure: what happened, and what to do about it."""
+    fields: dict[str, Json] = {"success": False, "error": _sanitize(message)}
+    return fields | {name: _sanitize(text) for name, text in (("hint", hint), ("code", code)) if text}
 
 
-def fits(told: Mapping[str, Json]) -> bool:
-    """Whether an answer can be told whole."""
-    return _cost(dict(told)) <= room_for(MOST_TOKENS) - _NOTE
+def fits(fields: Mapping[str, Json]) -> bool:
+    """Return whether a result fits the budget whole."""
+    return _cost(dict(fields)) <= room_for(MAX_TOKENS) - _NOTE_TOKENS
 
 
-def within_budget(told: Mapping[str, Json], *, lists: Sequence[str] = (), half: str = "") -> Answer:
-    """An answer as JSON in both forms; what there is no room for is cut from the ends of its lists, and told.
+def within_budget(fields: Mapping[str, Json], *, lists: Sequence[str] = (), half: str = "") -> ToolResult:
+    """Return fields as JSON in both forms; cut the ends of `lists` until it fits, and say so in `note`.
 
-    The list that is named by `half` takes no more than half of the room.
+    The list named by `half` takes at most half of the room.
     """
-    whole = dict(told)
+    whole = dict(fields)
     if fits(whole):
-        return Answer(structured=whole)
-    room = room_for(MOST_TOKENS) - _NOTE
-    kept: dict[str, Json] = {name: [] if name in lists else value for name, value in whole.items()}
+        return ToolResult(structured=whole)
+    room = room_for(MAX_TOKENS) - _NOTE_TOKENS
+    result: dict[str, Json] = {name: [] if name in lists else value for name, value in whole.items()}
     notes: list[str] = []
-    if lists and _cost(kept) > room // 2:
-        # A long question leaves room for what was found.
-        notes.append(_IN_PART)
-        kept = cast("dict[str, Json]", _shortened(kept, room=room // 2))
-    left = room - _cost(kept)
+    if lists and _cost(result) > room // 2:
+        # A long question must leave room for its matches.
+        notes.append(_LONG_VALUES)
+        result = cast("dict[str, Json]", _shorten_item(result, room=room // 2))
+    left = room - _cost(result)
     for name in lists:
-        given = whole.get(name)
-        items: list[Json] = given if isinstance(given, list) else []
-        shown = _fitting(items, room=left // 2 if name == half else left)
+        value = whole.get(name)
+        items: list[Json] = value if isinstance(value, list) else []
+        shown = _fit_items(items, room=left // 2 if name == half else left)
         left -= sum(map(_cost, shown))
-        kept[name] = shown
+        result[name] = shown
         if len(shown) < len(items) or shown != items[: len(shown)]:
             notes.append(f"{len(shown):,} of {len(items):,} {name} are shown, long ones in part")
-    if _cost(kept) > room:
-        notes.append(_IN_PART)
-        kept = cast("dict[str, Json]", _shortened(kept, room=room))
-    return Answer(structured={**kept, "note": f"{'; '.join(dict.fromkeys(notes))}: ask more narrowly"})
+    if _cost(result) > room:
+        notes.append(_LONG_VALUES)
+        result = cast("dict[str, Json]", _shorten_item(result, room=room))
+    return ToolResult(structured={**result, "note": f"{'; '.join(dict.fromkeys(notes))}: narrow the request"})
 
 
-def _fitting(items: Sequence[Json], *, room: int) -> list[Json]:
+def _fit_items(items: Sequence[Json], *, room: int) -> list[Json]:
     shown: list[Json] = []
     for item in items:
-        # Of one that is too long for any answer, a part is better than nothing.
-        fitted = item if shown or _cost(item) <= room else _shortened(item, room=room)
+        # If the first item is too long for any result, a part of it is better than nothing.
+        fitted = item if shown or _cost(item) <= room else _shorten_item(item, room=room)
         room -= _cost(fitted)
         if room < 0:
             break
@@ -82,31 +82,31 @@ def _fitting(items: Sequence[Json], *, room: int) -> list[Json]:
     return shown
 
 
-def _shortened(item: Json, *, room: int) -> Json:
-    """An item whose texts and lists are cut until it fits, or as far as they can be."""
-    cut = item
-    for characters, items in ((_LONGEST_TEXT, 20), (_LONGEST_TEXT, 5), (100, 3), (40, 1)):
-        cut = _cut(item, characters=characters, items=items)
-        if _cost(cut) <= room:
+def _shorten_item(item: Json, *, room: int) -> Json:
+    """Cut the texts and lists of an item until it fits, or as far as possible."""
+    short = item
+    for characters, items in ((_MAX_TEXT, 20), (_MAX_TEXT, 5), (100, 3), (40, 1)):
+        short = _cut(item, characters=characters, items=items)
+        if _cost(short) <= room:
             break
-    return cut
+    return short
 
 
 def _cut(value: Json, *, characters: int, items: int) -> Json:
     if isinstance(value, str):
-        return beginning(value, tokens=characters // 4)
+        return shorten(value, tokens=characters // 4)
     if isinstance(value, list):
-        return [_cut(one, characters=characters, items=items) for one in value[:items]]
+        return [_cut(item, characters=characters, items=items) for item in value[:items]]
     if isinstance(value, dict):
-        first = list(value.items())[: items * _FIELDS]
-        return {name: _cut(one, characters=characters, items=items) for name, one in first}
+        first = list(value.items())[: items * _FIELDS_PER_ITEM]
+        return {name: _cut(item, characters=characters, items=items) for name, item in first}
     return value
 
 
 def _cost(value: Json) -> int:
     # Both forms are the same JSON.
-    return 2 * cost_of(compact(value))
+    return 2 * cost_of(compact_json(value))
 
 
-def _sendable(text: str) -> str:
-    return text[:_LONGEST_ERROR].encode("utf-8", "replace").decode()
+def _sanitize(text: str) -> str:
+    return text[:_MAX_ERROR].encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""The filters that `recall` and `forget` share: one object, so that the listing stays small."""
+"""The filters that `recall` and `forget` share: one object, to keep the listing small."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,8 +8,8 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import MAIN, Json, State, Tier, Trust
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.timestamps import parse_moment
-from scrubjay.surfaces.mcp.arguments import Checker, Given
-from scrubjay.surfaces.mcp.toolsets.schema import OBJECT, TEXT, TEXTS, choice, says, takes
+from scrubjay.surfaces.mcp.arguments import ArgumentChecker, Arguments
+from scrubjay.surfaces.mcp.toolsets.schema import OBJECT, TEXT, TEXTS, choice, described, input_schema
 
 _FIELDS: dict[str, dict[str, Json]] = {
     "entity": TEXT,
@@ -29,51 +29,51 @@ _FIELDS: dict[str, dict[str, Json]] = {
     "state": choice(*State),
     "flag": TEXT,
 }
-# Only a question takes these. `forget` refuses them: what it would not look at, it would forget too much by.
-_OF_A_QUESTION: dict[str, dict[str, Json]] = {"contains": TEXT, "today": TEXT, "as_of": TEXT, "branch": TEXT}
-# Named, not spelled out: what each takes is checked here, and told when it is wrong.
-QUESTION_FILTERS = says(OBJECT, ", ".join([*_FIELDS, *_OF_A_QUESTION]))
-FILTERS = says(OBJECT, f"those of recall but {', '.join(_OF_A_QUESTION)}")
+# Only a question takes these. `forget` refuses them: if it ignored them, it would forget too much.
+_QUESTION_FIELDS: dict[str, dict[str, Json]] = {"contains": TEXT, "today": TEXT, "as_of": TEXT, "branch": TEXT}
+# The schema only names the fields: they are checked here, and the error describes the wrong one.
+QUESTION_FILTERS = described(OBJECT, ", ".join([*_FIELDS, *_QUESTION_FIELDS]))
+FILTERS = described(OBJECT, f"those of recall but {', '.join(_QUESTION_FIELDS)}")
 
 
-def filter_from(given: Mapping[str, Json], *, of: str) -> Filter:
-    """The filter that a `filters` object asks for; raises InvalidInput naming what is wrong in it."""
-    return _filter(Given(Checker(takes(**_FIELDS), of=of, within="filters").check(given)))
+def filter_from(values: Mapping[str, Json], *, tool: str) -> Filter:
+    """Return the filter of a `filters` object; raises InvalidInput that names the wrong field."""
+    return _filter(Arguments(ArgumentChecker(input_schema(**_FIELDS), tool=tool, path="filters").check(values)))
 
 
-def question_from(given: Mapping[str, Json], question: Question) -> Question:
-    """A question with all that its `filters` object asks for; raises InvalidInput naming what is wrong in it."""
-    schema = takes(**_FIELDS, **_OF_A_QUESTION)
-    known = Given(Checker(schema, of="recall", within="filters").check(given))
+def question_from(values: Mapping[str, Json], question: Question) -> Question:
+    """Return a question with its `filters` object applied; raises InvalidInput that names the wrong field."""
+    schema = input_schema(**_FIELDS, **_QUESTION_FIELDS)
+    filters = Arguments(ArgumentChecker(schema, tool="recall", path="filters").check(values))
     return replace(
-        question, filter=_filter(known), contains=known.text("contains"), today=_moment(known, "today"),
-        as_of=_moment(known, "as_of"), branch=known.text("branch", MAIN),
+        question, filter=_filter(filters), contains=filters.text("contains"), today=_moment(filters, "today"),
+        as_of=_moment(filters, "as_of"), branch=filters.text("branch", MAIN),
     )  # fmt: skip
 
 
-def _filter(known: Given) -> Filter:
-    wanted = Filter(
-        entity=known.text("entity"),
-        kind=known.text("kind"),
-        category=known.text("category"),
-        tags=known.texts("tags"),
-        any_tags=known.texts("any_tags"),
-        project=known.text("project"),
-        scope=known.text("scope"),
-        tier=known.text("tier"),
-        session=known.text("session"),
-        agent=known.text("agent"),
-        trust=known.text("trust"),
-        metadata=known.mapping("metadata"),
-        since=_moment(known, "since"),
-        until=_moment(known, "until"),
-        state=State(known.text("state", State.LIVE)),
-        flag=known.text("flag"),
+def _filter(filters: Arguments) -> Filter:
+    result = Filter(
+        entity=filters.text("entity"),
+        kind=filters.text("kind"),
+        category=filters.text("category"),
+        tags=filters.texts("tags"),
+        any_tags=filters.texts("any_tags"),
+        project=filters.text("project"),
+        scope=filters.text("scope"),
+        tier=filters.text("tier"),
+        session=filters.text("session"),
+        agent=filters.text("agent"),
+        trust=filters.text("trust"),
+        metadata=filters.mapping("metadata"),
+        since=_moment(filters, "since"),
+        until=_moment(filters, "until"),
+        state=State(filters.text("state", State.LIVE)),
+        flag=filters.text("flag"),
     )
-    if wanted.since and wanted.until and wanted.since >= wanted.until:
+    if result.since and result.until and result.since >= result.until:
         raise InvalidInput("since must be before until", field="filters.since")
-    return wanted
+    return result
 
 
-def _moment(known: Given, name: str) -> datetime | None:
-    return parse_moment(known.text(name), field=f"filters.{name}") if name in known else None
+def _moment(filters: Arguments, name: str) -> datetime | None:
+    return parse_moment(filters.text(name), field=f"filters.{name}") if name in filters else None

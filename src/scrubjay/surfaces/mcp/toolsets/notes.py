@@ -9,194 +9,206 @@ from scrubjay.model.memory import Json, Method
 from scrubjay.model.timestamps import to_iso
 from scrubjay.notes.render import DATE_FORMATS, NOTE_FORMATS
 from scrubjay.notes.results import NoteHit, NoteLinked, NoteRead
-from scrubjay.surfaces.mcp.arguments import Given
+from scrubjay.surfaces.mcp.arguments import Arguments
 from scrubjay.surfaces.mcp.budget import (
-    LEAST_TOKENS,
-    MOST_TOKENS,
-    Entry,
-    beginning,
+    MAX_TOKENS,
+    MIN_TOKENS,
+    ListEntry,
     cost_of,
-    cut,
+    drop_empty,
+    find_cut,
     fit,
-    lean,
     room_for,
-    trim,
+    shorten,
+    trim_lists,
 )
-from scrubjay.surfaces.mcp.cursors import foreign, pack, unpack
-from scrubjay.surfaces.mcp.tool import Answer, Tool, ToolContext
-from scrubjay.surfaces.mcp.toolsets.render import conflict_report, conflicts_of, fields_of, told
-from scrubjay.surfaces.mcp.toolsets.schema import FLAG, LIST, TEXT, TEXTS, WHOLE, choice, gives, least, says, takes
+from scrubjay.surfaces.mcp.cursors import invalid_cursor, pack, unpack
+from scrubjay.surfaces.mcp.tool import Tool, ToolContext, ToolResult
+from scrubjay.surfaces.mcp.toolsets.render import conflict_fields, conflict_line, fields_of, render_result
+from scrubjay.surfaces.mcp.toolsets.schema import (
+    FLAG,
+    INTEGER,
+    LIST,
+    TEXT,
+    TEXTS,
+    at_least,
+    choice,
+    described,
+    input_schema,
+    output_schema,
+)
 
 _RESULTS = 10
-_SHORT = 40
-_SHORTER = (25, 12)
-_CONFLICTS = 3
-_SIMILAR = 3
-# What the remarks about what was cut cost.
-_NOTE = 60
-# Something of a note is told, however little room there is.
-_LEAST = 10
-# A title that costs more than such a part of the room is cut.
-_SHARE_OF_TITLE = 4
+_SHORT_TOKENS = 40
+_SHORTER_TOKENS = (25, 12)
+_MAX_CONFLICTS = 3
+_MAX_SIMILAR = 3
+# The tokens of the remarks about cuts.
+_NOTE_TOKENS = 60
+# A result shows at least this much of a note.
+_MIN_SHOWN_TOKENS = 10
+# A title may take this part of the room.
+_TITLE_DIVISOR = 4
 _FIELDS = ("title", "content", "tags", "category")
 _BRIEF = ("id", "title", "score", "category")
+# The fields to leave out, the least needed first.
 _DISPENSABLE = ("observations", "kind", "name", "last_reviewed", "updated_at", "file_path", "links", "tags", "category")
 
 
-async def write_mem(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
+async def write_mem(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Write a new note and its file."""
-    given = Given(arguments)
+    args = Arguments(arguments)
     done = await context.memory.write_note(
-        given.text("title"),
-        given.text("content"),
-        tags=given.texts("tags"),
-        category=given.text("category"),
-        template=given.text("template"),
+        args.text("title"),
+        args.text("content"),
+        tags=args.texts("tags"),
+        category=args.text("category"),
+        template=args.text("template"),
         project=context.project,
         source={"method": Method.AGENT.value},
     )
     if not done.id:
-        return told(
+        return render_result(
             ["rejected, nothing was stored"], {"action": done.action, "warnings": [*done.warnings]}, done.warnings
         )
     lines = [f"{done.action}: {done.title} ({done.id})", *([f"file: {done.file_path}"] if done.file_path else [])]
     lines += [
-        f"like {one.name} ({one.similarity:.2f}): link or edit that one if it is the same"
-        for one in done.similar[:_SIMILAR]
+        f"like {similar.name} ({similar.similarity:.2f}): link or edit that one if it is the same"
+        for similar in done.similar[:_MAX_SIMILAR]
     ]
+    lines += [conflict_line(conflict) for conflict in done.conflicts[:_MAX_CONFLICTS]]
     fields = fields_of(done)
-    fields["similar"] = [lean(fields_of(one)) for one in done.similar]
-    fields["conflicts"] = [conflicts_of(conflict) for conflict in done.conflicts]
-    conflict_reports = [conflict_report(conflict) for conflict in done.conflicts[:_CONFLICTS]]
-    return told([*lines, *conflict_reports], fields, done.warnings)
+    fields["similar"] = [drop_empty(fields_of(similar)) for similar in done.similar]
+    fields["conflicts"] = [conflict_fields(conflict) for conflict in done.conflicts]
+    return render_result(lines, fields, done.warnings)
 
 
-async def read_mem(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
-    """A note, its content within the budget; a long one goes on at the cursor."""
-    given = Given(arguments)
-    note = await context.memory.read_note(given.text("identifier"), format=given.text("format", NOTE_FORMATS[0]))
-    start, seen = 0, 0
-    if given.text("cursor"):
-        start, seen = cast("tuple[int, int]", unpack(given.text("cursor"), int, int))
-        _require_same(note, start=start, seen=seen)
-    # Whoever reads a note may be about to write all of it anew: what is not seen would be lost.
-    return _shown(note, start=start, room=room_for(given.whole("max_tokens") or MOST_TOKENS))
+async def read_mem(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
+    """Return a note, its content within the budget; a long one continues at the cursor."""
+    args = Arguments(arguments)
+    note = await context.memory.read_note(args.text("identifier"), format=args.text("format", NOTE_FORMATS[0]))
+    start = 0
+    if args.text("cursor"):
+        start, version = cast("tuple[int, int]", unpack(args.text("cursor"), int, int))
+        _require_unchanged(note, start=start, version=version)
+    # The reader may be about to rewrite the whole note, and would lose the parts that are not shown.
+    return _render_note(note, start=start, room=room_for(args.integer("max_tokens") or MAX_TOKENS))
 
 
-async def edit_mem(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
+async def edit_mem(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Change fields of a note."""
-    given = Given(arguments)
-    if not given.only(_FIELDS):
+    args = Arguments(arguments)
+    if not args.only(_FIELDS):
         raise InvalidInput("say what to change", hint=f"Give one of {', '.join(_FIELDS)}")
     done = await context.memory.edit_note(
-        given.text("id"),
-        title=given.text("title") if "title" in given else None,
-        content=given.text("content") if "content" in given else None,
-        tags=given.texts("tags") if "tags" in given else None,
-        category=given.text("category") if "category" in given else None,
-        expected_version=given.whole("expected_version"),
+        args.text("id"),
+        title=args.text("title") if "title" in args else None,
+        content=args.text("content") if "content" in args else None,
+        tags=args.texts("tags") if "tags" in args else None,
+        category=args.text("category") if "category" in args else None,
+        expected_version=args.integer("expected_version"),
     )
     lines = [f"{done.action}: {done.title} ({done.id}), now version {done.version}"]
     lines += [f"file: {done.file_path}"] if done.file_path else []
-    lines += [conflict_report(conflict) for conflict in done.conflicts[:_CONFLICTS]]
+    lines += [conflict_line(conflict) for conflict in done.conflicts[:_MAX_CONFLICTS]]
     fields = fields_of(done)
-    fields["conflicts"] = [conflicts_of(conflict) for conflict in done.conflicts]
-    return told(lines, fields, done.warnings)
+    fields["conflicts"] = [conflict_fields(conflict) for conflict in done.conflicts]
+    return render_result(lines, fields, done.warnings)
 
 
-async def search_mem(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
-    """The notes that best fit some words."""
-    given = Given(arguments)
-    found = await context.memory.search_notes(
-        given.text("query"),
-        limit=given.whole("limit") or _RESULTS,
-        category=given.text("category"),
-        tags=given.texts("tags"),
-        semantic=given.flag("semantic"),
+async def search_mem(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
+    """Return the notes that best match a query."""
+    args = Arguments(arguments)
+    matches = await context.memory.search_notes(
+        args.text("query"),
+        limit=args.integer("limit") or _RESULTS,
+        category=args.text("category"),
+        tags=args.texts("tags"),
+        semantic=args.flag("semantic"),
     )
-    remarks = [f"({one})" for one in found.degraded]
-    beside = cost_of("\n".join(remarks), {"results": [], "degraded": [*found.degraded]})
-    entries = _fitting(found.results, room=room_for(given.whole("max_tokens")) - _NOTE - beside)
-    lines = [entry.line for entry in entries] or ([] if found.results else ["Nothing found."])
-    if len(entries) < len(found.results):
+    remarks = [f"({reason})" for reason in matches.degraded]
+    frame = cost_of("\n".join(remarks), {"results": [], "degraded": [*matches.degraded]})
+    entries = _fit_hits(matches.results, room=room_for(args.integer("max_tokens")) - _NOTE_TOKENS - frame)
+    lines = [entry.line for entry in entries] or ([] if matches.results else ["Nothing found."])
+    if len(entries) < len(matches.results):
         lines.append(
-            f"(there are more: {len(entries)} of the {len(found.results)} fit into the answer; ask more narrowly, or "
-            "with a larger max_tokens)"
+            f"(there are more: {len(entries)} of the {len(matches.results)} fit into the answer; narrow the query, or "
+            "use a larger max_tokens)"
         )
-    elif found.more:
-        lines.append("(there are more: ask more narrowly, or with a larger limit)")
+    elif matches.more:
+        lines.append("(there are more: narrow the query, or use a larger limit)")
     structured: dict[str, Json] = {"results": [entry.structured for entry in entries]}
-    return Answer(structured=structured | lean({"degraded": [*found.degraded]}), text="\n".join([*lines, *remarks]))
+    return ToolResult(
+        structured=structured | drop_empty({"degraded": [*matches.degraded]}), text="\n".join([*lines, *remarks])
+    )
 
 
-async def link_mem(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
-    """Link two notes, seen from both."""
-    given = Given(arguments)
+async def link_mem(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
+    """Link two notes in both directions."""
+    args = Arguments(arguments)
     done = await context.memory.link_notes(
-        given.text("source_id"), given.text("target_id"), link_text=given.text("link_text")
+        args.text("source_id"), args.text("target_id"), link_text=args.text("link_text")
     )
-    return _linked(done, [f"{done.action}: {done.source_title} ↔ {done.target_title}", done.markdown_link])
+    return _render_linked(done, [f"{done.action}: {done.source_title} ↔ {done.target_title}", done.markdown_link])
 
 
-async def unlink_mem(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
-    """Take a link away, from both ends."""
-    given = Given(arguments)
-    done = await context.memory.unlink_notes(given.text("source_id"), given.text("target_id"))
-    return _linked(done, [f"{done.action}: {done.source_title} ↔ {done.target_title}"])
+async def unlink_mem(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
+    """Remove a link from both notes."""
+    args = Arguments(arguments)
+    done = await context.memory.unlink_notes(args.text("source_id"), args.text("target_id"))
+    return _render_linked(done, [f"{done.action}: {done.source_title} ↔ {done.target_title}"])
 
 
-async def get_current_date(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
-    """Now."""
-    given = Given(arguments)
-    done = await context.memory.current_date(
-        format=given.text("format", DATE_FORMATS[0]), timezone=given.text("timezone")
-    )
-    return Answer(
-        structured=fields_of(done), text=f"{done.date} ({done.weekday}, {done.timezone}, UTC{done.utc_offset})"
+async def get_current_date(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
+    """Return the current date and time."""
+    args = Arguments(arguments)
+    now = await context.memory.current_date(format=args.text("format", DATE_FORMATS[0]), timezone=args.text("timezone"))
+    return ToolResult(
+        structured=fields_of(now), text=f"{now.date} ({now.weekday}, {now.timezone}, UTC{now.utc_offset})"
     )
 
 
-def _linked(done: NoteLinked, lines: list[str]) -> Answer:
-    answer = told(lines, fields_of(done) | {"success": done.success}, done.warnings)
-    # That nothing is linked any more is what was asked.
-    return replace(answer, structured={"source_links": [], "target_links": [], **answer.structured})
+def _render_linked(done: NoteLinked, lines: list[str]) -> ToolResult:
+    result = render_result(lines, fields_of(done) | {"success": done.success}, done.warnings)
+    # Empty lists stay: that no links remain is the answer.
+    return replace(result, structured={"source_links": [], "target_links": [], **result.structured})
 
 
-def _fitting(hits: Sequence[NoteHit], *, room: int) -> list[Entry]:
-    """As many hits as fit; before one is left out, all say only what they are and a little of where the words are."""
-    kept = fit([_hit(hit) for hit in hits], room=room)
-    for words in _SHORTER:
-        if len(kept) == len(hits):
+def _fit_hits(hits: Sequence[NoteHit], *, room: int) -> list[ListEntry]:
+    """Return as many hits as fit; shorten all of them to the essential fields before leaving one out."""
+    entries = fit([_hit_entry(hit) for hit in hits], room=room)
+    for tokens in _SHORTER_TOKENS:
+        if len(entries) == len(hits):
             break
-        kept = fit([_hit(hit, words=words) for hit in hits], room=room)
-    return kept
+        entries = fit([_hit_entry(hit, snippet_tokens=tokens) for hit in hits], room=room)
+    return entries
 
 
-def _hit(one: NoteHit, *, words: int = 0) -> Entry:
-    structured = lean(fields_of(one)) | {"score": one.score}
-    where = f" [{one.category}]" if one.category else ""
-    snippet = " ".join(one.snippet.split())
-    head = f"- {one.title}{where} ({one.score:.2f}) {one.id}"
-    if words:
-        snippet = beginning(snippet, tokens=words)
+def _hit_entry(hit: NoteHit, *, snippet_tokens: int = 0) -> ListEntry:
+    structured = drop_empty(fields_of(hit)) | {"score": hit.score}
+    category = f" [{hit.category}]" if hit.category else ""
+    snippet = " ".join(hit.snippet.split())
+    head = f"- {hit.title}{category} ({hit.score:.2f}) {hit.id}"
+    if snippet_tokens:
+        snippet = shorten(snippet, tokens=snippet_tokens)
         structured = {name: structured[name] for name in _BRIEF if name in structured} | {"snippet": snippet}
-    return Entry(
-        structured=structured, line=f"{head}\n  {snippet}", short=f"{head}\n  {beginning(snippet, tokens=_SHORT)}"
+    return ListEntry(
+        structured=structured, line=f"{head}\n  {snippet}", short=f"{head}\n  {shorten(snippet, tokens=_SHORT_TOKENS)}"
     )
 
 
-def _shown(note: NoteRead, *, start: int, room: int) -> Answer:
-    """A note from a character on, as much of it as there is room for."""
+def _render_note(note: NoteRead, *, start: int, room: int) -> ToolResult:
+    """Return a note from a character on, as much of it as fits."""
     whole = note.content
-    fields, head = _facts(note, room=room // 3), _head(note)
-    left = room - cost_of(head, fields) - _NOTE
-    each = max(left // 2, _LEAST)
+    fields, head = _note_fields(note, room=room // 3), _head(note)
+    left = room - cost_of(head, fields) - _NOTE_TOKENS
+    tokens = max(left // 2, _MIN_SHOWN_TOKENS)
     while True:
-        end = cut(whole, start=start, tokens=each)
+        end = find_cut(whole, start=start, tokens=tokens)
         part = whole[start:end]
-        if each <= _LEAST or cost_of(part, {"content": part}) <= left:
+        if tokens <= _MIN_SHOWN_TOKENS or cost_of(part, {"content": part}) <= left:
             break
-        each -= max(1, each // 5)
+        tokens -= max(1, tokens // 5)
     structured: dict[str, Json] = {**fields, "content": part}
     lines = [part] if start else [head, "", part]
     if end < len(whole):
@@ -204,16 +216,16 @@ def _shown(note: NoteRead, *, start: int, room: int) -> Answer:
         structured |= {"from": start, "to": end, "of": len(whole), "cursor": cursor}
         lines.append(f'(characters {start:,} to {end:,} of {len(whole):,}; more with cursor "{cursor}")')
     elif not start and note.format != "json":
-        lines += _observed(fields, room=left - cost_of(part, {"content": part}))
-    return Answer(structured=structured, text="\n".join(lines))
+        lines += _observation_lines(fields, room=left - cost_of(part, {"content": part}))
+    return ToolResult(structured=structured, text="\n".join(lines))
 
 
-def _facts(note: NoteRead, *, room: int) -> dict[str, Json]:
-    """What is known of a note besides its content; where there is little room, what is needed least goes first."""
-    fields = lean({name: value for name, value in fields_of(note).items() if name != "content"})
+def _note_fields(note: NoteRead, *, room: int) -> dict[str, Json]:
+    """Return the fields of a note besides its content, as many as fit."""
+    fields = drop_empty({name: value for name, value in fields_of(note).items() if name != "content"})
     fields |= {name: fields.get(name, []) for name in ("tags", "links")}
-    fields["title"] = beginning(note.title, tokens=room // _SHARE_OF_TITLE)
-    fields = trim(fields, room=room)
+    fields["title"] = shorten(note.title, tokens=room // _TITLE_DIVISOR)
+    fields = trim_lists(fields, room=room)
     for name in _DISPENSABLE:
         if cost_of("", fields) <= room:
             break
@@ -221,28 +233,28 @@ def _facts(note: NoteRead, *, room: int) -> dict[str, Json]:
     return fields
 
 
-def _observed(fields: Mapping[str, Json], *, room: int) -> list[str]:
-    lines = [f"- {one}" for one in cast("list[str]", fields.get("observations", []))]
+def _observation_lines(fields: Mapping[str, Json], *, room: int) -> list[str]:
+    lines = [f"- {observation}" for observation in cast("list[str]", fields.get("observations", []))]
     while lines and cost_of("\n".join(lines)) > room:
         lines.pop()
     return lines
 
 
 def _head(note: NoteRead) -> str:
-    about = [
-        beginning(note.category, tokens=_SHORT),
-        beginning(" ".join(f"#{tag}" for tag in note.tags), tokens=_SHORT),
+    parts = [
+        shorten(note.category, tokens=_SHORT_TOKENS),
+        shorten(" ".join(f"#{tag}" for tag in note.tags), tokens=_SHORT_TOKENS),
         f"created {to_iso(note.created_at)}",
         f"version {note.version}",
         note.state if note.state != "live" else "",
     ]
-    return f"{beginning(note.title, tokens=_SHORT)} ({note.id}) · {' · '.join(one for one in about if one)}"
+    return f"{shorten(note.title, tokens=_SHORT_TOKENS)} ({note.id}) · {' · '.join(part for part in parts if part)}"
 
 
-def _require_same(note: NoteRead, *, start: int, seen: int) -> None:
+def _require_unchanged(note: NoteRead, *, start: int, version: int) -> None:
     if not 0 <= start <= len(note.content):
-        raise foreign()
-    if seen != note.version:
+        raise invalid_cursor()
+    if version != note.version:
         raise InvalidInput(
             f"{note.title[:100]!r} has changed since the cursor was made",
             hint="Read it again without a cursor",
@@ -250,28 +262,28 @@ def _require_same(note: NoteRead, *, start: int, seen: int) -> None:
         )
 
 
-_REF = says(TEXT, "id, title, name or file name")
-_CONTENT = says(TEXT, "Markdown; [[links]] to other notes work")
-_NEW_CONTENT = says(TEXT, "the whole new content")
-_LABELS = {"tags": TEXTS, "category": says(TEXT, "such as work or work/meetings")}
-_TEMPLATE = says(TEXT, "meeting, decision, daily, project or one of the user's")
-_WITHIN = says(TEXT, "with those below it")
-_ENDS = {"source_id": _REF, "target_id": _REF}
-_SHOWN = says(TEXT, "default: the target's title")
-_ROOM = least(LEAST_TOKENS)
+_REF = described(TEXT, "id, title, name or file name")
+_CONTENT = described(TEXT, "Markdown; [[links]] to other notes work")
+_NEW_CONTENT = described(TEXT, "the whole new content")
+_LABELS = {"tags": TEXTS, "category": described(TEXT, "such as work or work/meetings")}
+_TEMPLATE = described(TEXT, "meeting, decision, daily, project or one of the user's")
+_CATEGORY = described(TEXT, "with those below it")
+_BOTH_ENDS = {"source_id": _REF, "target_id": _REF}
+_LINK_TEXT = described(TEXT, "default: the target's title")
+_MAX_TOKENS_ARGUMENT = at_least(MIN_TOKENS)
 
-_WRITTEN = gives(
-    action=TEXT, id=TEXT, file_path=TEXT, created_at=TEXT, name=TEXT, version=WHOLE, similar=LIST, conflicts=LIST,
+_WRITTEN = output_schema(
+    action=TEXT, id=TEXT, file_path=TEXT, created_at=TEXT, name=TEXT, version=INTEGER, similar=LIST, conflicts=LIST,
     warnings=LIST,
 )  # fmt: skip
-_NOTE_READ = gives(
+_NOTE_READ = output_schema(
     id=TEXT, title=TEXT, content=TEXT, tags=LIST, category=TEXT, created_at=TEXT, updated_at=TEXT, last_reviewed=TEXT,
-    file_path=TEXT, links=LIST, version=WHOLE, observations=LIST, cursor=TEXT,
+    file_path=TEXT, links=LIST, version=INTEGER, observations=LIST, cursor=TEXT,
 )  # fmt: skip
-_CHANGED = gives(
-    success=FLAG, action=TEXT, id=TEXT, updated_at=TEXT, file_path=TEXT, version=WHOLE, conflicts=LIST, warnings=LIST
+_CHANGED = output_schema(
+    success=FLAG, action=TEXT, id=TEXT, updated_at=TEXT, file_path=TEXT, version=INTEGER, conflicts=LIST, warnings=LIST
 )  # fmt: skip
-_LINKED = gives(
+_LINKED = output_schema(
     success=FLAG, action=TEXT, source_id=TEXT, source_links=LIST, target_id=TEXT, target_links=LIST,
     markdown_link=TEXT, warnings=LIST,
 )  # fmt: skip
@@ -281,24 +293,26 @@ TOOLS = (
         name="write_mem",
         title="Write a note",
         description="Create a memory as a Markdown note with a file of its own. Search first; edit what is there.",
-        input=takes("title", "content", title=TEXT, content=_CONTENT, **_LABELS, template=_TEMPLATE),
+        input=input_schema("title", "content", title=TEXT, content=_CONTENT, **_LABELS, template=_TEMPLATE),
         output=_WRITTEN,
         call=write_mem,
     ),
     Tool(
         name="read_mem",
         title="Read a note",
-        description="A note by id, title or half of one.",
-        input=takes("identifier", identifier=_REF, format=choice(*NOTE_FORMATS), max_tokens=_ROOM, cursor=TEXT),
+        description="A note by id, title or part of it.",
+        input=input_schema(
+            "identifier", identifier=_REF, format=choice(*NOTE_FORMATS), max_tokens=_MAX_TOKENS_ARGUMENT, cursor=TEXT
+        ),
         output=_NOTE_READ,
         call=read_mem,
-        reads=True,
+        read_only=True,
     ),
     Tool(
         name="edit_mem",
         title="Edit a note",
         description="Change title, content, tags or category of a note; older versions are kept.",
-        input=takes("id", id=_REF, title=TEXT, content=_NEW_CONTENT, **_LABELS, expected_version=WHOLE),
+        input=input_schema("id", id=_REF, title=TEXT, content=_NEW_CONTENT, **_LABELS, expected_version=INTEGER),
         output=_CHANGED,
         call=edit_mem,
     ),
@@ -307,36 +321,48 @@ TOOLS = (
         title="Search notes",
         description='Notes by words in title, content, tags and category. "a phrase" and begin* work; semantic looks '
         "for meaning too.",
-        input=takes("query", query=TEXT, limit=least(1), category=_WITHIN, tags=TEXTS, semantic=FLAG, max_tokens=_ROOM),
-        output=gives(results=LIST, degraded=LIST),
+        input=input_schema(
+            "query",
+            query=TEXT,
+            limit=at_least(1),
+            category=_CATEGORY,
+            tags=TEXTS,
+            semantic=FLAG,
+            max_tokens=_MAX_TOKENS_ARGUMENT,
+        ),
+        output=output_schema(results=LIST, degraded=LIST),
         call=search_mem,
-        reads=True,
+        read_only=True,
     ),
     Tool(
         name="link_mem",
         title="Link two notes",
         description="Link two notes with each other; both show it.",
-        input=takes(*_ENDS, **_ENDS, link_text=_SHOWN),
+        input=input_schema(*_BOTH_ENDS, **_BOTH_ENDS, link_text=_LINK_TEXT),
         output=_LINKED,
         call=link_mem,
-        repeatable=True,
+        idempotent=True,
     ),
     Tool(
         name="unlink_mem",
         title="Unlink two notes",
         description="Remove the link between two notes, from both.",
-        input=takes(*_ENDS, **_ENDS),
+        input=input_schema(*_BOTH_ENDS, **_BOTH_ENDS),
         output=_LINKED,
         call=unlink_mem,
-        repeatable=True,
+        idempotent=True,
     ),
     Tool(
         name="get_current_date",
         title="Current date",
-        description="The date and time of now, with the time zone.",
-        input=takes(format=choice(*DATE_FORMATS), timezone=says(TEXT, "such as Europe/Berlin; default: the server's")),
-        output=gives(date=TEXT, format=TEXT, iso=TEXT, timestamp=WHOLE, timezone=TEXT, utc_offset=TEXT, weekday=TEXT),
+        description="The current date and time, with the time zone.",
+        input=input_schema(
+            format=choice(*DATE_FORMATS), timezone=described(TEXT, "such as Europe/Berlin; default: the server's")
+        ),
+        output=output_schema(
+            date=TEXT, format=TEXT, iso=TEXT, timestamp=INTEGER, timezone=TEXT, utc_offset=TEXT, weekday=TEXT
+        ),
         call=get_current_date,
-        reads=True,
+        read_only=True,
     ),
 )

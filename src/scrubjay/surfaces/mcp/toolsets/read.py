@@ -1,182 +1,369 @@
-"""`recall`, `read` and `history`: what is found is told within the budget, and how to get more."""
+"""`recall`, `read` and `history`: results within the budget, each with the way to get more."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
 
-from scrubjay.model.memory import Json
+from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.model.memory import MAIN, Json, Memory, Source, Trust
 from scrubjay.model.query import Question
-from scrubjay.model.results import History, Recalled
+from scrubjay.model.results import History, Hit, Missing, Neighbour, ReadResult, Recalled
 from scrubjay.model.timestamps import to_iso
 from scrubjay.model.version import FieldDiff, Version
-from scrubjay.surfaces.mcp.arguments import Given
-from scrubjay.surfaces.mcp.budget import DEFAULT_TOKENS, Entry, beginning, cost_of, fit, lean, room_for
-from scrubjay.surfaces.mcp.cursors import pack, unpack
-from scrubjay.surfaces.mcp.tool import Answer, ToolContext
+from scrubjay.rpc.codec import to_json
+from scrubjay.surfaces.mcp.arguments import Arguments
+from scrubjay.surfaces.mcp.budget import (
+    DEFAULT_TOKENS,
+    ListEntry,
+    cost_of,
+    drop_empty,
+    find_cut,
+    fit,
+    room_for,
+    shorten,
+)
+from scrubjay.surfaces.mcp.cursors import invalid_cursor, pack, unpack
+from scrubjay.surfaces.mcp.tool import ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets.filters import question_from
-from scrubjay.surfaces.mcp.toolsets.hits import entry_of, squeezed
-from scrubjay.surfaces.mcp.toolsets.pages import Pages, Shown
+from scrubjay.surfaces.mcp.toolsets.render import UNLIMITED
 
 _LIMIT = 8
 _VERSIONS = 20
-_MOST_VERSIONS = 50
-# Where the cursor costs more than such a part of the room, it is told in one form only.
-_SHARE_OF_CURSOR = 8
-_PLENTY = 1_000_000
+_MAX_VERSIONS = 50
+_SHORT_TOKENS = 40
+# A cursor that costs more than this part of the room appears in one form only.
+_CURSOR_DIVISOR = 8
 _NO_ROOM = "max_tokens leaves no room for a hit: ask with more"
 _LONG_CURSOR = "(more with the cursor of the structured answer, or with a larger max_tokens)"
-_CUT_CHANGES = "(more differs than is told here: read both versions, each with its version number, to see all of it)"
-_MORE_PINNED = "(more is pinned: ask with a larger max_tokens)"
+_CUT_CHANGES = "(there are more differences: read both versions by their version numbers to see all of them)"
+_MORE_PINNED = "(more memories are pinned: ask with a larger max_tokens)"
+# With less room than this it is not worth beginning another memory.
+_MIN_PAGE_TOKENS = 60
+# The tokens of the note about a cut, and of the cursor.
+_PAGE_NOTE_TOKENS = 60
+# A page shows at least this much of a memory.
+_MIN_SHOWN_TOKENS = 10
 
 
-async def recall(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
-    """The memories that answer a question, as many as fit."""
-    given = Given(arguments)
-    room = room_for(given.whole("max_tokens"))
-    question = _question(given)
-    # Where there is one space only, every hit would say the same.
-    entry = partial(entry_of, names_space=bool(context.who.also))
+async def recall(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
+    """Return the memories that answer a question, as many as fit."""
+    args = Arguments(arguments)
+    room = room_for(args.integer("max_tokens"))
+    question = Question(
+        query=args.text("query"),
+        limit=args.integer("limit") or _LIMIT,
+        max_tokens=UNLIMITED,
+        detail=args.text("detail", "concise"),
+        explain=args.flag("explain"),
+        around=args.integer("around") or 0,
+    )
+    question = question_from(args.mapping("filters") | args.only(("entity", "tags", "since")), question)
+    # With a single space, every hit would name the same one.
+    render = partial(_hit_entry, names_space=bool(context.who.also))
     while True:
-        found = await context.engine.recall(question, who=context.who, cursor=given.text("cursor"))
-        left = room - _cost_of_rest(found, room=room)
-        pinned = fit([entry(hit, "pinned, ") for hit in found.pinned], room=left // 2 if found.hits else left)
-        left -= _cost(pinned)
-        hits = fit([entry(hit) for hit in found.hits], room=left)
-        if len(hits) == len(found.hits):
-            return _found(found, pinned, hits, room=room)
-        if not hits and len(found.hits) == 1:
-            return _found(found, pinned, squeezed(found.hits[0], left, entry), room=room)
-        # Asked again for just these, so that the cursor goes on behind the last that is told.
+        recalled = await context.engine.recall(question, who=context.who, cursor=args.text("cursor"))
+        left = room - _cost_of_rest(recalled, room=room)
+        pinned_room = left // 2 if recalled.hits else left
+        pinned = fit([render(hit, "pinned, ") for hit in recalled.pinned], room=pinned_room)
+        left -= sum(entry.cost for entry in pinned)
+        hits = fit([render(hit) for hit in recalled.hits], room=left)
+        if len(hits) == len(recalled.hits):
+            return _render_recalled(recalled, pinned, hits, room=room)
+        if not hits and len(recalled.hits) == 1:
+            return _render_recalled(recalled, pinned, _squeeze(recalled.hits[0], left, render), room=room)
+        # Ask again for exactly these, so that the cursor continues after the last one shown.
         question = replace(question, limit=len(hits) or 1)
 
 
-async def read(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
-    """Whole memories, one after the other; a long one goes on at the cursor."""
-    given = Given(arguments)
-    pages = Pages(room_for(given.whole("max_tokens")))
-    refs = tuple(dict.fromkeys(given.texts("ids")))
-    place = unpack(given.text("cursor"), int, int, int) if given.text("cursor") else (0, 0, 0)
-    shown = Shown(
-        format=given.text("format", "markdown"), version=given.whole("version"), branch=given.text("branch"),
-        as_of=given.text("as_of") or None,
+async def read(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
+    """Return whole memories, one after the other; a long one continues at the cursor."""
+    args = Arguments(arguments)
+    page = _MemoryPage(room_for(args.integer("max_tokens")))
+    refs = tuple(dict.fromkeys(args.texts("ids")))
+    position = unpack(args.text("cursor"), int, int, int) if args.text("cursor") else (0, 0, 0)
+    options = _ReadOptions(
+        format=args.text("format", "markdown"), version=args.integer("version"), branch=args.text("branch"),
+        as_of=args.text("as_of") or None,
     )  # fmt: skip
-    await pages.fill(context, refs, place=place, shown=shown)
-    return pages.answer()
+    await page.fill(context, refs, position=position, options=options)
+    return page.result()
 
 
-async def history(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
-    """The versions of a memory, newest first, or the difference of two."""
-    given = Given(arguments)
+async def history(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
+    """Return the versions of a memory, newest first, or the difference of two."""
+    args = Arguments(arguments)
     room = room_for(DEFAULT_TOKENS)
-    branch = given.text("branch")
-    if "diff" in given:
-        # Each is a number or the name of a branch; anything else is refused further on.
+    branch = args.text("branch")
+    if "diff" in args:
+        # Each is a number or the name of a branch; the engine refuses anything else.
         versions = cast("list[int | str]", arguments["diff"])
-        return _difference(await context.memory.history(given.text("id"), diff=versions, branch=branch), room)
-    before = int(unpack(given.text("cursor"), int)[0]) if given.text("cursor") else None
-    limit = min(given.whole("limit") or _VERSIONS, _MOST_VERSIONS)
-    return _versions(await context.memory.history(given.text("id"), limit=limit, before=before, branch=branch), room)
+        return _render_diff(await context.memory.history(args.text("id"), diff=versions, branch=branch), room)
+    before = int(unpack(args.text("cursor"), int)[0]) if args.text("cursor") else None
+    limit = min(args.integer("limit") or _VERSIONS, _MAX_VERSIONS)
+    result = await context.memory.history(args.text("id"), limit=limit, before=before, branch=branch)
+    return _render_versions(result, room)
 
 
-def _question(given: Given) -> Question:
-    question = Question(
-        query=given.text("query"),
-        limit=given.whole("limit") or _LIMIT,
-        # What fits is decided here, where the answer's form is known.
-        max_tokens=_PLENTY,
-        detail=given.text("detail", "concise"),
-        explain=given.flag("explain"),
-        around=given.whole("around") or 0,
-    )
-    return question_from(given.mapping("filters") | given.only(("entity", "tags", "since")), question)
-
-
-def _rest(found: Recalled, *, room: int) -> tuple[list[str], dict[str, Json]]:
-    """What an answer has besides its hits."""
-    lines = [f"({one})" for one in found.degraded]
-    if found.cursor:
-        # It grows with every page. Told twice it would sooner or later leave no room for anything else.
-        is_short = cost_of(found.cursor) <= room // _SHARE_OF_CURSOR
-        lines.append(f'(more with cursor "{found.cursor}")' if is_short else _LONG_CURSOR)
-    return lines, lean({"cursor": found.cursor, "degraded": [*found.degraded]})
-
-
-def _cost_of_rest(found: Recalled, *, room: int) -> int:
-    lines, rest = _rest(found, room=room)
-    more = [_MORE_PINNED] if found.pinned else []
-    return cost_of("\n".join([*lines, *more]), {"hits": [], "pinned": [], **rest})
-
-
-def _found(found: Recalled, pinned: Sequence[Entry], hits: Sequence[Entry], *, room: int) -> Answer:
-    if len(hits) < len(found.hits):
-        found = replace(found, degraded=(*found.degraded, _NO_ROOM), cursor="")
-    lines, rest = _rest(found, room=room)
-    if len(pinned) < len(found.pinned):
-        lines.append(_MORE_PINNED)
-    told = [entry.line for entry in (*pinned, *hits)] or ([] if found.hits else ["Nothing found."])
+def _render_recalled(
+    recalled: Recalled, pinned: Sequence[ListEntry], hits: Sequence[ListEntry], *, room: int
+) -> ToolResult:
+    if len(hits) < len(recalled.hits):
+        recalled = replace(recalled, degraded=(*recalled.degraded, _NO_ROOM), cursor="")
+    remarks, rest = _rest(recalled, room=room)
+    if len(pinned) < len(recalled.pinned):
+        remarks.append(_MORE_PINNED)
+    lines = [entry.line for entry in (*pinned, *hits)] or ([] if recalled.hits else ["Nothing found."])
     structured: dict[str, Json] = {"hits": [entry.structured for entry in hits]}
     if pinned:
         structured["pinned"] = [entry.structured for entry in pinned]
-    return Answer(structured=structured | rest, text="\n".join([*told, *lines]))
+    return ToolResult(structured=structured | rest, text="\n".join([*lines, *remarks]))
 
 
-def _cost(entries: Sequence[Entry]) -> int:
-    return sum(entry.cost for entry in entries)
+def _rest(recalled: Recalled, *, room: int) -> tuple[list[str], dict[str, Json]]:
+    """Return the remarks and the fields of an answer besides its hits."""
+    remarks = [f"({reason})" for reason in recalled.degraded]
+    if recalled.cursor:
+        # The cursor grows with every page. In both forms it would eventually leave no room for anything else.
+        is_short = cost_of(recalled.cursor) <= room // _CURSOR_DIVISOR
+        remarks.append(f'(more with cursor "{recalled.cursor}")' if is_short else _LONG_CURSOR)
+    return remarks, drop_empty({"cursor": recalled.cursor, "degraded": [*recalled.degraded]})
 
 
-def _versions(found: History, room: int) -> Answer:
-    entries = [_version(version) for version in found.versions]
-    head: dict[str, Json] = {"id": found.id, "name": found.name}
-    kept = fit(entries, room=room - cost_of(found.name, head) - 40)
-    structured: dict[str, Json] = {**head, "versions": [entry.structured for entry in kept]}
-    lines = [f"{found.name}:", *(entry.line for entry in kept)]
-    if kept and found.versions[len(kept) - 1].number > 1:
-        structured["cursor"] = pack(found.versions[len(kept) - 1].number)
+def _cost_of_rest(recalled: Recalled, *, room: int) -> int:
+    remarks, rest = _rest(recalled, room=room)
+    more = [_MORE_PINNED] if recalled.pinned else []
+    return cost_of("\n".join([*remarks, *more]), {"hits": [], "pinned": [], **rest})
+
+
+def _hit_entry(hit: Hit, mark: str = "", *, names_space: bool) -> ListEntry:
+    """Return a hit in both forms; the lines after the first are indented."""
+    about = f", {', '.join(hit.entities)}" if hit.entities else ""
+    mark += f"in {hit.space}, " if names_space else ""
+    mark += f"on branch {hit.branch}, " if hit.branch != MAIN else ""
+    head = f"- {hit.name} ({mark}{hit.date.date().isoformat()}{about}): "
+    passage = " ".join(hit.passage.split())
+    why = [f"  why: {'; '.join(hit.why)}"] if hit.why else []
+    neighbours = [_neighbour_line(neighbour) for neighbour in hit.around]
+    short_neighbours = [_neighbour_line(neighbour, tokens=_SHORT_TOKENS) for neighbour in hit.around]
+    return ListEntry(
+        structured=_hit_fields(hit, names_space=names_space),
+        line="\n".join([head + passage, *why, *neighbours]),
+        short="\n".join([head + shorten(passage, tokens=_SHORT_TOKENS), *why, *short_neighbours]),
+    )
+
+
+def _squeeze(hit: Hit, room: int, render: Callable[[Hit], ListEntry]) -> list[ListEntry]:
+    """Make a hit fit: without its memory, with only its nearest neighbours, or with a part of its passage."""
+    bare = replace(hit, memory=None, around=())
+    for distance in sorted({abs(neighbour.place) for neighbour in hit.around}, reverse=True):
+        near = tuple(neighbour for neighbour in hit.around if abs(neighbour.place) <= distance)
+        if entries := fit([render(replace(bare, around=near))], room=room):
+            return entries
+    return _cut_passage(bare, room, render) or (_cut_passage(replace(bare, why=()), room, render) if bare.why else [])
+
+
+def _cut_passage(hit: Hit, room: int, render: Callable[[Hit], ListEntry]) -> list[ListEntry]:
+    """Return a hit with as much of its passage as fits, if it fits at all."""
+    tokens = (room - render(replace(hit, passage="")).cost) // 2
+    while tokens > 0:
+        entry = render(replace(hit, passage=shorten(hit.passage, tokens=tokens)))
+        if entry.cost <= room:
+            return [entry]
+        tokens -= max(1, tokens // 5)
+    return []
+
+
+def _hit_fields(hit: Hit, *, names_space: bool) -> dict[str, Json]:
+    return drop_empty(
+        {
+            "id": hit.id,
+            "name": hit.name,
+            "space": hit.space if names_space else "",
+            "branch": hit.branch if hit.branch != MAIN else "",
+            "title": hit.title,
+            "passage": hit.passage,
+            "score": hit.score,
+            "date": to_iso(hit.date),
+            "entities": [*hit.entities],
+            "source": _source_fields(hit.source),
+            "trust": "" if hit.trust == Trust.UNKNOWN else hit.trust,
+            "why": [*hit.why],
+            "around": [to_json(neighbour) for neighbour in hit.around],
+            "memory": to_json(hit.memory),
+        }
+    )
+
+
+def _source_fields(source: Source) -> dict[str, Json]:
+    return drop_empty({name: getattr(source, name) for name in ("session", "conversation", "agent", "tool")})
+
+
+def _neighbour_line(neighbour: Neighbour, *, tokens: int | None = None) -> str:
+    passage = " ".join(neighbour.passage.split())
+    text = passage if tokens is None else shorten(passage, tokens=tokens)
+    return f"  {neighbour.place:+} {neighbour.name} ({neighbour.date.date().isoformat()}): {text}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ReadOptions:
+    """The format of memories, and the version, branch or time at which to read them."""
+
+    format: str = "markdown"
+    version: int | None = None
+    branch: str = ""
+    as_of: str | None = None
+
+
+class _MemoryPage:
+    """A result of `read`, filled with memories until its room is used up."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room - _PAGE_NOTE_TOKENS
+        self._memories: list[Json] = []
+        self._missing: list[Json] = []
+        self._lines: list[str] = []
+        self._cursor = ""
+
+    async def fill(
+        self, context: ToolContext, refs: Sequence[str], *, position: Sequence[str | int], options: _ReadOptions
+    ) -> None:
+        """Read the references from a position on: (index of the reference, its character, its version)."""
+        first, start, version = cast("tuple[int, int, int]", tuple(position))
+        if not refs:
+            raise InvalidInput("say what to read: ids, names or titles", field="ids")
+        if not 0 <= first < len(refs):
+            raise invalid_cursor()
+        for number in range(first, len(refs)):
+            if number > first and self._room < _MIN_PAGE_TOKENS:
+                self._cursor = pack(number, 0, 0)
+                return
+            result = await _read_one(context, refs[number], options, is_only=len(refs) == 1)
+            for missing in result.missing:
+                self._add_missing(missing)
+            for memory, text in zip(result.memories, result.texts, strict=True):
+                _require_unchanged(memory, text, start=start, version=version)
+                end = self._add_memory(memory, text, start)
+                if end < len(text):
+                    self._cursor = pack(number, end, memory.version)
+                    return
+            start, version = 0, 0
+
+    def result(self) -> ToolResult:
+        """Return everything that was read."""
+        structured: dict[str, Json] = {"memories": self._memories}
+        structured |= drop_empty({"missing": self._missing, "cursor": self._cursor})
+        more = [f'(more with cursor "{self._cursor}")'] if self._cursor else []
+        return ToolResult(structured=structured, text="\n".join([*self._lines, *more]))
+
+    def _add_missing(self, missing: Missing) -> None:
+        near = f". Did you mean {' or '.join(missing.suggestions)}?" if missing.suggestions else ""
+        near = f": {missing.why}" if missing.why else near
+        line = f"No memory is called {missing.ref[:100]!r}{near}"
+        structured = cast("dict[str, Json]", to_json(missing)) | {"ref": missing.ref[:100]}
+        if not missing.why:
+            del structured["why"]
+        self._lines.append(line)
+        self._missing.append(structured)
+        self._room -= cost_of(line, structured)
+
+    def _add_memory(self, memory: Memory, text: str, start: int) -> int:
+        """Add a memory from a character on; return where the part ends."""
+        head: dict[str, Json] = {"id": memory.id, "name": memory.name, "version": memory.version}
+        room = self._room - cost_of("", head) - 20
+        tokens = max(room // 2, _MIN_SHOWN_TOKENS)
+        while True:
+            end = find_cut(text, start=start, tokens=tokens)
+            part = text[start:end]
+            if tokens <= _MIN_SHOWN_TOKENS or cost_of(part, {"text": part}) <= room:
+                break
+            tokens -= max(1, tokens // 5)
+        structured: dict[str, Json] = {**head, "text": part}
+        if start or end < len(text):
+            structured |= {"from": start, "to": end, "of": len(text)}
+            part += f"\n(characters {start:,} to {end:,} of {len(text):,})"
+        self._memories.append(structured)
+        self._lines.append(part)
+        self._room -= cost_of(part, structured)
+        return end
+
+
+async def _read_one(context: ToolContext, ref: str, options: _ReadOptions, *, is_only: bool) -> ReadResult:
+    """Read one memory; among several, a missing version counts as a missing memory."""
+    try:
+        return await context.memory.read(
+            ref, format=options.format, version=options.version, branch=options.branch, as_of=options.as_of
+        )
+    except NotFound as error:
+        if is_only:
+            raise
+        return ReadResult(memories=(), missing=(Missing(ref=ref, why=error.message),))
+
+
+def _require_unchanged(memory: Memory, text: str, *, start: int, version: int) -> None:
+    if not start:
+        return
+    if start > len(text):
+        raise invalid_cursor()
+    if version != memory.version:
+        raise InvalidInput(
+            f"{memory.name!r} has changed since the cursor was made",
+            hint="Read it again without a cursor",
+            field="cursor",
+        )
+
+
+def _render_versions(result: History, room: int) -> ToolResult:
+    head: dict[str, Json] = {"id": result.id, "name": result.name}
+    entries = fit([_version_entry(version) for version in result.versions], room=room - cost_of(result.name, head) - 40)
+    structured: dict[str, Json] = {**head, "versions": [entry.structured for entry in entries]}
+    lines = [f"{result.name}:", *(entry.line for entry in entries)]
+    if entries and result.versions[len(entries) - 1].number > 1:
+        structured["cursor"] = pack(result.versions[len(entries) - 1].number)
         lines.append(f'(older ones with cursor "{structured["cursor"]}")')
-    return Answer(structured=structured, text="\n".join(lines))
+    return ToolResult(structured=structured, text="\n".join(lines))
 
 
-def _version(one: Version) -> Entry:
+def _version_entry(version: Version) -> ListEntry:
     structured: dict[str, Json] = {
-        "number": one.number,
-        "action": one.action,
-        "created_at": to_iso(one.created_at),
-        "agent": one.agent,
-        "message": one.message,
+        "number": version.number,
+        "action": version.action,
+        "created_at": to_iso(version.created_at),
+        "agent": version.agent,
+        "message": version.message,
     }
-    by = f" by {one.agent}" if one.agent else ""
-    head = f"- version {one.number}: {one.action} {one.created_at.date().isoformat()}{by}"
-    why = f": {one.message}" if one.message else ""
-    return Entry(structured=lean(structured), line=head + why, short=head)
+    by = f" by {version.agent}" if version.agent else ""
+    head = f"- version {version.number}: {version.action} {version.created_at.date().isoformat()}{by}"
+    why = f": {version.message}" if version.message else ""
+    return ListEntry(structured=drop_empty(structured), line=head + why, short=head)
 
 
-def _difference(found: History, room: int) -> Answer:
-    head: dict[str, Json] = {"id": found.id, "name": found.name}
-    room -= cost_of(found.name, head) + cost_of(_CUT_CHANGES) + 20
+def _render_diff(result: History, room: int) -> ToolResult:
+    head: dict[str, Json] = {"id": result.id, "name": result.name}
+    room -= cost_of(result.name, head) + cost_of(_CUT_CHANGES) + 20
     changes: list[Json] = []
-    lines: list[str] = [] if found.diff else ["Nothing that matters differs."]
-    for one in found.diff:
-        entry = _change(one, room)
+    lines: list[str] = [] if result.diff else ["No relevant differences."]
+    for diff in result.diff:
+        entry = _diff_entry(diff, room)
         room -= entry.cost
         if room < 0:
             break
         changes.append(entry.structured)
         lines.append(entry.line)
-    if len(changes) < len(found.diff) or any("of" in change for change in changes if isinstance(change, dict)):
+    if len(changes) < len(result.diff) or any("of" in change for change in changes if isinstance(change, dict)):
         lines.append(_CUT_CHANGES)
-    return Answer(structured={**head, "diff": changes}, text="\n".join([f"{found.name}:", *lines]))
+    return ToolResult(structured={**head, "diff": changes}, text="\n".join([f"{result.name}:", *lines]))
 
 
-def _change(one: FieldDiff, room: int) -> Entry:
-    told = "\n".join(one.lines) or f"-{one.before}\n+{one.after}"
-    each = max((room - 40) // 2, 1)
+def _diff_entry(diff: FieldDiff, room: int) -> ListEntry:
+    whole = "\n".join(diff.lines) or f"-{diff.before}\n+{diff.after}"
+    tokens = max((room - 40) // 2, 1)
     while True:
-        shown = beginning(told, tokens=each)
-        structured: dict[str, Json] = {"field": one.field, "change": shown}
-        if shown != told:
-            structured["of"] = len(told)
-        entry = Entry(structured=structured, line=f"{one.field}:\n{shown}")
-        if each == 1 or entry.cost <= room:
+        change = shorten(whole, tokens=tokens)
+        structured: dict[str, Json] = {"field": diff.field, "change": change}
+        if change != whole:
+            structured["of"] = len(whole)
+        entry = ListEntry(structured=structured, line=f"{diff.field}:\n{change}")
+        if tokens == 1 or entry.cost <= room:
             return entry
-        each -= max(1, each // 5)
+        tokens -= max(1, tokens // 5)

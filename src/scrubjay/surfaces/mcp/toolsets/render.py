@@ -1,113 +1,182 @@
-"""What `remember` did, whatever the toolset calls it: in a few lines for a model and in fields for a program."""
+"""The results that several toolsets share: the outcome of a write, a conflict, and texts that answer a question."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from scrubjay.model.conflict import ConflictDetails
-from scrubjay.model.memory import Json
-from scrubjay.model.results import Remembered, Similar
+from scrubjay.model.memory import Json, Memory
+from scrubjay.model.results import Hit, Recalled, Remembered, Similar
+from scrubjay.model.timestamps import to_iso
 from scrubjay.rpc.codec import to_json
-from scrubjay.surfaces.mcp.budget import DEFAULT_TOKENS, beginning, cost_of, lean, room_for, trim
-from scrubjay.surfaces.mcp.tool import Answer
+from scrubjay.surfaces.mcp.budget import (
+    DEFAULT_TOKENS,
+    ListEntry,
+    cost_of,
+    drop_empty,
+    fit,
+    room_for,
+    shorten,
+    trim_lists,
+)
+from scrubjay.surfaces.mcp.tool import ToolContext, ToolResult
 
-_WARNINGS = 5
-_LONGEST_WARNING = 200
-_CONFLICTS = 3
-_SHORT = 40
-_LIST = 80
-# What a remark about what was left out costs, and the names of the lists.
-_NOTE = 60
+UNLIMITED = 1_000_000
+"""The tokens to ask the engine for where the surface, which knows the form of the result, applies the budget."""
+
+_MAX_WARNINGS = 5
+_MAX_WARNING_LENGTH = 200
+_MAX_CONFLICTS = 3
+_SHORT_TOKENS = 40
+_LIST_TOKENS = 80
+# The tokens of a remark about omitted items, and of the names of the lists.
+_NOTE_TOKENS = 60
+# The same for texts that answer a question.
+_TEXTS_NOTE_TOKENS = 70
+# The tokens of a text's id, score, time and the words around them.
+_TEXT_FIELDS_TOKENS = 90
+# Lists of a text may take this part of the room.
+_LISTS_DIVISOR = 4
 
 
-def remembered(
+def render_remembered(
     done: Remembered, *, tags: Sequence[str] = (), dry_run: bool = False, more: Mapping[str, Json] | None = None
-) -> Answer:
-    """What became of a text; `tags` are those that were asked for, `more` are fields of the toolset's own."""
+) -> ToolResult:
+    """Return the outcome of `remember`; `tags` are the caller's, `more` are fields of the toolset's own."""
     structured = fields_of(done)
     if not dry_run:
         del structured["trace"]
     if len(done.ids) == 1 or more:
         del structured["ids"]
-    structured["similar"] = [lean(fields_of(one)) for one in done.similar]
-    structured["conflicts"] = [conflicts_of(conflict) for conflict in done.conflicts]
-    return told(_lines(done, tags, dry_run=dry_run), {**structured, **(more or {})}, done.warnings)
+    structured["similar"] = [drop_empty(fields_of(similar)) for similar in done.similar]
+    structured["conflicts"] = [conflict_fields(conflict) for conflict in done.conflicts]
+    return render_result(_lines(done, tags, dry_run=dry_run), {**structured, **(more or {})}, done.warnings)
 
 
-def told(lines: Sequence[str], structured: Mapping[str, Json], warnings: Sequence[str]) -> Answer:
-    """What was done, with as many of the warnings as a model cares to read."""
-    said = [*lines, *(warning[:_LONGEST_WARNING] for warning in warnings[:_WARNINGS])]
-    whole = lean(structured)
-    kept = trim(whole, room=room_for(DEFAULT_TOKENS) - cost_of("\n".join(said)) - _NOTE)
-    left_out = [
-        f"{name} of {len(some):,} of {len(all_of_it):,}"
-        for name, all_of_it in whole.items()
-        if isinstance(all_of_it, list) and isinstance(some := kept[name], list) and len(some) < len(all_of_it)
+def render_result(lines: Sequence[str], structured: Mapping[str, Json], warnings: Sequence[str]) -> ToolResult:
+    """Return the outcome of a write with its first warnings, within the budget."""
+    text = [*lines, *(warning[:_MAX_WARNING_LENGTH] for warning in warnings[:_MAX_WARNINGS])]
+    whole = drop_empty(structured)
+    trimmed = trim_lists(whole, room=room_for(DEFAULT_TOKENS) - cost_of("\n".join(text)) - _NOTE_TOKENS)
+    cuts = [
+        f"{len(part):,} of {len(items):,} {name}"
+        for name, items in whole.items()
+        if isinstance(items, list) and isinstance(part := trimmed[name], list) and len(part) < len(items)
     ]
-    if left_out:
-        said.append(f"(told: {', '.join(left_out)})")
-    return Answer(structured=lean(kept), text="\n".join(said))
+    if cuts:
+        text.append(f"(shown: {', '.join(cuts)})")
+    return ToolResult(structured=drop_empty(trimmed), text="\n".join(text))
 
 
 def fields_of(result: object) -> dict[str, Json]:
-    """An answer by its fields."""
+    """Return a result by its fields."""
     fields = to_json(result)
     assert isinstance(fields, dict)
     return fields
 
 
-def conflicts_of(one: ConflictDetails) -> dict[str, Json]:
-    """A conflict by the fields that a model can do something with."""
-    return lean(
+def conflict_fields(conflict: ConflictDetails) -> dict[str, Json]:
+    """Return the fields of a conflict that a model can act on."""
+    return drop_empty(
         {
-            "id": one.id,
-            "type": one.type.value,
-            "confidence": one.confidence,
-            "suggested_action": one.suggested_action.value,
-            "with": one.other.name,
-            "says": beginning(one.other.statement, tokens=_LIST),
-            "differs": [beginning(part, tokens=_SHORT) for part in one.differs],
+            "id": conflict.id,
+            "type": conflict.type.value,
+            "confidence": conflict.confidence,
+            "suggested_action": conflict.suggested_action.value,
+            "with": conflict.other.name,
+            "says": shorten(conflict.other.statement, tokens=_LIST_TOKENS),
+            "differs": [shorten(part, tokens=_SHORT_TOKENS) for part in conflict.differs],
         }
     )
 
 
-def conflict_report(one: ConflictDetails) -> str:
-    """A conflict in one line."""
-    name = beginning(one.other.name, tokens=_SHORT)
-    differs = beginning(", ".join(one.differs), tokens=_SHORT) if one.differs else one.type.value
-    verb = {"duplicate": "says the same as", "update": "says more than"}.get(one.type.value, "contradicts")
-    return f"{one.id}: {verb} {name} ({one.confidence:.2f}): {differs}. Revise or forget what no longer holds."
+def conflict_line(conflict: ConflictDetails) -> str:
+    """Return a conflict in one line."""
+    name = shorten(conflict.other.name, tokens=_SHORT_TOKENS)
+    differs = shorten(", ".join(conflict.differs), tokens=_SHORT_TOKENS) if conflict.differs else conflict.type.value
+    verb = {"duplicate": "says the same as", "update": "says more than"}.get(conflict.type.value, "contradicts")
+    confidence = f"{conflict.confidence:.2f}"
+    return f"{conflict.id}: {verb} {name} ({confidence}): {differs}. Revise or forget what no longer holds."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFields:
+    """The fields of a text in a toolset: its own fields, and its names for the text and for the limit."""
+
+    describe: Callable[[Hit, Memory], dict[str, Json]]
+    text: str = "text"
+    limit: str = "limit"
+
+
+def render_texts(context: ToolContext, recalled: Recalled, fields: TextFields, *, count: int) -> ToolResult:
+    """Return at most `count` hits with their whole texts, as many as the budget holds."""
+    # Pinned memories come with every recall; these toolsets show them only if there is a place left.
+    hits = [*recalled.hits, *recalled.pinned][:count]
+    room = room_for(DEFAULT_TOKENS) - cost_of("", {"results": []}) - _TEXTS_NOTE_TOKENS
+    # With a single space, every hit would name the same one.
+    entries = fit([_text_entry(hit, room, fields, names_space=bool(context.who.also)) for hit in hits], room=room)
+    lines = [entry.line for entry in entries] or ([] if hits else ["Nothing found."])
+    if any("of" in entry.structured for entry in entries):
+        lines.append("(long texts are cut; `of` is their full length)")
+    if len(entries) < len(hits):
+        lines.append(f"(there are more: {len(entries)} of the {len(hits)} fit into the answer; narrow the query)")
+    elif recalled.cursor:
+        lines.append(f"(there are more: narrow the query, or use a larger {fields.limit})")
+    return ToolResult(structured={"results": [entry.structured for entry in entries]}, text="\n".join(lines))
+
+
+def _text_entry(hit: Hit, room: int, fields: TextFields, *, names_space: bool) -> ListEntry:
+    assert hit.memory is not None
+    whole = text = hit.memory.content or "\n".join(observation.text for observation in hit.memory.observations)
+    description = drop_empty(trim_lists(fields.describe(hit, hit.memory), room=room // _LISTS_DIVISOR))
+    others = _TEXT_FIELDS_TOKENS + cost_of("", description)
+    if cost_of(text, {fields.text: text}) > room - others:
+        # Too long to show whole: the passage that answers, or as much of it as fits.
+        text = shorten(hit.passage, tokens=(room - others) // 3)
+    structured: dict[str, Json] = {
+        "id": hit.id,
+        "space": hit.space if names_space else "",
+        fields.text: text,
+        "of": len(whole) if text != whole else None,
+        **description,
+        "score": hit.score,
+        "created_at": to_iso(hit.memory.created_at),
+    }
+    line = " ".join(text.split())
+    return ListEntry(
+        structured=drop_empty(structured), line=f"- {line}", short=f"- {shorten(line, tokens=_SHORT_TOKENS)}"
+    )
 
 
 def _lines(done: Remembered, tags: Sequence[str], *, dry_run: bool) -> list[str]:
     lines = [_head(done) + (" (dry run: nothing was stored)" if dry_run else "")]
-    filed = {conflict.other.id for conflict in done.conflicts}
-    lines += [conflict_report(conflict) for conflict in done.conflicts[:_CONFLICTS]]
-    lines += [_conflict(one, into=done.merged_into) for one in done.similar if one.differs and one.id not in filed][
-        :_CONFLICTS
-    ]
+    reported = {conflict.other.id for conflict in done.conflicts}
+    lines += [conflict_line(conflict) for conflict in done.conflicts[:_MAX_CONFLICTS]]
+    differing = [similar for similar in done.similar if similar.differs and similar.id not in reported]
+    lines += [_similar_line(similar, into=done.merged_into) for similar in differing[:_MAX_CONFLICTS]]
     if done.tags and {tag.lstrip("# ").lower() for tag in tags} != set(done.tags):
-        lines.append(f"tags: {_some(done.tags)}")
+        lines.append(f"tags: {_join(done.tags)}")
     if done.suggested_entities and done.action == "created":
-        lines.append(f"It seems to be about {_some(done.suggested_entities)}: give entities to file it under them.")
+        lines.append(f"It seems to be about {_join(done.suggested_entities)}: give entities to file it under them.")
     return lines
 
 
 def _head(done: Remembered) -> str:
     if done.action == "rejected":
-        # Where no warning says why, the stage that refused it does.
+        # If no warning gives the reason, the last stage does.
         why = done.trace[-1].why if done.trace and not done.warnings else ""
-        return f"rejected, nothing was stored{': ' if why else ''}{why[:_LONGEST_WARNING]}"
+        return f"rejected, nothing was stored{': ' if why else ''}{why[:_MAX_WARNING_LENGTH]}"
     if done.action != "merged":
         return f"{done.action}: {done.name}"
-    alike = "" if done.similarity is None else f" ({done.similarity:.2f})"
-    return f"merged into {done.name}{alike}: now version {done.version}"
+    similarity = "" if done.similarity is None else f" ({done.similarity:.2f})"
+    return f"merged into {done.name}{similarity}: now version {done.version}"
 
 
-def _conflict(one: Similar, *, into: str) -> str:
-    name, differs = (beginning(part, tokens=_SHORT) for part in (one.name, one.differs))
-    if one.id == into:
+def _similar_line(similar: Similar, *, into: str) -> str:
+    name, differs = (shorten(part, tokens=_SHORT_TOKENS) for part in (similar.name, similar.differs))
+    if similar.id == into:
         return f"may contradict what was there before: {differs}. Revise {name} if something no longer holds."
-    return f"may contradict {name} ({one.similarity:.2f}): {differs}. Revise or forget what no longer holds."
+    return f"may contradict {name} ({similar.similarity:.2f}): {differs}. Revise or forget what no longer holds."
 
 
-def _some(names: Sequence[str]) -> str:
-    return beginning(", ".join(names), tokens=_LIST)
+def _join(names: Sequence[str]) -> str:
+    return shorten(", ".join(names), tokens=_LIST_TOKENS)

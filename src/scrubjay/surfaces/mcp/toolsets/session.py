@@ -1,4 +1,4 @@
-"""`session`: one tool that gives an agent its start."""
+"""`session`: one tool with the context for the start of a session."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,67 +6,70 @@ from scrubjay.model.conflict import ConflictDetails
 from scrubjay.model.memory import Json
 from scrubjay.model.results import Context, ContextEntry
 from scrubjay.model.timestamps import to_iso
-from scrubjay.surfaces.mcp.arguments import Given
-from scrubjay.surfaces.mcp.budget import LEAST_TOKENS, cost_of, lean, room_for
-from scrubjay.surfaces.mcp.static_resources import Fixed
-from scrubjay.surfaces.mcp.tool import Answer, Tool, ToolContext
-from scrubjay.surfaces.mcp.toolsets.schema import LIST, TEXT, gives, least, says, takes
+from scrubjay.surfaces.mcp.arguments import Arguments
+from scrubjay.surfaces.mcp.budget import MIN_TOKENS, cost_of, drop_empty, room_for
+from scrubjay.surfaces.mcp.tool import StaticResource, Tool, ToolContext, ToolResult
+from scrubjay.surfaces.mcp.toolsets.schema import LIST, TEXT, at_least, described, input_schema, output_schema
 
 RESOURCE = "memory://session-context"
 _RESOURCE_TOKENS = 1_500
-# An answer in two forms costs more than twice its text: ids are dear. What does not fit is asked for again, shorter.
+# Both forms together cost more than twice the text, because of the ids. A context that does not fit is built again,
+# shorter by this factor.
 _SHORTER = 0.7
-_LEAST_TEXT = 20
+_MIN_TEXT_TOKENS = 20
 
 
-async def session_context(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
-    """The start of a session, within the budget in both forms."""
-    given = Given(arguments)
-    room = room_for(given.whole("max_tokens"))
+async def session_context(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
+    """Return the context of a session, with both forms within the budget."""
+    args = Arguments(arguments)
+    room = room_for(args.integer("max_tokens"))
     tokens = room
     while True:
-        found = await context.memory.context(
-            session=given.text("session"), project=given.text("project", context.project), max_tokens=tokens
+        start = await context.memory.context(
+            session=args.text("session"), project=args.text("project", context.project), max_tokens=tokens
         )
-        structured = _structured(found)
-        if cost_of(found.text, structured) <= room:
-            return Answer(structured=structured, text=found.text)
-        if tokens <= _LEAST_TEXT:
-            return Answer(structured={}, text=found.text)
-        tokens = max(_LEAST_TEXT, int(min(tokens, found.tokens) * _SHORTER))
+        structured = _structured(start)
+        if cost_of(start.text, structured) <= room:
+            return ToolResult(structured=structured, text=start.text)
+        if tokens <= _MIN_TEXT_TOKENS:
+            return ToolResult(structured={}, text=start.text)
+        tokens = max(_MIN_TEXT_TOKENS, int(min(tokens, start.tokens) * _SHORTER))
 
 
 async def read_resource(context: ToolContext) -> str:
-    """The same as Markdown."""
+    """Return the context as Markdown."""
     return (await context.memory.context(project=context.project, max_tokens=_RESOURCE_TOKENS)).text
 
 
-def _structured(found: Context) -> dict[str, Json]:
-    return lean(
+def _structured(start: Context) -> dict[str, Json]:
+    return drop_empty(
         {
-            "profile": _noted(found.profile),
-            "pinned": _noted(found.pinned),
-            "reminders": _noted(found.reminders),
-            "conflicts": [_conflict(conflict) for conflict in found.conflicts],
-            "last_session": found.last_session,
-            "recent": _noted(found.recent),
+            "profile": _entries(start.profile),
+            "pinned": _entries(start.pinned),
+            "reminders": _entries(start.reminders),
+            "conflicts": [_conflict_fields(conflict) for conflict in start.conflicts],
+            "last_session": start.last_session,
+            "recent": _entries(start.recent),
             # The text says it, if there is one.
-            "left_out": [] if found.text else [*found.left_out],
+            "left_out": [] if start.text else [*start.left_out],
         }
     )
 
 
-def _noted(notes: Sequence[ContextEntry]) -> list[Json]:
-    return [lean({"id": note.id, "name": note.name, "date": to_iso(note.date), "why": note.why}) for note in notes]
+def _entries(entries: Sequence[ContextEntry]) -> list[Json]:
+    return [
+        drop_empty({"id": entry.id, "name": entry.name, "date": to_iso(entry.date), "why": entry.why})
+        for entry in entries
+    ]
 
 
-def _conflict(one: ConflictDetails) -> dict[str, Json]:
+def _conflict_fields(conflict: ConflictDetails) -> dict[str, Json]:
     return {
-        "id": one.id,
-        "type": one.type.value,
-        "memory": one.memory.name,
-        "other": one.other.name,
-        "suggested_action": one.suggested_action.value,
+        "id": conflict.id,
+        "type": conflict.type.value,
+        "memory": conflict.memory.name,
+        "other": conflict.other.name,
+        "suggested_action": conflict.suggested_action.value,
     }
 
 
@@ -76,20 +79,20 @@ TOOLS = (
         title="Session context",
         description="Call once, first thing in a session: profile, pinned memories, reminders due, open conflicts and "
         "what the last session said.",
-        input=takes(
-            session=says(TEXT, "yours, so that it is not told as the last"),
+        input=input_schema(
+            session=described(TEXT, "yours, so that it is not shown as the last"),
             project=TEXT,
-            max_tokens=least(LEAST_TOKENS),
+            max_tokens=at_least(MIN_TOKENS),
         ),
-        output=gives(
+        output=output_schema(
             profile=LIST, pinned=LIST, reminders=LIST, conflicts=LIST, last_session=TEXT, recent=LIST, left_out=LIST
         ),
         call=session_context,
-        reads=True,
+        read_only=True,
     ),
 )
 
-CONTEXT = Fixed(
+CONTEXT = StaticResource(
     uri=RESOURCE,
     name="session-context",
     title="Session context",

@@ -1,101 +1,185 @@
-"""`smart`: memories with title, content, type and tags; whether one is new or continues another is decided for it."""
+"""`smart`: memories with title, content, type and tags; it decides whether a memory is new or continues another."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from scrubjay.errors import InvalidInput
+from scrubjay.errors import InvalidInput, ScrubjayError
+from scrubjay.model.conflict import ConflictDetails, ConflictSide, ConflictType
 from scrubjay.model.memory import Json, Memory, Method
 from scrubjay.model.results import Hit
-from scrubjay.surfaces.mcp.arguments import Given
-from scrubjay.surfaces.mcp.tool import Answer, Tool, ToolContext
-from scrubjay.surfaces.mcp.toolsets.render import fields_of, remembered, told
+from scrubjay.surfaces.mcp.arguments import Arguments
+from scrubjay.surfaces.mcp.budget import DEFAULT_TOKENS, ListEntry, cost_of, fit, room_for, shorten
+from scrubjay.surfaces.mcp.tool import Tool, ToolContext, ToolResult
+from scrubjay.surfaces.mcp.toolsets.render import (
+    UNLIMITED,
+    TextFields,
+    fields_of,
+    render_remembered,
+    render_result,
+    render_texts,
+)
 from scrubjay.surfaces.mcp.toolsets.schema import (
     FLAG,
+    INTEGER,
     LIST,
     NUMBER,
     OBJECT,
     TEXT,
     TEXTS,
-    WHOLE,
+    at_least,
     choice,
-    gives,
-    least,
-    says,
-    takes,
+    described,
+    input_schema,
+    output_schema,
 )
-from scrubjay.surfaces.mcp.toolsets.smart_duplicates import intelligence_detect_duplicates
-from scrubjay.surfaces.mcp.toolsets.texts import PLENTY, Wording, tell_texts
 from scrubjay.writing.validate import INTENTS
 
 _RESULTS = 8
-# What a memory's fields are called here, and what they are elsewhere.
-_NAMES = {
+_DUPLICATES = 10
+_MAX_CONFLICTS = 1_000
+# Above this number the server compares the memories in the background: a tool call cannot wait so long.
+_MAX_SCANNED_NOW = 1_000
+_STATEMENT_TOKENS = 60
+# The tokens of the field names and the remarks.
+_NOTE_TOKENS = 90
+# The fields of a memory here, and their names elsewhere.
+_FIELD_NAMES = {
     "title": "title", "content": "text", "type": "kind", "tags": "tags", "project": "project", "metadata": "metadata",
 }  # fmt: skip
 
 
-async def create_memory(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
-    """Write a memory; what says the same as another becomes a part of that one, here too."""
+async def create_memory(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
+    """Write a memory; like `smart_write`, it merges a text into the memory that it repeats."""
     return await smart_write(context, arguments)
 
 
-async def smart_write(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
-    """Write a memory, as a new one or into that which it continues."""
-    given = Given(arguments)
+async def smart_write(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
+    """Write a new memory, or add to the one that the text continues."""
+    args = Arguments(arguments)
     done = await context.memory.remember(
-        given.text("content"),
-        title=given.text("title"),
-        kind=given.text("type"),
-        tags=given.texts("tags"),
-        project=given.text("project", context.project),
-        metadata=given.mapping("metadata"),
-        session_hint=given.text("session_hint"),
-        intent=given.text("intent", INTENTS[0]),
+        args.text("content"),
+        title=args.text("title"),
+        kind=args.text("type"),
+        tags=args.texts("tags"),
+        project=args.text("project", context.project),
+        metadata=args.mapping("metadata"),
+        session_hint=args.text("session_hint"),
+        intent=args.text("intent", INTENTS[0]),
         source={"method": Method.AGENT.value},
-        idempotency_key=given.text("idempotency_key"),
-        dry_run=given.flag("dry_run"),
+        idempotency_key=args.text("idempotency_key"),
+        dry_run=args.flag("dry_run"),
     )
-    return remembered(done, tags=given.texts("tags"), dry_run=given.flag("dry_run"))
+    return render_remembered(done, tags=args.texts("tags"), dry_run=args.flag("dry_run"))
 
 
-async def update_memory(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
+async def update_memory(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Change fields of a memory."""
-    given = Given(arguments)
-    changes = given.only(_NAMES)
+    args = Arguments(arguments)
+    changes = args.only(_FIELD_NAMES)
     if not changes:
-        raise InvalidInput("say what to change", hint=f"Give one of {', '.join(_NAMES)}")
+        raise InvalidInput("say what to change", hint=f"Give one of {', '.join(_FIELD_NAMES)}")
     done = await context.memory.revise(
-        given.text("id"),
+        args.text("id"),
         add_observations=(),
         remove_observations=(),
         idempotency_key="",
         branch="",
         source={"method": Method.AGENT.value},
-        message=given.text("message"),
-        expected_version=given.whole("expected_version"),
-        **{_NAMES[name]: value for name, value in changes.items()},
+        message=args.text("message"),
+        expected_version=args.integer("expected_version"),
+        **{_FIELD_NAMES[name]: value for name, value in changes.items()},
     )
-    return told([f"{done.action}: {done.name}, now version {done.version}"], fields_of(done), done.warnings)
+    return render_result([f"{done.action}: {done.name}, now version {done.version}"], fields_of(done), done.warnings)
 
 
-async def search_memories(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
-    """The memories that best answer a question, of a type and with tags if those are given."""
-    given = Given(arguments)
-    count = given.whole("limit") or _RESULTS
-    found = await context.memory.recall(
-        given.text("query"),
-        kind=given.text("type"),
-        tags=given.texts("tags"),
-        project=given.text("project"),
-        since=given.text("since") or None,
+async def search_memories(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
+    """Return the memories that best answer a question, filtered by type and tags."""
+    args = Arguments(arguments)
+    count = args.integer("limit") or _RESULTS
+    recalled = await context.memory.recall(
+        args.text("query"),
+        kind=args.text("type"),
+        tags=args.texts("tags"),
+        project=args.text("project"),
+        since=args.text("since") or None,
         limit=count,
-        max_tokens=PLENTY,
+        max_tokens=UNLIMITED,
         detail="full",
     )
-    # What is pinned is told with every answer; here only where there is a place left for it.
-    return tell_texts(context, [*found.hits, *found.pinned][:count], _WORDING, is_more=bool(found.cursor))
+    return render_texts(context, recalled, _TEXT_FIELDS, count=count)
 
 
-def _described(_: Hit, memory: Memory) -> dict[str, Json]:
+async def intelligence_detect_duplicates(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
+    """Return pairs of memories that say the same, the surest first; `merge` joins those that are safe to join."""
+    args = Arguments(arguments)
+    ref, threshold = args.text("id"), args.number("threshold", 0.0)
+    remarks = [] if ref else await _scan(context)
+    duplicates = [
+        conflict
+        for conflict in await context.memory.conflicts(id=ref, limit=_MAX_CONFLICTS)
+        if conflict.type is ConflictType.DUPLICATE and conflict.confidence >= threshold
+    ]
+    duplicates.sort(key=lambda conflict: conflict.confidence, reverse=True)
+    entries = [
+        _duplicate_entry(conflict, await _merge(context, conflict) if args.flag("merge") else {})
+        for conflict in duplicates[: args.integer("limit") or _DUPLICATES]
+    ]
+    return _render_duplicates(entries, count=len(duplicates), remarks=remarks)
+
+
+async def _scan(context: ToolContext) -> list[str]:
+    """Compare all memories, now or in the background; return a remark in the latter case."""
+    count = (await context.memory.status()).memories.get("live", 0)
+    if count <= _MAX_SCANNED_NOW:
+        await context.memory.scan_conflicts(limit=0, progress=context.progress)
+        return []
+    job = await context.memory.scan_later()
+    return [f"(of {count:,} memories, these are the duplicates found before; job {job.id} compares the others)"]
+
+
+async def _merge(context: ToolContext, conflict: ConflictDetails) -> dict[str, Json]:
+    """Merge two memories that say the same; a failure is part of the result and does not stop the others."""
+    try:
+        done = await context.memory.resolve_conflict(conflict.id, strategy="auto")
+    except ScrubjayError as error:
+        return {"action": "left_pending", "why": error.message}
+    if done.action == "merged":
+        return {"action": done.action, "kept": done.kept, "run": done.run}
+    return {"action": done.action, "why": done.why}
+
+
+def _duplicate_entry(conflict: ConflictDetails, merged: dict[str, Json]) -> ListEntry:
+    names = f"{conflict.memory.name} = {conflict.other.name}"
+    action = f", {merged['action']}" if merged else ""
+    statement = shorten(" ".join(conflict.memory.statement.split()), tokens=_STATEMENT_TOKENS)
+    head = f"- {conflict.confidence:.2f} {names}{action}"
+    return ListEntry(
+        structured={
+            "conflict_id": conflict.id,
+            "confidence": conflict.confidence,
+            "memory": _side_fields(conflict.memory),
+            "other": _side_fields(conflict.other),
+            **merged,
+        },
+        line=f"{head}: {statement}",
+        short=head,
+    )
+
+
+def _side_fields(side: ConflictSide) -> dict[str, Json]:
+    return {"id": side.id, "name": side.name, "says": shorten(side.statement, tokens=_STATEMENT_TOKENS)}
+
+
+def _render_duplicates(entries: Sequence[ListEntry], *, count: int, remarks: Sequence[str]) -> ToolResult:
+    room = room_for(DEFAULT_TOKENS) - cost_of("\n".join(remarks)) - _NOTE_TOKENS
+    shown = fit(entries, room=room)
+    lines = [entry.line for entry in shown] or ["No duplicates found."]
+    if len(shown) < count:
+        lines.append(f"({len(shown):,} of {count:,} are shown: ask with the id of one memory, or a higher threshold)")
+    structured: dict[str, Json] = {"duplicates": [entry.structured for entry in shown], "count": count}
+    return ToolResult(structured=structured, text="\n".join((*lines, *remarks)))
+
+
+def _describe(_: Hit, memory: Memory) -> dict[str, Json]:
     return {
         "title": memory.label,
         "type": memory.kind,
@@ -105,16 +189,16 @@ def _described(_: Hit, memory: Memory) -> dict[str, Json]:
     }
 
 
-_WORDING = Wording(describe=_described, text="content")
-_WRITTEN = gives(
-    action=TEXT, id=TEXT, name=TEXT, version=WHOLE, merged_into=TEXT, similarity=NUMBER, similar=LIST, tags=LIST,
+_TEXT_FIELDS = TextFields(describe=_describe, text="content")
+_WRITTEN = output_schema(
+    action=TEXT, id=TEXT, name=TEXT, version=INTEGER, merged_into=TEXT, similarity=NUMBER, similar=LIST, tags=LIST,
     warnings=LIST,
 )  # fmt: skip
-_SESSION = says(TEXT, "the same for all of one task")
+_SESSION = described(TEXT, "the same for a whole task")
 _MEMORY = {
     "title": TEXT,
     "content": TEXT,
-    "type": says(TEXT, "project, knowledge, reference, …"),
+    "type": described(TEXT, "project, knowledge, reference, …"),
     "tags": TEXTS,
     "project": TEXT,
     "metadata": OBJECT,
@@ -124,8 +208,8 @@ TOOLS = (
     Tool(
         name="create_memory",
         title="Create a memory",
-        description="Store what will matter in later sessions. Search first; what says the same is merged.",
-        input=takes("title", "content", **_MEMORY, session_hint=_SESSION, idempotency_key=TEXT),
+        description="Store what will matter in later sessions. Search first; duplicates are merged.",
+        input=input_schema("title", "content", **_MEMORY, session_hint=_SESSION, idempotency_key=TEXT),
         output=_WRITTEN,
         call=create_memory,
     ),
@@ -133,8 +217,8 @@ TOOLS = (
         name="update_memory",
         title="Update a memory",
         description="Change a memory by id, name or title; older versions are kept.",
-        input=takes("id", id=TEXT, **_MEMORY, message=TEXT, expected_version=WHOLE),
-        output=gives(action=TEXT, id=TEXT, name=TEXT, version=WHOLE, warnings=LIST),
+        input=input_schema("id", id=TEXT, **_MEMORY, message=TEXT, expected_version=INTEGER),
+        output=output_schema(action=TEXT, id=TEXT, name=TEXT, version=INTEGER, warnings=LIST),
         call=update_memory,
     ),
     Tool(
@@ -142,7 +226,7 @@ TOOLS = (
         title="Write smartly",
         description="Create a memory, or add to the one that it continues. intent new never merges; continue goes on "
         "with the memory of session_hint; auto decides.",
-        input=takes(
+        input=input_schema(
             "title",
             "content",
             **_MEMORY,
@@ -158,23 +242,23 @@ TOOLS = (
         name="search_memories",
         title="Search memories",
         description="The memories that best answer a query, by meaning and by words. Search before you write.",
-        input=takes("query", query=TEXT, limit=least(1), type=TEXT, tags=TEXTS, project=TEXT, since=TEXT),
-        output=gives(results=LIST),
+        input=input_schema("query", query=TEXT, limit=at_least(1), type=TEXT, tags=TEXTS, project=TEXT, since=TEXT),
+        output=output_schema(results=LIST),
         call=search_memories,
-        reads=True,
+        read_only=True,
     ),
     Tool(
         name="intelligence_detect_duplicates",
         title="Detect duplicates",
-        description="Pairs of memories that say the same: of all, or those of one. merge makes one of each two where "
-        "one of them says nothing else; it can be undone.",
-        input=takes(
-            id=says(TEXT, "id, name or title"),
-            threshold=says({"type": "number", "minimum": 0, "maximum": 1}, "least confidence"),
-            limit=least(1),
+        description="Pairs of memories that say the same, of all memories or of one. merge joins a pair if one of "
+        "them says nothing else; it can be undone.",
+        input=input_schema(
+            id=described(TEXT, "id, name or title"),
+            threshold=described({"type": "number", "minimum": 0, "maximum": 1}, "least confidence"),
+            limit=at_least(1),
             merge=FLAG,
         ),
-        output=gives(duplicates=LIST, count=WHOLE),
+        output=output_schema(duplicates=LIST, count=INTEGER),
         call=intelligence_detect_duplicates,
     ),
 )

@@ -1,4 +1,4 @@
-"""A memory that is spoken to over MCP: the real server on one end of a socket, the SDK's client on the other."""
+"""The real MCP server on one end of a socket, and the SDK's client on the other."""
 
 import asyncio
 import json
@@ -36,37 +36,41 @@ ERAS = ("legacy", "auto")
 """2025-11-25 with its handshake, and 2026-07-28 without."""
 
 SECONDS = 20.0
-"""Longer than anything here takes; only a failing test waits so long."""
+"""A timeout that only a failing test reaches."""
 
 
 @dataclass(kw_only=True)
-class House:
-    """An engine with all that a server of it needs."""
+class McpServer:
+    """An engine with everything that a server needs."""
 
     engine: Engine
     changes: ChangeBroadcaster
-    gate: RequestLimiter = field(default_factory=lambda: RequestLimiter(most=100, seconds=SECONDS))
+    limiter: RequestLimiter = field(default_factory=lambda: RequestLimiter(most=100, seconds=SECONDS))
     longest: int = 1_000_000
 
     def context(self, *, space: str = "default", agent: str = "tester", project: str = "") -> ToolContext:
         return ToolContext(engine=self.engine, who=Caller(space=space, agent=agent), project=project)
 
-    async def until_inside(self, count: int) -> None:
-        """Wait until so many requests are being worked on."""
+    async def wait_for_calls(self, count: int) -> None:
+        """Wait until `count` requests are running."""
         async with asyncio.timeout(SECONDS):
-            while self.gate.inside != count:  # noqa: ASYNC110 - the gate has no event for it, and needs none
+            while self.limiter.inside != count:  # noqa: ASYNC110 - the limiter has no event for it
                 await asyncio.sleep(0)
 
     @asynccontextmanager
     async def raw(
-        self, *, tools: tuple[Tool, ...] | str = "all", beat: float = 5.0, context: ToolContext | None = None
-    ) -> AsyncGenerator["Raw"]:
+        self,
+        *,
+        tools: tuple[Tool, ...] | str = "all",
+        progress_seconds: float = 5.0,
+        context: ToolContext | None = None,
+    ) -> AsyncGenerator["RawClient"]:
         """A client that writes its own lines."""
         ours, theirs = socket.socketpair()
-        served = asyncio.create_task(self._serve(theirs, tools, beat, context or self.context()))
+        served = asyncio.create_task(self._serve(theirs, tools, progress_seconds, context or self.context()))
         reader, writer = await asyncio.open_connection(sock=ours, limit=1 << 24)
         try:
-            yield Raw(reader, writer, served)
+            yield RawClient(reader, writer, served)
         finally:
             writer.close()
             await writer.wait_closed()
@@ -80,25 +84,25 @@ class House:
         era: str,
         *,
         tools: tuple[Tool, ...] | str = "all",
-        beat: float = 5.0,
+        progress_seconds: float = 5.0,
         context: ToolContext | None = None,
-        hear: Callable[[IncomingMessage], None] | None = None,
+        on_message: Callable[[IncomingMessage], None] | None = None,
     ) -> AsyncGenerator[Client]:
         """The SDK's client."""
 
         async def handler(message: IncomingMessage) -> None:
-            if hear is not None:
-                hear(message)
+            if on_message is not None:
+                on_message(message)
 
         async with (
-            self.raw(tools=tools, beat=beat, context=context) as raw,
+            self.raw(tools=tools, progress_seconds=progress_seconds, context=context) as raw,
             Client(_streams(raw), mode=era, message_handler=handler, read_timeout_seconds=SECONDS) as client,
         ):
-            with _acquainted(client.session, tools):
+            with _share_schemas(client.session, tools):
                 yield client
 
     async def _serve(
-        self, end: socket.socket, tools: tuple[Tool, ...] | str, beat: float, context: ToolContext
+        self, end: socket.socket, tools: tuple[Tool, ...] | str, progress_seconds: float, context: ToolContext
     ) -> None:
         reader, writer = await asyncio.open_connection(sock=end)
 
@@ -106,8 +110,10 @@ class House:
             writer.write(data)
             await writer.drain()
 
-        chosen = pick(tools) if isinstance(tools, str) else tools
-        server = make_server(chosen, context=context, gate=self.gate, changes=self.changes, beat=beat)
+        picked = pick(tools) if isinstance(tools, str) else tools
+        server = make_server(
+            picked, context=context, limiter=self.limiter, changes=self.changes, progress_seconds=progress_seconds
+        )
         try:
             await serve_lines(server, LineReader(reader, longest=self.longest), write, context=context)
         finally:
@@ -115,8 +121,8 @@ class House:
 
 
 @dataclass(frozen=True)
-class Raw:
-    """Lines to a server and from it."""
+class RawClient:
+    """A client that sends and reads lines itself."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -133,24 +139,24 @@ class Raw:
         return json.loads(line)
 
     async def ask(self, *messages: Json | bytes) -> Any:
-        """Send and wait for the next line."""
+        """Send messages and return the next line."""
         await self.send(*messages)
         return await self.line()
 
     async def rest(self) -> list[Any]:
-        """Stop sending and read all that still comes."""
+        """Stop sending and return all lines that still come."""
         self.writer.write_eof()
         lines = await asyncio.wait_for(self.reader.read(), SECONDS)
         return [json.loads(line) for line in lines.splitlines()]
 
 
 @asynccontextmanager
-async def house(settings: Settings) -> AsyncGenerator[House]:
-    """An engine on a fresh folder."""
+async def open_server(settings: Settings) -> AsyncGenerator[McpServer]:
+    """Open an engine on a new folder."""
     if not settings.database_url:
         new_file(database_file(Path(settings.home)))
     async with open_engine(settings) as engine, ChangeBroadcaster(engine.store, seconds=0.05) as changes:
-        yield House(engine=engine, changes=changes)
+        yield McpServer(engine=engine, changes=changes)
 
 
 async def call(client: Client, tool: str, /, **arguments: object) -> Any:
@@ -161,7 +167,7 @@ async def call(client: Client, tool: str, /, **arguments: object) -> Any:
 
 
 async def refusal(client: Client, tool: str, /, **arguments: object) -> str:
-    """Call a tool that must fail; what it says."""
+    """Call a tool that must fail; return its message."""
     result = await client.call_tool(tool, arguments)
     assert result.is_error
     assert result.structured_content is None
@@ -169,7 +175,7 @@ async def refusal(client: Client, tool: str, /, **arguments: object) -> str:
 
 
 def text_of(result: CallToolResult) -> str:
-    """What a model reads."""
+    """Return the text for the model."""
     (content,) = result.content
     assert isinstance(content, TextContent)
     return content.text
@@ -185,21 +191,21 @@ READY: dict[str, Json] = {"jsonrpc": "2.0", "method": "notifications/initialized
 
 
 def request(method: str, number: int = 1, /, **params: Json) -> dict[str, Json]:
-    """A request as it stands on a line."""
+    """Return a request."""
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
 
 
-_LISTED: dict[str, dict[str, dict[str, Any] | None]] = {}
-_CHECKED: dict[str, dict[str, Validator]] = {}
+_SCHEMAS: dict[str, dict[str, dict[str, Any] | None]] = {}
+_VALIDATORS: dict[str, dict[str, Validator]] = {}
 
 
 @contextmanager
-def _acquainted(session: ClientSession, tools: tuple[Tool, ...] | str) -> Generator[None]:
-    """Have a client know of a toolset what another one was told: to list and check all schemas takes the longest."""
+def _share_schemas(session: ClientSession, tools: tuple[Tool, ...] | str) -> Generator[None]:
+    """Share the schemas of a toolset between clients: listing and checking them takes the most time of a test."""
     if not isinstance(tools, str):
         yield
         return
-    schemas, validators = _LISTED.setdefault(tools, {}), _CHECKED.setdefault(tools, {})
+    schemas, validators = _SCHEMAS.setdefault(tools, {}), _VALIDATORS.setdefault(tools, {})
     session._tool_output_schemas.update(schemas)
     session._tool_output_validators.update(validators)
     yield
@@ -208,24 +214,24 @@ def _acquainted(session: ClientSession, tools: tuple[Tool, ...] | str) -> Genera
 
 
 @asynccontextmanager
-async def _streams(raw: Raw) -> AsyncGenerator[TransportStreams]:
-    """The client's end of a line, as the SDK wants it."""
+async def _streams(raw: RawClient) -> AsyncGenerator[TransportStreams]:
+    """Return the client's streams in the SDK's form."""
     to_client, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_server, from_client = anyio.create_memory_object_stream[SessionMessage](0)
 
-    async def hear() -> None:
+    async def receive() -> None:
         # A notification may come after the client has stopped listening.
         with to_client, suppress(anyio.BrokenResourceError):
             while line := await raw.reader.readline():
                 await to_client.send(SessionMessage(jsonrpc_message_adapter.validate_json(line)))
 
-    async def speak() -> None:
+    async def send() -> None:
         with from_client:
             async for item in from_client:
                 await raw.send(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
 
     async with anyio.create_task_group() as group, from_server, to_server:
-        group.start_soon(hear)
-        group.start_soon(speak)
+        group.start_soon(receive)
+        group.start_soon(send)
         yield from_server, to_server
         group.cancel_scope.cancel()

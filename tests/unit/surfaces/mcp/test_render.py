@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from scrubjay.model.results import Decision, Remembered, Similar
-from scrubjay.surfaces.mcp.budget import compact
-from scrubjay.surfaces.mcp.toolsets.render import remembered
+from scrubjay.surfaces.mcp.budget import compact_json
+from scrubjay.surfaces.mcp.toolsets.render import render_remembered
 from scrubjay.text.cost import estimate_tokens
 
 CREATED = Remembered(
@@ -14,18 +14,18 @@ CREATED = Remembered(
 
 
 def test_a_plain_write_is_one_line() -> None:
-    told = remembered(CREATED, tags=["#Clay"])
+    told = render_remembered(CREATED, tags=["#Clay"])
     assert told.text == "created: kiln"
     assert told.structured == {"action": "created", "id": "1", "name": "kiln", "version": 1, "tags": ["clay"]}
 
 
 def test_a_merge_says_into_what_and_how_like_they_are() -> None:
     done = replace(CREATED, action="merged", merged_into="0", similarity=0.968, version=3)
-    told = remembered(done, tags=["clay"])
+    told = render_remembered(done, tags=["clay"])
     assert told.text == "merged into kiln (0.97): now version 3"
     assert (told.structured["merged_into"], told.structured["similarity"]) == ("0", 0.968)
     itself = Similar(id="0", name="kiln", similarity=0.968, differs="before or after")
-    told = remembered(replace(done, similar=(itself,), suggested_entities=("Sarah",)), tags=["clay"])
+    told = render_remembered(replace(done, similar=(itself,), suggested_entities=("Sarah",)), tags=["clay"])
     assert told.text.splitlines()[1:] == [
         "may contradict what was there before: before or after. Revise kiln if something no longer holds."
     ]
@@ -36,7 +36,7 @@ def test_a_possible_conflict_says_what_to_do_next() -> None:
         Similar(id="2", name="target", similarity=0.97, differs="$2M here, $3M there"),
         Similar(id="3", name="other", similarity=0.9),
     )
-    told = remembered(replace(CREATED, similar=similar), tags=["clay"])
+    told = render_remembered(replace(CREATED, similar=similar), tags=["clay"])
     assert told.text.splitlines() == [
         "created: kiln",
         "may contradict target (0.97): $2M here, $3M there. Revise or forget what no longer holds.",
@@ -51,7 +51,7 @@ def test_tags_that_became_others_entities_and_warnings_are_told() -> None:
     done = replace(
         CREATED, tags=("auth", "oauth"), suggested_entities=("Sarah", "Acme"), flags=("thin",), warnings=("too thin",)
     )
-    told = remembered(done, tags=["auth-fix", "oauth"])
+    told = render_remembered(done, tags=["auth-fix", "oauth"])
     assert told.text.splitlines() == [
         "created: kiln",
         "tags: auth, oauth",
@@ -66,13 +66,13 @@ def test_a_refusal_says_why() -> None:
         action="rejected", id="", ids=(), name="", version=0,
         trace=(Decision(stage="refuse", outcome="rejected", why="the rule 'diary*' says so"),),
     )  # fmt: skip
-    assert remembered(refused).text == "rejected, nothing was stored: the rule 'diary*' says so"
+    assert render_remembered(refused).text == "rejected, nothing was stored: the rule 'diary*' says so"
     warned = replace(refused, warnings=("a rule says so",))
-    assert remembered(warned).text == "rejected, nothing was stored\na rule says so"
+    assert render_remembered(warned).text == "rejected, nothing was stored\na rule says so"
 
 
 def test_a_dry_run_tells_every_decision() -> None:
-    told = remembered(replace(CREATED, id="", ids=()), tags=["clay"], dry_run=True)
+    told = render_remembered(replace(CREATED, id="", ids=()), tags=["clay"], dry_run=True)
     assert told.text == "created: kiln (dry run: nothing was stored)"
     assert told.structured["trace"] == [{"stage": "validate", "outcome": "accepted", "why": ""}]
 
@@ -84,6 +84,6 @@ def test_however_much_there_is_it_keeps_to_the_budget() -> None:
         similar=tuple(Similar(id=str(n), name=long, similarity=0.9, differs=long) for n in range(40)),
         suggested_entities=(long,) * 40,
     )  # fmt: skip
-    told = remembered(done)
-    assert estimate_tokens(told.text) + estimate_tokens(compact(told.structured)) <= 1_500
-    assert "(told: " in told.text
+    told = render_remembered(done)
+    assert estimate_tokens(told.text) + estimate_tokens(compact_json(told.structured)) <= 1_500
+    assert "(shown: " in told.text

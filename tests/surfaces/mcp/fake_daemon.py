@@ -1,4 +1,4 @@
-"""A stand-in for the daemon's side of the socket, and a bridge process to talk to it through."""
+"""A fake of the daemon's side of the socket, and a bridge process to reach it through."""
 
 import json
 import os
@@ -21,26 +21,27 @@ SECONDS = 30.0
 Json = dict[str, Any]
 
 
-class StandInDaemon:
+class FakeDaemon:
     """Greets bridges and answers requests by echoing their method, on a real Unix socket.
 
-    A tool called `die` ends the connection unanswered, and whoever connects next meets another process; `drop` ends it
-    too, but the process lives on; `exit` ends a stand-in that is a process of its own; `hold` is answered when
-    `release` is called. `deadly` methods do as `die`, so many times. Nothing else about it is a daemon.
+    A tool called `die` ends the connection unanswered, and the next client meets another process; `drop` ends it too,
+    but the process stays the same; `exit` ends a fake daemon that runs as a process of its own; `hold` is answered when
+    `release` is called. `deadly` methods act like `die`, as often as they are counted. It has no other behaviour of a
+    daemon.
     """
 
     def __init__(self, data: Path, *, greeting: Json | None = None) -> None:
         self.greeting: Json = {"scrubjay": "0.1.0", "protocol": 1} if greeting is None else greeting
-        # For those who come after a death; None: as before.
+        # For clients that connect after a death; None: the same as before.
         self.later_greeting: Json | None = None
         self.committed: bool | None = None
         self.deadly: Counter[str] = Counter()
         self.pid = 1000
         self.hellos: list[Json] = []
-        self.heard: list[Json] = []
+        self.received: list[Json] = []
         self.lines: list[bytes] = []
-        # Set when a client has gone.
-        self.is_left = threading.Event()
+        # Set when a client has left.
+        self.client_left = threading.Event()
         self._held: list[tuple[socket.socket, bytes]] = []
         self._connections: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
@@ -57,48 +58,48 @@ class StandInDaemon:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.leave()
+        self.stop()
         for thread in self._threads:
             thread.join(SECONDS)
             assert not thread.is_alive()
 
-    def leave(self) -> None:
-        """As a daemon that ends in good order: the socket goes, and so do the clients."""
+    def stop(self) -> None:
+        """Stop in good order: remove the socket and disconnect the clients."""
         self.path.unlink(missing_ok=True)
-        _hang_up(self._listener)
+        _disconnect(self._listener)
         for connection in self._connections:
-            _hang_up(connection)
+            _disconnect(connection)
 
     def methods(self) -> list[str]:
-        return [str(message.get("method")) for message in self.heard]
+        return [str(message.get("method")) for message in self.received]
 
     def calls(self, name: str) -> list[Json]:
-        return [message for message in self.heard if _tool(message) == name]
+        return [message for message in self.received if _tool(message) == name]
 
     def release(self) -> None:
-        """Answer what is held."""
+        """Answer the held calls."""
         for connection, answer in self._held:
             connection.sendall(answer)
         self._held.clear()
 
-    def cut(self) -> None:
-        """End the newest connection, and be another process from then on."""
+    def restart(self) -> None:
+        """End the newest connection, and act as another process from then on."""
         self.pid += 1
         self._connections[-1].shutdown(socket.SHUT_RDWR)
 
-    def abandon(self) -> None:
-        """Leave the socket's file behind, as a daemon that was killed."""
+    def crash(self) -> None:
+        """Leave the socket's file behind, like a killed daemon."""
         self._listener.close()
 
     @staticmethod
-    def wait_until(is_so: Callable[[], bool]) -> None:
+    def wait_until(condition: Callable[[], bool]) -> None:
         deadline = time.monotonic() + SECONDS
-        while not is_so():
+        while not condition():
             assert time.monotonic() < deadline
             time.sleep(0.005)
 
     def push(self, data: bytes) -> None:
-        """Say something that nobody asked for."""
+        """Send bytes without a request."""
         self._connections[-1].sendall(data)
 
     def _start(self, work: Callable[..., None], *arguments: object) -> None:
@@ -113,9 +114,9 @@ class StandInDaemon:
             except OSError:
                 return
             self._connections.append(connection)
-            self._start(self._talk, connection)
+            self._start(self._serve, connection)
 
-    def _talk(self, connection: socket.socket) -> None:
+    def _serve(self, connection: socket.socket) -> None:
         with connection, connection.makefile("rb") as lines:
             try:
                 self.hellos.append(json.loads(lines.readline()))
@@ -129,16 +130,16 @@ class StandInDaemon:
             except OSError:
                 return
             finally:
-                self.is_left.set()
+                self.client_left.set()
 
     def _answer(self, connection: socket.socket, line: bytes) -> bool:
-        """Answer one line; False when the connection ends with it."""
+        """Answer one line; return False if the connection ends with it."""
         try:
             message = cast("Json", json.loads(line))
         except ValueError:
             connection.sendall(_line({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "no JSON"}}))
             return True
-        self.heard.append(message)
+        self.received.append(message)
         if "id" not in message or "method" not in message:
             return True
         tool = _tool(message)
@@ -169,7 +170,7 @@ class StandInDaemon:
 
 
 class BridgeProcess:
-    """A real `scrubjay mcp`, with what it writes collected line by line."""
+    """A real `scrubjay mcp`, with its output collected line by line."""
 
     def __init__(
         self,
@@ -181,12 +182,12 @@ class BridgeProcess:
     ) -> None:
         names = [name for name in os.environ if name.startswith(("SCRUBJAY_", "MEMORY_DIR"))]
         clean = {name: value for name, value in os.environ.items() if name not in names}
-        self._said = (data.parent / f"{data.name}.stderr").open("w+b")
+        self._stderr = (data.parent / f"{data.name}.stderr").open("w+b")
         self._process = subprocess.Popen(
             [*(command or (sys.executable, "-m", "scrubjay", "mcp")), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._said,
+            stderr=self._stderr,
             cwd=cwd,
             env={**clean, "SCRUBJAY_HOME": str(data), "SCRUBJAY_NO_DAEMON": "1", **(environment or {})},
         )
@@ -207,7 +208,7 @@ class BridgeProcess:
         self._process.wait(SECONDS)
         self._reader.join(SECONDS)
         self.stdout.close()
-        self._said.close()
+        self._stderr.close()
         with suppress(BrokenPipeError):
             self.stdin.close()
 
@@ -229,23 +230,23 @@ class BridgeProcess:
         self.write(_line({"jsonrpc": "2.0", "method": method, "params": params}))
 
     def line(self) -> bytes:
-        """The next line, exactly; empty at the end."""
+        """Return the next line, unchanged; empty at the end."""
         return self._lines.get(timeout=SECONDS)
 
     def answer(self) -> Json:
         return cast("Json", json.loads(self.line()))
 
     def close(self) -> int:
-        """Close the bridge's input, as a client that leaves; returns the exit code."""
+        """Close the bridge's input, like a client that leaves; return the exit code."""
         self.stdin.close()
         return self.wait()
 
     def wait(self) -> int:
         return self._process.wait(SECONDS)
 
-    def said(self) -> str:
-        self._said.seek(0)
-        return self._said.read().decode()
+    def stderr_text(self) -> str:
+        self._stderr.seek(0)
+        return self._stderr.read().decode()
 
     def _collect(self) -> None:
         for line in self.stdout:
@@ -261,13 +262,13 @@ def _line(message: Json) -> bytes:
     return json.dumps(message).encode() + b"\n"
 
 
-def _hang_up(connection: socket.socket) -> None:
-    with suppress(OSError):  # It is closed.
+def _disconnect(connection: socket.socket) -> None:
+    with suppress(OSError):  # It may be closed already.
         connection.shutdown(socket.SHUT_RDWR)
     connection.close()
 
 
 if __name__ == "__main__":
-    # As the process that a bridge starts.
-    with StandInDaemon(Path(sys.argv[sys.argv.index("--data") + 1])) as started:
-        started.is_left.wait(SECONDS)
+    # Runs as the process that a bridge starts.
+    with FakeDaemon(Path(sys.argv[sys.argv.index("--data") + 1])) as started:
+        started.client_left.wait(SECONDS)

@@ -1,8 +1,8 @@
 """When an answer over HTTP is a stream: only for a client that takes one and has a use for it."""
 
 import pytest
-from tests.surfaces.mcp.speaking import house, request
-from tests.surfaces.mcp.test_web import _site
+from tests.surfaces.mcp.mcp_server import open_server, request
+from tests.surfaces.mcp.test_http_transport import _site
 
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
@@ -26,14 +26,14 @@ NEWER: dict[str, Json] = {
 async def test_in_the_older_revision_whoever_asks_for_progress_gets_a_stream(
     settings: Settings, accept: str, meta: dict[str, Json], kind: str
 ) -> None:
-    async with house(settings) as home, _site(home) as site:
+    async with open_server(settings) as server, _site(server) as site:
         message = request("tools/call", name="recall", arguments={"query": "tea"}, _meta=meta)
         response = await site.post(message, accept=accept)
         assert (response.status_code, response.headers["content-type"].split(";")[0]) == (200, kind)
 
 
 async def test_in_the_newer_revision_a_quick_answer_is_plain(settings: Settings) -> None:
-    async with house(settings) as home, _site(home) as site:
+    async with open_server(settings) as server, _site(server) as site:
         message = request("tools/call", name="recall", arguments={"query": "tea"}, _meta={**NEWER, "progressToken": 1})
         headers = {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "recall"}
         response = await site.post(message, accept=f"{JSON}, {STREAM}", **headers)

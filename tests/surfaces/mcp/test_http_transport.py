@@ -14,12 +14,12 @@ from mcp.client.client import Client
 from mcp.client.subscriptions import ResourcesListChanged
 from mcp.shared.exceptions import MCPError
 from starlette.applications import Starlette
-from tests.surfaces.mcp.speaking import ERAS, HELLO, SECONDS, House, call, house, refusal, request
+from starlette.routing import Route
+from tests.surfaces.mcp.mcp_server import ERAS, HELLO, SECONDS, McpServer, call, open_server, refusal, request
 
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
 from scrubjay.surfaces.mcp.http_transport import mcp_site
-from scrubjay.surfaces.mcp.routes import mcp_routes
 
 _JSON = {"content-type": "application/json"}
 
@@ -41,28 +41,29 @@ class Site:
 
 
 @asynccontextmanager
-async def _site(home: House, tools: str = "") -> AsyncGenerator[Site]:
-    served = mcp_site(tools, context=home.context(), gate=home.gate, changes=home.changes)
-    app = Starlette(routes=mcp_routes(served), lifespan=lambda _: served.open())
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", timeout_graceful_shutdown=5))
-    task = asyncio.create_task(server.serve())
+async def _site(server: McpServer, tools: str = "") -> AsyncGenerator[Site]:
+    served = mcp_site(tools, context=server.context(), limiter=server.limiter, changes=server.changes)
+    routes = [Route("/mcp", endpoint=served), Route("/mcp/{toolset}", endpoint=served)]
+    app = Starlette(routes=routes, lifespan=lambda _: served.open())
+    web = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", timeout_graceful_shutdown=5))
+    task = asyncio.create_task(web.serve())
     try:
         async with asyncio.timeout(SECONDS):
-            while not server.started:  # noqa: ASYNC110 - the server has no event for it
+            while not web.started:  # noqa: ASYNC110 - uvicorn has no event for it
                 await asyncio.sleep(0.01)
-        url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+        url = f"http://127.0.0.1:{web.servers[0].sockets[0].getsockname()[1]}"
         async with httpx2.AsyncClient(base_url=url, timeout=SECONDS) as http:
             del http.headers["accept"]
             yield Site(url, http)
     finally:
-        home.changes.close()
-        server.should_exit = True
+        server.changes.close()
+        web.should_exit = True
         await task
 
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_the_sdk_speaks_to_it(settings: Settings, era: str) -> None:
-    async with house(settings) as home, _site(home) as site, Client(site.url + "/mcp", mode=era) as client:
+    async with open_server(settings) as server, _site(server) as site, Client(site.url + "/mcp", mode=era) as client:
         assert client.protocol_version == {"legacy": "2025-11-25", "auto": "2026-07-28"}[era]
         await call(client, "remember", text="tea", name="tea")
         assert len((await call(client, "recall", query="tea"))["hits"]) == 1
@@ -77,7 +78,7 @@ async def test_the_sdk_speaks_to_it(settings: Settings, era: str) -> None:
 
 
 async def test_a_bare_request_is_enough(settings: Settings) -> None:
-    async with house(settings) as home, _site(home) as site:
+    async with open_server(settings) as server, _site(server) as site:
         done = await site.ask(request("tools/call", name="remember", arguments={"text": "tea"}))
         assert done["result"]["structuredContent"]["action"] == "created"
         found = await site.ask(request("tools/call", name="recall", arguments={"query": "tea"}))
@@ -90,7 +91,7 @@ async def test_a_bare_request_is_enough(settings: Settings) -> None:
 
 
 async def test_each_toolset_has_an_address_of_its_own(settings: Settings) -> None:
-    async with house(settings) as home, _site(home, "items") as site:
+    async with open_server(settings) as server, _site(server, "items") as site:
         for path, some in (("/mcp", "memory_store"), ("/mcp/core", "remember"), ("/mcp/items", "memory_store")):
             names = {tool["name"] for tool in (await site.ask(request("tools/list"), path))["result"]["tools"]}
             assert some in names
@@ -111,7 +112,7 @@ async def test_each_toolset_has_an_address_of_its_own(settings: Settings) -> Non
     ],
 )
 async def test_what_is_no_message_is_said_in_plain_words(settings: Settings, body: bytes, code: int, told: str) -> None:
-    async with house(settings) as home, _site(home) as site:
+    async with open_server(settings) as server, _site(server) as site:
         for version in ("2025-11-25", "2026-07-28"):
             response = await site.post(body, **{"mcp-protocol-version": version})
             assert response.status_code == 400
@@ -120,7 +121,7 @@ async def test_what_is_no_message_is_said_in_plain_words(settings: Settings, bod
 
 
 async def test_what_the_protocol_has_no_use_for_is_refused(settings: Settings) -> None:
-    async with house(settings) as home, _site(home) as site:
+    async with open_server(settings) as server, _site(server) as site:
         for method in ("GET", "DELETE", "PUT"):
             response = await site.http.request(method, "/mcp", headers={"accept": "text/event-stream"})
             assert (response.status_code, response.headers["allow"]) == (405, "POST")
@@ -138,8 +139,8 @@ async def test_what_the_protocol_has_no_use_for_is_refused(settings: Settings) -
 
 async def test_a_newer_client_may_listen_over_http(settings: Settings) -> None:
     async with (
-        house(settings) as home,
-        _site(home) as site,
+        open_server(settings) as server,
+        _site(server) as site,
         Client(site.url + "/mcp", mode="auto") as client,
         client.listen(resources_list_changed=True) as changes,
     ):
@@ -148,10 +149,10 @@ async def test_a_newer_client_may_listen_over_http(settings: Settings) -> None:
 
 
 async def test_requests_at_once_do_not_mix(settings: Settings) -> None:
-    async with house(settings) as home, _site(home) as site:
+    async with open_server(settings) as server, _site(server) as site:
         sent = [
             request("tools/call", number, name="remember", arguments={"text": f"note {number}"}) for number in range(30)
         ]
         answers = await asyncio.gather(*(site.ask(one) for one in sent))
         assert [answer["id"] for answer in answers] == list(range(30))
-        assert (await home.context().memory.status()).memories == {"live": 30}
+        assert (await server.context().memory.status()).memories == {"live": 30}

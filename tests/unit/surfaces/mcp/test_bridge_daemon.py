@@ -3,7 +3,7 @@
 import pytest
 
 from scrubjay.settings import Settings
-from scrubjay.surfaces.mcp.bridge.environment import daemon_environment
+from scrubjay.surfaces.mcp.bridge.daemon import daemon_environment
 
 FOLDER = "/home/jay/project"
 

@@ -5,12 +5,12 @@ import json
 from collections.abc import Mapping
 
 import pytest
-from tests.surfaces.mcp.speaking import HELLO, READY, SECONDS, Raw, house, request
+from tests.surfaces.mcp.mcp_server import HELLO, READY, SECONDS, RawClient, open_server, request
 
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
-from scrubjay.surfaces.mcp.tool import Answer, Tool, ToolContext
-from scrubjay.surfaces.mcp.toolsets.schema import gives, takes
+from scrubjay.surfaces.mcp.tool import Tool, ToolContext, ToolResult
+from scrubjay.surfaces.mcp.toolsets.schema import input_schema, output_schema
 
 _LIST = request("tools/list", 99)
 _ENVELOPE: dict[str, Json] = {
@@ -19,7 +19,7 @@ _ENVELOPE: dict[str, Json] = {
 }
 
 
-async def _greet(raw: Raw) -> None:
+async def _greet(raw: RawClient) -> None:
     assert (await raw.ask(HELLO))["id"] == 0
     await raw.send(READY)
 
@@ -30,10 +30,10 @@ async def _greet(raw: Raw) -> None:
         (b"nonsense\n", -32700, None, "not JSON"),
         (b'{"jsonrpc": "2.0", "id": 1, "method"\n', -32700, None, "not JSON"),
         (b"\xff\xfe\n", -32700, None, "not JSON"),
-        (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"x": NaN}}\n', -32700, 1, "NaN is no number"),
-        (b'{"jsonrpc": "2.0", "params": {"x": -Infinity}, "id": "a"}\n', -32700, "a", "-Infinity is no number"),
-        (b'[NaN, {"id": 1}]\n', -32700, None, "NaN is no number"),
-        (b'{"id": 1, "x": Infinity\n', -32700, None, "Infinity is no number"),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"x": NaN}}\n', -32700, 1, "JSON has no number NaN"),
+        (b'{"jsonrpc": "2.0", "params": {"x": -Infinity}, "id": "a"}\n', -32700, "a", "JSON has no number -Infinity"),
+        (b'[NaN, {"id": 1}]\n', -32700, None, "JSON has no number NaN"),
+        (b'{"id": 1, "x": Infinity\n', -32700, None, "JSON has no number Infinity"),
         (b"[" * 100_000 + b"\n", -32700, None, "not JSON"),
         (b"9" * 10_000 + b"\n", -32700, None, "not JSON"),
         (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]\n', -32600, None, "batches are not part of the protocol"),
@@ -55,7 +55,7 @@ async def _greet(raw: Raw) -> None:
 async def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(
     settings: Settings, line: bytes, code: int, number: Json, told: str
 ) -> None:
-    async with house(settings) as home, home.raw() as raw:
+    async with open_server(settings) as server, server.raw() as raw:
         await _greet(raw)
         answer = await raw.ask(line)
         assert (answer["error"]["code"], answer["id"]) == (code, number)
@@ -94,7 +94,7 @@ async def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(
 async def test_what_is_wrong_with_the_params_is_said(
     settings: Settings, method: str, params: Json, field: str, told: str
 ) -> None:
-    async with house(settings) as home, home.raw() as raw:
+    async with open_server(settings) as server, server.raw() as raw:
         await _greet(raw)
         line: dict[str, Json] = {"jsonrpc": "2.0", "id": 5, "method": method}
         answer = await raw.ask(line if params is None else line | {"params": params})
@@ -106,7 +106,7 @@ async def test_what_is_wrong_with_the_params_is_said(
 
 
 async def test_the_first_line_may_be_nonsense(settings: Settings) -> None:
-    async with house(settings) as home, home.raw() as raw:
+    async with open_server(settings) as server, server.raw() as raw:
         assert (await raw.ask(b"nonsense\n"))["error"]["code"] == -32700
         assert (await raw.ask(request("tools/list", 5)))["error"]["code"] == -32602
         await _greet(raw)
@@ -114,13 +114,13 @@ async def test_the_first_line_may_be_nonsense(settings: Settings) -> None:
 
 
 async def test_empty_lines_and_other_line_ends_do_no_harm(settings: Settings) -> None:
-    async with house(settings) as home, home.raw() as raw:
+    async with open_server(settings) as server, server.raw() as raw:
         await _greet(raw)
         assert (await raw.ask(b"\n  \n\r\n", json.dumps(_LIST).encode() + b"\r\n"))["id"] == 99
 
 
 async def test_a_line_that_is_too_long_is_skipped(settings: Settings) -> None:
-    async with house(settings) as home, home.raw() as raw:
+    async with open_server(settings) as server, server.raw() as raw:
         await _greet(raw)
         long = json.dumps(request("tools/call", 5, name="remember", arguments={"text": "x" * 3_000_000})).encode()
         answer = await raw.ask(long + b"\n")
@@ -129,7 +129,7 @@ async def test_a_line_that_is_too_long_is_skipped(settings: Settings) -> None:
 
 
 async def test_half_a_line_at_the_end_is_no_line(settings: Settings) -> None:
-    async with house(settings) as home, home.raw() as raw:
+    async with open_server(settings) as server, server.raw() as raw:
         await _greet(raw)
         await raw.send(_LIST, b'{"jsonrpc": "2.0", "id": 5, "method": "tools/list"}')
         assert [one["id"] for one in await raw.rest()] == [99]
@@ -138,29 +138,29 @@ async def test_half_a_line_at_the_end_is_no_line(settings: Settings) -> None:
 async def test_answers_that_are_owed_are_sent_after_the_client_has_stopped_sending(settings: Settings) -> None:
     release = asyncio.Event()
 
-    async def wait(_: ToolContext, __: Mapping[str, Json]) -> Answer:
+    async def wait(_: ToolContext, __: Mapping[str, Json]) -> ToolResult:
         await release.wait()
-        return Answer(structured={"waited": True})
+        return ToolResult(structured={"waited": True})
 
-    slow = Tool(name="slow", title="S", description="S", input=takes(), output=gives(), call=wait)
-    async with house(settings) as home, home.raw(tools=(slow,)) as raw:
+    slow = Tool(name="slow", title="S", description="S", input=input_schema(), output=output_schema(), call=wait)
+    async with open_server(settings) as server, server.raw(tools=(slow,)) as raw:
         await _greet(raw)
         await raw.send(*(request("tools/call", number, name="slow", arguments={}) for number in (1, 2, 3)))
         await raw.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}})
         reading = asyncio.create_task(raw.rest())
-        await home.until_inside(3)
+        await server.wait_for_calls(3)
         release.set()
         assert {one["id"] for one in await asyncio.wait_for(reading, SECONDS)} == {1, 3}
 
 
 async def test_a_client_that_hangs_up_before_it_says_anything(settings: Settings) -> None:
-    async with house(settings) as home, home.raw() as raw:
+    async with open_server(settings) as server, server.raw() as raw:
         assert await raw.rest() == []
 
 
 @pytest.mark.parametrize("how", ["abort", "close"])
 async def test_a_client_that_is_gone_with_answers_unread(settings: Settings, how: str) -> None:
-    async with house(settings) as home, home.raw() as raw:
+    async with open_server(settings) as server, server.raw() as raw:
         await _greet(raw)
         for number in range(50):
             await raw.send(request("tools/list", number))
@@ -172,17 +172,17 @@ async def test_a_client_that_is_gone_with_answers_unread(settings: Settings, how
 
 
 async def test_both_revisions_may_not_be_mixed_on_one_connection(settings: Settings) -> None:
-    async with house(settings) as home:
-        async with home.raw() as raw:
+    async with open_server(settings) as server:
+        async with server.raw() as raw:
             await _greet(raw)
             assert (await raw.ask(request("tools/list", 1, _meta=_ENVELOPE)))["error"]["code"] == -32600
-        async with home.raw() as raw:
+        async with server.raw() as raw:
             assert "result" in await raw.ask(request("tools/list", 1, _meta=_ENVELOPE))
             assert (await raw.ask(HELLO))["error"]["code"] == -32022
 
 
 async def test_what_became_of_runs_is_told_before_and_beside_mcp(settings: Settings) -> None:
-    async with house(settings) as home, home.raw() as raw:
+    async with open_server(settings) as server, server.raw() as raw:
         asked = request("scrubjay/outcome", 7, runs=["r-1", "r-2"])
         assert (await raw.ask(asked))["result"] == {"committed": {"r-1": False, "r-2": False}}
         await _greet(raw)
@@ -202,7 +202,7 @@ async def test_what_became_of_runs_is_told_before_and_beside_mcp(settings: Setti
 
 
 async def test_lone_surrogates_and_odd_characters_come_back_in_one_piece(settings: Settings) -> None:
-    async with house(settings) as home, home.raw() as raw:
+    async with open_server(settings) as server, server.raw() as raw:
         await _greet(raw)
         for text in ("\ud800", "a\udfffb"):
             line = json.dumps(request("tools/call", 1, name="remember", arguments={"text": text})).encode() + b"\n"

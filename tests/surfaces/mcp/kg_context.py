@@ -1,4 +1,4 @@
-"""The tools of `kg` at a desk over an engine, asked as a server would ask them."""
+"""Calls the tools of `kg` over an engine, as the server does."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -13,7 +13,7 @@ from scrubjay.errors import ScrubjayError
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
-from scrubjay.surfaces.mcp.arguments import Checker
+from scrubjay.surfaces.mcp.arguments import ArgumentChecker
 from scrubjay.surfaces.mcp.tool import ToolContext
 from scrubjay.surfaces.mcp.toolsets.kg import TOOLS
 
@@ -21,20 +21,20 @@ _TOOLS = {tool.name: tool for tool in TOOLS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
-    """What a tool answered."""
+class Reply:
+    """The result of a tool."""
 
     text: str
     structured: dict[str, Json] | None = None
     is_error: bool = False
 
 
-Ask = Callable[[str, Mapping[str, Json]], Awaitable[Heard]]
+CallTool = Callable[[str, Mapping[str, Json]], Awaitable[Reply]]
 
 
 @asynccontextmanager
-async def a_desk(folder: Path, *, space: str = "default") -> AsyncGenerator[ToolContext]:
-    """A desk over a store of its own, without a model."""
+async def open_context(folder: Path, *, space: str = "default") -> AsyncGenerator[ToolContext]:
+    """Open the context of a store of its own, without an embedder."""
     settings = Settings(
         home=str(folder), embedder="none", vector_index="scan", readers=1, database_url=database_of(folder)
     )
@@ -45,31 +45,31 @@ async def a_desk(folder: Path, *, space: str = "default") -> AsyncGenerator[Tool
         drop_database_of(folder)
 
 
-def asking(context: ToolContext) -> Ask:
-    """Asks the tools at a desk: arguments are checked first, and an error becomes an answer."""
+def make_caller(context: ToolContext) -> CallTool:
+    """Return a function that checks arguments and calls a tool; an error becomes a reply."""
 
-    async def ask(name: str, arguments: Mapping[str, Json]) -> Heard:
+    async def call_tool(name: str, arguments: Mapping[str, Json]) -> Reply:
         tool = _TOOLS[name]
         try:
-            answer = await tool.call(context, Checker(tool.input, of=name).check(arguments))
+            result = await tool.call(context, ArgumentChecker(tool.input, tool=name).check(arguments))
         except ScrubjayError as error:
-            return Heard(text=str(error), is_error=True)
-        Checker(tool.output, of=name).check(answer.structured)
-        return Heard(text=answer.text, structured=answer.structured, is_error=answer.is_error)
+            return Reply(text=str(error), is_error=True)
+        ArgumentChecker(tool.output, tool=name).check(result.structured)
+        return Reply(text=result.text, structured=result.structured, is_error=result.is_error)
 
-    return ask
+    return call_tool
 
 
-async def all_pages(ask: Ask, name: str, arguments: Mapping[str, Json]) -> dict[str, Json]:
-    """The answer of a reading tool with all its pages put together."""
+async def all_pages(call_tool: CallTool, name: str, arguments: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the result of a reading tool with all its pages."""
     whole: dict[str, list[Json]] = {"entities": [], "relations": []}
-    asked = dict(arguments)
+    page_arguments = dict(arguments)
     for _ in range(1_000):
-        structured = (await ask(name, asked)).structured
+        structured = (await call_tool(name, page_arguments)).structured
         assert structured is not None
         for key in whole:
             whole[key] += cast("list[Json]", structured[key])
         if "nextCursor" not in structured:
             return cast("dict[str, Json]", whole)
-        asked["cursor"] = structured["nextCursor"]
+        page_arguments["cursor"] = structured["nextCursor"]
     raise AssertionError("the pages do not end")
