@@ -13,10 +13,16 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 # Wherever it may be set: tests start hundreds of processes, each of which would compile every module for itself.
 unexport PYTHONDONTWRITEBYTECODE
 
-# The tests that measure coverage, and those among them that leave the work to other processes.
+# The tests that measure coverage. Tracing makes a test three times as slow, so only a few cases of each test are run,
+# and none of those that leave the work to other processes or wait for them.
 TRACED := tests/conformance tests/unit tests/surfaces
-UNTRACED := tests/unit/benchmarks tests/unit/interop tests/surfaces/test_serve.py tests/surfaces/test_process.py \
-	$(wildcard tests/surfaces/mcp/test_bridge*.py) tests/surfaces/mcp/test_many_bridges.py tests/surfaces/mcp/test_sdks.py
+UNTRACED := unit/benchmarks unit/interop unit/curation/test_local_model.py unit/indexing/test_other_process.py \
+	unit/stores/postgres/test_plans.py unit/stores/postgres/test_restart.py surfaces/rest/test_crowds.py \
+	surfaces/rest/test_greed.py surfaces/test_bad_databases.py surfaces/test_install.py surfaces/test_long_texts.py \
+	surfaces/test_process.py surfaces/test_serve.py surfaces/test_tokens_http.py surfaces/mcp/test_bridge.py \
+	surfaces/mcp/test_bridge_recovery.py surfaces/mcp/test_bridge_start.py surfaces/mcp/test_budgets.py \
+	surfaces/mcp/test_kg_differential.py surfaces/mcp/test_many_bridges.py surfaces/mcp/test_sdks.py
+CASES ?= 3
 
 # Tests run in so many processes; 0 runs them in one, for a debugger. One more than there are cores: many wait for others.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
@@ -45,10 +51,10 @@ tour: $(DONE)/core ## take the README's tour on a fresh store
 test: $(DONE)/test ## run all tests
 	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal --durations=15 --durations-min=1 $(ARGS)
 
-# Tracing doubles the time of a test, so the traced tests are those that do their work in their own process.
 coverage: $(DONE)/test ## hold the branch coverage of every room to its floor (ARGS=--write raises the floors)
 	@mkdir -p build
-	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal --cov --cov-report=json:build/coverage.json --quiet $(TRACED) $(UNTRACED:%=--ignore=%)
+	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal --cov --cov-report=json:build/coverage.json --quiet \
+		--cases=$(CASES) $(TRACED) $(UNTRACED:%=--ignore=tests/%)
 	$(BIN)/python -m scripts.coverage_floors build/coverage.json $(ARGS)
 
 shape: $(DONE)/test ## print the shape of the package: sizes, names, what is covered

@@ -4,12 +4,35 @@ import gc
 import os
 from collections.abc import Generator
 from functools import cache
+from typing import cast
 
 import httpcore2
 import pytest
 from hypothesis import settings
 
 from tests.temp_folders import quick_place
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cases", type=int, default=0, help="run at most so many cases of each test, evenly spread")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    most = cast("int", config.getoption("--cases"))
+    if most:
+        cases: dict[str, list[pytest.Item]] = {}
+        for item in items:
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+        chosen = {item for case in cases.values() for item in _spread(case, most)}
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = [item for item in items if item in chosen]
+
+
+def _spread(cases: list[pytest.Item], most: int) -> list[pytest.Item]:
+    """The first and the last of some cases, and as many between them as are wanted."""
+    if len(cases) <= most:
+        return cases
+    return [cases[place * (len(cases) - 1) // max(1, most - 1)] for place in range(most)]
 
 
 def pytest_configure() -> None:
