@@ -1,8 +1,8 @@
-"""A file or function that outgrows its limit is telling of a missing noun."""
+"""Limits on the size of modules and functions, and names that say nothing."""
 
 from tests.contract.source import Function, Module, modules
 
-LONGEST_MODULE = 500
+LONGEST_MODULE = 700
 LONGEST_FUNCTION = 60
 # Names that say nothing about what is inside, so that everything ends up inside.
 EMPTY_NAMES = {"utils", "util", "helpers", "helper", "manager", "managers", "base", "common", "misc"}
