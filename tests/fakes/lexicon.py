@@ -9,7 +9,7 @@ from scrubjay.model.passage import StoredPassage, passage_id
 from scrubjay.model.query import Facet, Filter, facet, facets_of
 from scrubjay.model.timestamps import to_micros
 from scrubjay.ports import LexicalMatch, Neighbours, TermStatistics
-from scrubjay.text.grams import grams_of
+from scrubjay.text.fuzzy import grams_of
 from tests.fakes.state import Housed, stored
 
 

@@ -16,10 +16,9 @@ from scrubjay.curation.free_words import (
     SIGNS,
     TO_BE,
 )
-from scrubjay.text.claims.claim_words import AXES, NEGATIONS, NEVER_NAMES, NUMBER_WORDS, UNITS
-from scrubjay.text.claims.days import find_days, normalize_day, normalize_time
-from scrubjay.text.claims.pieces import TextPiece, normalize_figure, pieces_of
+from scrubjay.text.claims.pieces import TextPiece, find_days, normalize_day, normalize_figure, normalize_time, pieces_of
 from scrubjay.text.claims.statements import statements_of
+from scrubjay.text.claims.words import AXES, NEGATIONS, NEVER_NAMES, NUMBER_WORDS, UNITS
 from scrubjay.text.tokens import running_terms_of
 
 __all__ = ["Saying", "Word", "is_same", "sayings_of"]

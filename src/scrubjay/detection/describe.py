@@ -12,7 +12,7 @@ from functools import lru_cache
 from scrubjay.model.conflict import Conflict, ConflictDetails, ConflictSide, statement_key
 from scrubjay.model.memory import Memory, Observation, Source
 from scrubjay.text.claims.compare import SAME, Finding, compare
-from scrubjay.text.claims.normalize import has_no_subject, names_its_subject
+from scrubjay.text.claims.parse import has_no_subject, names_its_subject
 from scrubjay.text.claims.statements import statements_of
 
 __all__ = [

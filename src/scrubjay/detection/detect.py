@@ -26,7 +26,7 @@ from scrubjay.model.conflict import Conflict, ConflictType, Strategy
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage
 from scrubjay.text.claims.compare import Finding, compare_lists, overlap_ratio
-from scrubjay.text.claims.reading import parse_statement
+from scrubjay.text.claims.parse import parse_statement
 from scrubjay.text.claims.statements import statements_of
 
 __all__ = ["count_exceeds", "detect"]

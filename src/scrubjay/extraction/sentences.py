@@ -7,7 +7,7 @@ from typing import NamedTuple
 from scrubjay.extraction import german
 from scrubjay.text.claims.statements import statements_of
 from scrubjay.text.fact_words import PLAIN_GERMAN, SHOWN_BY, shown_by
-from scrubjay.text.words import STOP_WORDS
+from scrubjay.text.tokens import STOP_WORDS
 
 __all__ = ["ORDER", "Sentence", "rejection_reason", "split_sentences"]
 

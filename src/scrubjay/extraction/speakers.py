@@ -7,7 +7,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.extraction.exports import Conversation
 from scrubjay.extraction.subjects import is_assistant, is_machine
 from scrubjay.model.memory import Trust
-from scrubjay.text.near_spelling import close_labels
+from scrubjay.text.fuzzy import close_labels
 
 __all__ = ["Speakers", "speakers_of"]
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from scrubjay.extraction.sentences import Sentence
 from scrubjay.text.fact_words import ASSISTANTS, MACHINES, PAST, SHOWN_BY
-from scrubjay.text.words import STOP_WORDS
+from scrubjay.text.tokens import STOP_WORDS
 
 __all__ = ["attribute_to", "is_assistant", "is_machine", "subject_of"]
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from scrubjay.text.grams import grams_of
-from scrubjay.text.near_spelling import close_labels, close_lengths
+from scrubjay.text.fuzzy import close_labels, close_lengths, grams_of
 
 __all__ = ["APART", "Labels"]
 

@@ -23,10 +23,16 @@ from scrubjay.recalling.collapse import passes
 from scrubjay.recalling.query_terms import expand_filter, idf
 from scrubjay.recalling.substring import find_containing
 from scrubjay.recalling.text_cache import TextCaches
-from scrubjay.text.clauses import Clause, ParsedSearch, parse_clauses, phrase_pattern, stems_with_prefix
-from scrubjay.text.folding import fold
-from scrubjay.text.matching import count_matches, find_matches
-from scrubjay.text.scripts import WORD
+from scrubjay.text.clauses import (
+    Clause,
+    ParsedSearch,
+    count_matches,
+    find_matches,
+    parse_clauses,
+    phrase_pattern,
+    stems_with_prefix,
+)
+from scrubjay.text.scripts import WORD, fold
 from scrubjay.text.snippets import snippet_of
 
 # The index names so many memories, of which the best are read; of equal ones, the newest.

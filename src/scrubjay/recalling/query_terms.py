@@ -17,7 +17,7 @@ from scrubjay.model.ranking import Ranking
 from scrubjay.model.rules import COLLECTION, TAGS
 from scrubjay.ports import RecordStore, TermStatistics
 from scrubjay.recalling.understand import ParsedQuery
-from scrubjay.text.grams import likeness
+from scrubjay.text.fuzzy import likeness
 from scrubjay.text.names import spellings_of
 from scrubjay.text.related_words import is_word, related_terms
 from scrubjay.text.tags.spelling import normalize_tag

@@ -1,4 +1,4 @@
-"""Memories to passages: where the slices are cut, and what is embedded of each."""
+"""Passages of a memory: where its text is cut, and which text of each passage is embedded."""
 
 import hashlib
 import re
@@ -11,35 +11,35 @@ from scrubjay.model.passage import PASSAGES_PER_MEMORY, Passage
 from scrubjay.text.dates.phrases import date_words
 from scrubjay.text.tokens import terms_of
 
-# How texts are taken apart. Raised with every change of it: stores then read anew what they know in the old way.
+# The version of passages and terms. Raise it with every change: a store then rebuilds the passages of an older version.
 SHAPE = 3
-# What the bundled model reads of a text; a longer slice would be found by its beginning only.
-LONGEST_SLICE = 1000
-_PREFERENCE = ("\n\n", "\n", ". ", " ")
+# The bundled model reads this much of a text: it would see only the beginning of a longer slice.
+MAX_SLICE = 1000
+_CUT_MARKS = ("\n\n", "\n", ". ", " ")
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
-# Who speaks, at the beginning of a line of a conversation: "Sarah Miller: yes".
+# A speaker at the beginning of a line of a conversation: "Sarah Miller: yes".
 _SPEAKER = re.compile(r"\s*([^\W\d_][\w.'\u2019-]{0,31}(?: [\w.'\u2019-]{1,32}){0,2}):\s")
 
 
 def passages_of(memory: Memory) -> tuple[Passage, ...]:
-    """The passages of a memory: its content in slices, then the observations that hold; never none.
+    """Return the passages of a memory, at least one: slices of its content, then of the observations that hold.
 
-    What stands for a picture has one more, whose vector is that of the picture; without words it has no other.
+    The memory of a picture has one more, with the vector of the picture; without words it has no other.
     """
     header = terms_of(" ".join((memory.title, memory.entity, *memory.tags, date_words(memory.date))))
     subject = terms_of(memory.entity)
-    found: list[Passage] = []
+    passages: list[Passage] = []
     for observation, start, end in _spans(memory):
-        if len(found) == PASSAGES_PER_MEMORY - 1:
+        if len(passages) == PASSAGES_PER_MEMORY - 1:
             break
         text = text_of(memory, observation, start, end)
         terms = header + terms_of(text)
-        if not found:
-            # What it is called and filed under is said once, not with each part of it.
+        if not passages:
+            # The name and the category belong to the first passage only.
             terms += tuple(term for term in terms_of(f"{memory.name} {memory.category}") if term not in terms)
-        found.append(
+        passages.append(
             Passage(
-                ordinal=len(found),
+                ordinal=len(passages),
                 observation=observation,
                 start=start,
                 end=end,
@@ -49,49 +49,49 @@ def passages_of(memory: Memory) -> tuple[Passage, ...]:
                 asks=_asks(text),
             )
         )
-    return _with_picture(memory, found, header=header) if media_type_in(memory) else tuple(found)
+    return _add_picture(memory, passages, header=header) if media_type_in(memory) else tuple(passages)
 
 
-def _with_picture(memory: Memory, found: list[Passage], *, header: tuple[str, ...]) -> tuple[Passage, ...]:
+def _add_picture(memory: Memory, passages: list[Passage], *, header: tuple[str, ...]) -> tuple[Passage, ...]:
     picture = picture_hash(memory)
-    if not memory.content.strip() and found[0].observation is None:
-        # A name alone is no words about it.
-        return (replace(found[0], hash=picture),)
+    if not memory.content.strip() and passages[0].observation is None:
+        # A name alone is no text about the picture.
+        return (replace(passages[0], hash=picture),)
     end = len(memory.content)
-    more = Passage(ordinal=len(found), observation=None, start=end, end=end, hash=picture, terms=header)
-    return (*found, replace(more, who=found[0].who))
+    passage = Passage(ordinal=len(passages), observation=None, start=end, end=end, hash=picture, terms=header)
+    return (*passages, replace(passage, who=passages[0].who))
 
 
 def picture_hash(memory: Memory) -> bytes:
-    """The key of the picture that a memory stands for among the vectors: one picture is embedded once. Else nothing."""
-    # No text has a NUL in it, so that none can pass for a picture.
+    """Return the vector key of a memory's picture, so that it is embedded once; empty without a picture."""
+    # No text has a NUL in it, so that no text has the key of a picture.
     return text_hash(f"\x00{memory.metadata['sha256']}") if media_type_in(memory) else b""
 
 
 def text_of(memory: Memory, observation: int | None, start: int, end: int) -> str:
-    """The words of a passage, taken from the memory it belongs to."""
+    """Return the text of a passage, from its memory."""
     if observation is None:
         return memory.content[start:end] or memory.label
     return memory.observations[observation].text[start:end]
 
 
 def embedding_text(memory: Memory, observation: int | None, start: int, end: int) -> str:
-    """What is embedded of a passage: its words under the memory's title.
+    """Return the text to embed for a passage: its words under the memory's title.
 
-    The entity is left out on purpose: one text filed under three entities is embedded once.
+    The entity is left out on purpose: the same text of three entities is embedded once.
     """
     text = text_of(memory, observation, start, end)
     return f"{memory.title}\n{text}" if memory.title and memory.title != text else text
 
 
 def text_hash(text: str) -> bytes:
-    """The key of a text among the vectors of a space and model."""
+    """Return the key of a text among the vectors of a space and model."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
 
 
 def _speaker(text: str) -> tuple[str, ...]:
-    found = _SPEAKER.match(text)
-    return terms_of(found[1]) if found else ()
+    speaker = _SPEAKER.match(text)
+    return terms_of(speaker[1]) if speaker else ()
 
 
 def _asks(text: str) -> int:
@@ -101,10 +101,10 @@ def _asks(text: str) -> int:
 
 
 def _spans(memory: Memory) -> Iterator[tuple[int | None, int, int]]:
-    # What was superseded is read, not found: whoever asks wants to know what holds. The clock is not asked, for a
-    # version is taken apart in the same way whenever that is; what comes to its end later is left out by who finds it.
+    # Superseded observations can be read, but a search does not find them. The time of the version decides, not the
+    # clock, so that a version has the same passages at all times; a search drops observations that ended since.
     written = memory.updated_at
-    holding = [(index, one) for index, one in enumerate(memory.observations) if one.holds(written)]
+    holding = [(index, entry) for index, entry in enumerate(memory.observations) if entry.holds(written)]
     if memory.content.strip() or not holding:
         for start, end in slices(memory.content):
             yield None, start, end
@@ -114,9 +114,9 @@ def _spans(memory: Memory) -> Iterator[tuple[int | None, int, int]]:
 
 
 def slices(text: str) -> Iterator[tuple[int, int]]:
-    """Where to cut a text: at paragraphs if possible, else lines, sentences, words; at least one slice."""
+    """Cut a text at paragraphs if possible, else at lines, sentences or words; return at least one slice."""
     start = 0
-    while len(text) - start > LONGEST_SLICE:
+    while len(text) - start > MAX_SLICE:
         end = _cut(text, start)
         yield start, end
         start = end
@@ -124,10 +124,10 @@ def slices(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _cut(text: str, start: int) -> int:
-    latest = start + LONGEST_SLICE
-    for mark in _PREFERENCE:
-        # A cut in the first half would make slices too short to mean anything.
-        at = text.rfind(mark, start + LONGEST_SLICE // 2, latest)
+    latest = start + MAX_SLICE
+    for mark in _CUT_MARKS:
+        # A cut in the first half would make slices too short to have a meaning.
+        at = text.rfind(mark, start + MAX_SLICE // 2, latest)
         if at >= 0:
             return at + len(mark)
     return latest

@@ -1,56 +1,59 @@
-"""Words of like meaning: whoever asks for an instrument means a guitar too. Made by scripts/kin.py, for English."""
+"""Words of related meaning, for English: a search for an instrument finds a guitar. From scripts/related_words.py."""
 
 from functools import cache, lru_cache
-from importlib.resources import files
 from itertools import accumulate, pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-_LARGEST = 255
+__all__ = ["RelatedTerm", "is_word", "load", "related_terms"]
+
+_FILE = Path(__file__).parent / "data" / "related_words.npz"
+_MAX_VALUE = 255
 
 
 class RelatedTerm(NamedTuple):
-    """A term that is akin to another, and how near their meanings are, from 0 to 1."""
+    """A term of related meaning, and how close the two meanings are, from 0 to 1."""
 
     term: str
     closeness: float
 
 
-# The same words are asked for again and again, and what is made for one is some twenty small things.
+# Questions repeat their words, and the answer for one word is some twenty small objects.
 @lru_cache(maxsize=2048)
 def related_terms(term: str) -> tuple[RelatedTerm, ...]:
-    """The terms nearest in meaning to one, nearest first; none for a word that is not known."""
+    """Return the terms of the closest meaning, closest first; none for an unknown word."""
     table = _table()
-    start, end = table.places.get(term, (0, 0))
-    near = zip(map(int, table.kin[start:end]), map(int, table.closeness[start:end]), strict=True)
-    return tuple(RelatedTerm(table.terms[other], value / _LARGEST) for other, value in near)
+    start, end = table.ranges.get(term, (0, 0))
+    values = zip(map(int, table.related[start:end]), map(int, table.closeness[start:end]), strict=True)
+    return tuple(RelatedTerm(table.terms[other], value / _MAX_VALUE) for other, value in values)
 
 
 def is_word(term: str) -> bool:
-    """Whether a term is one of a common word: then it is spelt as it should be."""
-    return term in _table().places
+    """Return whether a term belongs to a common word, so that it is spelt correctly."""
+    return term in _table().ranges
 
 
 def load() -> None:
-    """Read the words now, so that nobody waits for them later: that takes a good part of a second."""
+    """Read the table now, so that no request waits for it: that takes a good part of a second."""
     _table()
 
 
 class _Table(NamedTuple):
-    """Terms, where the kin of each stand, and those one after the other."""
+    """All terms, the range of each term's related terms, and these in one array."""
 
     terms: tuple[str, ...]
-    places: dict[str, tuple[int, int]]
-    kin: NDArray[np.uint16]
+    ranges: dict[str, tuple[int, int]]
+    related: NDArray[np.uint16]
     closeness: NDArray[np.uint8]
 
 
 @cache
 def _table() -> _Table:
-    # Read when it is first needed: whoever only looks something up by its name does not pay for it.
-    with files("scrubjay.text").joinpath("kin.npz").open("rb") as file, np.load(file) as data:
+    # Read on first use: a lookup by name does not need it.
+    with np.load(_FILE) as data:
         terms = tuple(data["terms"].tobytes().decode().split("\n"))
         ends = accumulate(map(int, data["counts"]), initial=0)
-        return _Table(terms, dict(zip(terms, pairwise(ends), strict=True)), data["kin"], data["closeness"])
+        return _Table(terms, dict(zip(terms, pairwise(ends), strict=True)), data["related"], data["closeness"])

@@ -1,23 +1,28 @@
-"""Scripts other than plain Latin: spellings that mean the same made one, unspaced writing split, emoji told apart."""
+"""Scripts other than plain Latin: fold spellings that mean the same, split unspaced writing, find emoji."""
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
-__all__ = ["WORD", "emoji_of", "folded_script", "is_unspaced", "same_letters", "split_unspaced", "words_of_script"]
+__all__ = [
+    "WORD", "FoldedText", "emoji_of", "fold", "fold_in_place", "fold_script", "is_unspaced", "merge_letters",
+    "split_unspaced", "words_of_script",
+]  # fmt: skip
 
-# Latin, Greek, Cyrillic, Hebrew and Arabic marks are folded away, but not the one that makes a letter of its own of the
-# Russian short i, whose endings the stemmer knows. Of Indic marks only the dot is, which people leave out.
+# Folding drops Latin, Greek, Cyrillic, Hebrew and Arabic marks, except the breve of the Russian short i, which is a
+# letter of its own in endings that the stemmer knows. Of the Indic marks it drops only the dot that people leave out.
 _MARKS = re.compile(
     "(?<!\u0438)(?<!\u0418)\u0306|[\u0300-\u0305\u0307-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5"
     "\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u093c\u20d0-\u20ff]"
 )
-# What nobody sees inside a word: joiners, soft hyphens, directions, variants, the Arabic stretch.
+# Invisible characters inside a word: joiners, soft hyphens, directions, variants, the Arabic stretch.
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u061c\u0640\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
 )
 _SURROGATES = re.compile("[\ud800-\udfff]")
-# Letters that people write for each other, or leave a stroke out of.
+# Letters that people exchange, or write without their stroke.
 _SAME = {
     **dict(zip("ıøłđðħŧŋ", "iolddhtn", strict=True)),
     "æ": "ae",
@@ -34,14 +39,15 @@ _SAME = {
 }
 _SAME_PATTERN = re.compile(f"[{''.join(_SAME)}]")
 _FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
-# An abbreviation in Hebrew has a mark before its last letter.
+# A Hebrew abbreviation has a mark before its last letter.
 _GERSHAYIM = re.compile("(?<=[\u05d0-\u05ea])[\"'\u05f3\u05f4](?=[\u05d0-\u05ea])")
-# And or the, in, to, from, that, as: written as the first letter of the next word, which may also be its own.
+# Hebrew writes and, the, in, to, from, that and as as the first letter of the next word; the letter may also belong to
+# that word.
 _HEBREW_PREFIXED = re.compile("[\u05d5\u05d4\u05d1\u05dc\u05de\u05e9\u05db][\u05d0-\u05ea]{3,}$")
-# The article, and what is written together with it.
+# The Arabic article, and the letters that are written together with it.
 _ARABIC_ARTICLE = re.compile("(?<!\\w)(?:[\u0648\u0641\u0628\u0643]?\u0627\u0644|\u0644\u0644)(?=[\u0621-\u064a]{3})")
 
-# Vowel signs and tones are parts of words, though no letters.
+# Vowel signs and tones are parts of words, but no letters.
 _SIGNS = "".join(
     sign
     for first, last in ((0x700, 0x1E00), (0xA800, 0xAC00), (0x11000, 0x12000))
@@ -49,12 +55,12 @@ _SIGNS = "".join(
     if unicodedata.category(sign)[0] == "M"
 )
 WORD = re.compile(f"[\\w{_SIGNS}]+")
-# Han, kana and bopomofo: found by pairs of characters, and by each.
+# Han, kana and bopomofo: terms are pairs of characters, and single characters.
 _IDEOGRAPHS = (
     "\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff"
 )
-# Thai, Lao, Burmese, Khmer, Tai and Javanese: by pairs alone, since a character says little.
+# Thai, Lao, Burmese, Khmer, Tai and Javanese: terms are pairs only, since one character says little.
 _RUNNING = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\ua980-\ua9ff\uaa60-\uaa7f"
 _UNSPACED = re.compile(f"[{_IDEOGRAPHS}]+|[{_RUNNING}]+")
 _IS_IDEOGRAPH = re.compile(f"[{_IDEOGRAPHS}]")
@@ -68,36 +74,66 @@ _FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
 _TAGS = "[\U000e0020-\U000e007e]{1,6}\U000e007f"
 _EMOJI = re.compile(f"{_FLAG}|[{_PICTURE}](?:{_TAGS})?(?:\u200d[{_PICTURE}]){{0,9}}")
 _HAS_EMOJI = re.compile(f"[{_PICTURE}\U0001f1e6-\U0001f1ff]")
-# Who does it, and with which hair, is no part of what is done.
-_ASIDE = frozenset("\u2640\u2642\U0001f9b0\U0001f9b1\U0001f9b2\U0001f9b3")
+# The gender and hair of a person are no part of the meaning.
+_PERSON_PARTS = frozenset("\u2640\u2642\U0001f9b0\U0001f9b1\U0001f9b2\U0001f9b3")
 
 
-def folded_script(text: str) -> str:
-    """The text with what looks or sounds the same written the same; upper and lower case stay."""
+class FoldedText(NamedTuple):
+    """A folded text, and the position of each of its characters in the original text; the last one is the end."""
+
+    text: str
+    positions: Sequence[int]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Return the span in the original text, with the marks that follow its last letter."""
+        return self.positions[start], self.positions[end]
+
+
+def fold(text: str) -> str:
+    """Return a text for comparison: without regard to case, accents and width."""
+    return text.lower() if text.isascii() else merge_letters(fold_script(text).casefold())
+
+
+def fold_in_place(text: str) -> FoldedText:
+    """Fold a text letter by letter, so that a match can be shown in the original text."""
+    if text.isascii():
+        return FoldedText(text.lower(), range(len(text) + 1))
+    parts = [_fold_character(character) for character in text]
+    positions = [at for at, part in enumerate(parts) for _ in part]
+    return FoldedText("".join(parts), [*positions, len(text)])
+
+
+@lru_cache(maxsize=8192)
+def _fold_character(character: str) -> str:
+    return merge_letters(fold_script(character).casefold())
+
+
+def fold_script(text: str) -> str:
+    """Write the same whatever looks or sounds the same; upper and lower case stay."""
     text = unicodedata.normalize("NFKC", _SURROGATES.sub(" ", text))
     text = _UNSEEN.sub("", text)
     text = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", text)))
-    return _FOREIGN_DIGIT.sub(lambda found: str(unicodedata.decimal(found[0])), text)
+    return _FOREIGN_DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), text)
 
 
-def same_letters(folded: str) -> str:
-    """A text in lower case with one letter for those that people write for each other."""
-    return _SAME_PATTERN.sub(lambda found: _SAME[found[0]], folded)
+def merge_letters(folded: str) -> str:
+    """Replace letters that people exchange by one of them, in a text in lower case."""
+    return _SAME_PATTERN.sub(lambda match: _SAME[match[0]], folded)
 
 
 def words_of_script(folded: str) -> list[str]:
-    """The words of a text that is folded and in lower case."""
+    """Return the words of a text that is folded and in lower case."""
     folded = _ARABIC_ARTICLE.sub("", _GERSHAYIM.sub("", folded))
     return WORD.findall(folded.replace("_", " "))
 
 
 def is_unspaced(word: str) -> bool:
-    """Whether a word is of a script without spaces, or ends in it: then others may follow at once."""
+    """Return whether a word has letters of a script without spaces: then another word may follow at once."""
     return _UNSPACED.search(word) is not None
 
 
 def split_unspaced(word: str, *, singles: list[str]) -> Iterator[str]:
-    """The parts of a word in scripts without spaces, in order; to `singles` go single ideographs and bare stems."""
+    """Split a word in scripts without spaces, in order; add single ideographs and bare stems to `singles`."""
     if _HEBREW_PREFIXED.match(word):
         singles.append(word[1:])
     end = 0
@@ -114,11 +150,11 @@ def split_unspaced(word: str, *, singles: list[str]) -> Iterator[str]:
 
 
 def emoji_of(text: str) -> Iterator[str]:
-    """Each picture without its modifiers; one that is joined of several both whole and by its parts."""
+    """Return each emoji without its modifiers; a joined one both as a whole and by its parts."""
     if not _HAS_EMOJI.search(text):
         return
-    for found in _EMOJI.findall(_MODIFIERS.sub("", text)):
-        parts = [part for part in found.split("\u200d") if part not in _ASIDE] or [found[0]]
+    for emoji in _EMOJI.findall(_MODIFIERS.sub("", text)):
+        parts = [part for part in emoji.split("\u200d") if part not in _PERSON_PARTS] or [emoji[0]]
         yield from parts
         if len(parts) > 1:
             yield "".join(parts)

@@ -1,54 +1,57 @@
-"""Handles made from titles and first words."""
+"""Slugs: readable handles made from a title or from the first words of a text."""
 
 import re
 import unicodedata
 
 from scrubjay.text.tokens import STOP_WORDS
 
-_LONGEST = 64
-_WORDS = 8
-_SUFFIX_CHARACTERS = 6
+__all__ = ["add_suffix", "bare_slug", "remove_suffix", "slug", "slug_of_first_words"]
+
+_MAX_LENGTH = 64
+_MAX_TEXT = 1000
+_MAX_WORDS = 8
+_SUFFIX_LENGTH = 6
 _APOSTROPHES = re.compile("[\u2019']")
-_BREAKS = re.compile("-+")
+_HYPHENS = re.compile("-+")
 _NOT_ASCII_WORDS = re.compile("[^A-Za-z0-9]")
 
 
 def slug(text: str) -> str:
-    """The text as a handle: lower case, words joined by hyphens, at most 64 characters."""
-    folded = unicodedata.normalize("NFKC", _APOSTROPHES.sub("", text[:1000])).casefold()
-    return _BREAKS.sub("-", _spelled(folded))[:_LONGEST].strip("-")
+    """Return a text as a handle: lower case, words joined by hyphens, at most 64 characters."""
+    folded = unicodedata.normalize("NFKC", _APOSTROPHES.sub("", text[:_MAX_TEXT])).casefold()
+    return _HYPHENS.sub("-", _hyphenate(folded))[:_MAX_LENGTH].strip("-")
 
 
 def slug_of_first_words(text: str) -> str:
-    """A handle for a text without a title; it does not end in the middle of a phrase."""
-    words = slug(" ".join(text[:1000].split()[:_WORDS])).split("-")
+    """Return a handle for a text without a title that does not end in the middle of a phrase."""
+    words = slug(" ".join(text[:_MAX_TEXT].split()[:_MAX_WORDS])).split("-")
     while len(words) > 1 and words[-1] in STOP_WORDS:
         words.pop()
     return "-".join(words)
 
 
 def bare_slug(text: str) -> str:
-    """The handle without stop words: what people half remember of a title."""
+    """Return the handle without stop words: people remember half of a title."""
     return "-".join(word for word in slug(text).split("-") if word not in STOP_WORDS)
 
 
 def add_suffix(name: str, memory_id: str) -> str:
-    """A name that is free because it ends in a piece of its own id."""
-    return f"{name}-{memory_id[-_SUFFIX_CHARACTERS:]}"
+    """Make a name unique with the last characters of its memory's id."""
+    return f"{name}-{memory_id[-_SUFFIX_LENGTH:]}"
 
 
 def remove_suffix(name: str, memory_id: str) -> str:
-    """The name without that piece, if it has it."""
+    """Return a name without the suffix of its memory's id."""
     return name.removesuffix(add_suffix("", memory_id))
 
 
-def _spelled(text: str) -> str:
-    """Letters, digits and the marks on them; a hyphen for anything else."""
+def _hyphenate(text: str) -> str:
+    """Keep letters, digits and the marks on them, and replace all else by hyphens."""
     if text.isascii():
         return _NOT_ASCII_WORDS.sub("-", text)
-    found = ""
-    for one in text:
+    handle = ""
+    for character in text:
         # A mark without a letter is the remnant of an emoji.
-        is_mark = unicodedata.category(one)[0] == "M" and found[-1:] not in ("", "-")
-        found += one if one.isalnum() or is_mark else "-"
-    return found
+        is_mark = unicodedata.category(character)[0] == "M" and handle[-1:] not in ("", "-")
+        handle += character if character.isalnum() or is_mark else "-"
+    return handle

@@ -1,25 +1,33 @@
-"""Text to search terms: one way for what is stored and what is asked, on every backend."""
+"""Search terms of a text: the same for stored texts and for questions, on every backend."""
 
 import re
 import threading
+from collections.abc import Iterator
 
 import Stemmer
 
-from scrubjay.text.identifiers import extra_words, spelled
-from scrubjay.text.scripts import emoji_of, folded_script, same_letters, split_unspaced, words_of_script
-from scrubjay.text.words import IRREGULAR, STOP_WORDS
+from scrubjay.text.scripts import emoji_of, fold_script, merge_letters, split_unspaced, words_of_script
+from scrubjay.text.word_lists import WordLists
 
-__all__ = ["STOP_WORDS", "running_terms_of", "terms_of"]
+__all__ = ["DOT", "IRREGULAR", "PAST_TENSE", "STOP_WORDS", "running_terms_of", "terms_of"]
 
-_LONGEST_TERM = 48
+_WORDS = WordLists("english")
+STOP_WORDS = _WORDS.words("stop_words")
+PAST_TENSE = _WORDS.words("past_tense")
+# Forms that a stemmer misses, each with its base.
+IRREGULAR = _WORDS.forms("irregular_forms") | _WORDS.forms("familiar_forms")
+# Replaces the dots inside a term: an index takes any ASCII sign for the end of a word.
+DOT = "\u00b7"
+
+_MAX_TERM_LENGTH = 48
 _PLAIN_WORD = re.compile("[a-z0-9]+")
-# Signs of good typography, which most texts that are not ASCII have and nothing else.
+# Typographic signs: in most texts that are not ASCII, nothing else is not ASCII.
 _TYPOGRAPHIC = {"\u2019": "'", **dict.fromkeys("\u2018\u201c\u201d\u2013\u2014\u2026\u2022\u00a0", " ")}
 _POSSESSIVE = re.compile(r"'s\b")
-# French and Italian articles, written together with what follows.
+# French and Italian articles, written together with the next word.
 _ELISION = re.compile(r"(?<![\w'])(?:[ldjnmt]|qu|un|all|dall|dell|nell|sull)'([^\W_]{3,})")
 _ENGLISH = "english"
-# Endings differ by language, of which only the script is known: the language that most people write in it decides.
+# Endings differ by language, and only the script is known: the script's most frequent language decides.
 _LANGUAGES = (
     ("\u0370", "\u03ff", "greek"),
     ("\u0400", "\u052f", "russian"),
@@ -31,37 +39,37 @@ _local = threading.local()
 
 
 def terms_of(text: str) -> tuple[str, ...]:
-    """The terms a text is found by, with repetition: its words in order, before them other forms, after them signs."""
-    extra, running, singles = _words(text)
-    return tuple(_stemmed(_telling([*extra, *running, *singles])))
+    """Return all terms that find a text, with repetition: other forms first, then its words in order, then signs."""
+    extra, running, singles = _split(text)
+    return tuple(_stem(_drop_stop_words([*extra, *running, *singles])))
 
 
 def running_terms_of(text: str) -> tuple[str, ...]:
-    """Only the words of a text, in order: as they stand side by side among the terms of whatever quotes it."""
-    return tuple(_stemmed(_telling(_words(text)[1])))
+    """Return only the terms of the words of a text, in order: a text that quotes it has them side by side."""
+    return tuple(_stem(_drop_stop_words(_split(text)[1])))
 
 
-def _words(text: str) -> tuple[list[str], list[str], list[str]]:
-    """Names and figures in other forms, the words in order, and single signs."""
+def _split(text: str) -> tuple[list[str], list[str], list[str]]:
+    """Return other forms of names and figures, the words in order, and single signs."""
     if not text.isascii():
         for sign, plain in _TYPOGRAPHIC.items():
             text = text.replace(sign, plain)
     if not text.isascii():
-        return _words_of_any_script(text)
-    folded = spelled(text.lower())
-    extra = _elided(folded)
-    folded = _without_apostrophes(folded)
-    extra += extra_words(text, folded)
+        return _split_any_script(text)
+    folded = _spell_symbols(text.lower())
+    extra = _elided_words(folded)
+    folded = _drop_apostrophes(folded)
+    extra += _extra_words(text, folded)
     return extra, _PLAIN_WORD.findall(folded), []
 
 
-def _words_of_any_script(text: str) -> tuple[list[str], list[str], list[str]]:
+def _split_any_script(text: str) -> tuple[list[str], list[str], list[str]]:
     singles = list(emoji_of(text))
-    text = folded_script(text)
-    folded = spelled(same_letters(text.casefold()))
-    extra = _elided(folded)
-    folded = _without_apostrophes(folded)
-    extra += extra_words(text, folded)
+    text = fold_script(text)
+    folded = _spell_symbols(merge_letters(text.casefold()))
+    extra = _elided_words(folded)
+    folded = _drop_apostrophes(folded)
+    extra += _extra_words(text, folded)
     running: list[str] = []
     for word in words_of_script(folded):
         if word.isascii():
@@ -71,28 +79,26 @@ def _words_of_any_script(text: str) -> tuple[list[str], list[str], list[str]]:
     return extra, running, singles
 
 
-def _elided(folded: str) -> list[str]:
-    return [found[1] for found in _ELISION.finditer(folded)] if "'" in folded else []
+def _elided_words(folded: str) -> list[str]:
+    return [match[1] for match in _ELISION.finditer(folded)] if "'" in folded else []
 
 
-def _without_apostrophes(folded: str) -> str:
-    if "'" not in folded:
-        return folded
-    return _POSSESSIVE.sub("", folded).replace("'", "")
+def _drop_apostrophes(folded: str) -> str:
+    return _POSSESSIVE.sub("", folded).replace("'", "") if "'" in folded else folded
 
 
-def _telling(words: list[str]) -> list[str]:
-    return [IRREGULAR.get(word, word)[:_LONGEST_TERM] for word in words if word not in STOP_WORDS]
+def _drop_stop_words(words: list[str]) -> list[str]:
+    return [IRREGULAR.get(word, word)[:_MAX_TERM_LENGTH] for word in words if word not in STOP_WORDS]
 
 
-def _stemmed(words: list[str]) -> list[str]:
-    found = _stemmer(_ENGLISH).stemWords(words)
+def _stem(words: list[str]) -> list[str]:
+    stems = _stemmer(_ENGLISH).stemWords(words)
     if not all(map(str.isascii, words)):
         for at, word in enumerate(words):
             language = _language(word)
             if language != _ENGLISH:
-                found[at : at + 1] = _stemmer(language).stemWords([word])
-    return found
+                stems[at : at + 1] = _stemmer(language).stemWords([word])
+    return stems
 
 
 def _language(word: str) -> str:
@@ -103,8 +109,65 @@ def _language(word: str) -> str:
 
 
 def _stemmer(language: str) -> Stemmer.Stemmer:
-    # A stemmer keeps a cache of its own and must not be shared between threads.
-    known: dict[str, Stemmer.Stemmer] = _local.__dict__
-    if language not in known:
-        known[language] = Stemmer.Stemmer(language)
-    return known[language]
+    # A stemmer has a cache of its own: threads must not share one.
+    stemmers: dict[str, Stemmer.Stemmer] = _local.__dict__
+    if language not in stemmers:
+        stemmers[language] = Stemmer.Stemmer(language)
+    return stemmers[language]
+
+
+# Names that punctuation would destroy, spelt as words before the text is split.
+_SYMBOLIC = {
+    "c++": "cplusplus ",
+    "g++": "gplusplus ",
+    "c#": "csharp ",
+    "f#": "fsharp ",
+    ".net": "dotnet ",
+    "asp.net": "asp dotnet ",
+    "node.js": "node js nodejs ",
+}
+_SYMBOLIC_PATTERN = re.compile(r"(?<!\w)(?:[cg]\+\+|[cf]#|(?:asp)?\.net|node\.js)(?![^\W\d]|\+)")
+_THOUSANDS = re.compile(r"(?<![\w,.])\d{1,3}(?:,\d{3})+(?!\d|,\d)")
+_HAS_CAMEL = re.compile("[A-Z](?:(?<=[a-z][A-Z])|[A-Z]{2}[a-z]{2})")
+_CAMEL_NAME = re.compile(r"\b\w*(?:[a-z][A-Z]|[A-Z]{3}[a-z]{2})\w*")
+_CAMEL_PART = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])|\d+")
+_SNAKE_NAME = re.compile(r"\b\w*[^\W_]_[^\W_]\w*")
+_DIGIT = re.compile(r"[0-9]")
+# Each of the longer patterns needs one of these, which are quick to find: most texts have none of them.
+_COMMA_IN_FIGURE = re.compile(r"\d,\d")
+_DOT_IN_FIGURE = re.compile(r"[0-9]\.[0-9]")
+_LONG_HEX = re.compile(r"[0-9a-f]{8}")
+_VERSION = re.compile(r"(?<![\d.])[0-9]{1,9}(?:\.[0-9]{1,9}){1,5}(?!\d)")
+# People quote a long hash by its first digits.
+_HASH = re.compile(r"(?<![^\W_])(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{8,}(?![^\W_])")
+_SHORT_HASH_LENGTH = 7
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
+_EMAIL_SIGNS = re.compile(r"[.+@_-]+")
+
+
+def _spell_symbols(folded: str) -> str:
+    """Spell names with signs and figures with commas as words, and change nothing else."""
+    if "++" in folded or "#" in folded or ".net" in folded or "node.js" in folded:
+        folded = _SYMBOLIC_PATTERN.sub(lambda match: _SYMBOLIC[match[0]], folded)
+    if "," in folded and _COMMA_IN_FIGURE.search(folded):
+        folded = _THOUSANDS.sub(lambda match: match[0].replace(",", ""), folded)
+    return folded
+
+
+def _extra_words(text: str, folded: str) -> Iterator[str]:
+    """Return the parts of names, versions, hashes and addresses, which splitting at signs does not give."""
+    if _HAS_CAMEL.search(text):
+        for name in _CAMEL_NAME.findall(text):
+            yield from (part.lower() for part in _CAMEL_PART.findall(name))
+    if "_" in folded:
+        yield from (name.replace("_", "") for name in _SNAKE_NAME.findall(folded))
+    if "@" in folded:
+        yield from (_EMAIL_SIGNS.sub(DOT, address) for address in _EMAIL.findall(folded))
+    if _DIGIT.search(folded):
+        if _DOT_IN_FIGURE.search(folded):
+            for version in _VERSION.findall(folded):
+                parts = version.split(".")
+                # A search for 3.11 finds 3.11.2 as well.
+                yield from (DOT.join(parts[:count]) for count in range(2, len(parts) + 1))
+        if _LONG_HEX.search(folded):
+            yield from (digits[:_SHORT_HASH_LENGTH] for digits in _HASH.findall(folded))

@@ -9,7 +9,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.rules import Rules
-from scrubjay.text.scripts import folded_script
+from scrubjay.text.scripts import fold_script
 from scrubjay.text.wildcards import Glob, Wildcard
 
 __all__ = [
@@ -187,7 +187,7 @@ def _forbids_storing(text: str) -> bool:
 
 def _has_order(text: str) -> bool:
     folded = text.replace("\u2019", "'")
-    folded = (folded if folded.isascii() else folded_script(folded)).lower()
+    folded = (folded if folded.isascii() else fold_script(folded)).lower()
     if not any(hint in folded for hint in _HINTS):
         return False
     return bool(_ORDERS.search(_LINES.sub("\n", _BLANKS.sub(" ", folded.strip()))))

@@ -10,13 +10,13 @@ from datetime import datetime
 
 from scrubjay.model.memory import Flag, Json, Memory, Merged, Observation, Source
 from scrubjay.text.claims.extract import claims_of
-from scrubjay.text.claims.parts import parts_of
 from scrubjay.text.claims.statements import (
     TextStatement,
     close_fence,
     comparison_key,
     gap_after,
     join_statements,
+    parts_of,
     split_statements,
     statements_of,
 )

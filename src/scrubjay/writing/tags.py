@@ -16,11 +16,10 @@ from scrubjay.model.tags import TagPreview, TagReason
 from scrubjay.ports import Embedder, RecordStore
 from scrubjay.text.dates.tokens import MONTHS, WEEKDAYS
 from scrubjay.text.names import names_in
-from scrubjay.text.tags.matching import TagMatch, TagRelation, best_match, relate_tags
+from scrubjay.text.tags.matching import TagMatch, TagRelation, TagVocabulary, best_match, relate_tags
 from scrubjay.text.tags.spelling import fold_tag, is_foldable, normalize_tag, tag_key
 from scrubjay.text.tags.suggest import TagPhrase, find_phrases, is_common, is_name
 from scrubjay.text.tags.synonyms import Synonyms
-from scrubjay.text.tags.vocabulary import TagVocabulary
 from scrubjay.text.tokens import running_terms_of
 
 __all__ = ["SpaceTags", "normalise_tags", "preview_tags", "tag_cosines"]

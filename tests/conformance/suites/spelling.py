@@ -9,7 +9,7 @@ from tests.fakes.build import a_commit, a_memory, a_rewrite, an_origin, revised
 from scrubjay.model.memory import State
 from scrubjay.model.query import facets_of
 from scrubjay.ports import RecordStore
-from scrubjay.text.grams import grams_of
+from scrubjay.text.fuzzy import grams_of
 from scrubjay.text.tokens import terms_of
 
 

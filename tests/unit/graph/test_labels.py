@@ -7,7 +7,7 @@ import pytest
 from rapidfuzz import fuzz
 
 from scrubjay.graph.labels import APART, Labels
-from scrubjay.text.near_spelling import close_labels, close_lengths
+from scrubjay.text.fuzzy import close_labels, close_lengths
 
 _LETTERS = "aeiou bcdrst-_é漢"
 _MANY = 5_000

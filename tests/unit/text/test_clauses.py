@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrubjay.text.clauses import parse_clauses, stems_with_prefix
-from scrubjay.text.folding import fold, fold_in_place
-from scrubjay.text.matching import count_matches, find_matches
+from scrubjay.text.clauses import count_matches, find_matches, parse_clauses, stems_with_prefix
+from scrubjay.text.scripts import fold, fold_in_place
 from scrubjay.text.snippets import snippet_of
 
 some = settings(max_examples=150, deadline=None)
@@ -132,9 +131,9 @@ def test_any_text_is_a_query_and_any_is_searched(query: str, text: str) -> None:
 @some
 def test_folding_in_place_keeps_places(text: str) -> None:
     folded = fold_in_place(text)
-    assert len(folded.places) == len(folded.text) + 1
-    assert list(folded.places) == sorted(folded.places)
-    assert folded.places[-1] == len(text)
+    assert len(folded.positions) == len(folded.text) + 1
+    assert list(folded.positions) == sorted(folded.positions)
+    assert folded.positions[-1] == len(text)
     plain = unicodedata.normalize("NFC", text)
     if re.fullmatch(r"[\x00-\x7fé漢字]*", plain):
         assert fold_in_place(plain).text == fold(plain)

@@ -12,7 +12,7 @@ from tests.unit.strategies import few, some
 from scrubjay.model.memory import Memory, Observation, Source
 from scrubjay.model.passage import PASSAGES_PER_MEMORY
 from scrubjay.text import passages as module
-from scrubjay.text.passages import LONGEST_SLICE, embedding_text, passages_of, slices, text_hash, text_of
+from scrubjay.text.passages import MAX_SLICE, embedding_text, passages_of, slices, text_hash, text_of
 from scrubjay.text.tokens import terms_of
 
 words = st.text("ab. \n", min_size=900, max_size=3500)
@@ -29,7 +29,7 @@ def test_slices_cover_a_text_without_gap_or_overlap(text: str) -> None:
     cuts = list(slices(text))
     assert "".join(text[start:end] for start, end in cuts) == text
     assert [start for start, _ in cuts[1:]] == [end for _, end in cuts[:-1]]
-    assert all(0 < end - start <= LONGEST_SLICE for start, end in cuts) or text == ""
+    assert all(0 < end - start <= MAX_SLICE for start, end in cuts) or text == ""
 
 
 def test_an_empty_text_is_one_empty_slice() -> None:
@@ -37,7 +37,7 @@ def test_an_empty_text_is_one_empty_slice() -> None:
 
 
 def test_a_text_that_fits_is_one_slice() -> None:
-    assert list(slices("x" * LONGEST_SLICE)) == [(0, LONGEST_SLICE)]
+    assert list(slices("x" * MAX_SLICE)) == [(0, MAX_SLICE)]
 
 
 def test_a_word_longer_than_a_slice_is_cut_in_pieces() -> None:
@@ -53,7 +53,7 @@ def test_a_cut_falls_behind_the_best_mark(mark: str) -> None:
 
 
 def test_a_mark_in_the_first_half_is_no_place_to_cut() -> None:
-    assert next(slices("short. " + "x" * 2000)) == (0, LONGEST_SLICE)
+    assert next(slices("short. " + "x" * 2000)) == (0, MAX_SLICE)
 
 
 @given(st.text(max_size=30) | words, st.lists(st.text(max_size=30) | words, max_size=3))

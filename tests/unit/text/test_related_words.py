@@ -1,4 +1,4 @@
-"""Words of like meaning, from a table that comes with the package."""
+"""Words of related meaning, from a table that comes with the package."""
 
 import pytest
 
@@ -7,28 +7,29 @@ from scrubjay.text.tokens import terms_of
 
 
 def term(word: str) -> str:
-    (found,) = terms_of(word)
-    return found
+    (term,) = terms_of(word)
+    return term
 
 
 @pytest.mark.parametrize(
     ("word", "other"), [("instrument", "guitar"), ("furniture", "sofa"), ("car", "vehicle"), ("illness", "disease")]
 )
-def test_words_of_like_meaning_are_kin(word: str, other: str) -> None:
-    closeness = {one.term: one.closeness for one in related_terms(term(word))}
+def test_words_of_like_meaning_are_related(word: str, other: str) -> None:
+    closeness = {related.term: related.closeness for related in related_terms(term(word))}
     assert closeness[term(other)] >= 0.5
 
 
-def test_the_nearest_come_first_and_nobody_is_his_own_kin() -> None:
-    found = related_terms(term("instrument"))
-    assert 0 < len(found) <= 20
-    assert [one.closeness for one in found] == sorted((one.closeness for one in found), reverse=True)
-    assert all(0.49 < one.closeness <= 1 for one in found)
-    assert term("instrument") not in {one.term for one in found}
+def test_the_closest_come_first_and_no_term_is_related_to_itself() -> None:
+    related = related_terms(term("instrument"))
+    closeness = [each.closeness for each in related]
+    assert 0 < len(related) <= 20
+    assert closeness == sorted(closeness, reverse=True)
+    assert all(0.49 < value <= 1 for value in closeness)
+    assert term("instrument") not in {each.term for each in related}
 
 
 @pytest.mark.parametrize("unknown", ["", "reciept", "4711", "茶", "snakecas"])
-def test_what_is_no_common_word_has_none(unknown: str) -> None:
+def test_a_word_that_is_not_common_has_none(unknown: str) -> None:
     assert related_terms(unknown) == ()
     assert not is_word(unknown)
 

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.strategies import some
 
-from scrubjay.text.tokens import STOP_WORDS, running_terms_of, terms_of
-from scrubjay.text.words import IRREGULAR
+from scrubjay.text.tokens import IRREGULAR, STOP_WORDS, running_terms_of, terms_of
 
 any_text = st.text(max_size=60)
 # Capitals inside a word make parts of it, so that case matters there and only there.

@@ -6,7 +6,7 @@ from scrubjay.text.wildcards import Glob, Wildcard
 
 
 @pytest.mark.parametrize(
-    ("pattern", "text", "stands"),
+    ("pattern", "text", "expected"),
     [
         ("salary", "the salary is", True),
         ("salary", "a salaryman", False),
@@ -22,12 +22,12 @@ from scrubjay.text.wildcards import Glob, Wildcard
         ("a*b*c", "a c b", False),
     ],
 )
-def test_words_stand_in_a_text(pattern: str, text: str, expected: bool) -> None:
+def test_a_wildcard_matches_words_of_a_text(pattern: str, text: str, expected: bool) -> None:
     assert Wildcard(pattern).matches(text) == expected
 
 
 @pytest.mark.parametrize(
-    ("pattern", "path", "fits"),
+    ("pattern", "path", "expected"),
     [
         (".env", "config/.env", True),
         (".env", "config/.envrc", False),
@@ -41,10 +41,10 @@ def test_words_stand_in_a_text(pattern: str, text: str, expected: bool) -> None:
         ("keys/*.doc", "C:\\keys\\x.doc", True),
     ],
 )
-def test_a_path_is_one_of_a_pattern(pattern: str, path: str, fits: bool) -> None:
-    assert Glob(pattern).matches(path) == fits
+def test_a_glob_matches_paths(pattern: str, path: str, expected: bool) -> None:
+    assert Glob(pattern).matches(path) == expected
 
 
-def test_hostile_patterns_and_texts_are_compared_once() -> None:
+def test_hostile_patterns_and_texts_take_linear_time() -> None:
     assert not Wildcard("*a" * 100 + "b*").matches("a" * 500_000)
     assert not Glob("*a" * 100 + "b").matches("a" * 500_000)

@@ -14,7 +14,7 @@ from scrubjay.notes.markdown.note import Link
 from scrubjay.notes.markdown.wiki import key_of, mentions
 from scrubjay.notes.results import Backlink, Backlinks, BrokenLink, BrokenLinks
 from scrubjay.recalling.text_cache import TextView, scan
-from scrubjay.text.matching import ClauseMatch
+from scrubjay.text.clauses import ClauseMatch
 from scrubjay.text.snippets import snippet_of
 
 __all__ = ["find_backlinks", "find_broken_links", "ids_by_alias"]

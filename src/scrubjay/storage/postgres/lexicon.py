@@ -17,7 +17,7 @@ from scrubjay.storage.lru import LruCache
 from scrubjay.storage.postgres.database import Database, SqlQuery
 from scrubjay.storage.postgres.rows import array, digest_of, grams_for, labels_of, words_of
 from scrubjay.storage.rows import STATE_NUMBERS
-from scrubjay.text.grams import grams_of
+from scrubjay.text.fuzzy import grams_of
 
 Words = Mapping[str, int]
 # A caller that reads statistics asks for candidates next.

@@ -19,7 +19,7 @@ from scrubjay.ports import TermStatistics
 from scrubjay.storage.lexical import WeightedTerm, rare_terms, weigh_terms
 from scrubjay.storage.rows import STATE_NUMBERS
 from scrubjay.storage.sqlite.rows import LAST_CHARACTER, lexicon_number, marks, space_number
-from scrubjay.text.grams import grams_of
+from scrubjay.text.fuzzy import grams_of
 
 Floats = NDArray[np.float64]
 # The passages of memories by id; in the other order, SQLite would compare each passage with every memory.

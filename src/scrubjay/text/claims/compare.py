@@ -1,4 +1,7 @@
-"""What two statements are to each other: the same, more of the same, or such that they cannot both hold."""
+"""The relation of two statements: the same, more of the same, or contradictory. `compare` gives the label.
+
+All callers go through `compare`, so that a trained model can replace the rules behind it.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,39 +9,40 @@ from functools import lru_cache
 
 from scrubjay.model.conflict import ConflictType, Strategy
 from scrubjay.text.claims.differences import StatementDiff
-from scrubjay.text.claims.reading import DATE, NAME, WORD, ParsedStatement, StatementToken, parse_statement
+from scrubjay.text.claims.parse import DATE, NAME, WORD, ParsedStatement, parse_statement
 from scrubjay.text.claims.relations import find_relation_conflict
 from scrubjay.text.claims.statements import comparison_key
 
 __all__ = ["DUPLICATE_FROM", "SAME", "UPDATE_FROM", "Finding", "compare", "compare_lists", "overlap_ratio"]
 
-# Of two lists of observations the share that both have, of the longer one: from here on they are one, or go together.
+# Shares of observations that two lists have in common, of the longer one: from here on they are duplicates, or updates.
 DUPLICATE_FROM = 0.85
 UPDATE_FROM = 0.30
-# Statements this far apart are about different things, whatever words they share.
-_FAR = 0.35
-# Said in other words: so near that they mean the same, unless the caller knows better of its model.
+# Statements with a lower cosine are about different things, whatever words they share.
+_MIN_COSINE = 0.35
+# From this cosine on two statements mean the same, unless the caller knows the value of its model.
 SAME = 0.9
-# So much of two statements must be the same, but for what they differ in.
+# So much of two statements must be the same, except for the contradiction.
 _MOSTLY = 0.84
 _NEARLY_ALL = 0.9
-# So many telling words must be the same.
-_SHARED = 2
-# What is said in other words has this much in common all the same.
+# So many meaningful words must be the same.
+_MIN_SHARED = 2
+# Statements in other words still have this much in common.
 _HALF = 0.5
-# From this cosine on the words alone decide how sure it is.
-_NEAR = 0.8
+# From this cosine on the words alone decide on the confidence.
+_HIGH_COSINE = 0.8
 _BY_RELATION = 0.75
 _BY_PART = 0.65
-_SUREST, _LEAST_SURE = 0.95, 0.3
-# Below this nobody should act on it unasked; so sure at most is what may happen twice, or have many values.
+_MAX_CONFIDENCE, _MIN_CONFIDENCE = 0.95, 0.3
+# Below this confidence no change is suggested.
 _UNSURE = 0.6
+# The highest confidence where a thing may happen twice, or have many values.
 _MAYBE = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What two statements are to each other, how sure that is from 0 to 1, in what they differ, and what to do."""
+    """The relation of two statements, its confidence from 0 to 1, the differences, and the suggested strategy."""
 
     type: ConflictType
     confidence: float
@@ -47,9 +51,9 @@ class Finding:
 
 
 def compare(first: str, second: str, *, cosine: float | None, same: float = SAME) -> Finding | None:
-    """What two statements are to each other; None if they have nothing to do with each other, or simply go together.
+    """Return the relation of two statements; None if they are unrelated or simply go together.
 
-    `cosine` is that of their vectors, None where there are none; from `same` on they say the same in other words.
+    `cosine` is that of their vectors, None without vectors; from `same` on they say the same in other words.
     """
     if (key := _key(first)) == _key(second):
         return _duplicate(1.0) if key else None
@@ -57,32 +61,32 @@ def compare(first: str, second: str, *, cosine: float | None, same: float = SAME
     # A question claims nothing.
     if one.asks or other.asks:
         return None
-    value = find_relation_conflict(first, second)
-    if cosine is not None and cosine < _FAR and not value:
+    relation = find_relation_conflict(first, second)
+    if cosine is not None and cosine < _MIN_COSINE and not relation:
         return None
-    apart = StatementDiff.of(one, other, closely=cosine is not None and cosine >= same)
-    if found := _contradicts(apart, cosine, single=bool(value)):
-        return found
-    if value:
-        return _contradiction(_BY_RELATION, (value,))
-    return _adds(apart) or _is_the_same(apart, cosine, same=same)
+    diff = StatementDiff.of(one, other, closely=cosine is not None and cosine >= same)
+    if contradiction := _find_contradiction(diff, cosine, single=bool(relation)):
+        return contradiction
+    if relation:
+        return _contradiction(_BY_RELATION, (relation,))
+    return _find_update(diff) or _find_duplicate(diff, cosine, same=same)
 
 
-# Whoever looks for conflicts compares one statement with many, one after the other.
+# A search for conflicts compares one statement with many in a row.
 @lru_cache(maxsize=256)
 def _key(statement: str) -> str:
     return comparison_key(statement).casefold()
 
 
 def overlap_ratio(first: Sequence[str], second: Sequence[str]) -> float:
-    """The share of observations that two lists have in common, of the longer one; case and white space do not count."""
-    mine, others = ({" ".join(text.split()).casefold() for text in texts} for texts in (first, second))
-    longer = max(len(mine), len(others))
-    return len(mine & others) / longer if longer else 0.0
+    """Return the share of observations that two lists have in common, of the longer one, ignoring case and space."""
+    one, other = ({" ".join(text.split()).casefold() for text in texts} for texts in (first, second))
+    longer = max(len(one), len(other))
+    return len(one & other) / longer if longer else 0.0
 
 
 def compare_lists(first: Sequence[str], second: Sequence[str]) -> Finding | None:
-    """What two things are to each other by what is observed of them: one thing told twice, or one told further."""
+    """Return the relation of two things by their observations: a duplicate or an update."""
     ratio = overlap_ratio(first, second)
     if ratio > DUPLICATE_FROM:
         return _duplicate(ratio)
@@ -97,72 +101,74 @@ def _duplicate(confidence: float) -> Finding:
 
 
 def _contradiction(confidence: float, differs: Sequence[str]) -> Finding:
-    confidence = round(min(_SUREST, max(_LEAST_SURE, confidence)), 2)
+    confidence = round(min(_MAX_CONFIDENCE, max(_MIN_CONFIDENCE, confidence)), 2)
     suggested = Strategy.SUPERSEDE if confidence >= _UNSURE else Strategy.IGNORE
     return Finding(type=ConflictType.CONTRADICTION, confidence=confidence, differs=tuple(differs), suggested=suggested)
 
 
-def _contradicts(apart: StatementDiff, cosine: float | None, *, single: bool) -> Finding | None:
-    """That they cannot both hold, if they cannot; `single` if what they tell of has one value at a time."""
-    if not (apart.clashes or apart.denied or apart.turned):
+def _find_contradiction(diff: StatementDiff, cosine: float | None, *, single: bool) -> Finding | None:
+    """Return a contradiction if both cannot hold; `single` if their relation has one value at a time."""
+    if not (diff.clashes or diff.denied or diff.turned):
         return None
-    if apart.another_one or apart.another_subject or apart.bygone:
+    if diff.another_one or diff.another_subject or diff.bygone:
         return None
-    if apart.one.leader and apart.other.leader and apart.one.leader != apart.other.leader and not apart.other_subject:
+    if diff.one.leader and diff.other.leader and diff.one.leader != diff.other.leader and not diff.other_subject:
         return None
-    # Names are told in many ways: there the rest must be all the more alike.
-    mostly = _NEARLY_ALL if all(mine.kind == NAME for mine, _ in apart.clashes) and not apart.denied else _MOSTLY
-    if apart.likeness < mostly and apart.denies_part:
-        return _contradiction(_BY_PART, (apart.denied,))
-    if apart.likeness < mostly or apart.shared < apart.needed(single=single):
+    # A name has many forms: there the rest must be all the more alike.
+    names_only = all(token.kind == NAME for token, _ in diff.clashes) and not diff.denied
+    mostly = _NEARLY_ALL if names_only else _MOSTLY
+    if diff.likeness < mostly and diff.denies_part:
+        return _contradiction(_BY_PART, (diff.denied,))
+    if diff.likeness < mostly or diff.shared < diff.min_shared(single=single):
         return None
-    differs = [f"{_named(mine, its)}: {mine.said} or {its.said}" for mine, its in apart.clashes]
-    differs += [*apart.turned, *([apart.denied] if apart.denied else [])]
-    confidence = 0.6 + 0.35 * (apart.likeness - _MOSTLY) / (1 - _MOSTLY)
-    confidence -= 0.1 * (len(differs) - 1) + 0.15 * apart.moved + 0.05 * apart.reworded
+    differs = [
+        f"{'state' if token.kind == other.kind == WORD else token.kind}: {token.text} or {other.text}"
+        for token, other in diff.clashes
+    ]
+    differs += [*diff.turned, *([diff.denied] if diff.denied else [])]
+    confidence = 0.6 + 0.35 * (diff.likeness - _MOSTLY) / (1 - _MOSTLY)
+    confidence -= 0.1 * (len(differs) - 1) + 0.15 * diff.moved + 0.05 * diff.reworded
     if cosine is not None:
-        confidence -= 0.2 * max(0.0, _NEAR - cosine)
-    if apart.other_subject or (apart.is_open and not single):
+        confidence -= 0.2 * max(0.0, _HIGH_COSINE - cosine)
+    if diff.other_subject or (diff.is_open and not single):
         confidence = min(confidence - 0.4, _MAYBE)
     return _contradiction(confidence, differs)
 
 
-def _adds(apart: StatementDiff) -> Finding | None:
-    """That one says all that the other says, and more."""
-    less, more = sorted((apart.left, apart.right), key=len)
-    if apart.clashes or apart.denied or less or not more or not apart.is_alike:
+def _find_update(diff: StatementDiff) -> Finding | None:
+    """Return an update if one says all that the other says, and more."""
+    less, more = sorted((diff.left, diff.right), key=len)
+    if diff.clashes or diff.denied or less or not more or not diff.is_alike:
         return None
-    longer = max(len(apart.one.tokens), len(apart.other.tokens))
+    longer = max(len(diff.one.tokens), len(diff.other.tokens))
     ratio = (longer - len(more)) / longer
-    # Where one begins with all of the other, that says enough.
-    least = _SHARED if apart.one.tokens[: apart.shared] == apart.other.tokens[: apart.shared] else _SHARED + 1
-    if apart.shared < least or ratio < UPDATE_FROM:
+    # Fewer shared tokens suffice where one statement begins with all of the other.
+    begins_alike = diff.one.tokens[: diff.shared] == diff.other.tokens[: diff.shared]
+    if diff.shared < (_MIN_SHARED if begins_alike else _MIN_SHARED + 1) or ratio < UPDATE_FROM:
         return None
     return Finding(type=ConflictType.UPDATE, confidence=round(0.5 + 0.45 * ratio, 2), suggested=Strategy.UPDATE)
 
 
-def _is_the_same(apart: StatementDiff, cosine: float | None, *, same: float) -> Finding | None:
-    """That they say the same in other words."""
-    if apart.clashes or apart.denied or _names(apart.one) != _names(apart.other) or not apart.is_alike:
+def _find_duplicate(diff: StatementDiff, cosine: float | None, *, same: float) -> Finding | None:
+    """Return a duplicate if they say the same in other words."""
+    if diff.clashes or diff.denied or _names(diff.one) != _names(diff.other) or not diff.is_alike:
         return None
-    if not apart.left and not apart.right and not apart.reworded and apart.shared >= _SHARED:
-        return _in_other_order(apart) or (_duplicate(0.97) if apart.says_the_same_of_each else None)
-    if cosine is None or cosine < same or apart.likeness < _HALF:
+    if not diff.left and not diff.right and not diff.reworded and diff.shared >= _MIN_SHARED:
+        return _find_reversed_order(diff) or (_duplicate(0.97) if diff.same_in_any_order else None)
+    if cosine is None or cosine < same or diff.likeness < _HALF:
         return None
-    return _duplicate(cosine) if all(token.kind == WORD for token in (*apart.left, *apart.right)) else None
+    return _duplicate(cosine) if all(token.kind == WORD for token in (*diff.left, *diff.right)) else None
 
 
-def _in_other_order(apart: StatementDiff) -> Finding | None:
-    """The same words, but the other way round: tea over coffee, coffee over tea."""
-    mine, its = ([token.said for token in one.tokens if token.kind != DATE] for one in (apart.one, apart.other))
-    if not (apart.one.compares and apart.other.compares) or mine == its or sorted(mine) != sorted(its):
+def _find_reversed_order(diff: StatementDiff) -> Finding | None:
+    """Return a contradiction for the same words the other way round: tea over coffee, coffee over tea."""
+    words, others = (
+        [token.text for token in statement.tokens if token.kind != DATE] for statement in (diff.one, diff.other)
+    )
+    if not (diff.one.compares and diff.other.compares) or words == others or sorted(words) != sorted(others):
         return None
-    return _contradiction(_BY_RELATION, (f"order: {', '.join(mine)} or {', '.join(its)}",))
+    return _contradiction(_BY_RELATION, (f"order: {', '.join(words)} or {', '.join(others)}",))
 
 
-def _names(reading: ParsedStatement) -> list[str]:
-    return [token.key for token in reading.tokens if token.kind == NAME]
-
-
-def _named(mine: StatementToken, its: StatementToken) -> str:
-    return "state" if mine.kind == its.kind == WORD else mine.kind
+def _names(statement: ParsedStatement) -> list[str]:
+    return [token.key for token in statement.tokens if token.kind == NAME]

@@ -1,32 +1,64 @@
-"""Two statements beside each other: what they have in common, what excludes each other, and what only one says."""
+"""The difference of two statements: tokens that both have, tokens that exclude each other, and the rest."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import lru_cache
 
-from scrubjay.text.claims.opposites import DETERMINERS, TURNS
-from scrubjay.text.claims.pairing import clash, in_same_place, may_stand_for, paired, rest_of, without
-from scrubjay.text.claims.reading import DATE, IDENTIFIER, LABEL, NAME, NUMBER, WORD, ParsedStatement, StatementToken
+from scrubjay.text.claims.parse import (
+    DATE,
+    IDENTIFIER,
+    LABEL,
+    NAME,
+    NUMBER,
+    WORD,
+    ParsedStatement,
+    StatementToken,
+)
+from scrubjay.text.claims.words import (
+    DAY_WORDS,
+    DETERMINERS,
+    NEGATING_PREFIXES,
+    PERIOD_LEADS,
+    PLACES,
+    PREPOSITIONS,
+    REVERSALS,
+    are_opposites,
+)
+from scrubjay.text.dates.tokens import WEEKDAYS
+from scrubjay.text.related_words import related_terms
 
-__all__ = ["StatementDiff"]
+__all__ = ["StatementDiff", "are_same_name", "exclude_each_other", "may_contain"]
 
-# What shares less than this is not told apart word by word.
-_WORTH_A_LOOK = 0.4
-# So many telling words must be the same, and so many where both may hold: that two people do the same, or one does it
-# twice, is no news; that they do so in all particulars is.
-_SHARED = 2
-_SHARED_BY_OTHERS = 5
-_SHARED_BY_MANY = 4
-_SHARED_BY_TIMES = 3
-# What is told in so many particulars hardly happened twice.
+# Statements that share less than this are not compared token by token.
+_MIN_SHARED_RATIO = 0.4
+# So many tokens must be the same, and so many where both statements may hold: that two people do the same, or one does
+# it twice, is no contradiction; the same in many particulars is one.
+_MIN_SHARED = 2
+_MIN_SHARED_BY_OTHERS = 5
+_MIN_SHARED_BY_MANY = 4
+_MIN_SHARED_BY_TIMES = 3
+# An event with so many particulars hardly happened twice.
 _PARTICULARS = 6
+# Words this close in meaning may replace each other.
+_MIN_CLOSENESS = 0.6
+# Two spellings of one name.
+_MIN_SPELLING_RATIO = 0.72
+_LONG_NAME = 5
+_STEM = 4
+_COUNTRIES = frozenset(PLACES.values())
+_PLACING = frozenset({"in", "at", "to", "from"})
+# They lead to the same kind of value: works at, works for.
+_SAME_LEADS = {"for": "at", "into": "to"}
+_Pair = tuple[StatementToken, StatementToken]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementDiff:
-    """What two statements have in common, and what only one of them says.
+    """What two statements share, and what only one of them says.
 
-    `clashes` are the values of one kind that stand in the same place, or in another (`moved`) where all else is the
-    same; `reworded` words may stand for each other; `left` and `right` are what remains.
+    `clashes` are pairs of values of one kind in the same place, or in another place (`moved`) where all else is the
+    same; `reworded` counts pairs of words that may replace each other; `left` and `right` are the rest.
     """
 
     one: ParsedStatement
@@ -34,30 +66,30 @@ class StatementDiff:
     shared: int
     left: tuple[StatementToken, ...]
     right: tuple[StatementToken, ...]
-    clashes: tuple[tuple[StatementToken, StatementToken], ...] = ()
+    clashes: tuple[_Pair, ...] = ()
     reworded: int = 0
     moved: bool = False
 
     @classmethod
     def of(cls, one: ParsedStatement, other: ParsedStatement, *, closely: bool) -> "StatementDiff":
-        """Compare two readings; unless closely, those that share little are not looked at any further."""
+        """Compare two statements; unless `closely`, stop where they share little."""
         others = other.counted
         common = {key: min(count, others[key]) for key, count in one.counted.items() if key in others}
         shared = sum(common.values())
-        if not closely and 2 * shared < _WORTH_A_LOOK * (len(one.tokens) + len(other.tokens)):
+        if not closely and 2 * shared < _MIN_SHARED_RATIO * (len(one.tokens) + len(other.tokens)):
             return cls(one=one, other=other, shared=shared, left=one.tokens, right=other.tokens)
-        left, right = without(one.tokens, common), without(other.tokens, common)
-        candidates = paired(left, right, clash)
+        left, right = _without(one.tokens, common), _without(other.tokens, common)
+        candidates = _pair(left, right, exclude_each_other)
         clashes = [
-            (mine, its)
-            for mine, its in candidates
-            if in_same_place(one.tokens, mine, other.tokens, its, common=common.keys())
+            (first, second)
+            for first, second in candidates
+            if _neighbours(one.tokens, first, common).share_with(_neighbours(other.tokens, second, common))
         ]
         moved = not clashes and len(left) == len(right) == len(candidates) == 1
         clashes = candidates if moved else clashes
-        left, right = rest_of(left, right, clashes)
-        reworded = paired(left, right, may_stand_for)
-        left, right = rest_of(left, right, reworded)
+        left, right = _remove_pairs(left, right, clashes)
+        reworded = _pair(left, right, _may_replace)
+        left, right = _remove_pairs(left, right, reworded)
         return cls(
             one=one, other=other, shared=shared, clashes=tuple(clashes), left=tuple(left), right=tuple(right),
             reworded=len(reworded), moved=moved,
@@ -65,31 +97,31 @@ class StatementDiff:
 
     @property
     def denials(self) -> tuple[str, ...]:
-        """The words for no that only one of them has."""
+        """The words of denial that only one of them has."""
         fewer, more = sorted((self.one.denials, self.other.denials), key=len)
         return more[len(fewer) :]
 
     @property
     def denied(self) -> str:
-        """What one says that is not so in the other, in words."""
+        """A description of what one statement denies and the other does not."""
         if len(self.one.denials) != len(self.other.denials):
             return f"negation: one says {max(self.one.denials, self.other.denials, key=len)[-1]}"
         return self._crossed
 
     @property
     def _crossed(self) -> str:
-        """What is not done is the same, but to what it is not done is not."""
+        """A description of two denials of the same verb with different objects."""
         if len(self.one.denied) != len(self.other.denied):
             return ""
-        for mine, its in zip(self.one.denied, self.other.denied, strict=True):
-            (verb, _, what), (its_verb, _, other) = mine.partition(" "), its.partition(" ")
-            if self._is_plain and verb == its_verb and what and other and what != other:
-                return f"negation: not {mine} or not {its}"
+        for first, second in zip(self.one.denied, self.other.denied, strict=True):
+            (verb, _, thing), (other_verb, _, other_thing) = first.partition(" "), second.partition(" ")
+            if self._differs_in_denial_only and verb == other_verb and thing and other_thing and thing != other_thing:
+                return f"negation: not {first} or not {second}"
         return ""
 
     @property
-    def _is_plain(self) -> bool:
-        """Whether nothing but a not is told apart."""
+    def _differs_in_denial_only(self) -> bool:
+        """Whether the statements differ in a plain not and in nothing else."""
         plain = all(
             word in ("not", "never") or word.endswith("n't") for word in (*self.one.denials, *self.other.denials)
         )
@@ -97,62 +129,62 @@ class StatementDiff:
 
     @property
     def turned(self) -> tuple[str, ...]:
-        """The small words that are turned round where all else is the same: on, off."""
+        """Descriptions of the small words that are reversed where all else is the same: on, off."""
         if self.left or self.right:
             return ()
-        mine, its = self.one.turns - self.other.turns, self.other.turns - self.one.turns
-        return tuple(f"state: {word} or {TURNS[word]}" for word in sorted(mine) if TURNS[word] in its)
+        only_one, only_other = self.one.turns - self.other.turns, self.other.turns - self.one.turns
+        return tuple(
+            f"state: {word} or {REVERSALS[word]}" for word in sorted(only_one) if REVERSALS[word] in only_other
+        )
 
     @property
     def other_subject(self) -> bool:
-        """Whether all that differs is whom it is about."""
+        """Whether the statements differ in their subject only."""
         if len(self.clashes) != 1 or self.denied or not (self.one.leader and self.other.leader):
             return False
-        mine, its = self.clashes[0]
-        return (mine.key, its.key) == (self.one.leader, self.other.leader)
+        first, second = self.clashes[0]
+        return (first.key, second.key) == (self.one.leader, self.other.leader)
 
     @property
     def another_one(self) -> bool:
-        """Whether two of many are told of: the first step, the second step; or two times, each with what was then."""
+        """Whether they are about two of many: the first step, the second step; or two times with different events."""
         if any(token.kind == LABEL for token in (*self.left, *self.right)):
             return True
-        values = {(mine.key, its.key) for mine, its in self.clashes if mine.kind != WORD}
-        # What is not so of one thing goes with what is so of another; and who differs in two things tells of two.
-        flips = len(self.denials) % 2 + len({mine.key for mine, _ in self.clashes if mine.kind == WORD})
+        values = {(first.key, second.key) for first, second in self.clashes if first.kind != WORD}
+        # Two differences make two things: what is denied of one may hold of the other.
+        flips = len(self.denials) % 2 + len({first.key for first, _ in self.clashes if first.kind == WORD})
         return len(values) + flips > 1 or (not values and flips == 0 and not self.turned and not self._crossed)
 
     @property
     def bygone(self) -> bool:
-        """Whether what one says was so is not so any more in the other: both hold."""
-        affirming, denying = sorted((self.one, self.other), key=lambda one: len(one.denials))
+        """Whether one statement is about the past and the other denies it for the present: both hold."""
+        affirming, denying = sorted((self.one, self.other), key=lambda statement: len(statement.denials))
         return bool(self.denials) and affirming.happened and not denying.happened
 
     @property
     def another_subject(self) -> bool:
-        """Whether what a value is told of differs as well: Ada's cat is three, Ada's dog is four."""
-        for mine, its in self.clashes:
-            if mine.kind == WORD:
-                if all(_is_of_subject(token, one) for token, one in ((mine, self.one), (its, self.other))):
+        """Whether the things with the values differ as well: Ada's cat is three, Ada's dog is four."""
+        for first, second in self.clashes:
+            if first.kind == WORD:
+                if _describes_subject(first, self.one) and _describes_subject(second, self.other):
                     return True
-            elif self._differ_before(mine, its):
+            elif self._differ_before(first, second):
                 return True
-        return bool(self.reworded and self.shared < _SHARED_BY_MANY and (self.denied or self._opposed))
+        has_opposites = any(first.kind == WORD for first, _ in self.clashes)
+        return bool(self.reworded and self.shared < _MIN_SHARED_BY_MANY and (self.denied or has_opposites))
 
-    def _differ_before(self, mine: StatementToken, its: StatementToken) -> bool:
+    def _differ_before(self, first: StatementToken, second: StatementToken) -> bool:
         common = self.one.counted.keys() & self.other.counted.keys()
-        sides = ((mine, self.one.tokens), (its, self.other.tokens))
+        sides = ((first, self.one.tokens), (second, self.other.tokens))
         return all(
-            any(one.key not in common and one.kind != DATE for one in _before(token, tokens)) for token, tokens in sides
+            any(before.key not in common and before.kind != DATE for before in tokens[: _position(token, tokens)])
+            for token, tokens in sides
         )
 
     @property
-    def _opposed(self) -> bool:
-        return any(mine.kind == WORD for mine, _ in self.clashes)
-
-    @property
     def is_open(self) -> bool:
-        """Whether another value is no contradiction as such: what happened before, and what can have many values."""
-        kinds = {mine.kind for mine, _ in self.clashes}
+        """Whether another value alone is no contradiction: for a past event, or where many values are possible."""
+        kinds = {first.kind for first, _ in self.clashes}
         if kinds <= {WORD}:
             return False
         if kinds & {NAME, IDENTIFIER}:
@@ -160,18 +192,18 @@ class StatementDiff:
         happened, lists = (self.one.happened and self.other.happened), (self.one.lists and self.other.lists)
         return (happened or lists) and self.shared < _PARTICULARS
 
-    def needed(self, *, single: bool) -> int:
-        """How many things must be said by both."""
+    def min_shared(self, *, single: bool) -> int:
+        """Return how many tokens both must have."""
         if self.other_subject:
-            return _SHARED_BY_OTHERS
+            return _MIN_SHARED_BY_OTHERS
         if self.is_open and not single:
-            times = self.one.happened and all(mine.kind in (NUMBER, DATE) for mine, _ in self.clashes)
-            return _SHARED_BY_TIMES if times else _SHARED_BY_MANY
-        return _SHARED if self.left or self.right else 1
+            times = self.one.happened and all(first.kind in (NUMBER, DATE) for first, _ in self.clashes)
+            return _MIN_SHARED_BY_TIMES if times else _MIN_SHARED_BY_MANY
+        return _MIN_SHARED if self.left or self.right else 1
 
     @property
     def denies_part(self) -> bool:
-        """Whether the shorter one denies what the longer one says besides other things."""
+        """Whether the shorter one denies a part of the longer one."""
         sides = ((self.one, self.left), (self.other, self.right))
         (short, rest), (long, _) = sorted(sides, key=lambda side: len(side[0].tokens))
         more = len(short.denials) > len(long.denials) and short.leader == long.leader
@@ -180,40 +212,195 @@ class StatementDiff:
             and not rest
             and not self.clashes
             and not self.reworded
-            and self.shared - (short.leader in short.counted) >= _SHARED
+            and self.shared - (short.leader in short.counted) >= _MIN_SHARED
         )
 
     @property
     def likeness(self) -> float:
-        """How much of both is the same but for the clashes, from 0 to 1."""
+        """The share of both that is the same except for the clashes, from 0 to 1."""
         return 1 - (len(self.left) + len(self.right)) / max(1, len(self.one.tokens) + len(self.other.tokens))
 
     @property
-    def says_the_same_of_each(self) -> bool:
-        """Whether the order of the same words does not matter: Ada calls Boris is not that Boris calls Ada."""
-        mine, its = ([token.key for token in one.tokens if token.kind != DATE] for one in (self.one, self.other))
-        turned = any(mine[at:] + mine[:at] == its for at in range(1, len(mine)))
+    def same_in_any_order(self) -> bool:
+        """Whether the order of the same words does not matter; Ada calls Boris is not Boris calls Ada."""
+        keys, others = (
+            [token.key for token in statement.tokens if token.kind != DATE] for statement in (self.one, self.other)
+        )
+        rotated = any(keys[at:] + keys[:at] == others for at in range(1, len(keys)))
         return (
-            mine == its
-            or turned
+            keys == others
+            or rotated
             or (self.one.lists_up and self.other.lists_up)
             or self.one.passive != self.other.passive
         )
 
     @property
     def is_alike(self) -> bool:
-        """Whether both are of the same one, of what is, was or may be so, and deny the same."""
-        # Whose memory it is, needs not be said.
-        mine, its = (one.leader if one.names_another else "" for one in (self.one, self.other))
-        same = mine == its and self.one.modals == self.other.modals and self.one.happened == self.other.happened
-        return same and sorted(self.one.denied) == sorted(self.other.denied)
+        """Whether both have the same subject, tense and modality, and deny the same."""
+        # A statement need not name the user.
+        leader, other_leader = (
+            statement.leader if statement.names_another else "" for statement in (self.one, self.other)
+        )
+        same = self.one.modals == self.other.modals and self.one.happened == self.other.happened
+        return leader == other_leader and same and sorted(self.one.denied) == sorted(self.other.denied)
 
 
-def _before(token: StatementToken, tokens: Sequence[StatementToken]) -> Sequence[StatementToken]:
-    return tokens[: next(place for place, one in enumerate(tokens) if one is token)]
+def _describes_subject(token: StatementToken, statement: ParsedStatement) -> bool:
+    """Return whether a word says which one the statement is about: the old server, her brother."""
+    first = token in statement.tokens[:_MIN_SHARED]
+    return first and (token.lead == "'s" or token.lead in DETERMINERS) and token is not statement.tokens[-1]
 
 
-def _is_of_subject(token: StatementToken, reading: ParsedStatement) -> bool:
-    """Whether a word says which one is meant, of what the statement is about: the old server, her brother."""
-    first = token in reading.tokens[:_SHARED]
-    return first and (token.lead == "'s" or token.lead in DETERMINERS) and token is not reading.tokens[-1]
+def _without(tokens: Sequence[StatementToken], common: Mapping[str, int]) -> list[StatementToken]:
+    """Return the tokens that are not common; of a repeated one, the last."""
+    rest = dict(common)
+    remaining: list[StatementToken] = []
+    for token in tokens:
+        left = rest.get(token.key, 0)
+        if left > 0:
+            rest[token.key] = left - 1
+        else:
+            remaining.append(token)
+    return remaining
+
+
+def _pair(
+    left: Sequence[StatementToken],
+    right: Sequence[StatementToken],
+    fit: Callable[[StatementToken, StatementToken], bool],
+) -> list[_Pair]:
+    """Pair each token with the first free one of its kind that fits."""
+    free = list(right)
+    pairs: list[_Pair] = []
+    for token in left:
+        partner = next((other for other in free if other.kind == token.kind and fit(token, other)), None)
+        if partner is not None:
+            free.remove(partner)
+            pairs.append((token, partner))
+    return pairs
+
+
+def _remove_pairs(
+    left: list[StatementToken], right: list[StatementToken], pairs: Sequence[_Pair]
+) -> tuple[list[StatementToken], list[StatementToken]]:
+    left, right = list(left), list(right)
+    for first, second in pairs:
+        left.remove(first)
+        right.remove(second)
+    return left, right
+
+
+@dataclass(frozen=True, slots=True)
+class _Neighbours:
+    """The nearest common tokens before and after a token."""
+
+    before: str
+    after: str
+
+    def share_with(self, other: "_Neighbours") -> bool:
+        """Return whether two tokens are in the same place of their statements."""
+        return self.before == other.before or self.after == other.after
+
+
+def _neighbours(tokens: Sequence[StatementToken], token: StatementToken, common: Collection[str]) -> _Neighbours:
+    at = _position(token, tokens)
+    before = next((other.key for other in reversed(tokens[:at]) if other.key in common), "")
+    after = next((other.key for other in tokens[at + 1 :] if other.key in common), "")
+    return _Neighbours(before, after)
+
+
+def _position(token: StatementToken, tokens: Sequence[StatementToken]) -> int:
+    return next(at for at, other in enumerate(tokens) if other is token)
+
+
+def exclude_each_other(one: StatementToken, other: StatementToken) -> bool:
+    """Return whether two tokens of one kind cannot both be true."""
+    if one.kind != other.kind or one.kind == LABEL:
+        return False
+    if one.kind == WORD:
+        return are_opposites(one.text, other.text) or _negates(one.text, other.text) or _negates(other.text, one.text)
+    if len({_preposition(one), _preposition(other)} - {""}) > 1:
+        return False
+    if one.kind == NAME:
+        return not are_same_name(one.text, other.text) and not (
+            one.lead in _PLACING and may_contain(one.text, other.text)
+        )
+    parts, others = set(one.key.split()), set(other.key.split())
+    if parts <= others or others <= parts:
+        return False
+    return one.kind == IDENTIFIER or not _forms(one).isdisjoint(_forms(other))
+
+
+def may_contain(one: str, other: str) -> bool:
+    """Return whether one of two places may contain the other: a country, a city."""
+    first, second = (
+        any(PLACES.get(word, word) in _COUNTRIES for word in _plain_name(name).split()) for name in (one, other)
+    )
+    return first != second
+
+
+def are_same_name(one: str, other: str) -> bool:
+    """Return whether two names may be one: in two spellings, cut short, or by their initials."""
+    short, long = sorted((one, other), key=lambda name: (not name.isupper(), len(name)))
+    initials = "".join(word[0] for word in long.split()).upper()
+    if " " in long and " " not in short and short.isupper() and short.startswith(initials):
+        return True
+    return _are_spellings(_plain_name(one), _plain_name(other))
+
+
+def _plain_name(name: str) -> str:
+    return " ".join(name.lower().split()).removesuffix("'s")
+
+
+def _preposition(token: StatementToken) -> str:
+    return _SAME_LEADS.get(token.lead, token.lead) if token.lead in PREPOSITIONS else ""
+
+
+def _negates(word: str, plain: str) -> bool:
+    return word.endswith(plain) and len(plain) >= _STEM and word[: -len(plain)] in NEGATING_PREFIXES
+
+
+def _forms(token: StatementToken) -> set[str]:
+    """Return the forms of a figure or a day: in different forms, two may be the same."""
+    if token.kind == NUMBER:
+        figure, _, unit = token.key.partition(" ")
+        return {"ordinal"} if figure.endswith("th") else {unit}
+    words = token.key.split()
+    if ":" in token.key:
+        return {"clock"}
+    forms = {"weekday"} if any(word in WEEKDAYS for word in words) else set[str]()
+    if any(word in PERIOD_LEADS or (word in DAY_WORDS and word not in WEEKDAYS) for word in words):
+        forms.add("relative")
+    return forms or {"calendar"}
+
+
+def _may_replace(one: StatementToken, other: StatementToken) -> bool:
+    if one.kind == NAME and other.kind == NAME:
+        return _are_spellings(one.key, other.key)
+    if one.kind in (NUMBER, DATE) and one.kind == other.kind:
+        parts, others = set(one.key.split()), set(other.key.split())
+        return parts <= others or others <= parts
+    return one.kind == WORD and other.kind == WORD and _closeness(one.key, other.key) >= _MIN_CLOSENESS
+
+
+def _are_spellings(one: str, other: str) -> bool:
+    """Return whether two names may be one: in two spellings, or one of them cut short."""
+    short, long = sorted((one, other), key=len)
+    if short[0] != long[0]:
+        return False
+    if long.startswith(short):
+        return True
+    if len(short) < _LONG_NAME:
+        letters = iter(long)
+        return len(short) < _STEM and len(long) > _LONG_NAME and all(letter in letters for letter in short)
+    return SequenceMatcher(None, one, other).ratio() >= _MIN_SPELLING_RATIO
+
+
+@lru_cache(maxsize=20_000)
+def _closeness(one: str, other: str) -> float:
+    return max(_related(one).get(other, 0.0), _related(other).get(one, 0.0))
+
+
+@lru_cache(maxsize=2_048)
+def _related(term: str) -> dict[str, float]:
+    return dict(related_terms(term))

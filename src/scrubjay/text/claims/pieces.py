@@ -1,23 +1,36 @@
-"""A text in the pieces that claims are read from: words, figures, days, addresses, code and quoted spans."""
+"""Pieces of a text from which claims are read: words, figures, days, addresses, code and quotations."""
 
 import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from scrubjay.text.claims.claim_words import CURRENCIES, MAGNITUDES, UNITS
+from scrubjay.text.claims.words import (
+    AMBIGUOUS_MONTHS,
+    CURRENCIES,
+    DAY_WORDS,
+    MAGNITUDES,
+    MONTH_LEADS,
+    MONTH_NAMES,
+    PERIOD_LEADS,
+    PERIODS,
+    UNITS,
+)
+from scrubjay.text.dates.tokens import MONTHS
 
-__all__ = ["ENDS_SENTENCE", "TextPiece", "normalize_figure", "pieces_of"]
+__all__ = [
+    "ENDS_SENTENCE", "TextPiece", "find_days", "normalize_day", "normalize_figure", "normalize_time", "pieces_of",
+]  # fmt: skip
 
 ENDS_SENTENCE = frozenset({".", "!", "?", ":", ";", "\n", "-", "*", "#", '"', "("})
-# Nothing is told apart by more than this; a longer text is a document, whose passages are compared one by one.
-_LONGEST_TEXT = 100_000
-_REMEMBERED, _LONGEST_REMEMBERED = 64, 2_000
+# A longer text is a document, whose passages are compared one by one.
+_MAX_TEXT = 100_000
+_CACHE_SIZE, _MAX_CACHED_TEXT = 64, 2_000
 _UNIT = "|".join(sorted(map(re.escape, {*UNITS, *MAGNITUDES, *CURRENCIES} - {"$", "%"}), key=len, reverse=True))
 _PIECE = re.compile(
     rf"""
-    # First what most of a text is made of, so that little is tried in vain. What may be long is tried only where a run
-    # of its characters begins, and is not given back: else a text of a hundred thousand dashes would take minutes.
+    # The most frequent kinds come first. A kind that may be long starts only where a run of its characters begins, and
+    # its quantifiers are possessive: otherwise a text of a hundred thousand dashes would take minutes.
     (?P<gap>[ ,)]+)
     |(?P<plain>[A-Z]?[a-z]++(?=[ ,;!?)\n]|$|\.(?:\s|$)))
     |(?P<code>```.*?```|`[^`\n]+`)
@@ -47,7 +60,7 @@ _ORDINAL = ("st", "nd", "rd", "th")
 
 
 class TextPiece(NamedTuple):
-    """One piece: what it is, as written, in lower case without a possessive, and whether it has a capital letter."""
+    """One piece: its kind, its text, the text in lower case without a possessive, and whether it has a capital."""
 
     kind: str
     text: str
@@ -56,57 +69,130 @@ class TextPiece(NamedTuple):
 
 
 def pieces_of(text: str) -> Sequence[TextPiece]:
-    """The pieces of a text, in order; what claims nothing, such as commas, is left out."""
-    return _remembered(text) if len(text) <= _LONGEST_REMEMBERED else _read(text)
+    """Return the pieces of a text in order, without signs that claim nothing, such as commas."""
+    return _cached_pieces(text) if len(text) <= _MAX_CACHED_TEXT else _split(text)
 
 
-# At a write the same few texts are looked at by who asks whether they say the same, and whether they contradict.
-@lru_cache(maxsize=_REMEMBERED)
-def _remembered(text: str) -> tuple[TextPiece, ...]:
-    return tuple(_read(text))
+# A write reads the same few texts for duplicates and for contradictions.
+@lru_cache(maxsize=_CACHE_SIZE)
+def _cached_pieces(text: str) -> tuple[TextPiece, ...]:
+    return tuple(_split(text))
 
 
-def _read(text: str) -> list[TextPiece]:
+def _split(text: str) -> list[TextPiece]:
     pieces: list[TextPiece] = []
-    for found in _PIECE.finditer(text[:_LONGEST_TEXT]):
-        kind = found.lastgroup
+    for match in _PIECE.finditer(text[:_MAX_TEXT]):
+        kind = match.lastgroup
         if kind == "plain":
-            word = found.group()
+            word = match.group()
             pieces.append(TextPiece("word", word, low := word.lower(), low != word))
+        elif kind == "word":
+            word = match.group()
+            low = word.replace("\u2019", "'").lower()
+            pieces.append(TextPiece(kind, word, low.removesuffix("'s").replace(".", ""), word[0].isupper()))
         elif kind and kind != "gap":
-            pieces.append(_piece(kind, found.group()))
+            text_of_piece = match.group()
+            pieces.append(TextPiece(kind, text_of_piece, text_of_piece, capital=False))
     return pieces
 
 
-def _piece(kind: str, text: str) -> TextPiece:
-    if kind != "word":
-        return TextPiece(kind, text, text, capital=False)
-    low = text.replace("\u2019", "'").lower()
-    return TextPiece(kind, text, low.removesuffix("'s").replace(".", ""), capital=text[0].isupper())
-
-
 def normalize_figure(text: str) -> tuple[str, str]:
-    """A figure in its normal form, `dates` if it must be a year: 2000000 usd, 5 %, 3th, 20 minute."""
-    found = _FIGURE.search(text)
-    if found is None:  # pragma: no cover - the pattern of pieces has one
+    """Return a figure in its normal form (2000000 usd, 5 %, 3th, 20 minute), and `dates` as its kind for a year."""
+    figure = _FIGURE.search(text)
+    if figure is None:  # pragma: no cover - the pattern of pieces has one
         return "numbers", text
-    value = float(found[0].replace(",", "").replace("\u2212", "-"))
+    value = float(figure[0].replace(",", "").replace("\u2212", "-"))
     parts: list[str] = []
-    after = [word.lower() for word in _AFTER_FIGURE.findall(text[: found.start()] + " " + text[found.end() :])]
+    after = [word.lower() for word in _AFTER_FIGURE.findall(text[: figure.start()] + " " + text[figure.end() :])]
     money = any(word in CURRENCIES for word in after)
-    touching = text[found.end() : found.end() + 1].isalpha()
+    touching = text[figure.end() : figure.end() + 1].isalpha()
     for word in after:
         if word in _ORDINAL:
-            return "numbers", f"{_plain(value)}th"
-        # A metre and a million are both written m.
+            return "numbers", f"{_plain_number(value)}th"
+        # Both a metre and a million are written m.
         if word in MAGNITUDES and (len(word) > 2 or money or (touching and word not in UNITS)):  # noqa: PLR2004
             value *= MAGNITUDES[word]
         else:
             parts.append(CURRENCIES.get(word) or UNITS.get(word) or word)
     if not after and _YEAR.fullmatch(text.strip()):
         return "dates", text.strip()
-    return "numbers", " ".join([_plain(value), *sorted(set(parts))])
+    return "numbers", " ".join([_plain_number(value), *sorted(set(parts))])
 
 
-def _plain(value: float) -> str:
+def _plain_number(value: float) -> str:
     return str(int(value)) if value.is_integer() else f"{value:.10g}"
+
+
+_DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
+_NUMERIC = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})")
+_CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::\d\d)?\s?([AaPp])?")
+_NOON = 12
+
+
+def find_days(pieces: Sequence[TextPiece]) -> dict[int, str]:
+    """Return the position of each piece of a day: the first has the day in its normal form, the others are empty."""
+    days: dict[int, str] = {}
+    for at, piece in enumerate(pieces):
+        if piece.kind != "word" or at in days:
+            continue
+        if piece.low in MONTHS:
+            _add_month(pieces, at, days)
+        elif piece.low in DAY_WORDS:
+            days[at] = piece.low
+        elif piece.low in PERIOD_LEADS and at + 1 < len(pieces) and pieces[at + 1].low in PERIODS:
+            if pieces[at + 1].low in MONTHS:
+                _add_month(pieces, at + 1, days)
+                days[at + 1] = f"{days.get(at + 1, '')} {piece.low}".strip()
+            else:
+                days[at + 1] = f"{piece.low} {pieces[at + 1].low}"
+            days[at] = ""
+    return days
+
+
+def _add_month(pieces: Sequence[TextPiece], at: int, days: dict[int, str]) -> None:
+    """Add 7 May 2023, May 7th 2023, May 2023, 7 May, or May."""
+    name = MONTH_NAMES[MONTHS[pieces[at].low]]
+    after = at + 1
+    if after < len(pieces) and pieces[after].text == ".":
+        after += 1
+    before = at - 2 if at > 1 and pieces[at - 1].low == "of" else at - 1
+    day = year = ""
+    if before >= 0 and before not in days and (number := _day_number(pieces[before])):
+        day = number
+        days.update(dict.fromkeys(range(before, at), ""))
+    if not day and after < len(pieces) and (number := _day_number(pieces[after])):
+        day = number
+        days.update(dict.fromkeys(range(at + 1, after + 1), ""))
+        after += 1
+    if after < len(pieces) and pieces[after].kind == "number" and _YEAR.fullmatch(pieces[after].text.strip()):
+        year = pieces[after].text.strip()
+        days.update(dict.fromkeys(range(at + 1, after + 1), ""))
+    has_lead = at > 0 and pieces[at - 1].low in MONTH_LEADS
+    if day or year or has_lead or (pieces[at].low not in AMBIGUOUS_MONTHS and pieces[at].capital):
+        days[at] = " ".join(part for part in (day, name, year) if part)
+
+
+def _day_number(piece: TextPiece) -> str:
+    match = _DAY.fullmatch(piece.text.strip()) if piece.kind == "number" else None
+    return str(int(match[1])) if match and 0 < int(match[1]) <= 31 else ""  # noqa: PLR2004 - days of a month
+
+
+def normalize_day(text: str) -> str:
+    """Return the normal form of a day in figures, or the figures where day and month are ambiguous."""
+    match = _NUMERIC.match(text)
+    if not match or int(match[2]) not in MONTH_NAMES:
+        return re.sub(r"\D", ".", text)
+    clock = _CLOCK.search(text, match.end())
+    at = f" {normalize_time(clock[0])}" if clock else ""
+    return f"{int(match[3])} {MONTH_NAMES[int(match[2])]} {match[1]}{at}"
+
+
+def normalize_time(text: str) -> str:
+    """Return the normal form of a time of day: 15:30."""
+    match = _CLOCK.match(text)
+    if not match:  # pragma: no cover - the pattern of pieces has one
+        return text
+    hour = int(match[1])
+    if match[3]:
+        hour = hour % _NOON + (_NOON if match[3] in "Pp" else 0)
+    return f"{hour:02}:{match[2]}"

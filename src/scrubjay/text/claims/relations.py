@@ -1,45 +1,86 @@
-"""Relations that have one value at a time: where somebody lives, whom they work for, what they like best."""
+"""Relations with one value at a time: where a person lives, whom a person works for, what a person likes best."""
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import NamedTuple
 
-from scrubjay.text.claims.normalize import normalize_statement
-from scrubjay.text.claims.opposites import OTHERS, is_quality, opposite
-from scrubjay.text.claims.pairing import clash, lies_in, same_name
-from scrubjay.text.claims.reading import DATE, LABEL, NUMBER, WORD, StatementToken, parse_statement
-from scrubjay.text.claims.relation_patterns import CHANGED, ENDED, HELD, IN_CHANGED, SINGLE, WAYS, RelationPattern
-from scrubjay.text.claims.relation_words import OCCUPATIONS, ROLES
-
-__all__ = ["alternative_words", "find_relation_conflict", "relation_keys"]
-
-_LONGEST = 400
-_REMEMBERED = 2_048
-_ADVERBS = re.compile(
-    r"\b(?:now|currently|recently|just|already|still|also|actually|finally|nowadays|officially|right now"
-    r"|at the moment|these days) (?=\w)|,? (?:now|nowadays|these days|at the moment|right now|again|yet)(?=\.?$)",
-    re.IGNORECASE,
+from scrubjay.text.claims.differences import are_same_name, exclude_each_other, may_contain
+from scrubjay.text.claims.parse import (
+    ATTRIBUTES,
+    DATE,
+    LABEL,
+    NUMBER,
+    RELATION_WORDS,
+    ROLES,
+    WORD,
+    StatementToken,
+    normalize_statement,
+    parse_statement,
 )
-# One of these is in each of them, in lower case.
-_IN_ADVERBS = (
-    "now", "currently", "recently", "just", "already", "still", "also", "actually", "finally", "officially", "moment",
-    "these days", "again", "yet",
-)  # fmt: skip
-_LABELLED = re.compile(r"^([\w' -]{2,40}?) ?[:=] ?(?=\w)")
-_AM = re.compile(r"\b(I|[Hh]e|[Ss]he|[Ii]t|[Ww]e|[Tt]hey)'(?:m|s|re)\b")
-_NEW = re.compile(r"\b(?:new|current) ", re.IGNORECASE)
-# Of a version, a plan or a model the new one is mostly one more.
-_ONE_AT_A_TIME = ROLES | frozenset("address phone email mail number job password home salary rent".split())
-# Whose memory it is, needs not be said.
-_SELF = frozenset({"user"})
+from scrubjay.text.claims.words import CHANGES, PRONOUNS, are_opposites, is_quality
+
+__all__ = [
+    "CHANGE", "CHANGE_HINTS", "ENDED_PATTERNS", "HELD_PATTERNS", "SINGLE_VALUED_PATTERNS", "RelationPattern",
+    "alternative_words", "find_relation_conflict", "relation_keys",
+]  # fmt: skip
+
+_MAX_TEXT = 400
+_CACHE_SIZE = 2_048
+_OCCUPATIONS = RELATION_WORDS.words("occupations")
+_RELATIVES = RELATION_WORDS.words("relatives")
+_SETTLED = RELATION_WORDS.words("settled")
+# Of each of these there is one at a time: a new one replaces it.
+_REPLACEABLE = ROLES | RELATION_WORDS.words("replaceable")
+# A statement need not name the user.
+_USER = frozenset({"user"})
+
+
+def find_relation_conflict(first: str, second: str) -> str:
+    """Describe the two values that statements give for one relation; empty if they do not."""
+    one, other = normalize_statement(first)[:_MAX_TEXT], normalize_statement(second)[:_MAX_TEXT]
+    relation = _single_valued(one)
+    # Most statements have no such relation: then the other need not be read.
+    conflict = _compare_values(relation, _single_valued(other)) if relation else ""
+    if conflict:
+        return conflict
+    return (
+        _find_change(one, other) or _find_change(other, one) or _find_ending(one, other) or _find_ending(other, one)
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def alternative_words(text: str) -> tuple[str, ...] | None:
+    """Return words of statements that give another value for the same relation; None without such a relation.
+
+    The text itself need not have them: a move to Rome ends a life in Paris.
+    """
+    plain = normalize_statement(text)[:_MAX_TEXT]
+    relation = _single_valued(plain) or next(iter(_ended(plain)), None)
+    if relation is not None:
+        return (*sorted(relation.who), *_WORDS_OF_RELATIONS.get(relation.name, ()))
+    change = _match_change(plain)
+    return (_old_value(change),) if change else None
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def relation_keys(text: str) -> tuple[str, ...]:
+    """Return the relations of a statement without their values; a statement that contradicts it has one of them."""
+    plain = normalize_statement(text)[:_MAX_TEXT]
+    single, held = _single_valued(plain), _held(plain)
+    keys = [] if single is None else [(single.name, single.how, *sorted(single.who))]
+    # An end is compared with what it ends by these keys only.
+    lasting = (*_ended(plain), *([] if held is None else [held]))
+    keys += [(relation.name, "until", *sorted(relation.who)) for relation in lasting]
+    return tuple(dict.fromkeys("\n".join(key) for key in keys))
 
 
 @dataclass(frozen=True, slots=True)
-class _Slot:
-    """A relation as it was told: of whom, which value, at what times, and what else was said."""
+class _Relation:
+    """A relation in a statement: its subject, its value, its times, and the rest of the statement."""
 
-    relation: str
+    name: str
     who: frozenset[str]
     how: str
     value: str
@@ -49,136 +90,123 @@ class _Slot:
     loose: bool
 
     @property
-    def told(self) -> str:
+    def label(self) -> str:
         """The relation in words."""
         if "favorit" in self.who:
             return "favourite"
-        return f"{self.relation} {self.how}".strip()
+        return f"{self.name} {self.how}".strip()
 
     @property
     def keys(self) -> frozenset[str]:
-        """What the value is compared by."""
+        """The keys by which values are compared."""
         return frozenset(token.key for token in self.tokens)
 
 
-def find_relation_conflict(first: str, second: str) -> str:
-    """What two statements give as the one value of the same relation, in words; nothing if they do not."""
-    one, other = normalize_statement(first)[:_LONGEST], normalize_statement(second)[:_LONGEST]
-    slot = _slot(one)
-    # Most statements tell of nothing of the kind: then the other need not be read.
-    found = _values(slot, _slot(other)) if slot else ""
-    return found or _change(one, other) or _change(other, one) or _over(one, other) or _over(other, one)
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def alternative_words(text: str) -> tuple[str, ...] | None:
-    """The words by which another value of the same relation may be told; None if it has more than one value at a time.
-
-    They need not stand in the text itself: who moved to Rome does not live in Paris any more.
-    """
-    plain = normalize_statement(text)[:_LONGEST]
-    slot = _slot(plain) or next(iter(_ended(plain)), None)
-    if slot is not None:
-        return (*sorted(slot.who), *WAYS.get(slot.relation, ()))
-    changed = _changed(plain)
-    return (_left(changed),) if changed else None
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def relation_keys(text: str) -> tuple[str, ...]:
-    """What a statement tells of, without the value: a relation and of whom, spelled as in whatever contradicts it."""
-    plain = normalize_statement(text)[:_LONGEST]
-    single, held = _slot(plain), _held(plain)
-    keys = [] if single is None else [(single.relation, single.how, *sorted(single.who))]
-    # Of an end and of what it ends only these are compared.
-    lasting = (*_ended(plain), *([] if held is None else [held]))
-    keys += [(one.relation, "until", *sorted(one.who)) for one in lasting]
-    return tuple(dict.fromkeys("\n".join(key) for key in keys))
-
-
-def _values(one: _Slot, other: _Slot | None) -> str:
-    if other is None or (one.relation, one.how, one.who) != (other.relation, other.how, other.who):
+def _compare_values(one: _Relation, other: _Relation | None) -> str:
+    if other is None or (one.name, one.how, one.who) != (other.name, other.how, other.who):
         return ""
-    # What was so at another time, or is so in another case, goes with it.
+    # Values of different times or in different cases go together.
     if one.times and other.times and one.times != other.times:
         return ""
     if not one.loose and one.rest != other.rest and one.rest and other.rest:
         return ""
-    told_further = one.keys <= other.keys or other.keys <= one.keys
-    return f"{one.told}: {one.value} or {other.value}" if not told_further and _alternatives(one, other) else ""
+    is_more_exact = one.keys <= other.keys or other.keys <= one.keys
+    return f"{one.label}: {one.value} or {other.value}" if not is_more_exact and _are_alternatives(one, other) else ""
 
 
-def _alternatives(one: _Slot, other: _Slot) -> bool:
-    """Whether two values are of a sort, and not two ways to tell one."""
-    mine, its = one.tokens[0], other.tokens[0]
+def _are_alternatives(one: _Relation, other: _Relation) -> bool:
+    """Return whether two values are of one sort, and not two names of one value."""
+    first, second = one.tokens[0], other.tokens[0]
     figures = (NUMBER, DATE, LABEL)
-    if mine.kind in figures or its.kind in figures:
-        return clash(mine, its)
-    if lies_in(one.value, other.value) or same_name(one.value, other.value):
+    if first.kind in figures or second.kind in figures:
+        return exclude_each_other(first, second)
+    if may_contain(one.value, other.value) or are_same_name(one.value, other.value):
         return False
-    if one.relation in ("prefers", "wants"):
-        return _sorts_of_one_thing(one, other)
-    if one.told == "favourite" or one.loose or one.relation == "is kin":
+    if one.name in ("prefers", "wants"):
+        return _are_rivals(one, other)
+    if one.label == "favourite" or one.loose or one.name == "is kin":
         return True
-    words = [token.said for token in (*one.tokens, *other.tokens) if token.kind == WORD]
-    return opposite(mine.said, its.said) or not any(map(is_quality, words))
+    words = [token.text for token in (*one.tokens, *other.tokens) if token.kind == WORD]
+    return are_opposites(first.text, second.text) or not any(map(is_quality, words))
 
 
-def _sorts_of_one_thing(one: _Slot, other: _Slot) -> bool:
-    """Tabs or spaces, short answers or long answers; not what both may be wished for."""
+def _are_rivals(one: _Relation, other: _Relation) -> bool:
+    """Return whether two wishes exclude each other: tabs or spaces, short answers or long answers."""
     if one.keys & other.keys:
         return one.tokens[-1].key == other.tokens[-1].key
     single = len(one.tokens) == len(other.tokens) == 1 and one.tokens[0].kind == other.tokens[0].kind
-    return single and one.relation == "prefers" and one.rest == other.rest
+    return single and one.name == "prefers" and one.rest == other.rest
 
 
-def _over(ended: str, other: str) -> str:
-    """That one tells of the end of what the other still says."""
+def _find_ending(ended: str, other: str) -> str:
+    """Describe a relation that one statement ends and the other still has."""
     endings = _ended(ended)
     held = _held(other) if endings else None
     if held is None:
         return ""
-    for over in endings:
-        same = (over.relation, over.who) == (held.relation, held.who)
-        if same and over.keys <= held.keys and not over.times:
-            return f"{over.relation}: no more {over.value}"
+    for ending in endings:
+        same = (ending.name, ending.who) == (held.name, held.who)
+        if same and ending.keys <= held.keys and not ending.times:
+            return f"{ending.name}: no more {ending.value}"
     return ""
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _slot(text: str) -> _Slot | None:
-    found = _read(text, SINGLE)
-    return None if found is None or parse_statement(text).denials else found
+def _find_change(changed: str, other: str) -> str:
+    """Describe a change in one statement from a value that the other still has."""
+    change = _match_change(changed)
+    if not change:
+        return ""
+    old = _old_value(change)
+    new = change["new"] or change["instead"] or change["chosen"]
+    statement, context = parse_statement(other), set(parse_statement(changed[: change.start()]).counted)
+    keys = statement.counted.keys()
+    before, after = parse_statement(old.lower()).counted.keys(), parse_statement(new.lower()).counted.keys()
+    if statement.denials or not before or not before <= keys or after & keys or _match_change(other):
+        return ""
+    return f"state: {old} or {new}" if context <= keys and len(keys) > len(before) else ""
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _held(text: str) -> _Slot | None:
-    found = _read(text, HELD)
-    return None if found is None or parse_statement(text).denials else found
+def _old_value(change: re.Match[str]) -> str:
+    return change["old"] or change["gone"] or change["left"]
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _ended(text: str) -> tuple[_Slot, ...]:
-    # Who left Rome may have lived there, or worked for it.
-    return tuple(_readings(text, ENDED))
+@lru_cache(maxsize=_CACHE_SIZE)
+def _match_change(text: str) -> re.Match[str] | None:
+    if text.isascii() and not _has_one_of(CHANGE_HINTS, text.lower()):
+        return None
+    return CHANGE.search(text)
 
 
-def _read(text: str, tellings: tuple[RelationPattern, ...]) -> _Slot | None:
-    return next(_readings(text, tellings), None)
+@lru_cache(maxsize=_CACHE_SIZE)
+def _single_valued(text: str) -> _Relation | None:
+    relation = next(_read_relations(text, SINGLE_VALUED_PATTERNS), None)
+    return None if relation is None or parse_statement(text).denials else relation
 
 
-def _readings(text: str, tellings: tuple[RelationPattern, ...]) -> Iterator[_Slot]:
-    """What a statement tells of, in all ways in which it can be read."""
-    plain = _plain(text)
-    # The letters of other scripts may be what is meant by one of these.
+@lru_cache(maxsize=_CACHE_SIZE)
+def _held(text: str) -> _Relation | None:
+    relation = next(_read_relations(text, HELD_PATTERNS), None)
+    return None if relation is None or parse_statement(text).denials else relation
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _ended(text: str) -> tuple[_Relation, ...]:
+    # To leave Rome may end a residence or a job.
+    return tuple(_read_relations(text, ENDED_PATTERNS))
+
+
+def _read_relations(text: str, patterns: "tuple[RelationPattern, ...]") -> Iterator[_Relation]:
+    """Return the relation of a statement by each pattern that it matches."""
+    plain = _simplify(text)
+    # Letters of other scripts may be equal to a hint only after folding: then all patterns are tried.
     low = plain.lower() if plain.isascii() else ""
-    for telling in tellings:
-        if low and not _has_one_of(telling.words, low):
+    for pattern in patterns:
+        if low and not _has_one_of(pattern.hints, low):
             continue
-        found = telling.pattern.match(plain)
-        slot = _filled(telling.relation, found, loose=telling.loose) if found else None
-        if slot is not None:
-            yield slot
+        match = pattern.compiled.match(plain)
+        relation = _read_match(pattern.relation, match, loose=pattern.loose) if match else None
+        if relation is not None:
+            yield relation
 
 
 def _has_one_of(words: Iterable[str], text: str) -> bool:
@@ -188,30 +216,47 @@ def _has_one_of(words: Iterable[str], text: str) -> bool:
     return False
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _plain(text: str) -> str:
-    """A statement without what says only since when it holds, and with the verb of what stands before a colon."""
+_ADVERBS = re.compile(
+    r"\b(?:now|currently|recently|just|already|still|also|actually|finally|nowadays|officially|right now"
+    r"|at the moment|these days) (?=\w)|,? (?:now|nowadays|these days|at the moment|right now|again|yet)(?=\.?$)",
+    re.IGNORECASE,
+)
+# Each of the adverbs has one of these, in lower case.
+_ADVERB_HINTS = (
+    "now", "currently", "recently", "just", "already", "still", "also", "actually", "finally", "officially", "moment",
+    "these days", "again", "yet",
+)  # fmt: skip
+_LABELLED = re.compile(r"^([\w' -]{2,40}?) ?[:=] ?(?=\w)")
+_CONTRACTED = re.compile(r"\b(I|[Hh]e|[Ss]he|[Ii]t|[Ww]e|[Tt]hey)'(?:m|s|re)\b")
+_NEW = re.compile(r"\b(?:new|current) ", re.IGNORECASE)
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _simplify(text: str) -> str:
+    """Return a statement without adverbs of time, and with a verb in place of a colon."""
     if ":" in text or "=" in text:
         text = _LABELLED.sub(r"\1 is ", text)
-    if not text.isascii() or _has_one_of(_IN_ADVERBS, text.lower()):
+    if not text.isascii() or _has_one_of(_ADVERB_HINTS, text.lower()):
         text = _ADVERBS.sub("", text)
-    return (_AM.sub(r"\1 is", text) if "'" in text else text).rstrip(".! ")
+    return (_CONTRACTED.sub(r"\1 is", text) if "'" in text else text).rstrip(".! ")
 
 
-def _filled(relation: str, found: re.Match[str], *, loose: bool) -> _Slot | None:
-    parts = found.groupdict()
-    value, who, rest = (parts.get(name) or "" for name in ("value", "who", "rest"))
+def _read_match(name: str, match: re.Match[str], *, loose: bool) -> _Relation | None:
+    parts = match.groupdict()
+    value, who, rest = (parts.get(group) or "" for group in ("value", "who", "rest"))
     value = value.rstrip(".,")
-    # A word before it, so that the first one is not taken for a name because it is the first.
+    # With a word before the value, its first word has no capital letter because of its place.
     tokens = parse_statement(f"is {value}").tokens
-    if not tokens or (relation == "works as" and tokens[-1].said.lower() not in OCCUPATIONS):
+    if not tokens or (name == "works as" and tokens[-1].text.lower() not in _OCCUPATIONS):
         return None
-    if relation in ("lives in", "works for", "is married to", "comes from") and tokens[0].kind == DATE:
+    if name in ("lives in", "works for", "is married to", "comes from") and tokens[0].kind == DATE:
         return None
-    after = parse_statement(f"is {found.string[found.end('value') :]}").tokens
-    return _Slot(
-        relation=relation,
-        who=_who(_NEW.sub("", who) if relation == "is" and _is_one_at_a_time(who) else who),
+    after = parse_statement(f"is {match.string[match.end('value') :]}").tokens
+    # A new boss or a new address replaces the old one.
+    is_replaced = name == "is" and not _REPLACEABLE.isdisjoint(who.lower().split()[-1:])
+    return _Relation(
+        name=name,
+        who=_read_subject(_NEW.sub("", who) if is_replaced else who),
         # Is on Monday, was moved to Friday.
         how="" if tokens[0].kind == DATE else (parts.get("how") or "").strip(),
         value=value,
@@ -222,41 +267,201 @@ def _filled(relation: str, found: re.Match[str], *, loose: bool) -> _Slot | None
     )
 
 
-def _is_one_at_a_time(who: str) -> bool:
-    """Whether there is one of it, so that a new one takes its place: the boss, the address."""
-    return not _ONE_AT_A_TIME.isdisjoint(who.lower().split()[-1:])
+def _read_subject(text: str) -> frozenset[str]:
+    pronouns = {PRONOUNS[word] for word in text.lower().split() if word in PRONOUNS}
+    return (frozenset(parse_statement(f"is {text.lower()}").counted) | pronouns) - _USER
 
 
-def _who(text: str) -> frozenset[str]:
-    words = text.lower().split()
-    others = {OTHERS[word] for word in words if word in OTHERS}
-    keys = frozenset(parse_statement(f"is {text.lower()}").counted) | others
-    return keys - _SELF
+class RelationPattern(NamedTuple):
+    """A relation, a regular expression for it, and whether the rest of the statement may differ (`loose`).
+
+    The expression has a `value`, and may have `who`, `how` and `rest`. All texts that match have one of the `hints`, in
+    lower case, which is cheap to test.
+    """
+
+    relation: str
+    expression: str
+    loose: bool
+    hints: tuple[str, ...]
+
+    @property
+    def compiled(self) -> re.Pattern[str]:
+        """The expression, compiled on first use: all of them take longer than some processes live."""
+        return _compile(self.expression)
 
 
-def _left(changed: re.Match[str]) -> str:
-    """What was given up."""
-    return changed["old"] or changed["gone"] or changed["left"]
+@cache
+def _compile(expression: str) -> re.Pattern[str]:
+    return re.compile(expression)
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _changed(text: str) -> re.Match[str] | None:
-    """Where a change is told of."""
-    if text.isascii() and not _has_one_of(IN_CHANGED, text.lower()):
-        return None
-    return CHANGED.search(text)
+def _alternatives(words: frozenset[str]) -> str:
+    return f"(?:{'|'.join(sorted(words, key=lambda word: (-len(word), word)))})"
 
 
-def _change(changed: str, other: str) -> str:
-    """That one tells of a change from what the other still says."""
-    found = _changed(changed)
-    if not found:
-        return ""
-    old = _left(found)
-    new = found["new"] or found["instead"] or found["chosen"]
-    reading, before_it = parse_statement(other), set(parse_statement(changed[: found.start()]).counted)
-    keys = reading.counted.keys()
-    before, after = parse_statement(old.lower()).counted.keys(), parse_statement(new.lower()).counted.keys()
-    if reading.denials or not before or not before <= keys or after & keys or _changed(other):
-        return ""
-    return f"state: {old} or {new}" if before_it <= keys and len(keys) > len(before) else ""
+_SUBJECT = r"(?:(?P<who>[\w'./ -]{1,50}?) )?"
+_THING = r"(?P<who>[\w'./ -]{1,50}?)"
+_NAME = r"[A-Z][\w'.&+#-]*(?:,? (?:of |the |and |de )?(?:[A-Z][\w'.&+#-]*|\d[\w.]*)){0,3}"
+_NAMED = rf"(?P<value>{_NAME})"
+# A name, or a word that can only be an address, a version or a file.
+_MARKED = rf"(?P<value>{_NAME}|[\w./:-]*[\d_/@][\w./:@-]*)"
+_ANY = r"(?P<value>[\w'.@/+#-]+(?: [\w'.@/+#:-]+){0,3}?)"
+_REST = (
+    r"(?P<rest>(?:[,;(]| (?:in|on|at|for|with|since|because|and|but|when|while|during|over|from|as|to|by|after|before"
+    r"|near|last|this|next|every|if|of|instead|until|unless|who|which|that)\b).*)?$"
+)
+_DOES = rf"^{_SUBJECT}(?i:(?:has|have|had|is|are|am) )?"
+_IS = r"(?i:is|are|am|will be|has become|became)"
+_A = r"(?:an? |the |our |my )?"
+_THEIR = r"(?:my|his|her|their|our|the)"
+_TO = rf"(?:(?:was|were|is|has been|have been|got|will be) )?{_alternatives(CHANGES)}(?: \w+){{0,2}}? to"
+_BECOMES = rf"(?:{_IS}|=|{_TO})"
+_QUALIFIED = r"(?:favou?rite|preferred|default|main|primary|current|maximum|minimum|max|min|official|chosen)"
+_OF = r"(?: (?:of|for|in|on) (?:the |our |my |this )?[\w'-]+(?: [\w'-]+)?)?"
+_ATTRIBUTE = rf"(?:[\w'./-]+ ){{0,5}}?(?i:{_QUALIFIED} [\w-]+(?: [\w-]+)?|{_alternatives(ATTRIBUTES | ROLES)}){_OF}"
+_OWNED = r"(?i:the|my|our|this|his|her|their|[\w-]+'s)"
+_OWNED_THING = rf"(?P<who>{_OWNED} [\w' -]{{2,40}}?)"
+_PLACED = r"(?P<how>(?:in|at|on|from|by|with) )?"
+_ROLE = rf"(?P<who>the [\w' -]{{2,50}}?|{_OWNED} (?:[\w-]+ )?{_alternatives(ROLES)}{_OF})"
+_JOB = r"(?:started|(?:started|got|took|has|accepted) an? (?:new )?(?:job|position|role)) (?:at|with)"
+_LEFT = r"(?:left|quit|resigned from|was fired from|was laid off (?:by|from)|retired from)"
+_NEXT = r"(?:and|to|for) (?:joined |join |started at |work at |work for )?"
+_LOSES = r"(?:sold|lost|gave away|got rid of|cancell?ed|returned|closed|deleted|removed)"
+_STYLE = r"(?:indent|write|format|document|comment|answer|reply|respond|speak|sign|encode)(?: [\w-]+)?"
+_END = r"[.!]?$"
+# Things that have a place, and may move as people do.
+_SEATS = (
+    "office", "headquarters", "shop", "store", "school", "studio", "laboratory", "lab", "warehouse", "factory",
+    "clinic", "bakery", "restaurant", "data center", "data centre",
+)  # fmt: skip
+_PASTIMES = r"plays?|drinks?|eats?|smokes?|takes?|uses?|does|do|practi[cs]es?|studies|study|learns?"
+_IN_IS = (" is ", " are ", " am ", " will be ", " has become ", " became ")
+_IN_BECOMES = (*_IN_IS, " = ", " to ")
+
+_RESIDENCE = (
+    (
+        "lives in",
+        rf"{_DOES}(?i:lives?|living|resides?|residing|based|located|stays)(?: back)? (?:in|at) {_NAMED}",
+        True,
+        ("live", "living", "resid", "based", "located", "stays"),
+    ),
+    ("lives in", rf"{_DOES}(?i:moved|relocated)(?: back)? (?:to|into) {_NAMED}", True, ("moved", "relocated")),
+    ("lives in", rf"^(?P<who>{_OWNED} (?:[\w-]+ )?(?:{'|'.join(_SEATS)})) {_IS} in {_NAMED}", True, _SEATS),
+    ("works for", rf"{_DOES}(?i:works?|working|employed) (?:at|for|by) {_NAMED}", True, ("work", "employed")),
+    ("works for", rf"{_DOES}(?i:{_JOB}) {_NAMED}", True, ("started", "job", "position", "role")),
+    ("works for", rf"{_DOES}(?i:left|quit) [\w'&. -]{{1,30}}? {_NEXT}{_NAMED}", True, ("left ", "quit ")),
+    ("works for", rf"{_DOES}(?i:joined) {_NAMED}(?: (?:as|in|last|this)\b.*)?{_END}", True, ("joined",)),
+)
+_SINGLE_VALUED = (
+    *_RESIDENCE,
+    ("lives in a", rf"{_DOES}(?i:lives?|living) in an? {_ANY}{_REST}", True, ("live", "living")),
+    (
+        "works as",
+        rf"^{_SUBJECT}(?i:is|are|am|works? as|became) an? {_ANY}{_REST}",
+        True,
+        ("is a", "are a", "am a", "as a", "became a"),
+    ),
+    ("works from", rf"{_DOES}(?i:works?|working) from (?:the |my |his |her )?{_ANY}{_REST}", False, ("work",)),
+    ("studies at", rf"{_DOES}(?i:studies|study|studying|enrolled) (?:at|in) {_NAMED}", True, ("stud", "enrolled")),
+    ("drives", rf"{_DOES}(?i:drives?) an? {_ANY}{_REST}", False, ("drive",)),
+    ("is married to", rf"{_DOES}(?i:married|engaged|dating)(?: to)? {_NAMED}", True, ("married", "engaged", "dating")),
+    ("comes from", rf"^{_SUBJECT}(?i:is|are|am|comes?) from {_NAMED}", True, (" from ",)),
+    ("was born in", rf"{_DOES}(?i:was |were )?(?i:born) (?:in|at) {_NAMED}", True, ("born",)),
+    (
+        "is called",
+        rf"^{_THING}(?: name)? (?:is|are|was) (?:called|named|renamed to) {_ANY}{_REST}",
+        False,
+        ("called", "named"),
+    ),
+    ("is called", rf"^{_THING}(?:'s)? name is {_ANY}{_REST}", False, (" name is ",)),
+    (
+        "uses",
+        rf"^(?:[\w'. -]{{1,40}}? )?(?i:uses?|using) {_ANY} (?P<how>for|as) (?P<who>[\w' -]{{2,50}}?){_END}",
+        False,
+        ("use", "using"),
+    ),
+    (
+        "is",
+        rf"^{_THING} {_IS} (?P<how>{_alternatives(_SETTLED)} (?:in|on|at|with|by|to|for)) {_A}{_ANY}{_REST}",
+        False,
+        tuple(sorted(_SETTLED)),
+    ),
+    ("is", rf"^(?P<who>{_ATTRIBUTE}) {_BECOMES} {_PLACED}{_A}{_ANY}{_REST}", False, _IN_BECOMES),
+    ("is", rf"^(?P<value>[A-Z][\w'-]+(?: [A-Z][\w'-]+)?) {_IS} {_ROLE}{_END}", False, _IN_IS),
+    ("is", rf"^{_OWNED_THING} {_BECOMES} {_PLACED}{_A}{_MARKED}{_REST}", False, _IN_BECOMES),
+    ("is", rf"^{_OWNED_THING} {_BECOMES} (?P<how>in )(?P<value>\w+ [A-Z0-9]\w*){_END}", False, _IN_BECOMES),
+    ("is", rf"^(?P<who>[A-Z][\w'-]+) {_IS} (?P<how>in|at) {_NAMED}{_REST}", False, _IN_IS),
+    (
+        "is kin",
+        rf"^(?P<who>[A-Z]\w+ {_IS} (?:my|our|his|her|[\w-]+'s)) (?P<value>{_alternatives(_RELATIVES)}){_END}",
+        False,
+        _IN_IS,
+    ),
+    ("prefers", rf"^{_SUBJECT}(?i:prefers?) {_ANY}{_REST}", False, ("prefer",)),
+    ("wants", rf"^{_SUBJECT}(?i:wants?|expects?) {_ANY}{_REST}", False, ("want", "expect")),
+    ("does", rf"^(?P<who>(?i:{_STYLE})) (?P<how>with|in) {_ANY}{_END}", False, (" with ", " in ")),
+)
+_ENDED = (
+    (
+        "works for",
+        rf"{_DOES}(?i:{_LEFT}) (?:{_THEIR} (?:job|position|role) (?:at|with) )?{_NAMED}{_END}",
+        True,
+        ("left ", "quit ", "resigned ", "fired ", "laid off ", "retired "),
+    ),
+    ("lives in", rf"{_DOES}(?i:left|moved (?:away from|out of)) {_NAMED}{_END}", True, ("left ", "moved ")),
+    (
+        "has",
+        rf"{_DOES}(?i:{_LOSES}) {_THEIR} {_ANY}{_END}",
+        True,
+        ("sold ", "lost ", "gave ", "got rid", "cancel", "returned ", "closed ", "deleted ", "removed "),
+    ),
+    ("is in", rf"{_DOES}(?i:left|quit) the {_ANY}{_END}", True, ("left the ", "quit the ")),
+    ("does", rf"{_DOES}(?i:quit|gave up|given up) {_ANY}{_END}", True, ("quit ", "gave up ", "given up ")),
+)
+_HELD = (
+    *_RESIDENCE,
+    (
+        "has",
+        rf"^{_SUBJECT}(?i:has|have|owns?|got|drives?|rides?) an? {_ANY}{_REST}",
+        True,
+        ("has a", "have a", "own a", "owns a", "got a", "drive", "ride"),
+    ),
+    (
+        "is in",
+        rf"^{_SUBJECT}(?i:plays?|sings?|is|are|am|works?) (?:in|on) (?:an?|the) {_ANY}{_REST}",
+        True,
+        (" in ", " on "),
+    ),
+    (
+        "is in",
+        rf"^{_SUBJECT}(?i:is|are|am) (?:a )?(?:part|member) of (?:an?|the) {_ANY}{_REST}",
+        True,
+        ("part of ", "member of "),
+    ),
+    (
+        "does",
+        rf"^{_SUBJECT}(?i:{_PASTIMES}) {_ANY}{_REST}",
+        True,
+        ("play", "drink", "eat", "smoke", "take", "use", "does ", "do ", "practi", "stud", "learn"),
+    ),
+)
+# Relations with one value, the ends of relations, and the relations that such an end contradicts.
+SINGLE_VALUED_PATTERNS, ENDED_PATTERNS, HELD_PATTERNS = (
+    tuple(RelationPattern(relation, expression, loose, hints) for relation, expression, loose, hints in rows)
+    for rows in (_SINGLE_VALUED, _ENDED, _HELD)
+)
+CHANGE = re.compile(
+    r"\b(?:switch\w*|mov\w+|migrat\w+|chang\w+|convert\w*|transition\w*|upgrad\w+|downgrad\w+) (?:\w+ ){0,3}?"
+    r"from (?P<old>[\w.-]*\w) to (?P<new>[\w.-]*\w)"
+    r"|\breplac\w+ (?P<gone>[\w.-]*\w) (?:with|by) (?P<instead>[\w.-]*\w)"
+    r"|(?P<chosen>[\w.-]*\w) (?:instead of|rather than) (?P<left>[\w.-]*\w)",
+    re.IGNORECASE,
+)
+# All texts that match have one of these, in lower case.
+CHANGE_HINTS = ("from ", "replac", "instead of", "rather than")
+# Words of relations whose wordings have none in common.
+_WORDS_OF_RELATIONS = {
+    "lives in": "live lives living moved relocated resides based located wohne wohnt gezogen".split(),
+    "works for": "work works working joined employed started job arbeite arbeitet".split(),
+    "prefers": "prefer prefers".split(),
+}

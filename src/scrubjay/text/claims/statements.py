@@ -1,19 +1,17 @@
-"""A text as statements: sentences, and what loses its meaning when it is taken apart, as one piece each."""
+"""Statements of a text: its sentences, and each block that loses its meaning when it is cut, as one statement."""
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from scrubjay.text.claims.extract import claims_of
+from scrubjay.text.claims.words import QUALIFIERS
+
 __all__ = [
-    "TextStatement",
-    "close_fence",
-    "comparison_key",
-    "gap_after",
-    "join_statements",
-    "split_statements",
+    "TextStatement", "close_fence", "comparison_key", "gap_after", "join_statements", "parts_of", "split_statements",
     "statements_of",
-]
+]  # fmt: skip
 
 _FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
 _ITEM = re.compile(r"\s{0,3}(?:[-*+\u2022]|\d{1,3}[.)])\s+\S")
@@ -22,82 +20,79 @@ _WHOLE = re.compile(r"\s{0,3}(?:[|>]|#{1,6}\s)|\s{4}|\t")
 # After a full stop, before what may begin a sentence.
 _SENTENCE_END = re.compile(
     r"(?:(?<=[.!?\u2026])|(?<=[.!?][\"')\]\u201d\u2019*]))[ \t]*(?:\n[ \t]*|(?<=\s))(?=[^a-z\s,;:)\]])"
-    # What would become a list or a heading at the beginning of a line is not cut off.
+    # No cut before a sign that would begin a list or a heading in a new line.
     r"(?![-*+#>|\u2022]|\d{1,3}[.)]\s)"
     r"|(?<=[\u3002\uff01\uff1f])"
 )
-# Where a sentence may end: only there is it tried.
+# A sentence can end only here, which is cheap to find.
 _STOP = re.compile(r"[.!?\u2026][\"')\]\u201d\u2019*]?(?=[ \t\n])|[\u3002\uff01\uff1f]")
 _ABBREVIATION = re.compile(
     r"(?<![^\s(\u3002\uff01\uff1f])(?:[A-Z]|[A-Za-z]\.[A-Za-z]|(?i:mr|mrs|ms|dr|prof|st|vs|etc|approx|fig|ca|cf|inc|ltd|jr|sr|sept?"
     r"|jan|feb|mar|apr|jun|jul|aug|oct|nov|dec))\.$"
 )
-# No abbreviation is longer.
-_LONGEST_ABBREVIATION = 12
+_MAX_ABBREVIATION = 12
 _RULE = re.compile(r"\s{0,3}-{3,}\s*")
-# A number may be a day, and a sign before a figure belongs to it: they are part of what is said.
+# Not before a figure: the sign may belong to it, as in -5.
 _MARK = re.compile(r"\s*[-*+\u2022]\s+(?![\d.])")
 _FINAL_SIGNS = re.compile(r"(?<=[\w`\"')\]\u201d\u2019\u00bb])[.!\u2026\u3002\uff01]+$")
 _FIRST_WORD = re.compile(r"[^\W\d_](?=[^\W\d_A-Z]*(?:[\s,']|$))")
 _CODE = re.compile(r"\s{4}|\t")
-# What is longer is a document, and is not kept in memory.
-_LONGEST_KNOWN = 20_000
-# Of these more are kept.
-_SHORT = 500
+# A longer text is a document, which is not cached.
+_MAX_CACHED_TEXT = 20_000
+# The cache for short texts is larger.
+_SHORT_TEXT = 500
 
 
 @dataclass(frozen=True, slots=True)
 class TextStatement:
-    """One statement, and the number of the block it stands in: a paragraph, a list, a table, code."""
+    """One statement, and the number of its block: a paragraph, a list, a table, code."""
 
     text: str
     block: int
-    # What stands between it and the next one of its block.
+    # The separator before the next statement of its block.
     joint: str = " "
 
 
 def statements_of(text: str) -> tuple[str, ...]:
-    """The statements of a text, in order."""
-    if len(text) <= _SHORT:
-        return _short(text)
-    return _known(text) if len(text) <= _LONGEST_KNOWN else _split(text)
+    """Return the statements of a text, in order."""
+    if len(text) <= _SHORT_TEXT:
+        return _short_texts(text)
+    return _long_texts(text) if len(text) <= _MAX_CACHED_TEXT else _split(text)
 
 
 def split_statements(text: str) -> tuple[TextStatement, ...]:
-    """The statements of a text with where they stand."""
-    found: list[TextStatement] = []
+    """Return the statements of a text with their blocks."""
+    statements: list[TextStatement] = []
     for number, block in enumerate(_blocks(text.splitlines())):
         if _is_whole(block):
-            found.append(TextStatement(close_fence("\n".join(block).strip("\n")), number, "\n"))
+            statements.append(TextStatement(close_fence("\n".join(block).strip("\n")), number, "\n"))
         elif _ITEM.match(block[0]):
-            found += [TextStatement(item, number, "\n") for item in _items(block)]
+            statements += [TextStatement(item, number, "\n") for item in _items(block)]
         else:
-            found += [TextStatement(sentence, number) for sentence in _sentences("\n".join(block))]
-    return tuple(one for one in found if one.text.strip() and not _RULE.fullmatch(one.text))
+            statements += [TextStatement(sentence, number) for sentence in _sentences("\n".join(block))]
+    return tuple(each for each in statements if each.text.strip() and not _RULE.fullmatch(each.text))
 
 
 def join_statements(statements: Iterable[TextStatement]) -> str:
-    """Statements as a text again, blocks apart."""
+    """Return statements as a text, with a gap between blocks."""
     text = ""
     last: TextStatement | None = None
     for statement in statements:
-        text += (
-            statement.text
-            if last is None
-            else (last.joint if statement.block == last.block else gap_after(last.text)) + statement.text
-        )
+        if last is not None:
+            text += last.joint if statement.block == last.block else gap_after(last.text)
+        text += statement.text
         last = statement
     return text
 
 
 def close_fence(text: str) -> str:
-    """A text with the fence closed that it left open."""
+    """Return a text with its last code fence closed."""
     fence = _open_fence(text.splitlines())
     return f"{text}\n{fence}" if fence else text
 
 
 def gap_after(text: str) -> str:
-    """What must stand between a text and others so that each keeps its statements."""
+    """Return the separator that keeps the statements of a text apart from those of the next one."""
     if not text.strip():
         return ""
     lines = text.splitlines()
@@ -108,9 +103,9 @@ def gap_after(text: str) -> str:
 
 
 def comparison_key(statement: str) -> str:
-    """What makes a statement the same: not its first capital letter, white space, list mark or final full stop.
+    """Return a statement without its first capital letter, white space, list mark and final full stop.
 
-    All else may be what it is about: FOO=Bar is not FOO=bar, the 12th is not the 13th, and a question claims nothing.
+    All else may matter: FOO=Bar is not FOO=bar, the 12th is not the 13th, and a question claims nothing.
     """
     if "```" in statement or "~~~" in statement or _CODE.match(statement):
         return "\n".join(line.rstrip() for line in statement.splitlines() if line.strip())
@@ -124,16 +119,16 @@ def _split(text: str) -> tuple[str, ...]:
     return tuple(statement.text for statement in split_statements(text))
 
 
-# Whoever compares texts asks for those of one many times in a row.
-_known = lru_cache(maxsize=256)(_split)
-_short = lru_cache(maxsize=2_048)(_split)
+# A comparison asks for the statements of one text many times in a row.
+_long_texts = lru_cache(maxsize=256)(_split)
+_short_texts = lru_cache(maxsize=2_048)(_split)
 
 
 def _blocks(lines: list[str]) -> Iterator[list[str]]:
-    """Lines that stand together; what leads to a block belongs to it, and a fence has its blank lines."""
+    """Return lines that belong together: a line that leads to a block with it, and a fence with its blank lines."""
     block: list[str] = []
     fence = ""
-    # Kept beside the block: whoever looked through it at each line would need long for a long one.
+    # Kept beside the block: a test of all its lines at each line would be quadratic.
     whole = False
     for line in lines:
         if fence:
@@ -164,8 +159,8 @@ def _blocks(lines: list[str]) -> Iterator[list[str]]:
 
 
 def _closes(line: str, fence: str) -> bool:
-    found = _FENCE.match(line)
-    return bool(found) and found[1].startswith(fence) and not line.strip().strip("`~")
+    match = _FENCE.match(line)
+    return bool(match) and match[1].startswith(fence) and not line.strip().strip("`~")
 
 
 def _open_fence(lines: Iterable[str]) -> str:
@@ -190,7 +185,7 @@ def _leads(line: str) -> bool:
 
 
 def _is_whole(block: list[str]) -> bool:
-    """Whether a block loses its meaning in pieces: code, tables, quotations, and what something leads to."""
+    """Return whether a block loses its meaning when cut: code, tables, quotations, and lines that a line leads to."""
     return _makes_whole(block[0]) or any(map(_holds_fence, block)) or any(map(_leads, block[:-1]))
 
 
@@ -215,14 +210,57 @@ def _items(block: list[str]) -> Iterator[str]:
 def _sentences(paragraph: str) -> Iterator[str]:
     start = 0
     for stop in _STOP.finditer(paragraph):
-        found = _SENTENCE_END.match(paragraph, stop.end())
-        if found is None:
+        gap = _SENTENCE_END.match(paragraph, stop.end())
+        if gap is None:
             continue
-        end = found.start()
-        if _ABBREVIATION.search(paragraph, max(start, end - _LONGEST_ABBREVIATION), end):
+        end = gap.start()
+        if _ABBREVIATION.search(paragraph, max(start, end - _MAX_ABBREVIATION), end):
             continue
         if before := paragraph[start:end].strip():
             yield before
-            start = found.end()
+            start = gap.end()
     if rest := paragraph[start:].strip():
         yield rest
+
+
+# A shorter part may mean anything.
+_MIN_PART_WORDS = 3
+_MAX_STATEMENT = 1_000
+_STAMP = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?"
+_OPENER = re.compile(
+    rf"(?:\[{_STAMP}\]\s*|{_STAMP}\s*[:\u2013\u2014-]\s+)?"
+    r"(?:(?:note|update|fyi|reminder|important|info|remember|fact)(?::\s+|\s+that\s+))?(?:(?:also|and),?\s+)?",
+    re.IGNORECASE,
+)
+_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|yesterday|today|last\s(?:week|month|year)"
+_CLOSER = re.compile(
+    rf"(?:,?\s+(?:too|as\swell)|\s+\({_STAMP}\)|,?\s+(?:since|as\sof)\s(?:{_STAMP}|\d{{4}}|{_WEEKDAY}))[.!]*$",
+    re.IGNORECASE,
+)
+_JOINT = re.compile(r",\s+and\s+", re.IGNORECASE)
+# With one of these, a comma does not show where a clause ends.
+_NESTED = re.compile(r"[\"\u201c\u201d\u00ab\u00bb`()\[\]{}|<>\n]")
+
+
+def parts_of(statement: str) -> Iterator[str]:
+    """Return parts that claim the same alone as in the statement; it is better to return too few.
+
+    They are the statement without a note before it or a date after it, and its first clause.
+    """
+    if len(statement) > _MAX_STATEMENT or "\n" in statement.strip() or statement.rstrip().endswith("?"):
+        return
+    bare = statement.strip()
+    opener = _OPENER.match(bare)
+    opened = bare[opener.end() if opener else 0 :]
+    for text in (opened, _CLOSER.sub("", bare, count=1), _CLOSER.sub("", opened, count=1), _first_clause(opened)):
+        if text != bare and len(text.split()) >= _MIN_PART_WORDS:
+            yield text
+
+
+def _first_clause(statement: str) -> str:
+    joint = _JOINT.search(statement)
+    if joint is None or _NESTED.search(statement):
+        return ""
+    rest = claims_of(statement[joint.end() :])
+    is_qualified = rest.negations or rest.states or not QUALIFIERS.isdisjoint(rest.words)
+    return "" if is_qualified else statement[: joint.start()]

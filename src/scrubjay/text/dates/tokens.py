@@ -1,4 +1,4 @@
-"""A question as the words and numbers that may name a day, and what is only like them as one piece without meaning."""
+"""A question as words and numbers that may name a day; a thing that only resembles them is one opaque token."""
 
 import re
 from collections.abc import Sequence
@@ -7,53 +7,39 @@ from datetime import date
 from typing import NamedTuple
 
 from scrubjay.text.dates.spans import Days, Yearly
+from scrubjay.text.word_lists import WordLists
 
 __all__ = [
-    "LEADS",
+    "DATE_WORDS",
     "MONTHS",
     "NUMBERS",
     "ORDINALS",
-    "TELLING",
     "WEEKDAYS",
     "DateMatch",
     "DateToken",
     "DateTokens",
-    "tokens_of",
+    "tokenize",
 ]
 
-# A question that needs more room than this names its days at the beginning.
-_LOOKED_AT = 2_000
+# A longer question names its days at the beginning.
+_MAX_TEXT = 2_000
 
-_FULL_MONTHS = "january february march april may june july august september october november december".split()
-_FULL_DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+DATE_WORDS = WordLists("dates")
+_FULL_MONTHS = DATE_WORDS.ordered("months")
 MONTHS = {
     **{name[:3]: number for number, name in enumerate(_FULL_MONTHS, 1)},
     **{name: number for number, name in enumerate(_FULL_MONTHS, 1)},
     "sept": 9,
 }
-WEEKDAYS = {name: number for number, name in enumerate(_FULL_DAYS)}
-NUMBERS = {
-    name: number
-    for number, name in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1)
-}
+WEEKDAYS = {name: number for number, name in enumerate(DATE_WORDS.ordered("weekdays"))}
+NUMBERS = {name: number for number, name in enumerate(DATE_WORDS.ordered("numbers"), 1)}
 ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": -1}
-# Words after which a name that means other things too is that of a time.
-LEADS = frozenset(
-    """
-    in since during of last this next past previous coming upcoming early mid late until till by before after between
-    through throughout around over every
-    """.split()
-)
-# What an expression can begin with; everything else is passed over at once.
-TELLING = frozenset(
-    """
-    today tonight yesterday tomorrow last this next past previous current coming upcoming since between from day other
-    a an couple few several early earlier mid late beginning start middle end weekend half christmas xmas boxing new
-    halloween valentine valentines st april q1 q2 q3 q4 spring summer autumn fall winter
-    """.split()
-) | {*MONTHS, *WEEKDAYS, *NUMBERS, *ORDINALS}  # fmt: skip
+_LEADS = DATE_WORDS.words("leads")
+# All words that an expression can begin with.
+_STARTS = DATE_WORDS.words("starts") | {*MONTHS, *WEEKDAYS, *NUMBERS, *ORDINALS}
+_START_KINDS = frozenset({"number", "date", "decade"})
 
-# Not within a longer piece.
+# Not inside a longer token.
 _BEFORE, _AFTER = r"(?<![\w.:/@\#+$-])", r"(?![\w/@-]|[.:]\w)"
 _TOKEN = re.compile(
     rf"""
@@ -73,8 +59,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_COMMON = frozenset("a an from new st other few day half end".split())
-_QUICK = re.compile(rf"\d|\b(?:{'|'.join(sorted(TELLING - _COMMON))}|ago|back|new year|other day|from now|end of)")
+_RARE_STARTS = sorted(_STARTS - DATE_WORDS.words("frequent_starts"))
+_HINT = re.compile(rf"\d|\b(?:{'|'.join(_RARE_STARTS)}|ago|back|new year|other day|from now|end of)")
 
 
 class DateToken(NamedTuple):
@@ -90,9 +76,14 @@ class DateToken(NamedTuple):
     owner: bool = False
     date: tuple[int, int, int] | None = None
 
+    @property
+    def may_start(self) -> bool:
+        """Whether an expression can begin with it."""
+        return self.kind in _START_KINDS or self.text in _STARTS
+
 
 class DateMatch(NamedTuple):
-    """Days, where their expression ends, and of what every year has, what it is. No days: those of no calendar."""
+    """The days of an expression, its end, and how it recurs every year. Without days it names no day of a calendar."""
 
     days: Days | None
     end: int
@@ -101,40 +92,40 @@ class DateMatch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DateTokens:
-    """A question in pieces, and the day on which it is asked."""
+    """The tokens of a question, and the day on which it is asked."""
 
     tokens: Sequence[DateToken]
     today: date
 
     def word(self, at: int) -> str:
-        """The word or sign at a place."""
+        """Return the word or sign at a position."""
         return self.tokens[at].text if 0 <= at < len(self.tokens) and self.tokens[at].kind in ("word", "rest") else ""
 
     def number(self, at: int, *, digits: int = 4) -> int | None:
-        """The number at a place, if it has at most so many digits."""
+        """Return the number at a position, if it has at most so many digits."""
         if not 0 <= at < len(self.tokens) or self.tokens[at].kind != "number" or len(self.tokens[at].text) > digits:
             return None
         return int(self.tokens[at].text)
 
-    def after(self, at: int, *words: str) -> int:
-        """The place after any of these words."""
+    def skip(self, at: int, *words: str) -> int:
+        """Return the position after any of these words."""
         while self.word(at) in words:
             at += 1
         return at
 
-    def led(self, at: int) -> bool:
-        """Whether a word before says that a time comes."""
-        return self.leading(at) in LEADS
+    def has_lead(self, at: int) -> bool:
+        """Return whether the word before announces a time."""
+        return self.lead(at) in _LEADS
 
-    def leading(self, at: int) -> str:
-        """The word before, or before an article."""
+    def lead(self, at: int) -> str:
+        """Return the word before, or before an article."""
         before = at - 1
         while self.word(before) in ("the", "-"):
             before -= 1
         return self.word(before)
 
     def is_alone(self, at: int) -> bool:
-        """Whether nothing but signs stands beside it in its line."""
+        """Return whether its line has only signs besides it."""
         for step in (-1, 1):
             place = at + step
             while self.word(place) not in ("", "\n") and not any(map(str.isalnum, self.word(place))):
@@ -144,45 +135,45 @@ class DateTokens:
         return True
 
 
-def tokens_of(text: str) -> list[DateToken]:
-    """The pieces of the beginning of a text; none if it cannot name a day."""
-    text = text[:_LOOKED_AT].replace("\u2019", "'").replace("\u2013", "-").replace("\u2014", "-")
+def tokenize(text: str) -> list[DateToken]:
+    """Return the tokens of the beginning of a text; none if it cannot name a day."""
+    text = text[:_MAX_TEXT].replace("\u2019", "'").replace("\u2013", "-").replace("\u2014", "-")
     folded = text.lower()
-    # A few capitals are longer in lower case, and then places do not agree.
+    # Some capitals are longer in lower case; then positions would differ.
     text = text if len(folded) == len(text) else folded
-    return [_token(found, text) for found in _TOKEN.finditer(folded)] if _QUICK.search(folded) else []
+    return [_token(match, text) for match in _TOKEN.finditer(folded)] if _HINT.search(folded) else []
 
 
-def _token(found: re.Match[str], text: str) -> DateToken:
-    kind, whole = found.lastgroup or "rest", found[0]
+def _token(match: re.Match[str], text: str) -> DateToken:
+    kind, whole = match.lastgroup or "rest", match[0]
     if kind == "word":
         plain = whole.removesuffix("'s")
-        return DateToken(plain, kind, proper=text[found.start()].isupper(), owner=plain != whole)
+        return DateToken(plain, kind, proper=text[match.start()].isupper(), owner=plain != whole)
     if kind == "number":
-        return DateToken(found["number"], kind, ordinal=not whole[-1].isdigit())
+        return DateToken(match["number"], kind, ordinal=not whole[-1].isdigit())
     if kind == "decade":
-        return DateToken(found["decade"], kind)
+        return DateToken(match["decade"], kind)
     if kind in ("iso", "slash"):
-        return DateToken(whole, "date", date=_numbers(kind, whole))
+        return DateToken(whole, "date", date=_parse_date(kind, whole))
     return DateToken(whole, kind)
 
 
-def _numbers(kind: str, whole: str) -> tuple[int, int, int] | None:
-    """Year, month and day of a date in figures; a day of 0 is the whole month, and none is no date or one of two."""
+def _parse_date(kind: str, whole: str) -> tuple[int, int, int] | None:
+    """Return year, month and day of a date in figures; day 0 is the whole month, None no date or an ambiguous one."""
     parts = [int(part) for part in re.split(r"[/.t-]", whole)[:3]]
     if kind == "iso":
-        at, number, of_month = (*parts, 0)[:3]
-        return (at, number, of_month) if _exists(at, number, of_month or 1) else None
-    one, other, at = parts
-    readings = {each for each in ((at, other, one), (at, one, other)) if _exists(*each)}
+        year, month, day = (*parts, 0)[:3]
+        return (year, month, day) if _exists(year, month, day or 1) else None
+    first, second, year = parts
+    readings = {each for each in ((year, second, first), (year, first, second)) if _exists(*each)}
     if "." in whole:
-        readings &= {(at, other, one)}
+        readings &= {(year, second, first)}
     return readings.pop() if len(readings) == 1 else None
 
 
-def _exists(at: int, number: int, of_month: int) -> bool:
+def _exists(year: int, month: int, day: int) -> bool:
     try:
-        date(at, number, of_month)
+        date(year, month, day)
     except ValueError:
         return False
     return True

@@ -1,22 +1,24 @@
-"""Which known tag is meant by one that is not known: by how both are spelt, and how near they are in meaning."""
+"""The tag in use that a new tag means: by the spelling of both, and by how close they are in meaning."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from heapq import nlargest
+from math import log, sqrt
 from typing import NamedTuple
 
 from rapidfuzz.distance import DamerauLevenshtein
 
+from scrubjay.text.fuzzy import grams_of
 from scrubjay.text.related_words import is_word
-from scrubjay.text.tags.builtin import DISTINCT, NO_PLURALS, PLAIN, VAGUE
-from scrubjay.text.tags.spelling import FoldedTag, fold_tag, initials, tag_key
+from scrubjay.text.tags.spelling import NO_PLURALS, TAG_WORDS, FoldedTag, fold_tag, initials, tag_key
 from scrubjay.text.tokens import running_terms_of
 
-__all__ = ["TagMatch", "TagRelation", "best_match", "relate_tags"]
+__all__ = ["TagMatch", "TagRelation", "TagVocabulary", "best_match", "relate_tags"]
 
 
 class TagRelation(StrEnum):
-    """How a tag is related to one that is known, the surest first."""
+    """How a tag is related to one in use, the surest first."""
 
     SAME = "the same in another spelling"
     ORDER = "the same words in another order"
@@ -37,7 +39,7 @@ class TagRelation(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagMatch:
-    """A tag that is meant by another. What it `replaces` says no more than it; else the other stays beside it."""
+    """The tag in use that another tag means; unless it `replaces` the other, a memory has both."""
 
     tag: str
     relation: TagRelation
@@ -45,117 +47,123 @@ class TagMatch:
     similarity: float | None = None
 
 
-class _Terms(NamedTuple):
-    """How near in meaning two tags must be, None for not at all; whether one then replaces the other."""
+class _Rule(NamedTuple):
+    """The least similarity in meaning, None if none is needed, and whether one tag then replaces the other."""
 
     cosine: float | None
     replaces: bool
 
 
-# Chosen with some thousand synonyms, of which benchmarks/writing_tags.py measures the outcome.
-_TERMS = {
-    TagRelation.SAME: _Terms(None, replaces=True),
-    TagRelation.ORDER: _Terms(None, replaces=True),
-    TagRelation.FULL: _Terms(None, replaces=True),
-    TagRelation.ACRONYM: _Terms(None, replaces=True),
-    TagRelation.VERSION: _Terms(None, replaces=False),
-    TagRelation.PLAIN: _Terms(0.6, replaces=True),
-    TagRelation.FORM: _Terms(0.75, replaces=True),
-    TagRelation.SLIP: _Terms(0.3, replaces=True),
-    TagRelation.SLIPS: _Terms(0.75, replaces=True),
-    TagRelation.PAIR: _Terms(0.5, replaces=True),
-    TagRelation.DETAIL: _Terms(0.7, replaces=False),
-    TagRelation.SPECIAL: _Terms(0.78, replaces=False),
-    TagRelation.NAME: _Terms(0.65, replaces=False),
-    TagRelation.KINDRED: _Terms(0.86, replaces=False),
-    TagRelation.ALIKE: _Terms(0.82, replaces=False),
+# Chosen with a thousand synonyms; benchmarks/writing_tags.py measures the outcome.
+_RULES = {
+    TagRelation.SAME: _Rule(None, replaces=True),
+    TagRelation.ORDER: _Rule(None, replaces=True),
+    TagRelation.FULL: _Rule(None, replaces=True),
+    TagRelation.ACRONYM: _Rule(None, replaces=True),
+    TagRelation.VERSION: _Rule(None, replaces=False),
+    TagRelation.PLAIN: _Rule(0.6, replaces=True),
+    TagRelation.FORM: _Rule(0.75, replaces=True),
+    TagRelation.SLIP: _Rule(0.3, replaces=True),
+    TagRelation.SLIPS: _Rule(0.75, replaces=True),
+    TagRelation.PAIR: _Rule(0.5, replaces=True),
+    TagRelation.DETAIL: _Rule(0.7, replaces=False),
+    TagRelation.SPECIAL: _Rule(0.78, replaces=False),
+    TagRelation.NAME: _Rule(0.65, replaces=False),
+    TagRelation.KINDRED: _Rule(0.86, replaces=False),
+    TagRelation.ALIKE: _Rule(0.82, replaces=False),
 }
 _SURE = (TagRelation.SAME, TagRelation.ORDER, TagRelation.FULL, TagRelation.ACRONYM)
-# Another that is so much nearer in meaning makes a match doubtful.
-_NEARER = 0.04
-_ONE_SLIP, _TWO_SLIPS = 5, 8
-_LONGEST_ACRONYM = 6
-_SHORTEST_NAME = 2
-_DISTINCT = frozenset(frozenset(map(tag_key, pair)) for pair in DISTINCT)
+# Another tag that is closer in meaning by this much makes a match doubtful.
+_RIVAL_MARGIN = 0.04
+_ONE_ERROR_LENGTH, _TWO_ERRORS_LENGTH = 5, 8
+_MAX_ACRONYM = 6
+_MIN_NAME = 2
+_PLAIN = TAG_WORDS.words("plain")
+_VAGUE = TAG_WORDS.words("vague")
+_DISTINCT = frozenset(frozenset(map(tag_key, pair)) for pair in TAG_WORDS.pairs("distinct"))
 
 
-def best_match(tag: str, known: Sequence[str], *, cosines: Mapping[str, float] | None = None) -> TagMatch | None:
-    """The one that is meant, if one is; without cosines only what the spelling proves."""
-    found = [(one, kind) for one in known if (kind := relate_tags(tag, one)) is not None]
-    near = cosines or {}
-    for kind in _SURE:
-        same = [one for one, its in found if its is kind]
-        if same and not (kind is TagRelation.ACRONYM and (len(same) > 1 or cosines is None)):
-            return _match(_nearest(same, near), kind, near)
-    worth = [
-        (near[one] - least, one, kind)
-        for one, kind in found
-        if one in near and (least := _TERMS[kind].cosine) is not None and near[one] >= least
+def best_match(tag: str, existing: Sequence[str], *, cosines: Mapping[str, float] | None = None) -> TagMatch | None:
+    """Return the tag in use that is meant, if one is; without cosines only if the spelling proves it."""
+    related = [(other, relation) for other in existing if (relation := relate_tags(tag, other)) is not None]
+    similarity = cosines or {}
+    for relation in _SURE:
+        same = [other for other, its in related if its is relation]
+        if same and not (relation is TagRelation.ACRONYM and (len(same) > 1 or cosines is None)):
+            return _match(_closest(same, similarity), relation, similarity)
+    candidates = [
+        (similarity[other] - least, other, relation)
+        for other, relation in related
+        if other in similarity and (least := _RULES[relation].cosine) is not None and similarity[other] >= least
     ]
-    if not worth:
-        versions = [one for one, kind in found if kind is TagRelation.VERSION]
-        return _match(_nearest(versions, near), TagRelation.VERSION, near) if versions else None
-    _, best, kind = max(worth)
-    rivals = (value for one, value in near.items() if one != best and fold_tag(one).numbers == fold_tag(tag).numbers)
-    return None if max(rivals, default=-1.0) > near[best] + _NEARER else _match(best, kind, near)
+    if not candidates:
+        versions = [other for other, relation in related if relation is TagRelation.VERSION]
+        return _match(_closest(versions, similarity), TagRelation.VERSION, similarity) if versions else None
+    _, best, relation = max(candidates)
+    numbers = fold_tag(tag).numbers
+    rivals = (cosine for other, cosine in similarity.items() if other != best and fold_tag(other).numbers == numbers)
+    is_doubtful = max(rivals, default=-1.0) > similarity[best] + _RIVAL_MARGIN
+    return None if is_doubtful else _match(best, relation, similarity)
 
 
-def relate_tags(tag: str, known: str) -> TagRelation | None:
-    """How the spellings of two tags are related; None when they are of different things, as far as one can see."""
-    one, other = fold_tag(tag), fold_tag(known)
+def relate_tags(tag: str, existing: str) -> TagRelation | None:
+    """Return how the spellings of two tags are related; None when they seem to name different things."""
+    one, other = fold_tag(tag), fold_tag(existing)
     if one.key == other.key:
         return TagRelation.SAME
-    if frozenset((one.key, other.key)) in _DISTINCT or _opposed(one, other):
+    if frozenset((one.key, other.key)) in _DISTINCT or _are_opposed(one, other):
         return None
     if one.full == other.full:
         return TagRelation.FULL
     if one.numbers != other.numbers:
-        return _version(one, other)
+        return _relate_versions(one, other)
     if sorted(one.words) == sorted(other.words):
         return TagRelation.ORDER
-    return _by_words(one, other) or _by_letters(one, other) or _by_overlap(one, other)
+    return _relate_words(one, other) or _relate_letters(one, other) or _relate_overlap(one, other)
 
 
-def _match(tag: str, kind: TagRelation, near: Mapping[str, float]) -> TagMatch:
-    return TagMatch(tag=tag, relation=kind, replaces=_TERMS[kind].replaces, similarity=near.get(tag))
+def _match(tag: str, relation: TagRelation, similarity: Mapping[str, float]) -> TagMatch:
+    return TagMatch(tag=tag, relation=relation, replaces=_RULES[relation].replaces, similarity=similarity.get(tag))
 
 
-def _nearest(tags: Sequence[str], near: Mapping[str, float]) -> str:
-    # Of several versions the most exact: 8.1 is rather an 8 than none.
-    return max(tags, key=lambda one: (len(fold_tag(one).numbers), near.get(one, 0.0), one))
+def _closest(tags: Sequence[str], similarity: Mapping[str, float]) -> str:
+    # The most exact of several versions: 8.1 belongs to 8 rather than to no version.
+    return max(tags, key=lambda tag: (len(fold_tag(tag).numbers), similarity.get(tag, 0.0), tag))
 
 
-def _opposed(one: FoldedTag, other: FoldedTag) -> bool:
-    """Whether what they do not share is known to be different: `file-upload` is no `file-download`."""
+def _are_opposed(one: FoldedTag, other: FoldedTag) -> bool:
+    """Return whether the words that differ are different things: `file-upload` is no `file-download`."""
     left, right = set(one.words) - set(other.words), set(other.words) - set(one.words)
     return any(frozenset((a, b)) in _DISTINCT for a in left for b in right)
 
 
-def _version(one: FoldedTag, other: FoldedTag) -> TagRelation | None:
-    """A version is a special case of what has none, or less of it; two versions are two things."""
-    if one.words != other.words or not one.numbers or len(one.parts[0]) < _SHORTEST_NAME:
+def _relate_versions(one: FoldedTag, other: FoldedTag) -> TagRelation | None:
+    """A version is a special case of the tag without one, or with fewer numbers; two versions are two things."""
+    if one.words != other.words or not one.numbers or len(one.parts[0]) < _MIN_NAME:
         return None
     return TagRelation.VERSION if one.numbers[: len(other.numbers)] == other.numbers else None
 
 
-def _by_words(one: FoldedTag, other: FoldedTag) -> TagRelation | None:
-    if _core(one, PLAIN) == other.key or _core(other, PLAIN) == one.key:
+def _relate_words(one: FoldedTag, other: FoldedTag) -> TagRelation | None:
+    if _without_plain(one) == other.key or _without_plain(other) == one.key:
         return TagRelation.PLAIN
     if "".join(one.stems) == "".join(other.stems):
         return TagRelation.FORM
     for short, long in ((one, other), (other, one)):
         if len(short.words) == 1 and len(long.words) > 1 and short.words[0] in initials(long.words):
             size = len(short.words[0])
-            return TagRelation.ACRONYM if 2 < size <= _LONGEST_ACRONYM else TagRelation.PAIR if size == 2 else None  # noqa: PLR2004
+            if 2 < size <= _MAX_ACRONYM:  # noqa: PLR2004
+                return TagRelation.ACRONYM
+            return TagRelation.PAIR if size == 2 else None  # noqa: PLR2004
     return None
 
 
-def _core(tag: FoldedTag, without: frozenset[str]) -> str:
-    return "".join(part for part in tag.parts if part not in without)
+def _without_plain(tag: FoldedTag) -> str:
+    return "".join(part for part in tag.parts if part not in _PLAIN)
 
 
-def _by_letters(one: FoldedTag, other: FoldedTag) -> TagRelation | None:
-    """Slips within one long word; short ones are too close to each other, and nobody mistakes the first letter."""
+def _relate_letters(one: FoldedTag, other: FoldedTag) -> TagRelation | None:
+    """Find typing errors in one long word: short words are too close to each other, and the first letter is right."""
     if len(one.words) == len(other.words):
         pairs = [(a, b) for a, b in zip(one.words, other.words, strict=True) if a != b]
         if len(pairs) != 1:
@@ -164,30 +172,109 @@ def _by_letters(one: FoldedTag, other: FoldedTag) -> TagRelation | None:
     else:
         a, b = one.key, other.key
     size = min(len(a), len(b))
-    # A word of the language is meant as it stands: nobody writes stock for stack.
-    if size < _ONE_SLIP or a[0] != b[0] or a in NO_PLURALS or is_word("".join(running_terms_of(a))):
+    # A common word is no typing error: stock is not meant as stack.
+    if size < _ONE_ERROR_LENGTH or a[0] != b[0] or a in NO_PLURALS or is_word("".join(running_terms_of(a))):
         return None
-    slips = DamerauLevenshtein.distance(a, b, score_cutoff=2)
-    if slips == 1:
+    errors = DamerauLevenshtein.distance(a, b, score_cutoff=2)
+    if errors == 1:
         return TagRelation.SLIP
-    return TagRelation.SLIPS if slips == 2 and size >= _TWO_SLIPS else None  # noqa: PLR2004
+    return TagRelation.SLIPS if errors == 2 and size >= _TWO_ERRORS_LENGTH else None  # noqa: PLR2004
 
 
-def _by_overlap(one: FoldedTag, other: FoldedTag) -> TagRelation | None:
-    mine, its = set(one.stems), set(other.stems)
-    if its < mine:
-        return TagRelation.DETAIL if set(one.words) - set(other.words) <= VAGUE | PLAIN else TagRelation.SPECIAL
-    if mine < its:
-        return TagRelation.NAME if _names(one, other) else None
-    if mine & its:
+def _relate_overlap(one: FoldedTag, other: FoldedTag) -> TagRelation | None:
+    stems, others = set(one.stems), set(other.stems)
+    if others < stems:
+        is_detail = set(one.words) - set(other.words) <= _VAGUE | _PLAIN
+        return TagRelation.DETAIL if is_detail else TagRelation.SPECIAL
+    if stems < others:
+        return TagRelation.NAME if _is_short_name(one, other) else None
+    if stems & others:
         return TagRelation.KINDRED
     shorter, longer = sorted((one.key, other.key), key=len)
-    return TagRelation.ALIKE if len(shorter) >= _ONE_SLIP and shorter in longer else None
+    return TagRelation.ALIKE if len(shorter) >= _ONE_ERROR_LENGTH and shorter in longer else None
 
 
-def _names(one: FoldedTag, other: FoldedTag) -> bool:
-    """Whether a tag is what people call another by: `pgvector` is `postgres-pgvector`, and `type` not `known-type`."""
+def _is_short_name(one: FoldedTag, other: FoldedTag) -> bool:
+    """Return whether a tag is a short name of another: `pgvector` of `postgres-pgvector`, no `type` of `a-type`."""
     if one.numbers:
         return True
     is_end = other.words[-len(one.words) :] == one.words
-    return (is_end or set(other.words) - set(one.words) <= VAGUE) and not all(map(is_word, one.stems))
+    return (is_end or set(other.words) - set(one.words) <= _VAGUE) and not all(map(is_word, one.stems))
+
+
+# Sets that keep their order: a result must not depend on how Python hashes strings.
+_Tags = dict[str, None]
+
+
+class TagVocabulary:
+    """The tags in use, to find those that share letters, words or initials with another."""
+
+    def __init__(self, tags: Sequence[str] = ()) -> None:
+        self._features: dict[str, frozenset[str]] = {}
+        self._by_feature: dict[str, _Tags] = {}
+        self._by_initials: dict[str, _Tags] = {}
+        self.follow(tags)
+
+    def __len__(self) -> int:
+        return len(self._features)
+
+    def __contains__(self, tag: object) -> bool:
+        return tag in self._features
+
+    def follow(self, tags: Sequence[str]) -> None:
+        """Hold these tags and no others; tags that stay cost next to nothing."""
+        current = set(tags)
+        for tag in [tag for tag in self._features if tag not in current]:
+            for feature in self._features.pop(tag):
+                _discard(self._by_feature, feature, tag)
+            for letters in _initials_of(tag):
+                _discard(self._by_initials, letters, tag)
+        for tag in tags:
+            if tag not in self._features:
+                self._features[tag] = features = _features_of(tag)
+                for feature in features:
+                    self._by_feature.setdefault(feature, {})[tag] = None
+                for letters in _initials_of(tag):
+                    self._by_initials.setdefault(letters, {})[tag] = None
+
+    def nearest(self, tag: str, *, limit: int) -> list[str]:
+        """Return the tags that share the most with a tag, after its abbreviations and its long forms."""
+        scores = self._scores(tag)
+        best = nlargest(limit, scores, key=lambda other: (scores[other], other))
+        return [other for other in dict.fromkeys([*self._abbreviations(tag, limit=limit), *best]) if other != tag]
+
+    def _scores(self, tag: str) -> Mapping[str, float]:
+        sums: dict[str, float] = {}
+        for feature in sorted(_features_of(tag)):
+            if tags := self._by_feature.get(feature):
+                weight = log(1 + len(self._features) / len(tags))
+                for other in tags:
+                    sums[other] = sums.get(other, 0.0) + weight
+        return {other: total / sqrt(len(self._features[other])) for other, total in sums.items()}
+
+    def _abbreviations(self, tag: str, *, limit: int) -> Iterable[str]:
+        folded = fold_tag(tag)
+        if len(folded.words) == 1:
+            return sorted(self._by_initials.get(folded.words[0], ()))[:limit]
+        numbers = "".join(folded.numbers)
+        short_forms = sorted({letters + numbers for letters in _initials_of(tag)})
+        return [short for short in short_forms if short in self._features]
+
+
+def _features_of(tag: str) -> frozenset[str]:
+    """Return trigrams, words and stems; a sign keeps words and stems apart from trigrams."""
+    folded = fold_tag(tag)
+    words, stems = (f"={part}" for part in folded.parts), (f"~{stem}" for stem in folded.stems)
+    return frozenset((*grams_of(folded.key), *words, *stems))
+
+
+def _initials_of(tag: str) -> Iterator[str]:
+    words = fold_tag(tag).words
+    return iter(dict.fromkeys(initials(words) if len(words) > 1 else ()))
+
+
+def _discard(index: dict[str, _Tags], name: str, tag: str) -> None:
+    tags = index[name]
+    del tags[tag]
+    if not tags:
+        del index[name]

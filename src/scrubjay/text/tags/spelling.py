@@ -1,4 +1,4 @@
-"""How tags are spelt, and which spellings are one tag: case, separators, plurals, British and American, versions."""
+"""The spelling of tags, and which spellings are one tag: case, separators, plurals, British and American, versions."""
 
 import re
 import unicodedata
@@ -6,17 +6,24 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from scrubjay.text.tags.builtin import ABBREVIATIONS, NO_PLURALS, SPELLINGS
 from scrubjay.text.tokens import running_terms_of
+from scrubjay.text.word_lists import WordLists
 
-__all__ = ["FoldedTag", "fold_tag", "initials", "is_foldable", "normalize_tag", "tag_key"]
+__all__ = [
+    "NO_PLURALS", "TAG_WORDS", "FoldedTag", "fold_tag", "initials", "is_foldable", "normalize_tag", "tag_key",
+]  # fmt: skip
 
-_KNOWN_TAGS = 16_384
-_LONGEST = 120
-# Others have a structure of their own, such as `user:7` or `a=b`, or are not in Latin letters.
+TAG_WORDS = WordLists("tags")
+NO_PLURALS = TAG_WORDS.words("no_plurals")
+_ABBREVIATIONS = dict(TAG_WORDS.pairs("abbreviations"))
+_SPELLINGS = TAG_WORDS.table("spellings")
+
+_CACHE_SIZE = 16_384
+_MAX_LENGTH = 120
+# Other tags have a structure of their own, such as `user:7` or `a=b`, or are not in Latin letters.
 _FOLDABLE = re.compile(r"(?=.*[a-z])[a-z0-9 _./&+#\\-]+", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[\s_&\\-]+")
-# `ci/cd` is a pair of words; `project/alpha` is a place in somebody's order of things.
+# `ci/cd` is a pair of words; `project/alpha` is a hierarchy.
 _PAIR = re.compile(r"(?<![^\s_&-])([a-z0-9]{1,4})/([a-z0-9]{1,4})(?![^\s_&-])")
 _DOTNET = re.compile(r"(?:(?<![a-z0-9])|(?<=asp)|(?<=ado)|(?<=vb))\.net(?![a-z])")
 _SIGNS = (("+", "plus"), ("#", "sharp"))
@@ -32,9 +39,9 @@ _LINKS = frozenset("a and by for from in of on or the to with".split())
 
 @dataclass(frozen=True, slots=True)
 class FoldedTag:
-    """A tag as it is compared: tags with one key are one tag.
+    """A tag for comparison: tags with the same key are one tag.
 
-    `parts` are its words and numbers in order, `stems` the words without endings, `full` without abbreviations.
+    `parts` are its words and numbers in order, `stems` its words without endings, `full` its key without abbreviations.
     """
 
     key: str
@@ -45,9 +52,9 @@ class FoldedTag:
     full: str
 
 
-@lru_cache(maxsize=_KNOWN_TAGS)
+@lru_cache(maxsize=_CACHE_SIZE)
 def normalize_tag(tag: str) -> str:
-    """A tag as it is written: lower case, words joined by hyphens; what is not Latin keeps its signs."""
+    """Return a tag in lower case, with hyphens between its words; a tag that is not Latin keeps its signs."""
     tidy = " ".join(tag.split()).lstrip("# ").lower()
     if not is_foldable(tidy):
         return tidy
@@ -55,18 +62,18 @@ def normalize_tag(tag: str) -> str:
 
 
 def is_foldable(tag: str) -> bool:
-    """Whether it is a word or a name in Latin letters, whose spellings are known; others are left alone."""
-    return len(tag) <= _LONGEST and _FOLDABLE.fullmatch(tag) is not None
+    """Return whether a tag is a word or a name in Latin letters; the spelling of other tags is not changed."""
+    return len(tag) <= _MAX_LENGTH and _FOLDABLE.fullmatch(tag) is not None
 
 
 def tag_key(tag: str) -> str:
-    """What is equal for all spellings of one tag."""
+    """Return the key that all spellings of one tag share."""
     return fold_tag(tag).key
 
 
-@lru_cache(maxsize=_KNOWN_TAGS)
+@lru_cache(maxsize=_CACHE_SIZE)
 def fold_tag(tag: str) -> FoldedTag:
-    """What a tag is compared by."""
+    """Return a tag for comparison."""
     if not is_foldable(tag):
         plain = unicodedata.normalize("NFC", " ".join(tag.split())).lower()
         return FoldedTag(plain, (plain,), (plain,), (), (plain,), plain)
@@ -74,37 +81,37 @@ def fold_tag(tag: str) -> FoldedTag:
     words = tuple(part for part in parts if not part.isdigit())
     numbers = tuple(part for part in parts if part.isdigit())
     stems = tuple(map(_stem, words))
-    full = _joined(tuple(ABBREVIATIONS.get(part, part) for part in _without_rest(parts)))
-    return FoldedTag(_joined(_without_rest(parts)), parts, words, numbers, stems, full)
+    full = _join_parts(tuple(_ABBREVIATIONS.get(part, part) for part in _trim_version(parts)))
+    return FoldedTag(_join_parts(_trim_version(parts)), parts, words, numbers, stems, full)
 
 
 def initials(words: tuple[str, ...]) -> tuple[str, str]:
-    """The first letters of words, of all and of those that are no mere links."""
-    # The sign that it begins with is not read aloud.
-    told = ["net" if word == "dotnet" else word for word in words]
-    return "".join(one[0] for one in told), "".join(one[0] for one in told if one not in _LINKS)
+    """Return the first letters of all words, and of those that are no connecting words."""
+    # The dot of .net has no initial.
+    spoken = ["net" if word == "dotnet" else word for word in words]
+    return "".join(word[0] for word in spoken), "".join(word[0] for word in spoken if word not in _LINKS)
 
 
 def _parts(tag: str) -> tuple[str, ...]:
-    """Its words, singular and in one spelling, and its numbers."""
+    """Return the words of a tag, singular and in one spelling, and its numbers."""
     plain = _DOTNET.sub(" dotnet ", tag)
     for sign, word in _SIGNS:
         plain = plain.replace(sign, word)
-    found = [piece for part in _PART.findall(plain) for piece in _JS.sub(" js", part).split()]
-    # A v before a number says that it is a version, which is plain without.
-    kept = [one for one, after in pairwise([*found, ""]) if not (one == "v" and after.isdigit())]
-    return tuple(map(_plain_word, kept)) or (tag,)
+    parts = [piece for part in _PART.findall(plain) for piece in _JS.sub(" js", part).split()]
+    # A v before a number adds nothing to it.
+    without_v = [part for part, after in pairwise([*parts, ""]) if not (part == "v" and after.isdigit())]
+    return tuple(map(_normalize_word, without_v)) or (tag,)
 
 
-def _without_rest(parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Without the zero or the x that a version ends in."""
+def _trim_version(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Drop the zero or the x at the end of a version."""
     *_, major, rest = ("", "", *parts)
     return parts[:-1] if rest in ("0", "x") and major.isdigit() and len(parts) > _VERSION else parts
 
 
-def _plain_word(word: str) -> str:
-    word = _singular(SPELLINGS.get(word, word))
-    word = _OUR.sub(r"\1or", SPELLINGS.get(word, word))
+def _normalize_word(word: str) -> str:
+    word = _singular(_SPELLINGS.get(word, word))
+    word = _OUR.sub(r"\1or", _SPELLINGS.get(word, word))
     return _DOUBLED.sub(r"\1\2", _ISE.sub(r"\1z\2", word))
 
 
@@ -116,14 +123,14 @@ def _singular(word: str) -> str:
     return word[:-2] if word.endswith(("sses", "shes", "ches", "xes", "zzes")) else word[:-1]
 
 
-@lru_cache(maxsize=_KNOWN_TAGS)
+@lru_cache(maxsize=_CACHE_SIZE)
 def _stem(word: str) -> str:
-    # What is left out of a search is not left out of a tag.
+    # A stop word counts in a tag.
     return word if word in NO_PLURALS else "".join(running_terms_of(word)) or word
 
 
-def _joined(parts: tuple[str, ...]) -> str:
-    """One word; but two numbers stay two."""
+def _join_parts(parts: tuple[str, ...]) -> str:
+    """Join parts to one word, with a dot between two numbers."""
     joined = parts[0]
     for before, part in pairwise(parts):
         joined += f".{part}" if before.isdigit() and part.isdigit() else part

@@ -1,4 +1,4 @@
-"""What in a text could be a tag: the phrases of its title and its beginning, and names that only look like names."""
+"""Candidates for tags: the phrases of a title and of the beginning of a text, and words that look like names."""
 
 import re
 from collections import Counter
@@ -12,21 +12,21 @@ from scrubjay.text.tokens import STOP_WORDS, running_terms_of
 
 __all__ = ["TagPhrase", "find_phrases", "is_common", "is_name"]
 
-_READ = 2_000
-_LONGEST_PHRASE = 3
-_MOST = 160
-# A code block, an address or a path says how something is done, not what it is about.
+_MAX_TEXT = 2_000
+_MAX_PHRASE_WORDS = 3
+_MAX_PHRASES = 160
+# A code block, an address or a path says how something is done, not the subject.
 _NOISE = re.compile(r"```.*?(?:```|\Z)|\b\w+://\S+|\S+@\S+|(?<!\w)[~.]?/[\w./-]+|\[[^\]\n]{1,40}\]", re.DOTALL)
 _WORD = re.compile(r"(?<![\w/.#+-])\.?[A-Za-z][\w+#-]*(?:\.[A-Za-z]\w*)*")
 _BREAK = re.compile(r"[.!?;:,()\"\n]\s|\n")
-# Letters with a capital or a figure inside are how programs and products are called.
+# Programs and products have names with a capital letter inside.
 _NAME = re.compile(r"[A-Za-z]+[a-z][A-Z][A-Za-z]*|[a-z]+(?:-[a-z]+)*|[A-Z]{3,6}|[A-Z]+[a-z]*[A-Z][a-z]+")
-_SHORTEST_NAME, _LONGEST_NAME = 4, 24
+_MIN_NAME, _MAX_NAME = 4, 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagPhrase:
-    """A few words of a text, spelt as a tag; how often they stand there, and whether in the title."""
+    """A few words of a text, spelt as a tag; how often the text has them, and whether the title has them."""
 
     tag: str
     written: str
@@ -36,35 +36,37 @@ class TagPhrase:
 
 
 def find_phrases(text: str, *, title: str = "") -> list[TagPhrase]:
-    """Its phrases of up to three words, those in the title first, then longer ones, then those that come again."""
-    head = set(_spelt_phrases(title))
-    body = list(_spelt_phrases(_NOISE.sub(" . ", text[:_READ])))
+    """Return phrases of up to three words: those of the title first, then long ones, then frequent ones."""
+    head = set(_split_phrases(title))
+    body = list(_split_phrases(_NOISE.sub(" . ", text[:_MAX_TEXT])))
     times = Counter(tag for tag, _ in [*head, *body])
     written = dict([*body, *head])
     titled = {tag for tag, _ in head}
-    found = [
+    phrases = [
         TagPhrase(tag=tag, written=written[tag], words=tag.count("-") + 1, times=count, in_title=tag in titled)
         for tag, count in times.items()
     ]
-    found.sort(key=lambda one: (not one.in_title, -one.words * min(one.times, 2), -one.times, one.tag))
-    return found[:_MOST]
+    phrases.sort(
+        key=lambda phrase: (not phrase.in_title, -phrase.words * min(phrase.times, 2), -phrase.times, phrase.tag)
+    )
+    return phrases[:_MAX_PHRASES]
 
 
 @lru_cache(maxsize=8_192)
 def is_common(tag: str) -> bool:
-    """Whether all its words are of everyday language: such a tag says little unless the text dwells on it."""
+    """Return whether all words of a tag are common: such a tag says little unless the text repeats it."""
     return all(is_word(term) for word in tag.split("-") for term in running_terms_of(word))
 
 
 def is_name(phrase: TagPhrase) -> bool:
-    """Whether a single word is written as the names of programs and products are, and is no word of the language."""
+    """Return whether a single word is written like the name of a program or product, and is no common word."""
     word = phrase.written
-    if not _SHORTEST_NAME <= len(word) <= _LONGEST_NAME and not (word.isupper() and word.isalpha()):
+    if not _MIN_NAME <= len(word) <= _MAX_NAME and not (word.isupper() and word.isalpha()):
         return False
     return phrase.words == 1 and _NAME.fullmatch(word) is not None and not is_common(phrase.tag)
 
 
-def _spelt_phrases(text: str) -> Iterator[tuple[str, str]]:
+def _split_phrases(text: str) -> Iterator[tuple[str, str]]:
     for piece in _BREAK.split(text):
         words = _WORD.findall(piece)
         spellings = [normalize_tag(word) for word in words]
@@ -72,6 +74,6 @@ def _spelt_phrases(text: str) -> Iterator[tuple[str, str]]:
             if spellings[start] in STOP_WORDS:
                 continue
             yield spellings[start], word
-            for end in range(start + 2, min(start + _LONGEST_PHRASE, len(words)) + 1):
+            for end in range(start + 2, min(start + _MAX_PHRASE_WORDS, len(words)) + 1):
                 if spellings[end - 1] not in STOP_WORDS:
                     yield "-".join(spellings[start:end]), " ".join(words[start:end])

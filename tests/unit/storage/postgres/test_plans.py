@@ -10,7 +10,7 @@ from tests.postgres import shared_server
 from scrubjay.model.memory import Memory, Source, State
 from scrubjay.model.query import Filter, facet
 from scrubjay.storage.postgres import Address, PostgresStore
-from scrubjay.text.grams import grams_of
+from scrubjay.text.fuzzy import grams_of
 from scrubjay.text.passages import passages_of
 from scrubjay.text.tokens import terms_of
 

@@ -10,7 +10,7 @@ from tests.unit.storage.sqlite.damage import scribble
 
 from scrubjay.model.memory import State
 from scrubjay.storage.sqlite import SqliteStore, lexicon
-from scrubjay.text.grams import grams_of
+from scrubjay.text.fuzzy import grams_of
 
 
 @pytest.fixture

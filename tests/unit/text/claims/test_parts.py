@@ -2,7 +2,7 @@
 
 import pytest
 
-from scrubjay.text.claims.parts import parts_of
+from scrubjay.text.claims.statements import parts_of
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,13 @@
-"""Which known tag another one means."""
+"""The tag in use that another tag means."""
 
 import pytest
 
-from scrubjay.text.tags.builtin import DISTINCT
-from scrubjay.text.tags.matching import TagRelation, best_match, relate_tags
-from scrubjay.text.tags.vocabulary import TagVocabulary
+from scrubjay.text.tags.matching import TagRelation, TagVocabulary, best_match, relate_tags
+from scrubjay.text.tags.spelling import TAG_WORDS
 
 
 @pytest.mark.parametrize(
-    ("tag", "known", "how"),
+    ("tag", "existing", "relation"),
     [
         ("bugs", "bug", TagRelation.SAME),
         ("review-code", "code-review", TagRelation.ORDER),
@@ -26,14 +25,14 @@ from scrubjay.text.tags.vocabulary import TagVocabulary
         ("pgvector", "postgres-pgvector", TagRelation.NAME),
     ],
 )
-def test_what_two_spellings_have_to_do_with_each_other(tag: str, known: str, how: TagRelation) -> None:
-    assert relate_tags(tag, known) is how
+def test_two_spellings_are_related(tag: str, existing: str, relation: TagRelation) -> None:
+    assert relate_tags(tag, existing) is relation
 
 
 @pytest.mark.parametrize(
-    ("tag", "known"),
+    ("tag", "existing"),
     [
-        *(sorted(pair) for pair in DISTINCT),
+        *(sorted(pair) for pair in TAG_WORDS.pairs("distinct")),
         ("python-2", "python-3"),
         ("python", "python-3"),
         ("ticket-17", "ticket-71"),
@@ -47,12 +46,12 @@ def test_what_two_spellings_have_to_do_with_each_other(tag: str, known: str, how
         ("tea", "coffee"),
     ],
 )
-def test_distinct_things_have_nothing_to_do_with_each_other(tag: str, known: str) -> None:
-    assert relate_tags(tag, known) is None
-    assert best_match(tag, [known], cosines={known: 0.99}) is None
+def test_distinct_things_are_unrelated(tag: str, existing: str) -> None:
+    assert relate_tags(tag, existing) is None
+    assert best_match(tag, [existing], cosines={existing: 0.99}) is None
 
 
-def test_what_says_all_of_it_is_replaced_and_what_says_more_stays() -> None:
+def test_an_equal_tag_is_replaced_and_a_more_exact_one_stays() -> None:
     same = best_match("Bugs", ["bug", "bugfix"])
     assert same is not None
     assert (same.tag, same.replaces) == ("bug", True)
@@ -62,26 +61,26 @@ def test_what_says_all_of_it_is_replaced_and_what_says_more_stays() -> None:
 
 
 def test_the_most_exact_version_is_meant() -> None:
-    found = best_match("symfony-4.2.1", ["symfony", "symfony-4", "symfony-4.2", "symfony-2"])
-    assert found is not None
-    assert found.tag == "symfony-4.2"
+    match = best_match("symfony-4.2.1", ["symfony", "symfony-4", "symfony-4.2", "symfony-2"])
+    assert match is not None
+    assert match.tag == "symfony-4.2"
 
 
 def test_meaning_decides_where_spelling_does_not() -> None:
     assert best_match("matlab-compiler", ["matlab"]) is None
     assert best_match("matlab-compiler", ["matlab"], cosines={"matlab": 0.5}) is None
-    found = best_match("matlab-compiler", ["matlab"], cosines={"matlab": 0.82})
-    assert found is not None
-    assert (found.tag, found.similarity, found.replaces) == ("matlab", 0.82, False)
+    match = best_match("matlab-compiler", ["matlab"], cosines={"matlab": 0.82})
+    assert match is not None
+    assert (match.tag, match.similarity, match.replaces) == ("matlab", 0.82, False)
 
 
-@pytest.mark.parametrize(("tag", "known", "cosine"), [("marketing", "market", 0.74), ("design", "designer", 0.68)])
-def test_a_word_may_be_another_than_that_it_is_made_from(tag: str, known: str, cosine: float) -> None:
-    assert relate_tags(tag, known) is TagRelation.FORM
-    assert best_match(tag, [known], cosines={known: cosine}) is None
+@pytest.mark.parametrize(("tag", "existing", "cosine"), [("marketing", "market", 0.74), ("design", "designer", 0.68)])
+def test_a_derived_word_may_be_another_word(tag: str, existing: str, cosine: float) -> None:
+    assert relate_tags(tag, existing) is TagRelation.FORM
+    assert best_match(tag, [existing], cosines={existing: cosine}) is None
 
 
-def test_another_that_is_much_nearer_makes_it_doubtful() -> None:
+def test_a_much_closer_tag_makes_a_match_doubtful() -> None:
     near = {"matlab": 0.8, "octave": 0.9}
     assert best_match("matlab-compiler", ["matlab", "octave"], cosines=near) is None
 
@@ -92,22 +91,22 @@ def test_initials_of_two_things_mean_neither() -> None:
     assert best_match("sse", both[:1], cosines={both[0]: 0.1}) is not None
 
 
-def test_a_vocabulary_finds_what_has_most_in_common() -> None:
+def test_a_vocabulary_finds_the_tags_with_most_in_common() -> None:
     tags = ["css", "css-grid", "inversion-of-control", "uat", "apache-airflow", "docker", "docker-compose"]
-    known = TagVocabulary(tags)
-    assert known.nearest("airflow", limit=2)[0] == "apache-airflow"
-    assert known.nearest("ioc", limit=2)[0] == "inversion-of-control"
-    assert known.nearest("user-acceptance-testing", limit=1)[0] == "uat"
-    assert set(known.nearest("css-centering", limit=2)) >= {"css"}
-    assert "docker" not in known.nearest("docker", limit=5)
-    assert known.nearest("zzz", limit=5) == []
+    vocabulary = TagVocabulary(tags)
+    assert vocabulary.nearest("airflow", limit=2)[0] == "apache-airflow"
+    assert vocabulary.nearest("ioc", limit=2)[0] == "inversion-of-control"
+    assert vocabulary.nearest("user-acceptance-testing", limit=1)[0] == "uat"
+    assert set(vocabulary.nearest("css-centering", limit=2)) >= {"css"}
+    assert "docker" not in vocabulary.nearest("docker", limit=5)
+    assert vocabulary.nearest("zzz", limit=5) == []
 
 
-def test_a_vocabulary_follows_what_is_in_use() -> None:
-    known = TagVocabulary(["docker", "inversion-of-control"])
-    known.follow(["docker", "kafka"])
-    assert len(known) == 2
-    assert "kafka" in known
-    assert "inversion-of-control" not in known
-    assert known.nearest("ioc", limit=3) == []
-    assert known.nearest("kafkas", limit=1) == ["kafka"]
+def test_a_vocabulary_follows_the_tags_in_use() -> None:
+    vocabulary = TagVocabulary(["docker", "inversion-of-control"])
+    vocabulary.follow(["docker", "kafka"])
+    assert len(vocabulary) == 2
+    assert "kafka" in vocabulary
+    assert "inversion-of-control" not in vocabulary
+    assert vocabulary.nearest("ioc", limit=3) == []
+    assert vocabulary.nearest("kafkas", limit=1) == ["kafka"]

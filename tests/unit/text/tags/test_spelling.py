@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.text.tags.builtin import DISTINCT, NAMED, NAMES, SYNONYMS
-from scrubjay.text.tags.spelling import fold_tag, is_foldable, normalize_tag, tag_key
+from scrubjay.text.tags.spelling import TAG_WORDS, fold_tag, is_foldable, normalize_tag, tag_key
 
 
 @pytest.mark.parametrize(
@@ -84,7 +83,7 @@ def test_a_tag_is_spelt_in_one_way(tag: str, written: str) -> None:
 
 
 @pytest.mark.parametrize("tag", ["客户", "протокол", "user:7", "a=b", "naïve", "2026", "x" * 200, "🦜"])
-def test_what_has_no_latin_spelling_is_left_alone(tag: str) -> None:
+def test_a_tag_without_a_latin_spelling_does_not_change(tag: str) -> None:
     assert not is_foldable(tag)
     assert tag_key(tag) == tag
 
@@ -96,13 +95,13 @@ def test_any_text_can_be_a_tag(tag: str) -> None:
     assert fold_tag(tag).parts
 
 
-def test_what_comes_with_it_contradicts_nothing() -> None:
-    variants = [tag_key(one) for table in (SYNONYMS, NAMED) for its in table.values() for one in its]
-    primaries = {tag_key(one) for one in (*SYNONYMS, *NAMED)}
-    names = [tag_key(one) for group in NAMES for one in group]
+def test_the_built_in_synonyms_do_not_contradict_each_other() -> None:
+    tables = [TAG_WORDS.table("synonyms"), TAG_WORDS.table("specific")]
+    variants = [tag_key(variant) for table in tables for its in table.values() for variant in its.split()]
+    primaries = {tag_key(primary) for table in tables for primary in table}
+    groups = [{tag_key(name) for name in line.split()} for line in TAG_WORDS.lines("names")]
     assert len(set(variants)) == len(variants)
     assert primaries.isdisjoint(variants)
-    assert primaries.isdisjoint(names)
-    groups = [{tag_key(one) for one in group} for group in NAMES]
-    assert all(not one & other for at, one in enumerate(groups) for other in groups[:at])
-    assert all(len(pair) == 2 for pair in DISTINCT)
+    assert all(primaries.isdisjoint(group) for group in groups)
+    assert all(not group & other for at, group in enumerate(groups) for other in groups[:at])
+    assert all(len(set(pair)) == 2 for pair in TAG_WORDS.pairs("distinct"))

@@ -22,7 +22,7 @@ from scrubjay.storage.postgres.database import Row, Rows, SqlQuery, Transaction
 from scrubjay.storage.postgres.rows import digest_of, grams_for, labels_of, thread_key, to_hex, words_of
 from scrubjay.storage.rows import STATE_NUMBERS, TIER_NUMBERS, key_of, micros_of, relation_to_text
 from scrubjay.storage.sql_files import read_statements
-from scrubjay.text.grams import grams_of
+from scrubjay.text.fuzzy import grams_of
 from scrubjay.text.passages import SHAPE
 from scrubjay.text.slug import bare_slug
 

@@ -1,11 +1,11 @@
-"""Which known term was meant by a misspelt or partial one."""
+"""Fuzzy comparison of terms and labels."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.strategies import some
 
-from scrubjay.text.grams import grams_of, likeness
+from scrubjay.text.fuzzy import close_labels, grams_of, likeness
 
 terms = st.text(st.sampled_from("abcde19茶é"), min_size=1, max_size=12)
 
@@ -18,7 +18,7 @@ def test_trigrams_mark_where_a_term_begins_and_ends() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "known"),
+    ("written", "existing"),
     [
         ("guitr", "guitar"),
         ("giutar", "guitar"),
@@ -33,12 +33,12 @@ def test_trigrams_mark_where_a_term_begins_and_ends() -> None:
         ("학교에서", "학교에"),
     ],
 )
-def test_what_was_meant(asked: str, known: str) -> None:
-    assert 0 < likeness(asked, known) < 1
+def test_a_misspelt_or_partial_term_means_an_existing_one(written: str, existing: str) -> None:
+    assert 0 < likeness(written, existing) < 1
 
 
 @pytest.mark.parametrize(
-    ("asked", "known"),
+    ("written", "existing"),
     [
         ("cat", "car"),
         ("tea", "teapot"),
@@ -54,11 +54,11 @@ def test_what_was_meant(asked: str, known: str) -> None:
         ("tea", ""),
     ],
 )
-def test_what_was_not(asked: str, known: str) -> None:
-    assert likeness(asked, known) == 0
+def test_another_term_is_not_meant(written: str, existing: str) -> None:
+    assert likeness(written, existing) == 0
 
 
-def test_a_slip_is_likelier_than_two_and_than_a_part() -> None:
+def test_one_typing_error_is_likelier_than_two_and_than_a_part() -> None:
     one, two = likeness("kubernetez", "kubernetes"), likeness("kubernatez", "kubernetes")
     first, beginning, inner = likeness("cuitar", "guitar"), likeness("recei", "receipt"), likeness("base", "database")
     assert 1 > one > two > inner
@@ -67,7 +67,21 @@ def test_a_slip_is_likelier_than_two_and_than_a_part() -> None:
 
 @given(terms, terms)
 @some
-def test_likeness_is_a_share_and_only_of_the_same_whole(asked: str, known: str) -> None:
-    share = likeness(asked, known)
+def test_likeness_is_a_share_and_only_of_the_same_whole(written: str, existing: str) -> None:
+    share = likeness(written, existing)
     assert 0 <= share <= 1
-    assert (share == 1) == (asked == known)
+    assert (share == 1) == (written == existing)
+
+
+LABELS = ["system architecture", "sarah chen", "invoice", "invoices"]
+
+
+def test_a_letter_or_two_may_be_wrong() -> None:
+    assert close_labels("sistem architecure", LABELS, limit=3) == ["system architecture"]
+    assert close_labels("sarha chen", LABELS, limit=3) == ["sarah chen"]
+    assert close_labels("invoise", LABELS, limit=3) == ["invoice", "invoices"]
+    assert close_labels("invoise", LABELS, limit=1) == ["invoice"]
+
+
+def test_another_word_is_another_word() -> None:
+    assert close_labels("harbour", LABELS, limit=3) == []
