@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.daemons import Daemon, connected
 from scrubjay.paths import socket_file
-from scrubjay.rpc.frames import LineReader, encoded, hello
+from scrubjay.rpc.frames import LineReader, encode_frame, hello
 from scrubjay.settings import Settings
 
 _PROTOCOL = "2025-11-25"
@@ -70,7 +70,7 @@ async def _agent(settings: Settings) -> AsyncGenerator[Agent]:
     reader, writer = await asyncio.open_unix_connection(str(socket_file(settings.data)))
     try:
         lines = LineReader(reader)
-        writer.write(encoded(hello("mcp", space=settings.space)))
+        writer.write(encode_frame(hello("mcp", space=settings.space)))
         await asyncio.wait_for(lines.line(), _ANSWERING)
         agent = Agent(lines, writer)
         who = {"name": "bench", "version": "1"}

@@ -175,5 +175,5 @@ async def test_a_branch_that_outlived_its_memory_is_put_into_the_trash_and_nothi
     await memory.forget(lost)
     assert [item.id for item in (await memory.purge(lost)).done] == [lost]
     (check,) = [check for check in (await memory.doctor(deep=True)).checks if check.name == "branches"]
-    assert (check.ok, check.detail) == (True, "each belongs to a memory")
+    assert (check.ok, check.detail) == (True, "each has a memory")
     assert await store.get("default", [lost]) == {}

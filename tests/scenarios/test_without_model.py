@@ -38,7 +38,7 @@ async def test_a_model_that_comes_later_embeds_what_is_missing(home: Path) -> No
     async with MemoryClient(settings=Settings(home=str(home), recall_without="kin")) as memory:
         checks = {check.name: check for check in (await memory.doctor()).checks}
         assert not checks["vectors"].ok
-        assert "2 memories wait to be embedded" in checks["vectors"].detail
+        assert "2 memories are not embedded yet" in checks["vectors"].detail
         assert (await memory.doctor(repair=True)).ok
         status = await memory.status()
         assert (status.index["points"], status.degraded) == (2, ())

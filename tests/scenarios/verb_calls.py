@@ -3,7 +3,7 @@
 import json
 
 from scrubjay.model.memory import Json
-from scrubjay.rpc.names import OWN, READS, VERBS, WHOLE
+from scrubjay.rpc.names import ALL_SPACES_ONLY, OWNER_ONLY, READS, VERBS
 from tests.scenarios.rest_calls import branch_for, import_lines
 from tests.scenarios.tenant_data import Ask, Deed, Given
 
@@ -139,7 +139,7 @@ def _deed(verb: str) -> Deed:
         name=f"call/{verb}",
         make=lambda given: call(verb, given),
         writes=verb not in READS and verb != "export",
-        closed=verb in OWN | WHOLE,
+        closed=verb in OWNER_ONLY | ALL_SPACES_ONLY,
     )
 
 

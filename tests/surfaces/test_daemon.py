@@ -19,7 +19,7 @@ from scrubjay import MemoryClient, Settings
 from scrubjay.errors import Busy, DaemonRunning, DaemonUnavailable, InvalidInput, NotAllowed, NotFound
 from scrubjay.model.memory import Json
 from scrubjay.paths import daemon_file, socket_file
-from scrubjay.rpc.frames import Frame, LineReader, decoded, encoded, hello
+from scrubjay.rpc.frames import Frame, LineReader, decode_frame, encode_frame, hello
 from scrubjay.surfaces.daemon.serve import Running
 from scrubjay.surfaces.daemon.socket_server import SocketServer
 
@@ -44,7 +44,7 @@ class Wire:
     async def hear(self) -> Frame:
         line = await asyncio.wait_for(self._lines.line(), 20)
         assert line is not None
-        return decoded(line)
+        return decode_frame(line)
 
     async def silence(self) -> bool:
         """Whether the other side has hung up."""
@@ -57,7 +57,7 @@ async def wire(path: Path, *, greet: bool = True) -> AsyncGenerator[Wire]:
     client = Wire(reader, writer)
     try:
         if greet:
-            await client.say(encoded(hello("verbs")))
+            await client.say(encode_frame(hello("verbs")))
             assert "pid" in await client.hear()
         yield client
     finally:
@@ -195,7 +195,7 @@ async def test_a_client_that_is_gone_loses_no_write(running: Running, settings: 
     async with wire(running.socket) as client:
         for number in range(20):
             draft: Json = {"text": f"the last word number {number}"}
-            await client.say(encoded({"id": number, "verb": "remember", "args": {"draft": draft}}))
+            await client.say(encode_frame({"id": number, "verb": "remember", "args": {"draft": draft}}))
     async with MemoryClient(settings=settings) as memory:
         for _ in range(200):
             if (await memory.status()).memories.get("live") == 20:
@@ -220,7 +220,7 @@ async def test_too_much_at_once_is_told_to_retry(settings: Settings) -> None:
     with background_daemon(replace(settings, max_requests=1)) as running:
         async with wire(running.socket) as client:
             for number in range(40):
-                await client.say(encoded({"id": number, "verb": "status"}))
+                await client.say(encode_frame({"id": number, "verb": "status"}))
             answers = [await client.hear() for _ in range(40)]
             assert any("result" in answer for answer in answers)
             refused = [answer["error"] for answer in answers if "error" in answer]
@@ -237,7 +237,7 @@ async def test_an_accepted_write_is_finished_before_the_daemon_leaves(settings: 
         async with wire(running.socket) as client:
             for number in range(50):
                 draft: Json = {"text": f"just before the end, number {number}"}
-                await client.say(encoded({"id": number, "verb": "remember", "args": {"draft": draft}}))
+                await client.say(encode_frame({"id": number, "verb": "remember", "args": {"draft": draft}}))
             answered = [await client.hear()]
             running.leaving.set()
             answered += [await client.hear() for _ in range(49)]
@@ -344,7 +344,9 @@ async def test_an_import_whose_client_is_gone_is_finished(running: Running, sett
         lines: list[Json] = [line async for line in memory.export()]
     async with wire(running.socket) as client:
         frame: Json = {"id": 1, "verb": "import_", "pushes": True, "who": {"space": "there"}}
-        await client.say(encoded(frame) + encoded({"id": 1, "lines": lines}) + encoded({"id": 1, "end": True}))
+        await client.say(
+            encode_frame(frame) + encode_frame({"id": 1, "lines": lines}) + encode_frame({"id": 1, "end": True})
+        )
         # Once it has begun.
         assert "progress" in await client.hear()
     async with MemoryClient(settings=settings, space="there") as memory:
@@ -370,7 +372,7 @@ async def test_a_frame_that_got_lost_fails_the_import(running: Running, settings
 @pytest.mark.parametrize("wish", [{"tools": "hammer"}, {"space": "  "}, {"agent": 5}])
 async def test_what_an_agent_cannot_have_is_told_before_it_is_greeted(running: Running, wish: dict[str, Json]) -> None:
     async with wire(running.socket, greet=False) as client:
-        await client.say(encoded(hello("mcp") | wish))
+        await client.say(encode_frame(hello("mcp") | wish))
         answer = await client.hear()
         assert code(answer) == InvalidInput.code
         assert "pid" not in answer

@@ -52,9 +52,9 @@ async def test_a_daemon_carries_notes_and_hands_them_out(tmp_path: Path) -> None
             wrote = await near.export_notes(tmp_path / "all.csv", format="csv")
             assert (wrote.notes, (tmp_path / "all.csv").stat().st_size) == (1, wrote.bytes)
         async with MemoryClient(url=running.http, settings=Settings(home=str(tmp_path / "far"))) as far:
-            with pytest.raises(InvalidInput, match="own machine"):
+            with pytest.raises(InvalidInput, match="machine of the daemon"):
                 await far.import_notes(vault)
-            with pytest.raises(InvalidInput, match="own machine"):
+            with pytest.raises(InvalidInput, match="machine of the daemon"):
                 await far.export_notes(tmp_path / "far.csv", format="csv")
         async with visiting(running.http) as visitor:
             for chosen, kind in (("md", "text/markdown"), ("html", "text/html"), ("pdf", "application/pdf")):

@@ -1,4 +1,4 @@
-"""A client whose daemon comes and goes: what it answers, what it repeats, and what it says of a lost write."""
+"""A client whose daemon goes away: offline answers, repeated calls, and lost writes."""
 
 import asyncio
 import inspect
@@ -19,15 +19,15 @@ from scrubjay.model.memory import Json
 from scrubjay.notes.service import Notes
 from scrubjay.paths import socket_file
 from scrubjay.rpc.engine import RemoteEngine
-from scrubjay.rpc.frames import LineReader, decoded, encoded
+from scrubjay.rpc.frames import LineReader, decode_frame, encode_frame
 from scrubjay.rpc.names import VERBS
-from scrubjay.rpc.verbs import BY_NOTES
+from scrubjay.rpc.verbs import NOTES_VERBS
 from scrubjay.version import PROTOCOL, VERSION
 
 
 def test_a_remote_engine_has_the_engines_verbs_with_the_same_signatures() -> None:
     for verb in VERBS:
-        here = getattr(Notes if verb in BY_NOTES else Engine, verb)
+        here = getattr(Notes if verb in NOTES_VERBS else Engine, verb)
         assert inspect.signature(getattr(RemoteEngine, verb)) == inspect.signature(here), verb
 
 
@@ -43,17 +43,17 @@ async def test_over_http_the_verbs_are_the_same(settings: Settings, tmp_path: Pa
             lines = [line async for line in memory.export()]
             assert len(lines) == 3
             reports: list[tuple[int, int]] = []
-            taken = await memory.import_lines(lines, progress=lambda done, total: reports.append((done, total)))
-            assert (taken.imported, taken.known) == (0, 2)
+            imported = await memory.import_lines(lines, progress=lambda done, total: reports.append((done, total)))
+            assert (imported.imported, imported.known) == (0, 2)
             assert reports
             reports.clear()
             log = "Ann: I prefer tea.\nBen: Well."
-            reported = await memory.extract(log, me="Ann", progress=lambda done, total: reports.append((done, total)))
-            assert (reported.facts[0].action, reports[-1]) == ("created", (2, 2))
-            await memory.forget(reported.facts[0].id)
+            extracted = await memory.extract(log, me="Ann", progress=lambda done, total: reports.append((done, total)))
+            assert (extracted.facts[0].action, reports[-1]) == ("created", (2, 2))
+            await memory.forget(extracted.facts[0].id)
             with pytest.raises(InvalidInput, match="line 1"):
                 await memory.import_lines(["nonsense"])
-            with pytest.raises(InvalidInput, match="own machine"):
+            with pytest.raises(InvalidInput, match="machine of the daemon"):
                 await memory.backup(tmp_path / "copy.db")
             assert (await memory.doctor()).checks
             await memory.forget(done.ids)
@@ -61,7 +61,7 @@ async def test_over_http_the_verbs_are_the_same(settings: Settings, tmp_path: Pa
     with pytest.raises(DaemonUnavailable, match="cannot be reached"):
         async with MemoryClient(url=running.http):
             pass
-    with pytest.raises(InvalidInput, match="no address"):
+    with pytest.raises(InvalidInput, match="not the address"):
         async with MemoryClient(url="localhost"):
             pass
 
@@ -70,14 +70,16 @@ async def _recall_with_everything(memory: MemoryClient) -> None:
     for text in ("Shall we go?", "On Monday!"):
         await memory.remember(text, source={"session": "talk"})
     (hit,) = (await memory.recall("", contains="MONDAY", around=1, today="2026-05-31", explain=True)).hits
-    assert [(item.place, item.passage, item.date.tzinfo) for item in hit.around] == [(-1, "Shall we go?", UTC)]
+    assert [(neighbour.place, neighbour.passage, neighbour.date.tzinfo) for neighbour in hit.around] == [
+        (-1, "Shall we go?", UTC)
+    ]
     assert hit.why
     for wrong in ({"around": 11}, {"contains": "x" * 200_000}, {"today": datetime(2021, 1, 1)}):  # noqa: DTZ001
         with pytest.raises(ScrubjayError, match=next(iter(wrong))):
             await memory.recall("", **wrong)  # pyright: ignore[reportArgumentType]
 
 
-async def test_a_backup_by_the_daemon_lies_where_it_was_asked_for(settings: Settings, tmp_path: Path) -> None:
+async def test_a_backup_by_the_daemon_is_at_the_requested_path(settings: Settings, tmp_path: Path) -> None:
     with background_daemon(settings):
         async with MemoryClient(settings=settings) as memory:
             await memory.remember("tea")
@@ -94,9 +96,9 @@ async def test_reads_come_from_memory_while_the_daemon_is_away_and_writes_fail(s
         fresh = await memory.recall("tea")
         assert not fresh.stale
         await memory.read(done.id)
-    stored = await memory.recall("tea")
-    assert stored.stale
-    assert stored.hits == fresh.hits
+    offline = await memory.recall("tea")
+    assert offline.stale
+    assert offline.hits == fresh.hits
     assert (await memory.read(done.id)).stale
     others = (
         memory.recall("tea", around=1),
@@ -115,18 +117,18 @@ async def test_reads_come_from_memory_while_the_daemon_is_away_and_writes_fail(s
 
 @asynccontextmanager
 async def forgetful_daemon(path: Path, *, committed: bool | None) -> AsyncGenerator[list[Json]]:
-    """Speaks the daemon's protocol, and hangs up on every write; then it knows what came of it, or is gone."""
-    received: list[Json] = []
+    """Run a daemon that drops the connection on every write, and then knows the outcome or is gone."""
+    calls: list[Json] = []
     pids = count(1)
     path.parent.mkdir(parents=True)
 
     async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         lines = LineReader(reader)
         await lines.line()
-        writer.write(encoded({"scrubjay": VERSION, "protocol": PROTOCOL, "pid": next(pids)}))
+        writer.write(encode_frame({"scrubjay": VERSION, "protocol": PROTOCOL, "pid": next(pids)}))
         while (line := await lines.line()) is not None:
-            frame = decoded(line)
-            received.append(frame["verb"])
+            frame = decode_frame(line)
+            calls.append(frame["verb"])
             if frame["verb"] != "outcome":
                 if committed is None:
                     server.close()
@@ -135,46 +137,48 @@ async def forgetful_daemon(path: Path, *, committed: bool | None) -> AsyncGenera
             arguments = frame["args"]
             assert isinstance(arguments, dict)
             (run,) = cast("list[str]", arguments["runs"])
-            writer.write(encoded({"id": frame["id"], "result": {run: committed}}))
+            writer.write(encode_frame({"id": frame["id"], "result": {run: committed}}))
         writer.close()
 
     server = await asyncio.start_unix_server(receive, path=str(path))
     async with server:
-        yield received
+        yield calls
 
 
 @pytest.mark.parametrize(
-    ("committed", "words"), [(True, "was committed"), (False, "nothing was written"), (None, "is not known")]
+    ("committed", "words"), [(True, "was committed"), (False, "nothing was written"), (None, "it is unknown")]
 )
-async def test_a_lost_write_is_told_as_what_it_is(settings: Settings, *, committed: bool | None, words: str) -> None:
+async def test_the_error_of_a_lost_write_says_whether_it_was_committed(
+    settings: Settings, *, committed: bool | None, words: str
+) -> None:
     async with (
-        forgetful_daemon(socket_file(settings.data), committed=committed) as received,
+        forgetful_daemon(socket_file(settings.data), committed=committed) as calls,
         MemoryClient(settings=settings) as memory,
     ):
         with pytest.raises(DaemonUnavailable, match=words) as caught:
             await memory.remember("did it get there?")
         assert caught.value.fields["committed"] is committed
-        assert received[0] == "remember"
-        assert received.count("remember") == 1
+        assert calls[0] == "remember"
+        assert calls.count("remember") == 1
 
 
-async def test_a_read_that_was_cut_off_is_asked_again(settings: Settings) -> None:
+async def test_a_read_that_was_cut_off_is_repeated(settings: Settings) -> None:
     async with (
-        forgetful_daemon(socket_file(settings.data), committed=True) as received,
+        forgetful_daemon(socket_file(settings.data), committed=True) as calls,
         MemoryClient(settings=settings) as memory,
     ):
         with pytest.raises(DaemonUnavailable, match="went away"):
             await memory.recall("tea")
-        assert received == ["recall"] * 8
+        assert calls == ["recall"] * 8
 
 
-async def test_a_daemon_that_speaks_otherwise_is_not_bypassed(settings: Settings) -> None:
+async def test_a_daemon_with_another_protocol_is_not_bypassed(settings: Settings) -> None:
     path = socket_file(settings.data)
     path.parent.mkdir(parents=True)
 
     async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readline()
-        writer.write(encoded({"scrubjay": "99.0", "protocol": PROTOCOL + 1}))
+        writer.write(encode_frame({"scrubjay": "99.0", "protocol": PROTOCOL + 1}))
         writer.close()
 
     async with await asyncio.start_unix_server(receive, path=str(path)):

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from scrubjay.errors import DaemonUnavailable
 from scrubjay.paths import known_socket
+from scrubjay.rpc.client import Transport
 from scrubjay.rpc.engine import RemoteEngine
 from scrubjay.rpc.socket_transport import SocketTransport
-from scrubjay.rpc.transport import Transport
 from scrubjay.settings import Settings
 
 if TYPE_CHECKING:

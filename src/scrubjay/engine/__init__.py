@@ -1,15 +1,6 @@
-"""The facade that every surface calls: one short method a verb, no logic of its own."""
+"""The engine, which every surface calls."""
 
 from scrubjay.engine.dependencies import EngineIndex, JobRunner
-from scrubjay.engine.health import Health
-from scrubjay.engine.knowledge import Knowledge
-from scrubjay.engine.space_admin import SpaceAdmin
-from scrubjay.engine.versions import Versions
+from scrubjay.engine.engine import Engine
 
 __all__ = ["Engine", "EngineIndex", "JobRunner"]
-
-
-class Engine(Knowledge, Versions, SpaceAdmin, Health):
-    """The memory itself."""
-
-    __slots__ = ()

@@ -1,4 +1,4 @@
-"""`status` and `doctor`: what there is, what is wrong with it, and what to do about it."""
+"""`status` and `doctor`: sizes, problems and their fixes."""
 
 import os
 import shutil
@@ -15,17 +15,17 @@ from scrubjay.model.results import Check, DoctorReport, Status
 from scrubjay.ports import Embedder, RecordStore, StoreStatistics
 from scrubjay.version import VERSION
 
-_LITTLE_ROOM = 100 * 1024 * 1024
-_SURVEY = 1000
-_NAMED = 5
-_PAGE = 200
-_RESTORE = "Do what it says, if it says what; else restore a backup: `scrubjay backup restore FILE`"
+_LOW_DISK_SPACE = 100 * 1024 * 1024
+_MAX_MISSING = 1000
+_MAX_LISTED = 5
+_PAGE_SIZE = 200
+_RESTORE = "Follow its advice, if it gives any; else restore a backup: `scrubjay backup restore FILE`"
 Description = dict[str, str | int | bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patient:
-    """What is looked at."""
+class Subject:
+    """The parts of a memory that are examined."""
 
     store: RecordStore
     embedder: Embedder
@@ -33,63 +33,63 @@ class Patient:
     data: Path
 
 
-async def status(patient: Patient, *, space: str) -> Status:
-    """Health and sizes in one look."""
-    found = await patient.store.statistics(space)
-    embedding, degraded = await _embedding(patient.embedder)
-    if problem := patient.index.get("problem"):
+async def status(subject: Subject, *, space: str) -> Status:
+    """Return health and sizes."""
+    statistics = await subject.store.statistics(space)
+    embedding, degraded = await _embedding(subject.embedder)
+    if problem := subject.index.get("problem"):
         degraded.append(str(problem))
-    saved = 1 - found.stored_bytes / found.body_bytes if found.body_bytes else 0.0
+    saved = 1 - statistics.stored_bytes / statistics.body_bytes if statistics.body_bytes else 0.0
     return Status(
         space=space,
         version=VERSION,
-        data=str(patient.data),
-        memories=dict(found.memories),
-        versions=found.versions,
-        relations=found.relations,
-        store=dict(found.details),
+        data=str(subject.data),
+        memories=dict(statistics.memories),
+        versions=statistics.versions,
+        relations=statistics.relations,
+        store=dict(statistics.details),
         embedding=embedding,
-        index=patient.index,
+        index=subject.index,
         compression={
-            "body_bytes": found.body_bytes,
-            "stored_bytes": found.stored_bytes,
+            "body_bytes": statistics.body_bytes,
+            "stored_bytes": statistics.stored_bytes,
             "saved": round(saved, 4),
-            "raw_bodies": found.raw_bodies,
-            "flagged_bodies": found.flagged_bodies,
+            "raw_bodies": statistics.raw_bodies,
+            "flagged_bodies": statistics.flagged_bodies,
         },
         degraded=tuple(degraded),
     )
 
 
-async def doctor(patient: Patient, *, space: str, deep: bool, put_away: Sequence[str] = ()) -> DoctorReport:
-    """Look at the store, the folder, the model, the vectors and the index; `put_away` are branches just trashed."""
-    sound = await _store_check(patient.store, deep=deep)
-    found = await patient.store.statistics(space)
+async def doctor(subject: Subject, *, space: str, deep: bool, trashed: Sequence[str] = ()) -> DoctorReport:
+    """Check the store, the folder, the model, the vectors and the index; `trashed` lists branches just trashed."""
+    store_check = await _store_check(subject.store, deep=deep)
+    statistics = await subject.store.statistics(space)
     return DoctorReport(
         checks=(
-            _backend_check(found),
-            sound,
-            _compression_check(found),
-            _folder_check(patient.data),
-            _room_check(patient.data),
-            await _embedding_check(patient.embedder),
-            await _vectors_check(patient.store, patient.embedder),
-            await _branches_check(patient.store, space=space, put_away=put_away),
-            _index_check(patient.index),
+            _backend_check(statistics),
+            store_check,
+            _compression_check(statistics),
+            _folder_check(subject.data),
+            _disk_check(subject.data),
+            await _embedding_check(subject.embedder),
+            await _vectors_check(subject.store, subject.embedder),
+            await _branches_check(subject.store, space=space, trashed=trashed),
+            _index_check(subject.index),
         )
     )
 
 
 async def lost_branches(store: RecordStore, *, space: str) -> list[str]:
-    """The branches whose memory is gone: nobody finds them, and what was purged may stand in them still."""
+    """Return the branches whose memory is gone: no search finds them, and they may contain purged text."""
     reader = SoundReader(store, space=space)
     lost: list[str] = []
     last: str | None = None
-    while ids := await store.list_ids(space, Filter(state=State.BRANCHED), limit=_PAGE, after=last):
+    while ids := await store.list_ids(space, Filter(state=State.BRANCHED), limit=_PAGE_SIZE, after=last):
         last = ids[-1]
         branches = await reader.get(ids)
         trunks = {memory.id for memory in await reader.get(list(dict.fromkeys(branch.trunk for branch in branches)))}
-        # One whose body cannot be read is there all the same.
+        # A memory with an unreadable body still exists.
         lost += [branch.id for branch in branches if branch.trunk not in trunks and branch.trunk not in reader.problems]
     return lost
 
@@ -112,21 +112,21 @@ async def _store_check(store: RecordStore, *, deep: bool) -> Check:
     return Check(name="store", ok=False, detail="; ".join(problems[:5]), fix=_RESTORE)
 
 
-def _backend_check(found: StoreStatistics) -> Check:
-    """What the store is; whether it is well is another question."""
-    details = {name: value for name, value in found.details.items() if value != "" and value is not False}
-    kind = str(details.pop("backend", "nothing is known of it"))
-    told = (name if value is True else f"{name} {value}" for name, value in details.items())
-    return Check(name="backend", ok=True, detail=", ".join((kind, *told)))
+def _backend_check(statistics: StoreStatistics) -> Check:
+    """Describe the backend; this check never fails."""
+    details = {name: value for name, value in statistics.details.items() if value != "" and value is not False}
+    kind = str(details.pop("backend", "unknown"))
+    properties = (name if value is True else f"{name} {value}" for name, value in details.items())
+    return Check(name="backend", ok=True, detail=", ".join((kind, *properties)))
 
 
-def _compression_check(found: StoreStatistics) -> Check:
-    flagged = found.flagged_bodies
+def _compression_check(statistics: StoreStatistics) -> Check:
+    flagged = statistics.flagged_bodies
     return Check(
         name="compression",
         ok=not flagged,
-        detail=f"{flagged} bodies could not be compressed and are stored as they are" if flagged else "as it should be",
-        fix="`scrubjay doctor --repair` packs them again" if flagged else "",
+        detail=f"{flagged} bodies could not be compressed and are stored uncompressed" if flagged else "no problems",
+        fix="`scrubjay doctor --repair` compresses them" if flagged else "",
     )
 
 
@@ -136,20 +136,18 @@ def _folder_check(data: Path) -> Check:
     return Check(
         name="folder",
         ok=not open_to_others,
-        detail=f"{data} can be read by others (mode {mode:o})" if open_to_others else f"{data} is yours alone",
+        detail=f"{data} can be read by other users (mode {mode:o})" if open_to_others else f"only you can read {data}",
         fix=f"chmod 700 {data}" if open_to_others else "",
     )
 
 
-def _room_check(data: Path) -> Check:
+def _disk_check(data: Path) -> Check:
     free = shutil.disk_usage(data).free
     return Check(
         name="disk",
-        ok=free > _LITTLE_ROOM,
+        ok=free > _LOW_DISK_SPACE,
         detail=f"{free // 1024 // 1024:,} MB free",
-        fix=""
-        if free > _LITTLE_ROOM
-        else "Free some space: writes fail, though nothing is lost, when the disk is full",
+        fix="" if free > _LOW_DISK_SPACE else "Free some space: on a full disk writes fail, though nothing is lost",
     )
 
 
@@ -159,48 +157,50 @@ async def _embedding_check(embedder: Embedder) -> Check:
     except EmbeddingUnavailable as error:
         return Check(name="embedding", ok=False, detail=error.message, fix=error.hint or "See SCRUBJAY_EMBEDDER")
     profile = await embedder.profile()
-    return Check(name="embedding", ok=True, detail=f"{profile.model} gives {len(vector)} dimensions")
+    return Check(name="embedding", ok=True, detail=f"{profile.model} with {len(vector)} dimensions")
 
 
 async def _vectors_check(store: RecordStore, embedder: Embedder) -> Check:
     try:
         profile = await embedder.profile()
     except EmbeddingUnavailable:
-        return Check(name="vectors", ok=True, detail="none are made without an embedding model")
-    missing = len(await store.without_vectors(profile.model, limit=_SURVEY))
+        return Check(name="vectors", ok=True, detail="none without an embedding model")
+    missing = len(await store.without_vectors(profile.model, limit=_MAX_MISSING))
     return Check(
         name="vectors",
         ok=not missing,
-        detail=f"{missing}{'+' if missing == _SURVEY else ''} memories wait to be embedded" if missing else "complete",
+        detail=f"{missing}{'+' if missing == _MAX_MISSING else ''} memories are not embedded yet"
+        if missing
+        else "complete",
         fix="`scrubjay doctor --repair` embeds them" if missing else "",
     )
 
 
-async def _branches_check(store: RecordStore, *, space: str, put_away: Sequence[str]) -> Check:
-    """Branches whose memory is gone, and those that were put into the trash for it."""
+async def _branches_check(store: RecordStore, *, space: str, trashed: Sequence[str]) -> Check:
+    """Check for branches without a memory, and report those that were just trashed."""
     lost = await lost_branches(store, space=space)
-    moved = f"; put into the trash, their memories being gone: {_some(put_away)}" if put_away else ""
+    moved = f"; moved to the trash, since their memories are gone: {_shorten(trashed)}" if trashed else ""
     return Check(
         name="branches",
         ok=not lost,
-        detail=f"{len(lost)} belong to no memory: {_some(lost)}" if lost else f"each belongs to a memory{moved}",
-        fix=f"`scrubjay doctor --repair` puts them into the trash; then `scrubjay purge {lost[0]}` destroys one, and"
-        f" `scrubjay restore {lost[0]}` makes it a memory of its own"
+        detail=f"{len(lost)} have no memory: {_shorten(lost)}" if lost else f"each has a memory{moved}",
+        fix=f"`scrubjay doctor --repair` moves them to the trash; then `scrubjay purge {lost[0]}` destroys one, and"
+        f" `scrubjay restore {lost[0]}` turns it into a memory of its own"
         if lost
         else "",
     )
 
 
-def _some(ids: Sequence[str]) -> str:
-    return ", ".join(ids[:_NAMED]) + (f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "")
+def _shorten(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:_MAX_LISTED]) + (f" and {len(ids) - _MAX_LISTED} more" if len(ids) > _MAX_LISTED else "")
 
 
 def _index_check(index: Description) -> Check:
     problem = str(index.get("problem", ""))
-    told = ", ".join(f"{name} {value}" for name, value in index.items() if name in ("kind", "points", "lag"))
+    properties = ", ".join(f"{name} {value}" for name, value in index.items() if name in ("kind", "points", "lag"))
     return Check(
         name="index",
         ok=not problem,
-        detail=f"{problem}; {told}" if problem else told,
-        fix="It heals by itself; `scrubjay doctor --repair` rebuilds it now" if problem else "",
+        detail=f"{problem}; {properties}" if problem else properties,
+        fix="It recovers by itself; `scrubjay doctor --repair` rebuilds it now" if problem else "",
     )

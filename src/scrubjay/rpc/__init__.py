@@ -1,1 +1,1 @@
-"""What a client and a daemon say to each other: the engine's verbs as lines of JSON."""
+"""Remote procedure calls: clients call the verbs of the engine in a daemon."""

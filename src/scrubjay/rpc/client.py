@@ -1,9 +1,11 @@
-"""How a verb is called from afar: again when that is safe, and with word of what is known when it is not."""
+"""Calls to a daemon: retries, offline answers, and the fate of writes whose answer was lost."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import json
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from scrubjay.errors import Busy, DaemonUnavailable
 from scrubjay.model.draft import Caller
@@ -11,86 +13,140 @@ from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Json
 from scrubjay.model.results import Recalled
 from scrubjay.model.transfer import Progress
-from scrubjay.rpc.answer_cache import OfflineAnswers
 from scrubjay.rpc.codec import from_json, to_json_without_defaults
-from scrubjay.rpc.transport import Transport
 
 T = TypeVar("T")
-# A daemon that is being restarted is back within these; each nap is twice the one before.
+# A restarting daemon is back within these attempts; each delay is twice the one before.
 _ATTEMPTS = 8
-_FIRST_NAP = 0.05
+_FIRST_DELAY = 0.05
+_MAX_ANSWERS = 256
+# Answers may contain whole memories: together they must not outgrow the client.
+_MAX_CHARACTERS = 4_000_000
+
+_Key = tuple[tuple[str, ...], str, str]
+
+
+class Transport(Protocol):
+    """A connection to the daemon, by socket or HTTP.
+
+    Raises DaemonUnavailable with the field `sent`: whether the daemon may have received the call.
+    """
+
+    @property
+    def peer(self) -> str:
+        """The process that answered last, empty if unknown. A process that is gone can no longer write."""
+        ...
+
+    async def open(self) -> None:
+        """Make sure that the daemon answers."""
+        ...
+
+    async def call(
+        self, verb: str, arguments: Mapping[str, Json], *, who: Caller, progress: Progress | None = None
+    ) -> Json:
+        """Call a verb and return its answer."""
+        ...
+
+    def pull(
+        self, verb: str, arguments: Mapping[str, Json], *, who: Caller, progress: Progress | None = None
+    ) -> AsyncIterator[str]:
+        """Call a verb that answers with lines."""
+        ...
+
+    async def push(self, verb: str, lines: Iterable[str], *, who: Caller, progress: Progress | None = None) -> Json:
+        """Send lines to a verb and return its answer."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connection."""
+        ...
 
 
 class RpcClient:
-    """Calls a daemon; tries again when that is safe, and tells what is known when it is not."""
+    """Calls verbs of a daemon, and repeats a call if that is safe."""
 
-    def __init__(self, line: Transport) -> None:
-        self._line = line
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
         self._answers = OfflineAnswers()
         self._is_away = False
 
     async def outcome(self, runs: Sequence[str], *, who: Caller) -> dict[str, bool]:
-        """Of each run, whether it has changed anything."""
-        return cast("dict[str, bool]", await self._try("outcome", {"runs": to_json_without_defaults(runs)}, who))
+        """Return for each run whether it committed a change."""
+        return await self.call("outcome", dict[str, bool], who, runs=runs)
 
     async def close(self) -> None:
-        """Hang up."""
-        await self._line.close()
+        """Close the connection."""
+        await self._transport.close()
 
-    async def _told(self, verb: str, kind: type[T], who: Caller, **arguments: object) -> T:
-        """The answer of a verb that may be called twice and of which no answer is kept."""
-        return cast(
-            "T",
-            from_json(
-                kind,
-                await self._try(verb, {name: to_json_without_defaults(one) for name, one in arguments.items()}, who),
-            ),
-        )
+    async def call(self, verb: str, kind: type[T], who: Caller, **arguments: object) -> T:
+        """Call a verb that may run twice."""
+        return cast("T", from_json(kind, await self._try(verb, _to_json(arguments), who)))
 
-    async def _read(self, verb: str, kind: type[T], who: Caller, **arguments: object) -> T:
-        asked = {name: to_json_without_defaults(value) for name, value in arguments.items()}
-        try:
-            told = await self._try(verb, asked, who)
-        except DaemonUnavailable:
-            kept = self._answers.find(verb, asked, spaces=who.spaces)
-            if kept is None:
-                raise
-            return cast("T", replace(cast("Recalled", from_json(kind, kept)), stale=True))
-        self._answers.keep(verb, asked, told, spaces=who.spaces)
-        return cast("T", from_json(kind, told))
-
-    async def _write(
+    async def call_once(
         self, verb: str, kind: type[T], who: Caller, *, progress: Progress | None = None, **arguments: object
     ) -> T:
-        asked = {name: to_json_without_defaults(value) for name, value in arguments.items()}
-        # Its own run, so that it can be asked afterwards whether it was committed.
-        caller = who if who.run else replace(who, run=new_id())
-        peer = self._line.peer
+        """Call a verb that must not run twice: repeat it only if the daemon did not receive it."""
+        return cast(
+            "T", from_json(kind, await self._try(verb, _to_json(arguments), who, is_write=True, progress=progress))
+        )
+
+    async def read(self, verb: str, kind: type[T], who: Caller, **arguments: object) -> T:
+        """Call a verb that changes nothing; if the daemon is away, return its last answer, marked as stale."""
+        request = _to_json(arguments)
         try:
-            return cast("T", from_json(kind, await self._try(verb, asked, caller, is_write=True, progress=progress)))
+            answer = await self._try(verb, request, who)
+        except DaemonUnavailable:
+            stored = self._answers.find(verb, request, spaces=who.spaces)
+            if stored is None:
+                raise
+            return cast("T", replace(cast("Recalled", from_json(kind, stored)), stale=True))
+        self._answers.store(verb, request, answer, spaces=who.spaces)
+        return cast("T", from_json(kind, answer))
+
+    async def write(
+        self, verb: str, kind: type[T], who: Caller, *, progress: Progress | None = None, **arguments: object
+    ) -> T:
+        """Call a verb that writes; if its answer is lost, raise an error that says whether it was committed."""
+        # A run of its own lets the client ask for the outcome.
+        caller = who if who.run else replace(who, run=new_id())
+        peer = self._transport.peer
+        try:
+            return await self.call_once(verb, kind, caller, progress=progress, **arguments)
         except DaemonUnavailable as error:
             if not error.fields.get("sent"):
                 raise
-            committed = None if who.run else await self._outcome(caller, asked_of=self._line.peer or peer)
+            committed = None if who.run else await self._is_committed(caller, peer=self._transport.peer or peer)
             raise _lost(verb, committed=committed, has_key=_has_key(arguments)) from error
+
+    def pull(
+        self, verb: str, who: Caller, *, progress: Progress | None = None, **arguments: object
+    ) -> AsyncIterator[str]:
+        """Call a verb that answers with lines."""
+        return self._transport.pull(verb, _to_json(arguments), who=who, progress=progress)
+
+    async def push(
+        self, verb: str, kind: type[T], who: Caller, *, lines: Iterable[str], progress: Progress | None = None
+    ) -> T:
+        """Send lines to a verb."""
+        return cast("T", from_json(kind, await self._transport.push(verb, lines, who=who, progress=progress)))
 
     async def _try(
         self,
         verb: str,
-        asked: Mapping[str, Json],
+        request: Mapping[str, Json],
         who: Caller,
         *,
         is_write: bool = False,
         progress: Progress | None = None,
     ) -> Json:
-        """Call; again after a nap if the daemon was busy or away, and a repetition can do no harm."""
-        nap = _FIRST_NAP
-        # One that was waited for in vain is not waited for again until it answers.
+        """Call a verb; repeat it after a delay if the daemon is busy or away and a repetition does no harm."""
+        delay = _FIRST_DELAY
+        # After one wait in vain, do not wait again until the daemon answers.
         attempts = 1 if self._is_away else _ATTEMPTS
         for attempt in range(attempts):
             is_last = attempt == attempts - 1
             try:
-                answer = await self._line.call(verb, asked, who=who, progress=progress)
+                answer = await self._transport.call(verb, request, who=who, progress=progress)
             except DaemonUnavailable as error:
                 if is_last or (is_write and error.fields.get("sent")):
                     self._is_away = is_last
@@ -101,32 +157,69 @@ class RpcClient:
             else:
                 self._is_away = False
                 return answer
-            await asyncio.sleep(nap)
-            nap *= 2
+            await asyncio.sleep(delay)
+            delay *= 2
         raise AssertionError("the last attempt answers or raises")
 
-    async def _outcome(self, who: Caller, *, asked_of: str) -> bool | None:
-        """Whether a write whose answer never came was committed; None when nobody knows."""
+    async def _is_committed(self, who: Caller, *, peer: str) -> bool | None:
+        """Return whether a write whose answer was lost was committed; None if that is unknown."""
         try:
             committed = (await self.outcome([who.run], who=who)).get(who.run)
         except (DaemonUnavailable, Busy):
             return None
-        # The same process may still be at it; what another finds missing was never written.
-        return committed if committed or (self._line.peer and self._line.peer != asked_of) else None
+        # The same process may still be writing; a change that another process cannot see was never written.
+        return committed if committed or (self._transport.peer and self._transport.peer != peer) else None
+
+
+class OfflineAnswers:
+    """The last answers by verb, arguments and spaces, for when the daemon is away; bounded in number and size."""
+
+    def __init__(self) -> None:
+        self._answers: OrderedDict[_Key, str] = OrderedDict()
+        self._size = 0
+
+    def store(self, verb: str, request: Mapping[str, Json], answer: Json, *, spaces: Sequence[str]) -> None:
+        """Store an answer as the newest."""
+        key, text = _key(verb, request, spaces), json.dumps(answer)
+        self._drop(key)
+        if len(text) > _MAX_CHARACTERS // 4:
+            return
+        self._answers[key] = text
+        self._size += len(text)
+        while len(self._answers) > _MAX_ANSWERS or self._size > _MAX_CHARACTERS:
+            self._drop(next(iter(self._answers)))
+
+    def find(self, verb: str, request: Mapping[str, Json], *, spaces: Sequence[str]) -> Json:
+        """Return the answer to the same request, or None."""
+        text = self._answers.get(_key(verb, request, spaces))
+        return None if text is None else json.loads(text)
+
+    def _drop(self, key: _Key) -> None:
+        self._size -= len(self._answers.pop(key, ""))
+
+
+def _key(verb: str, request: Mapping[str, Json], spaces: Sequence[str]) -> _Key:
+    return tuple(spaces), verb, json.dumps(request, sort_keys=True)
+
+
+def _to_json(arguments: Mapping[str, object]) -> dict[str, Json]:
+    return {name: to_json_without_defaults(value) for name, value in arguments.items()}
 
 
 def _has_key(arguments: Mapping[str, object]) -> bool:
-    """Whether a request has an idempotency key, by itself or in what it hands in."""
+    """Return whether a request has an idempotency key, as an argument or inside one."""
     keys = [getattr(argument, "idempotency_key", "") for argument in arguments.values()]
     return any((*keys, arguments.get("idempotency_key")))
 
 
 def _lost(verb: str, *, committed: bool | None, has_key: bool) -> DaemonUnavailable:
-    unknown = "Repeat it with the same idempotency_key" if has_key else "Look before you repeat it"
+    unknown = "Repeat it with the same idempotency_key" if has_key else "Check before you repeat it"
     words = {
-        True: ("its change was committed", "Do not repeat it; read what it wrote"),
+        True: ("its change was committed", "Do not repeat it; read the result"),
         False: ("nothing was written", "It is safe to repeat it"),
-        None: ("whether its change was committed is not known", unknown),
+        None: ("it is unknown whether its change was committed", unknown),
     }
-    known, hint = words[committed]
-    return DaemonUnavailable(f"the daemon went away during {verb}; {known}", hint=hint, committed=committed, sent=True)
+    outcome, hint = words[committed]
+    return DaemonUnavailable(
+        f"the daemon went away during {verb}; {outcome}", hint=hint, committed=committed, sent=True
+    )

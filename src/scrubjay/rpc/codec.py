@@ -1,7 +1,6 @@
-"""Values to JSON and back: answers by their fields, arguments by the annotations of whoever takes them.
+"""JSON codec: results by their fields, arguments by the annotations of their functions, and errors.
 
-Only the shape is made here. Whether a value may be stored is for the engine to say, in the same words wherever the
-caller is.
+It converts types only. The engine validates values, so that errors are the same on every surface.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,65 +12,96 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Union, cast, get_args, get_origin, get_type_hints
 
-from scrubjay.errors import CODES, InvalidInput, ScrubjayError
+from scrubjay.errors import CODES, InvalidInput, ScrubjayError, codes_of
 from scrubjay.model.memory import Json, Memory, Source
 from scrubjay.model.snapshot import as_json, from_body
 from scrubjay.model.timestamps import parse_moment, to_iso
 
+PROBLEM = "application/problem+json"
+_PROBLEM_TYPE = "urn:scrubjay:problem:"
+# Members of a problem that repeat fields of the error.
+_PROBLEM_MEMBERS = frozenset({"type", "title", "status", "request_id"})
+
 _Build = Callable[[Json], object]
 _Write = Callable[..., Json]
-# Most of what an answer is made of: not worth asking how to write it.
+# The most frequent types need no writer.
 _LEAVES = frozenset({str, int, float, bool, NoneType})
 _ERRORS: dict[str, type[ScrubjayError]] = {kind.code: kind for kind in CODES}
 
 
 def to_json(value: object) -> Json:
-    """A value as JSON; empty fields of a memory are left out, those of answers are kept."""
+    """Return a value as JSON; empty fields of a memory are left out, those of results are not."""
     write = None if type(value) in _LEAVES else _writer(type(value))
     return cast("Json", value) if write is None else write(value)
 
 
 def to_json_without_defaults(value: object) -> Json:
-    """The same without what is at its default: what `built` makes a value from, and as little to send as can be."""
+    """Return a value as JSON without default values: the shortest form that `from_json` can read."""
     write = None if type(value) in _LEAVES else _writer(type(value), is_lean=True)
     return cast("Json", value) if write is None else write(value)
 
 
 def error_to_json(error: ScrubjayError) -> dict[str, Json]:
-    """An error as JSON."""
-    told: dict[str, Json] = {"code": error.code, "message": error.message}
+    """Return an error as JSON."""
+    result: dict[str, Json] = {"code": error.code, "message": error.message}
     if error.hint:
-        told["hint"] = error.hint
-    return told | {name: to_json(value) for name, value in error.fields.items()}
+        result["hint"] = error.hint
+    return result | {name: to_json(value) for name, value in error.fields.items()}
 
 
 def from_json(kind: object, value: Json) -> object:
-    """A value of an annotated type from its JSON; what does not fit is left as it is."""
+    """Read a value of an annotated type from JSON; a value of another shape is returned unchanged."""
     build = _builder(kind)
     return value if build is None else build(value)
 
 
-def error_from(told: Mapping[str, Json]) -> ScrubjayError:
-    """The error that was told; one that only a newer version knows becomes a plain one."""
-    known = {"code", "message", "hint"}
-    kind = _ERRORS.get(str(told.get("code")), ScrubjayError)
+def error_from_json(value: Mapping[str, Json]) -> ScrubjayError:
+    """Read an error; an unknown code, as of a newer version, becomes a plain ScrubjayError."""
+    kind = _ERRORS.get(str(value.get("code")), ScrubjayError)
     extra = {
-        name: tuple(map(str, value)) if isinstance(value, list) else value
-        for name, value in told.items()
-        if name not in known and not isinstance(value, dict)
+        name: tuple(map(str, item)) if isinstance(item, list) else item
+        for name, item in value.items()
+        if name not in ("code", "message", "hint") and not isinstance(item, dict)
     }
-    return kind(str(told.get("message", "")), hint=str(told.get("hint", "")), **extra)
+    return kind(str(value.get("message", "")), hint=str(value.get("hint", "")), **extra)
+
+
+def problem_from_error(error: ScrubjayError, *, request_id: str = "") -> dict[str, Json]:
+    """Return an error as a problem of RFC 9457."""
+    members = error_to_json(error)
+    code, message = str(members.pop("code")), str(members.pop("message"))
+    # The members of a problem come last, so that no field of an error replaces one.
+    return members | problem(codes_of(error).http, code, message, request_id=request_id)
+
+
+def problem(status: int, code: str, detail: str, *, request_id: str = "") -> dict[str, Json]:
+    """Return a problem with a code for programs and a detail for people."""
+    request: dict[str, Json] = {"request_id": request_id} if request_id else {}
+    title = code.replace("_", " ")
+    return {
+        "type": f"{_PROBLEM_TYPE}{code}",
+        "title": title,
+        "status": status,
+        "detail": detail,
+        "code": code,
+    } | request
+
+
+def error_from_problem(problem: Mapping[str, Json]) -> ScrubjayError:
+    """Read the error of a problem."""
+    members = {name: value for name, value in problem.items() if name not in _PROBLEM_MEMBERS}
+    return error_from_json({**members, "message": members["detail"], "detail": {}})
 
 
 @cache
-def hints_of(owner: object) -> dict[str, object]:
-    """The annotations of a class or function, resolved."""
+def type_hints(owner: object) -> dict[str, object]:
+    """Return the resolved annotations of a class or function."""
     return dict(get_type_hints(owner))
 
 
 @cache
 def _writer(kind: type, *, is_lean: bool = False) -> _Write | None:
-    """How to write values of a type as JSON; None when they are JSON already."""
+    """Return the function that writes values of a type as JSON; None if they are JSON already."""
     write: _Write | None = None
     if issubclass(kind, Memory):
         write = as_json
@@ -86,11 +116,11 @@ def _writer(kind: type, *, is_lean: bool = False) -> _Write | None:
     elif issubclass(kind, Path):
         write = str
     elif is_dataclass(cast("object", kind)):
-        write = (_lean_fields_writer if is_lean else _fields_writer)(cast("type[Source]", kind))
+        write = (_lean_memberswriter if is_lean else _memberswriter)(cast("type[Source]", kind))
     return write
 
 
-def _fields_writer(kind: type[Source]) -> _Write:
+def _memberswriter(kind: type[Source]) -> _Write:
     names = tuple(field.name for field in fields(kind))
 
     def write(value: object) -> Json:
@@ -99,34 +129,34 @@ def _fields_writer(kind: type[Source]) -> _Write:
     return write
 
 
-def _lean_fields_writer(kind: type[Source]) -> _Write:
+def _lean_memberswriter(kind: type[Source]) -> _Write:
     defaults = [
         (field.name, field.default_factory() if field.default_factory is not MISSING else field.default)
         for field in fields(kind)
     ]
 
     def write(value: object) -> Json:
-        told: dict[str, Json] = {}
+        result: dict[str, Json] = {}
         for name, default in defaults:
-            one = getattr(value, name)
-            # Of another type it is not the default, though it may be equal: true is not 1.
-            if one is not default and (type(one) is not type(default) or one != default):
-                told[name] = to_json_without_defaults(one)
-        return told
+            item = getattr(value, name)
+            # An equal value of another type is not the default: true is not 1.
+            if item is not default and (type(item) is not type(default) or item != default):
+                result[name] = to_json_without_defaults(item)
+        return result
 
     return write
 
 
 def _mapping_writer(part: _Write) -> _Write:
     def write(value: Mapping[object, object]) -> Json:
-        return {str(key): part(one) for key, one in value.items()}
+        return {str(key): part(item) for key, item in value.items()}
 
     return write
 
 
 def _items_writer(part: _Write) -> _Write:
     def write(value: Sequence[object]) -> Json:
-        return [part(one) for one in value]
+        return [part(item) for item in value]
 
     return write
 
@@ -137,7 +167,7 @@ def _write_member(value: Enum) -> Json:
 
 @cache
 def _builder(kind: object) -> _Build | None:
-    """How to make a value of a type from its JSON; None when the JSON is the value."""
+    """Return the function that reads a value of a type from JSON; None if the JSON is the value."""
     build: _Build | None = None
     if kind is Memory:
         build = _memory
@@ -155,28 +185,28 @@ def _builder(kind: object) -> _Build | None:
 
 
 def _dataclass_builder(kind: type) -> _Build:
-    hints = hints_of(kind)
+    hints = type_hints(kind)
     name = kind.__name__.lower()
 
     def build(value: Json) -> object:
         if not isinstance(value, dict):
             raise InvalidInput(f"{name} must be an object, not {type(value).__name__}")
-        given: dict[str, object] = {}
-        for field, one in value.items():
+        arguments: dict[str, object] = {}
+        for field, item in value.items():
             if field not in hints:
                 raise InvalidInput(f"{name} has no field {field[:100]!r}", field=field[:100])
             make = _builder(hints[field])
-            given[field] = one if make is None else make(one)
+            arguments[field] = item if make is None else make(item)
         try:
-            return kind(**given)
+            return kind(**arguments)
         except TypeError as error:
-            raise InvalidInput(f"{name} is not whole: {error}") from None
+            raise InvalidInput(f"{name} is incomplete: {error}") from None
 
     return build
 
 
 def _container_builder(kind: object) -> _Build | None:
-    """Tuples, mappings and unions; the values of others are what JSON gives."""
+    """Return the function that reads a tuple, mapping or union; None for other types."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is tuple:
         make = _builder(arguments[0])
@@ -194,11 +224,11 @@ def _container_builder(kind: object) -> _Build | None:
 def _tuple(value: Json, make: _Build | None) -> object:
     if not isinstance(value, list):
         return value
-    return tuple(value) if make is None else tuple(make(one) for one in value)
+    return tuple(value) if make is None else tuple(make(item) for item in value)
 
 
 def _mapping(value: Json, make: _Build) -> object:
-    return {name: make(one) for name, one in value.items()} if isinstance(value, dict) else value
+    return {name: make(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
 def _moment(value: Json) -> object:
@@ -214,7 +244,7 @@ def _member_builder(kind: type[Enum]) -> _Build:
         try:
             return None if value is None else kind(value)
         except ValueError:
-            choices = ", ".join(str(one.value) for one in kind)
+            choices = ", ".join(str(member.value) for member in kind)
             raise InvalidInput(f"{kind.__name__.lower()} must be one of {choices}, not {str(value)[:60]!r}") from None
 
     return build

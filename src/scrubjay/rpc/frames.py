@@ -1,6 +1,6 @@
-"""Lines of JSON over a stream: one frame a line, in both directions.
+"""Frames of the RPC protocol: one JSON object per line, in both directions.
 
-A client first says hello and is answered; then frames of calls and answers follow, told apart by their `id`.
+A client sends a hello frame and the daemon replies; then frames of calls and answers follow, matched by their `id`.
 """
 
 import asyncio
@@ -10,39 +10,41 @@ from typing import cast
 
 from scrubjay.errors import DaemonUnavailable, InvalidInput, TooLarge
 from scrubjay.model.memory import Json
+from scrubjay.model.transfer import Progress
+from scrubjay.rpc.codec import error_from_json
 from scrubjay.version import PROTOCOL, VERSION
 
-LONGEST_LINE = 64 * 1024 * 1024
+MAX_LINE = 64 * 1024 * 1024
 PROTOCOL_HEADER = "scrubjay-protocol"
 _CHUNK = 256 * 1024
-_PACKET = 1_000_000
+_PACKET_SIZE = 1_000_000
 
 Frame = dict[str, Json]
 
 
 class LineReader:
-    """Reads a stream line by line; a line that is too long is skipped whole and raises TooLarge."""
+    """Reads a stream line by line; skips a line over the limit and raises TooLarge."""
 
-    def __init__(self, reader: asyncio.StreamReader, *, longest: int = LONGEST_LINE) -> None:
+    def __init__(self, reader: asyncio.StreamReader, *, longest: int = MAX_LINE) -> None:
         self._reader = reader
         self._longest = longest
         self._buffer = bytearray()
 
     async def line(self) -> bytes | None:
-        """The next line without its end; None when the other side is done. Half a line at the end is no line."""
+        """Return the next line without its end; None at the end of the stream. An unfinished last line is dropped."""
         searched = 0
-        skipping = 0
+        skipped = 0
         while True:
             end = self._buffer.find(b"\n", searched)
             if end >= 0:
                 line = bytes(self._buffer[:end])
                 del self._buffer[: end + 1]
-                if skipping:
-                    raise _too_long(skipping + end, self._longest)
+                if skipped:
+                    raise _too_long(skipped + end, self._longest)
                 return line
             searched = len(self._buffer)
             if searched > self._longest:
-                skipping += searched
+                skipped += searched
                 self._buffer.clear()
                 searched = 0
             chunk = await self._reader.read(_CHUNK)
@@ -51,35 +53,35 @@ class LineReader:
             self._buffer += chunk
 
 
-def encoded(frame: Mapping[str, Json]) -> bytes:
-    """A frame as a line."""
+def encode_frame(frame: Mapping[str, Json]) -> bytes:
+    """Return a frame as a line."""
     try:
         return json.dumps(frame, separators=(",", ":")).encode() + b"\n"
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"a value cannot be written as JSON: {error}", hint="Use texts, numbers and lists") from None
 
 
-def decoded(line: bytes) -> Frame:
-    """The frame of a line."""
+def decode_frame(line: bytes) -> Frame:
+    """Read a frame from a line."""
     try:
-        found: object = json.loads(line)
+        frame: object = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"not a line of JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise InvalidInput(f"a frame must be a JSON object, not {type(found).__name__}")
-    return cast("Frame", found)
+    if not isinstance(frame, dict):
+        raise InvalidInput(f"a frame must be a JSON object, not {type(frame).__name__}")
+    return cast("Frame", frame)
 
 
-def packets(lines: Iterable[str], *, most: int = _PACKET) -> Iterator[Frame]:
-    """Lines in frames of a bounded size. One that is longer than a frame goes on in the next, which `cut` announces."""
+def pack_lines(lines: Iterable[str], *, most: int = _PACKET_SIZE) -> Iterator[Frame]:
+    """Yield lines in frames of a bounded size. `cut` marks a frame whose last line continues in the next."""
     batch: list[Json] = []
     size = 0
     for line in lines:
-        pieces = [line[start : start + most] for start in range(0, len(line), most)] or [""]
-        for place, piece in enumerate(pieces):
-            batch.append(piece)
-            size += len(piece)
-            is_cut = place < len(pieces) - 1
+        parts = [line[start : start + most] for start in range(0, len(line), most)] or [""]
+        for number, part in enumerate(parts, start=1):
+            batch.append(part)
+            size += len(part)
+            is_cut = number < len(parts)
             if size >= most or is_cut:
                 yield {"lines": batch, "cut": is_cut}
                 batch, size = [], 0
@@ -87,41 +89,51 @@ def packets(lines: Iterable[str], *, most: int = _PACKET) -> Iterator[Frame]:
         yield {"lines": batch, "cut": False}
 
 
-class Joiner:
-    """Puts the lines of packets together again."""
+class LineJoiner:
+    """Joins the lines of packets."""
 
     def __init__(self) -> None:
-        self._begun = ""
+        self._partial = ""
 
     def lines(self, frame: Mapping[str, Json]) -> list[str]:
-        """The lines that are whole with this packet."""
-        given = frame.get("lines", [])
-        if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+        """Return the lines that this packet completes."""
+        items = frame.get("lines", [])
+        if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
             raise InvalidInput("lines must be a list of texts", field="lines")
-        lines = cast("list[str]", given)
+        lines = cast("list[str]", items)
         if lines:
-            lines = [self._begun + lines[0], *lines[1:]]
-            self._begun = lines.pop() if frame.get("cut") else ""
+            lines = [self._partial + lines[0], *lines[1:]]
+            self._partial = lines.pop() if frame.get("cut") else ""
         return lines
 
 
-def hello(speak: str, **wishes: str) -> Frame:
-    """The first line of a client: who it is and what it wants to speak."""
-    return {"scrubjay": VERSION, "protocol": PROTOCOL, "speak": speak, **wishes}
+def hello(speak: str, **options: str) -> Frame:
+    """Return the first frame of a client: its version and the protocol it wants to speak."""
+    return {"scrubjay": VERSION, "protocol": PROTOCOL, "speak": speak, **options}
 
 
-def require_same_protocol(said: Mapping[str, Json], *, other: str) -> None:
-    """Raise DaemonUnavailable, naming the side that is behind, unless the other side speaks as we do."""
-    theirs = said.get("protocol")
+def require_same_protocol(greeting: Mapping[str, Json], *, other: str) -> None:
+    """Raise DaemonUnavailable if the protocol of the other side differs; the hint names the older side."""
+    theirs = greeting.get("protocol")
     if theirs == PROTOCOL:
         return
-    behind = other if not isinstance(theirs, int) or theirs < PROTOCOL else "this side"
+    older = other if not isinstance(theirs, int) or theirs < PROTOCOL else "this side"
     raise DaemonUnavailable(
-        f"the {other} is Scrubjay {str(said.get('scrubjay', 'of an unknown version'))[:40]}, this is {VERSION}, and "
-        "they do not understand each other",
-        hint=f"Restart the {other}" if behind == other else f"Update and restart what talks to the {other}",
+        f"the {other} is Scrubjay {str(greeting.get('scrubjay', 'of an unknown version'))[:40]} and this is {VERSION}; "
+        "their protocols differ",
+        hint=f"Restart the {other}" if older == other else f"Update and restart the program that talks to the {other}",
         version=VERSION,
     )
+
+
+def check_answer(frame: Frame, *, progress: Progress | None) -> Frame:
+    """Return a frame of an answer: raise its error, or report its progress."""
+    if "error" in frame:
+        raise error_from_json(cast("Frame", frame["error"]))
+    if "progress" in frame and progress is not None:
+        done, total = cast("list[int]", frame["progress"])
+        progress(done, total)
+    return frame
 
 
 def _too_long(size: int, longest: int) -> TooLarge:

@@ -1,4 +1,4 @@
-"""The way to a daemon over HTTP."""
+"""The connection to a daemon over HTTP."""
 
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -10,34 +10,34 @@ from scrubjay.errors import DaemonUnavailable, InvalidInput
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
 from scrubjay.model.transfer import Progress
-from scrubjay.rpc.codec import to_json_without_defaults
-from scrubjay.rpc.frames import PROTOCOL_HEADER, Frame, Joiner, encoded
-from scrubjay.rpc.names import OWN
-from scrubjay.rpc.problems import error_of
-from scrubjay.rpc.transport import heard
+from scrubjay.rpc.codec import error_from_problem, to_json_without_defaults
+from scrubjay.rpc.frames import PROTOCOL_HEADER, Frame, LineJoiner, check_answer, encode_frame
+from scrubjay.rpc.names import OWNER_ONLY
 from scrubjay.version import PROTOCOL
 
-# The daemon gives up on an ordinary call before this; what takes long sends something while it works.
-_SECONDS = 60.0
+# The daemon ends an ordinary call before this; a long one sends progress while it works.
+_TIMEOUT = 60.0
 _OK = 200
 
 
 class HttpTransport:
-    """Calls a daemon by HTTP; what takes long is answered line by line."""
+    """Calls a daemon over HTTP; long calls are answered line by line."""
 
     def __init__(self, url: str, *, token: str = "", names_space: bool = True) -> None:
         if not url.startswith(("http://", "https://")):
             raise InvalidInput(
-                f"{url!r} is no address of a daemon", hint="For example http://127.0.0.1:7272", field="url"
+                f"{url!r} is not the address of a daemon", hint="For example http://127.0.0.1:7272", field="url"
             )
         self._url = url.rstrip("/")
         self.peer = ""
         self._names_space = names_space
-        headers = {PROTOCOL_HEADER: str(PROTOCOL)} | ({"authorization": f"Bearer {_sendable(token)}"} if token else {})
-        self._client = httpx2.AsyncClient(headers=headers, timeout=_SECONDS)
+        headers = {PROTOCOL_HEADER: str(PROTOCOL)} | (
+            {"authorization": f"Bearer {_require_header_value(token)}"} if token else {}
+        )
+        self._client = httpx2.AsyncClient(headers=headers, timeout=_TIMEOUT)
 
     async def open(self) -> None:
-        """Ask whether it is well."""
+        """Check its health."""
         try:
             response = await self._client.get(f"{self._url}/healthz")
         except httpx2.HTTPError as error:
@@ -48,47 +48,47 @@ class HttpTransport:
     async def call(
         self, verb: str, arguments: Mapping[str, Json], *, who: Caller, progress: Progress | None = None
     ) -> Json:
-        """One request, one answer."""
-        if verb in OWN:
+        """Send one request and return its answer."""
+        if verb in OWNER_ONLY:
             raise InvalidInput(
-                f"{verb} is done on the daemon's own machine", hint="Run `scrubjay` there; see `scrubjay --help`"
+                f"{verb} works only on the machine of the daemon", hint="Run `scrubjay` there; see `scrubjay --help`"
             )
-        frame: Frame = {"who": self._told(who), "args": dict(arguments)}
-        return await self._answer(verb, encoded(frame), progress=progress)
+        frame: Frame = {"who": self._caller(who), "args": dict(arguments)}
+        return await self._answer(verb, encode_frame(frame), progress=progress)
 
     async def pull(
         self, verb: str, arguments: Mapping[str, Json], *, who: Caller, progress: Progress | None = None
     ) -> AsyncIterator[str]:
-        """The lines of the answer."""
-        frame: Frame = {"who": self._told(who), "args": dict(arguments)}
-        joiner = Joiner()
-        async for found in self._frames(verb, encoded(frame), progress=progress):
-            for line in joiner.lines(found):
+        """Yield the lines of the answer."""
+        frame: Frame = {"who": self._caller(who), "args": dict(arguments)}
+        joiner = LineJoiner()
+        async for answer in self._frames(verb, encode_frame(frame), progress=progress):
+            for line in joiner.lines(answer):
                 yield line
 
     async def push(self, verb: str, lines: Iterable[str], *, who: Caller, progress: Progress | None = None) -> Json:
-        """The lines as the request's body, behind a first one that says who sends them."""
+        """Send the lines as the body of the request, after a first line that names the caller."""
 
         async def body() -> AsyncIterator[bytes]:
-            yield encoded({"who": self._told(who), "args": {}})
+            yield encode_frame({"who": self._caller(who), "args": {}})
             for line in lines:
                 yield line.rstrip("\n").encode("utf-8", "surrogatepass") + b"\n"
 
         return await self._answer(verb, body(), progress=progress)
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         await self._client.aclose()
 
-    def _told(self, who: Caller) -> Json:
-        """Who calls; a space that nobody chose is left to the token."""
-        told = cast("dict[str, Json]", to_json_without_defaults(who))
-        return told | {"space": who.space} if self._names_space else told
+    def _caller(self, who: Caller) -> Json:
+        """Return the caller as JSON; the token determines a space that was not chosen."""
+        caller = cast("dict[str, Json]", to_json_without_defaults(who))
+        return caller | {"space": who.space} if self._names_space else caller
 
     async def _answer(self, verb: str, body: bytes | AsyncIterator[bytes], *, progress: Progress | None) -> Json:
-        async for found in self._frames(verb, body, progress=progress):
-            if "result" in found:
-                return found["result"]
+        async for answer in self._frames(verb, body, progress=progress):
+            if "result" in answer:
+                return answer["result"]
         raise self._gone(None)
 
     async def _frames(
@@ -99,7 +99,7 @@ class HttpTransport:
                 if response.status_code != _OK:
                     raise _refusal(response.status_code, await response.aread())
                 async for line in response.aiter_lines():
-                    yield heard(cast("Frame", json.loads(line)), progress=progress)
+                    yield check_answer(cast("Frame", json.loads(line)), progress=progress)
         except httpx2.HTTPError as error:
             raise self._gone(error) from error
 
@@ -111,16 +111,16 @@ class HttpTransport:
         )
 
 
-def _sendable(token: str) -> str:
-    """A token that can stand in a header; one that cannot would be told whole in the error of whoever tries."""
+def _require_header_value(token: str) -> str:
+    """Return a token that fits into a header; the error of the HTTP library would quote an invalid one."""
     if not (token.isascii() and token.isprintable()) or " " in token:
-        raise InvalidInput("the token has characters that no token has", hint="Copy it anew", setting="SCRUBJAY_TOKEN")
+        raise InvalidInput("the token has characters that no token has", hint="Copy it again", setting="SCRUBJAY_TOKEN")
     return token
 
 
 def _refusal(status: int, body: bytes) -> Exception:
     try:
-        return error_of(cast("Frame", json.loads(body)))
+        return error_from_problem(cast("Frame", json.loads(body)))
     except (ValueError, KeyError, TypeError):
         return DaemonUnavailable(
             f"the daemon answered with HTTP {status}", hint="Is this a Scrubjay daemon?", sent=True

@@ -1,4 +1,4 @@
-"""Which verbs there are to be called from afar, and of what sort they are; whoever calls needs no engine for that."""
+"""The verbs of the RPC protocol by kind; clients import them without the engine."""
 
 READS = frozenset(
     {
@@ -18,7 +18,7 @@ WRITES = frozenset(
         "write_note", "edit_note", "link_notes", "unlink_notes", "review_note",
     }
 )  # fmt: skip
-# These tell how far they are instead of being held to the time of an ordinary call.
+# These report progress instead of having the time limit of an ordinary call.
 LONG = frozenset(
     {
         "purge", "doctor", "backup", "embed_missing", "export", "import_", "scan_conflicts", "extract", "sync_notes",
@@ -26,7 +26,9 @@ LONG = frozenset(
     }
 )  # fmt: skip
 VERBS = READS | WRITES | LONG
-# These lead out of the store, or into it: for the owner alone, whatever a token opens.
-OWN = frozenset({"backup", "create_token", "tokens", "revoke_token", "attach_path", "export_notes", "import_notes"})
-# These are about the whole store: for those to whom every space is open.
-WHOLE = frozenset({"doctor", "embed_missing"})
+# These reach files or tokens outside a space: for the owner alone, whatever the rights of a token.
+OWNER_ONLY = frozenset(
+    {"backup", "create_token", "tokens", "revoke_token", "attach_path", "export_notes", "import_notes"}
+)
+# These concern the whole store: for callers that may use every space.
+ALL_SPACES_ONLY = frozenset({"doctor", "embed_missing"})

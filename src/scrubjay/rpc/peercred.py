@@ -1,4 +1,4 @@
-"""Who is at the other end of a Unix socket."""
+"""Credentials of the process at the other end of a Unix socket."""
 
 import socket
 import struct
@@ -6,10 +6,10 @@ import sys
 
 from scrubjay.errors import NotAllowed
 
-# On macOS: the level and option of a peer's credentials, and where its uid lies in them.
+# On macOS: the level and option of the credentials of a peer.
 _SOL_LOCAL = 0
 _LOCAL_PEERCRED = 1
-_NOBODY = -1
+_NO_PEER = -1
 
 
 def require_peer(connection: socket.socket, owner: int) -> None:
@@ -24,11 +24,11 @@ def require_peer(connection: socket.socket, owner: int) -> None:
 
 
 def has_peer(connection: socket.socket) -> bool:
-    """Whether somebody is at the other end at all."""
+    """Return whether a process is at the other end."""
     try:
-        return _peer_uid(connection) != _NOBODY
+        return _peer_uid(connection) != _NO_PEER
     except OSError:
-        # It is over already.
+        # The connection is closed already.
         return False
 
 
@@ -39,5 +39,5 @@ def _peer_uid(connection: socket.socket) -> int | None:
     if sys.platform == "darwin":
         raw = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, struct.calcsize("2I"))
         return int(struct.unpack("2I", raw)[1])
-    # Elsewhere the folder's mode alone keeps others out.
+    # On other systems only the mode of the folder protects the socket.
     return None

@@ -1,4 +1,4 @@
-"""The way to the daemon on this machine: its Unix socket."""
+"""The connection to the daemon on this machine: its Unix socket."""
 
 import asyncio
 import os
@@ -13,28 +13,37 @@ from scrubjay.errors import DaemonUnavailable, ScrubjayError
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
 from scrubjay.model.transfer import Progress
-from scrubjay.rpc.codec import error_from, to_json_without_defaults
-from scrubjay.rpc.frames import Frame, Joiner, LineReader, decoded, encoded, hello, packets, require_same_protocol
+from scrubjay.rpc.codec import error_from_json, to_json_without_defaults
+from scrubjay.rpc.frames import (
+    Frame,
+    LineJoiner,
+    LineReader,
+    check_answer,
+    decode_frame,
+    encode_frame,
+    hello,
+    pack_lines,
+    require_same_protocol,
+)
 from scrubjay.rpc.names import LONG
 from scrubjay.rpc.peercred import has_peer, require_peer
-from scrubjay.rpc.transport import heard
 
-_HELLO_SECONDS = 10.0
-_KNOCKS = 12
-_KNOCK_SECONDS = 0.02
-_PATIENCE = 120.0
-_LONGEST_ANSWER = 1 << 31
+_HELLO_TIMEOUT = 10.0
+_CONNECT_ATTEMPTS = 12
+_CONNECT_DELAY = 0.02
+_CALL_TIMEOUT = 120.0
+_MAX_ANSWER = 1 << 31
 
 
 @dataclass(slots=True)
 class _Call:
-    """An answer that is being waited for."""
+    """A call that waits for its answer."""
 
     frames: asyncio.Queue[Frame | None] = field(default_factory=asyncio.Queue[Frame | None])
 
 
 class SocketTransport:
-    """Calls the daemon over its socket; many calls share one connection. Connects anew when it was cut."""
+    """Calls the daemon over its socket; calls share one connection, which is reopened if it was cut."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -46,7 +55,7 @@ class SocketTransport:
         self.peer = ""
 
     async def open(self) -> None:
-        """Connect, unless there is a connection."""
+        """Connect, unless connected."""
         async with self._opening:
             if self._writer is None:
                 await self._connect()
@@ -54,36 +63,36 @@ class SocketTransport:
     async def call(
         self, verb: str, arguments: Mapping[str, Json], *, who: Caller, progress: Progress | None = None
     ) -> Json:
-        """One frame out, and the answer to it."""
+        """Send one frame and return its answer."""
         frame: Frame = {"verb": verb, "who": to_json_without_defaults(who), "args": dict(arguments)}
-        async for found in self._exchange(frame, (), progress=progress):
-            if "result" in found:
-                return found["result"]
+        async for answer in self._exchange(frame, (), progress=progress):
+            if "result" in answer:
+                return answer["result"]
         raise self._gone(sent=True)
 
     async def pull(
         self, verb: str, arguments: Mapping[str, Json], *, who: Caller, progress: Progress | None = None
     ) -> AsyncIterator[str]:
-        """The lines of all frames that come."""
+        """Yield the lines of the answer."""
         frame: Frame = {"verb": verb, "who": to_json_without_defaults(who), "args": dict(arguments)}
-        joiner = Joiner()
-        async for found in self._exchange(frame, (), progress=progress):
-            if "result" in found:
+        joiner = LineJoiner()
+        async for answer in self._exchange(frame, (), progress=progress):
+            if "result" in answer:
                 return
-            for line in joiner.lines(found):
+            for line in joiner.lines(answer):
                 yield line
         raise self._gone(sent=True)
 
     async def push(self, verb: str, lines: Iterable[str], *, who: Caller, progress: Progress | None = None) -> Json:
-        """Lines in batches, then the answer."""
+        """Send lines in batches and return the answer."""
         frame: Frame = {"verb": verb, "who": to_json_without_defaults(who), "args": {}, "pushes": True}
-        async for found in self._exchange(frame, chain(packets(lines), [{"end": True}]), progress=progress):
-            if "result" in found:
-                return found["result"]
+        async for answer in self._exchange(frame, chain(pack_lines(lines), [{"end": True}]), progress=progress):
+            if "result" in answer:
+                return answer["result"]
         raise self._gone(sent=True)
 
     async def close(self) -> None:
-        """Hang up, and wait until that is done."""
+        """Close the connection and wait until it is closed."""
         writer, listener = self._writer, self._listener
         self._writer = self._listener = None
         if writer is not None:
@@ -96,28 +105,28 @@ class SocketTransport:
     async def _exchange(
         self, frame: Frame, batches: Iterable[Frame], *, progress: Progress | None
     ) -> AsyncIterator[Frame]:
-        """Send frames under one number and yield what comes back under it, until the connection is cut."""
+        """Send frames under one number and yield the answers to it, until the connection is cut."""
         number, call = next(self._ids), _Call()
-        line = encoded({"id": number, **frame})
+        line = encode_frame({"id": number, **frame})
         await self.open()
         self._waiting[number] = call
         is_done = False
         try:
             await self._send(line)
             for batch in batches:
-                await self._send(encoded({"id": number, **batch}))
-            while (found := await self._next(call, frame)) is not None:
-                is_done = "result" in found or "error" in found
-                yield heard(found, progress=progress)
+                await self._send(encode_frame({"id": number, **batch}))
+            while (answer := await self._next(call, frame)) is not None:
+                is_done = "result" in answer or "error" in answer
+                yield check_answer(answer, progress=progress)
         finally:
             del self._waiting[number]
             if not is_done:
-                self._hurry({"id": number, "cancel": True})
+                self._send_nowait({"id": number, "cancel": True})
 
     async def _next(self, call: _Call, frame: Frame) -> Frame | None:
-        """The next frame of an answer. A daemon that neither answers in time nor says that it is busy hangs."""
+        """Return the next frame of an answer; raise DaemonUnavailable if the daemon hangs."""
         try:
-            async with asyncio.timeout(None if frame.get("verb") in LONG else _PATIENCE):
+            async with asyncio.timeout(None if frame.get("verb") in LONG else _CALL_TIMEOUT):
                 return await call.frames.get()
         except TimeoutError:
             raise DaemonUnavailable(
@@ -133,22 +142,22 @@ class SocketTransport:
         except OSError as error:
             raise self._gone(sent=True) from error
 
-    def _hurry(self, frame: Frame) -> None:
-        """Say something that nobody waits for, such as that an answer is not wanted any more."""
+    def _send_nowait(self, frame: Frame) -> None:
+        """Send a frame without an answer, such as a cancellation."""
         if self._writer is not None:
             with suppress(OSError):
-                self._writer.write(encoded(frame))
+                self._writer.write(encode_frame(frame))
 
     async def _connect(self) -> None:
-        for attempt in range(_KNOCKS):
-            if (connected := await self._knock()) is not None:
+        for attempt in range(_CONNECT_ATTEMPTS):
+            if (connected := await self._try_connect()) is not None:
                 break
-            await asyncio.sleep(_KNOCK_SECONDS * (attempt + 1))
+            await asyncio.sleep(_CONNECT_DELAY * (attempt + 1))
         else:
             raise self._gone(sent=False)
         reader, writer = connected
-        # The daemon's answers may be as long as they are: it is the client that asked for them.
-        lines = LineReader(reader, longest=_LONGEST_ANSWER)
+        # Answers may be long: the client requested them.
+        lines = LineReader(reader, longest=_MAX_ANSWER)
         try:
             require_peer(writer.get_extra_info("socket"), os.getuid())
             await self._greet(lines, writer)
@@ -158,8 +167,8 @@ class SocketTransport:
         self._writer = writer
         self._listener = asyncio.create_task(self._listen(lines, writer))
 
-    async def _knock(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
-        """A connection; none where too many wait at the door, which asyncio takes for one with nobody at its end."""
+    async def _try_connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
+        """Return a connection, or None if the queue of the socket is full: asyncio then returns one without a peer."""
         try:
             reader, writer = await asyncio.open_unix_connection(str(self._path))
         except OSError as error:
@@ -171,36 +180,36 @@ class SocketTransport:
 
     async def _greet(self, lines: LineReader, writer: asyncio.StreamWriter) -> None:
         try:
-            writer.write(encoded(hello("verbs")))
-            line = await asyncio.wait_for(lines.line(), _HELLO_SECONDS)
+            writer.write(encode_frame(hello("verbs")))
+            line = await asyncio.wait_for(lines.line(), _HELLO_TIMEOUT)
         except (OSError, TimeoutError) as error:
             raise self._gone(sent=False) from error
         if line is None:
             raise self._gone(sent=False)
-        said = decoded(line)
-        if "error" in said:
-            raise error_from(cast("Frame", said["error"]))
-        require_same_protocol(said, other="daemon")
-        self.peer = str(said.get("pid", ""))
+        greeting = decode_frame(line)
+        if "error" in greeting:
+            raise error_from_json(cast("Frame", greeting["error"]))
+        require_same_protocol(greeting, other="daemon")
+        self.peer = str(greeting.get("pid", ""))
 
     async def _listen(self, lines: LineReader, writer: asyncio.StreamWriter) -> None:
-        # A line that cannot be read is the end of the talk: nobody knows whose answer it was.
+        # An unreadable line ends the connection: it is unknown which call it answers.
         with suppress(OSError, ScrubjayError):
             while (line := await lines.line()) is not None:
-                self._hear(decoded(line))
+                self._dispatch(decode_frame(line))
         writer.close()
         if self._writer is writer:
             self._writer = None
         for call in self._waiting.values():
             call.frames.put_nowait(None)
 
-    def _hear(self, found: Frame) -> None:
-        number = found.get("id")
-        # An error that belongs to nobody is everybody's: one of the frames was not understood.
+    def _dispatch(self, frame: Frame) -> None:
+        number = frame.get("id")
+        # An error without a number concerns every call: the daemon could not read one of the frames.
         calls = list(self._waiting.values()) if number is None else [self._waiting.get(cast("int", number))]
         for call in calls:
             if call is not None:
-                call.frames.put_nowait(found)
+                call.frames.put_nowait(frame)
 
     def _gone(self, *, sent: bool) -> DaemonUnavailable:
         return DaemonUnavailable(

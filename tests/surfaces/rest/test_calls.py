@@ -13,7 +13,7 @@ from tests.surfaces.rest.openapi_document import require_problem
 
 from scrubjay import MemoryClient
 from scrubjay.errors import NotAllowed
-from scrubjay.rpc.names import LONG, OWN, READS, VERBS, WHOLE
+from scrubjay.rpc.names import ALL_SPACES_ONLY, LONG, OWNER_ONLY, READS, VERBS
 from scrubjay.settings import Settings
 
 
@@ -88,7 +88,7 @@ async def test_who_speaks_another_protocol_is_told_which_side_is_behind(visitor:
 
 async def test_what_is_the_owners_is_nobody_elses(stack: HttpStack) -> None:
     owner, guest = await stack.token("owner", "*"), await stack.token("guest", "work")
-    for secret, verbs in ((owner.secret, OWN), (guest.secret, OWN | WHOLE)):
+    for secret, verbs in ((owner.secret, OWNER_ONLY), (guest.secret, OWNER_ONLY | ALL_SPACES_ONLY)):
         async with visiting(stack.address, token=secret) as visitor:
             for verb in sorted(verbs):
                 response = await call(visitor, verb)
@@ -103,7 +103,7 @@ async def test_a_reader_may_call_what_reads(stack: HttpStack) -> None:
     async with visiting(stack.address, token=reader.secret) as visitor:
         assert (await call(visitor, "recall", question={"query": "x"})).status_code == 200
         assert frames(await call(visitor, "export"))[-1] == {"result": None}
-        for verb in sorted(VERBS - READS - OWN - WHOLE - {"export"}):
+        for verb in sorted(VERBS - READS - OWNER_ONLY - ALL_SPACES_ONLY - {"export"}):
             response = await call(visitor, verb)
             assert response.status_code == 403, verb
 

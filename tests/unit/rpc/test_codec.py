@@ -1,4 +1,4 @@
-"""What crosses the wire comes out as it went in."""
+"""Values survive a round trip through JSON."""
 
 import json
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ from scrubjay.model.results import (
 )
 from scrubjay.model.transfer import Imported
 from scrubjay.model.version import FieldDiff, Version
-from scrubjay.rpc.codec import error_from, error_to_json, from_json, to_json, to_json_without_defaults
+from scrubjay.rpc.codec import error_from_json, error_to_json, from_json, to_json, to_json_without_defaults
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
 MEMORY = a_memory(
@@ -93,18 +93,18 @@ VALUES = [
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_every_answer_and_argument_crosses_the_wire_whole(value: object) -> None:
     for write in (to_json, to_json_without_defaults):
-        crossed: Json = json.loads(json.dumps(write(value)))
-        assert from_json(type(value), crossed) == value
+        encoded: Json = json.loads(json.dumps(write(value)))
+        assert from_json(type(value), encoded) == value
 
 
-def test_what_is_at_its_default_is_not_sent() -> None:
+def test_default_values_are_left_out() -> None:
     assert to_json_without_defaults(Recalled(hits=())) == {"hits": []}
     assert to_json_without_defaults(Question(query="q")) == {"query": "q"}
     assert to_json_without_defaults(Draft(text="t", pinned=0)) == {"text": "t", "pinned": 0}  # type: ignore[arg-type]
     assert to_json_without_defaults({"a": (Source(),)}) == {"a": [{}]}
 
 
-def test_what_has_the_wrong_shape_is_left_for_the_engine_to_name() -> None:
+def test_a_value_of_the_wrong_type_is_left_to_the_validation_of_the_engine() -> None:
     draft = from_json(Draft, {"text": 5, "tags": "tea", "metadata": [], "expires_at": 7})
     assert draft == Draft(text=5, tags="tea", metadata=[], expires_at=7)  # type: ignore[arg-type]
 
@@ -115,18 +115,18 @@ def test_what_has_the_wrong_shape_is_left_for_the_engine_to_name() -> None:
         (Draft, [], "draft must be an object, not list"),
         (Draft, None, "draft must be an object, not NoneType"),
         (Draft, {"text": "t", "colour": 1}, "draft has no field 'colour'"),
-        (Draft, {}, "draft is not whole"),
+        (Draft, {}, "draft is incomplete"),
         (Memory, "x", "a memory must be an object"),
         (Filter, {"state": "asleep"}, "state must be one of live"),
         (Filter, {"since": "soon"}, "time"),
     ],
 )
-def test_what_cannot_be_made_is_told(kind: type, value: Json, words: str) -> None:
+def test_a_value_that_cannot_be_read_is_refused(kind: type, value: Json, words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
         from_json(kind, value)
 
 
-def test_nothing_is_nothing_where_it_may_be() -> None:
+def test_null_is_none_for_optional_types() -> None:
     for kind in (Draft | None, Memory, datetime, State, Path, tuple[str, ...], str | None):
         assert from_json(kind, None) is None
     assert from_json(Path, "/x") == Path("/x")
@@ -137,12 +137,12 @@ def test_nothing_is_nothing_where_it_may_be() -> None:
 @pytest.mark.parametrize("kind", CODES)
 def test_every_error_crosses_the_wire_as_itself(kind: type[ScrubjayError]) -> None:
     error = kind("it failed", hint="Try again", ref="x", matches=("a", "b"), count=3, none=None)
-    again = error_from(json.loads(json.dumps(error_to_json(error))))
-    assert type(again) is kind
-    assert (again.message, again.hint, again.fields) == (error.message, error.hint, error.fields)
+    copy = error_from_json(json.loads(json.dumps(error_to_json(error))))
+    assert type(copy) is kind
+    assert (copy.message, copy.hint, copy.fields) == (error.message, error.hint, error.fields)
 
 
-def test_an_error_of_a_newer_version_is_still_told() -> None:
-    error = error_from({"code": "of tomorrow", "message": "m", "deep": {"x": 1}})
+def test_an_unknown_error_code_becomes_a_plain_error() -> None:
+    error = error_from_json({"code": "of tomorrow", "message": "m", "deep": {"x": 1}})
     assert (type(error), str(error), error.fields) == (ScrubjayError, "m", {})
-    assert isinstance(error_from({"code": "not_found", "message": "m"}), NotFound)
+    assert isinstance(error_from_json({"code": "not_found", "message": "m"}), NotFound)

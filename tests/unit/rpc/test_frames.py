@@ -1,11 +1,11 @@
-"""Lines of JSON: however they are cut into pieces, however long, whatever is in them."""
+"""Frames: lines of JSON in chunks of any size, and lines over the limit."""
 
 import asyncio
 
 import pytest
 
 from scrubjay.errors import DaemonUnavailable, InvalidInput, TooLarge
-from scrubjay.rpc.frames import LineReader, decoded, encoded, hello, require_same_protocol
+from scrubjay.rpc.frames import LineReader, decode_frame, encode_frame, hello, require_same_protocol
 from scrubjay.version import PROTOCOL
 
 
@@ -17,7 +17,7 @@ def reader_of(*chunks: bytes) -> asyncio.StreamReader:
     return reader
 
 
-async def test_lines_come_one_by_one_however_they_are_cut() -> None:
+async def test_lines_come_one_by_one_in_chunks_of_any_size() -> None:
     lines = LineReader(reader_of(b"one\ntw", b"o\n", b"\n", b"three"))
     assert [await lines.line() for _ in range(5)] == [b"one", b"two", b"", None, None]
 
@@ -36,24 +36,24 @@ async def test_a_long_line_without_an_end_is_no_line() -> None:
 
 def test_frames_are_lines() -> None:
     frame = {"id": 1, "text": "two\nlines \ud800 é"}
-    line = encoded(frame)
+    line = encode_frame(frame)
     assert line.endswith(b"\n")
     assert line.count(b"\n") == 1
-    assert decoded(line) == frame
+    assert decode_frame(line) == frame
     with pytest.raises(InvalidInput, match="cannot be written as JSON"):
-        encoded({"x": b"bytes"})  # type: ignore[dict-item]
+        encode_frame({"x": b"bytes"})  # type: ignore[dict-item]
     for bad in (b"{", b"[1]", b"\xff", b""):
         with pytest.raises(InvalidInput):
-            decoded(bad)
+            decode_frame(bad)
 
 
-def test_the_side_that_is_behind_is_named() -> None:
+def test_the_older_side_is_named() -> None:
     require_same_protocol(hello("verbs"), other="daemon")
     with pytest.raises(DaemonUnavailable) as caught:
         require_same_protocol({"scrubjay": "0.0.1", "protocol": PROTOCOL - 1}, other="daemon")
     assert caught.value.hint == "Restart the daemon"
     with pytest.raises(DaemonUnavailable) as caught:
         require_same_protocol({"scrubjay": "9.9", "protocol": PROTOCOL + 1}, other="daemon")
-    assert caught.value.hint == "Update and restart what talks to the daemon"
+    assert caught.value.hint == "Update and restart the program that talks to the daemon"
     with pytest.raises(DaemonUnavailable):
         require_same_protocol({}, other="client")

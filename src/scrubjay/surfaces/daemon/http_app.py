@@ -12,10 +12,9 @@ from starlette.types import ASGIApp
 
 from scrubjay.errors import NotAllowed
 from scrubjay.model.grant import Grant
-from scrubjay.rpc.codec import error_to_json
-from scrubjay.rpc.frames import PROTOCOL_HEADER, Frame, decoded, encoded, require_same_protocol
-from scrubjay.rpc.names import LONG, OWN, WHOLE
-from scrubjay.rpc.problems import problem
+from scrubjay.rpc.codec import error_to_json, problem
+from scrubjay.rpc.frames import PROTOCOL_HEADER, Frame, decode_frame, encode_frame, require_same_protocol
+from scrubjay.rpc.names import ALL_SPACES_ONLY, LONG, OWNER_ONLY
 from scrubjay.surfaces.daemon.rpc_dispatch import Call, Counter, call_from, told
 from scrubjay.surfaces.http.auth_middleware import AuthMiddleware, Rules, grant_of
 from scrubjay.surfaces.http.problems import refusal
@@ -67,24 +66,24 @@ async def _call(request: Request, counter: Counter) -> Response:
     # An import brings lines behind the first, and they are not taken from whoever may not bring any.
     lines = lines_of(request.stream()) if verb == "import_" else None
     first = await request.body() if lines is None else await anext(lines, b"")
-    call = call_from(verb, decoded(first or b"{}"), grant=grant)
+    call = call_from(verb, decode_frame(first or b"{}"), grant=grant)
     spool = UploadBuffer()
     if lines is not None:
         await spool.take(lines)
     if verb in LONG:
         return StreamingResponse(_long(call, counter, spool), media_type="application/x-ndjson")
     result = await counter.serve(call, tell=lambda _: None, flow=_at_once)
-    return Response(encoded({"result": result}), media_type="application/json")
+    return Response(encode_frame({"result": result}), media_type="application/json")
 
 
 def _require_open(verb: str, grant: Grant) -> None:
-    if verb in OWN:
+    if verb in OWNER_ONLY:
         raise NotAllowed(
             f"{verb} is for the owner, and whoever comes by HTTP may be anyone",
             hint="Run it on the machine itself: `scrubjay --help`",
             verb=verb,
         )
-    if verb in WHOLE and not grant.allows_all_spaces:
+    if verb in ALL_SPACES_ONLY and not grant.allows_all_spaces:
         raise NotAllowed(
             f"{verb} is about the whole store, and not all spaces are open to you",
             hint="Ask for a token that opens every space",
@@ -118,6 +117,6 @@ async def _long(call: Call, counter: Counter, spool: UploadBuffer) -> AsyncItera
     try:
         while (frame := await frames.get()) is not None:
             room.set()
-            yield encoded(frame)
+            yield encode_frame(frame)
     finally:
         task.cancel()

@@ -18,9 +18,9 @@ from scrubjay.model.results import Status
 from scrubjay.notes.service import Notes
 from scrubjay.ports import Progress
 from scrubjay.rpc.codec import to_json_without_defaults
-from scrubjay.rpc.frames import Frame, packets
+from scrubjay.rpc.frames import Frame, pack_lines
 from scrubjay.rpc.names import LONG, READS
-from scrubjay.rpc.verbs import BY_NOTES, arguments_of, caller_from, takes
+from scrubjay.rpc.verbs import NOTES_VERBS, has_argument, parse_arguments, parse_caller
 from scrubjay.surfaces.daemon.limiter import RequestLimiter
 from scrubjay.surfaces.http.upload import UploadBuffer
 
@@ -69,14 +69,14 @@ class Counter:
             return await self._call(call, tell, lines)
 
     async def _call(self, call: Call, tell: Tell, spool: UploadBuffer) -> Json:
-        options = arguments_of(call.verb, call.arguments)
-        if takes(call.verb, "who"):
+        options = parse_arguments(call.verb, call.arguments)
+        if has_argument(call.verb, "who"):
             options["who"] = call.who
-        if takes(call.verb, "progress"):
+        if has_argument(call.verb, "progress"):
             options["progress"] = _reports(tell)
-        if takes(call.verb, "lines"):
+        if has_argument(call.verb, "lines"):
             options["lines"] = spool.lines
-        context = (self.notes or Notes(engine=self.engine)) if call.verb in BY_NOTES else self.engine
+        context = (self.notes or Notes(engine=self.engine)) if call.verb in NOTES_VERBS else self.engine
         answer = await getattr(context, call.verb)(**options)
         if call.verb == "import_" and not call.grant.allows_all_spaces:
             # Its caller may not ask for it: how much there is to embed tells of other spaces.
@@ -93,10 +93,10 @@ class Counter:
         return {"pid": os.getpid(), "requests": self.gate.inside, "served": self.gate.served}
 
     async def _export(self, call: Call, tell: Tell, flow: Flow) -> Json:
-        options = arguments_of("export", call.arguments)
+        options = parse_arguments("export", call.arguments)
         chosen = str(options.get("format", FORMATS[0]))
         async for batch in _batches(self.engine.export(who=call.who, format=chosen, progress=_reports(tell))):
-            for packet in packets(batch):
+            for packet in pack_lines(batch):
                 tell(packet)
                 await flow()
         return None
@@ -108,7 +108,7 @@ def call_from(verb: str, frame: Frame, *, grant: Grant = OWNER) -> Call:
     if not isinstance(arguments, dict):
         raise InvalidInput(f"args must be an object, not {type(arguments).__name__}", field="args")
     text = frame.get("who")
-    who = caller_from(text)
+    who = parse_caller(text)
     if grant is not OWNER:
         who = _within(grant, who, names_space=isinstance(text, dict) and "space" in text)
         (grant.require_read if _only_reads(verb) else grant.require_write)(verb)

@@ -6,7 +6,7 @@ from scrubjay import telemetry
 from scrubjay.errors import InvalidInput, ScrubjayError, TooLarge
 from scrubjay.model.memory import Json
 from scrubjay.rpc.codec import error_to_json
-from scrubjay.rpc.frames import Frame, Joiner, LineReader, decoded, encoded
+from scrubjay.rpc.frames import Frame, LineJoiner, LineReader, decode_frame, encode_frame
 from scrubjay.surfaces.daemon.rpc_dispatch import Call, Counter, UploadBuffer, call_from, told
 
 
@@ -20,7 +20,7 @@ class RpcSession:
         self._tasks: dict[Json, asyncio.Task[None]] = {}
         self._spools: dict[Json, UploadBuffer] = {}
         self._pushed: dict[Json, Call] = {}
-        self._joiners: dict[Json, Joiner] = {}
+        self._joiners: dict[Json, LineJoiner] = {}
 
     async def hold(self) -> None:
         """Talk until the other side is done."""
@@ -44,7 +44,7 @@ class RpcSession:
     def _hear(self, line: bytes) -> None:
         number: Json = None
         try:
-            frame = decoded(line)
+            frame = decode_frame(line)
             number = frame.get("id")
             if not isinstance(number, int | str):
                 raise InvalidInput("a frame needs an id, which its answer carries", field="id")
@@ -62,7 +62,7 @@ class RpcSession:
         else:
             call = _call(frame)
             if frame.get("pushes"):
-                self._pushed[number], self._spools[number], self._joiners[number] = call, UploadBuffer(), Joiner()
+                self._pushed[number], self._spools[number], self._joiners[number] = call, UploadBuffer(), LineJoiner()
             else:
                 self._start(number, call)
 
@@ -101,7 +101,7 @@ class RpcSession:
 
     def _tell(self, number: Json, frame: Frame) -> None:
         if not self._writer.is_closing():
-            self._writer.write(encoded({"id": number, **frame}))
+            self._writer.write(encode_frame({"id": number, **frame}))
 
 
 def _call(frame: Frame) -> Call:

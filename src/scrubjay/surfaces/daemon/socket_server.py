@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.model.memory import Json
 from scrubjay.rpc.codec import error_to_json
-from scrubjay.rpc.frames import Frame, LineReader, decoded, encoded, require_same_protocol
+from scrubjay.rpc.frames import Frame, LineReader, decode_frame, encode_frame, require_same_protocol
 from scrubjay.rpc.peercred import require_peer
 from scrubjay.version import PROTOCOL, VERSION
 
@@ -84,10 +84,10 @@ class SocketServer:
                 return
             talk = self._speech(text)(text)
         except ScrubjayError as error:
-            writer.write(encoded({"error": error_to_json(error), "scrubjay": VERSION, "protocol": PROTOCOL}))
+            writer.write(encode_frame({"error": error_to_json(error), "scrubjay": VERSION, "protocol": PROTOCOL}))
             await writer.drain()
             return
-        writer.write(encoded({"scrubjay": VERSION, "protocol": PROTOCOL, "pid": os.getpid()}))
+        writer.write(encode_frame({"scrubjay": VERSION, "protocol": PROTOCOL, "pid": os.getpid()}))
         _log.debug("a client came", extra={"fields": {"speaks": text.get("speak"), "version": text.get("scrubjay")}})
         await talk(lines, writer)
 
@@ -102,7 +102,7 @@ class SocketServer:
             return None
         if len(line) > _LONGEST_HELLO:
             raise InvalidInput("the first line is no hello: it is too long")
-        return decoded(line)
+        return decode_frame(line)
 
     def _speech(self, said: Frame) -> Speech:
         require_same_protocol(said, other="client")

@@ -6,8 +6,8 @@ from starlette.responses import Response
 
 from scrubjay.errors import NotAdmitted, ScrubjayError, TooSlow
 from scrubjay.model.memory import Json
-from scrubjay.rpc.frames import encoded
-from scrubjay.rpc.problems import PROBLEM, problem_of
+from scrubjay.rpc.codec import PROBLEM, problem_from_error
+from scrubjay.rpc.frames import encode_frame
 from scrubjay.telemetry import request_id
 
 _CHALLENGE = 'Bearer realm="scrubjay"'
@@ -25,7 +25,7 @@ def refusal(error: ScrubjayError) -> Response:
     if isinstance(error, TooSlow):
         # The rest of what is being sent may never come.
         headers["connection"] = "close"
-    return told(problem_of(error, request_id=request_id.get()), headers=headers)
+    return told(problem_from_error(error, request_id=request_id.get()), headers=headers)
 
 
 def _discreet(error: ScrubjayError) -> ScrubjayError:
@@ -45,4 +45,4 @@ def told(problem: Mapping[str, Json], *, headers: Mapping[str, str] | None = Non
     """A problem as a response. In plain ASCII: what is told again of a bad request may be no Unicode."""
     status = problem["status"]
     assert isinstance(status, int)
-    return Response(encoded(problem), status_code=status, headers=headers, media_type=PROBLEM)
+    return Response(encode_frame(problem), status_code=status, headers=headers, media_type=PROBLEM)

@@ -19,8 +19,8 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from uvicorn.server import ServerState
 
 from scrubjay.errors import Busy
-from scrubjay.rpc.frames import encoded
-from scrubjay.rpc.problems import PROBLEM, problem
+from scrubjay.rpc.codec import PROBLEM, problem
+from scrubjay.rpc.frames import encode_frame
 from scrubjay.surfaces.http.problems import refusal
 from scrubjay.telemetry import arriving, new_request_id
 
@@ -272,7 +272,7 @@ async def _turn_away(scope: Scope, receive: Receive, send: Send) -> None:
 def _refusal(status: HTTPStatus, detail: str) -> bytes:
     number = new_request_id()
     code = status.phrase.lower().replace(" ", "_")
-    body = encoded(problem(status, code, detail, request_id=number))
+    body = encode_frame(problem(status, code, detail, request_id=number))
     head = (
         f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: {PROBLEM}\r\ncontent-length: {len(body)}\r\n"
         f"x-request-id: {number}\r\nconnection: close\r\n\r\n"

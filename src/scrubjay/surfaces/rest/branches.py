@@ -7,8 +7,7 @@ from fastapi import Path, Response
 from scrubjay.errors import Conflict
 from scrubjay.model.branch import Branches, BranchMerged
 from scrubjay.model.memory import Json
-from scrubjay.rpc.codec import to_json
-from scrubjay.rpc.problems import problem_of
+from scrubjay.rpc.codec import problem_from_error, to_json
 from scrubjay.surfaces.http.problems import told
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import Reading, Writing
@@ -84,4 +83,4 @@ def _clashing(done: BranchMerged) -> Response:
         into=done.into,
     )
     facts: dict[str, Json] = {"clashes": to_json(done.clashes)}
-    return told(problem_of(refused, request_id=request_id.get()) | facts)
+    return told(problem_from_error(refused, request_id=request_id.get()) | facts)

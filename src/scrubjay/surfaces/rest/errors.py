@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from scrubjay.errors import InvalidInput, ScrubjayError, TooLarge
 from scrubjay.model.memory import Json
-from scrubjay.rpc.problems import problem, problem_of
+from scrubjay.rpc.codec import problem, problem_from_error
 from scrubjay.surfaces.http.auth_middleware import is_open
 from scrubjay.surfaces.http.problems import failure, refusal, told
 from scrubjay.surfaces.rest.route import Route
@@ -84,7 +84,7 @@ async def _invalid(_: Request | WebSocket, error: Exception) -> Response:
     is_too_much = results[0]["type"] in _TOO_MUCH and _where(results[0]) == "body"
     refused = (TooLarge if is_too_much else InvalidInput)(wrong[0], field=_place(results[0]))
     facts: dict[str, Json] = {"errors": [*wrong]}
-    return told(problem_of(refused, request_id=request_id.get()) | facts)
+    return told(problem_from_error(refused, request_id=request_id.get()) | facts)
 
 
 async def _wrong(request: Request | WebSocket, error: Exception) -> Response:

@@ -4,7 +4,7 @@ import json
 
 from scrubjay.model.memory import Json
 from scrubjay.model.rules import Rules
-from scrubjay.rpc.problems import problem
+from scrubjay.rpc.codec import problem
 
 _ID = "0197f3c2-6d3e-7bb0-b8a5-9f4c1e2d3a4b"
 _OTHER = "0197f3c2-7a10-7c2f-8d11-0b1c2d3e4f5a"

@@ -8,8 +8,8 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.routing import APIRoute, iter_route_contexts
 
 from scrubjay.model.memory import Json
-from scrubjay.rpc.frames import encoded
-from scrubjay.rpc.problems import PROBLEM
+from scrubjay.rpc.codec import PROBLEM
+from scrubjay.rpc.frames import encode_frame
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import writing
 from scrubjay.surfaces.rest.route import Route
@@ -95,7 +95,9 @@ class Description:
     async def text(self) -> bytes:
         """All of it, as JSON."""
         if self._made is None:
-            self._made = asyncio.create_task(asyncio.to_thread(lambda: encoded(described(self._app, must=self._must))))
+            self._made = asyncio.create_task(
+                asyncio.to_thread(lambda: encode_frame(described(self._app, must=self._must)))
+            )
         # Whoever hangs up must not take it away from those who wait for it too.
         return await asyncio.shield(self._made)
 

@@ -14,9 +14,8 @@ from starlette.types import Receive, Scope, Send
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import MAIN, Json
-from scrubjay.rpc.codec import to_json
-from scrubjay.rpc.frames import encoded
-from scrubjay.rpc.problems import problem
+from scrubjay.rpc.codec import problem, to_json
+from scrubjay.rpc.frames import encode_frame
 from scrubjay.surfaces.http.problems import told
 from scrubjay.surfaces.rest.fields import AS_OF, LONGEST_LABEL
 from scrubjay.surfaces.rest.strict_json import NotJsonError, json_from
@@ -133,7 +132,7 @@ def router(tag: str) -> APIRouter:
 
 def answer(result: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """What a verb answers, as JSON."""
-    body = encoded(cast("dict[str, Json]", to_json(result)))
+    body = encode_frame(cast("dict[str, Json]", to_json(result)))
     return Response(body, status_code=status, headers=headers, media_type="application/json")
 
 

@@ -15,7 +15,7 @@ from pydantic.json_schema import models_json_schema
 from scrubjay.model import memory
 from scrubjay.model.memory import Json
 from scrubjay.model.results import Hit
-from scrubjay.rpc.codec import hints_of
+from scrubjay.rpc.codec import type_hints
 
 _REF = "#/components/schemas/{model}"
 Described = dict[int | str, dict[str, object]]
@@ -125,7 +125,7 @@ def shown(kind: type) -> type[BaseModel]:
         return Memory
     if issubclass(kind, BaseModel):
         return kind
-    hints = hints_of(cast("object", kind))
+    hints = type_hints(cast("object", kind))
     made = {field.name: (_shape(hints[field.name]), ...) for field in fields(cast("type[Hit]", kind))}
     return cast("type[BaseModel]", _create(kind.__name__, __doc__=kind.__doc__, **made))
 

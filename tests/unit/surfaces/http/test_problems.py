@@ -7,7 +7,7 @@ import pytest
 from starlette.responses import Response
 
 from scrubjay.errors import CODES, Field, InvalidInput, NotFound, ScrubjayError, StoreBusy, TooSlow, codes_of
-from scrubjay.rpc.problems import error_of, problem, problem_of
+from scrubjay.rpc.codec import error_from_problem, problem, problem_from_error
 from scrubjay.surfaces.http.problems import failure, refusal, told
 from scrubjay.telemetry import request_id
 
@@ -20,11 +20,11 @@ def read(response: Response) -> dict[str, Any]:
 def test_every_error_has_a_problem_and_the_problem_tells_the_error(kind: type[ScrubjayError]) -> None:
     facts: dict[str, Field] = {"field": "x", "names": ("a", "b"), "count": 3, "share": 0.5, "flag": True, "none": None}
     error = kind("it went wrong", hint="Try again", **facts)
-    made = problem_of(error, request_id="number-0001")
+    made = problem_from_error(error, request_id="number-0001")
     assert made["status"] == codes_of(error).http
     assert made["type"] == f"urn:scrubjay:problem:{kind.code}"
     assert (made["code"], made["detail"], made["hint"]) == (kind.code, "it went wrong", "Try again")
-    back = error_of(json.loads(json.dumps(made)))
+    back = error_from_problem(json.loads(json.dumps(made)))
     assert type(back) is kind
     assert (back.message, back.hint) == (error.message, error.hint)
     assert back.fields == error.fields
@@ -32,7 +32,7 @@ def test_every_error_has_a_problem_and_the_problem_tells_the_error(kind: type[Sc
 
 def test_a_fact_cannot_stand_in_for_what_every_problem_has() -> None:
     error = InvalidInput("it went wrong", status="live", title="Mine", type="note", request_id="forged")
-    made = problem_of(error, request_id="number-0001")
+    made = problem_from_error(error, request_id="number-0001")
     assert (made["status"], made["title"], made["request_id"]) == (422, "invalid input", "number-0001")
     assert made["type"] == "urn:scrubjay:problem:invalid_input"
 
@@ -65,7 +65,7 @@ def test_a_failure_does_not_tell_what_it_says() -> None:
     error = failure(ValueError("swordfish"))
     assert "swordfish" not in str(error)
     assert codes_of(error).http == 500
-    assert told(problem_of(error)).media_type == "application/problem+json"
+    assert told(problem_from_error(error)).media_type == "application/problem+json"
 
 
 def test_where_the_database_is_is_not_told() -> None:

@@ -1,4 +1,4 @@
-"""A daemon at whose door too many wait is knocked at again, and one that is not there is told as such."""
+"""Connections to a busy daemon are retried; a missing daemon is an error at once."""
 
 import asyncio
 import socket
@@ -10,7 +10,7 @@ from scrubjay.errors import DaemonUnavailable
 from scrubjay.rpc.socket_transport import SocketTransport
 
 
-async def test_where_too_many_wait_it_is_knocked_again_and_then_given_up(tmp_path: Path) -> None:
+async def test_a_full_queue_is_retried_and_then_given_up(tmp_path: Path) -> None:
     path = tmp_path / "d"
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
@@ -23,7 +23,7 @@ async def test_where_too_many_wait_it_is_knocked_again_and_then_given_up(tmp_pat
             writer.close()
 
 
-async def test_nobody_is_waited_for_who_is_not_there(tmp_path: Path) -> None:
+async def test_a_missing_daemon_is_not_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "d"
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))

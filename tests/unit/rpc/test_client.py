@@ -1,27 +1,27 @@
-"""Answers kept for bad times: bounded, by what was asked, and in which spaces."""
+"""Offline answers are bounded, and stored by request and spaces."""
 
-from scrubjay.rpc.answer_cache import OfflineAnswers
+from scrubjay.rpc.client import OfflineAnswers
 
 
-def test_the_same_question_finds_its_answer_and_no_other() -> None:
+def test_only_the_same_request_finds_its_answer() -> None:
     answers = OfflineAnswers()
-    answers.keep("recall", {"b": 1, "a": 2}, {"hits": []}, spaces=["s"])
+    answers.store("recall", {"b": 1, "a": 2}, {"hits": []}, spaces=["s"])
     assert answers.find("recall", {"a": 2, "b": 1}, spaces=["s"]) == {"hits": []}
     assert answers.find("recall", {"a": 2}, spaces=["s"]) is None
     assert answers.find("read", {"a": 2, "b": 1}, spaces=["s"]) is None
-    for others in (["t"], ["s", "t"], ["t", "s"]):
-        assert answers.find("recall", {"a": 2, "b": 1}, spaces=others) is None
+    for spaces in (["t"], ["s", "t"], ["t", "s"]):
+        assert answers.find("recall", {"a": 2, "b": 1}, spaces=spaces) is None
 
 
 def test_the_oldest_answers_go_first() -> None:
     answers = OfflineAnswers()
     for number in range(300):
-        answers.keep("recall", {"q": number}, number, spaces=["s"])
+        answers.store("recall", {"q": number}, number, spaces=["s"])
     assert answers.find("recall", {"q": 0}, spaces=["s"]) is None
     assert answers.find("recall", {"q": 299}, spaces=["s"]) == 299
     for number in range(20):
-        answers.keep("recall", {"big": number}, "x" * 500_000, spaces=["s"])
+        answers.store("recall", {"big": number}, "x" * 500_000, spaces=["s"])
     assert answers.find("recall", {"q": 299}, spaces=["s"]) is None
     assert answers.find("recall", {"big": 19}, spaces=["s"]) is not None
-    answers.keep("recall", {"huge": 1}, "x" * 2_000_000, spaces=["s"])
+    answers.store("recall", {"huge": 1}, "x" * 2_000_000, spaces=["s"])
     assert answers.find("recall", {"huge": 1}, spaces=["s"]) is None
