@@ -31,7 +31,7 @@ from benchmarks.weights import weigh_database
 from scrubjay.app import SystemClock, make_embedder, open_store
 from scrubjay.engine import Engine
 from scrubjay.settings import Settings
-from scrubjay.transfer.migrate import Move, move_house
+from scrubjay.transfer.migrate import Migration, migrate_store
 
 FOLDER = Path(__file__).parent
 # Sentences that no store is filled with: by turns, for the effort, and many at once.
@@ -135,7 +135,7 @@ async def _move(here: Settings, there: Settings) -> float:
     """Bring everything over; memories a second."""
     source, target = await open_store(here), await open_store(there)
     try:
-        moved, compared = await move_house(Move(source=source, target=target, now=SystemClock().now))
+        moved, compared = await migrate_store(Migration(source=source, target=target, now=SystemClock().now))
     finally:
         await source.close()
         await target.close()

@@ -1,1 +1,1 @@
-"""Memories as JSON Lines, whole: with every version, every relation and every time."""
+"""Export and import as JSON Lines with every version, relation and time; and migration from one store to another."""

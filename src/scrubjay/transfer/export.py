@@ -1,4 +1,4 @@
-"""Writing an export: line by line, so that any size fits into memory."""
+"""Write an export, line by line, so that a space of any size fits into memory."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime
@@ -16,19 +16,21 @@ _ALL_VERSIONS = 1 << 31
 async def export_lines(
     *, space: str, store: RecordStore, now: datetime, progress: Progress | None = None
 ) -> AsyncIterator[str]:
-    """Every memory of a space in every state with all its versions, then every relation."""
+    """Yield every memory of a space in every state with all its versions, then every relation."""
     yield header(space, to_iso(now))
     ids = [memory_id async for memory_id in _all_ids(space, store)]
     for done, memory_id in enumerate(ids, start=1):
-        memory_history = await _memory_history(memory_id, space=space, store=store)
-        if memory_history is not None:
-            yield history_line(memory_history)
+        memories = await store.get(space, [memory_id])
+        # A memory may have been purged since the export began.
+        if memory_id in memories:
+            versions = await store.versions(space, memory_id, limit=_ALL_VERSIONS)
+            yield history_line(MemoryHistory(memory=memories[memory_id], versions=tuple(reversed(versions))))
         if progress is not None:
             progress(done, len(ids))
     for start in range(0, len(ids), _PAGE):
         page = ids[start : start + _PAGE]
         for relation in await store.relations(space, page):
-            # Each edge once: with the page that has its source.
+            # Each relation once: with the page that has its source.
             if relation.source in page:
                 yield relation_line(relation)
 
@@ -40,11 +42,3 @@ async def _all_ids(space: str, store: RecordStore) -> AsyncIterator[str]:
             for memory_id in page:
                 yield memory_id
             after = page[-1]
-
-
-async def _memory_history(memory_id: str, *, space: str, store: RecordStore) -> MemoryHistory | None:
-    found = await store.get(space, [memory_id])
-    if memory_id not in found:
-        return None  # Purged since we began.
-    versions = await store.versions(space, memory_id, limit=_ALL_VERSIONS)
-    return MemoryHistory(memory=found[memory_id], versions=tuple(reversed(versions)))

@@ -1,4 +1,4 @@
-"""One line of an export: a memory with its past, or a relation."""
+"""One line of an export: a memory with its versions, or a relation."""
 
 import json
 from collections.abc import Mapping
@@ -18,46 +18,46 @@ FORMAT = 1
 
 
 def header(space: str, exported_at: str) -> str:
-    """The first line: what the file is."""
+    """Return the first line, which says what the file is."""
     return json.dumps({"scrubjay": FORMAT, "space": space, "exported_at": exported_at})
 
 
-def check_header(given: Mapping[str, Json]) -> None:
-    """Refuse a file that is not ours or is newer than we are."""
-    found = given.get("scrubjay")
-    if not isinstance(found, int):
+def check_header(line: Mapping[str, Json]) -> None:
+    """Raise InvalidInput for a file that is no export, or is of a newer format."""
+    version = line.get("scrubjay")
+    if not isinstance(version, int):
         raise InvalidInput("this is not a Scrubjay export: the first line lacks `scrubjay`")
-    if found > FORMAT:
+    if version > FORMAT:
         raise InvalidInput(
-            f"this export has format {found}; this Scrubjay reads up to {FORMAT}", hint="Update Scrubjay"
+            f"this export has format {version}; this Scrubjay reads up to {FORMAT}", hint="Update Scrubjay"
         )
 
 
 def history_line(memory_history: MemoryHistory) -> str:
-    """A memory with all its versions."""
+    """Return the line of a memory with all its versions."""
     return json.dumps(history_json(memory_history), ensure_ascii=False)
 
 
 def history_json(memory_history: MemoryHistory) -> dict[str, Json]:
-    """The same before it is written."""
+    """Return the JSON object of a memory with all its versions."""
     memory = memory_history.memory
-    beside: dict[str, Json] = {"id": memory.id, "version": memory.version}
+    fields: dict[str, Json] = {"id": memory.id, "version": memory.version}
     if memory.access_count:
-        beside["access_count"] = memory.access_count
+        fields["access_count"] = memory.access_count
     if memory.last_accessed:
-        beside["last_accessed"] = to_iso(memory.last_accessed)
+        fields["last_accessed"] = to_iso(memory.last_accessed)
     versions: list[Json] = [_version_json(version) for version in memory_history.versions]
-    return {"memory": beside, "versions": versions}
+    return {"memory": fields, "versions": versions}
 
 
 def relation_line(relation: Relation) -> str:
-    """A relation."""
+    """Return the line of a relation."""
     return json.dumps(relation_json(relation), ensure_ascii=False)
 
 
 def relation_json(relation: Relation) -> dict[str, Json]:
-    """The same before it is written."""
-    told: dict[str, Json] = {
+    """Return the JSON object of a relation."""
+    fields: dict[str, Json] = {
         "source": relation.source,
         "target": relation.target,
         "type": relation.type,
@@ -66,21 +66,21 @@ def relation_json(relation: Relation) -> dict[str, Json]:
         "metadata": dict(relation.metadata),
         "created_at": to_iso(relation.created_at),
     }
-    return {"relation": told}
+    return {"relation": fields}
 
 
 def parse_line(text: str) -> MemoryHistory | Relation | None:
-    """What a line holds; the header is None."""
+    """Return the content of a line, None for the header; raises InvalidInput."""
     try:
-        given: object = json.loads(text, parse_constant=_refuse_constant)
+        parsed: object = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"not JSON: {error}") from None
-    if not isinstance(given, dict):
+    if not isinstance(parsed, dict):
         raise InvalidInput("not a JSON object")
-    line: dict[str, Json] = given  # pyright: ignore[reportUnknownVariableType]
-    # Our own exports have hardly any escapes, and only an escape can bring in what no store keeps.
+    line: dict[str, Json] = parsed  # pyright: ignore[reportUnknownVariableType]
+    # Exports have hardly any escapes, and only an escape can contain a character that no store accepts.
     if "\\u" in text:
-        _refuse_unwritable(line)
+        _refuse_bad_characters(line)
     if "memory" in line:
         return _memory_history(_object(line, "memory"), line.get("versions"))
     if "relation" in line:
@@ -93,103 +93,103 @@ def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not a number of JSON")
 
 
-def _refuse_unwritable(line: dict[str, Json]) -> None:
-    waiting: list[Json] = [line]
-    while waiting:
-        value = waiting.pop()
+def _refuse_bad_characters(line: dict[str, Json]) -> None:
+    remaining: list[Json] = [line]
+    while remaining:
+        value = remaining.pop()
         if isinstance(value, dict):
-            waiting += [*value, *value.values()]
+            remaining += [*value, *value.values()]
         elif isinstance(value, list):
-            waiting += value
+            remaining += value
         elif isinstance(value, str) and "\x00" in require_text(value, field="a text of this line"):
             raise InvalidInput("a text of this line has a NUL character")
 
 
 def _version_json(version: Version) -> dict[str, Json]:
-    told: dict[str, Json] = {
+    fields: dict[str, Json] = {
         "number": version.number,
         "action": version.action,
         "created_at": to_iso(version.created_at),
         "body": to_body(version.memory),
     }
     if version.parent is not None:
-        told["parent"] = version.parent
+        fields["parent"] = version.parent
     for name in ("agent", "run", "message"):
         if value := getattr(version, name):
-            told[name] = value
-    return told
+            fields[name] = value
+    return fields
 
 
-def _memory_history(beside: Mapping[str, Json], versions: Json) -> MemoryHistory:
-    memory_id = _text(beside, "id").lower()
+def _memory_history(fields: Mapping[str, Json], versions: Json) -> MemoryHistory:
+    memory_id = _text(fields, "id").lower()
     if not is_id(memory_id):
         raise InvalidInput(f"{memory_id!r} is not an id")
     if not isinstance(versions, list) or not versions:
         raise InvalidInput("a memory needs at least one version")
-    past = tuple(_version(version, memory_id) for version in versions)
-    current = {version.number: version.memory for version in past}.get(_number(beside, "version"))
+    parsed = tuple(_version(version, memory_id) for version in versions)
+    current = {version.number: version.memory for version in parsed}.get(_number(fields, "version"))
     if current is None:
         raise InvalidInput(f"the current version of {memory_id} is missing")
-    if max(version.number for version in past) > current.version:
+    if max(version.number for version in parsed) > current.version:
         raise InvalidInput(f"the current version of {memory_id} is not its newest")
-    if len({version.number for version in past}) != len(past):
+    if len({version.number for version in parsed}) != len(parsed):
         raise InvalidInput(f"{memory_id} has a version twice")
-    accessed = beside.get("last_accessed")
+    accessed = fields.get("last_accessed")
     memory = replace(
         current,
-        access_count=_number(beside, "access_count") if "access_count" in beside else 0,
+        access_count=_number(fields, "access_count") if "access_count" in fields else 0,
         last_accessed=parse_moment(accessed, field="last_accessed") if isinstance(accessed, str) else None,
     )
-    return MemoryHistory(memory=memory, versions=past)
+    return MemoryHistory(memory=memory, versions=parsed)
 
 
-def _version(given: Json, memory_id: str) -> Version:
-    if not isinstance(given, dict):
+def _version(fields: Json, memory_id: str) -> Version:
+    if not isinstance(fields, dict):
         raise InvalidInput("a version must be an object")
-    number = _number(given, "number")
-    memory = from_body(_object(given, "body"), memory_id=memory_id, space="", version=number)
+    number = _number(fields, "number")
+    memory = from_body(_object(fields, "body"), memory_id=memory_id, space="", version=number)
     if not memory.name.strip():
         raise InvalidInput(f"{memory_id} has no `name`")
     return Version(
         number=number,
         memory=memory,
-        parent=_number(given, "parent") if "parent" in given else None,
-        action=_text(given, "action"),
-        created_at=parse_moment(_text(given, "created_at"), field="created_at"),
-        agent=_text(given, "agent", default=""),
-        run=_text(given, "run", default=""),
-        message=_text(given, "message", default=""),
+        parent=_number(fields, "parent") if "parent" in fields else None,
+        action=_text(fields, "action"),
+        created_at=parse_moment(_text(fields, "created_at"), field="created_at"),
+        agent=_text(fields, "agent", default=""),
+        run=_text(fields, "run", default=""),
+        message=_text(fields, "message", default=""),
     )
 
 
-def _relation(given: Mapping[str, Json]) -> Relation:
-    strength = given.get("strength", 0.5)
+def _relation(fields: Mapping[str, Json]) -> Relation:
+    strength = fields.get("strength", 0.5)
     if isinstance(strength, bool) or not isinstance(strength, int | float) or not 0 <= strength <= 1:
         raise InvalidInput("strength must be a number from 0 to 1")
     return Relation(
-        source=_text(given, "source").lower(),
-        target=_text(given, "target").lower(),
-        type=_text(given, "type", default=LINK),
-        text=_text(given, "text", default=""),
+        source=_text(fields, "source").lower(),
+        target=_text(fields, "target").lower(),
+        type=_text(fields, "type", default=LINK),
+        text=_text(fields, "text", default=""),
         strength=float(strength),
-        metadata=_object(given, "metadata") if "metadata" in given else {},
-        created_at=parse_moment(_text(given, "created_at"), field="created_at"),
+        metadata=_object(fields, "metadata") if "metadata" in fields else {},
+        created_at=parse_moment(_text(fields, "created_at"), field="created_at"),
     )
 
 
-def _text(given: Mapping[str, Json], name: str, *, default: str | None = None) -> str:
-    value = given.get(name, default)
+def _text(fields: Mapping[str, Json], name: str, *, default: str | None = None) -> str:
+    value = fields.get(name, default)
     if not isinstance(value, str):
         raise InvalidInput(f"`{name}` must be a text")
     return value
 
 
-def _number(given: Mapping[str, Json], name: str) -> int:
-    return require_integer(given.get(name), field=f"`{name}`", least=0)
+def _number(fields: Mapping[str, Json], name: str) -> int:
+    return require_integer(fields.get(name), field=f"`{name}`", least=0)
 
 
-def _object(given: Mapping[str, Json], name: str) -> dict[str, Json]:
-    value = given.get(name)
+def _object(fields: Mapping[str, Json], name: str) -> dict[str, Json]:
+    value = fields.get(name)
     if not isinstance(value, dict):
         raise InvalidInput(f"`{name}` must be an object")
     return value

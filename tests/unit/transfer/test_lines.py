@@ -1,4 +1,4 @@
-"""One line of an export: all of a memory and its past, and nothing taken on trust."""
+"""One line of an export: a memory with all its versions, checked in every field."""
 
 import json
 from dataclasses import replace
@@ -61,20 +61,20 @@ def test_a_relation_comes_back(relation: Relation) -> None:
 
 def test_a_relation_may_be_brief() -> None:
     other = new_id()
-    found = parse_line(line(relation={"source": ID, "target": other, "created_at": WHEN}))
-    assert found == Relation(source=ID, target=other, created_at=START)
+    parsed = parse_line(line(relation={"source": ID, "target": other, "created_at": WHEN}))
+    assert parsed == Relation(source=ID, target=other, created_at=START)
 
 
 def test_the_header_says_what_the_file_is() -> None:
-    told = json.loads(header("work", WHEN))
-    assert (told["scrubjay"], told["space"], told["exported_at"]) == (1, "work", WHEN)
+    fields = json.loads(header("work", WHEN))
+    assert (fields["scrubjay"], fields["space"], fields["exported_at"]) == (1, "work", WHEN)
     assert parse_line(header("work", WHEN)) is None
 
 
 def test_an_id_is_written_in_one_way() -> None:
-    found = parse_line(line(memory={"id": ID.upper(), "version": 1}, versions=[VERSION]))
-    assert isinstance(found, MemoryHistory)
-    assert found.memory.id == ID
+    parsed = parse_line(line(memory={"id": ID.upper(), "version": 1}, versions=[VERSION]))
+    assert isinstance(parsed, MemoryHistory)
+    assert parsed.memory.id == ID
     edge = parse_line(line(relation={"source": ID.upper(), "target": ID.upper(), "created_at": WHEN}))
     assert isinstance(edge, Relation)
     assert (edge.source, edge.target) == (ID, ID)
@@ -155,7 +155,7 @@ def test_any_text_is_a_line_or_refused(text: str) -> None:
         return
 
 
-def test_a_memory_of_a_later_release_keeps_what_we_know() -> None:
-    found = parse_line(a_version(body={**BODY, "mood": "sunny"}, weather="fine"))
-    assert isinstance(found, MemoryHistory)
-    assert found.memory == replace(a_memory("", id=ID, name="tea", created_at=START, updated_at=START), space="")
+def test_a_memory_of_a_later_release_keeps_the_known_fields() -> None:
+    parsed = parse_line(a_version(body={**BODY, "mood": "sunny"}, weather="fine"))
+    assert isinstance(parsed, MemoryHistory)
+    assert parsed.memory == replace(a_memory("", id=ID, name="tea", created_at=START, updated_at=START), space="")

@@ -1,4 +1,4 @@
-"""Moving house: everything arrives, from any store to any other, however often it is interrupted."""
+"""Migration: everything arrives, from any store to any other, however often it is interrupted."""
 
 import tempfile
 from collections.abc import AsyncIterator
@@ -25,7 +25,15 @@ from tests.fakes.build import (
 )
 from tests.unit.storage.sqlite.damage import spoil_body
 from tests.unit.strategies import few, memories
-from tests.unit.transfer.furnished import Cut, FalteringPostgres, FalteringSqlite, Street, everything, furnish, moved
+from tests.unit.transfer.stores import (
+    ConnectionLost,
+    FailingPostgres,
+    FailingSqlite,
+    StoreFactory,
+    everything,
+    fill_store,
+    run_migration,
+)
 
 from scrubjay.errors import Conflict, InvalidInput, KeyReused
 from scrubjay.model.document import Document
@@ -34,22 +42,22 @@ from scrubjay.model.query import Filter
 from scrubjay.ports import IdempotencyRecord, RecordStore
 from scrubjay.storage.postgres.database import Transaction
 from scrubjay.storage.sqlite import SqliteStore
-from scrubjay.transfer.migrate import AGENT, plan_move
-from scrubjay.transfer.migrate_pages import unheard
+from scrubjay.transfer.migrate import AGENT, plan_migration
+from scrubjay.transfer.migrate_pages import ignore_progress
 from scrubjay.transfer.migrate_verify import compare_stores
 
 
 @pytest.fixture
-async def street(tmp_path: Path) -> AsyncIterator[Street]:
+async def stores(tmp_path: Path) -> AsyncIterator[StoreFactory]:
     async with AsyncExitStack() as stack:
-        yield Street(tmp_path, stack)
+        yield StoreFactory(tmp_path, stack)
 
 
-async def test_there_and_back_again_everything_is_the_same(street: Street) -> None:
-    first, second, third = await street.file(), await street.database(), await street.file()
-    await furnish(first)
-    there, compared = await moved(first, second)
-    back, again = await moved(second, third)
+async def test_there_and_back_again_everything_is_the_same(stores: StoreFactory) -> None:
+    first, second, third = await stores.file(), await stores.database(), await stores.file()
+    await fill_store(first)
+    there, compared = await run_migration(first, second)
+    back, again = await run_migration(second, third)
     assert await everything(first) == await everything(second) == await everything(third)
     for done in (there, back):
         assert (done.memories, done.known, done.relations) == (11, 0, 3)
@@ -69,10 +77,10 @@ async def test_there_and_back_again_everything_is_the_same(street: Street) -> No
 
 
 @pytest.mark.parametrize("kind", ["file", "database"])
-async def test_what_moved_is_found_and_no_request_happens_twice(street: Street, kind: str) -> None:
-    source, target = await street.file(), await getattr(street, kind)()
-    tea, jay, *_ = await furnish(source)
-    await moved(source, target)
+async def test_migrated_memories_are_found_and_no_request_happens_twice(stores: StoreFactory, kind: str) -> None:
+    source, target = await stores.file(), await getattr(stores, kind)()
+    tea, jay, *_ = await fill_store(source)
+    await run_migration(source, target)
     (handle,) = await target.find("default", "tea")
     assert handle.id == tea.id
     lacking = [sorted(await store.without_vectors(MODEL, limit=99)) for store in (source, target)]
@@ -89,10 +97,10 @@ async def test_what_moved_is_found_and_no_request_happens_twice(street: Street, 
     assert await target.find_answer("default", "made", b"d") is None
 
 
-async def test_the_log_has_one_entry_a_memory_and_nobody_undoes_it(street: Street) -> None:
-    source, target = await street.file(), await street.file()
-    await furnish(source)
-    await moved(source, target)
+async def test_the_log_has_one_entry_a_memory_and_no_undo_takes_it_back(stores: StoreFactory) -> None:
+    source, target = await stores.file(), await stores.file()
+    await fill_store(source)
+    await run_migration(source, target)
     log = await target.changes(after=0, limit=99)
     assert [change.action.value for change in log].count("imported") == 11
     assert {change.action.value for change in log} == {"imported", "related"}
@@ -102,9 +110,9 @@ async def test_the_log_has_one_entry_a_memory_and_nobody_undoes_it(street: Stree
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
-async def test_interrupted_anywhere_it_goes_on(street: Street, side: str) -> None:
-    source, target = await street.file(FalteringSqlite), await street.file(FalteringSqlite)
-    await furnish(source)
+async def test_it_continues_after_an_interruption_anywhere(stores: StoreFactory, side: str) -> None:
+    source, target = await stores.file(FailingSqlite), await stores.file(FailingSqlite)
+    await fill_store(source)
     breaking = source if side == "source" else target
     tries = await _until_done(source, target, breaking)
     assert tries > 20
@@ -114,44 +122,47 @@ async def test_interrupted_anywhere_it_goes_on(street: Street, side: str) -> Non
     )
 
 
-async def test_a_line_that_breaks_again_and_again(street: Street) -> None:
-    source, target = await street.file(), await street.database(FalteringPostgres)
-    await furnish(source)
+async def test_a_connection_that_breaks_again_and_again(stores: StoreFactory) -> None:
+    source, target = await stores.file(), await stores.database(FailingPostgres)
+    await fill_store(source)
     await _until_done(source, target, target, step=4)
     assert await everything(target) == await everything(source)
 
 
 async def _until_done(
-    source: RecordStore, target: RecordStore, breaking: FalteringSqlite | FalteringPostgres, *, step: int = 1
+    source: RecordStore, target: RecordStore, breaking: FailingSqlite | FailingPostgres, *, step: int = 1
 ) -> int:
     tries = 0
     while True:
-        breaking.patience = tries * step
+        breaking.calls_left = tries * step
         try:
-            _, compared = await moved(source, target)
-        except Cut:
+            _, compared = await run_migration(source, target)
+        except ConnectionLost:
             tries += 1
         else:
-            breaking.patience = 1 << 30
+            breaking.calls_left = 1 << 30
             assert compared.same
             return tries
 
 
-async def test_what_breaks_on_the_way_says_that_it_can_go_on(street: Street) -> None:
-    source, target = await street.file(), await street.file(FalteringSqlite)
-    await furnish(source)
-    target.patience = 12
-    with pytest.raises(Cut) as broken:
-        await moved(source, target)
-    assert str(broken.value) == "the line broke. Mend it. Run the same command again: it goes on where it stopped"
+async def test_an_error_on_the_way_says_that_it_can_continue(stores: StoreFactory) -> None:
+    source, target = await stores.file(), await stores.file(FailingSqlite)
+    await fill_store(source)
+    target.calls_left = 12
+    with pytest.raises(ConnectionLost) as broken:
+        await run_migration(source, target)
+    assert (
+        str(broken.value)
+        == "the connection broke. Restore it. Run the same command again: it continues where it stopped"
+    )
 
 
-async def test_a_second_time_there_is_nothing_to_do(street: Street) -> None:
-    source, target = await street.file(), await street.file()
-    await furnish(source)
-    await moved(source, target)
+async def test_a_second_time_there_is_nothing_to_do(stores: StoreFactory) -> None:
+    source, target = await stores.file(), await stores.file()
+    await fill_store(source)
+    await run_migration(source, target)
     before = await target.last_seq()
-    done, compared = await moved(source, target)
+    done, compared = await run_migration(source, target)
     assert (done.memories, done.known, done.relations, done.vectors, done.answers, done.tokens) == (0, 11, 0, 0, 0, 0)
     assert done.documents == 0
     assert compared.same
@@ -159,12 +170,12 @@ async def test_a_second_time_there_is_nothing_to_do(street: Street) -> None:
 
 
 @pytest.mark.parametrize("kind", ["file", "database"])
-async def test_what_has_changed_since_the_first_try_is_renewed(street: Street, kind: str) -> None:
-    source, target = await street.file(), await getattr(street, kind)()
-    tea, jay, live, *rest = await furnish(source)
-    await moved(source, target)
+async def test_changes_since_the_first_try_are_copied(stores: StoreFactory, kind: str) -> None:
+    source, target = await stores.file(), await getattr(stores, kind)()
+    tea, jay, live, *rest = await fill_store(source)
+    await run_migration(source, target)
     trashed = revised(live, state=State.TRASHED)
-    heir = a_memory("who has the name now", name=live.name)
+    heir = a_memory("the new holder of the name", name=live.name)
     await source.commit(a_commit(a_rewrite(trashed), heir, embedded=vectors_for([heir])))
     await source.commit(a_commit(replace(an_edge(jay, tea), present=False)))
     await source.purge("default", [rest[0].id], origin=an_origin())
@@ -174,37 +185,37 @@ async def test_what_has_changed_since_the_first_try_is_renewed(street: Street, k
     await source.put_document(a_document(value={"similarity": 0.75}), base=2)
     await source.delete_document("default", "jobs", "j")
     await source.put_document(a_document("new", space="дом"), base=None)
-    done, compared = await moved(source, target)
+    done, compared = await run_migration(source, target)
     assert (compared.same, done.renamed, done.documents) == (True, (), 2)
     assert await everything(target) == await everything(source)
 
 
-async def test_a_target_that_holds_something_else_is_refused(street: Street) -> None:
-    source, target, other = await street.file(), await street.file(), await street.file()
-    await furnish(source)
+async def test_a_target_with_other_content_is_refused(stores: StoreFactory) -> None:
+    source, target, other = await stores.file(), await stores.file(), await stores.file()
+    await fill_store(source)
     await target.commit(a_commit(a_memory()))
-    with pytest.raises(Conflict, match="not of this source"):
-        await moved(source, target)
-    await moved(source, other)
+    with pytest.raises(Conflict, match="not from this source"):
+        await run_migration(source, target)
+    await run_migration(source, other)
     await other.commit(a_commit(a_memory("made there since")))
     with pytest.raises(Conflict):
-        await moved(source, other)
+        await run_migration(source, other)
     with pytest.raises(InvalidInput, match="same store"):
-        await moved(source, source)
-    ruled = await street.file()
+        await run_migration(source, source)
+    ruled = await stores.file()
     await ruled.put_document(a_document(value={"similarity": 1}), base=None)
     with pytest.raises(Conflict):
-        await moved(source, ruled)
+        await run_migration(source, ruled)
 
 
-async def test_into_what_is_there_names_get_out_of_the_way(street: Street) -> None:
-    source, target = await street.file(), await street.database()
-    tea, *_ = await furnish(source)
+async def test_taken_names_in_an_existing_target_get_a_suffix(stores: StoreFactory) -> None:
+    source, target = await stores.file(), await stores.database()
+    tea, *_ = await fill_store(source)
     other, more = a_memory("another tea", name="tea"), a_memory("there before")
     await target.commit(a_commit(other, more, an_edge(more, other), embedded=vectors_for([other], model="three")))
     rules = await target.put_document(a_document(value={"own": True}), base=None)
     extra = await target.put_document(a_document("extra"), base=None)
-    done, compared = await moved(source, target, merging=True)
+    done, compared = await run_migration(source, target, merging=True)
     assert await target.documents("default", "rules", limit=9) == [extra, rules]
     assert (await target.document("default", "jobs", "j")) == (await source.document("default", "jobs", "j"))
     name = f"tea-{tea.id[-6:]}"
@@ -212,38 +223,40 @@ async def test_into_what_is_there_names_get_out_of_the_way(street: Street) -> No
     assert (done.memories, compared.same) == (11, True)
     assert (await target.get("default", [tea.id]))[tea.id].name == name
     assert (await target.get("default", [other.id]))[other.id].name == "tea"
-    again, compared = await moved(source, target, merging=True)
+    again, compared = await run_migration(source, target, merging=True)
     assert (again.memories, again.known, again.renamed, compared.same) == (0, 11, (), True)
 
 
-async def test_what_is_damaged_is_told_and_the_rest_moves(street: Street) -> None:
-    source, target = await street.file(), await street.file()
-    tea, jay, *rest = await furnish(source)
+async def test_damaged_memories_are_reported_and_the_rest_is_copied(stores: StoreFactory) -> None:
+    source, target = await stores.file(), await stores.file()
+    tea, jay, *rest = await fill_store(source)
     spoil_body(source.path, tea.id, 2)
     spoil_body(source.path, rest[0].id, 1)
-    done, compared = await moved(source, target)
-    assert {one.memory_id for one in done.damaged} == {tea.id, rest[0].id}
-    assert f"memory {tea.id} (version 2)" in str(next(one for one in done.damaged if one.memory_id == tea.id))
+    done, compared = await run_migration(source, target)
+    assert {damaged.memory_id for damaged in done.damaged} == {tea.id, rest[0].id}
+    assert f"memory {tea.id} (version 2)" in str(
+        next(damaged for damaged in done.damaged if damaged.memory_id == tea.id)
+    )
     assert (done.memories, done.relations, compared.same) == (9, 0, True)
-    assert {one.memory_id for one in compared.damaged} == {tea.id, rest[0].id}
+    assert {damaged.memory_id for damaged in compared.damaged} == {tea.id, rest[0].id}
     assert jay.id in await target.get("default", [jay.id])
 
 
-async def test_damage_in_a_database_is_told_too(street: Street) -> None:
-    source, target = await street.database(), await street.file()
-    tea, jay, *_ = await furnish(source)
+async def test_damage_in_a_database_is_reported_too(stores: StoreFactory) -> None:
+    source, target = await stores.database(), await stores.file()
+    tea, jay, *_ = await fill_store(source)
 
     async def spoil(transaction: Transaction) -> None:
         await transaction.execute("UPDATE scrubjay.versions SET body = ''::bytea WHERE number = 2")
 
     await source.database.write(spoil, space="default")
-    done, compared = await moved(source, target)
-    assert [one.memory_id for one in done.damaged] == [tea.id]
+    done, compared = await run_migration(source, target)
+    assert [damaged.memory_id for damaged in done.damaged] == [tea.id]
     assert (done.memories, compared.same) == (10, True)
     assert jay.id in await target.get("default", [jay.id])
 
 
-async def test_writes_to_the_source_meanwhile_are_told() -> None:
+async def test_writes_to_the_source_meanwhile_are_reported() -> None:
     class Lively(FakeStore):
         async def spaces(self) -> list[str]:
             await self.commit(a_commit(a_memory()))
@@ -251,14 +264,14 @@ async def test_writes_to_the_source_meanwhile_are_told() -> None:
 
     source, target = Lively(), FakeStore()
     await source.commit(a_commit(a_memory()))
-    done, _ = await moved(source, target)
+    done, _ = await run_migration(source, target)
     assert done.changed > 0
 
 
-async def test_comparing_names_what_is_not_the_same(street: Street) -> None:
-    source, target = await street.file(), FakeStore()
-    tea, jay, *rest = await furnish(source)
-    await moved(source, target)
+async def test_a_comparison_names_the_differences(stores: StoreFactory) -> None:
+    source, target = await stores.file(), FakeStore()
+    tea, jay, *rest = await fill_store(source)
+    await run_migration(source, target)
     await target.commit(a_commit(a_rewrite(revised((await target.get("default", [tea.id]))[tea.id], title="Other"))))
     await target.commit(a_commit(an_edge(jay, rest[0])))
     await target.purge("дом", [rest[-1].id], origin=an_origin())
@@ -267,49 +280,49 @@ async def test_comparing_names_what_is_not_the_same(street: Street) -> None:
     await target.store_vectors(
         "default", replace(vectors_for([]), vectors={b"x" * 32: vector_of(b"x")}), memory_ids=(), origin=an_origin()
     )
-    compared = await compare_stores(source, target, report=unheard)
+    compared = await compare_stores(source, target, report=ignore_progress)
     assert not compared.same
     assert [str(difference) for difference in compared.differences] == [
         *sorted((f"default: {tea.id} is not the same in the target", f"default: {extra.id} is only in the target")),
         f"default: {jay.id} has other relations in the target",
         f"default: a vector of {MODEL} for the text {(b'x' * 32).hex()} is not the same",
-        "the paper writing in rules of the space default is not the same",
+        "the document writing in rules of the space default is not the same",
         f"дом: {rest[-1].id} is not in the target",
         f"дом: a vector of {MODEL} for the text {next(iter(vectors_for([rest[-1]]).vectors)).hex()} is not the same",
         "answers to idempotency keys of the space дом are not the same",
     ]
 
 
-async def test_a_plan_moves_nothing(street: Street) -> None:
-    source, target = await street.file(), await street.file()
-    await furnish(source)
-    for plan in (await plan_move(source, None), await plan_move(source, target)):
+async def test_a_plan_copies_nothing(stores: StoreFactory) -> None:
+    source, target = await stores.file(), await stores.file()
+    await fill_store(source)
+    for plan in (await plan_migration(source, None), await plan_migration(source, target)):
         assert [(space.space, space.memories, space.known) for space in plan.spaces] == [
             ("default", 8, 0), ("quiet", 0, 0), ("дом", 3, 0),
         ]  # fmt: skip
         assert (plan.spaces[0].versions, plan.spaces[0].relations, plan.tokens) == (10, 3, 2)
         assert plan.spaces[0].vectors == {MODEL: 3, "two": 1}
     assert await target.spaces() == []
-    await moved(source, target)
-    assert [space.known for space in (await plan_move(source, target)).spaces] == [8, 0, 3]
+    await run_migration(source, target)
+    assert [space.known for space in (await plan_migration(source, target)).spaces] == [8, 0, 3]
 
 
-async def test_what_belongs_to_the_whole_store_is_moved_and_no_space_of_a_plan(street: Street) -> None:
-    source, target = await street.file(), await street.file()
-    await furnish(source)
+async def test_documents_of_the_whole_store_are_copied_and_no_space_of_a_plan(stores: StoreFactory) -> None:
+    source, target = await stores.file(), await stores.file()
+    await fill_store(source)
     document = Document(space="", collection="llm", key="2026-01-01", value={"calls": 3}, at=moment(1))
     await source.put_document(document, base=None)
-    assert "" not in {space.space for space in (await plan_move(source, target)).spaces}
-    await moved(source, target)
+    assert "" not in {space.space for space in (await plan_migration(source, target)).spaces}
+    await run_migration(source, target)
     assert await target.document("", "llm", "2026-01-01") == document
 
 
-async def test_progress_is_told_to_the_end(street: Street) -> None:
-    source, target = await street.file(), await street.file()
-    await furnish(source)
-    told: dict[str, tuple[int, int]] = {}
-    await moved(source, target, report=lambda stage, done, total: told.update({stage: (done, total)}))
-    assert told == {"vectors": (7, 7), **dict.fromkeys(("memories", "relations", "comparing"), (11, 11))}
+async def test_progress_is_reported_to_the_end(stores: StoreFactory) -> None:
+    source, target = await stores.file(), await stores.file()
+    await fill_store(source)
+    progress: dict[str, tuple[int, int]] = {}
+    await run_migration(source, target, report=lambda stage, done, total: progress.update({stage: (done, total)}))
+    assert progress == {"vectors": (7, 7), **dict.fromkeys(("memories", "relations", "comparing"), (11, 11))}
 
 
 async def test_pages_of_two_stores_are_compared_in_step() -> None:
@@ -317,33 +330,33 @@ async def test_pages_of_two_stores_are_compared_in_step() -> None:
     made = [a_memory(f"number {number}") for number in range(2_400)]
     for store, held in ((source, made[::2]), (target, made[1::2])):
         await store.commit(a_commit(*held, embedded=vectors_for(held, dimension=2)))
-    done, compared = await moved(source, target, merging=True)
+    done, compared = await run_migration(source, target, merging=True)
     assert (done.memories, done.vectors, compared.same) == (1_200, 1_200, True)
-    again, compared = await moved(source, target, merging=True)
+    again, compared = await run_migration(source, target, merging=True)
     assert (again.memories, again.known, compared.same) == (0, 1_200, True)
-    whole = await compare_stores(source, target, report=unheard)
+    whole = await compare_stores(source, target, report=ignore_progress)
     assert (whole.different, len(whole.stale["default"])) == (2_400, 1_200)
     assert {difference.what for difference in whole.differences if difference.memory_id} == {"is only in the target"}
 
 
 @settings(few, max_examples=8)
 @given(drawn=st.lists(memories, min_size=1, max_size=5), data=st.data())
-async def test_whatever_a_store_holds_arrives(drawn: list[Memory], data: st.DataObject) -> None:
+async def test_everything_of_a_store_arrives(drawn: list[Memory], data: st.DataObject) -> None:
     source, target = FakeStore(), FakeStore()
-    kept: list[Memory] = []
+    written: list[Memory] = []
     for number, memory in enumerate(drawn):
         first = replace(memory, space="s", name=f"{number} {memory.name}", version=1)
         embedded = vectors_for([first]) if data.draw(st.booleans()) else None
         await source.commit(a_commit(replace(first, access_count=0, last_accessed=None), embedded=embedded))
         if data.draw(st.booleans()):
             await source.commit(a_commit(a_rewrite(revised(first, content=f"{first.content} later"))))
-        if kept and data.draw(st.booleans()):
-            await source.commit(a_commit(an_edge(first, kept[-1], strength=data.draw(st.floats(0, 1))), space="s"))
-        kept.append(first)
+        if written and data.draw(st.booleans()):
+            await source.commit(a_commit(an_edge(first, written[-1], strength=data.draw(st.floats(0, 1))), space="s"))
+        written.append(first)
     with tempfile.TemporaryDirectory() as folder:
         middle = await SqliteStore.open(Path(folder) / "memory.db", readers=1)
-        _, there = await moved(source, middle)
-        _, back = await moved(middle, target)
+        _, there = await run_migration(source, middle)
+        _, back = await run_migration(middle, target)
         await middle.close()
     assert there.same, there.differences
     assert back.same, back.differences

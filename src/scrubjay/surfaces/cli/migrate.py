@@ -9,7 +9,7 @@ from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.command import bare
 
 if TYPE_CHECKING:
-    from scrubjay.transfer.migrate import Moved, Plan
+    from scrubjay.transfer.migrate import MigrationPlan, MigrationResult
     from scrubjay.transfer.migrate_verify import Comparison
 
 app = typer.Typer()
@@ -22,7 +22,7 @@ class Planned:
 
     source: str
     target: str
-    plan: "Plan"
+    plan: "MigrationPlan"
 
     def __str__(self) -> str:
         memories = sum(space.memories - space.known for space in self.plan.spaces)
@@ -44,7 +44,7 @@ class Migrated:
     source: str
     target: str
     ok: bool
-    moved: "Moved | None"
+    moved: "MigrationResult | None"
     compared: "Comparison"
 
     def __str__(self) -> str:

@@ -21,8 +21,8 @@ from scrubjay.app import SystemClock
 from scrubjay.errors import InvalidInput
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.store_url import StoreUrl, entered, house_at
-from scrubjay.transfer.migrate import Move, Moved, Plan, move_house, plan_move
-from scrubjay.transfer.migrate_pages import Stage
+from scrubjay.transfer.migrate import Migration, MigrationPlan, MigrationResult, migrate_store, plan_migration
+from scrubjay.transfer.migrate_pages import ReportProgress
 from scrubjay.transfer.migrate_verify import Comparison, compare_stores
 
 __all__ = ["planned", "two_houses", "verified"]
@@ -44,35 +44,39 @@ def two_houses(source: str | None, target: str | None, *, settings: Settings) ->
     return here, there
 
 
-def planned(here: StoreUrl, there: StoreUrl) -> Plan:
+def planned(here: StoreUrl, there: StoreUrl) -> MigrationPlan:
     """What a move would bring over."""
     return asyncio.run(_planned(here, there))
 
 
-def verified(here: StoreUrl, there: StoreUrl, *, moving: bool, merging: bool) -> tuple[Moved | None, Comparison]:
+def verified(
+    here: StoreUrl, there: StoreUrl, *, moving: bool, merging: bool
+) -> tuple[MigrationResult | None, Comparison]:
     """What was moved, if anything was to be, and how both stores compare at the end."""
     return asyncio.run(_verified(here, there, moving=moving, merging=merging))
 
 
-async def _planned(here: StoreUrl, there: StoreUrl) -> Plan:
+async def _planned(here: StoreUrl, there: StoreUrl) -> MigrationPlan:
     async with entered(here, make=False) as source:
         if not there.is_there:
-            return await plan_move(source, None)
+            return await plan_migration(source, None)
         async with entered(there, make=False) as target:
-            return await plan_move(source, target)
+            return await plan_migration(source, target)
 
 
-async def _verified(here: StoreUrl, there: StoreUrl, *, moving: bool, merging: bool) -> tuple[Moved | None, Comparison]:
+async def _verified(
+    here: StoreUrl, there: StoreUrl, *, moving: bool, merging: bool
+) -> tuple[MigrationResult | None, Comparison]:
     async with entered(here, make=False) as source, entered(there, make=moving) as target:
         with _progress() as report:
             if not moving:
                 return None, await compare_stores(source, target, merging=merging, report=report)
             now = SystemClock().now
-            return await move_house(Move(source=source, target=target, now=now, merging=merging, report=report))
+            return await migrate_store(Migration(source=source, target=target, now=now, merging=merging, report=report))
 
 
 @contextmanager
-def _progress() -> Generator[Stage]:
+def _progress() -> Generator[ReportProgress]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
     # On standard error, so that what is printed can be piped.
     console = Console(stderr=True)

@@ -1,4 +1,4 @@
-"""Out of one store and into another: nothing lost, nothing twice."""
+"""Export and import: nothing is lost, nothing is stored twice."""
 
 import json
 from dataclasses import replace
@@ -31,8 +31,8 @@ async def imported(shop: Workshop, lines: list[str], *, space: str = SPACE) -> I
 
 async def everything(shop: Workshop, *, space: str = SPACE) -> dict[str, tuple[Memory, list[Version]]]:
     ids = [id_ for state in State for id_ in await shop.store.list_ids(space, Filter(state=state), limit=1000)]
-    found = await shop.store.get(space, ids)
-    return {memory.id: (memory, await shop.store.versions(space, memory.id, limit=100)) for memory in found.values()}
+    stored = await shop.store.get(space, ids)
+    return {memory.id: (memory, await shop.store.versions(space, memory.id, limit=100)) for memory in stored.values()}
 
 
 async def lived_in(shop: Workshop) -> None:
@@ -47,7 +47,7 @@ async def lived_in(shop: Workshop) -> None:
     await shop.store.touch(SPACE, [tea.id], at=START)
 
 
-async def test_an_empty_store_taken_in_is_the_same_store(shop: Workshop) -> None:
+async def test_an_import_into_an_empty_store_makes_the_same_store(shop: Workshop) -> None:
     await lived_in(shop)
     lines = await exported(shop)
     other = Workshop(store=FakeStore())
@@ -67,7 +67,7 @@ async def test_an_export_is_valid_json_line_by_line(shop: Workshop) -> None:
     assert [next(iter(json.loads(line))) for line in lines] == ["scrubjay", *["memory"] * 4, *["relation"] * 2]
 
 
-async def test_taking_in_the_same_twice_changes_nothing(shop: Workshop) -> None:
+async def test_a_second_import_changes_nothing(shop: Workshop) -> None:
     await lived_in(shop)
     before = await everything(shop)
     done = await imported(shop, await exported(shop))
@@ -75,7 +75,7 @@ async def test_taking_in_the_same_twice_changes_nothing(shop: Workshop) -> None:
     assert await everything(shop) == before
 
 
-async def test_another_space_takes_it_in_as_its_own(shop: Workshop) -> None:
+async def test_an_import_into_another_space_belongs_to_that_space(shop: Workshop) -> None:
     await lived_in(shop)
     done = await imported(shop, await exported(shop), space="other")
     assert (done.imported, done.relations) == (4, 2)
@@ -83,7 +83,7 @@ async def test_another_space_takes_it_in_as_its_own(shop: Workshop) -> None:
         assert {memory.space, *(version.memory.space for version in versions)} == {"other"}
 
 
-async def test_a_taken_name_gets_a_suffix_and_is_told(shop: Workshop) -> None:
+async def test_a_taken_name_gets_a_suffix_and_is_reported(shop: Workshop) -> None:
     mine = await shop.kept(Draft(text="mine", name="tea"))
     other = Workshop(store=FakeStore())
     theirs = await other.kept(Draft(text="theirs", name="tea"))
@@ -93,7 +93,7 @@ async def test_a_taken_name_gets_a_suffix_and_is_told(shop: Workshop) -> None:
     assert done == Imported(imported=1, known=0, relations=0, renamed=(f"tea -> {name}",))
     assert (await shop.get(theirs.id)).name == name
     assert (await shop.get(mine.id)).name == "tea"
-    # Renamed once, it is known, and no news.
+    # On the next import it is a known memory, and not reported as renamed.
     assert await imported(shop, lines) == Imported(imported=0, known=1, relations=0)
 
 
@@ -119,7 +119,7 @@ async def test_a_wrong_line_anywhere_stores_nothing(shop: Workshop) -> None:
     assert await everything(shop) == {}
 
 
-async def test_relations_to_what_is_not_there_are_left_out(shop: Workshop) -> None:
+async def test_relations_to_missing_memories_are_left_out(shop: Workshop) -> None:
     other = Workshop(store=FakeStore())
     tea, jay = a_memory("tea"), a_memory("jay")
     await other.store.commit(a_commit(tea, jay, an_edge(tea, jay)))
@@ -133,22 +133,22 @@ async def test_more_than_a_batch_and_progress(quick: Workshop, monkeypatch: pyte
     monkeypatch.setattr(import_, "_BATCH", 20)
     memories = [a_memory(f"tea {number}") for number in range(45)]
     await quick.store.commit(a_commit(*memories, *(an_edge(memories[0], memory) for memory in memories[1:30])))
-    told: list[tuple[int, int]] = []
+    reports: list[tuple[int, int]] = []
 
     def progress(done: int, total: int) -> None:
-        told.append((done, total))
+        reports.append((done, total))
 
     lines = [line async for line in export_lines(space=SPACE, store=quick.store, now=START, progress=progress)]
-    assert told[-1] == (45, 45)
+    assert reports[-1] == (45, 45)
     assert check_lines(lambda: lines) == 45 + 29
     other = Workshop(store=FakeStore())
-    told.clear()
+    reports.clear()
     done = await import_lines(lambda: lines, space=SPACE, origin=an_origin(), store=other.store, progress=progress)
     assert (done.imported, done.relations) == (45, 29)
-    assert told == [(20, 74), (40, 74), (60, 74), (74, 74)]
+    assert reports == [(20, 74), (40, 74), (60, 74), (74, 74)]
 
 
-async def test_what_is_purged_while_exporting_is_left_out(quick: Workshop) -> None:
+async def test_a_memory_purged_during_the_export_is_left_out(quick: Workshop) -> None:
     for number in range(3):
         await quick.remember(f"tea {number}")
     lines: list[str] = []
@@ -160,7 +160,7 @@ async def test_what_is_purged_while_exporting_is_left_out(quick: Workshop) -> No
     assert sum(line.startswith('{"memory"') for line in lines) == 2
 
 
-async def test_an_imported_memory_goes_on_living(shop: Workshop) -> None:
+async def test_an_imported_memory_can_be_revised(shop: Workshop) -> None:
     other = Workshop(store=FakeStore())
     await lived_in(other)
     await imported(shop, await exported(other))

@@ -1,4 +1,4 @@
-"""Stores with something of everything in them, and what they hold, to be compared."""
+"""Stores with some of everything in them, and their whole content for comparison."""
 
 import hashlib
 from contextlib import AsyncExitStack
@@ -29,16 +29,16 @@ from scrubjay.model.version import MemoryHistory
 from scrubjay.ports import IdempotencyRecord, RecordStore
 from scrubjay.storage.postgres import PostgresStore
 from scrubjay.storage.sqlite import SqliteStore
-from scrubjay.transfer.migrate import Move, Moved, move_house
-from scrubjay.transfer.migrate_pages import Stage, unheard
+from scrubjay.transfer.migrate import Migration, MigrationResult, migrate_store
+from scrubjay.transfer.migrate_pages import ReportProgress, ignore_progress
 from scrubjay.transfer.migrate_verify import Comparison
 
 File = TypeVar("File", bound=SqliteStore)
 Database = TypeVar("Database", bound=PostgresStore)
 
 
-async def furnish(store: RecordStore) -> list[Memory]:
-    """Two spaces, every state, several versions, relations, vectors of two models, answers, papers and tokens."""
+async def fill_store(store: RecordStore) -> list[Memory]:
+    """Write two spaces: every state, several versions, relations, vectors of two models, answers, documents, tokens."""
     tea = a_memory(
         "green tea 🍵\n\u2028 …", name="tea", title="Tea", tags=("drink",), metadata={"cups": [1, {"big": None}]},
         pinned=True, tier=Tier.SEMANTIC, relevance=0.125, branch="side", expires_at=moment(1e6), group="g",
@@ -71,9 +71,9 @@ async def furnish(store: RecordStore) -> list[Memory]:
     await store.put_document(a_document(value={"similarity": 0.25}), base=1)
     await store.put_document(a_document(space="quiet"), base=None)
     await store.touch("default", [tea.id, tea.id, jay.id], at=moment(99))
-    there = [a_memory(f"elsewhere {number}", space="дом") for number in range(3)]
+    others = [a_memory(f"elsewhere {number}", space="дом") for number in range(3)]
     await store.commit(
-        a_commit(*there, embedded=vectors_for(there), once=IdempotencyRecord(key="made", digest=b"e", answer=""))
+        a_commit(*others, embedded=vectors_for(others), once=IdempotencyRecord(key="made", digest=b"e", answer=""))
     )
     for name, revoked in (("laptop", None), ("lost", moment(5))):
         token = Token(
@@ -81,26 +81,26 @@ async def furnish(store: RecordStore) -> list[Memory]:
             expires_at=moment(1e7), revoked_at=revoked, requests_per_minute=7,
         )  # fmt: skip
         await store.add_token(token, hashlib.sha256(f"{name} {token.id}".encode()).digest())
-    return [tea, jay, *rest, *there]
+    return [tea, jay, *rest, *others]
 
 
-class Street:
-    """Houses to move from and to, which are closed in the end."""
+class StoreFactory:
+    """Opens new stores to migrate from and to, and closes them at the end."""
 
     def __init__(self, folder: Path, stack: AsyncExitStack) -> None:
         self._folder = folder
         self._stack = stack
-        self._built = 0
+        self._count = 0
 
     async def file(self, kind: type[File] = SqliteStore) -> File:
-        """A new SQLite store."""
-        self._built += 1
-        store = await kind.open(self._folder / f"{self._built}.db", readers=1)
+        """Open a new SQLite store."""
+        self._count += 1
+        store = await kind.open(self._folder / f"{self._count}.db", readers=1)
         self._stack.push_async_callback(store.close)
         return store
 
     async def database(self, kind: type[Database] = PostgresStore) -> Database:
-        """A new PostgreSQL store."""
+        """Open a new PostgreSQL store."""
         name = await self._stack.enter_async_context(a_database())
         await stamp(name)
         store = await kind.open(address_of(name))
@@ -108,31 +108,35 @@ class Street:
         return store
 
 
-async def moved(
-    source: RecordStore, target: RecordStore, *, merging: bool = False, report: Stage = unheard
-) -> tuple[Moved, Comparison]:
-    """Move a store."""
-    move = Move(source=source, target=target, now=lambda: moment(1000), merging=merging, report=report)
-    return await move_house(move)
+async def run_migration(
+    source: RecordStore, target: RecordStore, *, merging: bool = False, report: ReportProgress = ignore_progress
+) -> tuple[MigrationResult, Comparison]:
+    """Migration a store."""
+    migration = Migration(source=source, target=target, now=lambda: moment(1000), merging=merging, report=report)
+    return await migrate_store(migration)
 
 
 Everything = dict[str, tuple[list[MemoryHistory], list[Relation], dict[str, dict[bytes, bytes]], list[Document]]]
 
 
 async def everything(store: RecordStore) -> tuple[Everything, dict[str, bytes], list[Token]]:
-    """All that a store holds, by ways of its own."""
+    """Return the whole content of a store."""
     spaces: Everything = {}
     for space in await store.spaces():
         ids = await store.ids(space, limit=10_000)
         vectors = {
-            model: {key: one.tobytes() for key, one in (await store.stored_vectors(space, model, limit=10_000)).items()}
+            model: {
+                key: vector.tobytes()
+                for key, vector in (await store.stored_vectors(space, model, limit=10_000)).items()
+            }
             for model in await store.models()
         }
-        found = await store.get(space, ids)
+        memories = await store.get(space, ids)
         histories = [
-            MemoryHistory(memory=found[id_], versions=tuple(await store.versions(space, id_, limit=999))) for id_ in ids
+            MemoryHistory(memory=memories[memory_id], versions=tuple(await store.versions(space, memory_id, limit=999)))
+            for memory_id in ids
         ]
-        relations = sorted(await store.relations(space, ids), key=lambda one: one.key)
+        relations = sorted(await store.relations(space, ids), key=lambda relation: relation.key)
         documents = [
             document
             for collection in ("jobs", "rules")
@@ -142,28 +146,28 @@ async def everything(store: RecordStore) -> tuple[Everything, dict[str, bytes], 
     return spaces, await store.token_digests(), await store.tokens()
 
 
-class Cut(StoreError):
-    """The line to a store broke."""
+class ConnectionLost(StoreError):
+    """The connection to a store broke."""
 
 
-class Faltering:
-    """A store that breaks off after so many calls of what a move is made of."""
+class FailingStore:
+    """A store that fails after so many calls of the methods that a migration uses."""
 
-    patience = 1 << 30
+    calls_left = 1 << 30
 
     def __getattribute__(self, name: str) -> object:
         if name in _COUNTED:
-            if self.patience == 0:
-                raise Cut("the line broke", hint="Mend it")
-            self.patience -= 1
+            if self.calls_left == 0:
+                raise ConnectionLost("the connection broke", hint="Restore it")
+            self.calls_left -= 1
         return super().__getattribute__(name)
 
 
-class FalteringSqlite(Faltering, SqliteStore):
+class FailingSqlite(FailingStore, SqliteStore):
     pass
 
 
-class FalteringPostgres(Faltering, PostgresStore):
+class FailingPostgres(FailingStore, PostgresStore):
     pass
 
 
