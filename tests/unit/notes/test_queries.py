@@ -56,12 +56,14 @@ async def keep(engine: Engine, *notes: Memory) -> None:
 async def test_notes_are_found_by_words_with_the_matching_fields(engine: Engine) -> None:
     here = a_note("plan", "The otter plan is ready.", category="work/rivers", tags=("otters",))
     await keep(engine, here, a_note("other", "Nothing about the plan.", category="home"))
-    found = await find_notes(NoteSearch(query="otter plan", category="work", tags=("otters",)), engine=engine, who=WHO)
-    (hit,) = found.results
+    results = await find_notes(
+        NoteSearch(query="otter plan", category="work", tags=("otters",)), engine=engine, who=WHO
+    )
+    (hit,) = results.results
     assert (hit.id, hit.title, hit.category, hit.tags) == (here.id, "Plan", "work/rivers", ("otters",))
     assert hit.snippet == "The **otter** **plan** is ready."
     assert hit.matched == ("title", "tags", "content")
-    assert not found.more
+    assert not results.more
     assert (await find_notes(NoteSearch(query="plan", limit=1), engine=engine, who=WHO)).more
     assert len((await find_notes(NoteSearch(query="plan", limit=1), engine=engine, who=WHO, offset=1)).results) == 1
 
@@ -74,12 +76,12 @@ async def test_hits_by_meaning_are_marked_and_come_after_words(engine: Engine) -
     await keep(engine, words, other, refused, attached)
     plain = await find_notes(NoteSearch(query="jay nest -salt"), engine=engine, who=WHO)
     assert {hit.title: hit.matched for hit in plain.results} == {"Words": ("content",), "Scan": ("attachment",)}
-    found = await find_notes(NoteSearch(query="jay nest -salt", semantic=True), engine=engine, who=WHO)
-    matched = {hit.title: hit.matched for hit in found.results}
+    results = await find_notes(NoteSearch(query="jay nest -salt", semantic=True), engine=engine, who=WHO)
+    matched = {hit.title: hit.matched for hit in results.results}
     assert matched == {
         "Words": ("content", "meaning"), "Scan": ("attachment", "meaning"), "Other": ("meaning",),
     }  # fmt: skip
-    scores = [hit.score for hit in found.results]
+    scores = [hit.score for hit in results.results]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
     request = NoteSearch(query="jay nest", semantic=True, limit=1)
@@ -120,8 +122,8 @@ async def test_a_category_filter_finds_subcategories_and_a_change_concerns_the_c
     above, below = a_note("above", "otters", category="Work"), a_note("below", "otters", category="work/meetings")
     await keep(engine, above, below, a_note("workshop", "otters", category="workshop"))
     for query in ("otters", ""):
-        found = await engine.recall(Question(query=query, filter=Filter(category="work")), who=WHO)
-        assert {hit.id for hit in found.hits} == {above.id, below.id}
+        results = await engine.recall(Question(query=query, filter=Filter(category="work")), who=WHO)
+        assert {hit.id for hit in results.hits} == {above.id, below.id}
     assert set(await engine.store.list_ids(SPACE, Filter(category="WORK "), limit=9)) == {above.id, below.id}
     done = await engine.forget(Selection(filter=Filter(category="work")), who=WHO)
     assert [outcome.id for outcome in done.done] == [above.id]
@@ -141,9 +143,9 @@ async def test_notes_without_a_recent_review_are_due(engine: Engine) -> None:
     expired = a_note("expired", expires_at=START + DAY)
     picture = a_note("picture", kind="attachment")
     await keep(engine, seen, old, fresh, ancient, expired, picture)
-    found = await find_due_notes(engine=engine, space=SPACE, days=30)
-    assert [note.title for note in found.notes] == ["Ancient", "Old", "Seen"]
-    assert [note.days for note in found.notes] == [30_100, 100, 60]
+    results = await find_due_notes(engine=engine, space=SPACE, days=30)
+    assert [note.title for note in results.notes] == ["Ancient", "Old", "Seen"]
+    assert [note.days for note in results.notes] == [30_100, 100, 60]
     assert [note.title for note in (await find_due_notes(engine=engine, space=SPACE, days=0)).notes][-1] == "Fresh"
     assert [note.title for note in (await find_due_notes(engine=engine, space=SPACE, days=1, limit=2)).notes] == [
         "Ancient",
@@ -191,8 +193,8 @@ async def test_backlinks_have_their_text_and_place(engine: Engine) -> None:
         Relation(source=target.id, target=unlinked.id, type="depends_on", created_at=START),
     ]
     await engine.store.commit(a_commit(*(Edge(relation=relation, present=True) for relation in relations)))
-    found = await find_backlinks("Target", engine=engine, space=SPACE, names=("Folder/My Target",))
-    details = {backlink.title: (backlink.text, backlink.snippet) for backlink in found.backlinks}
+    results = await find_backlinks("Target", engine=engine, space=SPACE, names=("Folder/My Target",))
+    details = {backlink.title: (backlink.text, backlink.snippet) for backlink in results.backlinks}
     assert details == {
         "By Alias": ("the goal", "`[[not]]` but **![[the goal]]**"),
         "By File": ("Folder/My Target.md", "In **[[Folder/My Target.md#Part]]** it is."),
@@ -200,7 +202,7 @@ async def test_backlinks_have_their_text_and_place(engine: Engine) -> None:
         "Mentioning": ("the target", f"First. See **[[target|the target]]** and [[x-target-{target.id}]]. Last."),
         "Related": ("needs it", ""),
     }
-    assert [backlink.title for backlink in found.backlinks] == sorted(details)
+    assert [backlink.title for backlink in results.backlinks] == sorted(details)
     assert [backlink.title for backlink in (await find_backlinks("linked", engine=engine, space=SPACE)).backlinks] == [
         "Target"
     ]
@@ -230,12 +232,12 @@ async def test_broken_links_come_with_suggestions(engine: Engine, max_bytes: int
         (target.id, Link(target="fine")),
         (gone.id, Link(target="x")),
     ]
-    found = await find_broken_links(engine=engine, space=SPACE, missing_links=missing_links, file_names=file_names)
-    assert {(link.title, link.target, link.text) for link in found.links} == {
+    results = await find_broken_links(engine=engine, space=SPACE, missing_links=missing_links, file_names=file_names)
+    assert {(link.title, link.target, link.text) for link in results.links} == {
         ("Broken", "Tarqet", "that one"), ("Broken", "gone", ""), ("Broken", "lost.png", ""),
         ("Target", "Future Note", "soon"),
     }  # fmt: skip
-    assert next(link for link in found.links if link.target == "Tarqet").suggestions == ("target",)
+    assert next(link for link in results.links if link.target == "Tarqet").suggestions == ("target",)
     assert (
         len(
             (

@@ -337,8 +337,8 @@ class Reconciler:
     async def _notify_neighbours(self, state: NoteState, entry: LedgerEntry | None, effects: _Effects) -> None:
         """Add the notes that link to a note to the follow-ups if its names have changed, or it came or went."""
         before, after = (
-            (known.path, known.title, known.aliases) if known is not None and has_file(known) else None
-            for known in (state.entry, entry)
+            (version.path, version.title, version.aliases) if version is not None and has_file(version) else None
+            for version in (state.entry, entry)
         )
         if before == after:
             return
