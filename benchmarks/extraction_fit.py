@@ -1,4 +1,4 @@
-"""Finds the weights of scrubjay/extraction/weights.py: `python -m benchmarks.extraction_fit --data FILE`.
+"""Finds the weights of scrubjay/extraction/data/weights.toml: `python -m benchmarks.extraction_fit --data FILE`.
 
 A turn is taken to state a fact as surely as all its sentences together are: the logarithm of the sum of their
 exponentials. The weights are those under which the turns that are known to state one are likeliest, held small.
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.extraction_data import Labelled, labelled
-from scrubjay.extraction.patterns import ENOUGH, candidates_in, names_of
+from scrubjay.extraction.patterns import MIN_SCORE, candidates_in, names_of
 
 _STEPS = 600
 _RATE = 0.02
@@ -72,15 +72,15 @@ def main() -> None:
         here: Chosen = table.conversation == item
         left[here] = fit(table, ~here).scores(table)[here]
     _report("each by those fitted on others", left, table.label, request.recall)
-    taken = (left >= ENOUGH) | table.outright
+    taken = (left >= MIN_SCORE) | table.outright
     right = float(table.label[taken].sum())
     precision, recall = right / taken.sum(), right / table.label.sum()
     print(f"  with what is said outright  : precision {precision:.3f} at recall {recall:.3f}")
     best = fit(table, np.ones(len(table.label), dtype=bool))
     _report("fitted on all, on all         ", best.scores(table), table.label, request.recall)
-    print(f"\nBIAS = {best.bias:.3f}")
+    print(f"\nbias = {best.bias:.3f}\n\n[weights]")
     for name, weight in zip(table.names, best.weights, strict=True):
-        print(f'    "{name}": {weight:.3f},')
+        print(f"{name} = {weight:.3f}")
 
 
 def tabled(conversations: Sequence[Labelled]) -> Table:
@@ -99,7 +99,7 @@ def tabled(conversations: Sequence[Labelled]) -> Table:
                 answers = before is not None and before.text.rstrip().endswith("?")
                 results = candidates_in(turn, names=names, answers=answers)
                 of_turn += [len(label)] * len(results)
-                rows += [each.marks for each in results]
+                rows += [each.features for each in results]
                 outright.append(any(each.explicit for each in results))
                 conversation.append(number)
                 label.append(turn.id in item.telling)

@@ -93,7 +93,7 @@ def test_the_command_reads_a_file_or_what_is_piped(folder: Path) -> None:
     mine = invoke(["extract", str(log), "--session", "s1", "--me", "ann"])
     assert "2 unchanged, 1 updated" in mine.output
     assert "warning" not in mine.output
-    assert "These speak: Ann, Ben" in invoke(["extract", str(log), "--me", "Zoe"]).output
+    assert "The speakers are: Ann, Ben" in invoke(["extract", str(log), "--me", "Zoe"]).output
 
 
 def test_the_command_says_what_is_wrong_with_a_file(folder: Path) -> None:
@@ -103,7 +103,7 @@ def test_the_command_says_what_is_wrong_with_a_file(folder: Path) -> None:
     broken.write_bytes(b"PK\x03\x04\x14\x00")
     assert "Unpack it" in invoke(["extract", str(broken)]).output
     broken.write_text('{"orders": [{"id": 7, "total": 12.5}]}', encoding="utf-8")
-    assert "nobody says anything in it" in invoke(["extract", str(broken)]).output
+    assert "the log has no turns" in invoke(["extract", str(broken)]).output
     broken.write_text(LOG, encoding="utf-16")
     assert "3 facts" in invoke(["extract", str(broken), "--dry-run"]).output
     assert "there is no file" in invoke(["extract", str(folder / "nowhere")]).output

@@ -1,1 +1,1 @@
-"""What a conversation says that is worth keeping."""
+"""Extraction: the facts in a conversation that are worth keeping."""

@@ -1,4 +1,4 @@
-"""`extract`: a conversation is read, its facts are found, and stored as all that is written."""
+"""`extract`: read a chat log, find its facts, and store them like every other write."""
 
 import asyncio
 import hashlib
@@ -7,14 +7,15 @@ from functools import partial
 
 from scrubjay import telemetry
 from scrubjay.errors import InvalidInput
+from scrubjay.extraction.chat_log import read_conversations
+from scrubjay.extraction.json_log import Conversation
 from scrubjay.extraction.llm import ExtractedFacts, ask_model
 from scrubjay.extraction.patterns import facts_of
-from scrubjay.extraction.reading import Conversation, read_conversations
 from scrubjay.extraction.speakers import speakers_of
 from scrubjay.extraction.store import FactStore, HandOn
 from scrubjay.model.change import Origin
 from scrubjay.model.checks import require_text
-from scrubjay.model.fact import Extracted, Fact, StoredFact
+from scrubjay.model.fact import Extracted, StoredFact
 from scrubjay.ports import Llm, Progress
 from scrubjay.writing.context import WriteContext
 from scrubjay.writing.validate import label
@@ -22,11 +23,11 @@ from scrubjay.writing.validate import label
 __all__ = ["METHODS", "extract"]
 
 METHODS = ("auto", "patterns", "llm")
-# A text this long takes long enough to read that the event loop should not do it.
+# Reading a longer text would block the event loop for too long.
 _LONG_TEXT = 20_000
-_MOST_WARNINGS = 5
-# By what a log is known that has no name: what was said first.
-_TELLING_TURNS = 3
+_MAX_WARNINGS = 5
+# The first turns identify a log without a name.
+_IDENTIFYING_TURNS = 3
 
 
 async def extract(
@@ -46,89 +47,88 @@ async def extract(
     hand_on: HandOn,
     progress: Progress | None = None,
 ) -> Extracted:
-    """The facts of a conversation, stored if asked; `me` is the speaker who is the user, if the log does not tell."""
-    for name, given in (("text", text), ("format", format), ("method", method), ("me", me)):
-        require_text(given, field=name)
+    """Return the facts of a log, and store them if `store`; `me` is the speaker who is the user."""
+    for name, value in (("text", text), ("format", format), ("method", method), ("me", me)):
+        require_text(value, field=name)
     session, project = (
-        label(given, field=name, limits=context.limits) for name, given in (("session", session), ("project", project))
+        label(value, field=name, limits=context.limits) for name, value in (("session", session), ("project", project))
     )
-    model = _model(method, llm)
+    model = _choose_model(method, llm)
     with telemetry.stage("extract.read"):
         is_long = len(text) > _LONG_TEXT
-        talks = (
-            await asyncio.to_thread(read_conversations, text, format) if is_long else read_conversations(text, format)
-        )
-    speakers = speakers_of(talks, me=me, trusted=trusted)
-    clerk = FactStore(space=space, project=project, speakers=speakers, origin=origin, context=context, hand_on=hand_on)
-    count = _Count(total=sum(len(talk.turns) for talk in talks), progress=progress)
+        in_thread = partial(asyncio.to_thread, read_conversations)
+        conversations = await in_thread(text, format) if is_long else read_conversations(text, format)
+    speakers = speakers_of(conversations, me=me, trusted=trusted)
+    facts_store = FactStore(
+        space=space, project=project, speakers=speakers, origin=origin, context=context, hand_on=hand_on
+    )
+    counter = _TurnCounter(total=sum(len(conversation.turns) for conversation in conversations), progress=progress)
     facts: list[StoredFact] = []
     warnings = [speakers.warning] if speakers.warning and store else []
-    for talk in talks:
-        async for found in _found(talk, llm=model):
-            warnings += found.warnings
+    for conversation in conversations:
+        async for batch in _find_facts(conversation, llm=model):
+            warnings += batch.warnings
             if store:
-                told = partial(count.step, found)
-                facts += await clerk.store(found.facts, session=_session(talk, session), told=told)
+                session_name = session or _session_name(conversation)
+                on_progress = partial(counter.report, batch)
+                facts += await facts_store.store(batch.facts, session=session_name, on_progress=on_progress)
             else:
-                facts += map(_unstored, found.facts)
-            count.add(found)
+                facts += [StoredFact(fact=fact) for fact in batch.facts]
+            counter.add(batch)
     return Extracted(
         facts=tuple(facts),
-        turns=count.total,
-        session=session or _session(talks[0], ""),
+        turns=counter.total,
+        session=session or _session_name(conversations[0]),
         run=origin.run if store else "",
         method="patterns" if model is None else "llm",
-        warnings=tuple(dict.fromkeys((*warnings, *clerk.warnings)))[:_MOST_WARNINGS],
+        warnings=tuple(dict.fromkeys((*warnings, *facts_store.warnings)))[:_MAX_WARNINGS],
     )
 
 
-def _model(method: str, llm: Llm | None) -> Llm | None:
+def _choose_model(method: str, llm: Llm | None) -> Llm | None:
     if method not in METHODS:
-        raise InvalidInput(f"there is no method {method!r}", hint=f"One of: {', '.join(METHODS)}", field="method")
+        raise InvalidInput(f"no method is called {method!r}", hint=f"One of: {', '.join(METHODS)}", field="method")
     if method == "llm" and llm is None:
         raise InvalidInput("there is no language model", hint="Set SCRUBJAY_LLM, or ask for patterns", field="method")
     return None if method == "patterns" else llm
 
 
-async def _found(talk: Conversation, *, llm: Llm | None) -> AsyncIterator[ExtractedFacts]:
-    """The facts of a conversation, some turns at a time where a model is asked for them."""
-    if llm is None:
-        is_long = sum(len(turn.text) for turn in talk.turns) > _LONG_TEXT
-        with telemetry.stage("extract.find"):
-            facts = await asyncio.to_thread(facts_of, talk.turns) if is_long else facts_of(talk.turns)
-        yield ExtractedFacts(facts=tuple(facts), turns=len(talk.turns))
+async def _find_facts(conversation: Conversation, *, llm: Llm | None) -> AsyncIterator[ExtractedFacts]:
+    """Return the facts of a conversation; a model finds them in some turns at a time."""
+    if llm is not None:
+        async for batch in ask_model(conversation.turns, llm=llm):
+            yield batch
         return
-    async for found in ask_model(talk.turns, llm=llm):
-        yield found
+    turns = conversation.turns
+    is_long = sum(len(turn.text) for turn in turns) > _LONG_TEXT
+    with telemetry.stage("extract.find"):
+        facts = await asyncio.to_thread(facts_of, turns) if is_long else facts_of(turns)
+    yield ExtractedFacts(facts=tuple(facts), turns=len(turns))
 
 
-def _session(talk: Conversation, given: str) -> str:
-    """The session that a conversation is filed under: as asked for, by its own name, or by how it begins."""
-    if given or talk.name:
-        return given or talk.name
-    first = "\n".join(f"{turn.speaker}: {turn.text}" for turn in talk.turns[:_TELLING_TURNS])
+def _session_name(conversation: Conversation) -> str:
+    """Return the name of a conversation, or a name made from its first turns."""
+    if conversation.name:
+        return conversation.name
+    first = "\n".join(f"{turn.speaker}: {turn.text}" for turn in conversation.turns[:_IDENTIFYING_TURNS])
     return f"log-{hashlib.sha256(first.encode()).hexdigest()[:12]}"
 
 
-def _unstored(fact: Fact) -> StoredFact:
-    return StoredFact(fact=fact)
-
-
-class _Count:
-    """How many turns are done with, for whoever wants to know."""
+class _TurnCounter:
+    """Counts the turns that are done, and reports the progress."""
 
     def __init__(self, *, total: int, progress: Progress | None) -> None:
         self.total = total
         self._done = 0
         self._progress = progress
 
-    def step(self, found: ExtractedFacts, stored: int) -> None:
-        """So many of the facts that were found are stored: as many of the turns are done with."""
+    def report(self, batch: ExtractedFacts, stored: int) -> None:
+        """Report a share of a batch's turns, by the number of its facts that are stored."""
         if self._progress is not None:
-            self._progress(self._done + found.turns * stored // max(1, len(found.facts)), self.total)
+            self._progress(self._done + batch.turns * stored // max(1, len(batch.facts)), self.total)
 
-    def add(self, found: ExtractedFacts) -> None:
-        """All turns in which something was looked for are done with."""
-        self._done += found.turns
+    def add(self, batch: ExtractedFacts) -> None:
+        """Count all turns of a batch."""
+        self._done += batch.turns
         if self._progress is not None:
             self._progress(self._done, self.total)

@@ -1,20 +1,33 @@
-"""What of a sentence speaks for or against its being a fact: named marks, each a number, for a weighted sum."""
+"""Features of a sentence for and against a fact, and their weights: numbers for a weighted sum."""
 
 import math
 import re
+import tomllib
 from collections.abc import Collection, Sequence
 
-from scrubjay.extraction.sentences import Sentence
-from scrubjay.text.fact_words import PRAISE
+from scrubjay.extraction.sentences import DATA, PRAISE, Sentence
 
-__all__ = ["marks_of", "surroundings_of"]
+__all__ = ["BIAS", "WEIGHTS", "features_of", "turn_features"]
+
+# benchmarks/extraction_fit.py finds the numbers.
+_FITTED = tomllib.loads((DATA / "weights.toml").read_text("utf-8"))
+BIAS: float = _FITTED["bias"]
+WEIGHTS: dict[str, float] = _FITTED["weights"]
 
 _SHORT = 4
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-zA-Z]+")
+# The feature of each class of words, whatever the sentence is about …
+_CLASS_FEATURES = {
+    "past": "past", "time": "time", "family": "family", "things": "things_of_life", "aside": "aside",
+    "thanks": "thanks", "guess": "hedge",
+}  # fmt: skip
+# … and where it is about the speaker.
+_OWN_FEATURES = {"first": "i", "time": "own_time", "perfect": "own_perfect", "plan": "own_plan"}
+_CLASSES, _OWN_CLASSES = frozenset(_CLASS_FEATURES), frozenset(_OWN_FEATURES)
 
 
-def surroundings_of(sentences: Sequence[Sentence], *, answers: bool) -> dict[str, float]:
-    """The marks that all sentences of a turn share."""
+def turn_features(sentences: Sequence[Sentence], *, answers: bool) -> dict[str, float]:
+    """Return the features that all sentences of a turn share."""
     own = sum(sentence.length for sentence in sentences if sentence.is_own and not sentence.to_other)
     content = set[str]().union(*[sentence.content for sentence in sentences]) - PRAISE
     return {
@@ -24,40 +37,30 @@ def surroundings_of(sentences: Sequence[Sentence], *, answers: bool) -> dict[str
     }
 
 
-def marks_of(said: Sentence, *, names: Collection[str]) -> dict[str, float]:
-    """The marks of one sentence; those of nothing are left out. `names` are those of the speakers."""
-    shows, opens = said.shows, said.opens
-    own, you = said.is_own, said.to_other
-    marks = {"content": math.log1p(len(said.content))}
-    if own:
-        if not you:
-            marks["own_only"] = 1.0
+def features_of(sentence: Sentence, *, names: Collection[str]) -> dict[str, float]:
+    """Return the features of one sentence, without those that are 0; `names` are those of the speakers."""
+    shows, opens = sentence.shows, sentence.opens
+    features = {"content": math.log1p(len(sentence.content))}
+    if sentence.is_own:
+        if not sentence.to_other:
+            features["own_only"] = 1.0
         if "first" in opens or "plural" in opens:
-            marks["starts_with_own"] = 1.0
-        for name in shows & _SPEAKERS_SHOW:
-            marks[_OF_SPEAKERS[name]] = 1.0
-    elif not you:
-        marks["nobody"] = 1.0
-    if you:
-        marks["you"] = 1.0
-    for name in shows & _SHOWS:
-        marks[_OF_ITSELF[name]] = 1.0
+            features["starts_with_own"] = 1.0
+        for name in shows & _OWN_CLASSES:
+            features[_OWN_FEATURES[name]] = 1.0
+    elif not sentence.to_other:
+        features["nobody"] = 1.0
+    if sentence.to_other:
+        features["you"] = 1.0
+    for name in shows & _CLASSES:
+        features[_CLASS_FEATURES[name]] = 1.0
     if "praise" in opens or "greeting" in opens:
-        marks["reacts"] = 1.0
+        features["reacts"] = 1.0
     if "view" in opens:
-        marks["general"] = 1.0
-    if said.length <= _SHORT:
-        marks["short"] = 1.0
-    named = _NAME.findall(said.text)
+        features["general"] = 1.0
+    if sentence.length <= _SHORT:
+        features["short"] = 1.0
+    named = _NAME.findall(sentence.text)
     if named and "german" not in shows and any(name.lower() not in names for name in named):
-        marks["names_something"] = 1.0
-    return marks
-
-
-# What a class of words is called as a mark, where it counts whoever is spoken of.
-_OF_ITSELF = {
-    "past": "past", "time": "time", "family": "family", "things": "things_of_life", "aside": "aside",
-    "thanks": "thanks", "guess": "hedge",
-}  # fmt: skip
-_OF_SPEAKERS = {"first": "i", "time": "own_time", "perfect": "own_perfect", "plan": "own_plan"}
-_SHOWS, _SPEAKERS_SHOW = frozenset(_OF_ITSELF), frozenset(_OF_SPEAKERS)
+        features["names_something"] = 1.0
+    return features

@@ -1,8 +1,8 @@
-"""In which forms a chat log may come, and how long it may be."""
+"""The formats of chat logs, and their maximum length. Apart from the readers, so that the CLI can list them cheaply."""
 
-LONGEST = 50_000_000
-# By name, whether it is read line by line or as JSON; of `auto` the text itself tells. The names of programs are kept
-# for those who say where a log comes from.
+MAX_LENGTH = 50_000_000
+# Each format with its reader: lines or JSON; for `auto` the text decides. The names of programs let users say where a
+# log comes from.
 FORMATS = {
     "auto": "",
     "text": "lines",

@@ -1,68 +1,87 @@
-"""Whose word a turn is: the user's own, a program's, or that of somebody else."""
+"""The speakers of a chat log: the user, programs, and other people; and how far the words of each are trusted."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from scrubjay.errors import InvalidInput
-from scrubjay.extraction.exports import Conversation
-from scrubjay.extraction.subjects import is_assistant, is_machine
+from scrubjay.extraction.json_log import Conversation
+from scrubjay.extraction.sentences import FACT_WORDS
 from scrubjay.model.memory import Trust
 from scrubjay.text.fuzzy import close_labels
 
-__all__ = ["Speakers", "speakers_of"]
+__all__ = ["ASSISTANTS", "MACHINES", "Speakers", "is_assistant", "is_machine", "speakers_of"]
 
-# What a log calls whoever it was written for.
+ASSISTANTS = FACT_WORDS.words("assistants")
+MACHINES = FACT_WORDS.words("machines")
+_WORD = re.compile(r"[a-z]+")
+# One of these words in a name makes it the name of a program.
+_PROGRAMS = frozenset(("assistant", "ai", "bot", "chatbot", "llm", "chatgpt"))
+# The name that logs have for their user.
 _USER = "user"
-_MOST_NAMED = 5
+_MAX_LISTED = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Speakers:
-    """Who speaks in a log, and which of them the user is. Unless it is trusted, nobody's word is the user's."""
+    """The people in a log, and those who are the user. Unless the log is `trusted`, no person counts as the user."""
 
     people: frozenset[str]
     users: frozenset[str]
     trusted: bool = True
 
     def trust(self, speaker: str) -> Trust:
-        """How far somebody's word is trusted: what others say to the user is no more than what is written somewhere."""
+        """Return how far a speaker is trusted: other people no more than a document."""
         if not self.trusted or is_assistant(speaker):
             return Trust.AGENT
         return Trust.USER if speaker in self.users else Trust.DOCUMENT
 
     @property
     def warning(self) -> str:
-        """What to say where people speak and none of them is known to be the user; empty where one is."""
+        """A warning if people speak and none of them is known to be the user; otherwise empty."""
         if self.users or not self.people or not self.trusted:
             return ""
-        return f"nobody's word in it counts as your own: say which of them you are with `me` ({_named(self.people)})"
+        return f"no speaker of the log counts as you: say which one you are with `me` ({_list_names(self.people)})"
 
 
-def speakers_of(talks: Sequence[Conversation], *, me: str = "", trusted: bool = True) -> Speakers:
-    """Who speaks; the user is who is named, else who is called so, or is alone with a program or with nobody's name."""
-    everybody = {turn.speaker for talk in talks for turn in talk.turns}
-    people = frozenset(one for one in everybody if not is_machine(one) and not is_assistant(one))
+def speakers_of(conversations: Sequence[Conversation], *, me: str = "", trusted: bool = True) -> Speakers:
+    """Return the speakers. The user is `me`, else the speaker called user, else the only person in the log."""
+    every = {turn.speaker for conversation in conversations for turn in conversation.turns}
+    people = frozenset(speaker for speaker in every if not is_machine(speaker) and not is_assistant(speaker))
     if me:
-        return Speakers(people, _called(me, people), trusted)
-    named = people - {""}
-    with_program = any(map(is_assistant, everybody))
+        return Speakers(people, _find_speaker(me, people), trusted)
     if _USER in people:
         return Speakers(people, frozenset((_USER,)), trusted)
-    # Two people who talk to each other may both be somebody else.
-    alone = len(named) <= 1 if with_program else not named
-    return Speakers(people, people if alone else frozenset(), trusted)
+    named = people - {""}
+    # Two people who talk to each other may both be someone else.
+    is_alone = len(named) <= 1 if any(map(is_assistant, every)) else not named
+    return Speakers(people, people if is_alone else frozenset(), trusted)
 
 
-def _called(me: str, people: frozenset[str]) -> frozenset[str]:
-    found = frozenset(one for one in people if one.casefold() == me.strip().casefold())
-    if not found:
-        near = close_labels(me, sorted(people), limit=1)
-        hint = f"Did you mean {near[0]}?" if near else f"These speak: {_named(people)}"
-        raise InvalidInput(f"nobody called {me[:100]!r} speaks in it", hint=hint, field="me", value=me[:100])
-    return found
+@lru_cache(maxsize=256)
+def is_assistant(speaker: str) -> bool:
+    """Return whether a speaker is a program that answers people."""
+    words = _WORD.findall(speaker.lower())
+    return not _PROGRAMS.isdisjoint(words) or (len(words) == 1 and words[0] in ASSISTANTS)
 
 
-def _named(people: frozenset[str]) -> str:
-    names = sorted(one or "somebody without a name" for one in people)
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "") or "nobody"
+@lru_cache(maxsize=256)
+def is_machine(speaker: str) -> bool:
+    """Return whether a turn has no speaker: the setup of a program, and the results of its tools."""
+    return speaker.strip().lower() in MACHINES
+
+
+def _find_speaker(me: str, people: frozenset[str]) -> frozenset[str]:
+    matches = frozenset(person for person in people if person.casefold() == me.strip().casefold())
+    if not matches:
+        close = close_labels(me, sorted(people), limit=1)
+        hint = f"Did you mean {close[0]}?" if close else f"The speakers are: {_list_names(people)}"
+        raise InvalidInput(f"no speaker of the log is called {me[:100]!r}", hint=hint, field="me", value=me[:100])
+    return matches
+
+
+def _list_names(people: frozenset[str]) -> str:
+    names = sorted(person or "a speaker without a name" for person in people)
+    more = len(names) - _MAX_LISTED
+    return ", ".join(names[:_MAX_LISTED]) + (f" and {more:,} more" if more > 0 else "") or "none"

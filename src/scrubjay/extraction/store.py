@@ -1,4 +1,4 @@
-"""Facts become memories, each once, with all that is known of where they come from."""
+"""Store facts as memories, each once, with their source."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,15 +16,15 @@ from scrubjay.writing.prefetch import MAX_PREFETCHED, prefetch_vectors
 
 __all__ = ["FactStore", "HandOn"]
 
-_MOST_MERGED = 5_000
-# Whoever does what a write leaves for later.
+_MAX_MERGED = 5_000
+# Takes the work that a write leaves for later.
 HandOn = Callable[[WriteOutcome], Awaitable[None]]
 _Key = tuple[str, str]
 
 
 @dataclass(slots=True, kw_only=True)
 class FactStore:
-    """Stores facts one by one, each once: those that are there already, alone or merged into others, are left alone."""
+    """Stores each fact once: a fact that is stored already, alone or merged into another memory, does not change."""
 
     space: str
     project: str
@@ -35,23 +35,25 @@ class FactStore:
     warnings: list[str] = field(default_factory=list[str])
     _merged: dict[str, dict[_Key, str]] = field(default_factory=dict[str, dict[_Key, str]])
 
-    async def store(self, facts: Sequence[Fact], *, session: str, told: Callable[[int], None]) -> list[StoredFact]:
-        """Store what a conversation says; `told` hears how many are done."""
+    async def store(
+        self, facts: Sequence[Fact], *, session: str, on_progress: Callable[[int], None]
+    ) -> list[StoredFact]:
+        """Store the facts of a conversation; call `on_progress` with the number that is done."""
         stored: list[StoredFact] = []
         for first in range(0, len(facts), MAX_PREFETCHED):
-            some = facts[first : first + MAX_PREFETCHED]
-            drafts = [self._draft(fact, session) for fact in some]
+            batch = facts[first : first + MAX_PREFETCHED]
+            drafts = [self._draft(fact, session) for fact in batch]
             async with prefetch_vectors(drafts, space=self.space, origin=self.origin, context=self.context) as context:
-                for fact, draft in zip(some, drafts, strict=True):
-                    same = _key(fact.subject, fact.statement)
-                    known = (await self._merged_in(session)).get(same) or await self._known(fact)
+                for fact, draft in zip(batch, drafts, strict=True):
+                    key = _key(fact.subject, fact.statement)
+                    existing = (await self._merged_in(session)).get(key) or await self._find_existing(fact)
                     stored.append(
-                        StoredFact(fact=fact, action="unchanged", id=known)
-                        if known
-                        else await self._kept(fact, draft, context=context)
+                        StoredFact(fact=fact, action="unchanged", id=existing)
+                        if existing
+                        else await self._remember(fact, draft, context=context)
                     )
-                    told(len(stored))
-                    # Others may want to write, too.
+                    on_progress(len(stored))
+                    # Let other requests write, too.
                     await asyncio.sleep(0)
         return stored
 
@@ -72,30 +74,34 @@ class FactStore:
             metadata={"turn": fact.turn, "confidence": fact.confidence, "extracted_by": fact.method},
         )
 
-    async def _kept(self, fact: Fact, draft: Draft, *, context: WriteContext) -> StoredFact:
-        kept = await remember(draft, space=self.space, origin=self.origin, context=context)
-        await self.hand_on(kept)
-        answer = kept.answer
-        # That a sentence is short is no news of what was asked for sentence by sentence.
+    async def _remember(self, fact: Fact, draft: Draft, *, context: WriteContext) -> StoredFact:
+        outcome = await remember(draft, space=self.space, origin=self.origin, context=context)
+        await self.hand_on(outcome)
+        answer = outcome.answer
+        # Facts are single sentences: a warning about short texts says nothing here.
         if Flag.THIN not in answer.flags:
             self.warnings += answer.warnings
         return StoredFact(fact=fact, action=answer.action, id=answer.id, conflicts=answer.conflicts)
 
-    async def _known(self, fact: Fact) -> str:
-        """The memory that says just this, whenever and wherever it was said, unless by somebody who is trusted less."""
+    async def _find_existing(self, fact: Fact) -> str:
+        """Return the id of a memory with the same statement, of any time, unless from a less trusted source."""
         store = self.context.store
         ids = await store.same_content(self.space, fact.statement)
-        found = (await store.get(self.space, ids)).values() if ids else ()
-        same, trust = _key(fact.subject, fact.statement), self.speakers.trust(fact.speaker)
-        known = (one for one in found if _key(one.entity, one.content) == same and self.project in ("", one.project))
-        return next((one.id for one in known if not trust.outranks(one.source.trust)), "")
+        memories = (await store.get(self.space, ids)).values() if ids else ()
+        key, trust = _key(fact.subject, fact.statement), self.speakers.trust(fact.speaker)
+        same = (
+            memory
+            for memory in memories
+            if _key(memory.entity, memory.content) == key and self.project in ("", memory.project)
+        )
+        return next((memory.id for memory in same if not trust.outranks(memory.source.trust)), "")
 
     async def _merged_in(self, session: str) -> dict[_Key, str]:
-        """What of the session had become part of other memories before, and of which."""
+        """Return the facts of a session that became part of other memories, with the id of each."""
         if session not in self._merged:
             store = self.context.store
-            wanted = Filter(session=session, state=State.MERGED)
-            ids = await store.list_ids(self.space, wanted, limit=_MOST_MERGED)
+            merged = Filter(session=session, state=State.MERGED)
+            ids = await store.list_ids(self.space, merged, limit=_MAX_MERGED)
             parts = (await store.get(self.space, ids)).values() if ids else ()
             wholes = await store.get(self.space, list({part.merged_into for part in parts})) if parts else {}
             live = {memory.id for memory in wholes.values() if memory.state is State.LIVE}

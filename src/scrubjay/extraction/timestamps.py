@@ -1,80 +1,80 @@
-"""When something was said, in the ways in which chats write it."""
+"""Timestamps in the forms that chats write."""
 
 import re
 from datetime import UTC, datetime
 
-__all__ = ["moment_of_number", "moment_of_text", "parse_timestamp"]
+__all__ = ["parse_timestamp", "parse_timestamp_text"]
 
-# Later than any chat, and what is beyond it is in milliseconds.
-_LATEST_SECONDS = 10_000_000_000
+# A larger number is in milliseconds: no chat is later than this.
+_MAX_SECONDS = 10_000_000_000
 _DATE_AND_TIME = re.compile(
     r"(\d{1,4})[-/.](\d{1,2})[-/.](\d{1,4}),?\s+(\d{1,2}):(\d{2})(?::(\d{2}))?[\s\u202f\u00a0]?([ap]\.?m\.?)?",
     re.IGNORECASE,
 )
-_MOST_MONTHS = 12
+_MAX_MONTH = 12
 _NOON = 12
-_LEAST_YEAR = 1900
+_MIN_YEAR = 1900
 
 
 def parse_timestamp(value: object) -> datetime | None:
-    """A moment given as a number or a text; None for what is none."""
+    """Return the moment of a number or a text; None if it is none."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
-        return moment_of_number(value)
-    return moment_of_text(value) if isinstance(value, str) else None
+        return _parse_number(value)
+    return parse_timestamp_text(value) if isinstance(value, str) else None
 
 
-def moment_of_number(value: float) -> datetime | None:
-    """Seconds or milliseconds since 1970."""
+def parse_timestamp_text(text: str) -> datetime | None:
+    """Return the moment of an ISO timestamp, of seconds, or of a date and time in figures; in UTC without a zone.
+
+    3/4/2024 is the third of April, unless the clock has 12 hours, as where the month comes first.
+    """
+    text = text.strip()
     try:
-        seconds = value / 1000 if value > _LATEST_SECONDS else value
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        pass
+    else:
+        return _to_utc(moment)
+    try:
+        return _parse_number(float(text))
+    except ValueError:
+        figures = _DATE_AND_TIME.search(text)
+        return _parse_figures(figures) if figures else None
+
+
+def _parse_number(value: float) -> datetime | None:
+    """Return the moment of seconds or milliseconds since 1970."""
+    try:
+        seconds = value / 1000 if value > _MAX_SECONDS else value
         return datetime.fromtimestamp(seconds, UTC) if seconds > 0 else None
     except (OverflowError, OSError, ValueError):
         return None
 
 
-def moment_of_text(text: str) -> datetime | None:
-    """An ISO moment, seconds as a text, or day and time in numbers. What names no time zone is taken for UTC.
-
-    Of 3/4/2024 the first is the day, unless the clock has 12 hours, as where the month goes first.
-    """
-    text = text.strip()
+def _to_utc(moment: datetime) -> datetime | None:
     try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        pass
-    else:
-        return _in_utc(found)
-    try:
-        return moment_of_number(float(text))
-    except ValueError:
-        written = _DATE_AND_TIME.search(text)
-        return _written(written) if written else None
-
-
-def _in_utc(found: datetime) -> datetime | None:
-    try:
-        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except OverflowError:
         # Before the first year or after the last.
         return None
 
 
-def _written(found: re.Match[str]) -> datetime | None:
-    one, two, three = (int(found[at]) for at in (1, 2, 3))
-    half = (found[7] or "").lower()[:1]
-    if one > 31:  # noqa: PLR2004 - a year, then
-        year, month, day = one, two, three
-    elif two > _MOST_MONTHS or (half and one <= _MOST_MONTHS):
-        year, month, day = three, one, two
+def _parse_figures(match: re.Match[str]) -> datetime | None:
+    first, second, third = (int(match[at]) for at in (1, 2, 3))
+    half = (match[7] or "").lower()[:1]
+    if first > 31:  # noqa: PLR2004 - a year, then
+        year, month, day = first, second, third
+    elif second > _MAX_MONTH or (half and first <= _MAX_MONTH):
+        year, month, day = third, first, second
     else:
-        year, month, day = three, two, one
-    hour = int(found[4])
+        year, month, day = third, second, first
+    hour = int(match[4])
     if half:
         hour = hour % _NOON + (_NOON if half == "p" else 0)
-    year += 2000 if year < _LEAST_YEAR else 0
+    year += 2000 if year < _MIN_YEAR else 0
     try:
-        return datetime(year, month, day, hour, int(found[5]), int(found[6] or 0), tzinfo=UTC)
+        return datetime(year, month, day, hour, int(match[5]), int(match[6] or 0), tzinfo=UTC)
     except ValueError:
         return None

@@ -1,4 +1,4 @@
-"""A language model that says what it was told to say."""
+"""A language model with prepared answers."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from scrubjay.model.memory import Json
 
 
 class Scripted:
-    """A model that answers with lists of facts that were written before, and then not at all."""
+    """A model that gives prepared lists of facts, and then fails."""
 
     name = "scripted"
 
@@ -29,7 +29,7 @@ class Scripted:
         return {}
 
     async def close(self) -> None:
-        """It holds nothing."""
+        """Do nothing: it holds no resources."""
 
 
 def a_fact(statement: str, *, turn: int = 1, kind: str = "event", entity: str = "Ann") -> dict[str, Json]:

@@ -9,7 +9,7 @@ import typer
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput, TooLarge
-from scrubjay.extraction.formats import FORMATS, LONGEST
+from scrubjay.extraction.formats import FORMATS, MAX_LENGTH
 from scrubjay.model.fact import Extracted
 from scrubjay.surfaces.cli.command import verb
 from scrubjay.surfaces.cli.progress import progress
@@ -19,7 +19,7 @@ app = typer.Typer()
 _MARKS = (b"\xff\xfe", b"\xfe\xff")
 _ZIP = b"PK\x03\x04"
 # No sign takes more than four bytes.
-_MOST_BYTES = LONGEST * 4
+_MOST_BYTES = MAX_LENGTH * 4
 _AT_ONCE = 1_048_576
 
 

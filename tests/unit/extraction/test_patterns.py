@@ -11,7 +11,7 @@ from scrubjay.extraction.sentences import rejection_reason, split_sentences
 from scrubjay.model.fact import FactType, Turn
 
 
-def told(*lines: tuple[str, str]) -> list[Turn]:
+def turns_of(*lines: tuple[str, str]) -> list[Turn]:
     return [Turn(speaker=speaker, text=text, id=str(number)) for number, (speaker, text) in enumerate(lines, 1)]
 
 
@@ -84,7 +84,7 @@ def told(*lines: tuple[str, str]) -> list[Turn]:
     ],
 )
 def test_what_is_told_to_an_assistant_outright_is_taken(text: str, kind: FactType) -> None:
-    (fact,) = facts_of(told(("user", text), ("assistant", "Noted.")))
+    (fact,) = facts_of(turns_of(("user", text), ("assistant", "Noted.")))
     assert (fact.type, fact.statement, fact.speaker, fact.turn) == (kind, f"user: {text}", "user", "1")
     assert fact.confidence >= 0.75
 
@@ -115,8 +115,8 @@ def test_what_is_told_to_an_assistant_outright_is_taken(text: str, kind: FactTyp
         ("Ich habe mich scheiden lassen.", FactType.EVENT),
     ],
 )
-def test_what_is_told_in_german_is_taken(text: str, kind: FactType) -> None:
-    (fact,) = facts_of(told(("user", text), ("assistant", "Gut.")))
+def test_facts_in_german_are_taken(text: str, kind: FactType) -> None:
+    (fact,) = facts_of(turns_of(("user", text), ("assistant", "Gut.")))
     assert (fact.type, fact.statement) == (kind, f"user: {text}")
 
 
@@ -149,8 +149,8 @@ def test_what_is_told_in_german_is_taken(text: str, kind: FactType) -> None:
         "Zeig mir die Datei.",
     ],
 )
-def test_what_somebody_does_at_work_this_minute_is_no_fact(text: str) -> None:
-    assert not facts_of(told(("user", text), ("assistant", "Well.")))
+def test_a_passing_state_of_work_is_no_fact(text: str) -> None:
+    assert not facts_of(turns_of(("user", text), ("assistant", "Well.")))
 
 
 @pytest.mark.parametrize(
@@ -183,11 +183,11 @@ def test_what_somebody_does_at_work_this_minute_is_no_fact(text: str) -> None:
         ("Danke, das funktioniert!", "small talk"),
     ],
 )
-def test_what_is_no_fact_is_left_out(text: str, reason: str) -> None:
-    (said,) = split_sentences(text)
-    assert rejection_reason(said) == reason
+def test_a_sentence_that_states_no_fact_is_rejected(text: str, reason: str) -> None:
+    (sentence,) = split_sentences(text)
+    assert rejection_reason(sentence) == reason
     if reason:
-        assert not facts_of(told(("user", text), ("assistant", "Well.")))
+        assert not facts_of(turns_of(("user", text), ("assistant", "Well.")))
 
 
 @pytest.mark.parametrize(
@@ -204,14 +204,14 @@ def test_what_is_no_fact_is_left_out(text: str, reason: str) -> None:
         ("Die API muss Pagination unterstützen.", "API"),
     ],
 )
-def test_a_fact_is_about_its_speaker_or_what_it_names(text: str, subject: str) -> None:
-    (fact,) = facts_of(told(("Ann", text)))
+def test_the_subject_of_a_fact_is_its_speaker_or_the_thing_that_it_names(text: str, subject: str) -> None:
+    (fact,) = facts_of(turns_of(("Ann", text)))
     assert fact.subject == subject
 
 
-def test_people_who_talk_tell_facts_among_reactions() -> None:
+def test_facts_of_people_are_found_among_reactions() -> None:
     facts = facts_of(
-        told(
+        turns_of(
             ("Ann", "Hey Ben! Good to see you! How have you been?"),
             ("Ben", "Great! I started a pottery class on Monday. It was hard but I made my first bowl."),
             ("Ann", "Wow, that's so cool! You are so talented."),
@@ -220,13 +220,13 @@ def test_people_who_talk_tell_facts_among_reactions() -> None:
         )
     )
     assert [fact.turn for fact in facts] == ["2", "5"]
-    # What points back to the sentence before it is told with it.
+    # A sentence that points back is joined to the one before it.
     assert facts[0].statement.startswith("Ben: I started a pottery class on Monday.")
 
 
-def test_people_who_talk_in_german_tell_facts_among_reactions() -> None:
+def test_facts_of_people_in_german_are_found_among_reactions() -> None:
     facts = facts_of(
-        told(
+        turns_of(
             ("Ann", "Hallo Ben! Wie geht es dir?"),
             ("Ben", "Super, danke! Ich habe am Montag einen Töpferkurs angefangen."),
             ("Ann", "Das ist ja toll!"),
@@ -242,7 +242,7 @@ def test_people_who_talk_in_german_tell_facts_among_reactions() -> None:
 
 def test_programs_are_not_taken_for_people() -> None:
     facts = facts_of(
-        told(
+        turns_of(
             ("system", "You always answer in German. I prefer short answers."),
             ("assistant", "I fixed the bug yesterday and I love my new car."),
             ("assistant", "We decided to go with Postgres."),
@@ -253,16 +253,16 @@ def test_programs_are_not_taken_for_people() -> None:
     assert [(fact.speaker, fact.type) for fact in facts] == [("assistant", FactType.DECISION)]
 
 
-def test_code_tables_and_quoted_lines_say_nothing() -> None:
+def test_code_tables_and_quoted_lines_state_no_fact() -> None:
     text = "> I live in Rome.\n\n```\nI live in Oslo.\n```\n\n| I live in | Bonn |\n\n- I live in **Bern**."
-    (fact,) = facts_of(told(("", text)))
+    (fact,) = facts_of(turns_of(("", text)))
     assert (fact.statement, fact.subject) == ("I live in Bern.", "")
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["Ann", "user", "assistant", ""]), st.text(max_size=200)), max_size=8))
-def test_whatever_is_said_each_fact_has_its_turn(lines: list[tuple[str, str]]) -> None:
-    turns = told(*lines)
+def test_every_fact_has_its_turn(lines: list[tuple[str, str]]) -> None:
+    turns = turns_of(*lines)
     for fact in facts_of(turns):
         turn = turns[int(fact.turn) - 1]
         assert (fact.speaker, 0 < fact.confidence < 1) == (turn.speaker, True)
@@ -288,5 +288,5 @@ def test_whatever_is_said_each_fact_has_its_turn(lines: list[tuple[str, str]]) -
 )
 def test_long_lines_are_read_in_no_time(piece: str) -> None:
     start = time.process_time()
-    facts_of(told(("user", piece * (200_000 // len(piece))), ("user", (piece * 60 + "\n") * 200)))
+    facts_of(turns_of(("user", piece * (200_000 // len(piece))), ("user", (piece * 60 + "\n") * 200)))
     assert time.process_time() - start < 5

@@ -1,19 +1,19 @@
-"""The benchmark runs without data, and ours is the best of what it compares."""
+"""The benchmark runs without data, and our patterns are the best of the methods that it compares."""
 
 import numpy as np
 
 from benchmarks.extraction import WAYS, figures
 from benchmarks.extraction_data import labelled
 from benchmarks.extraction_fit import fit, tabled
-from scrubjay.extraction.weights import WEIGHTS
+from scrubjay.extraction.features import WEIGHTS
 
 
-def test_the_made_conversation_is_read_best_by_patterns() -> None:
+def test_patterns_are_best_on_the_generated_conversation() -> None:
     ours, *others = [figures(labelled(None), finder)[2] for finder in WAYS.values()]
     assert ours > max(others)
 
 
-def test_every_mark_has_a_weight_and_weights_can_be_fitted() -> None:
+def test_every_feature_has_a_weight_and_weights_can_be_fitted() -> None:
     table = tabled(labelled(None))
     assert set(table.names) <= set(WEIGHTS)
     scores = fit(table, np.ones(len(table.label), dtype=bool)).scores(table)

@@ -1,4 +1,4 @@
-"""Facts go through the write path: filed, attributed, undone together, and stored once."""
+"""Facts go through the write path: with session, subject and trust, undone together, and stored once."""
 
 from dataclasses import replace
 
@@ -35,16 +35,16 @@ async def take(
 ) -> Extracted:
     return await extract(
         text, session=session, store=store, format="auto", method="auto", project="", me=me, trusted=trusted,
-        space=SPACE, origin=shop.origin(run=run), context=shop.context, llm=None, hand_on=unhanded, progress=progress,
+        space=SPACE, origin=shop.origin(run=run), context=shop.context, llm=None, hand_on=no_jobs, progress=progress,
     )  # fmt: skip
 
 
-async def unhanded(kept: WriteOutcome) -> None:
-    """There is no workshop."""
-    assert not kept.jobs
+async def no_jobs(outcome: WriteOutcome) -> None:
+    """Assert that a write leaves no work for later."""
+    assert not outcome.jobs
 
 
-async def test_facts_are_stored_with_all_that_is_known_of_them(shop: Workshop) -> None:
+async def test_facts_are_stored_with_their_source(shop: Workshop) -> None:
     done = await take(shop, session="s1")
     assert (done.turns, done.session, done.run, done.method) == (4, "s1", "r1", "patterns")
     assert [fact.action for fact in done.facts] == ["created"] * 3
@@ -66,7 +66,7 @@ async def test_the_same_log_stores_nothing_twice(shop: Workshop) -> None:
     assert ([fact.action for fact in longer.facts], longer.session) == (["unchanged"] * 3 + ["created"], first.session)
 
 
-async def test_what_was_merged_is_not_merged_again(quick: Workshop) -> None:
+async def test_a_merged_fact_is_not_merged_again(quick: Workshop) -> None:
     shop = replace(quick, rules=Rules(gate="merge", density="off", tags="off"))
     log = "Ann: I prefer tea to coffee.\nAnn: i prefer tea to coffee\n"
     first = await take(shop, log, session="s1")
@@ -85,29 +85,32 @@ async def test_a_dry_run_stores_nothing(quick: Workshop) -> None:
     assert await quick.store.list_ids(SPACE, Filter(state=State.LIVE), limit=9) == []
 
 
-async def test_what_cannot_be_is_refused(quick: Workshop) -> None:
-    for given in ({"method": "magic"}, {"method": "llm"}, {"format": "morse"}, {"text": "  "}):
-        asked = {"text": LOG, "format": "auto", "method": "auto"} | given
+async def test_invalid_arguments_are_refused(quick: Workshop) -> None:
+    for invalid in ({"method": "magic"}, {"method": "llm"}, {"format": "morse"}, {"text": "  "}):
+        request = {"text": LOG, "format": "auto", "method": "auto"} | invalid
         with pytest.raises(InvalidInput) as refused:
             await extract(
-                asked["text"], format=asked["format"], method=asked["method"], session="", store=True, project="",
+                request["text"], format=request["format"], method=request["method"], session="", store=True, project="",
                 space=SPACE, origin=quick.origin(),
-                context=quick.context, llm=None, hand_on=unhanded,
+                context=quick.context, llm=None, hand_on=no_jobs,
             )  # fmt: skip
         assert refused.value.hint
 
 
 async def test_a_model_is_asked_where_there_is_one_unless_patterns_are_wanted(quick: Workshop) -> None:
     log = "Ann: I moved to Rome in May 2024."
-    for method, told in (("patterns", "Ann: I moved to Rome in May 2024."), ("auto", "Ann moved to Rome in May 2024.")):
+    for method, content in (
+        ("patterns", "Ann: I moved to Rome in May 2024."),
+        ("auto", "Ann moved to Rome in May 2024."),
+    ):
         done = await extract(
             log, session="", store=True, format="auto", method=method, project="p1", space=SPACE,
             origin=quick.origin(), context=quick.context, llm=Scripted([a_fact("Ann moved to Rome in May 2024.")]),
-            hand_on=unhanded,
+            hand_on=no_jobs,
         )  # fmt: skip
-        (kept,) = [await quick.get(fact.id) for fact in done.facts]
-        assert (kept.content, kept.project) == (told, "p1")
-        assert kept.metadata["extracted_by"] == done.method == ("patterns" if method == "patterns" else "llm")
+        (memory,) = [await quick.get(fact.id) for fact in done.facts]
+        assert (memory.content, memory.project) == (content, "p1")
+        assert memory.metadata["extracted_by"] == done.method == ("patterns" if method == "patterns" else "llm")
 
 
 async def test_a_secret_is_cut_out_and_a_second_look_changes_nothing(quick: Workshop) -> None:
@@ -128,12 +131,12 @@ assistant: We decided to go with Postgres.
 @pytest.mark.parametrize(
     ("text", "me", "trusts"),
     [
-        # Whoever is called the user is, and who is alone with a program.
+        # A speaker called user is the user, and so is a person alone with a program.
         (LOG, "", ["user", "agent", "user"]),
         ("Ann: I prefer tea to coffee.\nassistant: We decided to go with Postgres.", "", ["user", "agent"]),
         ("I prefer tea to coffee.", "", ["user"]),
         ("user: I prefer tea to coffee.\nBen: I live in Rome.", "", ["user", "document"]),
-        # Of people among themselves nobody knows.
+        # Among several people the user is unknown.
         (GROUP, "", ["document", "document", "agent"]),
         ("Ann: I prefer tea to coffee.", "", ["document"]),
         (GROUP, "ben", ["document", "user", "agent"]),
@@ -147,7 +150,7 @@ async def test_only_the_users_own_words_are_trusted_as_such(
     assert bool(done.warnings) == ("user" not in trusts)
 
 
-async def test_who_says_later_which_speaker_is_the_user_is_believed(quick: Workshop) -> None:
+async def test_a_later_me_raises_the_trust_of_stored_facts(quick: Workshop) -> None:
     first = await take(quick, GROUP)
     again = await take(quick, GROUP, me="Ann", run="r2")
     assert [fact.action for fact in again.facts] == ["updated", "unchanged", "unchanged"]
@@ -155,23 +158,27 @@ async def test_who_says_later_which_speaker_is_the_user_is_believed(quick: Works
     assert (await quick.get(first.facts[0].id)).source.trust is Trust.USER
 
 
-async def test_nobody_is_the_user_in_what_an_agent_hands_in(quick: Workshop) -> None:
+async def test_no_speaker_is_the_user_in_a_log_from_an_agent(quick: Workshop) -> None:
     done = await take(quick, GROUP, me="Ann", trusted=False)
     assert {(await quick.get(fact.id)).source.trust for fact in done.facts} == {Trust.AGENT}
     assert not done.warnings
 
 
-async def test_a_speaker_who_does_not_speak_is_named_with_those_who_do(quick: Workshop) -> None:
-    for me, hint in (("Been", "Did you mean Ben?"), ("Zoe", "These speak: Ann, Ben"), ("assistant", "These speak")):
+async def test_an_unknown_speaker_is_refused_with_the_speakers_of_the_log(quick: Workshop) -> None:
+    for me, hint in (
+        ("Been", "Did you mean Ben?"),
+        ("Zoe", "The speakers are: Ann, Ben"),
+        ("assistant", "The speakers are"),
+    ):
         with pytest.raises(InvalidInput) as refused:
             await take(quick, GROUP, me=me)
         assert hint in refused.value.hint
         assert refused.value.fields["field"] == "me"
 
 
-async def test_it_tells_how_far_it_is(quick: Workshop) -> None:
-    told: list[tuple[int, int]] = []
-    await take(quick, progress=lambda done, total: told.append((done, total)))
-    assert told == sorted(told)
-    assert told[-1] == (4, 4)
-    assert len(told) > 2
+async def test_it_reports_its_progress(quick: Workshop) -> None:
+    reports: list[tuple[int, int]] = []
+    await take(quick, progress=lambda done, total: reports.append((done, total)))
+    assert reports == sorted(reports)
+    assert reports[-1] == (4, 4)
+    assert len(reports) > 2

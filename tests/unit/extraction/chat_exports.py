@@ -1,4 +1,4 @@
-"""Chats as programs export them, with all that they put beside the words."""
+"""Chats as programs export them, with all that they add to the messages."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""A language model finds facts, and only what was said is taken of them."""
+"""A language model finds facts, and only those that a turn supports are taken."""
 
 import pytest
 from tests.unit.extraction.scripted import Scripted, a_fact
@@ -12,11 +12,11 @@ TURNS = [
 ]
 
 
-async def found_in(turns: list[Turn], model: Scripted) -> list[ExtractedFacts]:
-    return [found async for found in ask_model(turns, llm=model)]
+async def batches_of(turns: list[Turn], model: Scripted) -> list[ExtractedFacts]:
+    return [batch async for batch in ask_model(turns, llm=model)]
 
 
-async def test_what_was_said_is_taken_and_the_rest_is_dropped_and_counted() -> None:
+async def test_supported_facts_are_taken_and_the_others_are_dropped_and_counted() -> None:
     model = Scripted(
         [
             a_fact("Ann moved to Rome in May 2024."),
@@ -30,21 +30,21 @@ async def test_what_was_said_is_taken_and_the_rest_is_dropped_and_counted() -> N
             a_fact("Ann moved to Rome.", kind="rumour"),
         ]
     )
-    (found,) = await found_in(TURNS, model)
-    assert [(fact.statement, fact.type, fact.subject, fact.turn, fact.method) for fact in found.facts] == [
+    (batch,) = await batches_of(TURNS, model)
+    assert [(fact.statement, fact.type, fact.subject, fact.turn, fact.method) for fact in batch.facts] == [
         ("Ann moved to Rome in May 2024.", FactType.EVENT, "Ann", "D1:1", "llm"),
         ("Ann: doesn't drink coffee", FactType.HABIT, "Ann", "D1:1", "llm"),
     ]
-    assert found.turns == 2
-    assert found.warnings == ("7 facts of the language model were dropped: nobody said so",)
+    assert batch.turns == 2
+    assert batch.warnings == ("7 facts of the language model were dropped: no turn says so",)
     assert "1. Ann: I moved to Rome" in model.asked[0]
 
 
-async def test_patterns_read_what_the_model_does_not() -> None:
+async def test_patterns_read_the_rest_when_the_model_fails() -> None:
     model = Scripted([a_fact("Ann moved to Rome.")])
     turns = [TURNS[0]] * 40 + [Turn(speaker="Ben", text="I prefer tea to coffee.", id="D1:9")]
-    first, rest = await found_in(turns, model)
-    assert [(one.statement, one.method) for one in (*first.facts, *rest.facts)] == [
+    first, rest = await batches_of(turns, model)
+    assert [(fact.statement, fact.method) for fact in (*first.facts, *rest.facts)] == [
         ("Ann moved to Rome.", "llm"),
         ("Ben: I prefer tea to coffee.", "patterns"),
     ]
@@ -53,7 +53,7 @@ async def test_patterns_read_what_the_model_does_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "why"),
+    ("statement", "reason"),
     [
         ("Ann moved to Rome", ""),
         ("Ann does not drink coffee", ""),
@@ -63,6 +63,6 @@ async def test_patterns_read_what_the_model_does_not() -> None:
         ("", "says nothing"),
     ],
 )
-def test_a_statement_must_stand_in_its_turn(statement: str, why: str) -> None:
-    assert why in unsupported_reason(statement, TURNS[0])
-    assert bool(why) == bool(unsupported_reason(statement, TURNS[0]))
+def test_a_turn_must_support_a_statement(statement: str, reason: str) -> None:
+    assert reason in unsupported_reason(statement, TURNS[0])
+    assert bool(reason) == bool(unsupported_reason(statement, TURNS[0]))

@@ -1,4 +1,4 @@
-"""Chat logs of every form become the same turns, and what is no log is refused in words."""
+"""Chat logs of every format give the same turns, and a text that is no log is refused with a hint."""
 
 import json
 import time
@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.extraction.exported import AT, CHATGPT, CLAUDE, CODE, CODEX, SLACK, TELEGRAM
+from tests.unit.extraction.chat_exports import AT, CHATGPT, CLAUDE, CODE, CODEX, SLACK, TELEGRAM
 
 from scrubjay.errors import InvalidInput, TooLarge
-from scrubjay.extraction import reading
+from scrubjay.extraction import chat_log
+from scrubjay.extraction.chat_log import read_conversations, read_turns
 from scrubjay.extraction.formats import FORMATS
-from scrubjay.extraction.reading import read_conversations, read_turns
 
 SAID = [("user", "I prefer tabs."), ("assistant", "Noted.")]
 
@@ -40,7 +40,7 @@ SAID = [("user", "I prefer tabs."), ("assistant", "Noted.")]
         json.dumps({"messages": [{"role": who, "content": text} for who, text in SAID]}) + "\n{}\n",
     ],
 )
-def test_every_form_gives_the_same_turns(log: str) -> None:
+def test_every_format_gives_the_same_turns(log: str) -> None:
     assert [(turn.speaker, turn.text) for turn in read_turns(log)] == SAID
 
 
@@ -58,7 +58,7 @@ def test_every_form_gives_the_same_turns(log: str) -> None:
         "Ann (2026-05-31 14:00): I moved",
     ],
 )
-def test_who_speaks_and_when_stands_before_what_is_said(line: str) -> None:
+def test_speaker_and_time_come_before_the_text(line: str) -> None:
     (turn,) = read_turns(line)
     assert (turn.speaker, turn.text, turn.at, turn.id) == ("Ann", "I moved", AT, "1")
 
@@ -74,7 +74,7 @@ def test_a_whatsapp_chat_keeps_its_speakers_and_drops_its_notices() -> None:
     ]
 
 
-def test_a_chat_from_a_phone_keeps_numbers_apart_and_drops_what_the_phone_says() -> None:
+def test_a_chat_from_a_phone_keeps_numbers_as_speakers_and_drops_the_phones_notices() -> None:
     log = (
         "[31.05.26, 13:59:00] Ann \U0001f338: \u200eMessages and calls are end-to-end encrypted.\r\n"
         "[31.05.26, 14:00:00] Ann \U0001f338: I moved\r\nto Rome \u200e<This message was edited>\r\n"
@@ -139,28 +139,28 @@ def test_code_and_labels_are_no_speakers() -> None:
         ('{"role": "user", "content": "hi"}\n{broken', "auto"),
     ],
 )
-def test_what_is_no_log_is_refused(log: str, format: str) -> None:
+def test_a_text_that_is_no_log_is_refused(log: str, format: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         read_turns(log, format)
     assert refused.value.hint
 
 
-def test_a_tree_that_bites_its_tail_ends() -> None:
+def test_a_tree_with_a_cycle_ends() -> None:
     message = {"author": {"role": "user"}, "content": {"parts": ["Round."]}}
     mapping = {"a": {"message": message, "parent": "b"}, "b": {"message": message, "parent": "a"}}
     assert len(read_turns(json.dumps({"mapping": mapping, "current_node": "a"}))) == 2
 
 
-def test_signs_that_no_store_keeps_are_cut_out() -> None:
+def test_characters_that_no_store_keeps_are_removed() -> None:
     (turn,) = read_turns('[{"role": "user\\ud800", "content": "I moved\\ud800 to \\u0000Rome"}]')
     assert (turn.speaker, turn.text) == ("user", "I moved to Rome")
 
 
 def test_there_is_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "LONGEST", 100)
+    monkeypatch.setattr(chat_log, "MAX_LENGTH", 100)
     with pytest.raises(TooLarge):
         read_turns("Ann: hello\n" * 10)
-    monkeypatch.setattr(reading, "MOST_TURNS", 2)
+    monkeypatch.setattr(chat_log, "MAX_TURNS", 2)
     with pytest.raises(TooLarge):
         read_turns("Ann: hello\n" * 3)
 
