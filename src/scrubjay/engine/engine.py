@@ -303,7 +303,7 @@ class Engine:
     ) -> Network:
         """Return the memories that relations connect to the given ones."""
         space = await space_of(self.store, refs[0], spaces=who.spaces) if refs else who.space
-        return await network.around(
+        return await network.neighbourhood(
             refs, depth=depth, types=types, direction=direction, limit=limit, as_of=as_of, space=space,
             store=self.store,
         )  # fmt: skip
@@ -321,7 +321,7 @@ class Engine:
     ) -> Network:
         """Return a shortest path from one memory to another."""
         space = await space_of(self.store, source, spaces=who.spaces)
-        return await network.path(
+        return await network.find_path(
             source, target, types=types, direction=direction, most=most, as_of=as_of, space=space, store=self.store
         )
 
@@ -380,11 +380,11 @@ class Engine:
 
     async def entity(self, ref: str, *, who: Caller) -> Memory:
         """Return the entity of a name or id, following merges."""
-        return await records.entity_at(ref, space=who.space, store=self.store)
+        return await records.resolve_entity(ref, space=who.space, store=self.store)
 
     async def entity_named(self, name: str, *, who: Caller) -> Memory | None:
         """Return the entity with exactly this name, following merges; None without one."""
-        return await records.entity_named(name, space=who.space, store=self.store)
+        return await records.find_entity(name, space=who.space, store=self.store)
 
     async def entities(self, ids: Sequence[str], *, who: Caller) -> dict[str, Memory]:
         """Return entities by id, in any state, without counting a read."""
@@ -413,7 +413,7 @@ class Engine:
                 question, cursor="", spaces=(who.space,), now=self.clock.now(), context=self._recall_context
             )
         nodes = await search.search_nodes(
-            query, limit=limit, meant=semantic, now=self.clock.now(), space=who.space, store=self.store,
+            query, limit=limit, recalled=semantic, now=self.clock.now(), space=who.space, store=self.store,
             text_caches=self.text_caches,
         )  # fmt: skip
         self.access_log.note((who.space, str(node["id"])) for node in cast("list[dict[str, Json]]", nodes["results"]))
@@ -518,7 +518,7 @@ class Engine:
         return KnowledgeGraph(
             context=self._write_context, text_caches=self.text_caches, clock=self.clock, space=who.space,
             origin=self._origin(who),
-            source=Source(method=method, agent=redact_label(who.agent)), settled=self.index.after_commit,
+            source=Source(method=method, agent=redact_label(who.agent)), after_commit=self.index.after_commit,
             project=project,
         )  # fmt: skip
 

@@ -1,1 +1,1 @@
-"""The knowledge-graph dialect: a space seen as entities, each a memory, and relations between them."""
+"""The knowledge-graph dialect: a space as entities, each of which is a memory, and relations between them."""

@@ -1,7 +1,7 @@
-"""Entities and memories: one is the other, to the letter.
+"""Entities as memories, without loss.
 
-A memory's name is a handle: one line, not too long, never empty. An entity's name may be any text, and so may its
-type and its observations. What a memory cannot hold as it is stands in its metadata and comes back unchanged.
+The name of a memory is a handle: one line, not too long, never empty. The name of an entity may be any text, and so may
+its type and its observations. The metadata of a memory has the exact form of whatever the memory cannot hold.
 """
 
 import hashlib
@@ -15,20 +15,20 @@ from scrubjay.model.identity import is_id
 from scrubjay.model.memory import Json, Memory, Source, State
 from scrubjay.model.relation import Relation
 
-# The kind of a memory that stands for an entity which relations mention and nobody has created.
+# The kind of a memory that represents an entity which relations mention and which was never created.
 MENTION = "mention"
 _KEY = "kg"
-_LONGEST = 200
+_MAX_LENGTH = 200
 _DEFAULT_KIND = "note"
 _DIGITS = 16
-_BEGINNING = datetime.min.replace(tzinfo=UTC)
-# A name that looks like one of our handles gets a handle itself: so no two names ever share one.
-_LIKE_A_HANDLE = re.compile(f"~[0-9a-f]{{{_DIGITS}}}$")
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+# A name that looks like a handle gets a handle itself, so that no two names ever share one.
+_HANDLE = re.compile(f"~[0-9a-f]{{{_DIGITS}}}$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
-    """A thing, its type, and what is known about it."""
+    """A named thing with a type and observations."""
 
     name: str
     type: str
@@ -36,17 +36,17 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
-    """A relation, by the names of its ends; `made` puts it in order and does not make it another one."""
+class EntityRelation:
+    """A relation by the names of its ends; `created_at` orders relations and is not part of their identity."""
 
     source: str
     target: str
     type: str
-    made: datetime | None = field(default=None, compare=False)
+    created_at: datetime | None = field(default=None, compare=False)
 
 
 def entity_of(memory: Memory) -> Entity:
-    """The entity that a memory is; content that another tool wrote is its first observation."""
+    """Return a memory as an entity; content from another tool becomes its first observation."""
     exact = _exact(memory.metadata)
     kind = exact.get("type")
     return Entity(
@@ -54,29 +54,29 @@ def entity_of(memory: Memory) -> Entity:
         type=kind if isinstance(kind, str) and _kind_of(kind) == memory.kind else memory.kind,
         observations=(
             *_content(memory),
-            *_with_blanks([observation.text for observation in memory.observations], exact),
+            *_insert_blanks([observation.text for observation in memory.observations], exact),
         ),
     )
 
 
 def name_of(memory: Memory) -> str:
-    """The entity's name, which is the memory's unless that is a handle for it."""
+    """Return the name of the entity: that of the memory, unless it is a handle."""
     name = _exact(memory.metadata).get("name")
     return name if isinstance(name, str) and handle_of(name) == memory.name else memory.name
 
 
 def handle_of(name: str) -> str:
-    """What a memory is named that has this name: the name itself whenever a memory can have it."""
+    """Return the memory name for an entity name: the same wherever possible."""
     tidy = " ".join(name.split())
-    if name == tidy and 0 < len(name) <= _LONGEST and not is_id(name) and not _LIKE_A_HANDLE.search(name):
+    if name == tidy and 0 < len(name) <= _MAX_LENGTH and not is_id(name) and not _HANDLE.search(name):
         return name
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
-    return f"{tidy[:_LONGEST].rstrip() or 'unnamed'}~{digest}"
+    return f"{tidy[:_MAX_LENGTH].rstrip() or 'unnamed'}~{digest}"
 
 
 def draft_of(entity: Entity, *, source: Source, project: str = "") -> Draft:
-    """The memory to be made of an entity."""
-    solid, blanks = _without_blanks(entity.observations)
+    """Return the draft of the memory for an entity."""
+    solid, blanks = _split_blanks(entity.observations)
     exact: dict[str, Json] = {**_exact_name(entity.name)}
     kind = _kind_of(entity.type)
     if kind != entity.type:
@@ -89,23 +89,23 @@ def draft_of(entity: Entity, *, source: Source, project: str = "") -> Draft:
     )  # fmt: skip
 
 
-def edit_to(memory: Memory, observations: Sequence[str]) -> Edit:
-    """The edit after which an entity has these observations."""
+def edit_observations(memory: Memory, observations: Sequence[str]) -> Edit:
+    """Return the edit that gives an entity these observations."""
     content = _content(memory)
-    keeps = bool(content) and tuple(observations[:1]) == content
-    solid, blanks = _without_blanks(observations[1:] if keeps else observations)
+    keeps_content = bool(content) and tuple(observations[:1]) == content
+    solid, blanks = _split_blanks(observations[1:] if keeps_content else observations)
     exact = {name: value for name, value in _exact(memory.metadata).items() if name != "blank"}
     if blanks:
         exact["blank"] = blanks
     metadata = {name: value for name, value in memory.metadata.items() if name != _KEY}
     fields: dict[str, Json] = {"observations": [*solid], "metadata": {**metadata, _KEY: exact} if exact else metadata}
-    return Edit(fields=fields if keeps or not content else {**fields, "content": ""}, may_empty=True)
+    return Edit(fields=fields if keeps_content or not content else {**fields, "content": ""}, may_empty=True)
 
 
-def relabelled(
+def edit_identity(
     memory: Memory, *, name: str | None = None, type: str | None = None, metadata: Mapping[str, Json] | None = None
 ) -> dict[str, Json]:
-    """The fields of an edit that gives an entity another name, type or metadata; None leaves one as it is."""
+    """Return the fields of an edit that sets name, type or metadata of an entity; None leaves one unchanged."""
     fields: dict[str, Json] = {}
     exact = dict(_exact(memory.metadata))
     if name is not None:
@@ -115,15 +115,15 @@ def relabelled(
         fields["kind"] = kind = _kind_of(type)
         exact = {key: value for key, value in exact.items() if key != "type"}
         exact |= {} if kind == type else {"type": type}
-    given = memory.metadata if metadata is None else metadata
-    after: dict[str, Json] = {key: value for key, value in given.items() if key != _KEY}
+    source = memory.metadata if metadata is None else metadata
+    after: dict[str, Json] = {key: value for key, value in source.items() if key != _KEY}
     if exact:
         after[_KEY] = exact
     return fields if after == dict(memory.metadata) else {**fields, "metadata": after}
 
 
 def mention_of(name: str, *, source: Source) -> Draft:
-    """The memory that stands for an entity which relations mention and nobody has created."""
+    """Return the draft of a memory for an entity that is only mentioned."""
     exact: dict[str, Json] = {**_exact_name(name), "mention": True}
     return Draft(
         text="", name=handle_of(name), kind=MENTION, intent="new", source=source, metadata={_KEY: exact}
@@ -131,31 +131,31 @@ def mention_of(name: str, *, source: Source) -> Draft:
 
 
 def is_mention(memory: Memory) -> bool:
-    """Whether a memory only stands for an entity that is mentioned."""
+    """Return whether a memory represents an entity that is only mentioned."""
     return memory.state is State.ARCHIVED and _exact(memory.metadata).get("mention") is True
 
 
-def relation_of(link: Link, *, source: str, target: str, made: datetime) -> Relation:
-    """The edge of a link between two memories."""
-    type_ = handle_of(link.type)
-    metadata: dict[str, Json] = {} if type_ == link.type else {_KEY: {"type": link.type}}
-    return Relation(source=source, target=target, type=type_, metadata=metadata, created_at=made)
+def relation_of(relation: EntityRelation, *, source: str, target: str, created_at: datetime) -> Relation:
+    """Return the relation between two memories, by id."""
+    type_ = handle_of(relation.type)
+    metadata: dict[str, Json] = {} if type_ == relation.type else {_KEY: {"type": relation.type}}
+    return Relation(source=source, target=target, type=type_, metadata=metadata, created_at=created_at)
 
 
 def type_of(relation: Relation) -> str:
-    """The type of a relation as it was given."""
+    """Return the exact type of a relation."""
     exact = _exact(relation.metadata).get("type")
     return exact if isinstance(exact, str) and handle_of(exact) == relation.type else relation.type
 
 
-def in_order(links: Iterable[Link]) -> list[Link]:
-    """Links in the order in which they were made."""
-    return sorted(links, key=lambda one: one.made or _BEGINNING)
+def sort_by_creation(relations: Iterable[EntityRelation]) -> list[EntityRelation]:
+    """Return relations in the order of their creation."""
+    return sorted(relations, key=lambda relation: relation.created_at or _EARLIEST)
 
 
 def _exact(metadata: Mapping[str, Json]) -> dict[str, Json]:
-    found = metadata.get(_KEY)
-    return found if isinstance(found, dict) else {}
+    exact = metadata.get(_KEY)
+    return exact if isinstance(exact, dict) else {}
 
 
 def _exact_name(name: str) -> dict[str, Json]:
@@ -163,26 +163,26 @@ def _exact_name(name: str) -> dict[str, Json]:
 
 
 def _kind_of(type_: str) -> str:
-    return " ".join(type_.split())[:_LONGEST].rstrip() or _DEFAULT_KIND
+    return " ".join(type_.split())[:_MAX_LENGTH].rstrip() or _DEFAULT_KIND
 
 
 def _content(memory: Memory) -> tuple[str, ...]:
     return (memory.content,) if memory.content.strip() else ()
 
 
-def _without_blanks(observations: Sequence[str]) -> tuple[list[str], list[Json]]:
-    """The observations that say something, and where the others stood: a memory keeps none that are blank."""
+def _split_blanks(observations: Sequence[str]) -> tuple[list[str], list[Json]]:
+    """Return the non-blank observations, and the positions of blank ones, which a memory cannot hold."""
     blanks: list[Json] = [[at, text] for at, text in enumerate(observations) if not text.strip()]
     return [text for text in observations if text.strip()], blanks
 
 
-def _with_blanks(solid: list[str], exact: Mapping[str, Json]) -> list[str]:
-    found = list(solid)
+def _insert_blanks(solid: list[str], exact: Mapping[str, Json]) -> list[str]:
+    observations = list(solid)
     blanks = exact.get("blank")
-    for one in blanks if isinstance(blanks, list) else []:
-        match one:
+    for blank in blanks if isinstance(blanks, list) else []:
+        match blank:
             case [int(at), str(text)]:
-                found.insert(at, text)
+                observations.insert(at, text)
             case _:
                 continue
-    return found
+    return observations

@@ -1,25 +1,158 @@
-"""`graph` and `path`: what relations lead to."""
+"""`graph` and `path`: the neighbourhood of memories, and paths between them, now or as of a moment.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+A merged memory counts as the one it was merged into, and a mention as the entity of that name.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from scrubjay.errors import InvalidInput
-from scrubjay.graph.entity import name_of
-from scrubjay.graph.neighbours import BACK, DIRECTIONS, RelationGraph, Step
+from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.graph.entity import is_mention, name_of, type_of
+from scrubjay.lookup.references import SoundReader, resolve
 from scrubjay.model.checks import require_integer, require_moment, require_texts
-from scrubjay.model.memory import Memory
-from scrubjay.model.relation import Network, NetworkNode, Relation
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.relation import LINK, Network, NetworkNode, Relation
+from scrubjay.model.timestamps import to_iso
 from scrubjay.ports import RecordStore
 
-DEEPEST = 10
-MOST_NODES = 10_000
-LONGEST_PATH = 20
-# So many memories are looked at on the way from one to another; farther apart they have little to do with each other.
-_MOST_MET = 50_000
+MAX_DEPTH = 10
+MAX_NODES = 10_000
+MAX_PATH_STEPS = 20
+DIRECTIONS = ("out", "in", "both")
+_OPPOSITES = {"out": "in", "in": "out", "both": "both"}
+# A path search visits so many memories; beyond that two memories are hardly connected.
+_MAX_VISITED = 50_000
+# A merged memory may have been merged again; a longer chain is a cycle.
+_MAX_MERGES = 16
+_VERSION_BATCH = 500
 
 
-async def around(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationStep:
+    """A relation followed from a memory to its other end."""
+
+    start: str
+    end: str
+    relation: Relation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationGraph:
+    """The relations of a space that a search follows; an instance serves one call and caches memories."""
+
+    store: RecordStore
+    space: str
+    types: frozenset[str] = frozenset()
+    as_of: datetime | None = None
+    _memories: dict[str, Memory] = field(default_factory=dict[str, Memory])
+    _mentions: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    _entity_of_mention: dict[str, str] = field(default_factory=dict[str, str])
+
+    async def resolve(self, ref: str) -> Memory:
+        """Return the memory that a reference names; raise NotFound if it does not exist, or did not at the moment."""
+        memory = await resolve(self.store, ref, space=self.space)
+        memory_id = memory.trunk or memory.id
+        successor = (await self.successors([memory_id])).get(memory_id)
+        if successor is None:
+            raise self._not_found(memory)
+        mentions = await self.store.find(self.space, successor.name, state=State.ARCHIVED)
+        self._mentions[successor.id] = tuple(
+            mention.id for mention in mentions if mention.name == successor.name and mention.id != successor.id
+        )
+        return successor
+
+    async def successors(self, ids: Iterable[str]) -> dict[str, Memory]:
+        """Return by id the memory that each one is now, without trashed ones and those that did not exist yet."""
+        current_ids = {memory_id: memory_id for memory_id in ids}
+        resolved: dict[str, Memory] = {}
+        for _ in range(_MAX_MERGES):
+            await self._load(dict.fromkeys(current_ids.values()))
+            next_ids: dict[str, str] = {}
+            for memory_id, current_id in current_ids.items():
+                memory = self._memories.get(current_id)
+                if memory is None:
+                    continue
+                merged_into = memory.merged_into if memory.state is State.MERGED else ""
+                if next_id := self._entity_of_mention.get(current_id) or merged_into:
+                    next_ids[memory_id] = next_id
+                elif memory.state is State.LIVE or is_mention(memory):
+                    resolved[memory_id] = memory
+            if not next_ids:
+                break
+            current_ids = next_ids
+        return resolved
+
+    async def steps(self, memories: Sequence[Memory], *, direction: str) -> list[RelationStep]:
+        """Return all steps from some memories, the strongest relations first."""
+        owners = {part: memory.id for memory in memories for part in self._parts(memory)}
+        relations = await self._relations(list(owners)) if owners else []
+        steps: list[RelationStep] = []
+        for relation in sorted(relations, key=lambda relation: (-relation.strength, relation.created_at, relation.key)):
+            if self.types and self.types.isdisjoint({relation.type.casefold(), type_of(relation).casefold()}):
+                continue
+            # A link leads both ways.
+            is_both = direction == "both" or relation.type == LINK
+            if (is_both or direction == "out") and relation.source in owners:
+                steps.append(RelationStep(start=owners[relation.source], end=relation.target, relation=relation))
+            if (is_both or direction == "in") and relation.target in owners:
+                steps.append(RelationStep(start=owners[relation.target], end=relation.source, relation=relation))
+        return steps
+
+    def edge(self, step: RelationStep, *, end: str) -> Relation | None:
+        """Return a step's relation between the current memories at its ends; None if both were merged into one."""
+        relation = step.relation
+        if end == step.start and relation.source != relation.target:
+            return None
+        start = self._memories.get(step.start)
+        parts = self._parts(start) if start else (step.start,)
+        is_forward = relation.target == step.end and relation.source in parts
+        source, target = (step.start, end) if is_forward else (end, step.start)
+        if (source, target) == (relation.source, relation.target):
+            return relation
+        return replace(relation, source=source, target=target)
+
+    def _parts(self, memory: Memory) -> tuple[str, ...]:
+        """Return all ids under which relations of a memory may be stored."""
+        return memory.id, *(part.id for part in memory.merged), *self._mentions.get(memory.id, ())
+
+    async def _relations(self, ids: Sequence[str]) -> list[Relation]:
+        if self.as_of is None:
+            return await self.store.relations(self.space, ids)
+        return await self.store.relations_at(self.space, ids, at=self.as_of)
+
+    async def _load(self, ids: Iterable[str]) -> None:
+        unknown = [memory_id for memory_id in ids if memory_id not in self._memories]
+        memories = await SoundReader(self.store, space=self.space).get(unknown)
+        if self.as_of is not None:
+            memories = await self._read_versions(memories, as_of=self.as_of)
+        self._memories.update((memory.id, memory) for memory in memories)
+        for memory in memories:
+            if is_mention(memory):
+                handles = await self.store.find(self.space, memory.name, state=State.LIVE)
+                # A match by title or by a part of the name is another entity.
+                exact = [handle.id for handle in handles if handle.name == memory.name]
+                self._entity_of_mention.update((memory.id, entity_id) for entity_id in exact)
+
+    async def _read_versions(self, memories: Sequence[Memory], *, as_of: datetime) -> list[Memory]:
+        versions = [memory for memory in memories if memory.updated_at <= as_of]
+        changed = [memory.id for memory in memories if memory.updated_at > as_of and memory.created_at <= as_of]
+        for start in range(0, len(changed), _VERSION_BATCH):
+            batch = await self.store.versions_at(self.space, changed[start : start + _VERSION_BATCH], at=as_of)
+            versions += [version.memory for version in batch.values()]
+        return versions
+
+    def _not_found(self, memory: Memory) -> NotFound:
+        if self.as_of is not None:
+            message, hint = f"{memory.name!r} did not exist at {to_iso(self.as_of)}", "Ask for another time"
+        elif memory.state is State.TRASHED:
+            message, hint = f"{memory.name!r} is in the trash", "`restore` it first"
+        else:
+            message, hint = f"{memory.name!r} is {memory.state.value}", "Start from a live memory"
+        return NotFound(message, hint=hint, memory_id=memory.id, state=memory.state.value)
+
+
+async def neighbourhood(
     refs: Sequence[str],
     *,
     depth: int,
@@ -30,46 +163,46 @@ async def around(
     space: str,
     store: RecordStore,
 ) -> Network:
-    """The memories that relations lead to from some, up to so many steps away; a level at a time."""
-    require_integer(depth, field="depth", least=0, most=DEEPEST)
-    require_integer(limit, field="limit", most=MOST_NODES)
-    terrain = _terrain(types, direction=direction, as_of=as_of, space=space, store=store)
+    """Return the memories that relations lead to from some, up to a number of steps, level by level."""
+    require_integer(depth, field="depth", least=0, most=MAX_DEPTH)
+    require_integer(limit, field="limit", most=MAX_NODES)
+    graph = _open_graph(types, direction=direction, as_of=as_of, space=space, store=store)
     if not require_texts(refs, field="ids"):
-        raise InvalidInput("say where to begin: ids, names or titles", field="ids")
-    found: dict[str, NetworkNode] = {}
+        raise InvalidInput("say where to start: ids, names or titles", field="ids")
+    nodes: dict[str, NetworkNode] = {}
     edges: dict[tuple[str, str, str], Relation] = {}
     frontier: list[Memory] = []
     for ref in refs:
-        memory = await terrain.start(ref)
-        if memory.id not in found:
-            found[memory.id] = _node(memory, 0)
+        memory = await graph.resolve(ref)
+        if memory.id not in nodes:
+            nodes[memory.id] = _node(memory, 0)
             frontier.append(memory)
-    truncated = len(found) > limit
+    truncated = len(nodes) > limit
     for distance in range(1, depth + 1):
-        steps = await terrain.steps(frontier, direction=direction)
-        ends = await terrain.standing(step.end for step in steps)
+        steps = await graph.steps(frontier, direction=direction)
+        ends = await graph.successors(step.end for step in steps)
         frontier = []
         for step in steps:
             end = ends.get(step.end)
             if end is None:
                 continue
-            if end.id not in found:
-                if len(found) >= limit:
+            if end.id not in nodes:
+                if len(nodes) >= limit:
                     truncated = True
                     continue
-                found[end.id] = _node(end, distance)
+                nodes[end.id] = _node(end, distance)
                 frontier.append(end)
-            if edge := terrain.between(step, end=end.id):
+            if edge := graph.edge(step, end=end.id):
                 edges.setdefault(edge.key, edge)
         if not frontier:
             break
-    nodes = tuple(found.values())[:limit]
-    kept = {node.id for node in nodes}
-    inner = tuple(edge for edge in edges.values() if edge.source in kept and edge.target in kept)
-    return Network(nodes=nodes, edges=inner, truncated=truncated)
+    shown = tuple(nodes.values())[:limit]
+    shown_ids = {node.id for node in shown}
+    inner = tuple(edge for edge in edges.values() if edge.source in shown_ids and edge.target in shown_ids)
+    return Network(nodes=shown, edges=inner, truncated=truncated)
 
 
-async def path(
+async def find_path(
     source: str,
     target: str,
     *,
@@ -80,89 +213,89 @@ async def path(
     space: str,
     store: RecordStore,
 ) -> Network:
-    """A shortest way from one memory to another, looked for from both ends; `truncated` where the search gave up."""
-    require_integer(most, field="most", least=0, most=LONGEST_PATH)
-    terrain = _terrain(types, direction=direction, as_of=as_of, space=space, store=store)
-    ahead = _Search(terrain=terrain, direction=direction)
-    behind = _Search(terrain=terrain, direction=BACK[direction])
-    ahead.begin(await terrain.start(source))
-    behind.begin(await terrain.start(target))
+    """Return a shortest path of at most `most` steps, searched from both ends; `truncated` if the search gave up."""
+    require_integer(most, field="most", least=0, most=MAX_PATH_STEPS)
+    graph = _open_graph(types, direction=direction, as_of=as_of, space=space, store=store)
+    forward = _PathSearch(graph=graph, direction=direction)
+    backward = _PathSearch(graph=graph, direction=_OPPOSITES[direction])
+    forward.start(await graph.resolve(source))
+    backward.start(await graph.resolve(target))
     for _ in range(most):
-        if meeting := ahead.meeting(behind):
-            return _way(ahead, behind, meeting)
-        if not ahead.frontier or not behind.frontier:
+        if meeting := forward.find_meeting(backward):
+            return _join_path(forward, backward, meeting)
+        if not forward.frontier or not backward.frontier:
             return Network(nodes=(), edges=())
-        if len(ahead.met) + len(behind.met) > _MOST_MET:
+        if len(forward.visited) + len(backward.visited) > _MAX_VISITED:
             return Network(nodes=(), edges=(), truncated=True)
-        await min(ahead, behind, key=lambda one: len(one.frontier)).advance()
-    meeting = ahead.meeting(behind)
-    return _way(ahead, behind, meeting) if meeting else Network(nodes=(), edges=())
+        await min(forward, backward, key=lambda search: len(search.frontier)).advance()
+    meeting = forward.find_meeting(backward)
+    return _join_path(forward, backward, meeting) if meeting else Network(nodes=(), edges=())
 
 
 @dataclass(slots=True, kw_only=True)
-class _Search:
-    """One of two searches that go towards each other, a level at a time."""
+class _PathSearch:
+    """One of two breadth-first searches towards each other."""
 
-    terrain: RelationGraph
+    graph: RelationGraph
     direction: str
-    met: dict[str, Memory] = field(default_factory=dict[str, Memory])
+    visited: dict[str, Memory] = field(default_factory=dict[str, Memory])
     distances: dict[str, int] = field(default_factory=dict[str, int])
-    # By memory, the step that led to it.
-    ways: dict[str, Step] = field(default_factory=dict[str, Step])
+    # The step that led to each memory.
+    steps: dict[str, RelationStep] = field(default_factory=dict[str, RelationStep])
     frontier: list[Memory] = field(default_factory=list[Memory])
 
-    def begin(self, memory: Memory) -> None:
-        """Start here."""
-        self.met[memory.id] = memory
+    def start(self, memory: Memory) -> None:
+        """Start from a memory."""
+        self.visited[memory.id] = memory
         self.distances[memory.id] = 0
         self.frontier = [memory]
 
     async def advance(self) -> None:
-        """One step farther, everywhere."""
-        steps = await self.terrain.steps(self.frontier, direction=self.direction)
-        ends = await self.terrain.standing(step.end for step in steps)
+        """Follow all relations of the frontier by one step."""
+        steps = await self.graph.steps(self.frontier, direction=self.direction)
+        ends = await self.graph.successors(step.end for step in steps)
         self.frontier = []
         for step in steps:
             end = ends.get(step.end)
-            if end is not None and end.id not in self.met:
-                self.met[end.id] = end
+            if end is not None and end.id not in self.visited:
+                self.visited[end.id] = end
                 self.distances[end.id] = self.distances[step.start] + 1
-                self.ways[end.id] = step
+                self.steps[end.id] = step
                 self.frontier.append(end)
 
-    def meeting(self, other: "_Search") -> str:
-        """Where the searches have met, on the shortest way of all; empty as long as they have not."""
-        newest = [memory.id for memory in self.frontier if memory.id in other.met]
-        newest += [memory.id for memory in other.frontier if memory.id in self.met]
-        return min(newest, key=lambda one: self.distances[one] + other.distances[one], default="")
+    def find_meeting(self, other: "_PathSearch") -> str:
+        """Return the memory where both searches meet on a shortest path; empty if they have not met."""
+        common = [memory.id for memory in self.frontier if memory.id in other.visited]
+        common += [memory.id for memory in other.frontier if memory.id in self.visited]
+        return min(common, key=lambda memory_id: self.distances[memory_id] + other.distances[memory_id], default="")
 
-    def back_from(self, memory_id: str) -> list[tuple[str, Relation]]:
-        """The way from a memory to the beginning: whom it leads to, and by which relation."""
-        found: list[tuple[str, Relation]] = []
-        while step := self.ways.get(memory_id):
-            edge = self.terrain.between(step, end=memory_id)
-            assert edge is not None  # Whoever it leads to had not been met.
-            found.append((step.start, edge))
+    def path_to_start(self, memory_id: str) -> list[tuple[str, Relation]]:
+        """Return the path from a memory back to the start, as memories and the relations that lead to them."""
+        path: list[tuple[str, Relation]] = []
+        while step := self.steps.get(memory_id):
+            edge = self.graph.edge(step, end=memory_id)
+            assert edge is not None  # Its end had not been visited, so it is not merged with the start.
+            path.append((step.start, edge))
             memory_id = step.start
-        return found
+        return path
 
 
-def _terrain(
+def _open_graph(
     types: Sequence[str], *, direction: str, as_of: datetime | None, space: str, store: RecordStore
 ) -> RelationGraph:
     if direction not in DIRECTIONS:
         raise InvalidInput(f"direction must be one of {', '.join(DIRECTIONS)}, not {direction!r}", field="direction")
     require_moment(as_of, field="as_of")
-    wanted = frozenset(" ".join(text.split()).casefold() for text in require_texts(types, field="types"))
-    return RelationGraph(store=store, space=space, types=wanted, as_of=as_of)
+    folded = frozenset(" ".join(text.split()).casefold() for text in require_texts(types, field="types"))
+    return RelationGraph(store=store, space=space, types=folded, as_of=as_of)
 
 
-def _way(ahead: _Search, behind: _Search, meeting: str) -> Network:
-    before, after = ahead.back_from(meeting)[::-1], behind.back_from(meeting)
-    ids = [*(one for one, _ in before), meeting, *(one for one, _ in after)]
-    memories: Mapping[str, Memory] = ahead.met | behind.met
+def _join_path(forward: _PathSearch, backward: _PathSearch, meeting: str) -> Network:
+    before, after = forward.path_to_start(meeting)[::-1], backward.path_to_start(meeting)
+    ids = [*(memory_id for memory_id, _ in before), meeting, *(memory_id for memory_id, _ in after)]
+    memories: Mapping[str, Memory] = forward.visited | backward.visited
     return Network(
-        nodes=tuple(_node(memories[one], distance) for distance, one in enumerate(ids)),
+        nodes=tuple(_node(memories[memory_id], distance) for distance, memory_id in enumerate(ids)),
         edges=tuple(relation for _, relation in (*before, *after)),
     )
 

@@ -1,14 +1,17 @@
-"""`search_nodes`: entities by name and type, as written or nearly, and then by what they say."""
+"""`search_nodes`: entities by name and type, exactly or nearly, and then by meaning."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+import sys
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from heapq import nlargest
 
+import numpy as np
+
 from scrubjay.graph.entity import entity_of
-from scrubjay.graph.labels import APART, Labels
 from scrubjay.graph.node_json import node_json
-from scrubjay.graph.records import ratio
+from scrubjay.graph.records import compression_ratio
 from scrubjay.lookup.branches import COLLECTION, branch_id, presented
 from scrubjay.lookup.references import SoundReader
 from scrubjay.model.checks import require_integer, require_text
@@ -17,124 +20,278 @@ from scrubjay.model.query import Filter
 from scrubjay.model.results import Recalled
 from scrubjay.ports import RecordStore
 from scrubjay.recalling.text_cache import TextCaches, TextView, scan
+from scrubjay.text.fuzzy import close_labels, close_lengths, grams_of
 
-MOST_RESULTS = 10_000
-# To know which of those with one type are read most, all must be read.
-_MOST_ORDERED = 500
-# So many of what is always included come with an answer, the oldest first.
-_MOST_PINNED = 20
+MAX_RESULTS = 10_000
+# To order the entities of one type by accesses, all must be read: of more, only the newest are.
+_MAX_ORDERED = 500
+# An answer includes so many pinned entities, the oldest first.
+_MAX_PINNED = 20
 _PAGE = 500
-# Shorter words are too close to each other for a slip to be told from another word.
-_SHORTEST = 4
+# Shorter words are so similar that a typo cannot be distinguished from another word.
+_MIN_FUZZY_LENGTH = 4
 _JOINTS = re.compile(r"[-_\s]+")
 _NEVER = datetime.min.replace(tzinfo=UTC)
+# Separates the labels of one entity: no stored text contains it.
+SEPARATOR = "\x00"
+_GRAM = 3
+# So few labels are all scored; of more, those that share the most trigrams, counted in so many entries.
+_MAX_SCORED = 2_000
+_MAX_ENTRIES = 50_000
+# Unused labels stay in the lists until there are so many of them, and more than used ones.
+_MAX_UNUSED = 1_000
+# The overhead of an owner of labels, of a label, of each of its trigrams, and of each label of an owner.
+_ENTRY_BYTES = 100
+_LABEL_BYTES = 350
+_NUMBER_BYTES = 5
+_OWNER_BYTES = 40
+_EMPTY_BYTES = 1_000
+
+
+async def search_nodes(
+    query: str,
+    *,
+    limit: int,
+    recalled: Recalled,
+    now: datetime,
+    space: str,
+    store: RecordStore,
+    text_caches: TextCaches,
+) -> dict[str, Json]:
+    """Return entities by name and type, then those that a recall has found by meaning; pinned entities come first.
+
+    The first `always_included` results are pinned and come on top of the limit. Without a query, return all entities,
+    the most often read first.
+    """
+    require_text(query, field="query")
+    require_integer(limit, field="limit", most=MAX_RESULTS)
+    reader = SoundReader(store, space=space)
+    pinned = [memory for memory in await reader.get(await store.pinned(space)) if memory.state is State.LIVE]
+    needed = limit + len(pinned)
+    matches: dict[str, Memory] = {}
+    for ids in await _find_by_label(query, limit=needed, space=space, store=store, text_caches=text_caches):
+        if len(matches) < needed:
+            newest = nlargest(max(needed, _MAX_ORDERED) if query.strip() else MAX_RESULTS, ids)
+            live = [memory for memory in await _read_pages(newest, reader=reader) if memory.state is State.LIVE]
+            matches |= {memory.id: memory for memory in sorted(live, key=_access_order)}
+    for hit in recalled.hits if query.strip() else ():
+        if hit.memory is not None:
+            matches.setdefault(hit.id, hit.memory)
+    # Pinned entities beyond their own places are matched like all others.
+    first = {memory.id: memory for memory in pinned[:_MAX_PINNED]}
+    shown = [*first.values(), *[memory for memory in matches.values() if memory.id not in first][:limit]]
+    results = await _render_nodes(shown, now=now, space=space, store=store)
+    answer: dict[str, Json] = {"success": True, "query": query, "count": len(results), "results": results}
+    answer["always_included"] = len(first)
+    if len(pinned) > len(first):
+        answer["note"] = f"{len(pinned) - len(first):,} more are always included and have no room: unpin some"
+    return answer
+
+
+class LabelIndex:
+    """The labels of entities, and for each trigram the labels that contain it."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._size = _EMPTY_BYTES
+        self._clear()
+
+    @property
+    def size(self) -> int:
+        """The approximate size in bytes."""
+        return self._size
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of all entities with labels."""
+        return list(self._texts)
+
+    def put(self, memory_id: str, text: str | None) -> None:
+        """Set or remove the labels of an entity, joined by the separator."""
+        before = self._texts.get(memory_id)
+        if text == before:
+            return
+        if before is not None:
+            del self._texts[memory_id]
+            self._size -= _entity_size(memory_id, before)
+            self._remove(memory_id, before.split(SEPARATOR))
+        if text is not None:
+            self._texts[memory_id] = text
+            self._size += _entity_size(memory_id, text)
+            self._add(memory_id, text.split(SEPARATOR))
+        if len(self._labels) > max(_MAX_UNUSED, 2 * len(self._numbers)):
+            self._rebuild()
+
+    def find_exact(self, label: str) -> set[str]:
+        """Return the entities with exactly this label."""
+        number = self._numbers.get(label)
+        return set() if number is None else set(self._owners[number])
+
+    def find_containing(self, text: str) -> set[str]:
+        """Return the entities with a label that contains a text."""
+        owners = set[str]()
+        for number in self._candidates_containing(text):
+            if text in self._labels[number]:
+                owners |= self._owners[number]
+        return owners
+
+    def find_similar(self, label: str, *, excluded: set[str], limit: int) -> list[str]:
+        """Return other entities with labels that differ in a letter or two, the most similar first."""
+        # A label whose owners are all excluded would take the place of another.
+        candidates = [
+            self._labels[number] for number in self._similar_numbers(label) if not self._owners[number] <= excluded
+        ]
+        best = close_labels(label, candidates, limit=limit)
+        owners = (owner for close in best for owner in self._owners[self._numbers[close]])
+        return list(dict.fromkeys(owner for owner in owners if owner not in excluded))
+
+    def _clear(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._labels: list[str] = []
+        self._lengths: array[int] = array("I")
+        self._owners: list[set[str]] = []
+        self._by_gram: dict[str, array[int]] = {}
+
+    def _candidates_containing(self, text: str) -> Iterable[int]:
+        """Return labels that include all that contain a text."""
+        if len(text) >= _GRAM:
+            grams = (text[at : at + _GRAM] for at in range(len(text) - _GRAM + 1))
+            return min((self._by_gram.get(gram, _NO_NUMBERS) for gram in grams), key=len)
+        numbers = [numbers for gram, numbers in self._by_gram.items() if text in gram]
+        return dict.fromkeys(number for gram_numbers in numbers for number in gram_numbers)
+
+    def _similar_numbers(self, label: str) -> Iterable[int]:
+        """Return the labels with the largest share of common trigrams; rare trigrams are counted first."""
+        if len(self._numbers) <= _MAX_SCORED:
+            return self._numbers.values()
+        entries = list(self._rarest_entries(label))
+        if not entries:
+            return ()
+        shared = np.bincount(np.concatenate(entries))
+        numbers = np.flatnonzero(shared)
+        lengths = np.array(self._lengths, dtype=np.uint32)[numbers]
+        # Unused labels have the length 0.
+        shortest, longest = close_lengths(len(label))
+        is_close = (lengths >= max(1, shortest)) & (lengths <= longest)
+        numbers, lengths = numbers[is_close], lengths[is_close]
+        if len(numbers) > _MAX_SCORED:
+            share = shared[numbers] / (len(label) + lengths)
+            numbers = numbers[np.argsort(-share, kind="stable")[:_MAX_SCORED]]
+        return numbers.tolist()
+
+    def _rarest_entries(self, label: str) -> "Iterator[np.ndarray[tuple[int], np.dtype[np.uint32]]]":
+        count = 0
+        for numbers in sorted((self._by_gram[gram] for gram in grams_of(label) if gram in self._by_gram), key=len):
+            # Of a list that is too long, the latest.
+            yield np.array(numbers[-(_MAX_ENTRIES - count) :], dtype=np.uint32)
+            count += len(numbers)
+            if count >= _MAX_ENTRIES:
+                return
+
+    def _add(self, memory_id: str, labels: Iterable[str]) -> None:
+        for label in filter(None, labels):
+            number = self._numbers.get(label)
+            if number is None:
+                number = self._numbers[label] = len(self._labels)
+                self._labels.append(label)
+                self._lengths.append(len(label))
+                self._owners.append(set())
+                self._size += _label_size(label)
+                for gram in grams_of(label):
+                    self._by_gram.setdefault(gram, array("I")).append(number)
+            self._owners[number].add(memory_id)
+
+    def _remove(self, memory_id: str, labels: Iterable[str]) -> None:
+        for label in filter(None, labels):
+            number = self._numbers[label]
+            self._owners[number].discard(memory_id)
+            if not self._owners[number]:
+                del self._numbers[label]
+                self._size -= _label_size(label)
+                self._labels[number], self._lengths[number] = "", 0
+
+    def _rebuild(self) -> None:
+        self._size -= sum(map(_label_size, self._numbers))
+        self._clear()
+        for memory_id, text in self._texts.items():
+            self._add(memory_id, text.split(SEPARATOR))
+
+
+_NO_NUMBERS = array("I")
+
+
+def _entity_size(memory_id: str, text: str) -> int:
+    owned = _OWNER_BYTES * (1 + text.count(SEPARATOR))
+    return sys.getsizeof(memory_id) + sys.getsizeof(text) + _ENTRY_BYTES + owned
+
+
+def _label_size(label: str) -> int:
+    return sys.getsizeof(label) + _LABEL_BYTES + _NUMBER_BYTES * len(label)
 
 
 def _labels(memory: Memory) -> str:
     entity = entity_of(memory)
-    return APART.join(dict.fromkeys(form for text in (entity.name, entity.type) for form in _forms(text)))
+    return SEPARATOR.join(dict.fromkeys(form for text in (entity.name, entity.type) for form in _forms(text)))
 
 
 _NODES = TextView(Filter(), _labels)
 
 
-async def search_nodes(
-    query: str, *, limit: int, meant: Recalled, now: datetime, space: str, store: RecordStore, text_caches: TextCaches
-) -> dict[str, Json]:
-    """Entities by name and type, then those that a recall has found by meaning; what is always included comes first.
-
-    The first `always_included` of the results are there for that reason, and come on top of the limit. Without a query
-    all entities, the most often read first.
-    """
-    require_text(query, field="query")
-    require_integer(limit, field="limit", most=MOST_RESULTS)
-    reader = SoundReader(store, space=space)
-    pinned = [one for one in await reader.get(await store.pinned(space)) if one.state is State.LIVE]
-    named = await _named(query, limit=limit + len(pinned), space=space, store=store, text_caches=text_caches)
-    found: dict[str, Memory] = {}
-    for ids in named:
-        if len(found) < limit + len(pinned):
-            # Of very many the newest are put in order.
-            most = max(limit + len(pinned), _MOST_ORDERED) if query.strip() else MOST_RESULTS
-            newest = nlargest(most, ids)
-            some = [one for one in await _read(newest, reader=reader) if one.state is State.LIVE]
-            found |= {one.id: one for one in sorted(some, key=_seldom)}
-    for hit in meant.hits if query.strip() else ():
-        if hit.memory is not None:
-            found.setdefault(hit.id, hit.memory)
-    # What is always included has places of its own: those that have none are found as the others are.
-    first = {one.id: one for one in pinned[:_MOST_PINNED]}
-    shown = [*first.values(), *[one for one in found.values() if one.id not in first][:limit]]
-    results = await _told(shown, now=now, space=space, store=store)
-    told: dict[str, Json] = {"success": True, "query": query, "count": len(results), "results": results}
-    told["always_included"] = len(first)
-    if len(pinned) > len(first):
-        told["note"] = f"{len(pinned) - len(first):,} more are always included and have no room: unpin some"
-    return told
-
-
-async def _named(
+async def _find_by_label(
     query: str, *, limit: int, space: str, store: RecordStore, text_caches: TextCaches
 ) -> Sequence[Collection[str]]:
-    """Ids of entities whose name or type is like a query, in classes: the same, part of it, nearly."""
-    kept = await text_caches.container(_NODES, make=Labels, space=space, store=store)
-    if kept is None:
-        kept = Labels()
+    """Return the entities whose name or type matches exactly, then in part, then nearly."""
+    labels = await text_caches.container(_NODES, make=LabelIndex, space=space, store=store)
+    if labels is None:
+        labels = LabelIndex()
         async for memory_id, text in scan(_NODES, reader=SoundReader(store, space=space)):
-            kept.put(memory_id, text)
-    return _classes(query, kept, limit=limit)
-
-
-def _classes(query: str, labels: Labels, *, limit: int) -> Sequence[Collection[str]]:
-    sought = [form for form in _forms(query) if form]
-    if not sought:
+            labels.put(memory_id, text)
+    forms = [form for form in _forms(query) if form]
+    if not forms:
         return (labels.ids,)
-    same = set[str]().union(*map(labels.same, sought))
-    part = set[str]().union(*map(labels.containing, sought)) - same
-    if len(same) + len(part) >= limit or len(sought[-1]) < _SHORTEST:
-        return same, part
-    return same, part, labels.nearly(sought[-1], but=same | part, limit=limit)
+    exact = set[str]().union(*map(labels.find_exact, forms))
+    partial = set[str]().union(*map(labels.find_containing, forms)) - exact
+    if len(exact) + len(partial) >= limit or len(forms[-1]) < _MIN_FUZZY_LENGTH:
+        return exact, partial
+    return exact, partial, labels.find_similar(forms[-1], excluded=exact | partial, limit=limit)
 
 
 def _forms(text: str) -> tuple[str, ...]:
-    """A label in lower case, as written and with blanks for what joins its words."""
+    """Return a label in lower case, as written and with spaces between its words."""
     lower = " ".join(text.lower().split())
     return tuple(dict.fromkeys((lower, _JOINTS.sub(" ", lower).strip())))
 
 
-def _seldom(memory: Memory) -> tuple[int, float, str]:
+def _access_order(memory: Memory) -> tuple[int, float, str]:
     last = memory.last_accessed or _NEVER
     return -memory.access_count, -(last - _NEVER).total_seconds(), memory.id
 
 
-async def _read(ids: Sequence[str], *, reader: SoundReader) -> list[Memory]:
-    found: list[Memory] = []
-    for first in range(0, len(ids), _PAGE):
-        found += await reader.get(ids[first : first + _PAGE])
-    return found
+async def _read_pages(ids: Sequence[str], *, reader: SoundReader) -> list[Memory]:
+    memories: list[Memory] = []
+    for start in range(0, len(ids), _PAGE):
+        memories += await reader.get(ids[start : start + _PAGE])
+    return memories
 
 
-async def _told(memories: Iterable[Memory], *, now: datetime, space: str, store: RecordStore) -> list[Json]:
-    shown = list(memories)
-    ids = [one.id for one in shown]
-    sizes = await store.sizes(space, ids) if shown else {}
-    documents = await store.documents_about(space, COLLECTION, ids, limit=len(ids)) if shown else []
+async def _render_nodes(memories: Sequence[Memory], *, now: datetime, space: str, store: RecordStore) -> list[Json]:
+    """Render each entity on its current branch."""
+    ids = [memory.id for memory in memories]
+    sizes = await store.sizes(space, ids) if ids else {}
+    documents = await store.documents_about(space, COLLECTION, ids, limit=len(ids)) if ids else []
     current = {document.key: str(document.value.get("current") or MAIN) for document in documents}
-    switched = {one.id: current[one.id] for one in shown if current.get(one.id, MAIN) != MAIN}
-    lines = await store.get(space, [branch_id(*item) for item in switched.items()]) if switched else {}
-    told: list[Json] = []
-    for one in shown:
-        line = lines.get(branch_id(one.id, switched[one.id])) if one.id in switched else None
-        # A branch that is gone since counts for none.
-        line = line if line and line.state is State.BRANCHED else None
-        seen = one if line is None else presented(line)
-        branch = line.branch if line else MAIN
-        known = node_json(seen, compression=ratio(sizes.get(one.id)), branch=branch, now=now)
-        told.append(known | _reading(one, now=now) if line is not None else known)
-    return told
-
-
-def _reading(memory: Memory, *, now: datetime) -> dict[str, Json]:
-    """How often a memory was read is counted for all of its branches together."""
-    known = node_json(memory, compression=1.0, branch=MAIN, now=now)
-    return {name: known[name] for name in ("accessed", "access_count")}
+    switched = {memory_id: current[memory_id] for memory_id in ids if current.get(memory_id, MAIN) != MAIN}
+    records = await store.get(space, [branch_id(*item) for item in switched.items()]) if switched else {}
+    nodes: list[Json] = []
+    for memory in memories:
+        compression = compression_ratio(sizes.get(memory.id))
+        record = records.get(branch_id(memory.id, switched[memory.id])) if memory.id in switched else None
+        main_node = node_json(memory, compression=compression, branch=MAIN, now=now)
+        # A dropped branch does not count.
+        if record is None or record.state is not State.BRANCHED:
+            nodes.append(main_node)
+            continue
+        node = node_json(presented(record), compression=compression, branch=record.branch, now=now)
+        # Accesses are counted for all branches together.
+        nodes.append(node | {name: main_node[name] for name in ("accessed", "access_count")})
+    return nodes

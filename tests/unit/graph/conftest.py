@@ -1,8 +1,8 @@
-"""Graphs for the tests of whatever is done with them."""
+"""Graphs for tests."""
 
 import pytest
 from tests.fakes import FakeStore
-from tests.unit.graph.garden import Garden
+from tests.unit.graph.graph_world import Garden
 from tests.unit.write_world import Workshop
 
 from scrubjay.ports import RecordStore

@@ -1,4 +1,4 @@
-"""Any name, type and observation comes back as it was given."""
+"""Every name, type and observation is returned exactly as it was stored."""
 
 from dataclasses import replace
 
@@ -9,16 +9,16 @@ from tests.fakes.build import START, a_memory, moment
 
 from scrubjay.graph.entity import (
     Entity,
-    Link,
+    EntityRelation,
     draft_of,
-    edit_to,
+    edit_observations,
     entity_of,
     handle_of,
-    in_order,
     is_mention,
     mention_of,
     name_of,
     relation_of,
+    sort_by_creation,
     type_of,
 )
 from scrubjay.model.draft import Limits
@@ -28,7 +28,7 @@ from scrubjay.writing.revise import apply_edit
 from scrubjay.writing.validate import validate
 
 LIMITS = Limits()
-# All that a store can keep.
+# Every text that a store accepts.
 TEXTS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=40)
 ODD = st.sampled_from(["", " ", " a", "a ", "a  b", "a\nb", "x" * 201, "a~0123456789abcdef", "note", "\u2028"])
 
@@ -51,7 +51,7 @@ def test_an_entity_comes_back_as_it_was(name: str, type_: str, observations: lis
 @given(before=st.lists(TEXTS | ODD, max_size=5), after=st.lists(TEXTS | ODD, max_size=5), content=TEXTS)
 def test_an_edit_leads_to_exactly_these_observations(before: list[str], after: list[str], content: str) -> None:
     memory = replace(stored(Entity(name=" odd ", type="", observations=tuple(before))), content=content)
-    edited, _ = apply_edit(memory, edit_to(memory, after), now=START, limits=LIMITS)
+    edited, _ = apply_edit(memory, edit_observations(memory, after), now=START, limits=LIMITS)
     assert entity_of(edited) == Entity(name=" odd ", type="", observations=tuple(after))
 
 
@@ -77,7 +77,7 @@ def test_a_name_that_a_memory_can_have_is_its_name(name: str) -> None:
         ("unnamed~e3b0c44298fc1c14", "unnamed~e3b0c44298fc1c14~"),
     ],
 )
-def test_any_other_name_has_a_handle_that_tells_it_apart(name: str, handle: str) -> None:
+def test_any_other_name_has_a_unique_handle(name: str, handle: str) -> None:
     assert handle_of(name).startswith(handle)
     assert len(handle_of(name)) < 300
 
@@ -88,15 +88,15 @@ def test_content_of_another_tool_is_the_first_observation() -> None:
     assert entity_of(a_memory(" \n")).observations == ()
 
 
-def test_an_edit_keeps_the_content_unless_it_is_what_goes() -> None:
+def test_an_edit_keeps_the_content_unless_it_is_removed() -> None:
     memory = a_memory("prose", observations=(Observation(text="fact", recorded_at=START),), metadata={"a": 1})
-    kept, _ = apply_edit(memory, edit_to(memory, ["prose", "other"]), now=START, limits=LIMITS)
-    assert (kept.content, [observation.text for observation in kept.observations]) == ("prose", ["other"])
-    gone, _ = apply_edit(memory, edit_to(memory, []), now=START, limits=LIMITS)
+    stored, _ = apply_edit(memory, edit_observations(memory, ["prose", "other"]), now=START, limits=LIMITS)
+    assert (stored.content, [observation.text for observation in stored.observations]) == ("prose", ["other"])
+    gone, _ = apply_edit(memory, edit_observations(memory, []), now=START, limits=LIMITS)
     assert (gone.content, gone.observations, gone.metadata) == ("", (), {"a": 1})
 
 
-def test_what_another_tool_renames_goes_by_its_new_name_and_kind() -> None:
+def test_a_rename_by_another_tool_counts() -> None:
     memory = stored(Entity(name=" odd ", type=""))
     renamed = replace(memory, name="even", kind="fact")
     assert (name_of(renamed), entity_of(renamed).type) == ("even", "fact")
@@ -105,7 +105,7 @@ def test_what_another_tool_renames_goes_by_its_new_name_and_kind() -> None:
 @pytest.mark.parametrize(
     "metadata", [{"kg": 5}, {"kg": {"name": 5, "type": [], "blank": "x"}}, {"kg": {"blank": [5, [1], ["a", "b"]]}}]
 )
-def test_metadata_that_is_not_ours_does_no_harm(metadata: dict[str, Json]) -> None:
+def test_foreign_metadata_is_harmless(metadata: dict[str, Json]) -> None:
     memory = a_memory("prose", kind="fact", metadata=metadata)
     assert entity_of(memory) == Entity(name=memory.name, type="fact", observations=("prose",))
 
@@ -120,11 +120,11 @@ def test_a_mention_is_archived_and_ours() -> None:
 
 @given(type_=TEXTS | ODD)
 def test_a_relation_comes_back_as_it_was(type_: str) -> None:
-    relation = relation_of(Link(source="a", target="b", type=type_), source="1", target="2", made=START)
+    relation = relation_of(EntityRelation(source="a", target="b", type=type_), source="1", target="2", created_at=START)
     assert (relation.source, relation.target, type_of(relation)) == ("1", "2", type_)
 
 
-def test_links_are_put_in_the_order_of_their_making() -> None:
-    late, early = (Link(source=str(n), target="", type="", made=moment(n)) for n in (2, 1))
-    never = Link(source="0", target="", type="")
-    assert in_order([late, early, never]) == [never, early, late]
+def test_relations_are_sorted_by_creation() -> None:
+    late, early = (EntityRelation(source=str(n), target="", type="", created_at=moment(n)) for n in (2, 1))
+    never = EntityRelation(source="0", target="", type="")
+    assert sort_by_creation([late, early, never]) == [never, early, late]

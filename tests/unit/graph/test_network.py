@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 import pytest
 from tests.fakes import FakeStore
 from tests.fakes.build import START, a_memory
-from tests.unit.graph.garden import Garden
+from tests.unit.graph.graph_world import Garden
 from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import Ambiguous, InvalidInput, NotFound
-from scrubjay.graph.network import around, path
+from scrubjay.graph.network import find_path, neighbourhood
 from scrubjay.model.change import Action
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Merged, State
@@ -28,7 +28,7 @@ async def _around(
     limit: int = 200,
     as_of: datetime | None = None,
 ) -> Network:
-    return await around(
+    return await neighbourhood(
         refs, depth=depth, types=types, direction=direction, limit=limit, as_of=as_of, space=SPACE, store=shop.store
     )
 
@@ -43,18 +43,18 @@ async def _path(
     most: int = 6,
     as_of: datetime | None = None,
 ) -> Network:
-    return await path(
+    return await find_path(
         source, target, types=types, direction=direction, most=most, as_of=as_of, space=SPACE, store=shop.store
     )
 
 
-def _names(found: Network) -> list[str]:
-    return [node.name for node in found.nodes]
+def _names(network: Network) -> list[str]:
+    return [node.name for node in network.nodes]
 
 
-def _edges(found: Network) -> set[str]:
-    names = {node.id: node.name for node in found.nodes}
-    return {f"{names[edge.source]} {edge.type} {names[edge.target]}" for edge in found.edges}
+def _edges(network: Network) -> set[str]:
+    names = {node.id: node.name for node in network.nodes}
+    return {f"{names[edge.source]} {edge.type} {names[edge.target]}" for edge in network.edges}
 
 
 async def test_a_walk_goes_so_many_steps_along_types_and_directions(garden: Garden) -> None:
@@ -75,12 +75,12 @@ async def test_a_walk_goes_so_many_steps_along_types_and_directions(garden: Gard
     assert _names(await _around(shop, "Ada", depth=3, types=["hates"])) == ["Ada"]
 
 
-async def test_circles_and_relations_to_oneself_end(garden: Garden) -> None:
+async def test_cycles_and_self_relations_end(garden: Garden) -> None:
     await garden.create("Ada", "Bo", "Cy")
     await garden.relate(("Ada", "Bo", "knows"), ("Bo", "Cy", "knows"), ("Cy", "Ada", "knows"), ("Ada", "Ada", "trusts"))
-    found = await _around(garden.shop, "Ada", depth=10, direction="out")
-    assert sorted(_names(found)) == ["Ada", "Bo", "Cy"]
-    assert _edges(found) == {"Ada knows Bo", "Bo knows Cy", "Cy knows Ada", "Ada trusts Ada"}
+    results = await _around(garden.shop, "Ada", depth=10, direction="out")
+    assert sorted(_names(results)) == ["Ada", "Bo", "Cy"]
+    assert _edges(results) == {"Ada knows Bo", "Bo knows Cy", "Cy knows Ada", "Ada trusts Ada"}
 
 
 async def test_a_link_leads_both_ways(quick: Workshop) -> None:
@@ -91,19 +91,19 @@ async def test_a_link_leads_both_ways(quick: Workshop) -> None:
         assert _names(await _around(quick, "pot", direction=direction)) == ["pot", "tea"]
 
 
-async def test_what_is_mentioned_is_shown_and_what_is_in_the_trash_is_not(garden: Garden) -> None:
+async def test_mentions_are_shown_and_trashed_entities_are_not(garden: Garden) -> None:
     await garden.create("Ada", "Bo")
     await garden.relate(("Ada", "Nobody yet", "knows"), ("Ada", "Bo", "knows"), ("Nobody yet", "Zed", "knows"))
     await garden.shop.forget("Bo")
-    found = await _around(garden.shop, "Ada", depth=2)
-    assert _names(found) == ["Ada", "Nobody yet", "Zed"]
-    assert [node.kind for node in found.nodes] == ["thing", "mention", "mention"]
+    results = await _around(garden.shop, "Ada", depth=2)
+    assert _names(results) == ["Ada", "Nobody yet", "Zed"]
+    assert [node.kind for node in results.nodes] == ["thing", "mention", "mention"]
     assert _names(await _around(garden.shop, "Zed", depth=2)) == ["Zed", "Nobody yet", "Ada"]
     with pytest.raises(NotFound, match="is in the trash"):
         await _around(garden.shop, "Bo")
 
 
-async def test_who_was_mentioned_first_and_written_later_is_one(garden: Garden) -> None:
+async def test_a_mention_and_its_later_entity_are_one(garden: Garden) -> None:
     await garden.create("Ada")
     await garden.relate(("Ada", "Bo", "knows"), ("Bo", "Cy", "knows"))
     await garden.shop.remember(Draft(text="Bo bakes", name="Bo", kind="person"))
@@ -111,24 +111,24 @@ async def test_who_was_mentioned_first_and_written_later_is_one(garden: Garden) 
     assert sorted(_names(await _around(garden.shop, "Bo"))) == ["Ada", "Bo", "Cy"]
 
 
-async def test_the_strongest_come_first_where_not_all_are_wanted(quick: Workshop) -> None:
+async def test_the_strongest_come_first_within_a_limit(quick: Workshop) -> None:
     for name in ("hub", "weak", "strong", "middling"):
         await quick.remember(Draft(text=f"about {name}", name=name))
     for name, strength in (("weak", 0.1), ("strong", 0.9), ("middling", 0.5)):
         await quick.relate("hub", name, relation="needs", strength=strength)
-    found = await _around(quick, "hub", limit=3)
-    assert (_names(found), found.truncated) == (["hub", "strong", "middling"], True)
-    assert _edges(found) == {"hub needs strong", "hub needs middling"}
+    results = await _around(quick, "hub", limit=3)
+    assert (_names(results), results.truncated) == (["hub", "strong", "middling"], True)
+    assert _edges(results) == {"hub needs strong", "hub needs middling"}
     assert (await _around(quick, "hub", limit=4)).truncated is False
 
 
-async def test_several_beginnings_and_what_they_share(quick: Workshop) -> None:
+async def test_several_starts_and_their_common_neighbour(quick: Workshop) -> None:
     for name in ("a", "b", "c"):
         await quick.remember(Draft(text=f"about {name}", name=name))
     await quick.relate("a", "b", relation="x")
     await quick.relate("c", "b", relation="x")
-    found = await _around(quick, "a", "c", "a")
-    assert [(node.name, node.distance) for node in found.nodes] == [("a", 0), ("c", 0), ("b", 1)]
+    results = await _around(quick, "a", "c", "a")
+    assert [(node.name, node.distance) for node in results.nodes] == [("a", 0), ("c", 0), ("b", 1)]
     assert (await _around(quick, "a", "c", limit=1)).truncated is True
 
 
@@ -136,9 +136,9 @@ async def test_a_path_is_the_shortest(garden: Garden) -> None:
     await garden.create("a", "b", "c", "d", "e", "alone")
     await garden.relate(("a", "b", "to"), ("b", "c", "to"), ("c", "d", "to"), ("d", "e", "to"), ("a", "d", "jumps"))
     shop = garden.shop
-    found = await _path(shop, "a", "e")
-    assert [(node.name, node.distance) for node in found.nodes] == [("a", 0), ("d", 1), ("e", 2)]
-    assert [edge.type for edge in found.edges] == ["jumps", "to"]
+    results = await _path(shop, "a", "e")
+    assert [(node.name, node.distance) for node in results.nodes] == [("a", 0), ("d", 1), ("e", 2)]
+    assert [edge.type for edge in results.edges] == ["jumps", "to"]
     assert _names(await _path(shop, "a", "e", types=["to"])) == ["a", "b", "c", "d", "e"]
     assert _names(await _path(shop, "e", "a", direction="in", types=["to"])) == ["e", "d", "c", "b", "a"]
     assert await _path(shop, "e", "a", direction="out") == Network(nodes=(), edges=())
@@ -168,21 +168,21 @@ async def test_relations_and_memories_are_as_they_were(garden: Garden) -> None:
     await garden.relate(("Ada", "Bolt", "works_at"))
     await shop.revise("Acme", title="Acme, renamed", content="It has another name now.")
     assert _names(await _around(shop, "Ada")) == ["Ada", "Bolt"]
-    found = await _around(shop, "Ada", as_of=then)
-    assert [(node.name, node.title) for node in found.nodes] == [("Ada", ""), ("Acme", "")]
-    with pytest.raises(NotFound, match="was not there"):
+    results = await _around(shop, "Ada", as_of=then)
+    assert [(node.name, node.title) for node in results.nodes] == [("Ada", ""), ("Acme", "")]
+    with pytest.raises(NotFound, match="did not exist"):
         await _around(shop, "Ada", as_of=before_all)
 
 
-async def test_what_was_merged_is_what_it_was_merged_into() -> None:
+async def test_a_merged_memory_is_its_successor() -> None:
     shop = Workshop(store=FakeStore())
-    one, two, other = (a_memory(f"about {name}", name=name) for name in ("one", "two", "other"))
-    one = replace(one, merged=(Merged(id=two.id, at=START),))
-    two = replace(two, state=State.MERGED, merged_into=one.id)
-    writes = tuple(Write(memory=memory, base=None, action=Action.CREATED, passages=()) for memory in (one, two, other))
+    item, two, other = (a_memory(f"about {name}", name=name) for name in ("one", "two", "other"))
+    item = replace(item, merged=(Merged(id=two.id, at=START),))
+    two = replace(two, state=State.MERGED, merged_into=item.id)
+    writes = tuple(Write(memory=memory, base=None, action=Action.CREATED, passages=()) for memory in (item, two, other))
     edges = [
         Relation(source=two.id, target=other.id, type="owns", created_at=START),
-        Relation(source=two.id, target=one.id, type="like", created_at=START),
+        Relation(source=two.id, target=item.id, type="like", created_at=START),
     ]
     await shop.store.commit(
         Commit(
@@ -193,13 +193,13 @@ async def test_what_was_merged_is_what_it_was_merged_into() -> None:
         )
     )
     for start in ("one", "two"):
-        found = await _around(shop, start)
-        assert (_names(found), _edges(found)) == (["one", "other"], {"one owns other"})
+        results = await _around(shop, start)
+        assert (_names(results), _edges(results)) == (["one", "other"], {"one owns other"})
     assert _edges(await _around(shop, "other")) == {"one owns other"}
     assert _names(await _path(shop, "other", "two")) == ["other", "one"]
 
 
-async def test_bad_questions_are_answered_with_help(quick: Workshop) -> None:
+async def test_bad_requests_are_refused_with_help(quick: Workshop) -> None:
     await quick.remember(Draft(text="about tea", name="green-tea", title="Tea"))
     await quick.remember(Draft(text="about pots", name="pot", title="Tea"))
     with pytest.raises(NotFound) as caught:
@@ -210,9 +210,9 @@ async def test_bad_questions_are_answered_with_help(quick: Workshop) -> None:
     for wrong in ({"depth": 11}, {"depth": -1}, {"depth": True}, {"direction": "up"}, {"limit": 0}, {"types": "x"}):
         with pytest.raises(InvalidInput):
             await _around(quick, "pot", **wrong)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="say where to begin"):
+    with pytest.raises(InvalidInput, match="say where to start"):
         await _around(quick)
     with pytest.raises(InvalidInput):
         await _path(quick, "pot", "pot", most=21)
     with pytest.raises(InvalidInput):
-        await _around(quick, "pot", as_of=datetime(2026, 1, 1))  # noqa: DTZ001 - it has no zone: that is what is wrong
+        await _around(quick, "pot", as_of=datetime(2026, 1, 1))  # noqa: DTZ001 - the missing zone is the error

@@ -1,4 +1,4 @@
-"""Entities as records: created or updated by name, each for itself."""
+"""Entities as records: created or updated by name, each on its own."""
 
 import asyncio
 from dataclasses import replace
@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 from tests.fakes.build import a_commit, a_memory
-from tests.unit.graph.garden import Garden
+from tests.unit.graph.graph_world import Garden
 from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import InvalidInput, NotFound, TooLarge
@@ -27,12 +27,12 @@ PROFILE: dict[str, Json] = {
 
 
 async def _create(shop: Workshop, *entities: object) -> Any:
-    given = cast("list[dict[str, Json]]", list(entities))
-    return await records.create_entities(given, space=SPACE, origin=shop.origin(), context=shop.context)
+    inputs = cast("list[dict[str, Json]]", list(entities))
+    return await records.create_entities(inputs, space=SPACE, origin=shop.origin(), context=shop.context)
 
 
 async def _one(shop: Workshop, **changes: Json) -> Any:
-    """Create one entity, and what is told of it."""
+    """Create one entity and return its result."""
     answer = await _create(shop, {"name": "Ada", "entityType": "person", "observations": ["likes tea"], **changes})
     assert (answer["success"], answer["errors"]) == (True, [])
     return answer["results"][0]
@@ -64,7 +64,7 @@ async def test_an_entity_is_created_updated_and_left_as_it_is(shop: Workshop) ->
     assert _texts(before.memory) == PROFILE["observations"]
 
 
-async def test_what_is_wrong_with_one_does_not_keep_the_others(quick: Workshop) -> None:
+async def test_an_invalid_entity_does_not_affect_the_others(quick: Workshop) -> None:
     good: dict[str, Json] = {"name": "Ada", "entityType": "person", "observations": ["likes tea"]}
     answer = await _create(
         quick, good, {"name": "x"}, "no object", {**good, "name": " "}, {**good, "extraction_method": "guess"},
@@ -72,7 +72,10 @@ async def test_what_is_wrong_with_one_does_not_keep_the_others(quick: Workshop) 
         {**good, "name": "Di", "observations": "one text"}, {**good, "name": "Ed"},
     )  # fmt: skip
     assert answer["success"] is True
-    assert [(one["name"], one["action"]) for one in answer["results"]] == [("Ada", "created"), ("Ed", "created")]
+    assert [(result["name"], result["action"]) for result in answer["results"]] == [
+        ("Ada", "created"),
+        ("Ed", "created"),
+    ]
     assert answer["errors"] == [
         "x: an entity needs entityType. Give name, entityType, observations",
         "entities[2]: an entity must be an object, not str",
@@ -88,7 +91,7 @@ async def test_what_is_wrong_with_one_does_not_keep_the_others(quick: Workshop) 
         await records.create_entities(cast("Any", good), space=SPACE, origin=quick.origin(), context=quick.context)
 
 
-async def test_where_it_comes_from_is_kept_with_it(shop: Workshop) -> None:
+async def test_the_source_is_stored(shop: Workshop) -> None:
     made = await _one(shop, source_session="s1", extraction_method="auto", relevance_score=0.4, tags=["Tea"])
     memory = await shop.get(made["id"])
     assert (memory.source.session, memory.source.method, memory.source.agent) == ("s1", Method.AUTO, "tester")
@@ -104,7 +107,7 @@ async def test_each_observation_keeps_its_own_source(shop: Workshop) -> None:
     assert (second.source.session, second.source.method, second.source.agent) == ("s2", Method.AUTO, "tester")
 
 
-async def test_the_same_observation_twice_is_said_once(quick: Workshop) -> None:
+async def test_a_duplicate_observation_is_stored_once(quick: Workshop) -> None:
     made = await _one(quick, observations=["likes tea", "likes tea", " ", "likes ham"])
     assert _texts(await quick.get(made["id"])) == ["likes tea", "likes ham"]
     assert (await _update(quick, "Ada", add_observations=["likes tea"]))["action"] == "unchanged"
@@ -112,17 +115,17 @@ async def test_the_same_observation_twice_is_said_once(quick: Workshop) -> None:
 
 async def test_more_observations_than_a_memory_holds_are_refused_and_nothing_is_lost(quick: Workshop) -> None:
     answer = await _create(
-        quick, {"name": "Ada", "entityType": "t", "observations": [f"fact {one}" for one in range(100_000)]}
+        quick, {"name": "Ada", "entityType": "t", "observations": [f"fact {number}" for number in range(100_000)]}
     )
     assert (answer["success"], answer["results"]) == (False, [])
     assert answer["errors"] == ["Ada: 100,000 observations are too many; the limit is 5000"]
     made = await _one(quick)
     with pytest.raises(TooLarge):
-        await _update(quick, "Ada", add_observations=[f"fact {one}" for one in range(5_000)])
+        await _update(quick, "Ada", add_observations=[f"fact {number}" for number in range(5_000)])
     assert _texts(await quick.get(made["id"])) == ["likes tea"]
 
 
-async def test_names_and_types_are_told_as_they_were_given(quick: Workshop) -> None:
+async def test_names_and_types_are_returned_exactly(quick: Workshop) -> None:
     made = await _one(quick, name="Ada  Lovelace\n", entityType="a  person")
     assert made["name"] == "Ada  Lovelace\n"
     again = await _one(quick, name="Ada  Lovelace\n", entityType="another\tperson")
@@ -149,7 +152,7 @@ async def test_fields_are_changed_one_by_one(shop: Workshop) -> None:
     assert _texts(await shop.get(made["id"])) == []
 
 
-async def test_a_change_that_cannot_be_made_is_refused_in_words(quick: Workshop) -> None:
+async def test_an_invalid_change_is_refused_with_help(quick: Workshop) -> None:
     await _one(quick)
     await _one(quick, name="ada-notes")
     with pytest.raises(NotFound) as caught:
@@ -165,7 +168,7 @@ async def test_a_change_that_cannot_be_made_is_refused_in_words(quick: Workshop)
         await _update(quick, "Ada", tier="golden")
 
 
-async def test_what_was_superseded_stays_beside_what_is_said_anew(quick: Workshop) -> None:
+async def test_superseded_observations_stay_beside_new_ones(quick: Workshop) -> None:
     now = quick.clock.now()
     ada = replace(
         a_memory("", name="Ada"),
@@ -187,12 +190,12 @@ async def test_what_was_superseded_stays_beside_what_is_said_anew(quick: Worksho
     ]
 
 
-async def test_what_holds_until_a_day_to_come_is_replaced_as_all_that_holds(quick: Workshop) -> None:
+async def test_observations_with_a_future_end_are_replaced_like_others(quick: Workshop) -> None:
     now = quick.clock.now()
     lease = Observation(text="rents a flat", recorded_at=now, valid_until=now + timedelta(days=1))
     ada = a_memory("", name="Ada", kind="person", observations=(lease,))
     await quick.store.commit(a_commit(ada))
-    # It is said already, and its end stays.
+    # It exists already, and keeps its end.
     await _one(quick, observations=["rents a flat"])
     assert (await quick.get(ada.id)).observations == (lease,)
     await _one(quick, observations=["lives in Bergen"])
@@ -209,7 +212,7 @@ async def test_a_note_of_another_tool_is_an_entity_too(quick: Workshop) -> None:
     assert (memory.content, _texts(memory)) == ("", ["cold"])
 
 
-async def test_the_name_of_what_was_merged_leads_to_what_it_was_merged_into(quick: Workshop) -> None:
+async def test_the_name_of_a_merged_entity_leads_to_its_successor(quick: Workshop) -> None:
     made = await _one(quick)
     gone = replace(a_memory("", name="Countess"), state=State.MERGED, merged_into=made["id"])
     write = Write(memory=gone, base=None, action=Action.CREATED, passages=())
@@ -220,7 +223,7 @@ async def test_the_name_of_what_was_merged_leads_to_what_it_was_merged_into(quic
     before = await quick.get(made["id"])
     added = await _one(quick, name="Countess", entityType="title", observations=["writes"], tags=["noble"])
     assert (added["id"], added["name"], added["action"]) == (made["id"], "Ada", "updated")
-    assert "'Countess' is part of 'Ada'" in added["warnings"][0]
+    assert "'Countess' was merged into 'Ada'" in added["warnings"][0]
     after = await quick.get(made["id"])
     assert _texts(after) == [*_texts(before), "writes"]
     assert (after.kind, after.tags) == (before.kind, before.tags)
@@ -237,7 +240,7 @@ async def test_an_entity_takes_over_the_relations_that_mention_it(garden: Garden
         await _update(garden.shop, "Cy", relevance_score=1.0)
 
 
-async def test_a_rule_that_says_never_is_told_and_secrets_are_not_kept(quick: Workshop) -> None:
+async def test_deny_rules_are_reported_and_secrets_are_removed(quick: Workshop) -> None:
     strict = replace(quick, rules=replace(quick.rules, never=("do not keep*",)))
     answer = await _create(strict, {"name": "Ada", "entityType": "t", "observations": ["do not keep this"]})
     assert (answer["success"], len(answer["errors"])) == (False, 1)
@@ -249,15 +252,15 @@ async def test_a_rule_that_says_never_is_told_and_secrets_are_not_kept(quick: Wo
     assert (await _one(shop, name=f"key {secret}", observations=["other"]))["id"] == made["id"]
 
 
-async def test_of_many_who_add_at_once_nobody_is_turned_away(quick: Workshop) -> None:
+async def test_concurrent_additions_all_succeed(quick: Workshop) -> None:
     await _one(quick)
-    said = [f"was seen by guest {number}" for number in range(40)]
-    done = await asyncio.gather(*(_update(quick, "Ada", add_observations=[one]) for one in said))
-    assert {one["action"] for one in done} == {"updated"}
-    assert sorted(_texts(await quick.get(done[0]["id"]))) == sorted(["likes tea", *said])
+    spoken = [f"was seen by guest {number}" for number in range(40)]
+    done = await asyncio.gather(*(_update(quick, "Ada", add_observations=[text]) for text in spoken))
+    assert {result["action"] for result in done} == {"updated"}
+    assert sorted(_texts(await quick.get(done[0]["id"]))) == sorted(["likes tea", *spoken])
 
 
-async def test_two_who_create_the_same_make_one(shop: Workshop) -> None:
+async def test_concurrent_creations_of_one_name_make_one_entity(shop: Workshop) -> None:
     await asyncio.gather(*(_one(shop, observations=[f"seen by {number}"]) for number in range(6)))
     (memory,) = (await shop.read("Ada")).memories
     assert memory.version == 6

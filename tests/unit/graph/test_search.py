@@ -25,97 +25,97 @@ async def _create(shop: Workshop, name: str, type_: str, *observations: str, **m
 
 
 async def _search(shop: Workshop, query: str, *, limit: int = 10, text_caches: TextCaches | None = None) -> Any:
-    asked = Question(query=query, limit=max(limit, 1), max_tokens=100_000, detail="full")
-    meant = await shop.recall(asked) if query.strip() else Recalled(hits=())
+    request = Question(query=query, limit=max(limit, 1), max_tokens=100_000, detail="full")
+    recalled = await shop.recall(request) if query.strip() else Recalled(hits=())
     return await search.search_nodes(
-        query, limit=limit, meant=meant, now=shop.clock.now(), space=SPACE, store=shop.store,
+        query, limit=limit, recalled=recalled, now=shop.clock.now(), space=SPACE, store=shop.store,
         text_caches=text_caches or TextCaches(),
     )  # fmt: skip
 
 
-async def _found(shop: Workshop, query: str, *, limit: int = 10) -> list[str]:
-    return [one["name"] for one in (await _search(shop, query, limit=limit))["results"]]
+async def _find_names(shop: Workshop, query: str, *, limit: int = 10) -> list[str]:
+    return [node["name"] for node in (await _search(shop, query, limit=limit))["results"]]
 
 
-async def test_an_entity_is_told_with_every_field(shop: Workshop) -> None:
+async def test_an_entity_is_returned_with_every_field(shop: Workshop) -> None:
     made = await _create(shop, "Ada", "Person", "likes tea", relevance_score=0.5)
     answer = await _search(shop, "ada")
     assert (answer["success"], answer["query"], answer["count"]) == (True, "ada", 1)
-    (found,) = answer["results"]
+    (node,) = answer["results"]
     memory = await shop.get(made)
-    # Whoever reads it compares it with times that have no zone.
+    # Clients compare these with times without a zone.
     written = memory.created_at.replace(tzinfo=None)
-    assert {name: datetime.fromisoformat(found[name]) for name in ("created", "accessed", "last_confirmed")} == (
+    assert {name: datetime.fromisoformat(node[name]) for name in ("created", "accessed", "last_confirmed")} == (
         dict.fromkeys(("created", "accessed", "last_confirmed"), written)
     )
-    assert {name: found[name] for name in found if name not in ("created", "accessed", "last_confirmed")} == {
-        "id": made, "name": "Ada", "type": "Person", "observations": ["likes tea"], "compression": found["compression"],
+    assert {name: node[name] for name in node if name not in ("created", "accessed", "last_confirmed")} == {
+        "id": made, "name": "Ada", "type": "Person", "observations": ["likes tea"], "compression": node["compression"],
         "version": 1, "branch": "main", "access_count": 0, "relevance_score": 0.5, "always_include": False,
         "tier": "working",
     }  # fmt: skip
 
 
-async def test_names_and_types_are_found_by_a_part_in_any_case_and_with_a_slip(shop: Workshop) -> None:
+async def test_names_and_types_are_found_by_a_part_in_any_case_and_with_a_typo(shop: Workshop) -> None:
     await _create(shop, "system-architecture", "doc")
     await _create(shop, "Oslo", "city_guide")
     await _create(shop, "unrelated", "thing", "says nothing")
-    assert await _found(shop, "ARCHITECT") == ["system-architecture"]
-    assert await _found(shop, "system architecture") == ["system-architecture"]
-    assert await _found(shop, "city gui") == ["Oslo"]
-    assert await _found(shop, "sistem-architecure") == ["system-architecture"]
-    assert "unrelated" not in await _found(shop, "doc")
+    assert await _find_names(shop, "ARCHITECT") == ["system-architecture"]
+    assert await _find_names(shop, "system architecture") == ["system-architecture"]
+    assert await _find_names(shop, "city gui") == ["Oslo"]
+    assert await _find_names(shop, "sistem-architecure") == ["system-architecture"]
+    assert "unrelated" not in await _find_names(shop, "doc")
 
 
-async def test_the_same_name_comes_first_and_then_what_is_read_most(quick: Workshop) -> None:
+async def test_the_exact_name_comes_first_and_then_the_most_read(quick: Workshop) -> None:
     ids = {name: await _create(quick, name, "person", "is here") for name in ("ann", "anna", "annabel", "joanna")}
     at = quick.clock.now()
     for name in ("joanna", "joanna", "annabel"):
         await quick.store.touch(SPACE, [ids[name]], at=at)
-    assert await _found(quick, "Ann") == ["ann", "joanna", "annabel", "anna"]
-    assert await _found(quick, "", limit=2) == ["joanna", "annabel"]
-    assert len(await _found(quick, "", limit=100)) == 4
+    assert await _find_names(quick, "Ann") == ["ann", "joanna", "annabel", "anna"]
+    assert await _find_names(quick, "", limit=2) == ["joanna", "annabel"]
+    assert len(await _find_names(quick, "", limit=100)) == 4
 
 
-async def test_what_is_always_included_comes_with_every_answer(quick: Workshop) -> None:
+async def test_pinned_entities_come_with_every_answer(quick: Workshop) -> None:
     await _create(quick, "profile", "user_profile", "prefers voice", always_include=True)
     for name in ("tea one", "tea two", "tea three"):
         await _create(quick, name, "drink")
-    assert await _found(quick, "xylophone", limit=1) == ["profile"]
-    assert (await _found(quick, "tea", limit=2))[0] == "profile"
-    assert len(await _found(quick, "tea", limit=2)) == 3
-    assert await _found(quick, "profile", limit=1) == ["profile"]
+    assert await _find_names(quick, "xylophone", limit=1) == ["profile"]
+    assert (await _find_names(quick, "tea", limit=2))[0] == "profile"
+    assert len(await _find_names(quick, "tea", limit=2)) == 3
+    assert await _find_names(quick, "profile", limit=1) == ["profile"]
 
 
-async def test_what_is_always_included_does_not_push_out_what_is_asked_for(quick: Workshop) -> None:
+async def test_pinned_entities_do_not_displace_matches(quick: Workshop) -> None:
     made = [await _create(quick, f"profile {n}", "user_profile", always_include=True) for n in range(25)]
     for name in ("tea one", "tea two"):
         await _create(quick, name, "drink")
     answer = await _search(quick, "tea", limit=2)
-    names = [one["name"] for one in answer["results"]]
+    names = [node["name"] for node in answer["results"]]
     assert (len(names), answer["always_included"], set(names[20:])) == (22, 20, {"tea one", "tea two"})
     assert answer["note"].startswith("5 more are always included")
-    # Who has no place among the first is found like any other.
+    # A pinned entity without a place is found like any other.
     answer = await _search(quick, "profile 24", limit=1)
-    assert [one["id"] for one in answer["results"]][20:] == [made[24]]
+    assert [node["id"] for node in answer["results"]][20:] == [made[24]]
 
 
-async def test_what_is_only_meant_comes_after_what_is_named(quick: Workshop) -> None:
+async def test_matches_by_meaning_come_after_matches_by_name(quick: Workshop) -> None:
     await _create(quick, "Ada", "person", "likes green tea in the morning")
     await _create(quick, "tea", "drink", "comes in cups")
-    assert (await _found(quick, "tea"))[0] == "tea"
-    assert set(await _found(quick, "green tea in the morning")) >= {"Ada"}
+    assert (await _find_names(quick, "tea"))[0] == "tea"
+    assert set(await _find_names(quick, "green tea in the morning")) >= {"Ada"}
 
 
-async def test_what_is_in_the_trash_is_not_found(quick: Workshop) -> None:
+async def test_trashed_entities_are_not_found(quick: Workshop) -> None:
     await _create(quick, "Ada", "person", "likes tea")
     await quick.forget("Ada")
-    assert await _found(quick, "Ada") == []
-    assert await _found(quick, "") == []
+    assert await _find_names(quick, "Ada") == []
+    assert await _find_names(quick, "") == []
 
 
 async def test_of_very_many_with_one_type_only_some_are_read() -> None:
     class Counting(FakeStore):
-        """A store that counts what is read."""
+        """A store that counts reads."""
 
         read = 0
 
@@ -128,29 +128,29 @@ async def test_of_very_many_with_one_type_only_some_are_read() -> None:
     shop = Workshop(store=store)
     assert len((await _search(shop, "", limit=800, text_caches=text_caches))["results"]) == 800
     store.read = 0
-    found = await search.search_nodes(
+    results = await search.search_nodes(
         "city",
         limit=5,
-        meant=Recalled(hits=()),
+        recalled=Recalled(hits=()),
         now=shop.clock.now(),
         space=SPACE,
         store=store,
         text_caches=text_caches,
     )
-    assert (found["count"], store.read) == (5, 500)
+    assert (results["count"], store.read) == (5, 500)
 
 
-async def test_a_space_too_large_to_be_kept_in_memory_is_read(quick: Workshop) -> None:
+async def test_a_space_too_large_for_the_cache_is_read(quick: Workshop) -> None:
     await _create(quick, "Ada", "person", "likes tea")
-    (found,) = (await _search(quick, "ada", text_caches=TextCaches(max_bytes=1)))["results"]
-    assert found["name"] == "Ada"
+    (results,) = (await _search(quick, "ada", text_caches=TextCaches(max_bytes=1)))["results"]
+    assert results["name"] == "Ada"
 
 
 @pytest.mark.parametrize("limit", [0, -1, 10_001, True])
-async def test_so_many_results_as_can_be_had(quick: Workshop, limit: int) -> None:
+async def test_the_limit_is_checked(quick: Workshop, limit: int) -> None:
     with pytest.raises(InvalidInput):
         await search.search_nodes(
-            "x", limit=limit, meant=Recalled(hits=()), now=quick.clock.now(), space=SPACE, store=quick.store,
+            "x", limit=limit, recalled=Recalled(hits=()), now=quick.clock.now(), space=SPACE, store=quick.store,
             text_caches=TextCaches(),
         )  # fmt: skip
 
@@ -163,20 +163,20 @@ async def test_the_status_counts_by_type_and_tier(shop: Workshop) -> None:
     await _create(shop, "Bo", "UserProfile", "likes jam")
     await shop.remember(Draft(text="a note", name="note"))
     await shop.revise("note", tier="semantic")
-    found: Any = await status.memory_status(space=SPACE, store=shop.store)
-    assert found["success"] is True
-    assert found["total_entities"] == 3
-    assert found["by_type"] == {"UserProfile": 2, "note": 1}
-    assert found["by_tier"] == {"working": 2, "episodic": 0, "semantic": 1, "procedural": 0}
-    assert found["versioning"] == {"total_versions": 5, "total_branches": 0}
-    sizes = found["compression"]
+    results: Any = await status.memory_status(space=SPACE, store=shop.store)
+    assert results["success"] is True
+    assert results["total_entities"] == 3
+    assert results["by_type"] == {"UserProfile": 2, "note": 1}
+    assert results["by_tier"] == {"working": 2, "episodic": 0, "semantic": 1, "procedural": 0}
+    assert results["versioning"] == {"total_versions": 5, "total_branches": 0}
+    sizes = results["compression"]
     assert sizes.keys() == {"avg_ratio", "total_original", "total_compressed", "savings_mb"}
     assert sizes["total_compressed"] > 0
     assert sizes["total_original"] > 500
-    assert found["database_size_mb"] >= 0
+    assert results["database_size_mb"] >= 0
 
 
-async def test_an_entity_is_told_with_what_holds_until_a_day_to_come(quick: Workshop) -> None:
+async def test_an_entity_includes_observations_with_a_future_end(quick: Workshop) -> None:
     end = quick.clock.now() + timedelta(days=1)
     lease = Observation(text="rents a flat", recorded_at=quick.clock.now(), valid_until=end)
     await quick.store.commit(a_commit(a_memory("", name="Ada", kind="person", observations=(lease,))))

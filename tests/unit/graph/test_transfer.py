@@ -1,13 +1,13 @@
-"""`memory.jsonl` in and out."""
+"""Import and export of `memory.jsonl`."""
 
 import json
 from collections.abc import Iterable
 
 import pytest
-from tests.unit.graph.garden import Garden, link
+from tests.unit.graph.graph_world import Garden, link
 
 from scrubjay.errors import InvalidInput, TooLarge
-from scrubjay.graph.entity import Entity, Link
+from scrubjay.graph.entity import Entity, EntityRelation
 from scrubjay.graph.jsonl import entity_line, is_graph, parse_line, relation_line, require_format
 from scrubjay.graph.transfer import export_graph, import_graph
 from scrubjay.model.draft import Limits
@@ -21,8 +21,8 @@ LOOSE = '{"type":"relation","from":"日本","to":"Nobody","relationType":""}'
 
 
 async def taken(garden: Garden, lines: Iterable[str], progress: Progress | None = None) -> Imported:
-    given = list(lines)
-    return await import_graph(lambda: given, graph=garden.graph, progress=progress)
+    inputs = list(lines)
+    return await import_graph(lambda: inputs, graph=garden.graph, progress=progress)
 
 
 async def written(garden: Garden, progress: Progress | None = None) -> list[str]:
@@ -36,12 +36,12 @@ async def test_a_file_goes_in_and_comes_out_as_it_was(garden: Garden) -> None:
     assert await taken(garden, lines) == Imported(imported=0, known=2, relations=0)
 
 
-async def test_the_order_of_lines_does_not_matter_and_blank_ones_are_passed_over(bed: Garden) -> None:
+async def test_the_order_of_lines_does_not_matter_and_blank_ones_are_ignored(bed: Garden) -> None:
     await taken(bed, ["", LOOSE, "  \n", KNOWS, BOB, ADA, ""])
     assert await written(bed) == [BOB, ADA, LOOSE, KNOWS]
 
 
-async def test_what_stands_twice_is_stored_once_and_nothing_of_it_is_lost(bed: Garden) -> None:
+async def test_duplicates_are_merged_without_loss(bed: Garden) -> None:
     more = '{"type":"entity","name":"Ada","entityType":"x","observations":["likes tea","likes jam"]}'
     done = await taken(bed, [ADA, KNOWS, more, KNOWS])
     assert done.duplicates == ("line 3: the entity Ada", "line 4: the relation Ada knows  Bob ")
@@ -49,7 +49,7 @@ async def test_what_stands_twice_is_stored_once_and_nothing_of_it_is_lost(bed: G
     assert await bed.entities() == [Entity(name="Ada", type="person", observations=("likes tea", "", "likes jam"))]
 
 
-async def test_what_is_there_already_is_left_alone(bed: Garden) -> None:
+async def test_existing_entities_stay_unchanged(bed: Garden) -> None:
     await bed.graph.create_entities([Entity(name="Ada", type="mine", observations=("mine",))])
     assert (await taken(bed, [ADA, BOB])).known == 1
     assert (await bed.entities())[0] == Entity(name="Ada", type="mine", observations=("mine",))
@@ -81,7 +81,7 @@ async def test_a_bad_line_is_named_and_nothing_is_stored(bed: Garden, line: str,
     assert await bed.shop.store.last_seq() == 0
 
 
-async def test_observations_that_grow_too_many_by_merging_are_told(bed: Garden) -> None:
+async def test_too_many_observations_after_merging_are_refused(bed: Garden) -> None:
     bed.shop.limits = Limits(observations=3)
     lines = [
         json.dumps({"type": "entity", "name": "a", "entityType": "t", "observations": [f"{n}", f"{n}!"]})
@@ -92,15 +92,15 @@ async def test_observations_that_grow_too_many_by_merging_are_told(bed: Garden) 
     assert issubclass(TooLarge, InvalidInput)
 
 
-async def test_progress_is_told_in_and_out(bed: Garden) -> None:
-    heard: list[tuple[int, int]] = []
+async def test_progress_is_reported(bed: Garden) -> None:
+    received: list[tuple[int, int]] = []
     entities = [entity_line(Entity(name=f"e{n}", type="t")) for n in range(450)]
     links = [relation_line(link("e0", f"e{n}")) for n in range(250)]
-    await taken(bed, [*entities, *links], lambda done, total: heard.append((done, total)))
-    assert heard == [(200, 700), (400, 700), (450, 700), (650, 700), (700, 700)]
-    heard.clear()
-    assert await written(bed, lambda done, total: heard.append((done, total))) == [*entities, *links]
-    assert (heard[0], heard[-1], len(heard)) == ((1, 450), (450, 450), 450)
+    await taken(bed, [*entities, *links], lambda done, total: received.append((done, total)))
+    assert received == [(200, 700), (400, 700), (450, 700), (650, 700), (700, 700)]
+    received.clear()
+    assert await written(bed, lambda done, total: received.append((done, total))) == [*entities, *links]
+    assert (received[0], received[-1], len(received)) == ((1, 450), (450, 450), 450)
 
 
 async def test_vectors_are_left_for_later(bed: Garden) -> None:
@@ -125,12 +125,12 @@ def test_a_file_is_known_by_its_first_line(lines: list[str], is_ours: bool) -> N
     assert is_graph(lambda: lines) == is_ours
 
 
-def test_fields_of_a_newer_server_are_passed_over() -> None:
+def test_fields_of_a_newer_server_are_ignored() -> None:
     line = '{"type":"entity","name":"a","entityType":"t","observations":[],"createdAt":5}'
     assert parse_line(line) == Entity(name="a", type="t")
-    assert parse_line(LOOSE) == Link(source="日本", target="Nobody", type="")
+    assert parse_line(LOOSE) == EntityRelation(source="日本", target="Nobody", type="")
 
 
-def test_a_format_that_there_is_not_is_told() -> None:
+def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(InvalidInput, match="no export format 'xml'"):
         require_format("xml")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from scrubjay.engine import Engine
 from scrubjay.errors import Busy, InvalidInput, ScrubjayError
 from scrubjay.graph.jsonl import FORMATS
-from scrubjay.graph.status import of_space
+from scrubjay.graph.status import restrict_to_space
 from scrubjay.model.draft import Caller
 from scrubjay.model.grant import OWNER, Grant
 from scrubjay.model.memory import Json
@@ -82,7 +82,7 @@ class Counter:
             # Its caller may not ask for it: how much there is to embed tells of other spaces.
             await self.engine.embed_missing()
         if call.verb == "get_memory_status" and not call.grant.allows_all_spaces:
-            answer = of_space(answer)
+            answer = restrict_to_space(answer)
         return to_json_without_defaults(self._status(answer, call.grant) if isinstance(answer, Status) else answer)
 
     def _status(self, answer: Status, grant: Grant) -> Status:

@@ -6,9 +6,9 @@ from typing import cast
 
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.graph.entity import name_of
-from scrubjay.graph.node_json import conflict_json, said_at
+from scrubjay.graph.node_json import conflict_json, statements_at
 from scrubjay.graph.records import draft_for
-from scrubjay.graph.status import of_space
+from scrubjay.graph.status import restrict_to_space
 from scrubjay.lookup.branches import branch_id
 from scrubjay.model.conflict import Resolved
 from scrubjay.model.fact import StoredFact
@@ -74,7 +74,7 @@ async def get_memory_status(context: ToolContext, arguments: Mapping[str, Json])
     """Return counts and sizes."""
     del arguments
     status = await context.memory.get_memory_status()
-    return within_budget(status if context.grant.allows_all_spaces else of_space(status))
+    return within_budget(status if context.grant.allows_all_spaces else restrict_to_space(status))
 
 
 async def auto_extract_facts(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
@@ -231,7 +231,7 @@ async def _resolved_fields(context: ToolContext, done: Resolved) -> dict[str, Js
     if done.action == "merged":
         fields["primary_entity"] = done.kept
         fields["merged_entity"] = next(iter(others), "")
-        fields["total_observations"] = len(said_at(primary, context.engine.clock.now())) if primary else 0
+        fields["total_observations"] = len(statements_at(primary, context.engine.clock.now())) if primary else 0
     elif done.action == "updated_scores":
         # Two statements of one entity share its score.
         fields["entity1_score"] = primary.relevance if primary else 0.0
@@ -255,7 +255,7 @@ async def _stored_entity(context: ToolContext, entity: Mapping[str, Json]) -> Me
             return None
         raise
     observations = entity.get("observations")
-    stored = set(said_at(memory, context.engine.clock.now()))
+    stored = set(statements_at(memory, context.engine.clock.now()))
     is_stored = not isinstance(observations, list) or {str(text) for text in observations} <= stored
     return memory if is_stored else None
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from scrubjay.errors import NameTaken
 from scrubjay.graph.entity import name_of
-from scrubjay.graph.node_json import conflict_json, naive, said_at
+from scrubjay.graph.node_json import conflict_json, naive_iso, statements_at
 from scrubjay.lookup.branches import branch_id
 from scrubjay.model.branch import Branch, Branches, BranchMerged, normalize_branch_name
 from scrubjay.model.identity import new_id
@@ -34,7 +34,7 @@ async def memory_diff(context: ToolContext, arguments: Mapping[str, Json]) -> To
     history = await context.memory.history(entity.id, diff=numbers)
     before, after = [(await context.memory.read(entity.id, version=number)).memories[0] for number in numbers]
     # The observations that were valid when each version was written.
-    old, new = said_at(before, before.updated_at), said_at(after, after.updated_at)
+    old, new = statements_at(before, before.updated_at), statements_at(after, after.updated_at)
     metadata: dict[str, Json] = {
         diff.field: [diff.before, diff.after] for diff in history.diff if diff.field not in _NOT_METADATA
     }
@@ -195,7 +195,7 @@ def _version_fields(memory: Memory, observations: Sequence[str]) -> dict[str, Js
         "observations": list[Json](observations),
         "relevance_score": memory.relevance,
         "always_include": memory.pinned,
-        "created_at": naive(memory.updated_at),
+        "created_at": naive_iso(memory.updated_at),
     }
 
 

@@ -9,10 +9,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from scrubjay.graph.entity import Entity, Link, in_order
-from scrubjay.graph.knowledge import KnowledgeGraph
-from scrubjay.graph.mutations import Texts
-from scrubjay.graph.walk import Place, Walk
+from scrubjay.graph.entity import Entity, EntityRelation, sort_by_creation
+from scrubjay.graph.knowledge import EntityTexts, KnowledgeGraph
+from scrubjay.graph.nodes import GraphPosition, GraphWalk
 from scrubjay.model.checks import require_text, require_texts, wrong_type
 from scrubjay.model.memory import Json
 from scrubjay.surfaces.mcp.budget import MAX_TOKENS, compact_json, cost_of, find_cut, room_for, shorten
@@ -75,13 +74,13 @@ async def delete_relations(context: ToolContext, arguments: Mapping[str, Json]) 
 async def read_graph(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Return the whole graph."""
     page = GraphPage()
-    await page.fill(await _graph(context).everything(), _cursor(arguments))
+    await page.fill(await _graph(context).walk_all(), _cursor(arguments))
     return page.result()
 
 
 async def search_nodes(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Return the entities that contain a text."""
-    walk, remark = await _graph(context).searched(_text(arguments, "query"))
+    walk, remark = await _graph(context).walk_matching(_text(arguments, "query"))
     page = GraphPage()
     await page.fill(walk, _cursor(arguments))
     context.engine.access_log.note((context.who.space, memory_id) for memory_id in page.ids)
@@ -91,7 +90,7 @@ async def search_nodes(context: ToolContext, arguments: Mapping[str, Json]) -> T
 async def open_nodes(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Return the entities with these names."""
     page = GraphPage()
-    await page.fill(await _graph(context).opened(_texts(arguments, "names")), _cursor(arguments))
+    await page.fill(await _graph(context).walk_named(_texts(arguments, "names")), _cursor(arguments))
     context.engine.access_log.note((context.who.space, memory_id) for memory_id in page.ids)
     return page.result()
 
@@ -107,14 +106,14 @@ class GraphPage:
 
     room: int = room_for(MAX_TOKENS) - _FRAME_TOKENS
     entities: list[Entity] = field(default_factory=list[Entity])
-    links: list[Link] = field(default_factory=list[Link])
+    links: list[EntityRelation] = field(default_factory=list[EntityRelation])
     ids: list[str] = field(default_factory=list[str])
     cursor: str = ""
 
-    async def fill(self, walk: Walk, cursor: str) -> None:
+    async def fill(self, walk: GraphWalk, cursor: str) -> None:
         """Add nodes from a cursor on; a node that is longer than any page comes in parts."""
         start, part = _read_cursor(cursor)
-        async with aclosing(walk.things(start)) as nodes:
+        async with aclosing(walk.items(start)) as nodes:
             async for place, node in nodes:
                 if (cost := _cost(_json(node))) <= self.room:
                     self.room -= cost
@@ -135,7 +134,7 @@ class GraphPage:
         """Return the page in the reference server's form of a graph."""
         structured: dict[str, Json] = {
             "entities": [_entity_json(entity) for entity in self.entities],
-            "relations": [_link_json(link) for link in in_order(self.links)],
+            "relations": [_link_json(link) for link in sort_by_creation(self.links)],
         }
         notes = [f"{remark[:1].upper()}{remark[1:]}."] if remark else []
         if self.cursor:
@@ -148,7 +147,7 @@ class GraphPage:
             structured["note"] = " ".join(notes)
         return ToolResult(structured=structured, text=_pretty(structured))
 
-    def _add(self, place: Place, node: Entity | Link) -> None:
+    def _add(self, place: GraphPosition, node: Entity | EntityRelation) -> None:
         if isinstance(node, Entity):
             self.entities.append(node)
             self.ids.append(place.id)
@@ -178,9 +177,9 @@ def _confirm_deleted(what: str) -> ToolResult:
     return ToolResult(structured={"success": True, "message": message}, text=message)
 
 
-def _links(arguments: Mapping[str, Json]) -> list[Link]:
+def _links(arguments: Mapping[str, Json]) -> list[EntityRelation]:
     return [
-        Link(
+        EntityRelation(
             source=_text(record, "from", path), target=_text(record, "to", path),
             type=_text(record, "relationType", path),
         )
@@ -188,7 +187,7 @@ def _links(arguments: Mapping[str, Json]) -> list[Link]:
     ]  # fmt: skip
 
 
-def _observations(arguments: Mapping[str, Json], name: str, texts: str) -> list[Texts]:
+def _observations(arguments: Mapping[str, Json], name: str, texts: str) -> list[EntityTexts]:
     return [
         (_text(record, "entityName", path), _texts(record, texts, path)) for path, record in _records(arguments, name)
     ]
@@ -217,22 +216,22 @@ def _cursor(arguments: Mapping[str, Json]) -> str:
     return require_text(arguments.get("cursor", ""), field="cursor")
 
 
-def _read_cursor(cursor: str) -> tuple[Place, int]:
+def _read_cursor(cursor: str) -> tuple[GraphPosition, int]:
     if not cursor:
-        return Place(), 0
+        return GraphPosition(), 0
     memory_id, number, part = unpack(cursor, str, int, int)
-    return Place(str(memory_id), int(number)), max(int(part), 0)
+    return GraphPosition(str(memory_id), int(number)), max(int(part), 0)
 
 
 def _entity_json(entity: Entity) -> dict[str, Json]:
     return {"name": entity.name, "entityType": entity.type, "observations": list(entity.observations)}
 
 
-def _link_json(link: Link) -> dict[str, Json]:
+def _link_json(link: EntityRelation) -> dict[str, Json]:
     return {"from": link.source, "to": link.target, "relationType": link.type}
 
 
-def _json(node: Entity | Link) -> dict[str, Json]:
+def _json(node: Entity | EntityRelation) -> dict[str, Json]:
     return _entity_json(node) if isinstance(node, Entity) else _link_json(node)
 
 
@@ -246,14 +245,14 @@ def _cost(record: Mapping[str, Json]) -> int:
     return cost_of(_pretty(dict(record)).replace("\n", "\n    ") + ",\n    ", record)
 
 
-def _split(node: Entity | Link, *, room: int) -> list[Entity | Link]:
+def _split(node: Entity | EntityRelation, *, room: int) -> list[Entity | EntityRelation]:
     """Split a node that is longer than a page: an entity appears several times, each with other observations."""
-    if isinstance(node, Link):
+    if isinstance(node, EntityRelation):
         source, target, type_ = map(_shorten_label, (node.source, node.target, node.type))
         return [replace(node, source=source, target=target, type=type_)]
     bare = Entity(name=_shorten_label(node.name), type=_shorten_label(node.type))
     left = room - _cost(_entity_json(bare))
-    parts: list[Entity | Link] = []
+    parts: list[Entity | EntityRelation] = []
     pieces: list[str] = []
     spent = 0
     for text in node.observations:

@@ -1,9 +1,9 @@
-"""What each call does to the graph, and that it does all of it or nothing."""
+"""Each call of the graph: its effect, which is all or nothing."""
 
 import asyncio
 
 import pytest
-from tests.unit.graph.garden import Garden, link
+from tests.unit.graph.graph_world import Garden, link
 from tests.unit.write_world import SPACE
 
 from scrubjay.errors import InvalidInput, NotFound, WrongState
@@ -29,7 +29,7 @@ async def test_an_entity_without_observations_is_found_by_its_name(garden: Garde
     assert [hit.name for hit in (await garden.shop.recall("zanzibar")).hits] == ["Zanzibar"]
 
 
-async def test_of_names_that_exist_and_names_that_stand_twice_the_first_stays(garden: Garden) -> None:
+async def test_existing_and_duplicate_names_keep_the_first_entity(garden: Garden) -> None:
     await garden.graph.create_entities([ADA])
     other = Entity(name="Ada", type="other", observations=("new",))
     bob, again = Entity(name="Bob", type="b"), Entity(name="Bob", type="c")
@@ -42,11 +42,11 @@ async def test_a_memory_of_another_tool_is_an_entity_by_exact_name_only(garden: 
     note = await garden.shop.kept(Draft(text="green tea", title="About Tea", name="tea-note", kind="fact", source=mine))
     assert await garden.entities() == [Entity(name="tea-note", type="fact", observations=("green tea",))]
     for near in ("About Tea", "about-tea", "Tea-Note", "tea note"):
-        assert await garden.opened(near) == []
+        assert await garden.walk_named(near) == []
         with pytest.raises(NotFound):
             await garden.graph.add_observations([(near, ["x"])])
     assert await garden.graph.add_observations([("tea-note", ["green tea", "hot"])]) == [("tea-note", ["hot"])]
-    # What an agent adds is its own word, and not that of whose the memory is.
+    # An addition has the source of the agent, not that of the memory.
     (added,) = (await garden.shop.get(note.id)).observations
     assert added.source == garden.graph.source
     await garden.graph.delete_observations([("tea-note", ["green tea", "hot"])])
@@ -61,7 +61,7 @@ async def test_nothing_is_added_when_one_of_the_entities_is_unknown(garden: Gard
     assert await garden.entities() == [Entity(name="Ada", type="thing")]
 
 
-async def test_what_cannot_be_stored_stops_the_whole_call(garden: Garden) -> None:
+async def test_an_invalid_entity_stops_the_whole_call(garden: Garden) -> None:
     with pytest.raises(InvalidInput):
         await garden.graph.create_entities([ADA, Entity(name="nul\x00", type="t")])
     with pytest.raises(InvalidInput):
@@ -83,21 +83,21 @@ async def test_a_change_that_changes_nothing_makes_no_version(garden: Garden) ->
 
 async def test_relations_keep_their_order_within_a_call_and_between_calls(garden: Garden) -> None:
     await garden.create("c", "b", "a")
-    given = [("c", "b", "z"), ("a", "c", "y"), ("b", "a", "x"), ("a", "b", "w")]
-    await garden.relate(*given[:3])
-    await garden.relate(given[3])
-    links = sorted(await garden.links(), key=lambda one: str(one.made))
-    assert [(link.source, link.target, link.type) for link in links] == given
+    inputs = [("c", "b", "z"), ("a", "c", "y"), ("b", "a", "x"), ("a", "b", "w")]
+    await garden.relate(*inputs[:3])
+    await garden.relate(inputs[3])
+    links = sorted(await garden.links(), key=lambda relation: str(relation.created_at))
+    assert [(link.source, link.target, link.type) for link in links] == inputs
 
 
 async def test_a_mention_is_no_entity_until_it_is_created(garden: Garden) -> None:
     await garden.relate(("Ada", "Bob", "knows"))
     assert (await garden.entities(), await garden.links()) == ([], [link("Ada", "Bob")])
-    assert await garden.opened("Ada") == []
+    assert await garden.walk_named("Ada") == []
     assert (await garden.shop.recall("Ada")).hits == ()
     await garden.create("Cy", "Bob")
     assert await garden.names() == ["Cy", "Bob"]
-    assert await garden.opened("Bob") == [Entity(name="Bob", type="thing"), link("Ada", "Bob")]
+    assert await garden.walk_named("Bob") == [Entity(name="Bob", type="thing"), link("Ada", "Bob")]
     (bob,) = await garden.shop.store.find(SPACE, "Bob")
     assert (await garden.shop.read("Bob")).relations[0].target == bob.id
 
@@ -109,11 +109,11 @@ async def test_both_ends_of_a_relation_may_be_created_together(garden: Garden) -
     assert await garden.graph.create_relations([link("Ada", "Bob"), link("Ada", "Ada", "is")]) == []
 
 
-async def test_an_entity_of_another_tool_takes_the_place_of_its_mention(garden: Garden) -> None:
+async def test_an_entity_of_another_tool_replaces_its_mention(garden: Garden) -> None:
     await garden.create("Ada")
     await garden.relate(("Ada", "Bob", "knows"), ("Bob", "Cy", "knows"))
     await garden.shop.remember(Draft(text="a person", name="Bob"))
-    assert await garden.opened("Bob") == [
+    assert await garden.walk_named("Bob") == [
         Entity(name="Bob", type="note", observations=("a person",)), link("Ada", "Bob"), link("Bob", "Cy"),
     ]  # fmt: skip
     assert await garden.links() == [link("Ada", "Bob"), link("Bob", "Cy")]
@@ -126,7 +126,7 @@ async def test_an_entity_of_another_tool_takes_the_place_of_its_mention(garden: 
     assert (await garden.names(), await garden.links()) == (["Ada"], [])
 
 
-async def test_a_relation_that_is_there_twice_by_name_is_shown_once(garden: Garden) -> None:
+async def test_a_duplicate_relation_by_name_is_shown_once(garden: Garden) -> None:
     await garden.relate(("Ada", "Bob", "knows"))
     await garden.shop.remember(Draft(text="a person", name="Bob"))
     await garden.shop.remember(Draft(text="a person too", name="Ada"))
@@ -134,7 +134,7 @@ async def test_a_relation_that_is_there_twice_by_name_is_shown_once(garden: Gard
     assert await garden.links() == [link("Ada", "Bob")]
 
 
-async def test_what_is_deleted_can_be_restored_and_undone(garden: Garden) -> None:
+async def test_a_deletion_can_be_restored_and_undone(garden: Garden) -> None:
     await garden.graph.create_entities([ADA])
     await garden.relate(("Ada", "Bob", "knows"))
     await garden.graph.delete_entities(["Ada"])
@@ -146,18 +146,18 @@ async def test_what_is_deleted_can_be_restored_and_undone(garden: Garden) -> Non
     assert (await garden.entities(), await garden.links()) == ([ADA], [])
 
 
-async def test_relations_of_what_another_tool_forgot_are_not_shown(garden: Garden) -> None:
+async def test_relations_of_forgotten_memories_are_not_shown(garden: Garden) -> None:
     await garden.create("Ada", "Bob")
     await garden.relate(("Ada", "Bob", "knows"))
     await garden.shop.forget("Bob")
-    assert await garden.opened("Ada") == [Entity(name="Ada", type="thing")]
+    assert await garden.walk_named("Ada") == [Entity(name="Ada", type="thing")]
     await garden.relate(("Ada", "Bob", "knows"))
     assert await garden.links() == [link("Ada", "Bob")]
     await garden.create("Bob")
     assert await garden.links() == [link("Ada", "Bob")]
 
 
-async def test_many_at_once_lose_nothing(garden: Garden) -> None:
+async def test_concurrent_writes_lose_nothing(garden: Garden) -> None:
     await garden.create("Hub")
     await asyncio.gather(
         *(garden.graph.add_observations([("Hub", [f"fact {n}"])]) for n in range(10)),
@@ -165,29 +165,29 @@ async def test_many_at_once_lose_nothing(garden: Garden) -> None:
         *(garden.relate(("Hub", f"Own {n}", "has"), ("Hub", "Late", "has")) for n in range(10)),
     )
     assert sorted(await garden.names()) == sorted(["Hub", "Same", *(f"Own {n}" for n in range(10))])
-    (hub, *_) = await garden.opened("Hub")
+    (hub, *_) = await garden.walk_named("Hub")
     assert isinstance(hub, Entity)
     assert sorted(hub.observations) == sorted(f"fact {n}" for n in range(10))
     assert sorted(link.target for link in await garden.links()) == sorted(["Late", *(f"Own {n}" for n in range(10))])
     await garden.create("Late")
-    assert link("Hub", "Late", "has") in await garden.opened("Late")
+    assert link("Hub", "Late", "has") in await garden.walk_named("Late")
     await garden.graph.delete_entities(["Late"])
     assert "Late" not in [link.target for link in await garden.links()]
 
 
-async def test_whoever_follows_is_told_after_every_write(bed: Garden) -> None:
-    heard: list[int] = []
+async def test_after_commit_runs_after_every_write(bed: Garden) -> None:
+    received: list[int] = []
 
     async def hear() -> None:
-        heard.append(await bed.shop.store.last_seq())
+        received.append(await bed.shop.store.last_seq())
 
-    bed.settled = hear
+    bed.after_commit = hear
     await bed.create("Ada")
     await bed.graph.add_observations([("Ada", ["x"])])
-    assert heard == [1, 2]
+    assert received == [1, 2]
 
 
-async def test_what_a_space_never_keeps_is_no_entity_either(bed: Garden) -> None:
+async def test_deny_rules_apply_to_entities(bed: Garden) -> None:
     await bed.create("Ada")
     bed.shop.rules = Rules(never=("tea", "falcon"))
     calls = (
@@ -203,7 +203,7 @@ async def test_what_a_space_never_keeps_is_no_entity_either(bed: Garden) -> None
     assert await bed.entities() == [Entity(name="Ada", type="thing")]
 
 
-async def test_a_graph_does_not_go_past_the_inbox(bed: Garden) -> None:
+async def test_a_graph_does_not_bypass_the_inbox(bed: Garden) -> None:
     await bed.create("Ada")
     bed.shop.rules = Rules(review="agents")
     for call in (
@@ -218,6 +218,6 @@ async def test_a_graph_does_not_go_past_the_inbox(bed: Garden) -> None:
     assert await bed.entities() == []
 
 
-async def test_a_relation_keeps_no_secret(bed: Garden) -> None:
+async def test_a_relation_contains_no_secret(bed: Garden) -> None:
     await bed.relate(("Ada", "Bob", "has AKIAIOSFODNN7EXAMPLE"))
     assert [link.type for link in await bed.links()] == ["has [redacted: aws access key]"]

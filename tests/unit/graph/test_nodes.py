@@ -1,0 +1,117 @@
+"""A walk that stops anywhere and continues from there yields everything once."""
+
+from datetime import timedelta
+
+import pytest
+from tests.fakes.build import START
+from tests.unit.graph.graph_world import Garden, link, walk_items
+
+from scrubjay.graph.entity import Entity, EntityRelation
+from scrubjay.graph.nodes import GraphPosition, GraphWalk
+from scrubjay.model.draft import Draft
+from scrubjay.recalling.text_cache import TextCaches
+
+NAMES = [f"e{number}" for number in range(7)]
+
+
+async def plant(garden: Garden) -> None:
+    await garden.create(*NAMES)
+    ring = [(name, other, "next") for name, other in zip(NAMES, (*NAMES[1:], NAMES[0]), strict=True)]
+    hub = [("e2", name, "has") for name in NAMES]
+    loose = [("nobody", "no one", "knows"), ("no one", "nobody", "knows"), ("e6", "nobody", "knows")]
+    await garden.relate(*ring, *hub, *loose)
+
+
+async def walks(garden: Garden) -> list[GraphWalk]:
+    searched, _ = await garden.graph.walk_matching("E")
+    return [await garden.graph.walk_all(), searched, await garden.graph.walk_named(["e5", "e2", "e2", "e9"])]
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3, 100])
+async def test_everything_comes_once_from_any_position(garden: Garden, stride: int) -> None:
+    await plant(garden)
+    for walk in await walks(garden):
+        whole = await walk_items(walk)
+        pieces: list[Entity | EntityRelation] = []
+        place: GraphPosition | None = GraphPosition()
+        while place is not None:
+            rest = [thing async for thing in walk.items(place)]
+            pieces += [thing for _, thing in rest[:stride]]
+            place = rest[stride][0] if len(rest) > stride else None
+        assert pieces == whole
+        assert len(set(whole)) == len(whole)
+
+
+async def test_an_entity_comes_with_the_relations_of_no_earlier_one(garden: Garden) -> None:
+    await garden.create("a", "b", "c")
+    await garden.relate(("c", "a", "1"), ("b", "c", "2"), ("x", "y", "3"), ("c", "x", "4"))
+    things = await walk_items(await garden.graph.walk_all())
+    assert [thing.name if isinstance(thing, Entity) else thing.type for thing in things] == [
+        "a",
+        "1",
+        "b",
+        "2",
+        "c",
+        "4",
+        "3",
+    ]
+    assert [item for item in await garden.walk_named("c", "a") if isinstance(item, EntityRelation)] == [
+        link("c", "a", "1"), link("b", "c", "2"), link("c", "x", "4"),
+    ]  # fmt: skip
+
+
+async def test_an_entity_deleted_meanwhile_is_skipped(garden: Garden) -> None:
+    await plant(garden)
+    walk = await garden.graph.walk_all()
+    places = [place async for place, thing in walk.items(GraphPosition()) if isinstance(thing, Entity)]
+    await garden.graph.delete_entities(["e3"])
+    rest = [item async for _, item in (await garden.graph.walk_all()).items(GraphPosition(places[3].id, 2))]
+    assert [item.name for item in rest if isinstance(item, Entity)] == ["e4", "e5", "e6"]
+
+
+async def test_a_hub_is_walked_page_by_page(bed: Garden) -> None:
+    await bed.create("hub")
+    await bed.relate(*(("hub", f"leaf {number}", "has") for number in range(250)))
+    links = await bed.links()
+    assert [link.target for link in links] == [f"leaf {number}" for number in range(250)]
+    walk = await bed.graph.walk_named(["hub"])
+    rest = [item async for _, item in walk.items(GraphPosition(walk.ids[0], 200))]
+    assert [item.target for item in rest if isinstance(item, EntityRelation)] == [
+        f"leaf {number}" for number in range(199, 250)
+    ]
+
+
+async def test_expired_entities_are_not_shown(bed: Garden) -> None:
+    await bed.create("Ada")
+    await bed.shop.remember(Draft(text="old", name="old", expires_at=START + timedelta(hours=1)))
+    assert await bed.names() == ["Ada", "old"]
+    bed.shop.clock.advance(timedelta(hours=2))
+    assert await bed.names() == ["Ada"]
+    assert await bed.walk_matching("old") == []
+
+
+@pytest.mark.parametrize("max_bytes", [1_500, 0])
+async def test_a_space_too_large_for_the_cache_is_searched_and_that_is_reported(garden: Garden, max_bytes: int) -> None:
+    garden.text_caches = TextCaches(max_bytes=max_bytes)
+    await plant(garden)
+    walk, remark = await garden.graph.walk_matching("E2")
+    assert "too large" in remark
+    assert [item.name for item in await walk_items(walk) if isinstance(item, Entity)] == ["e2"]
+    assert len(await garden.links()) == 17
+
+
+async def test_a_search_covers_names_types_and_observations_only(garden: Garden) -> None:
+    await garden.graph.create_entities([
+        Entity(name=" Odd  name ", type="Some\nType", observations=("One Fact", " ")),
+        Entity(name="plain", type="t"),
+    ])  # fmt: skip
+    await garden.shop.remember(
+        Draft(text="prose", name="n", title="Unseen", tags=("unseen",), metadata={"k": "unseen"})
+    )
+    for query in ("odd  NAME ", "some\ntype", "FACT", "e fact"):
+        assert [item.name for item in await garden.walk_matching(query) if isinstance(item, Entity)] == [
+            " Odd  name "
+        ], query
+    for query in ("odd name", "namesome", "unseen", "~", "kg", "default"):
+        assert await garden.walk_matching(query) == [], query
+    assert [item.name for item in await garden.walk_matching("PROSE") if isinstance(item, Entity)] == ["n"]
