@@ -110,7 +110,7 @@ async def test_texts_that_are_held_in_memory_follow_what_others_write(ahead: Eng
     for number, graph in enumerate(graphs * 2, start=1):
         await graph.create_entities([Entity(name=f"jay-{number}", type="bird", observations=("hides acorns",))])
         for item in graphs:
-            walk, _ = await item.searched("acorns")
+            walk, _ = await item.walk_matching("acorns")
             assert len(walk.ids) == number
 
 
