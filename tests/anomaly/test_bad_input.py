@@ -283,7 +283,7 @@ def test_a_caller_without_a_sound_name(home: Path, options: dict[str, str]) -> N
         (("remember", ""), 2, "empty"),
         (("recall", "x", "--since", "yesterday-ish"), 2, "since"),
         (("read", "nobody"), 3, "not found"),
-        (("revise", "nobody", "--text", "x"), 3, "no memory answers"),
+        (("revise", "nobody", "--text", "x"), 3, "no memory is called"),
         (("forget",), 2, "say which"),
         (("backup", "restore", "/nowhere/at/all"), 65, "no backup"),
     ],

@@ -15,8 +15,8 @@ from typing import Any, cast
 import pytest
 
 from scrubjay.client import MemoryClient
-from scrubjay.conflicts.statement import End
-from scrubjay.conflicts.strategies import DEEDS, Case
+from scrubjay.conflicts.statement import DisputedStatement
+from scrubjay.conflicts.strategies import ConflictCase, apply_strategy
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, KeyReused
 from scrubjay.model.conflict import Conflict, ConflictType, Strategy
@@ -31,8 +31,8 @@ from scrubjay.surfaces.mcp.tool import ToolContext
 from scrubjay.surfaces.mcp.toolsets import core
 from scrubjay.surfaces.rest.requests import RememberAsked
 from scrubjay.surfaces.rest.schemas import Memory as MemorySchema
-from scrubjay.versions.diff import diff
-from scrubjay.versions.merge_fields import combine
+from scrubjay.versions.history import diff
+from scrubjay.versions.merge_fields import merge_records
 from scrubjay.writing.compose import compose
 from scrubjay.writing.results import request_of
 from scrubjay.writing.revise import apply_edit
@@ -390,16 +390,22 @@ def test_resolving_a_conflict_by_merge_loses_no_field() -> None:
             space="default", type=ConflictType.DUPLICATE, memory=newer.id, other=older.id, confidence=0.9,
             suggested=Strategy.MERGE, detected_at=at,
         )  # fmt: skip
-        deed = DEEDS[Strategy.MERGE](Case(conflict=conflict, newer=End(memory=newer), older=End(memory=older), at=at))
-        (stored,) = (memory for memory in deed.changed if memory.id == older.id)
-        return replace(stored, merged=()), [(part.source, part.statements) for part in stored.merged], deed.warnings
+        case = ConflictCase(
+            conflict=conflict,
+            newer=DisputedStatement(memory=newer),
+            older=DisputedStatement(memory=older),
+            at=at,
+        )
+        plan = apply_strategy(Strategy.MERGE, case)
+        (stored,) = (memory for memory in plan.changed if memory.id == older.id)
+        return replace(stored, merged=()), [(part.source, part.statements) for part in stored.merged], plan.warnings
 
     handled = {name for name in MEMORY if outcome(_varied_memory(name)) != outcome(MADE)}
     _require_all("the merge that resolves a conflict", Memory, handled, CONFLICT_MERGE)
 
 
 def test_merging_a_branch_takes_every_field() -> None:
-    handled = {name for name in MEMORY if combine(MADE, MADE, _varied_memory(name))[0] == _varied_memory(name)}
+    handled = {name for name in MEMORY if merge_records(MADE, MADE, _varied_memory(name))[0] == _varied_memory(name)}
     _require_all("the merge of a branch", Memory, handled, BRANCH_MERGE)
 
 

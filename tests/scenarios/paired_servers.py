@@ -17,7 +17,7 @@ import httpx2
 
 from scrubjay.app import open_store
 from scrubjay.auth.token_secret import digest_of, new_secret
-from scrubjay.client.connect import Connection
+from scrubjay.client.connect import ConnectionTarget
 from scrubjay.model.grant import Access
 from scrubjay.model.identity import new_id
 from scrubjay.model.token import Token, TokenRequest
@@ -135,15 +135,15 @@ class ServerPair:
         """Have the owner make tokens, and end some of them at once."""
 
         async def make() -> None:
-            connection = Connection(settings=self.settings)
-            engine = await connection.open()
+            way = ConnectionTarget(settings=self.settings)
+            engine = await way.enter()
             try:
                 for wish in wishes:
                     self.secrets[wish.name] = (await engine.create_token(wish)).secret
                 for name in revoked:
                     await engine.revoke_token(name)
             finally:
-                await connection.close()
+                await way.leave()
             if expired:
                 self.secrets[expired] = await _expired(self.settings, expired)
 

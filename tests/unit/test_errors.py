@@ -6,9 +6,9 @@ from scrubjay.errors import CODES, InvalidInput, NotFound, ScrubjayError, TooLar
 
 
 def test_an_error_says_what_is_wrong_and_what_to_do() -> None:
-    error = NotFound("no memory answers to 'tee'", hint="Did you mean tea?", ref="tee", suggestions=("tea",))
-    assert str(error) == "no memory answers to 'tee'. Did you mean tea?"
-    assert (error.message, error.code) == ("no memory answers to 'tee'", "not_found")
+    error = NotFound("no memory is called 'tee'", hint="Did you mean tea?", ref="tee", suggestions=("tea",))
+    assert str(error) == "no memory is called 'tee'. Did you mean tea?"
+    assert (error.message, error.code) == ("no memory is called 'tee'", "not_found")
     assert error.fields == {"ref": "tee", "suggestions": ("tea",)}
 
 

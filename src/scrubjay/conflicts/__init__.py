@@ -1,1 +1,1 @@
-"""What is done about memories that do not go together."""
+"""Conflicts between memories: listed, scanned for, and resolved by strategies."""

@@ -1,13 +1,15 @@
-"""The conflicts as they are kept: on papers, in one drawer while they wait and in another when they are settled.
+"""The stored conflicts: documents in one collection while they are pending, and in another once they are settled.
 
-A paper is moved by filing it in the one and then throwing it away in the other. Who is cut off in between leaves it in
-both, and whoever looks next puts that right.
+A conflict moves by being written to the one and then deleted from the other. A crash in between leaves it in both; the
+next reader corrects that.
 """
 
 import difflib
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from scrubjay.conflicts.statement import find_statements, load_current
 from scrubjay.errors import NotFound, StaleVersion, WrongState
 from scrubjay.lookup.branches import branch_id
 from scrubjay.model.change import Origin
@@ -18,80 +20,86 @@ from scrubjay.model.results import Undone
 from scrubjay.ports import DocumentStore, RecordStore
 
 __all__ = [
-    "all_in", "counterpart", "discard", "is_decided", "pending_or_raise", "reopen", "settled_before", "told_by_run",
+    "counterpart", "delete_conflict", "delete_obsolete", "is_decided", "list_conflicts", "pending_or_raise", "reopen",
+    "resolution_document",
 ]  # fmt: skip
 
-# What a run has resolved, by its name and the conflict's id.
-_RUNS = "resolutions"
+# The conflicts that a run has resolved, by its name and the conflict's id.
+_RESOLUTIONS = "resolutions"
 _PAGE = 500
+_CLEANUP_PAGE = 200
 _SUGGESTIONS = 3
 
 
-async def all_in(collection: str, *, space: str, documents: DocumentStore) -> list[Conflict]:
-    """All conflicts in a drawer that can be read."""
-    found: list[Conflict] = []
+async def list_conflicts(collection: str, *, space: str, documents: DocumentStore) -> list[Conflict]:
+    """Return all conflicts of a collection that can be read."""
+    conflicts: list[Conflict] = []
     after = ""
     while page := await documents.documents(space, collection, after=after, limit=_PAGE):
-        found += [conflict for document in page if (conflict := parse_conflict(document)) is not None]
+        conflicts += [conflict for document in page if (conflict := parse_conflict(document)) is not None]
         after = page[-1].key
-    return found
+    return conflicts
 
 
-async def discard(conflict: Conflict, *, documents: DocumentStore) -> None:
-    """Throw a conflict's papers away."""
+async def delete_conflict(conflict: Conflict, *, documents: DocumentStore) -> None:
+    """Delete the documents of a conflict."""
     await documents.delete_document(conflict.space, conflict.collection, conflict.id)
     if conflict.run:
-        await documents.delete_document(conflict.space, _RUNS, f"{conflict.run}/{conflict.id}")
+        await documents.delete_document(conflict.space, _RESOLUTIONS, f"{conflict.run}/{conflict.id}")
+
+
+async def delete_obsolete(*, space: str, store: RecordStore) -> int:
+    """Delete the pending conflicts whose statements are gone, and those left in the wrong collection; count them."""
+    pending = await list_conflicts(PENDING_COLLECTION, space=space, documents=store)
+    count = 0
+    for start in range(0, len(pending), _CLEANUP_PAGE):
+        for conflict in await _obsolete(pending[start : start + _CLEANUP_PAGE], space=space, store=store):
+            await delete_conflict(conflict, documents=store)
+            count += 1
+    return count
 
 
 async def counterpart(conflict: Conflict, *, documents: DocumentStore) -> Conflict | None:
-    """The same conflict in the other drawer."""
+    """Return the same conflict in the other collection."""
     collection = SETTLED_COLLECTION if conflict.collection == PENDING_COLLECTION else PENDING_COLLECTION
     return parse_conflict(await documents.document(conflict.space, collection, conflict.id))
 
 
-def is_decided(waiting: Conflict, settled: Conflict) -> bool:
-    """Whether of the same conflict in both drawers the settled one counts: it is neither undone nor out of date."""
+def is_decided(pending: Conflict, settled: Conflict) -> bool:
+    """Check whether the settled one of both collections counts: it is neither undone nor out of date."""
     if settled.resolved_at is None:
         return False
-    reopened = waiting.resolved_at == settled.resolved_at
-    found_again = settled.status is ConflictStatus.RESOLVED and waiting.detected_at > settled.resolved_at
-    return not reopened and not found_again
-
-
-async def settled_before(conflict: Conflict, *, documents: DocumentStore) -> Conflict | None:
-    """What was decided about a conflict that waits; None where that is undone or out of date, and then thrown away."""
-    settled = await counterpart(conflict, documents=documents)
-    if settled is None or is_decided(conflict, settled):
-        return settled
-    if settled.resolved_at is not None:
-        await discard(settled, documents=documents)
-    return None
+    is_reopened = pending.resolved_at == settled.resolved_at
+    is_found_again = settled.status is ConflictStatus.RESOLVED and pending.detected_at > settled.resolved_at
+    return not is_reopened and not is_found_again
 
 
 async def pending_or_raise(conflict_id: str, *, space: str, documents: DocumentStore) -> Conflict:
-    """The conflict that waits under an id, or an error that helps."""
-    waiting = parse_conflict(await documents.document(space, PENDING_COLLECTION, conflict_id))
-    if waiting is not None:
-        settled = await settled_before(waiting, documents=documents)
-        if settled is None:
-            return waiting
-        await discard(waiting, documents=documents)
-        raise _is_settled(settled)
+    """Return the pending conflict of an id, or raise an error that helps."""
+    pending = parse_conflict(await documents.document(space, PENDING_COLLECTION, conflict_id))
+    if pending is not None:
+        settled = await counterpart(pending, documents=documents)
+        if settled is not None and is_decided(pending, settled):
+            await delete_conflict(pending, documents=documents)
+            raise _settled_error(settled)
+        if settled is not None and settled.resolved_at is not None:
+            # The decision is undone or out of date.
+            await delete_conflict(settled, documents=documents)
+        return pending
     settled = parse_conflict(await documents.document(space, SETTLED_COLLECTION, conflict_id))
     if settled is not None:
-        raise _is_settled(settled)
+        raise _settled_error(settled)
     ids = [document.key for document in await documents.latest_documents(space, PENDING_COLLECTION, limit=_PAGE)]
     near = tuple(difflib.get_close_matches(conflict_id, ids, n=_SUGGESTIONS, cutoff=0.5))
-    hint = f"Did you mean {' or '.join(near)}?" if near else "`conflicts` lists those that wait"
+    hint = f"Did you mean {' or '.join(near)}?" if near else "`conflicts` lists the pending ones"
     raise NotFound(f"there is no conflict {conflict_id[:100]!r}", hint=hint, ref=conflict_id[:200], suggestions=near)
 
 
-def told_by_run(conflict: Conflict, *, origin: Origin) -> Document:
-    """The paper by which the undoing of a run finds what that has resolved."""
+def resolution_document(conflict: Conflict, *, origin: Origin) -> Document:
+    """Return the document by which the undo of a run finds the conflicts that it has resolved."""
     return Document(
         space=conflict.space,
-        collection=_RUNS,
+        collection=_RESOLUTIONS,
         key=f"{origin.run}/{conflict.id}",
         value={
             "about": {"memory_id": conflict.memory, "other_id": conflict.other},
@@ -103,51 +111,72 @@ def told_by_run(conflict: Conflict, *, origin: Origin) -> Document:
 
 
 async def reopen(undone: Undone, *, space: str, store: RecordStore) -> tuple[str, ...]:
-    """Have the conflicts wait again that a run resolved which was undone; tells their ids.
+    """Make the conflicts pending again that an undone run had resolved; return their ids.
 
-    All that a conflict is about and the run had changed must have gone back: else the decision stands.
+    All memories of a conflict that the run had changed must have been restored, else the decision remains.
     """
-    run, documents = undone.run, store
+    run = undone.run
     changes = await store.run(space, run)
-    back = {one.id if one.branch == MAIN else branch_id(one.id, one.branch) for one in undone.done}
-    left = {change.memory_id for change in changes.changes} - back if changes else set[str]()
+    restored = {
+        written.id if written.branch == MAIN else branch_id(written.id, written.branch) for written in undone.done
+    }
+    not_restored = {change.memory_id for change in changes.changes} - restored if changes else set[str]()
     prefix = f"{run}/"
-    opened: list[str] = []
+    reopened: list[str] = []
     after = prefix
-    while page := await documents.documents(space, _RUNS, after=after, limit=_PAGE):
-        for document in (one for one in page if one.value.get("run") == run):
-            conflict = parse_conflict(
-                await documents.document(space, SETTLED_COLLECTION, str(document.value.get("conflict")))
-            )
-            if conflict is not None and left & {conflict.memory, conflict.other}:
+    while page := await store.documents(space, _RESOLUTIONS, after=after, limit=_PAGE):
+        for document in page:
+            if document.value.get("run") != run:
+                continue
+            conflict_id = str(document.value.get("conflict"))
+            conflict = parse_conflict(await store.document(space, SETTLED_COLLECTION, conflict_id))
+            if conflict is not None and not_restored & {conflict.memory, conflict.other}:
                 continue
             if conflict is not None and conflict.run == run:
-                await _wait_again(conflict, documents=documents)
-                opened.append(conflict.id)
+                await _make_pending(conflict, documents=store)
+                reopened.append(conflict.id)
             else:
-                await documents.delete_document(space, _RUNS, document.key)
+                await store.delete_document(space, _RESOLUTIONS, document.key)
         after = page[-1].key
         if not after.startswith(prefix):
             break
-    return tuple(opened)
+    return tuple(reopened)
 
 
-async def _wait_again(conflict: Conflict, *, documents: DocumentStore) -> None:
-    # The moment stays on it: so it is told from one that somebody settled and could not throw away.
-    waiting = replace(conflict, status=ConflictStatus.PENDING, strategy=None, notes="", resolved_by="", run="")
-    # It may have been found anew meanwhile, and wait already.
+async def _obsolete(pending: Sequence[Conflict], *, space: str, store: RecordStore) -> list[Conflict]:
+    """Return the pending conflicts without statements, and of those in both collections the one that does not count."""
+    ids = dict.fromkeys(memory_id for conflict in pending for memory_id in (conflict.memory, conflict.other))
+    memories = await load_current(ids, space=space, store=store)
+    obsolete: list[Conflict] = []
+    for conflict in pending:
+        settled = await counterpart(conflict, documents=store)
+        if settled is not None and is_decided(conflict, settled):
+            obsolete.append(conflict)
+            continue
+        obsolete += [settled] if settled is not None else []
+        obsolete += [conflict] if find_statements(conflict, memories) is None else []
+    return obsolete
+
+
+async def _make_pending(conflict: Conflict, *, documents: DocumentStore) -> None:
+    # It keeps the time of its resolution, which distinguishes it from one that was settled but not deleted.
+    pending = replace(conflict, status=ConflictStatus.PENDING, strategy=None, notes="", resolved_by="", run="")
+    # It may have been detected again meanwhile, and be pending already.
     with suppress(StaleVersion):
-        await documents.put_document(waiting.document(at=conflict.detected_at), base=None)
-    await discard(conflict, documents=documents)
+        await documents.put_document(pending.document(at=conflict.detected_at), base=None)
+    await delete_conflict(conflict, documents=documents)
 
 
-def _is_settled(conflict: Conflict) -> WrongState:
+def _settled_error(conflict: Conflict) -> WrongState:
     how = conflict.status.value if conflict.strategy is None else f"{conflict.status.value} by `{conflict.strategy}`"
     by = f" by {conflict.resolved_by}" if conflict.resolved_by else ""
     on = f" on {conflict.resolved_at:%Y-%m-%d %H:%M}" if conflict.resolved_at else ""
+    hint = (
+        f"`undo` of run {conflict.run} makes it pending again" if conflict.run else "`conflicts` lists the pending ones"
+    )
     return WrongState(
         f"conflict {conflict.id} was {how}{by}{on}",
-        hint=f"`undo` of run {conflict.run} has it wait again" if conflict.run else "`conflicts` lists those that wait",
+        hint=hint,
         conflict=conflict.id,
         strategy=conflict.strategy.value if conflict.strategy else "",
         run=conflict.run,

@@ -1,4 +1,4 @@
-"""`resolve`: a conflict is settled in one of several ways, each of which can be undone."""
+"""`resolve_conflict`: settle a conflict by a strategy; every resolution can be undone."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -6,15 +6,26 @@ from datetime import datetime
 from typing import cast
 
 from scrubjay import telemetry
-from scrubjay.conflicts.auto_strategy import choose
-from scrubjay.conflicts.branch_strategies import DEEDS_OF_LINES
-from scrubjay.conflicts.repository import discard, pending_or_raise, reopen, told_by_run
-from scrubjay.conflicts.statement import End, are_lines, both_hold, ends_of, in_time, standing
-from scrubjay.conflicts.strategies import DEEDS, Case, Combine, ResolutionPlan
+from scrubjay.conflicts.repository import delete_conflict, pending_or_raise, reopen, resolution_document
+from scrubjay.conflicts.statement import (
+    DisputedStatement,
+    are_branches,
+    find_statements,
+    load_current,
+    needs_decision,
+    newer_and_older,
+)
+from scrubjay.conflicts.strategies import (
+    CombineVersions,
+    ConflictCase,
+    ResolutionPlan,
+    apply_strategy,
+    choose_strategy,
+)
 from scrubjay.detection.advice import Advice
 from scrubjay.errors import InvalidInput, NotFound, StaleVersion, WrongState
 from scrubjay.idempotency import IdempotentRequest, idempotent_request
-from scrubjay.lookup.branches import branch_id, first_page
+from scrubjay.lookup.branches import branch_document, branch_id
 from scrubjay.model.branch import require_branch_name
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.checks import require_remark, require_text
@@ -28,21 +39,20 @@ from scrubjay.writing.rules import load_rules
 
 __all__ = ["reopen", "require_strategy", "resolve_conflict"]
 
-# Somebody may change the memories meanwhile; each time they are looked at anew.
-_TRIES = 20
-_LEFT = "left_pending"
+_MAX_ATTEMPTS = 20
+_LEFT_PENDING = "left_pending"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Wish:
-    """How somebody wants a conflict to be settled."""
+class _ResolveRequest:
+    """How the caller wants a conflict to be settled."""
 
     strategy: Strategy
     notes: str
     branch: str
     origin: Origin
-    ask: IdempotentRequest
-    combine: Combine
+    idempotency: IdempotentRequest
+    combine: CombineVersions
 
 
 async def resolve_conflict(
@@ -54,39 +64,39 @@ async def resolve_conflict(
     space: str,
     origin: Origin,
     context: WriteContext,
-    combine: Combine,
+    combine: CombineVersions,
     key: str,
 ) -> Resolved:
-    """Settle a conflict. `combine` brings together two lines of versions of one memory."""
+    """Settle a conflict. `combine` merges a memory and its branch."""
     require_text(conflict_id, field="conflict_id")
-    asked: dict[str, Json] = {
+    arguments: dict[str, Json] = {
         "verb": "resolve_conflict", "id": conflict_id, "strategy": strategy, "notes": notes, "branch": branch,
     }  # fmt: skip
-    wish = _Wish(
+    request = _ResolveRequest(
         strategy=require_strategy(strategy),
         notes=redact(require_remark(notes, field="notes"))[0],
         branch=require_branch_name(branch) if branch else "",
         origin=origin,
-        ask=idempotent_request(key, asked),
+        idempotency=idempotent_request(key, arguments),
         combine=combine,
     )
-    for _ in range(_TRIES):
-        if (known := await wish.ask.find_answer(context.store, space=space)) is not None:
-            return _resolved(known)
+    for _ in range(_MAX_ATTEMPTS):
+        if (earlier := await request.idempotency.find_answer(context.store, space=space)) is not None:
+            return _from_json(earlier)
         conflict = await pending_or_raise(conflict_id, space=space, documents=context.store)
         try:
-            return await _settle(conflict, wish, context=context)
+            return await _settle(conflict, request, context=context)
         except StaleVersion:
-            continue
-    raise StaleVersion("the memories of the conflict are being changed too fast", hint="Try again")
+            continue  # A memory has changed meanwhile: decide again.
+    raise StaleVersion("the memories of the conflict keep changing", hint="Try again")
 
 
 def require_strategy(strategy: str) -> Strategy:
-    """A strategy by its name."""
+    """Return the strategy of a name, or raise InvalidInput."""
     try:
         return Strategy(strategy)
     except ValueError:
-        allowed = tuple(one.value for one in Strategy)
+        allowed = tuple(choice.value for choice in Strategy)
         raise InvalidInput(
             f"strategy must be one of {', '.join(allowed)}, not {str(strategy)[:40]!r}",
             field="strategy",
@@ -94,130 +104,146 @@ def require_strategy(strategy: str) -> Strategy:
         ) from None
 
 
-async def _settle(conflict: Conflict, wish: _Wish, *, context: WriteContext) -> Resolved:
-    newer, older = await _ends(conflict, now=wish.origin.at, context=context)
-    choice = Advice(wish.strategy, "")
-    if wish.strategy is Strategy.AUTO:
-        choice = choose(conflict, newer=newer, older=older)
+async def _settle(conflict: Conflict, request: _ResolveRequest, *, context: WriteContext) -> Resolved:
+    newer, older = await _find_statements(conflict, now=request.origin.at, context=context)
+    choice = Advice(request.strategy, "")
+    if request.strategy is Strategy.AUTO:
+        choice = choose_strategy(conflict, newer=newer, older=older)
     if choice.strategy is None:
         return Resolved(
-            action=_LEFT, conflict=conflict.id, strategy=Strategy.AUTO, kept=older.memory.id, why=choice.why
+            action=_LEFT_PENDING, conflict=conflict.id, strategy=Strategy.AUTO, kept=older.memory.id, why=choice.why
         )
-    case = await _case(conflict, wish, newer=newer, older=older, context=context)
-    deed = (DEEDS_OF_LINES if are_lines(newer, older) else DEEDS)[choice.strategy](case)
-    # Always one of the two gets a version: so it is in the log, two who decide at once meet, and `undo` finds it.
+    case = await _case(conflict, request, newer=newer, older=older, context=context)
+    plan = apply_strategy(choice.strategy, case)
+    # One of the two always gets a version: the log shows the decision, two callers who decide at once collide, and
+    # `undo` finds it.
     anchor = newer.memory if newer.memory.id == conflict.memory else older.memory
-    if all(one.id != anchor.id for one in deed.changed):
-        noted = anchor if choice.strategy is Strategy.IGNORE else replace(anchor, resolution=choice.strategy.value)
-        deed = replace(deed, changed=(*deed.changed, noted))
-    return await _commit(case, deed, wish, choice=choice, context=context)
+    if all(memory.id != anchor.id for memory in plan.changed):
+        marked = anchor if choice.strategy is Strategy.IGNORE else replace(anchor, resolution=choice.strategy.value)
+        plan = replace(plan, changed=(*plan.changed, marked))
+    return await _commit(case, plan, request, choice=choice, context=context)
 
 
-async def _ends(conflict: Conflict, *, now: datetime, context: WriteContext) -> tuple[End, End]:
-    """The newer statement and the older one, as they are now."""
+async def _find_statements(
+    conflict: Conflict, *, now: datetime, context: WriteContext
+) -> tuple[DisputedStatement, DisputedStatement]:
+    """Return the newer statement and the older one, as they are now."""
     space, store = conflict.space, context.store
-    ends = ends_of(conflict, await standing((conflict.memory, conflict.other), space=space, store=store))
-    if ends is None:
-        await discard(conflict, documents=store)
+    memories = await load_current((conflict.memory, conflict.other), space=space, store=store)
+    statements = find_statements(conflict, memories)
+    if statements is None:
+        await delete_conflict(conflict, documents=store)
         raise NotFound(
-            f"what conflict {conflict.id} is about is gone", hint="`conflicts` lists those that wait", ref=conflict.id
+            f"a statement of conflict {conflict.id} is gone",
+            hint="`conflicts` lists the pending ones",
+            ref=conflict.id,
         )
-    first, second = ends
-    if not both_hold(first, second, now=now):
+    if not needs_decision(*statements, now=now):
         raise WrongState(
-            f"one side of conflict {conflict.id} does not hold any more: there is nothing to decide",
-            hint="It waits again when that is restored",
+            f"one side of conflict {conflict.id} is no longer in force: there is nothing to decide",
+            hint="The conflict is pending again when you restore that side",
             conflict=conflict.id,
         )
-    return in_time(first, second)
+    return newer_and_older(*statements)
 
 
-async def _case(conflict: Conflict, wish: _Wish, *, newer: End, older: End, context: WriteContext) -> Case:
+async def _case(
+    conflict: Conflict,
+    request: _ResolveRequest,
+    *,
+    newer: DisputedStatement,
+    older: DisputedStatement,
+    context: WriteContext,
+) -> ConflictCase:
     space, store = conflict.space, context.store
-    case = Case(
-        conflict=conflict, newer=newer, older=older, at=wish.origin.at, branch=wish.branch, limits=context.limits,
+    case = ConflictCase(
+        conflict=conflict, newer=newer, older=older, at=request.origin.at, branch=request.branch,
+        limits=context.limits,
         most_tags=(await load_rules(space, default=context.rules, documents=store)).rules.most_tags,
         relations=tuple(await store.relations(space, [newer.memory.id, older.memory.id])),
     )  # fmt: skip
-    if are_lines(newer, older):
-        line = newer.memory if newer.memory.trunk else older.memory
-        base = await store.version(space, line.trunk, line.forked)
-        return replace(case, base=base and base.memory, combine=wish.combine)
-    place = branch_id(older.memory.id, case.line)
-    return replace(case, former=(await store.get(space, [place])).get(place))
+    if are_branches(newer, older):
+        branch = newer.memory if newer.memory.trunk else older.memory
+        base = await store.version(space, branch.trunk, branch.forked)
+        return replace(case, base=base and base.memory, combine=request.combine)
+    record_id = branch_id(older.memory.id, case.branch_name)
+    return replace(case, former=(await store.get(space, [record_id])).get(record_id))
 
 
-async def _commit(case: Case, deed: ResolutionPlan, wish: _Wish, *, choice: Advice, context: WriteContext) -> Resolved:
-    conflict, origin, strategy = case.conflict, wish.origin, choice.strategy or wish.strategy
-    said = f"conflict {conflict.id}: {strategy.value}" + (f", {wish.notes}" if wish.notes else "")
-    writes, embedded, warning = await _writes(case, deed, message=said, context=context)
+async def _commit(
+    case: ConflictCase, plan: ResolutionPlan, request: _ResolveRequest, *, choice: Advice, context: WriteContext
+) -> Resolved:
+    conflict, origin, strategy = case.conflict, request.origin, choice.strategy or request.strategy
+    message = f"conflict {conflict.id}: {strategy.value}" + (f", {request.notes}" if request.notes else "")
+    writes, embedded, warning = await _writes(case, plan, message=message, context=context)
     answer = Resolved(
-        action=deed.action,
+        action=plan.action,
         conflict=conflict.id,
         strategy=strategy,
-        kept=deed.kept,
+        kept=plan.kept,
         changed=tuple(write.memory.id for write in writes),
         why=choice.why,
         run=origin.run,
-        branch=deed.branch,
-        warnings=(*deed.warnings, *([warning] if warning else [])),
+        branch=plan.branch,
+        warnings=(*plan.warnings, *([warning] if warning else [])),
     )
     settled = replace(
         conflict,
         status=ConflictStatus.IGNORED if strategy is Strategy.IGNORE else ConflictStatus.RESOLVED,
         strategy=strategy,
-        notes=wish.notes,
+        notes=request.notes,
         resolved_at=origin.at,
         resolved_by=origin.agent,
         run=origin.run,
     )
-    begun = [
-        first_page(write.memory, description=said, origin=origin)
+    branches = [
+        branch_document(write.memory, description=message, origin=origin)
         for write in writes
-        if deed.begun is not None and write.memory.id == deed.begun.id
+        if plan.created is not None and write.memory.id == plan.created.id
     ]
-    documents = (settled.document(at=origin.at), told_by_run(conflict, origin=origin), *begun)
-    # Both must be as they were, also the one of which nothing is written: it may have been purged meanwhile.
-    expected = tuple((end.memory.id, end.memory.version) for end in (case.newer, case.older))
     commit = Commit(
-        space=conflict.space, origin=origin, writes=writes, expected=expected, edges=deed.edges, embedded=embedded,
-        documents=documents, once=wish.ask.once(_as_json(answer)),
-    )  # fmt: skip
+        space=conflict.space,
+        origin=origin,
+        writes=writes,
+        # Both must be unchanged, also the one that is not written: it may have been purged meanwhile.
+        expected=tuple((side.memory.id, side.memory.version) for side in (case.newer, case.older)),
+        edges=plan.edges,
+        embedded=embedded,
+        documents=(settled.document(at=origin.at), resolution_document(conflict, origin=origin), *branches),
+        once=request.idempotency.once(cast("dict[str, Json]", asdict(answer))),
+    )
     with telemetry.stage("write.commit"):
-        first = wish.ask.first(await context.store.commit(commit))
-    # Who is cut off here leaves it in both drawers; whoever looks next throws it away.
-    await discard(conflict, documents=context.store)
-    return answer if first is None else _resolved(first)
+        earlier = request.idempotency.first(await context.store.commit(commit))
+    # A crash here leaves it in both collections; the next reader deletes it.
+    await delete_conflict(conflict, documents=context.store)
+    return answer if earlier is None else _from_json(earlier)
 
 
 async def _writes(
-    case: Case, deed: ResolutionPlan, *, message: str, context: WriteContext
+    case: ConflictCase, plan: ResolutionPlan, *, message: str, context: WriteContext
 ) -> tuple[tuple[Write, ...], Embedded | None, str]:
-    """The versions that are written, the vectors that they need, and what is to be told of these."""
-    bases = {end.memory.id: end.memory.version for end in (case.newer, case.older)}
+    """Return the versions to write, the vectors that they need, and a warning if these cannot be made."""
+    bases = {side.memory.id: side.memory.version for side in (case.newer, case.older)}
     writes: list[Write] = []
-    for memory in deed.changed:
+    for memory in plan.changed:
         base = bases[memory.id]
-        later = replace(memory, version=base + 1, updated_at=max(case.at, memory.updated_at))
-        passages = await slice_memory(later)
-        writes.append(Write(memory=later, base=base, action=Action.RESOLVED, passages=passages, message=message))
-    if deed.begun is not None:
-        begun = replace(deed.begun, updated_at=case.at)
+        changed = replace(memory, version=base + 1, updated_at=max(case.at, memory.updated_at))
+        passages = await slice_memory(changed)
+        writes.append(Write(memory=changed, base=base, action=Action.RESOLVED, passages=passages, message=message))
+    if plan.created is not None:
+        created = replace(plan.created, updated_at=case.at)
         base = None if case.former is None else case.former.version
-        passages = await slice_memory(begun)
-        writes.append(Write(memory=begun, base=base, action=Action.BRANCHED, passages=passages, message=message))
-    sliced = [(write.memory, write.passages) for write in writes]
+        passages = await slice_memory(created)
+        writes.append(Write(memory=created, base=base, action=Action.BRANCHED, passages=passages, message=message))
     embedded, warning = await embed_new(
-        sliced, space=case.conflict.space, vector_store=context.store, embedder=context.embedder
+        [(write.memory, tuple(write.passages)) for write in writes],
+        space=case.conflict.space,
+        vector_store=context.store,
+        embedder=context.embedder,
     )
     return tuple(writes), embedded, warning
 
 
-def _as_json(answer: Resolved) -> dict[str, Json]:
-    return cast("dict[str, Json]", asdict(answer))
-
-
-def _resolved(told: Mapping[str, Json]) -> Resolved:
-    """What was kept."""
-    lists = {name: tuple(cast("list[str]", told[name])) for name in ("changed", "warnings")}
-    return Resolved(**{**told, **lists, "strategy": Strategy(str(told["strategy"]))})  # type: ignore[arg-type]
+def _from_json(answer: Mapping[str, Json]) -> Resolved:
+    lists = {name: tuple(cast("list[str]", answer[name])) for name in ("changed", "warnings")}
+    return Resolved(**{**answer, **lists, "strategy": Strategy(str(answer["strategy"]))})  # type: ignore[arg-type]

@@ -1,11 +1,22 @@
-"""What each strategy does to the memories of a conflict."""
+"""The strategies: what each does to the memories of a conflict, and which one `auto` chooses.
+
+A conflict is about two statements, or about a memory and one of its branches, as when a note's file and its memory
+were both changed. Whatever a strategy does, the versions keep what both said.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from scrubjay.conflicts.edits import instead, superseded, without
-from scrubjay.conflicts.statement import End
+from scrubjay.conflicts.statement import (
+    DisputedStatement,
+    are_branches,
+    newer_and_older,
+    replace_statement,
+    supersede_statement,
+    without_statement,
+)
+from scrubjay.detection.advice import Advice, RankedStatement, advise
 from scrubjay.errors import NameTaken, TooLarge
 from scrubjay.lookup.branches import branch_id
 from scrubjay.model.branch import MergeConflict
@@ -16,30 +27,30 @@ from scrubjay.model.relation import Relation
 from scrubjay.ports import Edge
 from scrubjay.writing.merge import merge, not_merged
 
-__all__ = ["DEEDS", "Case", "Combine", "ResolutionPlan"]
+__all__ = ["CombineVersions", "ConflictCase", "ResolutionPlan", "apply_strategy", "choose_strategy", "suggest_strategy"]
 
-Combine = Callable[..., tuple[Memory, tuple[MergeConflict, ...]]]
-"""Brings together what two lines of versions have made of one: base, ours, theirs, and what to prefer."""
+CombineVersions = Callable[..., tuple[Memory, tuple[MergeConflict, ...]]]
+"""Three-way merge of two records of one memory: base, ours, theirs, and the side to prefer."""
 
-_NEWER_COUNTS = 1.0
-_OLDER_COUNTS = 0.7
+_NEWER_RELEVANCE = 1.0
+_OLDER_RELEVANCE = 0.7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """A conflict with all that is needed to settle it. `relations` are those of both memories."""
+class ConflictCase:
+    """A conflict with all that a strategy needs. `relations` are those of both memories."""
 
     conflict: Conflict
-    newer: End
-    older: End
+    newer: DisputedStatement
+    older: DisputedStatement
     at: datetime
     branch: str = ""
-    # The record that has the branch's place, in the trash as a rule.
+    # The record that has the branch's id already, usually in the trash.
     former: Memory | None = None
     relations: tuple[Relation, ...] = ()
-    # Of two lines of one memory: what they have in common, and how they are brought together.
+    # Of a memory and its branch: their common version, and how to merge them.
     base: Memory | None = None
-    combine: Combine | None = None
+    combine: CombineVersions | None = None
     most_tags: int = 8
     limits: Limits = field(default_factory=Limits)
 
@@ -49,37 +60,68 @@ class Case:
         return self.newer.memory.id == self.older.memory.id
 
     @property
-    def line(self) -> str:
-        """The name of the branch that is made if one is."""
+    def branch_name(self) -> str:
+        """The name of the branch that the strategy `branch` makes."""
         return self.branch or f"conflict-{self.conflict.id.removeprefix('c-')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolutionPlan:
-    """What is done: the memories as they become, the record that is begun, and what stands in the end."""
+    """The result of a strategy: the changed memories, the new record, and the memory that remains."""
 
     action: str
     kept: str
     changed: tuple[Memory, ...] = ()
-    begun: Memory | None = None
+    created: Memory | None = None
     edges: tuple[Edge, ...] = ()
     branch: str = ""
     warnings: tuple[str, ...] = ()
 
 
-def unite(case: Case) -> ResolutionPlan:
-    """`merge`: one memory says all that both said; the other becomes part of it, and so do its relations.
+def apply_strategy(strategy: Strategy, case: ConflictCase) -> ResolutionPlan:
+    """Plan what a strategy does to the memories of a conflict."""
+    is_branch = are_branches(case.newer, case.older)
+    return (_BRANCH_STRATEGIES if is_branch else _STRATEGIES)[strategy](case)
 
-    It is the one that is trusted more, else the older. What the other adds keeps its own source.
+
+def choose_strategy(conflict: Conflict, *, newer: DisputedStatement, older: DisputedStatement) -> Advice:
+    """Choose the strategy of `auto`, as the statements are now; None leaves the conflict to a person."""
+    if are_branches(newer, older):
+        return Advice(None, "the memory and its branch were both changed, so that neither is the newer one")
+    return advise(
+        conflict.type, confidence=conflict.confidence, suggested=conflict.suggested, newer=_rank(newer),
+        older=_rank(older),
+    )  # fmt: skip
+
+
+def suggest_strategy(conflict: Conflict, first: DisputedStatement, second: DisputedStatement) -> Strategy:
+    """Return what `auto` would do now; a conflict that it leaves to a person is best ignored until then."""
+    if are_branches(first, second):
+        # `auto` never resolves it, and the suggestion depends on nothing else.
+        return conflict.suggested
+    newer, older = newer_and_older(first, second)
+    return choose_strategy(conflict, newer=newer, older=older).strategy or Strategy.IGNORE
+
+
+def _rank(statement: DisputedStatement) -> RankedStatement:
+    return RankedStatement(
+        memory=statement.memory, trust=statement.trust, date=statement.date, is_all=statement.is_all
+    )  # fmt: skip
+
+
+def _merge(case: ConflictCase) -> ResolutionPlan:
+    """`merge`: one memory says all that both said; the other becomes part of it, with its relations.
+
+    The more trusted memory remains, else the older one. The additions of the other keep their source.
     """
     if case.is_within:
-        return _unite_within(case)
+        return _merge_within(case)
     primary, secondary = case.older.memory, case.newer.memory
     if secondary.source.trust.outranks(primary.source.trust):
         primary, secondary = secondary, primary
     merged = merge(primary, secondary, at=case.at, max_tags=case.most_tags)
     if merged is primary:
-        # There is nothing to add, but it must be known where the other one is.
+        # There is nothing to add, but the memory must name the record that was merged into it.
         part = Merged(id=secondary.id, at=case.at, source=secondary.source)
         merged = replace(primary, merged=(*primary.merged, part))
     _require_room(merged, limits=case.limits)
@@ -88,151 +130,202 @@ def unite(case: Case) -> ResolutionPlan:
         pinned=primary.pinned or secondary.pinned,
         relevance=max(primary.relevance, secondary.relevance),
         remind_at=primary.remind_at or secondary.remind_at,
-        # What both say stays as long as either would.
+        # The merged memory stays as long as either would.
         expires_at=max(primary.expires_at, secondary.expires_at)
         if primary.expires_at and secondary.expires_at
         else None,
         resolution="merge",
     )
-    away = replace(secondary, state=State.MERGED, merged_into=primary.id, resolution="merged_into")
-    apart = not_merged(primary, secondary, max_tags=case.most_tags)
-    told = f"kept with its own record only, {primary.name} having no place for it: {', '.join(apart)}" if apart else ""
+    part = replace(secondary, state=State.MERGED, merged_into=primary.id, resolution="merged_into")
+    fields = not_merged(primary, secondary, max_tags=case.most_tags)
+    warning = f"{primary.name} has no place for these, kept with the merged record: {', '.join(fields)}"
     return ResolutionPlan(
         action="merged",
         kept=primary.id,
-        # The name must be free before another could take it.
-        changed=(away, merged),
-        edges=_moved(case.relations, secondary.id, primary.id),
-        warnings=(told,) if told else (),
+        # The name must be free before the other memory can take it.
+        changed=(part, merged),
+        edges=_move_relations(case.relations, secondary.id, primary.id),
+        warnings=(warning,) if fields else (),
     )
 
 
-def reweigh(case: Case) -> ResolutionPlan:
-    """`update`: both stay, and the older one counts less."""
+def _merge_within(case: ConflictCase) -> ResolutionPlan:
+    memory = case.newer.memory
+    if case.conflict.type is not ConflictType.DUPLICATE:
+        warning = "both statements stay: they are in one memory already and do not say the same"
+        return ResolutionPlan(action="merged", kept=memory.id, warnings=(warning,))
+    spare = case.older if case.newer.trust.outranks(case.older.trust) else case.newer
+    changed = replace(without_statement(spare), resolution="merge")
+    return ResolutionPlan(action="merged", kept=memory.id, changed=(changed,))
+
+
+def _update(case: ConflictCase) -> ResolutionPlan:
+    """`update`: both stay, and the older one gets less relevance."""
     newer, older = case.newer.memory, case.older.memory
     if case.is_within:
-        told = "nothing counts less: both are statements of one memory, which has one relevance"
-        return ResolutionPlan(action="updated_scores", kept=newer.id, warnings=(told,))
+        warning = "no relevance was changed: both are statements of one memory, which has one relevance"
+        return ResolutionPlan(action="updated_scores", kept=newer.id, warnings=(warning,))
     return ResolutionPlan(
         action="updated_scores",
         kept=newer.id,
         changed=(
-            replace(newer, relevance=_NEWER_COUNTS, resolution="update"),
-            replace(older, relevance=_OLDER_COUNTS, resolution="update"),
+            replace(newer, relevance=_NEWER_RELEVANCE, resolution="update"),
+            replace(older, relevance=_OLDER_RELEVANCE, resolution="update"),
         ),
-        warnings=_overruled(case, "counts more than"),
+        warnings=_trust_warnings(case, "has more relevance than"),
     )
 
 
-def supersede(case: Case) -> ResolutionPlan:
-    """`supersede`: the newer one holds from the day it was said, and the older one until then."""
-    # What is said of a day to come does not hold yet, and was preferred all the same.
-    ended = superseded(case.older, until=min(case.newer.date, case.at))
+def _supersede(case: ConflictCase) -> ResolutionPlan:
+    """`supersede`: the newer statement holds from its date on, and the older one until then."""
+    # A statement with a date in the future takes effect now.
+    ended = supersede_statement(case.older, until=min(case.newer.date, case.at))
     return ResolutionPlan(
         action="superseded",
         kept=case.newer.memory.id,
         changed=(replace(ended, resolution="superseded"),),
-        warnings=_overruled(case, "took the place of"),
+        warnings=_trust_warnings(case, "replaced"),
     )
 
 
-def set_apart(case: Case) -> ResolutionPlan:
-    """`branch`: the older one stays on main; the newer one takes its place on a branch, and leaves main.
+def _branch(case: ConflictCase) -> ResolutionPlan:
+    """`branch`: the older statement stays on main; the newer one replaces it on a branch, and leaves main.
 
-    A memory that says nothing else goes into the archive: `restore` brings it back.
+    A memory that says nothing else goes into the archive, from which `restore` takes it.
     """
-    trunk, former = case.older.memory, case.former
+    trunk, former, name = case.older.memory, case.former, case.branch_name
     if former is not None and former.state is State.BRANCHED:
         raise NameTaken(
-            f"{trunk.name!r} has a branch {case.line!r} already",
-            hint="Give `branch` another name",
-            name=case.line,
-            id=trunk.id,
+            f"{trunk.name!r} has a branch {name!r} already", hint="Give `branch` another name", name=name, id=trunk.id
         )
-    said = without(case.older) if case.is_within else instead(case.older, case.newer)
-    begun = _branched(said, case.line)
+    content = without_statement(case.older) if case.is_within else replace_statement(case.older, case.newer)
+    created = replace(
+        content, id=branch_id(content.id, name), branch=name, trunk=content.id, forked=content.version,
+        state=State.BRANCHED, version=content.version + 1, resolution="branch", last_accessed=None, access_count=0,
+        # Records that share a group are found together: a branch is none of them.
+        group="",
+    )  # fmt: skip
     if former is not None:
-        begun = replace(begun, version=max(former.version + 1, begun.version))
+        created = replace(created, version=max(former.version + 1, created.version))
     if not case.is_within and case.newer.is_all:
-        left = replace(case.newer.memory, state=State.ARCHIVED)
+        rest = replace(case.newer.memory, state=State.ARCHIVED)
     else:
-        left = without(case.newer)
+        rest = without_statement(case.newer)
     return ResolutionPlan(
         action="branched",
         kept=trunk.id,
-        changed=(replace(left, resolution="branch"),),
-        begun=begun,
-        branch=case.line,
+        changed=(replace(rest, resolution="branch"),),
+        created=created,
+        branch=name,
     )
 
 
-def ignore(case: Case) -> ResolutionPlan:
+def _ignore(case: ConflictCase) -> ResolutionPlan:
     """`ignore`: both are right as they are."""
     return ResolutionPlan(action="ignored", kept=case.newer.memory.id)
 
 
-DEEDS: dict[Strategy, Callable[[Case], ResolutionPlan]] = {
-    Strategy.MERGE: unite,
-    Strategy.UPDATE: reweigh,
-    Strategy.SUPERSEDE: supersede,
-    Strategy.BRANCH: set_apart,
-    Strategy.IGNORE: ignore,
+_STRATEGIES: dict[Strategy, Callable[[ConflictCase], ResolutionPlan]] = {
+    Strategy.MERGE: _merge,
+    Strategy.UPDATE: _update,
+    Strategy.SUPERSEDE: _supersede,
+    Strategy.BRANCH: _branch,
+    Strategy.IGNORE: _ignore,
 }
 
 
-def _branched(trunk: Memory, name: str) -> Memory:
-    """The first record of a branch."""
-    return replace(
-        trunk, id=branch_id(trunk.id, name), branch=name, trunk=trunk.id, forked=trunk.version, state=State.BRANCHED,
-        version=trunk.version + 1, resolution="branch", last_accessed=None, access_count=0,
-        # Records that share a group are found together: a branch is none of them.
-        group="",
-    )  # fmt: skip
+def _merge_branch(case: ConflictCase) -> ResolutionPlan:
+    """`merge`: main gets both texts, one after the other where they clash; the branch is dropped."""
+    trunk, branch = _trunk_and_branch(case)
+    merged = trunk
+    if case.combine is not None:
+        merged, _ = case.combine(case.base or trunk, trunk, branch, prefer="both")
+    changed = (replace(merged, resolution="merge"), _drop(branch))
+    return ResolutionPlan(action="merged", kept=trunk.id, changed=changed)
 
 
-def _unite_within(case: Case) -> ResolutionPlan:
-    memory = case.newer.memory
-    if case.conflict.type is not ConflictType.DUPLICATE:
-        told = "both statements stay: they are in one memory already and do not say the same"
-        return ResolutionPlan(action="merged", kept=memory.id, warnings=(told,))
-    spare = case.older if case.newer.trust.outranks(case.older.trust) else case.newer
-    return ResolutionPlan(action="merged", kept=memory.id, changed=(replace(without(spare), resolution="merge"),))
+def _supersede_branch(case: ConflictCase) -> ResolutionPlan:
+    """`supersede`: main gets the text that was written last; the branch is dropped."""
+    trunk, branch = _trunk_and_branch(case)
+    if case.newer.memory.id == trunk.id or case.combine is None:
+        return ResolutionPlan(action="superseded", kept=trunk.id, changed=(_drop(branch),))
+    # With main as the common version every change of the branch counts.
+    taken, _ = case.combine(trunk, trunk, branch, prefer="theirs")
+    changed = (replace(taken, resolution="superseded"), _drop(branch))
+    return ResolutionPlan(action="superseded", kept=trunk.id, changed=changed)
 
 
-def _overruled(case: Case, how: str) -> tuple[str, ...]:
-    """What is to be told when somebody has who is trusted less go before who is trusted more."""
+def _keep_branch(case: ConflictCase) -> ResolutionPlan:
+    """`branch`: main and the branch stay as they are."""
+    trunk, branch = _trunk_and_branch(case)
+    return ResolutionPlan(action="branched", kept=trunk.id, branch=branch.branch)
+
+
+def _update_branch(case: ConflictCase) -> ResolutionPlan:
+    """`update`: nothing to do, for both are one memory with one relevance."""
+    trunk, branch = _trunk_and_branch(case)
+    warning = f"no relevance was changed: both are one memory; the other text stays on branch {branch.branch}"
+    return ResolutionPlan(action="updated_scores", kept=trunk.id, warnings=(warning,))
+
+
+def _ignore_branch(case: ConflictCase) -> ResolutionPlan:
+    """`ignore`: both are right as they are."""
+    return ResolutionPlan(action="ignored", kept=_trunk_and_branch(case)[0].id)
+
+
+_BRANCH_STRATEGIES: dict[Strategy, Callable[[ConflictCase], ResolutionPlan]] = {
+    Strategy.MERGE: _merge_branch,
+    Strategy.UPDATE: _update_branch,
+    Strategy.SUPERSEDE: _supersede_branch,
+    Strategy.BRANCH: _keep_branch,
+    Strategy.IGNORE: _ignore_branch,
+}
+
+
+def _trunk_and_branch(case: ConflictCase) -> tuple[Memory, Memory]:
+    newer, older = case.newer.memory, case.older.memory
+    return (older, newer) if newer.trunk else (newer, older)
+
+
+def _drop(branch: Memory) -> Memory:
+    return replace(branch, state=State.TRASHED, resolution="merged_into")
+
+
+def _trust_warnings(case: ConflictCase, verb: str) -> tuple[str, ...]:
+    """Warn that a less trusted statement goes before a more trusted one."""
     newer, older = case.newer.trust, case.older.trust
     if not older.outranks(newer):
         return ()
-    return (f"the newer one (trust {newer}) {how} the older one (trust {older}); `undo` takes it back",)
+    return (f"the newer one (trust {newer}) {verb} the older one (trust {older}); `undo` takes it back",)
 
 
-def _moved(relations: Iterable[Relation], away: str, to: str) -> tuple[Edge, ...]:
-    """The relations of one memory as those of another, which may have the same; those between the two stay."""
-    known = {relation.key: relation for relation in relations}
+def _move_relations(relations: Iterable[Relation], source: str, target: str) -> tuple[Edge, ...]:
+    """Move the relations of one memory to another, which may have the same; those between the two stay."""
+    by_key = {relation.key: relation for relation in relations}
     edges: list[Edge] = []
-    for one in list(known.values()):
-        if away not in (one.source, one.target) or to in (one.source, one.target):
+    for relation in list(by_key.values()):
+        ends = (relation.source, relation.target)
+        if source not in ends or target in ends:
             continue
-        moved = replace(
-            one, source=to if one.source == away else one.source, target=to if one.target == away else one.target
-        )
-        if (same := known.get(moved.key)) is not None:
+        start, end = (target if memory_id == source else memory_id for memory_id in ends)
+        moved = replace(relation, source=start, target=end)
+        if (existing := by_key.get(moved.key)) is not None:
             moved = replace(
-                same,
-                text=same.text or moved.text,
-                strength=max(same.strength, moved.strength),
-                metadata={**moved.metadata, **same.metadata},
+                existing,
+                text=existing.text or moved.text,
+                strength=max(existing.strength, moved.strength),
+                metadata={**moved.metadata, **existing.metadata},
             )
-        edges += [Edge(relation=one, present=False)]
-        edges += [] if moved == same else [Edge(relation=moved, present=True)]
+        edges.append(Edge(relation=relation, present=False))
+        if moved != existing:
+            edges.append(Edge(relation=moved, present=True))
     return tuple(edges)
 
 
 def _require_room(merged: Memory, *, limits: Limits) -> None:
     sizes = [len(observation.text.encode()) for observation in merged.observations]
-    small = len(merged.content.encode()) <= limits.text_bytes and sum(sizes) <= limits.list_bytes
-    if not small or len(sizes) > limits.observations:
+    fits = len(merged.content.encode()) <= limits.text_bytes and sum(sizes) <= limits.list_bytes
+    if not fits or len(sizes) > limits.observations:
         raise TooLarge(
             f"{merged.name!r} would be too large to be revised",
             hint="Choose `update`, `supersede` or `ignore`",

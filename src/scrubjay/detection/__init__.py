@@ -1,0 +1,1 @@
+"""Conflict detection: compare the statements of a memory with stored ones."""

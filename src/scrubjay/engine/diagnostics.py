@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scrubjay.errors import EmbeddingUnavailable, ScrubjayError
-from scrubjay.lookup.references import SoundReader
+from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
 from scrubjay.model.results import Check, DoctorReport, Status
@@ -82,7 +82,7 @@ async def doctor(subject: Subject, *, space: str, deep: bool, trashed: Sequence[
 
 async def lost_branches(store: RecordStore, *, space: str) -> list[str]:
     """Return the branches whose memory is gone: no search finds them, and they may contain purged text."""
-    reader = SoundReader(store, space=space)
+    reader = TolerantReader(store, space=space)
     lost: list[str] = []
     last: str | None = None
     while ids := await store.list_ids(space, Filter(state=State.BRANCHED), limit=_PAGE_SIZE, after=last):

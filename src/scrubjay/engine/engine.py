@@ -64,7 +64,7 @@ from scrubjay.versions import branches
 from scrubjay.versions import history as version_history
 from scrubjay.versions import undo as undo_run
 from scrubjay.versions.merge_branch import merge_branch
-from scrubjay.versions.merge_fields import combine
+from scrubjay.versions.merge_fields import merge_records
 from scrubjay.versions.revert import revert
 from scrubjay.writing import delete, relate, review, revise, synonyms
 from scrubjay.writing import pipeline as writing
@@ -337,7 +337,7 @@ class Engine:
         self, drafts: Sequence[Draft], *, who: Caller, threshold: float = 0.5
     ) -> tuple[tuple[ConflictDetails, ...], ...]:
         """Return the conflicts that each draft would have if it were stored."""
-        return await scan.probe(
+        return await scan.check_drafts(
             drafts, threshold=threshold, space=who.space, origin=self._origin(who), context=self._write_context
         )
 
@@ -375,7 +375,7 @@ class Engine:
         """Resolve a conflict; `undo` takes it back."""
         return await self._apply(resolve_conflict(
             conflict_id, strategy=strategy, notes=notes, branch=branch, space=who.space, origin=self._origin(who),
-            context=self._write_context, combine=combine, key=idempotency_key,
+            context=self._write_context, combine=merge_records, key=idempotency_key,
         ))  # fmt: skip
 
     async def entity(self, ref: str, *, who: Caller) -> Memory:

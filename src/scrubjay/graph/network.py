@@ -9,7 +9,7 @@ from datetime import datetime
 
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.graph.entity import is_mention, name_of, type_of
-from scrubjay.lookup.references import SoundReader, resolve
+from scrubjay.lookup.references import TolerantReader, resolve
 from scrubjay.model.checks import require_integer, require_moment, require_texts
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.relation import LINK, Network, NetworkNode, Relation
@@ -123,7 +123,7 @@ class RelationGraph:
 
     async def _load(self, ids: Iterable[str]) -> None:
         unknown = [memory_id for memory_id in ids if memory_id not in self._memories]
-        memories = await SoundReader(self.store, space=self.space).get(unknown)
+        memories = await TolerantReader(self.store, space=self.space).get(unknown)
         if self.as_of is not None:
             memories = await self._read_versions(memories, as_of=self.as_of)
         self._memories.update((memory.id, memory) for memory in memories)

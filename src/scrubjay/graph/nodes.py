@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from scrubjay.graph.entity import MENTION, Entity, EntityRelation, entity_of, handle_of, is_mention, name_of, type_of
-from scrubjay.lookup.references import SoundReader
+from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import Relation
@@ -70,7 +70,7 @@ class GraphNodes:
         """Return the memories of entities and mentions in order, without unreadable ones."""
         memories = [
             memory
-            for memory in await SoundReader(self.store, space=self.space).get(ids)
+            for memory in await TolerantReader(self.store, space=self.space).get(ids)
             if memory.state is State.LIVE or is_mention(memory)
         ]
         self._names.update({memory.id: name_of(memory) for memory in memories})
@@ -86,7 +86,7 @@ class GraphNodes:
         cached = await self.text_caches.texts(MENTIONS, space=self.space, store=self.store)
         if cached is not None:
             return dict(cached)
-        reader = SoundReader(self.store, space=self.space)
+        reader = TolerantReader(self.store, space=self.space)
         return {memory_id: name async for memory_id, name in scan(MENTIONS, reader=reader)}
 
     async def names(self, ids: Iterable[str]) -> dict[str, str | None]:

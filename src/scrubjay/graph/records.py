@@ -12,7 +12,7 @@ from scrubjay.graph.entity import Entity, draft_of, edit_identity, handle_of, is
 from scrubjay.graph.knowledge import move_relations
 from scrubjay.graph.network import RelationGraph
 from scrubjay.graph.node_json import conflict_json
-from scrubjay.lookup.branches import on_branch, presented
+from scrubjay.lookup.branches import on_branch, public_record
 from scrubjay.model.change import Origin
 from scrubjay.model.checks import require_flag, require_fraction, require_text, require_texts, wrong_type
 from scrubjay.model.conflict import ConflictDetails
@@ -173,7 +173,7 @@ class _EntityWriter:
             raise InvalidInput(
                 f"{name_of(memory)!r} is only mentioned so far", hint="Create it with create_entities", field="entity"
             )
-        current = presented(await on_branch(self.context.store, memory))
+        current = public_record(await on_branch(self.context.store, memory))
         edit = replace(
             _edit(current, request, source=request.source(agent=self.origin.agent), now=self.origin.at),
             expected_version=current.version,

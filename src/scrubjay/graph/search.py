@@ -12,8 +12,8 @@ import numpy as np
 from scrubjay.graph.entity import entity_of
 from scrubjay.graph.node_json import node_json
 from scrubjay.graph.records import compression_ratio
-from scrubjay.lookup.branches import COLLECTION, branch_id, presented
-from scrubjay.lookup.references import SoundReader
+from scrubjay.lookup.branches import CURRENT_COLLECTION, branch_id, public_record
+from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.checks import require_integer, require_text
 from scrubjay.model.memory import MAIN, Json, Memory, State
 from scrubjay.model.query import Filter
@@ -65,7 +65,7 @@ async def search_nodes(
     """
     require_text(query, field="query")
     require_integer(limit, field="limit", most=MAX_RESULTS)
-    reader = SoundReader(store, space=space)
+    reader = TolerantReader(store, space=space)
     pinned = [memory for memory in await reader.get(await store.pinned(space)) if memory.state is State.LIVE]
     needed = limit + len(pinned)
     matches: dict[str, Memory] = {}
@@ -244,7 +244,7 @@ async def _find_by_label(
     labels = await text_caches.container(_NODES, make=LabelIndex, space=space, store=store)
     if labels is None:
         labels = LabelIndex()
-        async for memory_id, text in scan(_NODES, reader=SoundReader(store, space=space)):
+        async for memory_id, text in scan(_NODES, reader=TolerantReader(store, space=space)):
             labels.put(memory_id, text)
     forms = [form for form in _forms(query) if form]
     if not forms:
@@ -267,7 +267,7 @@ def _access_order(memory: Memory) -> tuple[int, float, str]:
     return -memory.access_count, -(last - _NEVER).total_seconds(), memory.id
 
 
-async def _read_pages(ids: Sequence[str], *, reader: SoundReader) -> list[Memory]:
+async def _read_pages(ids: Sequence[str], *, reader: TolerantReader) -> list[Memory]:
     memories: list[Memory] = []
     for start in range(0, len(ids), _PAGE):
         memories += await reader.get(ids[start : start + _PAGE])
@@ -278,7 +278,7 @@ async def _render_nodes(memories: Sequence[Memory], *, now: datetime, space: str
     """Render each entity on its current branch."""
     ids = [memory.id for memory in memories]
     sizes = await store.sizes(space, ids) if ids else {}
-    documents = await store.documents_about(space, COLLECTION, ids, limit=len(ids)) if ids else []
+    documents = await store.documents_about(space, CURRENT_COLLECTION, ids, limit=len(ids)) if ids else []
     current = {document.key: str(document.value.get("current") or MAIN) for document in documents}
     switched = {memory_id: current[memory_id] for memory_id in ids if current.get(memory_id, MAIN) != MAIN}
     records = await store.get(space, [branch_id(*item) for item in switched.items()]) if switched else {}
@@ -291,7 +291,7 @@ async def _render_nodes(memories: Sequence[Memory], *, now: datetime, space: str
         if record is None or record.state is not State.BRANCHED:
             nodes.append(main_node)
             continue
-        node = node_json(presented(record), compression=compression, branch=record.branch, now=now)
+        node = node_json(public_record(record), compression=compression, branch=record.branch, now=now)
         # Accesses are counted for all branches together.
         nodes.append(node | {name: main_node[name] for name in ("accessed", "access_count")})
     return nodes

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from scrubjay.graph.entity import entity_of
-from scrubjay.lookup.references import SoundReader
+from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.memory import Json, State, Tier
 from scrubjay.model.query import Filter
 from scrubjay.ports import RecordStore
@@ -47,7 +47,7 @@ async def _count_types(*, space: str, store: RecordStore) -> dict[str, Json]:
     for kind, _ in kinds:
         ids = await store.list_ids(space, Filter(kind=kind), limit=1)
         examples |= dict.fromkeys(ids, kind)
-    memories = await SoundReader(store, space=space).get(list(examples))
+    memories = await TolerantReader(store, space=space).get(list(examples))
     spellings = {examples[memory.id]: entity_of(memory).type for memory in memories}
     counts: dict[str, Json] = {}
     for kind, count in kinds:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from scrubjay.lookup.references import SoundReader
+from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.change import Origin
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Memory
@@ -57,7 +57,7 @@ async def embed_some(
 ) -> int:
     """Embed what has no vector yet of some memories; returns how many vectors were made."""
     profile = await embedder.profile()
-    reader = SoundReader(store, space=space)
+    reader = TolerantReader(store, space=space)
     memories = await reader.get(ids)
     # A long text takes long enough to take apart that the event loop should not do it.
     by_memory = await asyncio.to_thread(_texts_of_each, memories)

@@ -1,0 +1,1 @@
+"""Lookups by reference, and the records of branches."""

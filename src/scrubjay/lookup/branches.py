@@ -1,7 +1,7 @@
-"""Which record stands for a memory on a branch, and which versions that branch has.
+"""The record of a memory on a branch, and the versions of that branch.
 
-A branch of a memory is a record of its own, in the state `branched`, whose id follows from the memory's and the
-branch's name: there is nothing to look up, and nobody can make one twice. What is found on main never sees it.
+A branch of a memory is a record of its own, in the state `branched`. Its id is derived from the memory's id and the
+branch's name, so that no lookup is needed and no branch can be made twice. Searches on main never find it.
 """
 
 import difflib
@@ -20,11 +20,11 @@ from scrubjay.model.query import Filter
 from scrubjay.model.version import Version
 from scrubjay.ports import RecordStore
 
-# One paper for each memory that was ever switched to another branch than main.
-COLLECTION = "branches"
-# One for each branch, filed when it is begun: with which version, and at which version of main.
-LINES = "lines"
-# What says which record it is, where it stands and how it is used: of another record or version it is never taken.
+# One document for each memory that was ever switched to another branch than main.
+CURRENT_COLLECTION = "branches"
+# One document for each branch, written at its start: its first version, and the version of main it starts from.
+START_COLLECTION = "lines"
+# The fields of a record itself, its place and its use: they are never copied from another record or version.
 OWN_FIELDS = (
     "id", "space", "created_at", "state", "merged_into", "version", "branch", "trunk", "forked", "group",
     "last_accessed", "last_confirmed", "last_reviewed", "access_count",
@@ -35,10 +35,10 @@ _PAGE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class BranchVersions:
     """The versions of a branch: its own from `start` on, and before them those of main up to `fork`.
 
-    `start` is 1 on main. What the record has between the two was written under the same name by a branch before.
+    On main, `start` is 1. Versions of the record between the two belong to a former branch of the same name.
     """
 
     start: int = 1
@@ -46,7 +46,7 @@ class Line:
 
 
 def branch_id(trunk: str, name: str) -> str:
-    """The id of the record that is a branch of a memory; it sorts beside the memory's own."""
+    """Return the id of the record of a branch; it sorts beside the memory's own."""
     both = f"{trunk}\n{normalize_branch_name(name)}".encode("utf-8", "surrogatepass")
     digest = int.from_bytes(hashlib.sha256(both).digest()[:10], "big")
     time = uuid.UUID(trunk).int >> (128 - _TIME_BITS) << (128 - _TIME_BITS)
@@ -55,45 +55,45 @@ def branch_id(trunk: str, name: str) -> str:
 
 
 async def current_branch(store: RecordStore, memory: Memory) -> str:
-    """The branch that a memory is switched to; one that has gone since counts for none."""
+    """Return the branch that a memory is switched to; main if that branch is gone."""
     return branch_of(await on_branch(store, memory))
 
 
 async def switched_to(store: RecordStore, memory: Memory) -> str:
-    """The branch that a memory was switched to last, whether there is one of that name now or not."""
-    document = await store.document(memory.space, COLLECTION, memory.id)
+    """Return the branch that a memory was switched to last, whether it still exists or not."""
+    document = await store.document(memory.space, CURRENT_COLLECTION, memory.id)
     return MAIN if document is None else str(document.value.get("current") or MAIN)
 
 
 async def on_branch(store: RecordStore, memory: Memory, branch: str = "") -> Memory:
-    """The record that stands for a memory on a branch, on the one it is switched to if none is named."""
-    asked = normalize_branch_name(require_text(branch, field="branch"))
+    """Return the record of a memory on a branch, by default on the one it is switched to."""
+    requested = normalize_branch_name(require_text(branch, field="branch"))
     if memory.trunk:
-        if asked in ("", memory.branch):
+        if requested in ("", memory.branch):
             return memory
         memory = await trunk_of(store, memory)
-    if asked == MAIN or (not asked and memory.state is not State.LIVE):
+    if requested == MAIN or (not requested and memory.state is not State.LIVE):
         return memory
-    name = asked or await switched_to(store, memory)
+    name = requested or await switched_to(store, memory)
     if name == MAIN:
         return memory
     require_live(memory)
-    shadow = branch_id(memory.id, name)
-    found = (await store.get(memory.space, [shadow])).get(shadow)
-    if found is not None and found.state is State.BRANCHED:
-        return found
-    if not asked:
+    record_id = branch_id(memory.id, name)
+    record = (await store.get(memory.space, [record_id])).get(record_id)
+    if record is not None and record.state is State.BRANCHED:
+        return record
+    if not requested:
         return memory
-    raise await no_branch(store, memory, name, dropped=found.branch if found is not None else "")
+    raise await no_branch(store, memory, name, dropped=record.branch if record is not None else "")
 
 
 async def no_branch(
     store: RecordStore, memory: Memory, name: str, *, states: Sequence[State] = (State.BRANCHED,), dropped: str = ""
 ) -> NotFound:
-    """The error for a branch that a memory does not have, with the nearest of those that it has."""
+    """Return the error for a branch that a memory does not have, with the nearest names."""
     names = [MAIN, *(branch.branch for branch in await branches_of(store, [memory], states=states))]
     near = tuple(difflib.get_close_matches(name[:200], names, n=_SUGGESTIONS))
-    hint = f"Did you mean {' or '.join(near)}?" if near else "`branches` lists those it has"
+    hint = f"Did you mean {' or '.join(near)}?" if near else "`branches` lists its branches"
     if dropped:
         hint = f"It was dropped: `restore {memory.name} --branch {dropped}` brings it back"
     return NotFound(
@@ -106,7 +106,7 @@ async def no_branch(
 
 
 async def require_open(store: RecordStore, record: Memory) -> Memory:
-    """A record that can have a further version: a branch that was dropped, or whose memory was, cannot."""
+    """Check that a record can have a new version: a dropped branch, or one of a dropped memory, cannot."""
     if record.trunk:
         trunk = require_live(await trunk_of(store, record))
         if record.state is not State.BRANCHED:
@@ -120,11 +120,11 @@ async def require_open(store: RecordStore, record: Memory) -> Memory:
 
 
 def require_live(memory: Memory) -> Memory:
-    """A memory that can have branches, or an error that says what to do first."""
+    """Check that a memory can have branches, or raise an error that says what to do first."""
     if memory.state is State.MERGED:
         raise WrongState(
             f"{memory.name!r} is part of another memory now",
-            hint=f"Go by {memory.merged_into}",
+            hint=f"Use {memory.merged_into}",
             memory_id=memory.id,
             merged_into=memory.merged_into,
         )
@@ -138,19 +138,19 @@ def require_live(memory: Memory) -> Memory:
 
 
 async def trunk_of(store: RecordStore, memory: Memory) -> Memory:
-    """The memory that a record is a branch of; any other is its own."""
+    """Return the memory of a branch; any other record is its own."""
     if not memory.trunk:
         return memory
-    found = (await store.get(memory.space, [memory.trunk])).get(memory.trunk)
-    if found is None:
+    trunk = (await store.get(memory.space, [memory.trunk])).get(memory.trunk)
+    if trunk is None:
         raise NotFound(f"the memory of branch {memory.branch!r} is gone", memory_id=memory.trunk)
-    return found
+    return trunk
 
 
 async def branches_of(
     store: RecordStore, memories: Sequence[Memory], *, states: Sequence[State] = (State.BRANCHED,)
 ) -> list[Memory]:
-    """The records that are branches of some memories, by their names."""
+    """Return the branches of memories, in the order of their names."""
     trunks = [memory.id for memory in memories if not memory.trunk]
     ids: list[str] = []
     for start in range(0, len(trunks), _PAGE):
@@ -158,76 +158,76 @@ async def branches_of(
         also = {f"trunk={first}": tuple(f"trunk={other}" for other in others)}
         for state in states:
             ids += await _all_ids(store, Filter(trunk=first, also=also, state=state), space=memories[0].space)
-    found = await store.get(memories[0].space, ids) if ids else {}
-    return sorted(found.values(), key=lambda one: (one.trunk, one.branch))
+    records = await store.get(memories[0].space, ids) if ids else {}
+    return sorted(records.values(), key=lambda record: (record.trunk, record.branch))
 
 
-def first_page(record: Memory, *, description: str, origin: Origin) -> Document:
-    """What is filed when a branch is begun."""
+def branch_document(record: Memory, *, description: str, origin: Origin) -> Document:
+    """Return the document that is written at the start of a branch."""
     value: dict[str, Json] = {
         "start": record.version, "fork": record.forked, "description": description, "agent": origin.agent,
         "about": {"memory_id": record.id},
     }  # fmt: skip
-    return Document(space=record.space, collection=LINES, key=record.id, value=value, at=origin.at)
+    return Document(space=record.space, collection=START_COLLECTION, key=record.id, value=value, at=origin.at)
 
 
-async def line_of(store: RecordStore, record: Memory) -> Line:
-    """Which versions a branch has: since it was last begun, for its name may have been used before."""
+async def branch_versions(store: RecordStore, record: Memory) -> BranchVersions:
+    """Return the versions of a branch since its last start: its name may have been used before."""
     if not record.trunk:
-        return Line()
-    document = await store.document(record.space, LINES, record.id)
+        return BranchVersions()
+    document = await store.document(record.space, START_COLLECTION, record.id)
     start, fork = (document.value.get(name) for name in ("start", "fork")) if document else (None, None)
     if isinstance(start, int) and isinstance(fork, int):
-        return Line(start=start, fork=fork)
-    # What came from elsewhere has come without its papers.
-    begun = await _last_begun(store, record)
-    return Line(start=begun.number, fork=begun.memory.forked) if begun else Line(fork=record.forked)
+        return BranchVersions(start=start, fork=fork)
+    # An imported branch has no document.
+    first = await _first_version(store, record)
+    return BranchVersions(start=first.number, fork=first.memory.forked) if first else BranchVersions(fork=record.forked)
 
 
 async def version_on(store: RecordStore, record: Memory, number: int) -> Version | None:
-    """One version of a branch, which before it was begun is one of main."""
-    # What was merged since moves `forked` on: only below that is there anything to find out.
-    of_main = record.trunk and number <= record.forked and number <= (await line_of(store, record)).fork
-    found = await store.version(record.space, record.trunk if of_main else record.id, number)
-    return None if found is None else shown(found)
+    """Return a version of a branch; before the start of the branch it is one of main."""
+    # A merge moves `forked` on: only below it the start of the branch matters.
+    is_of_main = record.trunk and number <= record.forked and number <= (await branch_versions(store, record)).fork
+    version = await store.version(record.space, record.trunk if is_of_main else record.id, number)
+    return None if version is None else public_version(version)
 
 
 async def version_of(record: Memory, number: int, *, store: RecordStore) -> Version:
-    """The same, or an error that says where it is, or which there are."""
-    found = await version_on(store, record, require_integer(number, field="version"))
-    if found is None:
+    """Return a version of a branch, or raise an error that says where it is, or which versions exist."""
+    version = await version_on(store, record, require_integer(number, field="version"))
+    if version is None:
         raise await _no_version(record, number, store=store)
-    return found
+    return version
 
 
 def branch_of(record: Memory) -> str:
-    """The name of the branch that a record stands for."""
+    """Return the name of a record's branch."""
     return record.branch if record.trunk else MAIN
 
 
-def presented(memory: Memory) -> Memory:
-    """A branch's record as callers know it: the memory itself, as it is on that branch."""
+def public_record(memory: Memory) -> Memory:
+    """Return a branch's record as callers see it: the memory itself, as it is on that branch."""
     if not memory.trunk:
         return memory
     return replace(memory, id=memory.trunk, state=State.LIVE if memory.state is State.BRANCHED else memory.state)
 
 
-def shown(version: Version) -> Version:
-    """A version as callers know it."""
-    return replace(version, memory=presented(version.memory)) if version.memory.trunk else version
+def public_version(version: Version) -> Version:
+    """Return a version as callers see it."""
+    return replace(version, memory=public_record(version.memory)) if version.memory.trunk else version
 
 
-def too_fast(ref: str) -> StaleVersion:
-    """The error for whoever was overtaken again and again."""
-    return StaleVersion(f"{ref[:100]!r} is being changed too fast", hint="Try again", ref=ref[:200])
+def keeps_changing(ref: str) -> StaleVersion:
+    """Return the error for a memory that other writers keep changing."""
+    return StaleVersion(f"{ref[:100]!r} keeps changing", hint="Try again", ref=ref[:200])
 
 
 async def _no_version(record: Memory, number: int, *, store: RecordStore) -> NotFound:
     trunk = await trunk_of(store, record)
     branch = branch_of(record)
     for other in (trunk, *await branches_of(store, [trunk])):
-        line = await line_of(store, other)
-        if other.id != record.id and line.start <= number <= other.version:
+        versions = await branch_versions(store, other)
+        if other.id != record.id and versions.start <= number <= other.version:
             return NotFound(
                 f"version {number} of {record.name!r} is on branch {branch_of(other)!r}, not on {branch!r}",
                 hint=f"Name the branch {branch_of(other)!r}, or merge it first",
@@ -244,7 +244,7 @@ async def _no_version(record: Memory, number: int, *, store: RecordStore) -> Not
     )
 
 
-async def _last_begun(store: RecordStore, record: Memory) -> Version | None:
+async def _first_version(store: RecordStore, record: Memory) -> Version | None:
     oldest: Version | None = None
     while page := await store.versions(record.space, record.id, limit=_PAGE, before=oldest and oldest.number):
         for version in page:

@@ -1,4 +1,4 @@
-"""Wherever an id is taken, a name, a title or half a title works too."""
+"""References: wherever an id is accepted, a name, a title or half a title is too."""
 
 from collections.abc import Sequence
 
@@ -12,8 +12,8 @@ _SUGGESTIONS = 3
 _OTHER_STATES = tuple(state for state in State if state is not State.BRANCHED)
 
 
-class SoundReader:
-    """Reads the memories that can be read and notes the others: one damaged body must not hide the rest."""
+class TolerantReader:
+    """Reads the memories that can be read and records the others: one damaged body must not hide the rest."""
 
     def __init__(self, store: RecordStore, *, space: str) -> None:
         self.store = store
@@ -21,7 +21,7 @@ class SoundReader:
         self.problems: dict[str, str] = {}
 
     async def get(self, ids: Sequence[str]) -> list[Memory]:
-        """The sound ones among the memories, in order."""
+        """Return the readable memories, in order."""
         if not ids:
             return []
         try:
@@ -38,17 +38,17 @@ class SoundReader:
 
 
 async def resolve(store: RecordStore, ref: str, *, space: str, state: State | None = None) -> Memory:
-    """The one memory that answers to a reference, or an error that helps."""
+    """Return the one memory of a reference, or raise an error that helps."""
     memory_id = await _resolve_id(store, ref, space=space, state=state)
     if memory_id is not None:
-        found = await store.get(space, [memory_id])
-        if memory_id in found:
-            return found[memory_id]
+        memories = await store.get(space, [memory_id])
+        if memory_id in memories:
+            return memories[memory_id]
     raise await not_found(store, ref, space=space)
 
 
 async def space_of(store: RecordStore, ref: str, *, spaces: Sequence[str]) -> str:
-    """The first of some spaces in which somebody answers to a reference, else the first of all."""
+    """Return the first space in which a reference matches a memory, else the first of all."""
     if len(spaces) > 1:
         for space in spaces:
             if await _handles(store, ref, space=space, state=None):
@@ -59,25 +59,25 @@ async def space_of(store: RecordStore, ref: str, *, spaces: Sequence[str]) -> st
 async def resolve_all(
     store: RecordStore, refs: Sequence[str], *, space: str, state: State | None = None
 ) -> tuple[list[Memory], list[Missing]]:
-    """The memories that answer, in order and once each, and the references that nobody answers to."""
+    """Return the memories of references, in order and once each, and the references without one."""
     ids: list[str] = []
     missing: list[Missing] = []
-    # Each is looked for once, however often it is given.
+    # Each is looked up once, however often it is given.
     for ref in dict.fromkeys(require_texts(refs, field="ids")):
         memory_id = await _resolve_id(store, ref, space=space, state=state)
         if memory_id is None:
             missing.append(Missing(ref=ref, suggestions=await store.nearest(space, ref, limit=_SUGGESTIONS)))
         else:
             ids.append(memory_id)
-    found = await store.get(space, ids)
-    return list(found.values()), missing
+    memories = await store.get(space, ids)
+    return list(memories.values()), missing
 
 
 async def not_found(store: RecordStore, ref: str, *, space: str) -> NotFound:
-    """The error for a reference nobody answers to, with the nearest names."""
+    """Return the error for a reference without a memory, with the nearest names."""
     names = await store.nearest(space, ref, limit=_SUGGESTIONS)
     hint = f"Did you mean {' or '.join(names)}?" if names else "Find it with `recall`"
-    return NotFound(f"no memory answers to {ref[:100]!r}", hint=hint, ref=ref[:200], suggestions=names)
+    return NotFound(f"no memory is called {ref[:100]!r}", hint=hint, ref=ref[:200], suggestions=names)
 
 
 async def _resolve_id(store: RecordStore, ref: str, *, space: str, state: State | None) -> str | None:
@@ -85,8 +85,8 @@ async def _resolve_id(store: RecordStore, ref: str, *, space: str, state: State 
     if len(handles) > 1:
         names = tuple(f"{handle.name} ({handle.id})" for handle in handles)
         raise Ambiguous(
-            f"{len(handles)} memories answer to {ref[:100]!r}",
-            hint=f"Say which by id: {', '.join(names)}",
+            f"{len(handles)} memories are called {ref[:100]!r}",
+            hint=f"Give the id of one: {', '.join(names)}",
             ref=ref[:200],
             matches=tuple(handle.id for handle in handles),
         )
@@ -94,18 +94,18 @@ async def _resolve_id(store: RecordStore, ref: str, *, space: str, state: State 
 
 
 async def _handles(store: RecordStore, ref: str, *, space: str, state: State | None) -> tuple[Handle, ...]:
-    """Who answers. A branch answers to its own id alone: its name is that of the memory it is one of."""
+    """Return the handles that match. A branch is matched by its own id only: its name is that of its memory."""
     handles = await store.find(space, require_text(ref, field="id"), state=state)
     if all(handle.state is State.LIVE for handle in handles) or handles[0].id == ref.lower():
         return handles
     if all(handle.state is State.BRANCHED for handle in handles):
-        # Somebody else may answer at a level where it was not looked for any more.
+        # A memory of another state may match less exactly.
         return await _first_in(_OTHER_STATES if state is None else (), store, ref, space=space)
     others = tuple(handle for handle in handles if handle.state is not State.BRANCHED)
     if len(others) > 1:
-        # A branch that was dropped lies in the trash beside the memory, under the same name.
-        sound = await SoundReader(store, space=space).get([handle.id for handle in others])
-        dropped = {memory.id for memory in sound if memory.trunk}
+        # A dropped branch is in the trash beside the memory, under the same name.
+        readable = await TolerantReader(store, space=space).get([handle.id for handle in others])
+        dropped = {memory.id for memory in readable if memory.trunk}
         return tuple(handle for handle in others if handle.id not in dropped) or others
     return others
 

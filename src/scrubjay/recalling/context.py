@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from datetime import datetime
 
-from scrubjay.lookup.references import SoundReader
+from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.checks import require_integer, require_text
 from scrubjay.model.conflict import ConflictDetails
 from scrubjay.model.memory import Flag, Memory
@@ -50,7 +50,7 @@ async def context(
     """Return the profile, pinned memories, due reminders, conflicts, and the statements of the last session."""
     require_integer(max_tokens, field="max_tokens")
     source = _ContextSource(
-        SoundReader(store, space=space),
+        TolerantReader(store, space=space),
         session=require_text(session, field="session"),
         project=require_text(project, field="project"),
         now=now,
@@ -74,7 +74,7 @@ async def context(
 class _ContextSource:
     """Reads the contents of the sections from one space, without those that look like prompt injection."""
 
-    def __init__(self, reader: SoundReader, *, session: str, project: str, now: datetime) -> None:
+    def __init__(self, reader: TolerantReader, *, session: str, project: str, now: datetime) -> None:
         self._reader = reader
         self._session = facet("session", session)
         self._project = " ".join(project.split())

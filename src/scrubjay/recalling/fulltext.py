@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from scrubjay import telemetry
 from scrubjay.errors import InvalidInput, TooLarge
-from scrubjay.lookup.references import SoundReader
+from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.checks import require_integer, wrong_type
 from scrubjay.model.draft import Limits
 from scrubjay.model.memory import Memory
@@ -103,7 +103,7 @@ class _Search:
     phrases: tuple[str, ...]
     scale: TermScale
     now: datetime
-    reader: SoundReader
+    reader: TolerantReader
 
     @property
     def clauses(self) -> tuple[Clause, ...]:
@@ -193,7 +193,7 @@ async def _search_space(
 ) -> TextsFound:
     query = parse_clauses(request.query)
     expanded = await expand_filter(request.filter, spaces=(space,), store=store)
-    reader = SoundReader(store, space=space)
+    reader = TolerantReader(store, space=space)
     if not query.included:
         if query.excluded:
             raise InvalidInput("the query only excludes words", hint="Add a word to search for", field="query")
@@ -243,7 +243,7 @@ def _check(request: SearchText, *, limits: Limits) -> None:
 
 
 async def _weigh_clauses(
-    clauses: Sequence[Clause], filter: Filter, *, reader: SoundReader
+    clauses: Sequence[Clause], filter: Filter, *, reader: TolerantReader
 ) -> tuple[tuple[tuple[str, ...], ...], TermScale]:
     """Return the groups of terms of which one each must match, and the weight of each clause."""
     store, space, state = reader.store, reader.space, filter.state
@@ -413,7 +413,7 @@ def _snippet(memory: Memory, clauses: Sequence[Clause], passage: StoredPassage |
     return snippet_of(content or "; ".join(texts), ())
 
 
-async def _list_latest(request: SearchText, filter: Filter, *, now: datetime, reader: SoundReader) -> TextsFound:
+async def _list_latest(request: SearchText, filter: Filter, *, now: datetime, reader: TolerantReader) -> TextsFound:
     """Return the memories that were changed last, for a query without words."""
     count = request.offset + request.limit
     memories: list[Memory] = []

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from scrubjay.lookup.references import SoundReader
+from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.memory import State
 from scrubjay.model.query import MAX_NAME_WORDS, Facet, Filter, facet, names_of, tag_facet
 from scrubjay.model.ranking import Ranking
@@ -177,7 +177,7 @@ async def _find_names_and_tags(
     names: dict[str, tuple[str, ...]] = {}
     for key in sorted(existing.keys() & aliases.keys(), key=lambda key: (-len(key), key))[:_MAX_NAMED]:
         ids = await store.list_ids(space, Filter(alias=aliases[key], state=state), limit=_MAX_NAMED)
-        names |= {memory.id: names_of(memory) for memory in await SoundReader(store, space=space).get(ids)}
+        names |= {memory.id: names_of(memory) for memory in await TolerantReader(store, space=space).get(ids)}
     return tuple(names.values())[:_MAX_NAMED], tuple(tags[key] for key in existing.keys() & tags.keys())
 
 

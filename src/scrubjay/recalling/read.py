@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from scrubjay.errors import InvalidInput, NotFound
-from scrubjay.lookup.branches import branch_id, on_branch, presented, trunk_of, version_of
-from scrubjay.lookup.references import SoundReader, resolve_all
+from scrubjay.lookup.branches import branch_id, on_branch, public_record, trunk_of, version_of
+from scrubjay.lookup.references import TolerantReader, resolve_all
 from scrubjay.model.checks import require_integer, require_moment, require_text, require_texts
 from scrubjay.model.memory import MAIN, Memory, Observation, State, Trust
 from scrubjay.model.relation import LINK, Relation
@@ -85,7 +85,7 @@ async def select_version(memory: Memory, selector: VersionSelector, *, store: Re
         return await _select_as_of(memory, selector.branch, as_of=selector.as_of, store=store)
     record = await on_branch(store, memory, selector.branch)
     if selector.version is None:
-        return presented(record), ""
+        return public_record(record), ""
     return (await version_of(record, selector.version, store=store)).memory, ""
 
 
@@ -171,7 +171,7 @@ async def _find_by_former_name(
     versions = await _select_existing(memories.values(), selector, store=store)
     if not versions and selector.as_of is not None:
         # It may have been renamed: search the changed memories as they were.
-        reader = SoundReader(store, space=space)
+        reader = TolerantReader(store, space=space)
         changed = await read_changed_since(
             selector.as_of, states=_NAMED_STATES, max_memories=_MAX_CHANGED, reader=reader
         )
@@ -203,7 +203,7 @@ async def _select_as_of(
     if main.state is State.TRASHED:
         return None, f"it was in the trash at {to_iso(as_of)}"
     # Main applies where the branch did not exist yet or was dropped.
-    return presented(main if version is None or version.state is State.TRASHED else version), ""
+    return public_record(main if version is None or version.state is State.TRASHED else version), ""
 
 
 async def _find_record(memory: Memory, branch: str, *, store: RecordStore) -> Memory:

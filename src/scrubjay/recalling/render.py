@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from scrubjay.lookup.branches import branch_of
-from scrubjay.lookup.references import SoundReader
+from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import StoredPassage
 from scrubjay.model.query import Filter, Question
@@ -71,7 +71,7 @@ def first_passage(memory: Memory) -> ScoredPassage:
     return ScoredPassage(passage, score=0.0)
 
 
-async def add_neighbours(hits: Sequence[Hit], *, each: int, now: datetime, reader: SoundReader) -> list[Hit]:
+async def add_neighbours(hits: Sequence[Hit], *, each: int, now: datetime, reader: TolerantReader) -> list[Hit]:
     """Return the hits of one space with the memories before and after each in its session."""
     around: dict[str, tuple[Neighbour, ...]] = {}
     for depth in (each * step for step in _NEIGHBOUR_DEPTHS):

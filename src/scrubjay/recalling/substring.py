@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from scrubjay.lookup.references import SoundReader
+from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter
 from scrubjay.ports import RecordStore
@@ -61,7 +61,7 @@ async def _find(
         is_many = len(texts) >= _THREAD_THRESHOLD
         ids = await asyncio.to_thread(_filter, needle, texts) if is_many else _filter(needle, texts)
         return SubstringMatches(ids=tuple(sorted(ids)))
-    reader = SoundReader(store, space=space)
+    reader = TolerantReader(store, space=space)
     scanned = [memory_id async for memory_id, text in scan(view, reader=reader) if needle in text]
     return SubstringMatches(
         ids=tuple(sorted(scanned)),

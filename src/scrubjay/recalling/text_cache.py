@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar, cast
 
-from scrubjay.lookup.references import SoundReader
+from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.change import Action
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter
@@ -96,14 +96,14 @@ class TextCaches:
             if cached.is_too_large:
                 return None
             if cached.cursor is None:
-                await self._fill(cached, view, SoundReader(store, space=space), make=make)
+                await self._fill(cached, view, TolerantReader(store, space=space), make=make)
             else:
-                await _follow(cached, cached.cursor, view, SoundReader(store, space=space))
+                await _follow(cached, cached.cursor, view, TolerantReader(store, space=space))
             self._evict(cached, make=make)
             return None if cached.is_too_large else cached.container
 
     async def _fill(
-        self, cached: _CachedView[C], view: TextView, reader: SoundReader, *, make: Callable[[], C]
+        self, cached: _CachedView[C], view: TextView, reader: TolerantReader, *, make: Callable[[], C]
     ) -> None:
         # Commits during the scan follow from the change log, beginning here.
         cursor = await reader.store.last_place(reader.space)
@@ -127,7 +127,7 @@ class TextCaches:
                 del self._views[key]
 
 
-async def scan(view: TextView, *, reader: SoundReader) -> AsyncIterator[tuple[str, str]]:
+async def scan(view: TextView, *, reader: TolerantReader) -> AsyncIterator[tuple[str, str]]:
     """Yield the id and text of every memory of a view, read from the store page by page."""
     ids = await reader.store.list_ids(reader.space, view.filter, limit=_NO_LIMIT)
     for start in range(0, len(ids), _PAGE):
@@ -137,7 +137,7 @@ async def scan(view: TextView, *, reader: SoundReader) -> AsyncIterator[tuple[st
                 yield memory.id, text
 
 
-async def _follow(cached: _CachedView[C], cursor: int, view: TextView, reader: SoundReader) -> None:
+async def _follow(cached: _CachedView[C], cursor: int, view: TextView, reader: TolerantReader) -> None:
     while cursor < await reader.store.last_place(reader.space):
         changes = await reader.store.changes_in(reader.space, after=cursor, limit=_PAGE)
         changed = list(dict.fromkeys(change.memory_id for change in changes if change.action not in _TEXT_PRESERVING))

@@ -1,1 +1,1 @@
-"""Further lines of versions of one memory, and how they come together again."""
+"""The versions of a memory: history, revert, undo, branches and their merges."""

@@ -1,22 +1,22 @@
-"""`commit`, `branch`, `switch`, `branches` and the dropping of one."""
+"""`commit`, `branch`, `switch`, `branches`, and dropping a branch."""
 
 from dataclasses import replace
 
 from scrubjay.errors import InvalidInput, NameTaken, NotFound, StaleVersion
 from scrubjay.idempotency import idempotent_request
 from scrubjay.lookup.branches import (
-    COLLECTION,
-    LINES,
+    CURRENT_COLLECTION,
+    START_COLLECTION,
+    branch_document,
     branch_id,
     branch_of,
+    branch_versions,
     branches_of,
     current_branch,
-    first_page,
-    line_of,
+    keeps_changing,
     on_branch,
     require_live,
     switched_to,
-    too_fast,
     trunk_of,
 )
 from scrubjay.lookup.references import resolve
@@ -32,39 +32,38 @@ from scrubjay.writing.context import WriteContext
 from scrubjay.writing.embed import embed_new, slice_memory
 from scrubjay.writing.revise import commit_version, open_record
 
-# Somebody else may be faster; each time what there is is looked at anew.
-_TRIES = 20
+_MAX_ATTEMPTS = 20
 _PAGE = 100
-# So many characters of their ids a memory and its branches have in common.
-_SHARED = 13
+# The ids of a memory and its branches have a prefix of this length in common.
+_SHARED_PREFIX = 13
 
 
 async def commit(
     ref: str, *, message: str, branch: str, space: str, origin: Origin, context: WriteContext, key: str
 ) -> Written:
-    """A new version that says the same, with a message."""
+    """Store a new version with the same content and a message."""
     if not require_remark(message, field="message").strip():
-        raise InvalidInput("a commit needs a message", hint="Say what this version is", field="message")
-    ask = idempotent_request(key, {"verb": "commit", "ref": ref, "message": message, "branch": branch})
+        raise InvalidInput("a commit needs a message", hint="Describe this version", field="message")
+    request = idempotent_request(key, {"verb": "commit", "ref": ref, "message": message, "branch": branch})
     remark = redact(message)[0]
-    for _ in range(_TRIES):
-        if (known := await ask.find_answer(context.store, space=space)) is not None:
-            return Written.from_json(known)
+    for _ in range(_MAX_ATTEMPTS):
+        if (earlier := await request.find_answer(context.store, space=space)) is not None:
+            return Written.from_json(earlier)
         memory = await open_record(ref, branch=branch, space=space, context=context)
-        marked = replace(memory, version=memory.version + 1, updated_at=max(origin.at, memory.updated_at))
+        committed = replace(memory, version=memory.version + 1, updated_at=max(origin.at, memory.updated_at))
         try:
             return await commit_version(
-                marked,
+                committed,
                 action=Action.COMMITTED,
                 message=remark,
                 origin=origin,
                 context=context,
-                request=ask,
+                request=request,
                 reported_action="committed",
             )
         except StaleVersion:
             continue
-    raise too_fast(ref)
+    raise keeps_changing(ref)
 
 
 async def branch(
@@ -78,27 +77,27 @@ async def branch(
     origin: Origin,
     context: WriteContext,
 ) -> Branches:
-    """Begin a line of versions at the newest version of main, or at an older one."""
+    """Start a branch at the newest version of main, or at an older one."""
     name = require_branch_name(name)
     remark = redact(require_remark(description, field="description"))[0]
     require_flag(switch, field="switch")
     if at is not None:
         require_integer(at, field="at")
-    for _ in range(_TRIES):
+    for _ in range(_MAX_ATTEMPTS):
         trunk = await _live(ref, space=space, store=context.store)
-        begun, base = await _begun(trunk, name, at=at, origin=origin, store=context.store)
-        passages = await slice_memory(begun)
+        record, base = await _first_record(trunk, name, at=at, origin=origin, store=context.store)
+        passages = await slice_memory(record)
         # An older version may have been embedded by another model, or not at all.
         embedded, _ = await embed_new(
-            [(begun, passages)], space=space, vector_store=context.store, embedder=context.embedder
+            [(record, passages)], space=space, vector_store=context.store, embedder=context.embedder
         )
-        write = Write(memory=begun, base=base, action=Action.BRANCHED, passages=passages, message=remark)
-        # One of this name may have gone while the memory was switched to it.
-        expected = name if switch else MAIN if await switched_to(context.store, trunk) == name else ""
-        documents = (_document(trunk, expected, origin=origin),) if expected else ()
-        documents = (*documents, first_page(begun, description=remark, origin=origin))
+        write = Write(memory=record, base=base, action=Action.BRANCHED, passages=passages, message=remark)
+        # A dropped branch of this name may still be the current one.
+        current = name if switch else MAIN if await switched_to(context.store, trunk) == name else ""
+        documents = (_current_document(trunk, current, origin=origin),) if current else ()
+        documents = (*documents, branch_document(record, description=remark, origin=origin))
         try:
-            # Who purges the memory meanwhile purges what branches there are: there may be no other afterwards.
+            # A purge of the memory removes its branches: none may be added after that.
             await context.store.commit(
                 Commit(
                     space=space, origin=origin, writes=(write,), expected=((trunk.id, trunk.version),),
@@ -107,116 +106,116 @@ async def branch(
             )  # fmt: skip
         except StaleVersion:
             continue
-        return await _told(trunk, store=context.store)
-    raise too_fast(ref)
+        return await _list(trunk, store=context.store)
+    raise keeps_changing(ref)
 
 
 async def branches(ref: str, *, space: str, store: RecordStore) -> Branches:
-    """The branches of a memory, main first, then by their names."""
-    return await _told(await trunk_of(store, await resolve(store, ref, space=space)), store=store)
+    """List the branches of a memory, main first, then by name."""
+    return await _list(await trunk_of(store, await resolve(store, ref, space=space)), store=store)
 
 
 async def switch(ref: str, name: str, *, space: str, origin: Origin, store: RecordStore) -> Branches:
-    """Have a memory stand on another branch for whoever names none."""
+    """Make a branch the one that callers get who name none."""
     trunk = await _live(ref, space=space, store=store)
-    record = await on_branch(store, trunk, require_named(name))
-    await _file(_document(trunk, branch_of(record), origin=origin), store=store)
-    return await _told(trunk, store=store)
+    record = await on_branch(store, trunk, require_branch(name))
+    await _store_document(_current_document(trunk, branch_of(record), origin=origin), store=store)
+    return await _list(trunk, store=store)
 
 
 async def drop(ref: str, name: str, *, space: str, origin: Origin, store: RecordStore) -> Branches:
-    """Put a branch into the trash; a memory that was switched to it stands on main again."""
-    if require_named(name) == MAIN:
+    """Move a branch to the trash; a memory that was switched to it is switched to main."""
+    if require_branch(name) == MAIN:
         raise InvalidInput("main cannot be dropped", hint="`forget` drops the whole memory", field="branch")
-    for _ in range(_TRIES):
+    for _ in range(_MAX_ATTEMPTS):
         trunk = await _live(ref, space=space, store=store)
         record = await on_branch(store, trunk, name)
         current = await current_branch(store, trunk)
         at = max(origin.at, record.updated_at)
-        gone = replace(record, state=State.TRASHED, version=record.version + 1, updated_at=at)
+        dropped = replace(record, state=State.TRASHED, version=record.version + 1, updated_at=at)
         write = Write(
-            memory=gone, base=record.version, action=Action.TRASHED, passages=await slice_memory(gone),
+            memory=dropped, base=record.version, action=Action.TRASHED, passages=await slice_memory(dropped),
             message=f"branch {record.branch} dropped",
         )  # fmt: skip
-        documents = (_document(trunk, MAIN, origin=origin),) if current == record.branch else ()
+        documents = (_current_document(trunk, MAIN, origin=origin),) if current == record.branch else ()
         try:
             await store.commit(Commit(space=space, origin=origin, writes=(write,), documents=documents))
         except StaleVersion:
             continue
-        return await _told(trunk, store=store)
-    raise too_fast(ref)
+        return await _list(trunk, store=store)
+    raise keeps_changing(ref)
 
 
 async def _live(ref: str, *, space: str, store: RecordStore) -> Memory:
-    """The memory itself, which must be alive to have branches."""
+    """Return the live memory of a reference: no other has branches."""
     return require_live(await trunk_of(store, await resolve(store, ref, space=space)))
 
 
-async def _begun(
+async def _first_record(
     trunk: Memory, name: str, *, at: int | None, origin: Origin, store: RecordStore
 ) -> tuple[Memory, int | None]:
-    """The first version of a branch, and the version it is written over where the name was used before."""
-    found = None if at is None else await store.version(trunk.space, trunk.id, at)
-    if at is not None and found is None:
+    """Return the first record of a branch, and the version that it replaces if the name was used before."""
+    version = None if at is None else await store.version(trunk.space, trunk.id, at)
+    if at is not None and version is None:
         raise NotFound(
             f"{trunk.name!r} has no version {at} on {MAIN!r}",
             hint=f"Its versions go from 1 to {trunk.version}",
             memory_id=trunk.id,
             version=at,
         )
-    shadow = branch_id(trunk.id, name)
-    known = (await store.get(trunk.space, [shadow])).get(shadow)
-    if known is not None and known.state is State.BRANCHED:
+    record_id = branch_id(trunk.id, name)
+    former = (await store.get(trunk.space, [record_id])).get(record_id)
+    if former is not None and former.state is State.BRANCHED:
         raise NameTaken(
             f"{trunk.name!r} has a branch {name!r} already",
             hint="Choose another name, switch to it, or drop it first",
             name=name,
             id=trunk.id,
         )
-    start, fork = (trunk, trunk.version) if found is None else (found.memory, found.number)
-    begun = replace(
-        start, id=shadow, space=trunk.space, created_at=trunk.created_at, state=State.BRANCHED, merged_into="",
-        version=max(fork, known.version if known else 0) + 1, branch=name, trunk=trunk.id, forked=fork,
+    start, fork = (trunk, trunk.version) if version is None else (version.memory, version.number)
+    record = replace(
+        start, id=record_id, space=trunk.space, created_at=trunk.created_at, state=State.BRANCHED, merged_into="",
+        version=max(fork, former.version if former else 0) + 1, branch=name, trunk=trunk.id, forked=fork,
         # Records that share a group are found together: a branch is none of them.
         group="", updated_at=max(origin.at, trunk.updated_at), access_count=0, last_accessed=None,
     )  # fmt: skip
-    return begun, known.version if known else None
+    return record, former.version if former else None
 
 
-async def _told(trunk: Memory, *, store: RecordStore) -> Branches:
+async def _list(trunk: Memory, *, store: RecordStore) -> Branches:
     now = (await store.get(trunk.space, [trunk.id])).get(trunk.id, trunk)
     main = Branch(
         name=MAIN, version=now.version, created_at=now.created_at, updated_at=now.updated_at, agent=now.source.agent
     )
     records = await branches_of(store, [now]) if now.state is State.LIVE else []
-    pages = await _pages(now, store=store) if records else {}
+    starts = await _start_documents(now, store=store) if records else {}
     current = await switched_to(store, now)
     return Branches(
         id=now.id,
         name=now.name,
         current=current if current in {record.branch for record in records} else MAIN,
-        branches=(main, *[await _branch(record, pages.get(record.id), store=store) for record in records]),
+        branches=(main, *[await _branch(record, starts.get(record.id), store=store) for record in records]),
     )
 
 
-async def _pages(trunk: Memory, *, store: RecordStore) -> dict[str, Document]:
-    """What was filed when each branch was begun: their ids sort beside the memory's own, so they lie together."""
-    found: dict[str, Document] = {}
-    after = beginning = trunk.id[:_SHARED]
-    while page := await store.documents(trunk.space, LINES, after=after, limit=_PAGE):
-        found |= {document.key: document for document in page if document.key.startswith(beginning)}
+async def _start_documents(trunk: Memory, *, store: RecordStore) -> dict[str, Document]:
+    """Return the start documents of the branches: their ids have the memory's prefix, so that they are adjacent."""
+    documents: dict[str, Document] = {}
+    after = prefix = trunk.id[:_SHARED_PREFIX]
+    while page := await store.documents(trunk.space, START_COLLECTION, after=after, limit=_PAGE):
+        documents |= {document.key: document for document in page if document.key.startswith(prefix)}
         after = page[-1].key
-        if len(page) < _PAGE or not after.startswith(beginning):
+        if len(page) < _PAGE or not after.startswith(prefix):
             break
-    return found
+    return documents
 
 
-async def _branch(record: Memory, page: Document | None, *, store: RecordStore) -> Branch:
-    """A branch as its first page tells of it; what came from elsewhere has none, or an older one."""
-    if page is not None and "description" in page.value:
-        description, agent, at = str(page.value["description"]), str(page.value.get("agent", "")), page.at
+async def _branch(record: Memory, start: Document | None, *, store: RecordStore) -> Branch:
+    """Describe a branch by its start document; an imported branch has none, or an older form."""
+    if start is not None and "description" in start.value:
+        description, agent, at = str(start.value["description"]), str(start.value.get("agent", "")), start.at
     else:
-        first = await store.version(record.space, record.id, (await line_of(store, record)).start)
+        first = await store.version(record.space, record.id, (await branch_versions(store, record)).start)
         description, agent, at = (first.message, first.agent, first.created_at) if first else ("", "", None)
     return Branch(
         name=record.branch,
@@ -229,24 +228,24 @@ async def _branch(record: Memory, page: Document | None, *, store: RecordStore) 
     )
 
 
-def _document(trunk: Memory, current: str, *, origin: Origin) -> Document:
+def _current_document(trunk: Memory, current: str, *, origin: Origin) -> Document:
     value: dict[str, Json] = {"current": current, "about": {"memory_id": trunk.id}}
-    return Document(space=trunk.space, collection=COLLECTION, key=trunk.id, value=value, at=origin.at)
+    return Document(space=trunk.space, collection=CURRENT_COLLECTION, key=trunk.id, value=value, at=origin.at)
 
 
-async def _file(document: Document, *, store: RecordStore) -> None:
-    for _ in range(_TRIES):
-        known = await store.document(document.space, document.collection, document.key)
+async def _store_document(document: Document, *, store: RecordStore) -> None:
+    for _ in range(_MAX_ATTEMPTS):
+        stored = await store.document(document.space, document.collection, document.key)
         try:
-            await store.put_document(document, base=known.version if known else None)
+            await store.put_document(document, base=stored.version if stored else None)
         except StaleVersion:
             continue
         return
-    raise too_fast(document.key)
+    raise keeps_changing(document.key)
 
 
-def require_named(name: str, *, field: str = "branch") -> str:
-    """The name of a branch that there should be, in the one way it is spelled."""
+def require_branch(name: str, *, field: str = "branch") -> str:
+    """Check the name of an existing branch, and normalise it."""
     if not require_text(name, field=field):
-        raise InvalidInput(f"{field} must name a branch", hint="`branches` lists those there are", field=field)
+        raise InvalidInput(f"{field} must name a branch", hint="`branches` lists them", field=field)
     return normalize_branch_name(name)

@@ -1,4 +1,4 @@
-"""Two texts that came of one, brought together: what one side alone has changed is taken, and nothing is guessed."""
+"""Three-way merge of texts: the changes of one side alone are taken; nothing is guessed."""
 
 import re
 from collections.abc import Sequence
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
 
-# Lines, and the sentences in them; what stands between two goes with the second, so that a text can be added to.
+# Lines, and the sentences in them; the gap before a piece belongs to it, so that a text can be appended to.
 _CUTS = re.compile(r"\n|(?<=[.!?\u2026\u3002\uff01\uff1f])[^\S\n]+(?=\S)")
-# Above this many pairs of pieces the whole changed stretch counts as one change: slower is worse than coarser.
-_MOST_PAIRS = 4_000_000
+# With more pairs of pieces the whole changed range counts as one change: a coarse result is better than a slow one.
+_MAX_PAIRS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """One stretch that each side has changed in its own way."""
+class TextClash:
+    """One range of the text that each side has changed in its own way."""
 
     base: str
     ours: str
@@ -23,49 +23,53 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """Pieces of the base from `start` to before `end` became others; `side` is 0 for ours, 1 for theirs."""
+    """New pieces for those of the base from `start` to before `end`; `side` is 0 for ours, 1 for theirs."""
 
     start: int
     end: int
     pieces: tuple[str, ...]
     side: int
 
-    def touches(self, other: "_Change") -> bool:
-        """Whether it changes what another change does: where something is put in, right beside counts too."""
+    def overlaps(self, other: "_Change") -> bool:
+        """Check whether two changes overlap; an insertion also overlaps with its neighbours."""
         if self.start == self.end or other.start == other.end:
             return self.start <= other.end and other.start <= self.end
         return self.start < other.end and other.start < self.end
 
 
-def weave(base: str, ours: str, theirs: str, *, prefer: str = "") -> tuple[str, tuple[Difference, ...]]:
-    """The text with the changes of both, and where they differ; there it has the side that is preferred, or ours.
+def merge_text(base: str, ours: str, theirs: str, *, prefer: str = "") -> tuple[str, tuple[TextClash, ...]]:
+    """Return the text with the changes of both sides, and the clashes; there the preferred side wins, or ours.
 
-    Who prefers `both` has them one after the other.
+    With `both` preferred, the two follow each other.
     """
     if theirs in (ours, base):
         return ours, ()
     if ours == base:
         return theirs, ()
-    whole = _pieces(base)
+    pieces = _pieces(base)
     changes = sorted(
-        [change for side, text in enumerate((ours, theirs)) for change in _changes(whole, _pieces(text), side=side)],
-        key=lambda one: (one.start, one.end),
+        [change for side, text in enumerate((ours, theirs)) for change in _changes(pieces, _pieces(text), side=side)],
+        key=lambda change: (change.start, change.end),
     )
-    woven: list[str] = []
-    differing: list[Difference] = []
+    merged: list[str] = []
+    clashes: list[TextClash] = []
     done = 0
-    for start, end, together in _clusters(changes):
-        woven += whole[done:start]
-        mine, others = (_side(whole, start, end, together, side=side) for side in (0, 1))
-        both = {one.side for one in together} == {0, 1}
-        if both and mine != others:
-            differing.append(Difference("".join(whole[start:end]), "".join(mine), "".join(others)))
-        takes_theirs = prefer == "theirs" if both else together[0].side == 1
-        woven += others if takes_theirs else mine
-        if both and mine != others and prefer == "both":
-            woven += _after(mine, others)
+    for start, end, cluster in _clusters(changes):
+        merged += pieces[done:start]
+        mine, others = (_apply(pieces, start, end, cluster, side=side) for side in (0, 1))
+        is_of_both = {change.side for change in cluster} == {0, 1}
+        is_clash = is_of_both and mine != others
+        if is_clash:
+            clashes.append(TextClash("".join(pieces[start:end]), "".join(mine), "".join(others)))
+        takes_theirs = prefer == "theirs" if is_of_both else cluster[0].side == 1
+        merged += others if takes_theirs else mine
+        if is_clash and prefer == "both":
+            text = "".join(others)
+            # On a line of its own.
+            needs_break = mine and text and not text.startswith("\n")
+            merged.append(f"\n{text.lstrip(' ')}" if needs_break else text)
         done = end
-    return "".join((*woven, *whole[done:])), tuple(differing)
+    return "".join((*merged, *pieces[done:])), tuple(clashes)
 
 
 def _pieces(text: str) -> list[str]:
@@ -83,7 +87,7 @@ def _changes(base: Sequence[str], other: Sequence[str], *, side: int) -> list[_C
     before, after = base[head : len(base) - tail], other[head : len(other) - tail]
     if not before and not after:
         return []
-    if len(before) * len(after) > _MOST_PAIRS:
+    if len(before) * len(after) > _MAX_PAIRS:
         return [_Change(head, head + len(before), tuple(after), side)]
     opcodes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     return [
@@ -94,29 +98,23 @@ def _changes(base: Sequence[str], other: Sequence[str], *, side: int) -> list[_C
 
 
 def _clusters(changes: Sequence[_Change]) -> list[tuple[int, int, list[_Change]]]:
-    """Changes that touch each other, together with where they begin and end."""
-    found: list[tuple[int, int, list[_Change]]] = []
+    """Group changes that overlap, each group with its start and end."""
+    clusters: list[tuple[int, int, list[_Change]]] = []
     for change in changes:
-        if found and any(map(change.touches, found[-1][2])):
-            start, end, together = found[-1]
-            found[-1] = (start, max(end, change.end), [*together, change])
+        if clusters and any(map(change.overlaps, clusters[-1][2])):
+            start, end, cluster = clusters[-1]
+            clusters[-1] = (start, max(end, change.end), [*cluster, change])
         else:
-            found.append((change.start, change.end, [change]))
-    return found
+            clusters.append((change.start, change.end, [change]))
+    return clusters
 
 
-def _after(mine: Sequence[str], others: Sequence[str]) -> list[str]:
-    """What the other side has made of a stretch, in a line of its own."""
-    told = "".join(others)
-    return [told if not mine or not told or told.startswith("\n") else f"\n{told.lstrip(' ')}"]
-
-
-def _side(base: Sequence[str], start: int, end: int, together: Sequence[_Change], *, side: int) -> list[str]:
-    """What one side has made of a stretch of the base."""
-    made: list[str] = []
+def _apply(base: Sequence[str], start: int, end: int, cluster: Sequence[_Change], *, side: int) -> list[str]:
+    """Return a range of the base with the changes of one side."""
+    result: list[str] = []
     at = start
-    for change in together:
+    for change in cluster:
         if change.side == side:
-            made += [*base[at : change.start], *change.pieces]
+            result += [*base[at : change.start], *change.pieces]
             at = change.end
-    return [*made, *base[at:end]]
+    return [*result, *base[at:end]]

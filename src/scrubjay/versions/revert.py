@@ -1,10 +1,10 @@
-"""`revert` to a version: a new one that says the same. Nothing is rewritten."""
+"""`revert`: store a new version with the content of an older one. No version is rewritten."""
 
 from dataclasses import dataclass, replace
 
 from scrubjay.errors import BodyDamaged, NameTaken, StaleVersion
 from scrubjay.idempotency import IdempotentRequest, idempotent_request
-from scrubjay.lookup.branches import OWN_FIELDS, on_branch, require_open, too_fast, version_of
+from scrubjay.lookup.branches import OWN_FIELDS, keeps_changing, on_branch, require_open, version_of
 from scrubjay.lookup.references import resolve
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.checks import require_integer, require_remark
@@ -13,24 +13,24 @@ from scrubjay.model.memory import MAIN, Json, Memory
 from scrubjay.model.results import Written
 from scrubjay.ports import Commit, RecordStore
 from scrubjay.text.screening.secrets import redact
-from scrubjay.versions.merged_parts import parts_after, rewrite, told
+from scrubjay.versions.merged_parts import revert_parts, version_write, written
 from scrubjay.writing.recheck import ConflictChecker
 
-# Somebody else may be faster; to go back to a version means the same whatever came since.
-_TRIES = 20
+# A revert means the same whatever versions came since.
+_MAX_ATTEMPTS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Errand:
-    """What a revert has to do, and with whom."""
+class _RevertRequest:
+    """The arguments and dependencies of a revert."""
 
     to: int
-    why: str
+    message: str
     origin: Origin
     store: RecordStore
-    ask: IdempotentRequest
+    idempotency: IdempotentRequest
     conflict_checker: ConflictChecker | None
-    # Whether the name it had then is another's now.
+    # Another memory has the name of that version now.
     keeps_name: bool = False
 
 
@@ -46,69 +46,69 @@ async def revert(
     key: str = "",
     conflict_checker: ConflictChecker | None = None,
 ) -> Written:
-    """A new version with the content of an older one; what that does not go with by now is found by a job."""
+    """Store a new version with the content of an older one; a job checks it for conflicts."""
     require_integer(to, field="to")
     require_remark(message, field="message")
-    asked: dict[str, Json] = {"verb": "revert", "ref": ref, "to": to, "message": message}
-    ask = idempotent_request(key, asked | ({"branch": branch} if branch else {}))
-    why = redact(message)[0] or f"back to version {to}"
-    errand = _Errand(to=to, why=why, origin=origin, store=store, ask=ask, conflict_checker=conflict_checker)
-    for _ in range(_TRIES):
-        if (known := await ask.find_answer(store, space=space)) is not None:
-            return Written.from_json(known)
-        memory = await _standing(ref, to, branch=branch, space=space, store=store)
+    arguments: dict[str, Json] = {"verb": "revert", "ref": ref, "to": to, "message": message}
+    idempotency = idempotent_request(key, arguments | ({"branch": branch} if branch else {}))
+    request = _RevertRequest(
+        to=to, message=redact(message)[0] or f"back to version {to}", origin=origin, store=store,
+        idempotency=idempotency, conflict_checker=conflict_checker,
+    )  # fmt: skip
+    for _ in range(_MAX_ATTEMPTS):
+        if (earlier := await idempotency.find_answer(store, space=space)) is not None:
+            return Written.from_json(earlier)
+        memory = await _open_record(ref, to, branch=branch, space=space, store=store)
         try:
-            return await _revert(memory, errand)
+            return await _revert(memory, request)
         except StaleVersion:
             continue
         except NameTaken:
-            if errand.keeps_name:
+            if request.keeps_name:
                 raise
-            errand = replace(errand, keeps_name=True)
-    raise too_fast(ref)
+            request = replace(request, keeps_name=True)
+    raise keeps_changing(ref)
 
 
-async def _standing(ref: str, to: int, *, branch: str, space: str, store: RecordStore) -> Memory:
-    """What is to go back to a version, as it is now."""
+async def _open_record(ref: str, to: int, *, branch: str, space: str, store: RecordStore) -> Memory:
+    """Return the record to revert, as it is now."""
     try:
         return await require_open(store, await on_branch(store, await resolve(store, ref, space=space), branch))
     except BodyDamaged as damaged:
         if branch not in ("", MAIN):
             raise
-        return await _stand_in(damaged, to, space=space, store=store)
+        return await _replacement(damaged, to, space=space, store=store)
 
 
-async def _revert(memory: Memory, errand: _Errand) -> Written:
-    origin, store = errand.origin, errand.store
-    wanted = (await version_of(memory, errand.to, store=store)).memory
+async def _revert(memory: Memory, request: _RevertRequest) -> Written:
+    origin, store = request.origin, request.store
+    target = (await version_of(memory, request.to, store=store)).memory
     own = {name: getattr(memory, name) for name in OWN_FIELDS}
     own |= {"version": memory.version + 1, "updated_at": max(origin.at, memory.updated_at)}
-    renamed: list[str] = []
-    if errand.keeps_name:
-        renamed = [f"another memory is called {wanted.name!r} by now: this one keeps its name"]
+    warnings: list[str] = []
+    if request.keeps_name:
+        warnings = [f"another memory is called {target.name!r} by now: this one keeps its name"]
         own["name"] = memory.name
-    reverted = replace(wanted, **own)
-    write = rewrite(reverted, base=memory.version, action=Action.REVERTED, message=errand.why)
-    parts, remarks = await parts_after(memory, reverted, origin=origin, store=store)
+    reverted = replace(target, **own)
+    write = version_write(reverted, base=memory.version, action=Action.REVERTED, message=request.message)
+    parts, remarks = await revert_parts(memory, reverted, origin=origin, store=store)
     documents: tuple[Document, ...] = ()
-    if errand.conflict_checker is not None:
-        conflict_report = await errand.conflict_checker.check_later(
-            reverted, write.passages, before=memory, origin=origin
-        )
-        documents = conflict_report.documents(at=origin.at)
-    answer = replace(told(write), action="updated", warnings=(*renamed, *remarks))
+    if request.conflict_checker is not None:
+        report = await request.conflict_checker.check_later(reverted, write.passages, before=memory, origin=origin)
+        documents = report.documents(at=origin.at)
+    answer = replace(written(write), action="updated", warnings=(*warnings, *remarks))
     commit = Commit(
         space=memory.space, origin=origin, writes=(write, *parts), documents=documents,
-        once=errand.ask.once(answer.as_json),
+        once=request.idempotency.once(answer.as_json),
     )  # fmt: skip
-    first = errand.ask.first(await store.commit(commit))
-    return answer if first is None else Written.from_json(first)
+    earlier = request.idempotency.first(await store.commit(commit))
+    return answer if earlier is None else Written.from_json(earlier)
 
 
-async def _stand_in(damaged: BodyDamaged, to: int, *, space: str, store: RecordStore) -> Memory:
-    """The version to go back to, in place of a newest one that cannot be read: reverting is its cure."""
+async def _replacement(damaged: BodyDamaged, to: int, *, space: str, store: RecordStore) -> Memory:
+    """Return the target version in place of a newest one that cannot be read: a revert repairs it."""
     memory_id, number = str(damaged.fields["memory_id"]), damaged.fields["version"]
-    sound = await store.version(space, memory_id, to)
-    if sound is None or not isinstance(number, int):
+    version = await store.version(space, memory_id, to)
+    if version is None or not isinstance(number, int):
         raise damaged
-    return replace(sound.memory, version=number)
+    return replace(version.memory, version=number)

@@ -1,1 +1,1 @@
-"""The write path: small stages over one immutable draft."""
+"""The write path: small stages over one immutable draft, and the other verbs that write."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from scrubjay.errors import WrongState
-from scrubjay.lookup.references import SoundReader
+from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.change import Origin
 from scrubjay.model.draft import Draft, Selection
 from scrubjay.model.memory import Flag, Memory, Method, State
@@ -49,7 +49,7 @@ def put_into_inbox(draft: Draft, memories: Sequence[Memory]) -> tuple[Draft, tup
 async def inbox(space: str, *, store: RecordStore, limit: int) -> tuple[Memory, ...]:
     """Return the memories that wait, the latest first."""
     ids = await store.list_ids(space, Filter(state=State.WAITING), limit=limit)
-    return tuple(await SoundReader(store, space=space).get(ids))
+    return tuple(await TolerantReader(store, space=space).get(ids))
 
 
 async def approve(

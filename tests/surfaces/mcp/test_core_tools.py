@@ -253,4 +253,4 @@ async def test_two_spaces_on_one_engine_see_nothing_of_each_other(settings: Sett
         done = await call(one, "remember", text="the secret of one", name="secret")
         assert (await call(two, "recall", query="secret"))["hits"] == []
         assert (await call(two, "read", ids=[done["id"], "secret"]))["memories"] == []
-        assert "no memory answers" in await refusal(two, "revise", id=done["id"], text="stolen")
+        assert "no memory is called" in await refusal(two, "revise", id=done["id"], text="stolen")

@@ -106,8 +106,8 @@ async def test_every_name_has_an_address_that_can_be_read(settings: Settings, er
         ("MEMORY://default/x", "is not the URI of a memory"),
         ("", "is not the URI of a memory"),
         ("memory://default/" + "x" * 5_000, "5,017 characters"),
-        ("memory://default/nobody", "no memory answers to 'nobody'"),
-        ("memory://default/%252e%252e%252fother%252fsecret", "no memory answers"),
+        ("memory://default/nobody", "no memory is called 'nobody'"),
+        ("memory://default/%252e%252e%252fother%252fsecret", "no memory is called"),
     ],
 )
 async def test_an_address_that_leads_elsewhere_is_refused(settings: Settings, era: str, uri: str, told: str) -> None:

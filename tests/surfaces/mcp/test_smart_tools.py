@@ -100,7 +100,7 @@ async def test_what_is_wrong_is_said(settings: Settings) -> None:
         assert "intent must be one of auto, new, continue, not 'maybe'" in told
         assert "nothing to remember" in await refusal(client, "create_memory", title=TITLE, content=" ")
         assert "say what to change" in await refusal(client, "update_memory", id="x")
-        assert "no memory answers to 'x'" in await refusal(client, "update_memory", id="x", title="y")
+        assert "no memory is called 'x'" in await refusal(client, "update_memory", id="x", title="y")
         told = await refusal(client, "create_memory", title=TITLE, content=CONTENT, intent="new")
         assert "create_memory takes no argument 'intent'" in told
 

@@ -6,12 +6,11 @@ from datetime import datetime, timedelta
 import pytest
 from tests.fakes import FakeStore
 from tests.fakes.build import moment
-from tests.unit.conflicts.disputes import LATER, dispute, fact, settle, take_back, thing
+from tests.unit.conflicts.conflict_world import LATER, dispute, fact, settle, take_back, thing
 from tests.unit.write_world import SPACE, Workshop
 
-from scrubjay.conflicts.cleanup import sweep
 from scrubjay.conflicts.listing import conflicts
-from scrubjay.conflicts.repository import all_in
+from scrubjay.conflicts.repository import delete_obsolete, list_conflicts
 from scrubjay.errors import InvalidInput, NotFound, WrongState
 from scrubjay.model.conflict import (
     PENDING_COLLECTION,
@@ -35,7 +34,7 @@ async def listed(shop: Workshop, status: str = "pending", *, ref: str = "", limi
 
 
 async def kept(shop: Workshop, collection: str = PENDING_COLLECTION) -> list[Conflict]:
-    return await all_in(collection, space=SPACE, documents=shop.store)
+    return await list_conflicts(collection, space=SPACE, documents=shop.store)
 
 
 async def papers_of(shop: Workshop) -> list[Document]:
@@ -145,9 +144,9 @@ async def test_what_is_said_no_more_is_not_told_and_forgotten_by_a_sweep(shop: W
     assert [one.id for one in await listed(shop)] == [second.id]
     # Who reads changes nothing.
     assert await papers_of(shop) == before
-    assert await sweep(space=SPACE, store=shop.store) == 2
+    assert await delete_obsolete(space=SPACE, store=shop.store) == 2
     assert {first.id, third.id}.isdisjoint({one.id for one in await kept(shop)})
-    assert await sweep(space=SPACE, store=shop.store) == 0
+    assert await delete_obsolete(space=SPACE, store=shop.store) == 0
 
 
 @pytest.mark.parametrize("cut", ["settling", "undoing"])
@@ -166,7 +165,7 @@ async def test_who_is_cut_off_leaves_nothing_that_is_told_or_stays(quick: Worksh
     assert (first.id in {one.id for one in await listed(quick, "ignored")}) == (cut == "settling")
     assert (await listed(quick, "all", ref=first.id))[0].status == ("pending" if cut == "undoing" else "ignored")
     assert await papers_of(quick) == before
-    assert await sweep(space=SPACE, store=quick.store) == 1
+    assert await delete_obsolete(space=SPACE, store=quick.store) == 1
     assert len(await kept(quick, SETTLED_COLLECTION)) == (cut == "settling")
     assert (first.id in {one.id for one in await kept(quick)}) == (cut == "undoing")
 
@@ -196,7 +195,7 @@ async def test_what_has_expired_is_no_conflict(quick: Workshop) -> None:
     assert len(await listed(quick)) == 3
     quick.clock.set(now + timedelta(hours=2))
     assert [one.id for one in await listed(quick)] == [third.id]
-    with pytest.raises(WrongState, match="does not hold any more"):
+    with pytest.raises(WrongState, match="is no longer in force"):
         await settle(quick, second, "supersede")
     await quick.revise("Berlin", expires_at=None)
     assert {one.id for one in await listed(quick)} == {first.id, second.id, third.id}

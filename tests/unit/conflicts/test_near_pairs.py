@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrubjay.conflicts import near_pairs as pairs_module
-from scrubjay.conflicts.near_pairs import Matrix, near_pairs
+from scrubjay.conflicts.near_pairs import Matrix, find_near_pairs
 
 LEAST = 0.6
 
@@ -22,7 +22,7 @@ def crowd(count: int, *, dimension: int = 48, seed: int = 1) -> Matrix:
 @given(st.integers(0, 60), st.integers(1, 8))
 def test_of_few_each_is_compared_with_each(count: int, most: int) -> None:
     vectors = crowd(count)
-    found = near_pairs(vectors, least=LEAST, most=most)
+    found = find_near_pairs(vectors, least=LEAST, most=most)
     cosines = vectors @ vectors.T
     assert all(first < second for first, second in zip(found.first, found.second, strict=True))
     np.testing.assert_allclose(found.cosine, cosines[found.first, found.second], atol=1e-5)
@@ -36,7 +36,7 @@ def test_of_few_each_is_compared_with_each(count: int, most: int) -> None:
 
 def test_of_many_nearly_all_that_is_near_is_found() -> None:
     vectors = crowd(pairs_module._FEW + 1_000)
-    found = near_pairs(vectors, least=LEAST, most=8)
+    found = find_near_pairs(vectors, least=LEAST, most=8)
     cosines = np.triu(vectors @ vectors.T, 1)
     nearest = {(row, int(np.argmax(cosines[row]))) for row in range(len(vectors)) if cosines[row].max() >= LEAST}
     pairs = set(zip(found.first.tolist(), found.second.tolist(), strict=True))
@@ -45,5 +45,5 @@ def test_of_many_nearly_all_that_is_near_is_found() -> None:
 
 def test_many_that_are_the_same_do_not_make_it_slow() -> None:
     vectors = np.repeat(crowd(1), 6_000, axis=0)
-    found = near_pairs(vectors, least=LEAST, most=1)
+    found = find_near_pairs(vectors, least=LEAST, most=1)
     assert len(set(found.first.tolist()) | set(found.second.tolist())) == len(vectors)

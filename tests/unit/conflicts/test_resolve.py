@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 from tests.fakes import FakeEmbedder
 from tests.fakes.build import a_commit, an_edge, moment
-from tests.unit.conflicts.disputes import LATER, dispute, fact, settle, take_back, thing
+from tests.unit.conflicts.conflict_world import LATER, dispute, fact, settle, take_back, thing
 from tests.unit.write_world import SPACE, Overtaken, Workshop
 
-from scrubjay.conflicts.repository import all_in
+from scrubjay.conflicts.repository import list_conflicts
 from scrubjay.errors import InvalidInput, KeyReused, NameTaken, NotFound, TooLarge, WrongState
 from scrubjay.model.conflict import PENDING_COLLECTION, SETTLED_COLLECTION, ConflictStatus, ConflictType, Strategy
 from scrubjay.model.draft import Draft, Limits
@@ -32,7 +32,7 @@ def said(memory: Memory) -> Memory:
 
 
 async def waiting(shop: Workshop) -> list[str]:
-    return [one.id for one in await all_in(PENDING_COLLECTION, space=SPACE, documents=shop.store)]
+    return [one.id for one in await list_conflicts(PENDING_COLLECTION, space=SPACE, documents=shop.store)]
 
 
 async def test_the_newer_one_supersedes_the_older_from_the_day_it_was_said(shop: Workshop) -> None:
@@ -45,7 +45,7 @@ async def test_the_newer_one_supersedes_the_older_from_the_day_it_was_said(shop:
     versions = await shop.store.versions(SPACE, older.id, limit=1)
     assert (versions[0].action, versions[0].agent, versions[0].run) == ("resolved", "tester", done.run)
     assert versions[0].message == f"conflict {conflict.id}: supersede, she moved"
-    (settled,) = await all_in(SETTLED_COLLECTION, space=SPACE, documents=shop.store)
+    (settled,) = await list_conflicts(SETTLED_COLLECTION, space=SPACE, documents=shop.store)
     assert (settled.status, settled.strategy, settled.notes) == (ConflictStatus.RESOLVED, "supersede", "she moved")
     assert (settled.resolved_by, settled.run, settled.resolved_at) == ("tester", done.run, versions[0].created_at)
     assert await waiting(shop) == []
@@ -69,7 +69,7 @@ async def test_whatever_was_done_is_undone(shop: Workshop, strategy: str) -> Non
             edges, key=lambda one: one.key
         )
         assert await waiting(shop) == [conflict.id]
-        assert await all_in(SETTLED_COLLECTION, space=SPACE, documents=shop.store) == []
+        assert await list_conflicts(SETTLED_COLLECTION, space=SPACE, documents=shop.store) == []
 
 
 async def test_merging_keeps_the_older_id_and_all_that_both_said(shop: Workshop) -> None:
@@ -180,7 +180,7 @@ async def test_observations_of_one_memory(shop: Workshop) -> None:
     assert (after.valid_until, after.resolution) == (None, "superseded")
     assert await take_back(shop) == ()
     done = await settle(shop, conflict, "update")
-    assert (done.changed, "nothing counts less" in done.warnings[0]) == ((memory.id,), True)
+    assert (done.changed, "no relevance was changed" in done.warnings[0]) == ((memory.id,), True)
     await take_back(shop)
     done = await settle(shop, conflict, "merge")
     assert "both statements stay" in done.warnings[0]
@@ -271,7 +271,7 @@ async def test_what_is_in_the_trash_cannot_be_settled_and_what_is_gone_is_told(s
     older, newer = fact(BERLIN), fact(PARIS, at=moment(60))
     conflict = await dispute(shop, newer, older)
     await shop.forget(older.id)
-    with pytest.raises(WrongState, match="does not hold any more"):
+    with pytest.raises(WrongState, match="is no longer in force"):
         await settle(shop, conflict, "merge")
     await shop.purge(older.id)
     with pytest.raises(NotFound, match="there is no conflict"):
@@ -282,7 +282,7 @@ async def test_what_is_in_the_trash_cannot_be_settled_and_what_is_gone_is_told(s
 async def test_notes_keep_no_secret(quick: Workshop) -> None:
     conflict = await dispute(quick, fact(PARIS, at=moment(60)), fact(BERLIN))
     await settle(quick, conflict, "ignore", notes="key AKIAIOSFODNN7EXAMPLE")
-    (settled,) = await all_in(SETTLED_COLLECTION, space=SPACE, documents=quick.store)
+    (settled,) = await list_conflicts(SETTLED_COLLECTION, space=SPACE, documents=quick.store)
     assert settled.notes == "key [redacted: aws access key]"
 
 

@@ -6,12 +6,12 @@ from datetime import timedelta
 import pytest
 from tests.fakes import FakeEmbedder
 from tests.fakes.build import START, a_commit, a_memory, moment
-from tests.unit.conflicts.disputes import settle
+from tests.unit.conflicts.conflict_world import settle
 from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.conflicts.listing import conflicts
-from scrubjay.conflicts.repository import all_in
-from scrubjay.conflicts.scan import probe, scan, scan_memory, survey_of
+from scrubjay.conflicts.repository import list_conflicts
+from scrubjay.conflicts.scan import check_drafts, load_space, scan, scan_memory
 from scrubjay.errors import InvalidInput
 from scrubjay.model.conflict import PENDING_COLLECTION, Scan
 from scrubjay.model.draft import Draft, Edit
@@ -53,7 +53,7 @@ async def test_what_contradicts_is_found_and_filed_once(shop: Workshop) -> None:
     assert (done.memories, done.count, done.by_type) == (5, 1, {"contradiction": 1})
     (found,) = done.found
     assert (found.memory.statement, found.other.statement) == (PARIS, BERLIN)
-    assert [one.id for one in await all_in(PENDING_COLLECTION, space=SPACE, documents=shop.store)] == [found.id]
+    assert [one.id for one in await list_conflicts(PENDING_COLLECTION, space=SPACE, documents=shop.store)] == [found.id]
     again = await looked_through(shop)
     assert (again.count, again.found) == (0, ())
     await settle(shop, found.id, "ignore")
@@ -92,7 +92,7 @@ async def test_what_a_write_does_not_look_at_is_left_to_a_job(shop: Workshop) ->
     assert (short.conflicts, long.conflicts) == ((), ())
     assert await _left(shop) == [long.id]
     first = await scan_memory(long.id, space=SPACE, origin=shop.origin(), context=shop.context)
-    found = await all_in(PENDING_COLLECTION, space=SPACE, documents=shop.store)
+    found = await list_conflicts(PENDING_COLLECTION, space=SPACE, documents=shop.store)
     assert (first, berlin.id in {one.other for one in found}) == (1, True)
     assert await scan_memory(long.id, space=SPACE, origin=shop.origin(), context=shop.context) == 0
     await shop.revise(short.id, Edit(add_observations=(*OTHERS[1:], *APART[8:])))
@@ -154,7 +154,7 @@ async def test_a_draft_is_probed_and_nothing_is_kept(shop: Workshop) -> None:
     (berlin,) = facts(BERLIN)
     await stored(shop, berlin)
     shop.clock.advance(timedelta(days=1))
-    first, second = await probe(
+    first, second = await check_drafts(
         [Draft(text=PARIS), Draft(text=OTHERS[0])],
         threshold=0.5,
         space=SPACE,
@@ -162,11 +162,13 @@ async def test_a_draft_is_probed_and_nothing_is_kept(shop: Workshop) -> None:
         context=shop.context,
     )
     assert ([(one.type, one.other.id) for one in first], second) == ([("contradiction", berlin.id)], ())
-    assert await all_in(PENDING_COLLECTION, space=SPACE, documents=shop.store) == []
-    unsure = await probe([Draft(text=PARIS)], threshold=1.0, space=SPACE, origin=shop.origin(), context=shop.context)
+    assert await list_conflicts(PENDING_COLLECTION, space=SPACE, documents=shop.store) == []
+    unsure = await check_drafts(
+        [Draft(text=PARIS)], threshold=1.0, space=SPACE, origin=shop.origin(), context=shop.context
+    )
     assert unsure == ((),)
     with pytest.raises(InvalidInput):
-        await probe([], threshold=2.0, space=SPACE, origin=shop.origin(), context=shop.context)
+        await check_drafts([], threshold=2.0, space=SPACE, origin=shop.origin(), context=shop.context)
 
 
 def chatter(*names: str) -> list[str]:
@@ -203,11 +205,11 @@ async def test_of_what_tells_of_the_same_the_latest_are_compared(quick: Workshop
     cities = ("Rome", "Oslo", "Lima", "Cairo", "Delhi", "Tokyo", "Quito", "Accra", "Dakar", "Perth", "Turin", "Lyon")
     memories = facts(*(f"Ann lives in {city}." for city in cities[:-1]), *chatter("Ann"), f"Ann lives in {cities[-1]}.")
     await shop.store.commit(a_commit(*memories))
-    survey = await survey_of(SPACE, profile=None, store=shop.store)
+    space_scan = await load_space(SPACE, profile=None, store=shop.store)
     for number, memory in enumerate(memories[:-1], start=1):
-        survey.note_slots(number, memory, now=moment(10_000))
-    same = survey.same_relation("Ann moved to Lyon.", memory=memories[-1])
-    read = [survey.passages[number].memory_id for number in same]
+        space_scan.add_relations(number, memory, now=moment(10_000))
+    same = space_scan.same_relation("Ann moved to Lyon.", memory=memories[-1])
+    read = [space_scan.passages[number].memory_id for number in same]
     assert read == [memory.id for memory in reversed(memories[3:11])]
 
 

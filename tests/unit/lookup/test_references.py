@@ -7,7 +7,7 @@ from tests.unit.storage.sqlite.damage import spoil_body
 from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import Ambiguous, InvalidInput, NotFound
-from scrubjay.lookup.references import SoundReader, not_found, resolve, resolve_all
+from scrubjay.lookup.references import TolerantReader, not_found, resolve, resolve_all
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import State
 from scrubjay.storage.sqlite import SqliteStore
@@ -104,7 +104,7 @@ async def test_one_damaged_memory_does_not_hide_the_others(tmp_path: Path) -> No
     sound = [await shop.kept(f"text {number} " * 20) for number in range(3)]
     damaged = await shop.kept("damaged " * 20)
     spoil_body(store.path, damaged.id, 1)
-    reader = SoundReader(store, space=SPACE)
+    reader = TolerantReader(store, space=SPACE)
     assert await reader.get([sound[2].id, damaged.id, sound[0].id]) == [sound[2], sound[0]]
     assert list(reader.problems) == [damaged.id]
     found = await shop.recall("text damaged")

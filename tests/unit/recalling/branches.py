@@ -7,7 +7,7 @@ from datetime import datetime
 from tests.fakes.build import DIMENSION, MODEL, a_commit, a_rewrite, a_write
 from tests.unit.write_world import SPACE, Workshop
 
-from scrubjay.lookup.branches import COLLECTION, branch_id
+from scrubjay.lookup.branches import CURRENT_COLLECTION, branch_id
 from scrubjay.model.change import Action
 from scrubjay.model.document import Document
 from scrubjay.model.memory import Memory, State
@@ -40,7 +40,9 @@ async def rewrite_branch(shop: Workshop, record: Memory, *, content: str = "", s
 
 async def switch_branch(shop: Workshop, memory: Memory, name: str) -> None:
     """Make a branch the current one of a memory."""
-    document = Document(space=SPACE, collection=COLLECTION, key=memory.id, value={"current": name}, at=shop.clock.now())
+    document = Document(
+        space=SPACE, collection=CURRENT_COLLECTION, key=memory.id, value={"current": name}, at=shop.clock.now()
+    )
     await shop.store.put_document(document, base=None)
 
 

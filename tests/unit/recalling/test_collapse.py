@@ -7,7 +7,7 @@ import pytest
 from tests.fakes.build import START, a_memory
 from tests.unit.write_world import SPACE, Workshop
 
-from scrubjay.lookup.references import SoundReader
+from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Source, State
 from scrubjay.model.passage import StoredPassage
@@ -31,7 +31,7 @@ async def collapsed(
     excluded: frozenset[str] = frozenset(),
     now: datetime = NOW,
 ) -> list[RankedMemory]:
-    reader = SoundReader(shop.store, space=SPACE)
+    reader = TolerantReader(shop.store, space=SPACE)
     request = PageRequest(
         filter=filter or Filter(), count=count, now=now, excludes_id=excluded.__contains__, admits=bool
     )

@@ -7,7 +7,7 @@ from tests.unit.versions.orchard import TEA, Orchard
 from tests.unit.write_world import SPACE, Overtaken, Workshop
 
 from scrubjay.errors import Ambiguous, InvalidInput, NotFound, WrongState
-from scrubjay.lookup.branches import COLLECTION, branch_id
+from scrubjay.lookup.branches import CURRENT_COLLECTION, branch_id
 from scrubjay.model.draft import Draft, Selection
 from scrubjay.model.memory import MAIN, State
 from scrubjay.model.query import Filter
@@ -29,7 +29,7 @@ async def test_purging_a_memory_takes_its_branches_along(orchard: Orchard) -> No
     ids = [tea.id, branch_id(tea.id, "draft"), branch_id(tea.id, "gone")]
     assert await orchard.shop.store.get(SPACE, ids) == {}
     assert await orchard.shop.store.versions(SPACE, ids[1], limit=9) == []
-    assert await orchard.shop.store.document(SPACE, COLLECTION, tea.id) is None
+    assert await orchard.shop.store.document(SPACE, CURRENT_COLLECTION, tea.id) is None
     with pytest.raises(NotFound):
         await orchard.branches("tea")
 

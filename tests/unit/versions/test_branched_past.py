@@ -9,7 +9,7 @@ from tests.unit.versions.orchard import Orchard
 from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import InvalidInput, NotFound
-from scrubjay.lookup.branches import LINES
+from scrubjay.lookup.branches import START_COLLECTION
 from scrubjay.model.draft import Edit
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import MAIN, Merged, State
@@ -274,7 +274,7 @@ async def test_a_branch_that_came_without_its_papers_still_has_its_past(orchard:
     await orchard.branch(about="second")
     await orchard.add("iced", branch="draft")
     known = await orchard.history(branch="draft")
-    assert await orchard.shop.store.delete_document(SPACE, LINES, (await orchard.shadow()).id)
+    assert await orchard.shop.store.delete_document(SPACE, START_COLLECTION, (await orchard.shadow()).id)
     assert await orchard.history(branch="draft") == known
     assert [version.number for version in known.versions] == [5, 4, 2, 1]
     assert (await orchard.branches()).branches[1].description == "second"

@@ -10,7 +10,7 @@ from tests.unit.versions.orchard import Orchard
 from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import InvalidInput, KeyReused, NameTaken, NotFound, TooLarge, WrongState
-from scrubjay.lookup.branches import LINES, branch_id, current_branch, presented
+from scrubjay.lookup.branches import START_COLLECTION, branch_id, current_branch, public_record
 from scrubjay.model.change import Action
 from scrubjay.model.document import Document
 from scrubjay.model.draft import Draft, Selection
@@ -34,7 +34,7 @@ async def test_a_branch_is_a_record_of_its_own(orchard: Orchard) -> None:
     assert (record.id, record.state) == (branch_id(tea.id, "draft"), State.BRANCHED)
     assert (record.trunk, record.forked, record.branch, record.version) == (tea.id, 2, "draft", 3)
     assert (record.content, record.observations, record.created_at) == (tea.content, tea.observations, tea.created_at)
-    assert (presented(record).id, presented(record).state) == (tea.id, State.LIVE)
+    assert (public_record(record).id, public_record(record).state) == (tea.id, State.LIVE)
     assert (await orchard.record()).version == 2
 
 
@@ -256,7 +256,7 @@ async def test_a_branch_is_no_sibling(orchard: Orchard) -> None:
     assert (await orchard.shop.get(branch_id(first.id, "draft"))).state is State.BRANCHED
 
 
-@pytest.mark.parametrize(("name", "hint"), [("darft", "Did you mean draft?"), ("zzz", "`branches` lists those it has")])
+@pytest.mark.parametrize(("name", "hint"), [("darft", "Did you mean draft?"), ("zzz", "`branches` lists its branches")])
 async def test_the_nearest_branch_is_suggested(small: Orchard, name: str, hint: str) -> None:
     await small.plant()
     await small.branch("draft")
@@ -309,5 +309,5 @@ async def test_many_branches_are_listed_with_few_questions() -> None:
 async def test_what_came_without_its_papers_is_told_all_the_same(small: Orchard) -> None:
     await small.plant()
     told = await small.branch("draft", about="what if")
-    await small.shop.store.delete_document(SPACE, LINES, (await small.shadow()).id)
+    await small.shop.store.delete_document(SPACE, START_COLLECTION, (await small.shadow()).id)
     assert await small.branches() == told

@@ -12,8 +12,7 @@ from tests.unit.write_world import SPACE, Workshop
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, Observation, Source, State
-from scrubjay.versions.diff import diff
-from scrubjay.versions.history import compare, history
+from scrubjay.versions.history import compare, diff, history
 
 
 async def test_versions_come_newest_first_in_pages(shop: Workshop) -> None:

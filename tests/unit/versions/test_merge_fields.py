@@ -10,7 +10,7 @@ from tests.unit.strategies import few, memories
 
 from scrubjay.model.branch import MergeConflict
 from scrubjay.model.memory import Json, Memory, Observation, Source, State, Tier
-from scrubjay.versions.merge_fields import combine, says_the_same, with_words_of
+from scrubjay.versions.merge_fields import has_same_content, merge_records, with_content_of
 
 LATER, LAST = START + timedelta(days=1), START + timedelta(days=2)
 BASE = replace(a_memory("Tea is green."), name="tea", title="Tea", tags=("a", "b"), metadata={"x": 1, "y": None})
@@ -28,7 +28,7 @@ def facts(*texts: str | tuple[str, int]) -> tuple[Observation, ...]:
 
 def joined(base: tuple[Observation, ...], ours: tuple[Observation, ...], theirs: tuple[Observation, ...]) -> Memory:
     three = (replace(BASE, observations=side) for side in (base, ours, theirs))
-    merged, clashes = combine(*three)
+    merged, clashes = merge_records(*three)
     assert clashes == ()
     return merged
 
@@ -67,30 +67,30 @@ def test_who_said_it_first_keeps_the_word() -> None:
 
 def test_an_observation_taken_out_here_and_ended_there_is_a_clash() -> None:
     base, ours, theirs = (replace(BASE, observations=side) for side in (facts("a"), (), facts(("a", 1))))
-    merged, clashes = combine(base, ours, theirs)
+    merged, clashes = merge_records(base, ours, theirs)
     assert clashes == (MergeConflict(field="observations", base="a", ours="", theirs="a (until 2026-01-02T12:00:00Z)"),)
     assert merged.observations == ()
-    assert combine(base, ours, theirs, prefer="theirs")[0].observations == theirs.observations
+    assert merge_records(base, ours, theirs, prefer="theirs")[0].observations == theirs.observations
 
 
 def test_tags_are_sets() -> None:
     ours, theirs = replace(BASE, tags=("b", "c")), replace(BASE, tags=("a", "d", "c"))
-    assert combine(BASE, ours, theirs)[0].tags == ("c", "d")
+    assert merge_records(BASE, ours, theirs)[0].tags == ("c", "d")
 
 
 def test_metadata_is_taken_key_by_key() -> None:
     ours = replace(BASE, metadata={"x": 2, "y": None, "mine": [1]})
     theirs = replace(BASE, metadata={"x": 1, "yours": {"a": 1}})
-    merged, clashes = combine(BASE, ours, theirs)
+    merged, clashes = merge_records(BASE, ours, theirs)
     assert (merged.metadata, clashes) == ({"x": 2, "mine": [1], "yours": {"a": 1}}, ())
 
 
 def test_a_key_of_metadata_can_clash() -> None:
     ours, theirs = (replace(BASE, metadata={**BASE.metadata, "x": value}) for value in (2, "two"))
-    merged, clashes = combine(BASE, ours, theirs)
+    merged, clashes = merge_records(BASE, ours, theirs)
     assert clashes == (MergeConflict(field="metadata.x", base="1", ours="2", theirs='"two"'),)
     assert merged.metadata["x"] == 2
-    assert combine(BASE, ours, theirs, prefer="theirs")[0].metadata["x"] == "two"
+    assert merge_records(BASE, ours, theirs, prefer="theirs")[0].metadata["x"] == "two"
 
 
 CHANGES: list[tuple[str, object, object, str, str]] = [
@@ -109,12 +109,12 @@ def test_every_other_field_is_taken_or_clashes(
     name: str, mine: object, yours: object, ours_told: str, theirs_told: str
 ) -> None:
     ours, theirs = (changed(name, value) for value in (mine, yours))
-    for taken in (combine(BASE, ours, BASE), combine(BASE, BASE, ours), combine(BASE, ours, ours)):
+    for taken in (merge_records(BASE, ours, BASE), merge_records(BASE, BASE, ours), merge_records(BASE, ours, ours)):
         assert (getattr(taken[0], name), taken[1]) == (mine, ())
-    merged, clashes = combine(BASE, ours, theirs)
+    merged, clashes = merge_records(BASE, ours, theirs)
     assert [(clash.field, clash.ours, clash.theirs) for clash in clashes] == [(name, ours_told, theirs_told)]
     assert getattr(merged, name) == mine
-    assert getattr(combine(BASE, ours, theirs, prefer="theirs")[0], name) == yours
+    assert getattr(merge_records(BASE, ours, theirs, prefer="theirs")[0], name) == yours
 
 
 def changed(name: str, value: object) -> Memory:
@@ -126,29 +126,33 @@ def test_who_it_is_and_how_it_is_used_stays_ours() -> None:
         BASE, id="x", state=State.BRANCHED, version=9, branch="draft", trunk=BASE.id, forked=3, access_count=7,
         updated_at=LAST, group="g", title="Other",
     )  # fmt: skip
-    merged, _ = combine(BASE, BASE, theirs)
+    merged, _ = merge_records(BASE, BASE, theirs)
     assert merged == replace(BASE, title="Other")
 
 
 def test_a_long_clash_is_told_in_short() -> None:
     ours, theirs = (replace(BASE, content=letter * 10_000) for letter in "ab")
-    (clash,) = combine(BASE, ours, theirs)[1]
+    (clash,) = merge_records(BASE, ours, theirs)[1]
     assert (len(clash.ours), len(clash.theirs)) == (2_000, 2_000)
 
 
 @given(memories, memories)
 @few
 def test_one_side_alone_comes_out_as_it_is(base: Memory, other: Memory) -> None:
-    for merged, clashes in (combine(base, base, other), combine(base, other, base), combine(base, other, other)):
-        assert says_the_same(merged, other)
+    for merged, clashes in (
+        merge_records(base, base, other),
+        merge_records(base, other, base),
+        merge_records(base, other, other),
+    ):
+        assert has_same_content(merged, other)
         assert clashes == ()
-    assert says_the_same(with_words_of(base, other), other)
+    assert has_same_content(with_content_of(base, other), other)
 
 
 @pytest.mark.parametrize("value", [1, None, [], {}, "", False, 1.5])
 def test_every_value_of_metadata_survives(value: Json) -> None:
     theirs = replace(BASE, metadata={**BASE.metadata, "new": value})
-    assert combine(BASE, BASE, theirs)[0].metadata["new"] == value
+    assert merge_records(BASE, BASE, theirs)[0].metadata["new"] == value
 
 
 @pytest.mark.parametrize(
@@ -192,17 +196,17 @@ def test_of_two_that_took_the_place_of_one_only_one_can_stand(
     others: list[str],
 ) -> None:
     three = [replace(BASE, observations=facts(*side)) for side in (base, ours, theirs)]
-    _, found = combine(*three)
+    _, found = merge_records(*three)
     assert [(one.field, one.base, one.ours, one.theirs) for one in found] == [
         ("observations", *clash) for clash in clashes
     ]
     for prefer, expected in (("ours", mine), ("theirs", others)):
-        merged, _ = combine(*three, prefer=prefer)
+        merged, _ = merge_records(*three, prefer=prefer)
         assert [observation.text for observation in merged.observations if observation.valid_until is None] == expected
 
 
 def test_very_many_replacements_go_by_their_order() -> None:
     sides = [facts(*(f"{word} {number}" for number in range(2_000))) for word in ("old", "ours", "theirs")]
-    merged, clashes = combine(*(replace(BASE, observations=side) for side in sides), prefer="ours")
+    merged, clashes = merge_records(*(replace(BASE, observations=side) for side in sides), prefer="ours")
     assert (len(clashes), merged.observations) == (2_000, sides[1])
     assert (clashes[7].base, clashes[7].ours, clashes[7].theirs) == ("old 7", "ours 7", "theirs 7")

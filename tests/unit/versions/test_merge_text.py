@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.strategies import some
 
-from scrubjay.versions.merge_text import Difference, weave
+from scrubjay.versions.merge_text import TextClash, merge_text
 
 BASE = "One is here. Two is here. Three is here.\nFour is a line.\nFive is a line."
 
@@ -24,16 +24,16 @@ BASE = "One is here. Two is here. Three is here.\nFour is a line.\nFive is a lin
 )
 def test_what_one_side_changed_is_taken(ours: tuple[str, str], theirs: tuple[str, str]) -> None:
     woven = BASE.replace(*ours).replace(*theirs)
-    assert weave(BASE, BASE.replace(*ours), BASE.replace(*theirs)) == (woven, ())
+    assert merge_text(BASE, BASE.replace(*ours), BASE.replace(*theirs)) == (woven, ())
 
 
 def test_what_both_changed_in_their_own_way_is_told() -> None:
     ours, theirs = BASE.replace("Two is", "Two was"), BASE.replace("Two is", "Two will be")
-    woven, differing = weave(BASE, ours, theirs)
+    woven, differing = merge_text(BASE, ours, theirs)
     assert woven == ours
-    assert differing == (Difference(" Two is here.", " Two was here.", " Two will be here."),)
-    assert weave(BASE, ours, theirs, prefer="theirs") == (theirs, differing)
-    assert weave(BASE, ours, theirs, prefer="ours") == (ours, differing)
+    assert differing == (TextClash(" Two is here.", " Two was here.", " Two will be here."),)
+    assert merge_text(BASE, ours, theirs, prefer="theirs") == (theirs, differing)
+    assert merge_text(BASE, ours, theirs, prefer="ours") == (ours, differing)
 
 
 @pytest.mark.parametrize(
@@ -50,25 +50,25 @@ def test_what_both_changed_in_their_own_way_is_told() -> None:
     ],
 )
 def test_what_would_be_a_guess_is_a_difference(base: str, ours: str, theirs: str) -> None:
-    woven, differing = weave(base, ours, theirs)
+    woven, differing = merge_text(base, ours, theirs)
     assert differing
     assert woven == ours
-    assert weave(base, theirs, ours)[1]
+    assert merge_text(base, theirs, ours)[1]
 
 
 def test_a_preference_decides_only_what_differs() -> None:
     base = "One. Two. Three. Four. Five."
     ours, theirs = "Uno. Two. Drei. Four. Five.", "One. Two. Tre. Four. Fem."
-    assert weave(base, ours, theirs, prefer="theirs")[0] == "Uno. Two. Tre. Four. Fem."
-    assert weave(base, ours, theirs, prefer="ours")[0] == "Uno. Two. Drei. Four. Fem."
+    assert merge_text(base, ours, theirs, prefer="theirs")[0] == "Uno. Two. Tre. Four. Fem."
+    assert merge_text(base, ours, theirs, prefer="ours")[0] == "Uno. Two. Drei. Four. Fem."
 
 
 def test_changes_of_a_long_text_are_taken_as_one() -> None:
     base = "".join(f"Line {number}.\n" for number in range(5_000))
     ours = base.replace("Line 0.", "First.").replace("Line 4900.", "Late.")
     theirs = base.replace("Line 4950.", "Later.")
-    assert weave(base, ours, theirs) == (ours.replace("Line 4950.", "Later."), ())
-    assert weave(base, ours, base.replace("Line 2000.", "Middle."))[1]
+    assert merge_text(base, ours, theirs) == (ours.replace("Line 4950.", "Later."), ())
+    assert merge_text(base, ours, base.replace("Line 2000.", "Middle."))[1]
 
 
 sentences = st.lists(st.sampled_from(["Tea.", "Jay?", "No", "Oslo!", "1.5", ""]), max_size=6)
@@ -78,19 +78,19 @@ texts = st.one_of(sentences.map(" ".join), sentences.map("\n".join), sentences.m
 @given(texts, texts)
 @some
 def test_what_only_one_side_changed_comes_out_whole(base: str, other: str) -> None:
-    assert weave(base, other, base) == (other, ())
-    assert weave(base, base, other) == (other, ())
-    assert weave(base, other, other) == (other, ())
+    assert merge_text(base, other, base) == (other, ())
+    assert merge_text(base, base, other) == (other, ())
+    assert merge_text(base, other, other) == (other, ())
 
 
 @given(texts, texts, texts)
 @some
 def test_both_directions_agree(base: str, ours: str, theirs: str) -> None:
-    woven, differing = weave(base, ours, theirs)
-    back, other = weave(base, theirs, ours)
+    woven, differing = merge_text(base, ours, theirs)
+    back, other = merge_text(base, theirs, ours)
     assert [(one.base, one.ours, one.theirs) for one in differing] == [
         (one.base, one.theirs, one.ours) for one in other
     ]
     if not differing:
         assert woven == back
-    assert weave(base, ours, theirs, prefer="theirs")[0] == weave(base, theirs, ours, prefer="ours")[0]
+    assert merge_text(base, ours, theirs, prefer="theirs")[0] == merge_text(base, theirs, ours, prefer="ours")[0]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
 from scrubjay.engine import Engine
-from scrubjay.lookup.references import SoundReader, resolve
+from scrubjay.lookup.references import TolerantReader, resolve
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import LINK, Relation
@@ -37,7 +37,7 @@ async def find_backlinks(ref: str, *, engine: Engine, space: str, names: Sequenc
     related = _related_texts(memory.id, await engine.store.relations(space, [memory.id]))
     cached = await _cached_texts(_MENTIONS, engine=engine, space=space)
     mentioning = [id_ for id_, text in cached.items() if id_ != memory.id and _mentions_note(text, keys, memory.id)]
-    reader = SoundReader(engine.store, space=space)
+    reader = TolerantReader(engine.store, space=space)
     others = await reader.get(list(dict.fromkeys((*related, *mentioning))))
     backlinks = [
         _backlink(other, related.get(other.id), keys, memory.id) for other in others if other.state is memory.state
@@ -85,7 +85,7 @@ async def _describe_links(
     broken: Mapping[tuple[str, str], Link], *, engine: Engine, space: str
 ) -> tuple[BrokenLink, ...]:  # fmt: skip
     """Return broken links with their notes, their spelling in the text, and suggestions."""
-    sources = await SoundReader(engine.store, space=space).get(list(dict.fromkeys(source for source, _ in broken)))
+    sources = await TolerantReader(engine.store, space=space).get(list(dict.fromkeys(source for source, _ in broken)))
     memories = {memory.id: memory for memory in sources}
     suggestions: dict[str, tuple[str, ...]] = {}
     for key in islice(dict.fromkeys(key for _, key in broken), _MAX_SUGGESTED_LINKS):
@@ -145,7 +145,7 @@ async def _cached_texts(view: TextView, *, engine: Engine, space: str) -> dict[s
     texts = await engine.text_caches.texts(view, space=space, store=engine.store)
     if texts is not None:
         return dict(texts)
-    return {id_: text async for id_, text in scan(view, reader=SoundReader(engine.store, space=space))}
+    return {id_: text async for id_, text in scan(view, reader=TolerantReader(engine.store, space=space))}
 
 
 def _mention_items(memory: Memory) -> str | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from scrubjay.engine import Engine
-from scrubjay.lookup.references import SoundReader
+from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.checks import require_integer
 from scrubjay.model.draft import Caller, Edit
 from scrubjay.model.media import ATTACHMENT
@@ -74,7 +74,7 @@ async def _merge_hits(
     by_words = [_note_hit(hit, similarity=similarity.get(hit.id)) for hit in texts.hits]
     text_ids = {hit.id for hit in texts.hits}
     others = {hit.id: hit for hit in recalled if hit.id not in text_ids}
-    memories = await SoundReader(engine.store, space=space).get(list(others))
+    memories = await TolerantReader(engine.store, space=space).get(list(others))
     excluded = parse_clauses(query).excluded
     by_meaning = [
         NoteHit(
@@ -113,7 +113,7 @@ async def find_due_notes(
     now = engine.clock.now()
     before, path = _time_key(now - timedelta(days=days)), category_path(category).casefold()
     texts = await engine.text_caches.texts(_REVIEWS, space=space, store=engine.store)
-    reader = SoundReader(engine.store, space=space)
+    reader = TolerantReader(engine.store, space=space)
     rows = [row async for row in scan(_REVIEWS, reader=reader)] if texts is None else list(texts.items())
     oldest = sorted((text, id_) for id_, text in rows if text < before and _is_in_category(text[_DIGITS:], path))
     notes: list[DueNote] = []

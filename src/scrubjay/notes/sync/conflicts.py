@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
-from scrubjay.conflicts.repository import counterpart, discard, is_decided
-from scrubjay.conflicts.statement import End, both_hold
+from scrubjay.conflicts.repository import counterpart, delete_conflict, is_decided
+from scrubjay.conflicts.statement import DisputedStatement, needs_decision
 from scrubjay.errors import StaleVersion
 from scrubjay.lookup.branches import branch_id, branches_of
 from scrubjay.model.conflict import PENDING_COLLECTION, Conflict, ConflictType, Strategy, parse_conflict
@@ -40,7 +40,9 @@ async def is_undecided(memory: Memory, branch: Memory, *, store: RecordStore) ->
     base = await store.version(memory.space, memory.id, branch.forked)
     # A file may have been saved long before it was read.
     now = max(branch.updated_at, branch.last_confirmed or branch.updated_at)
-    return base is None or both_hold(End(memory=base.memory), End(memory=branch), now=now)
+    return base is None or needs_decision(
+        DisputedStatement(memory=base.memory), DisputedStatement(memory=branch), now=now
+    )
 
 
 async def discard_conflict(memory: Memory, branch_name: str, *, store: RecordStore) -> None:
@@ -51,7 +53,7 @@ async def discard_conflict(memory: Memory, branch_name: str, *, store: RecordSto
         return
     pending = parse_conflict(await store.document(memory.space, PENDING_COLLECTION, _conflict(memory, branch).id))
     if pending is not None:
-        await discard(pending, documents=store)
+        await delete_conflict(pending, documents=store)
 
 
 async def store_as_branch(

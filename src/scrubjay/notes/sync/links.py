@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from scrubjay.errors import InvalidInput, NotFound
-from scrubjay.lookup.references import SoundReader
+from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.draft import Caller, Edit
 from scrubjay.model.identity import is_id
 from scrubjay.model.memory import Json, Memory, State
@@ -282,7 +282,7 @@ class LinkSync:
         """Return the relations that only texts have made and neither text names any more."""
         if not from_text:
             return frozenset()
-        readable = await SoundReader(self._context.store, space=self._context.space).get([own_id, *from_text])
+        readable = await TolerantReader(self._context.store, space=self._context.space).get([own_id, *from_text])
         memories = {memory.id: memory for memory in readable}
         if own_id not in memories:
             return frozenset()

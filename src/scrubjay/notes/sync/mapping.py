@@ -12,7 +12,7 @@ from scrubjay.model.timestamps import to_iso
 from scrubjay.notes.markdown.aliases import with_aliases
 from scrubjay.notes.markdown.format import Page
 from scrubjay.notes.markdown.note import Link, Note
-from scrubjay.versions.merge_text import weave
+from scrubjay.versions.merge_text import merge_text
 
 __all__ = [
     "FILE_SOURCE", "FRONTMATTER_KEY", "LinkedNote", "creation_time", "edit_between", "merge_notes", "note_from_page",
@@ -98,7 +98,7 @@ def merge_notes(base: Note, ours: Note, theirs: Note) -> tuple[Note, tuple[str, 
                 conflicts.append(name)
     for name in ("content", "extra"):
         before, mine, others = (str(getattr(side, name)) for side in (base, ours, theirs))
-        fields[name], has_conflict = weave(before, mine, others)
+        fields[name], has_conflict = merge_text(before, mine, others)
         conflicts += [name] if has_conflict else []
     fields["tags"] = _merge_tags(base.tags, ours.tags, theirs.tags)
     fields["observations"] = _merge_lists(base.observations, ours.observations, theirs.observations)

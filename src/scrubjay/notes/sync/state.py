@@ -6,7 +6,7 @@ from datetime import datetime
 
 from scrubjay.errors import BodyDamaged
 from scrubjay.lookup.branches import branch_id
-from scrubjay.lookup.references import SoundReader
+from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import MAIN, Memory, State
 from scrubjay.model.relation import LINK, Relation
@@ -130,7 +130,7 @@ async def load_states(ids: Sequence[str], *, context: SyncContext) -> dict[str, 
                 by_end.setdefault(end, []).append(relation)
     other_ids = set(by_end) - set(memories)
     # An unreadable memory must not prevent the sync of those that link to it.
-    others = await SoundReader(context.store, space=context.space).get(list(other_ids))
+    others = await TolerantReader(context.store, space=context.space).get(list(other_ids))
     readable = memories | {memory.id: memory for memory in others}
     entries = await context.run_blocking(context.get_entries, list({*ids, *other_ids}))
     shown = await _find_shown(memories, entries, context=context)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from scrubjay.errors import BodyDamaged
-from scrubjay.lookup.branches import presented
-from scrubjay.lookup.references import SoundReader
+from scrubjay.lookup.branches import public_record
+from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.branch import normalize_branch_name
 from scrubjay.model.change import Action
 from scrubjay.model.memory import MAIN, Memory, State
@@ -80,7 +80,7 @@ async def read_changed_since(
     *,
     states: Iterable[State],
     max_memories: int,
-    reader: SoundReader,
+    reader: TolerantReader,
     cached: Mapping[str, Memory | None] | None = None,
 ) -> ChangedMemories:
     """Return the memories with these current states that have changed since a moment, as they were then.
@@ -134,7 +134,7 @@ async def _find_previous(key: OverlayKey, *, place: int, cache: OverlayCache, st
 
 
 async def _build(
-    question: Question, branch: str, *, now: datetime, max_memories: int, reader: SoundReader, previous: _Previous
+    question: Question, branch: str, *, now: datetime, max_memories: int, reader: TolerantReader, previous: _Previous
 ) -> Overlay:
     overlay = Overlay()
     if question.as_of is not None:
@@ -156,7 +156,7 @@ async def _build(
 
 
 async def _build_as_of(
-    filter: Filter, *, as_of: datetime, max_memories: int, reader: SoundReader, cached: Mapping[str, Memory | None]
+    filter: Filter, *, as_of: datetime, max_memories: int, reader: TolerantReader, cached: Mapping[str, Memory | None]
 ) -> Overlay:
     """Return the overlay of a moment; if few memories are unchanged, it names all of them."""
     # Changes of a branch do not change the memory on main.
@@ -178,14 +178,14 @@ async def _build_as_of(
     )
 
 
-async def _add_branch(branch: str, overlay: Overlay, *, max_memories: int, reader: SoundReader) -> Overlay:
+async def _add_branch(branch: str, overlay: Overlay, *, max_memories: int, reader: TolerantReader) -> Overlay:
     """Add the memories that have a branch of this name, as they are on it, or as they were at the overlay's moment."""
     ids = await reader.store.list_ids(reader.space, Filter(state=State.BRANCHED, branch=branch), limit=max_memories + 1)
     records = await _read_branch_records(ids[:max_memories], as_of=overlay.as_of, reader=reader)
     # A branch that was dropped since is among the changed memories.
     dropped = [memory for memory in overlay.memories.values() if memory is not None and memory.state is State.BRANCHED]
     # Facets ignore case, and names of branches do not.
-    branched = {record.trunk: presented(record) for record in (*records, *dropped) if record.branch == branch}
+    branched = {record.trunk: public_record(record) for record in (*records, *dropped) if record.branch == branch}
     main = OverlayReader(reader.store, space=reader.space, overlay=overlay)
     live: set[str] = set()
     trunks = list(branched)
@@ -206,7 +206,7 @@ async def _add_branch(branch: str, overlay: Overlay, *, max_memories: int, reade
     )
 
 
-async def _read_branch_records(ids: Sequence[str], *, as_of: datetime | None, reader: SoundReader) -> list[Memory]:
+async def _read_branch_records(ids: Sequence[str], *, as_of: datetime | None, reader: TolerantReader) -> list[Memory]:
     records: list[Memory] = []
     for start in range(0, len(ids), _BRANCH_BATCH):
         batch = ids[start : start + _BRANCH_BATCH]
@@ -218,7 +218,7 @@ async def _read_branch_records(ids: Sequence[str], *, as_of: datetime | None, re
     return records
 
 
-async def _read_versions_at(ids: Sequence[str], *, as_of: datetime, reader: SoundReader) -> dict[str, Memory | None]:
+async def _read_versions_at(ids: Sequence[str], *, as_of: datetime, reader: TolerantReader) -> dict[str, Memory | None]:
     """Return memories at a moment, by id; None where one did not exist yet or cannot be read."""
     memories: dict[str, Memory | None] = dict.fromkeys(ids)
     for start in range(0, len(ids), _VERSION_BATCH):
@@ -229,7 +229,7 @@ async def _read_versions_at(ids: Sequence[str], *, as_of: datetime, reader: Soun
     return memories
 
 
-async def _read_sound_versions(ids: Sequence[str], *, as_of: datetime, reader: SoundReader) -> dict[str, Version]:
+async def _read_sound_versions(ids: Sequence[str], *, as_of: datetime, reader: TolerantReader) -> dict[str, Version]:
     try:
         return await reader.store.versions_at(reader.space, ids, at=as_of)
     except BodyDamaged as error:
@@ -242,7 +242,7 @@ async def _read_sound_versions(ids: Sequence[str], *, as_of: datetime, reader: S
     return first | await _read_sound_versions(ids[half:], as_of=as_of, reader=reader)
 
 
-async def _list_changed_since(as_of: datetime, *, state: State, reader: SoundReader) -> list[str]:
+async def _list_changed_since(as_of: datetime, *, state: State, reader: TolerantReader) -> list[str]:
     """Return the ids in a state that were updated after a moment, newest first."""
     changed: list[str] = []
     size = _FIRST_PAGE
@@ -256,7 +256,7 @@ async def _list_changed_since(as_of: datetime, *, state: State, reader: SoundRea
         size = min(size * _GROWTH, _LARGEST_PAGE)
 
 
-async def _count_updated_after(as_of: datetime, ids: Sequence[str], *, reader: SoundReader) -> int:
+async def _count_updated_after(as_of: datetime, ids: Sequence[str], *, reader: TolerantReader) -> int:
     """Return how many of some ids, newest first, were updated after a moment; mostly all or none."""
     low, high = 0, len(ids)
     probe = 0

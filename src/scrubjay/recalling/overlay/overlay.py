@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from scrubjay.lookup.references import SoundReader
+from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import StoredPassage
 from scrubjay.ports import RecordStore, TermStatistics
@@ -32,7 +32,7 @@ class Overlay:
     missing_branch: str = ""
 
 
-class OverlayReader(SoundReader):
+class OverlayReader(TolerantReader):
     """Reads memories through an overlay."""
 
     def __init__(self, store: RecordStore, *, space: str, overlay: Overlay | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from scrubjay.client.connect import Connection
+from scrubjay.client.connect import ConnectionTarget
 from scrubjay.model.grant import Access
 from scrubjay.model.token import Token, TokenRequest
 from scrubjay.rpc.engine import RemoteEngine
@@ -152,11 +152,11 @@ def _ask(settings: Settings, question: "Callable[[Engine | RemoteEngine], Awaita
     """Ask the daemon that runs, or else the store: tokens are its owner's business, and no verb of a client."""
 
     async def ask() -> T:
-        connection = Connection(settings=settings.in_passing)
+        way = ConnectionTarget(settings=settings.in_passing)
         try:
-            return await question(await connection.open())
+            return await question(await way.enter())
         finally:
-            await connection.close()
+            await way.leave()
 
     return asyncio.run(ask())
 

@@ -16,7 +16,7 @@ from mcp_types import (
 )
 
 from scrubjay.errors import Ambiguous, InvalidInput, NotAllowed, NotFound
-from scrubjay.lookup.references import SoundReader, resolve
+from scrubjay.lookup.references import TolerantReader, resolve
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter
 from scrubjay.model.timestamps import to_iso
@@ -144,7 +144,7 @@ def list_templates() -> ListResourceTemplatesResult:
 
 
 async def _page(context: ToolContext, ids: Sequence[str], cursor: str) -> ListResourcesResult:
-    memories = await SoundReader(context.engine.store, space=context.who.space).get(ids)
+    memories = await TolerantReader(context.engine.store, space=context.who.space).get(ids)
     now = context.engine.clock.now()
     resources = [_describe(memory) for memory in memories if passes(memory, Filter(), now=now)]
     return ListResourcesResult(resources=resources, next_cursor=cursor or None)

@@ -328,7 +328,7 @@ PROBLEMS: dict[int, dict[str, Json]] = {
     400: _problem(400, "bad_json", "the body is no JSON: Expecting value in line 1, column 10"),
     401: _problem(401, "not_admitted", "this server asks for a token", reason="missing"),
     403: _problem(403, "not_allowed", "you may not use the space 'work'", field="space"),
-    404: _problem(404, "not_found", "no memory answers to 'how-to-reach-sara'", suggestions=[_NAME]),
+    404: _problem(404, "not_found", "no memory is called 'how-to-reach-sara'", suggestions=[_NAME]),
     408: _problem(408, "too_slow", "the body did not arrive within 30 s", hint="Send it faster, or less of it"),
     409: _problem(409, "name_taken", f"another memory is called {_NAME!r}", field="name"),
     412: _problem(412, "stale_version", f"memory {_NAME!r} is at version 3, not 2", expected=2, current=3),

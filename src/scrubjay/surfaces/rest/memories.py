@@ -244,7 +244,7 @@ def _one(done: Outcome) -> Response:
 
 def _not_found(missing: Missing) -> NotFound:
     if missing.why:
-        return NotFound(f"no memory answers to {missing.ref[:100]!r}: {missing.why}", ref=missing.ref[:200])
+        return NotFound(f"no memory is called {missing.ref[:100]!r}: {missing.why}", ref=missing.ref[:200])
     names = missing.suggestions
     hint = f"Did you mean {' or '.join(names)}?" if names else "Find it with GET /api/v1/search"
-    return NotFound(f"no memory answers to {missing.ref[:100]!r}", hint=hint, ref=missing.ref[:200], suggestions=names)
+    return NotFound(f"no memory is called {missing.ref[:100]!r}", hint=hint, ref=missing.ref[:200], suggestions=names)

@@ -14,7 +14,7 @@ from tests.unit.strategies import few
 from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import BodyDamaged, InvalidInput
-from scrubjay.lookup.references import SoundReader
+from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.memory import Memory, Observation, State
 from scrubjay.model.query import Filter, Question
@@ -345,7 +345,7 @@ async def test_changed_memories_are_found_on_every_page(quick: Workshop, count: 
     await quick.store.commit(a_commit(*made))
     at = START + timedelta(seconds=299 - count)
     changed = await read_changed_since(
-        at, states=(State.LIVE, State.TRASHED), max_memories=1000, reader=SoundReader(quick.store, space=SPACE)
+        at, states=(State.LIVE, State.TRASHED), max_memories=1000, reader=TolerantReader(quick.store, space=SPACE)
     )
     assert list(changed.memories) == [memory.id for memory in reversed(made)][:count]
     assert changed.oldest == ({State.LIVE: made[300 - count].id} if count else {})

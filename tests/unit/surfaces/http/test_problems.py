@@ -42,7 +42,7 @@ def test_a_problem_without_a_number_has_none() -> None:
 
 
 def test_a_refusal_is_plain_ascii_whatever_is_told_again() -> None:
-    response = refusal(NotFound("no memory answers to '\ud800é'", ref="\ud800"))
+    response = refusal(NotFound("no memory is called '\ud800é'", ref="\ud800"))
     assert response.status_code == 404
     assert bytes(response.body).isascii()
     assert read(response)["ref"] == "\ud800"

@@ -11,7 +11,7 @@ from scrubjay.conflicts.repository import reopen
 from scrubjay.conflicts.resolve import resolve_conflict
 from scrubjay.model.conflict import Conflict, ConflictType, Resolved, Strategy, statement_key
 from scrubjay.model.memory import Memory, Observation, Source, Trust
-from scrubjay.versions.merge_fields import combine
+from scrubjay.versions.merge_fields import merge_records
 from scrubjay.versions.undo import undo
 
 FIRST, LATER = moment(0), moment(3600)
@@ -76,7 +76,7 @@ async def settle(
     """Resolve a conflict."""
     return await resolve_conflict(
         conflict if isinstance(conflict, str) else conflict.id, strategy=strategy, notes=notes, branch=branch,
-        space=SPACE, origin=shop.origin(run=run), context=shop.context, combine=combine, key=key,
+        space=SPACE, origin=shop.origin(run=run), context=shop.context, combine=merge_records, key=key,
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from tests.fakes.build import a_commit, a_memory, a_rewrite, moment
-from tests.unit.conflicts.disputes import dispute, fact, settle, take_back, thing
+from tests.unit.conflicts.conflict_world import dispute, fact, settle, take_back, thing
 from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.conflicts.listing import conflicts
@@ -198,7 +198,7 @@ async def test_what_was_superseded_meanwhile_is_not_suggested_and_what_comes_bac
     assert (
         await conflicts(status="pending", ref="", limit=9, now=quick.clock.now(), space=SPACE, store=quick.store) == ()
     )
-    with pytest.raises(WrongState, match="does not hold"):
+    with pytest.raises(WrongState, match="no longer in force"):
         await settle(quick, conflict)
     await take_back(quick, done.run)
     assert (await suggested(quick, conflict), await suggested(quick, last)) == ("supersede", "supersede")

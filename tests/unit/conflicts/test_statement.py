@@ -10,8 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.fakes.build import START, a_memory, moment
 
-from scrubjay.conflicts.edits import instead, superseded, without
-from scrubjay.conflicts.statement import End, end_of
+from scrubjay.conflicts.statement import (
+    DisputedStatement,
+    find_statement,
+    replace_statement,
+    supersede_statement,
+    without_statement,
+)
 from scrubjay.errors import WrongState
 from scrubjay.model.conflict import statement_key
 from scrubjay.model.memory import Memory, Observation, Source, Trust
@@ -28,8 +33,8 @@ CONTENTS = st.lists(st.tuples(PIECES, st.sampled_from([" ", "\n", "\n\n"])), min
 )
 
 
-def end(memory: Memory, text: str) -> End:
-    found = end_of(memory, statement_key(text))
+def end(memory: Memory, text: str) -> DisputedStatement:
+    found = find_statement(memory, statement_key(text))
     assert found is not None
     return found
 
@@ -47,7 +52,7 @@ def test_whatever_is_superseded_no_word_is_lost(content: str, place: int) -> Non
     if not chosen:
         return
     try:
-        after = superseded(end(memory, chosen), until=moment(60))
+        after = supersede_statement(end(memory, chosen), until=moment(60))
     except WrongState:
         # Then nothing is done at all.
         return
@@ -67,18 +72,18 @@ def test_a_paragraph_closes_up() -> None:
         ("Three is green.", "One is red. Two is blue.\n\nFour is grey."),
         ("Four is grey.", "One is red. Two is blue.\n\nThree is green."),
     ):
-        assert without(end(memory, text)).content == left
+        assert without_statement(end(memory, text)).content == left
 
 
 def test_the_other_one_is_said_in_its_place() -> None:
     older = a_memory("They say Ann is in Rome. Ann is in Rome. She sings.")
     newer = replace(a_memory("Ann is in Oslo."), created_at=moment(60))
-    put = instead(end(older, "Ann is in Rome."), end(newer, "Ann is in Oslo."))
+    put = replace_statement(end(older, "Ann is in Rome."), end(newer, "Ann is in Oslo."))
     assert put.content == "They say Ann is in Rome. Ann is in Oslo. She sings."
-    listed = instead(end(older, "Ann is in Rome."), End(memory=a_memory("- one\n- two")))
+    listed = replace_statement(end(older, "Ann is in Rome."), DisputedStatement(memory=a_memory("- one\n- two")))
     assert listed.content == "They say Ann is in Rome. She sings."
     assert listed.observations[0].text == "- one\n- two"
-    whole = instead(End(memory=older), End(memory=newer))
+    whole = replace_statement(DisputedStatement(memory=older), DisputedStatement(memory=newer))
     assert whole.content == newer.content
 
 
@@ -91,22 +96,24 @@ def test_a_statement_is_found_where_it_stands_and_holds() -> None:
     assert end(memory, "LIKES TEA").observation == 1
     assert end(memory, "Ann sings.").sentence == "Ann sings."
     assert end(memory, memory.content).sentence == memory.content
-    assert without(end(memory, memory.content)).content == ""
-    assert end_of(memory, statement_key("something else")) is None
+    assert without_statement(end(memory, memory.content)).content == ""
+    assert find_statement(memory, statement_key("something else")) is None
     with pytest.raises(WrongState, match="cannot be taken out"):
-        superseded(End(memory=a_memory("Open:\n- tea\n\nAnn sings."), sentence="Open:"), until=START)
+        supersede_statement(
+            DisputedStatement(memory=a_memory("Open:\n- tea\n\nAnn sings."), sentence="Open:"), until=START
+        )
 
 
 def test_the_word_of_another_trust_takes_a_place_as_an_observation_with_its_source() -> None:
     user, document = Source(trust=Trust.USER), Source(trust=Trust.DOCUMENT)
     older = a_memory("Ann is in Rome. Ann has a dog.", source=user)
     newer = a_memory("Ann is in Oslo.", source=document, observations=(Observation(text="cold", recorded_at=START),))
-    put = instead(end(older, "Ann is in Rome."), end(newer, "Ann is in Oslo."))
+    put = replace_statement(end(older, "Ann is in Rome."), end(newer, "Ann is in Oslo."))
     assert (put.content, put.source) == ("Ann has a dog.", user)
     assert [(observation.text, observation.source) for observation in put.observations] == [
         ("Ann is in Oslo.", document)
     ]
-    whole = instead(End(memory=older), End(memory=newer))
+    whole = replace_statement(DisputedStatement(memory=older), DisputedStatement(memory=newer))
     assert (whole.content, whole.source, whole.observations) == (newer.content, document, newer.observations)
 
 
@@ -114,7 +121,7 @@ def test_the_word_of_another_trust_takes_a_place_as_an_observation_with_its_sour
 def test_what_was_said_several_times_is_meant_where_it_holds_longest(order: Sequence[datetime | None]) -> None:
     for several in (order, [end for end in order if end is not None]):
         said = tuple(Observation(text="likes tea", recorded_at=START, valid_until=end) for end in several)
-        found = end_of(a_memory("", observations=said), statement_key("likes tea"))
+        found = find_statement(a_memory("", observations=said), statement_key("likes tea"))
         assert found is not None
         assert found.memory.observations[found.observation or 0].valid_until == (None if None in several else moment(9))
         assert found.holds(moment(5))

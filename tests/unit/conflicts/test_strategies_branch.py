@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 from tests.fakes.build import a_commit, a_memory, moment
-from tests.unit.conflicts.disputes import settle, take_back
+from tests.unit.conflicts.conflict_world import settle, take_back
 from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.conflicts.listing import conflicts
@@ -15,8 +15,8 @@ from scrubjay.model.draft import Edit, Selection
 from scrubjay.model.memory import Memory, Observation, State
 from scrubjay.versions import branches
 from scrubjay.versions.merge_branch import merge_branch
-from scrubjay.versions.merge_fields import combine
-from scrubjay.versions.merge_text import weave
+from scrubjay.versions.merge_fields import merge_records
+from scrubjay.versions.merge_text import merge_text
 from scrubjay.writing.delete import forget
 from scrubjay.writing.revise import revise
 
@@ -124,7 +124,7 @@ async def test_by_itself_it_waits_for_a_person(shop: Workshop) -> None:
     _, conflict = await parted(shop)
     done = await settle(shop, conflict)
     assert done.action == "left_pending"
-    assert "both lines" in done.why
+    assert "both changed" in done.why
     assert len(await told(shop)) == 1
 
 
@@ -142,12 +142,12 @@ async def test_what_was_merged_or_dropped_needs_no_decision(shop: Workshop) -> N
 
 
 def test_both_sides_of_a_clash_can_be_had() -> None:
-    assert weave("a. b. c.", "a. x. c.", "a. y. c.", prefer="both")[0] == "a. x.\ny. c."
-    assert weave("one\ntwo", "ONE\ntwo", "Eins\ntwo", prefer="both")[0] == "ONE\nEins\ntwo"
-    assert weave("a\nb", "a", "a\nB", prefer="both")[0] == "a\nB"
+    assert merge_text("a. b. c.", "a. x. c.", "a. y. c.", prefer="both")[0] == "a. x.\ny. c."
+    assert merge_text("one\ntwo", "ONE\ntwo", "Eins\ntwo", prefer="both")[0] == "ONE\nEins\ntwo"
+    assert merge_text("a\nb", "a", "a\nB", prefer="both")[0] == "a\nB"
     base = a_memory("", observations=(Observation(text="pears are green", recorded_at=moment(0)),))
     ours = replace(base, observations=(Observation(text="pears are yellow", recorded_at=moment(1)),))
     theirs = replace(base, observations=(Observation(text="pears are brown", recorded_at=moment(2)),))
-    merged, clashes = combine(base, ours, theirs, prefer="both")
+    merged, clashes = merge_records(base, ours, theirs, prefer="both")
     assert len(clashes) == 1
     assert {observation.text for observation in merged.observations} == {"pears are yellow", "pears are brown"}
