@@ -71,9 +71,9 @@ def test_an_address_that_leads_nowhere(
 
 def test_a_database_and_a_role_that_are_not_there(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     url = shared_server().url("no_such_database")
-    assert "knows this role and this database" in refused(monkeypatch, url, code=75)
+    assert "has this role and database" in refused(monkeypatch, url, code=75)
     url = shared_server().url("postgres", user="no_such_role")
-    assert "knows this role and this database" in refused(monkeypatch, url, code=75)
+    assert "has this role and database" in refused(monkeypatch, url, code=75)
 
 
 def test_a_wrong_password_and_none(home: Path, monkeypatch: pytest.MonkeyPatch, guarded: Server) -> None:

@@ -312,7 +312,7 @@ async def test_a_backup_replaces_nothing(running: Running, settings: Settings, h
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     async with MemoryClient(settings=settings) as memory:
         for target in (*[home / "memory.db"][:IS_EMBEDDED], tmp_path / "mine.txt", tmp_path / "link", tmp_path):
-            with pytest.raises(InvalidInput, match="there already"):
+            with pytest.raises(InvalidInput, match="exists already"):
                 await memory.backup(target)
         copy = await memory.backup(tmp_path / "copy.db")
         assert stat.S_IMODE(copy.stat().st_mode) == 0o600
