@@ -41,7 +41,7 @@ async def test_who_listens_where_too_many_do_is_told_before_anything_begins(sett
         await _fill(stack)
         response = await visitor.ask("GET", "/changes", status=503)
         assert response.json()["code"] == "busy"
-        stack.changes._listeners.clear()
+        stack.changes._subscribers.clear()
 
 
 async def test_a_server_that_leaves_answers_those_inside_and_no_others(settings: Settings) -> None:
@@ -74,8 +74,8 @@ def test_a_daemon_that_leaves_ends_its_streams(settings: Settings, path: str) ->
 
 async def _fill(stack: HttpStack) -> None:
     """So many listen that there is room for no other."""
-    for _ in range(changes._MOST_LISTENERS):
-        stack.changes._listeners.add(changes._Listener("elsewhere", lambda _: None, lambda: None))
+    for _ in range(changes._MAX_SUBSCRIBERS):
+        stack.changes._subscribers.add(changes._Subscriber("elsewhere", lambda _: None, lambda: None))
 
 
 async def test_fifty_at_once_are_all_served(visitor: Visitor) -> None:

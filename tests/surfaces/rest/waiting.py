@@ -22,6 +22,6 @@ async def until_listening(stack: HttpStack, count: int) -> None:
     """Until so many streams of changes are open."""
 
     async def are_so_many() -> bool:
-        return len(stack.changes._listeners) == count
+        return len(stack.changes._subscribers) == count
 
     await until(are_so_many)
