@@ -23,7 +23,7 @@ _WARM_UP = 25
 async def measure_watching(engine: Engine, questions: Sequence[str]) -> Watching:
     """Recall by turns with somebody who counts and without, then scrape what was counted."""
     gate = RequestLimiter(most=10, seconds=60)
-    metrics = Metrics(engine=engine, gate=gate)
+    metrics = Metrics(engine=engine, limiter=gate)
     alone, adds = await _recalls(engine, gate, metrics, questions[:_RECALLS])
     _fill(metrics)
     durations: list[float] = []

@@ -16,7 +16,7 @@ from typing import Self
 import httpx2
 
 from scrubjay.app import open_store
-from scrubjay.auth.token_secret import digest_of, new_secret
+from scrubjay.auth.tokens import digest_of, new_secret
 from scrubjay.client.connect import ConnectionTarget
 from scrubjay.model.grant import Access
 from scrubjay.model.identity import new_id

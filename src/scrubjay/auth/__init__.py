@@ -1,1 +1,1 @@
-"""Who may enter: tokens of our own and of a trusted issuer become grants."""
+"""Authentication: Scrubjay's own tokens and those of a trusted issuer become grants; rate limits for both."""

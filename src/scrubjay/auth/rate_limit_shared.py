@@ -1,4 +1,4 @@
-"""How often a token may be used where several servers let it in: each leases a part of its minute before it is used."""
+"""Rate limits across several servers: each server leases a part of a token's minute before it uses it."""
 
 import asyncio
 import math
@@ -7,28 +7,28 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from scrubjay.errors import TooManyRequests
+from scrubjay.auth.rate_limit import rate_exceeded
 from scrubjay.ports.cluster import ClusterStore
 
-_MOST_HELD = 4096
+_MAX_QUOTAS = 4096
 
 
 @dataclass(slots=True)
-class _Held:
-    """What this server has of a token's minute."""
+class _Quota:
+    """The part of a token's minute that belongs to this server."""
 
     left: int = 0
-    # Until then it may be used; nothing that is left then is taken along.
+    # After this moment the rest is lost.
     until: float = 0.0
-    next_wanted: int = 1
+    next_lease: int = 1
     is_spent: bool = False
     waiting: int = 0
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    leasing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def use(self, now: float) -> bool:
-        """Use one of those that are left."""
+        """Use one request, if any is left."""
         if now >= self.until:
-            self.left, self.next_wanted, self.is_spent = 0, 1, False
+            self.left, self.next_lease, self.is_spent = 0, 1, False
         if not self.left:
             return False
         self.left -= 1
@@ -38,66 +38,61 @@ class _Held:
 class SharedRateLimiter:
     """Counts requests by token, together with all other servers of the store.
 
-    A first lease is for one request and each further one for twice as many, so that few requests wait for the store
-    and no server holds more unused than it has used. Without the store nobody is let in: no request could do anything.
+    The first lease is for one request and each further one for twice as many, so that few requests wait for the store
+    and no server holds more unused requests than it has used. Without the store every request fails; it could do
+    nothing anyway.
     """
 
     def __init__(
         self,
-        shared: ClusterStore,
+        store: ClusterStore,
         per_minute: int,
         *,
         monotonic: Callable[[], float] = time.monotonic,
-        most: int = _MOST_HELD,
+        max_quotas: int = _MAX_QUOTAS,
     ) -> None:
-        self._shared = shared
+        self._store = store
         self._per_minute = per_minute
         self._monotonic = monotonic
-        self._held: OrderedDict[str, _Held] = OrderedDict()
-        self._most = most
+        self._quotas: OrderedDict[str, _Quota] = OrderedDict()
+        self._max_quotas = max_quotas
 
     async def take(self, grant_id: str, per_minute: int = 0) -> None:
         """Count a request, against the token's own limit if it has one; raises TooManyRequests.
 
-        Whoever comes without a token, as the owner does, is not counted.
+        Callers without a token, such as the owner, are not counted.
         """
         limit = per_minute or self._per_minute
         if not grant_id or not limit:
             return
-        held = self._of(grant_id)
-        if held.use(self._monotonic()):
+        quota = self._quota_of(grant_id)
+        if quota.use(self._monotonic()):
             return
-        held.waiting += 1
+        quota.waiting += 1
         try:
-            async with held.turn:
-                await self._lease_and_use(grant_id, held, limit)
+            async with quota.leasing:
+                await self._lease_and_use(grant_id, quota, limit)
         finally:
-            held.waiting -= 1
+            quota.waiting -= 1
 
-    async def _lease_and_use(self, grant_id: str, held: _Held, limit: int) -> None:
+    async def _lease_and_use(self, grant_id: str, quota: _Quota, limit: int) -> None:
         now = self._monotonic()
-        # While this one waited, another may have leased for both.
-        if held.use(now):
+        # While this request waited, another may have leased for both.
+        if quota.use(now):
             return
-        if not held.is_spent:
-            # Counted from before the question: our minute is over no later than the store's.
-            lease = await self._shared.lease(grant_id, wanted=max(held.next_wanted, held.waiting), limit=limit)
-            held.left, held.until, held.is_spent = lease.granted, now + lease.seconds, not lease.granted
-            held.next_wanted *= 2
-            if held.left:
-                held.left -= 1
+        if not quota.is_spent:
+            # Counted from before the lease: our minute ends no later than the store's.
+            lease = await self._store.lease(grant_id, wanted=max(quota.next_lease, quota.waiting), limit=limit)
+            quota.left, quota.until, quota.is_spent = lease.granted, now + lease.seconds, not lease.granted
+            quota.next_lease *= 2
+            if quota.left:
+                quota.left -= 1
                 return
-        wait = max(1, math.ceil(held.until - now))
-        raise TooManyRequests(
-            f"this token may make {limit:,} requests a minute",
-            hint=f"Wait {wait} s and try again",
-            retry_after=wait,
-            limit=limit,
-        )
+        raise rate_exceeded(limit, wait=max(1, math.ceil(quota.until - now)))
 
-    def _of(self, grant_id: str) -> _Held:
-        held = self._held.setdefault(grant_id, _Held())
-        self._held.move_to_end(grant_id)
-        if len(self._held) > self._most:
-            self._held.popitem(last=False)
-        return held
+    def _quota_of(self, grant_id: str) -> _Quota:
+        quota = self._quotas.setdefault(grant_id, _Quota())
+        self._quotas.move_to_end(grant_id)
+        if len(self._quotas) > self._max_quotas:
+            self._quotas.popitem(last=False)
+        return quota

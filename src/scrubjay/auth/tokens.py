@@ -1,12 +1,15 @@
-"""Tokens of our own: made, and ended."""
+"""Scrubjay's own tokens: create and revoke them; the form of their secrets."""
 
+import base64
+import binascii
+import hashlib
 import logging
 import re
+import secrets
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from difflib import get_close_matches
 
-from scrubjay.auth.token_secret import PREFIX, digest_of, new_secret
 from scrubjay.errors import Ambiguous, InvalidInput, NameTaken, NotFound, TooLarge
 from scrubjay.model.checks import require_integer, require_text, require_texts
 from scrubjay.model.grant import ALL_SPACES, Access
@@ -17,12 +20,15 @@ from scrubjay.ports import Tokens
 
 _log = logging.getLogger(__name__)
 
-LONGEST_NAME = 100
-MOST_SPACES = 100
-_MOST_REQUESTS = 10_000_000
-_LARGEST_BODY = 1 << 40
-_LONGEST_LIFE = timedelta(days=3660)
-_WHILE = re.compile(r"(?P<number>[0-9]{1,6}) ?(?P<unit>[mhdw])")
+PREFIX = "sj_"
+MAX_NAME = 100
+MAX_SPACES = 100
+_MAX_REQUESTS = 10_000_000
+_MAX_BODY = 1 << 40
+_MAX_LIFETIME = timedelta(days=3660)
+_RANDOM_BYTES = 32
+_SECRET = re.compile(r"sj_[A-Za-z0-9_-]{43}(?P<check>[A-Za-z0-9_-]{6})")
+_DURATION = re.compile(r"(?P<number>[0-9]{1,6}) ?(?P<unit>[mhdw])")
 _UNITS = {
     "m": timedelta(minutes=1),
     "h": timedelta(hours=1),
@@ -31,20 +37,20 @@ _UNITS = {
 }
 
 
-async def create(wish: TokenRequest, *, tokens: Tokens, now: datetime) -> NewToken:
-    """Make a token and keep the digest of its secret; the secret itself is in the answer and nowhere else."""
-    access = _access(wish.access)
+async def create(request: TokenRequest, *, tokens: Tokens, now: datetime) -> NewToken:
+    """Create a token and store the digest of its secret; only the result contains the secret itself."""
+    access = _access(request.access)
     token = Token(
         id=new_id(),
-        name=_name(wish.name),
-        spaces=_spaces(wish.spaces, access=access),
+        name=_name(request.name),
+        spaces=_spaces(request.spaces, access=access),
         access=access,
         created_at=now,
-        expires_at=_end(wish.expires, now=now),
+        expires_at=_expiry(request.expires, now=now),
         requests_per_minute=require_integer(
-            wish.requests_per_minute, field="requests_per_minute", least=0, most=_MOST_REQUESTS
+            request.requests_per_minute, field="requests_per_minute", least=0, most=_MAX_REQUESTS
         ),
-        body_bytes=require_integer(wish.body_bytes, field="body_bytes", least=0, most=_LARGEST_BODY),
+        body_bytes=require_integer(request.body_bytes, field="body_bytes", least=0, most=_MAX_BODY),
     )
     await _require_free(token.name, tokens=tokens, now=now)
     secret = new_secret()
@@ -54,12 +60,13 @@ async def create(wish: TokenRequest, *, tokens: Tokens, now: datetime) -> NewTok
 
 
 async def revoke(ref: str, *, tokens: Tokens, now: datetime) -> Token:
-    """End the token of an id, a name or a secret, at once and for good; one that has ended stays as it is."""
-    wanted = require_text(ref, field="ref").strip()
-    if wanted.startswith(PREFIX):
-        token = await _of_secret(wanted, tokens=tokens)
-    else:
-        token = _named(wanted, among=await tokens.tokens(), now=now)
+    """Revoke the token with an id, a name or a secret, at once and for good; a revoked one stays as it is."""
+    reference = require_text(ref, field="ref").strip()
+    if not reference.startswith(PREFIX):
+        token = _find(reference, await tokens.tokens(), now=now)
+    elif (token := await tokens.token_by_digest(digest_of(reference))) is None:
+        # A secret is the only name of a token that was found by chance. The error never repeats it.
+        raise NotFound("no token has this secret", hint="See `scrubjay tokens list`")
     revoked = await tokens.revoke_token(token.id, at=now)
     if revoked is None:
         raise NotFound(f"there is no token {token.id}", hint="See `scrubjay tokens list`", ref=token.id)
@@ -68,38 +75,55 @@ async def revoke(ref: str, *, tokens: Tokens, now: datetime) -> Token:
 
 
 def space_problem(name: str) -> str:
-    """What is wrong with the name of a space, for whoever opens it to others; empty when nothing is."""
+    """Return what is wrong with the name of a space, or nothing."""
     if not name or name != name.strip():
-        return "is empty, or has blanks around it"
-    if len(name) > LONGEST_NAME:
-        return f"is longer than {LONGEST_NAME} characters"
-    return "" if name.isprintable() else "has characters that cannot be seen"
+        return "is empty, or begins or ends with a blank"
+    if len(name) > MAX_NAME:
+        return f"is longer than {MAX_NAME} characters"
+    return "" if name.isprintable() else "has invisible characters"
 
 
-async def _of_secret(secret: str, *, tokens: Tokens) -> Token:
-    """Whoever finds a token lying about has nothing else to name it by. What was given is never repeated."""
-    token = await tokens.token_by_digest(digest_of(secret))
-    if token is None:
-        raise NotFound("no token here has this secret", hint="See `scrubjay tokens list`")
-    return token
+def new_secret() -> str:
+    """Return a random secret. Its checksum detects typing errors, and texts that only look like a secret."""
+    body = PREFIX + secrets.token_urlsafe(_RANDOM_BYTES)
+    return body + _checksum(body)
 
 
-def _named(ref: str, *, among: Sequence[Token], now: datetime) -> Token:
-    """Whoever answers to a reference: by id, else by name, those that still open something first."""
-    found = [token for token in among if token.id == ref.lower()]
+def is_secret(text: str) -> bool:
+    """Return whether a text has the form of a secret; it need not belong to a token."""
+    match = _SECRET.fullmatch(text)
+    return match is not None and _checksum(text[: -len(match["check"])]) == match["check"]
+
+
+def digest_of(secret: str) -> bytes:
+    """Return the digest by which a secret is stored and looked up.
+
+    One round of SHA-256 is enough: slow hashes protect secrets that people choose, and 256 random bits cannot be tried
+    out. Nor does the time of a lookup help to guess, because a guesser cannot choose the digest of a guess.
+    """
+    return hashlib.sha256(secret.encode()).digest()
+
+
+def _checksum(body: str) -> str:
+    return base64.urlsafe_b64encode(binascii.crc32(body.encode()).to_bytes(4, "big")).decode().rstrip("=")
+
+
+def _find(ref: str, tokens: Sequence[Token], *, now: datetime) -> Token:
+    """Return the token with an id, else with a name, live ones first."""
+    matches = [token for token in tokens if token.id == ref.lower()]
     for state in TokenState:
-        found = found or [token for token in among if token.name == ref and token.state(now) is state]
-    # Of several with one name, all revoked, any will do: nothing is left to end.
-    if len(found) > 1 and found[-1].revoked_at is None:
-        ids = tuple(token.id for token in found)
+        matches = matches or [token for token in tokens if token.name == ref and token.state(now) is state]
+    # If all tokens of a name are revoked, any of them will do.
+    if len(matches) > 1 and matches[-1].revoked_at is None:
+        ids = tuple(token.id for token in matches)
         raise Ambiguous(
-            f"{len(found)} tokens are called {ref[:100]!r}", hint="Name one by its id", ref=ref[:100], ids=ids
+            f"{len(matches)} tokens are called {ref[:100]!r}", hint="Name one by its id", ref=ref[:100], ids=ids
         )
-    if not found:
-        near = tuple(get_close_matches(ref[:100], [token.name for token in among], n=3))
+    if not matches:
+        near = tuple(get_close_matches(ref[:100], [token.name for token in tokens], n=3))
         hint = f"Did you mean {' or '.join(near)}?" if near else "See `scrubjay tokens list`"
         raise NotFound(f"there is no token {ref[:100]!r}", hint=hint, ref=ref[:100], suggestions=near)
-    return found[-1]
+    return matches[-1]
 
 
 async def _require_free(name: str, *, tokens: Tokens, now: datetime) -> None:
@@ -113,23 +137,21 @@ async def _require_free(name: str, *, tokens: Tokens, now: datetime) -> None:
             )
 
 
-def _name(given: object) -> str:
-    name = require_text(given, field="name").strip()
+def _name(value: object) -> str:
+    name = require_text(value, field="name").strip()
     if not name:
-        raise InvalidInput("a token needs a name", hint="For example that of the machine it is for", field="name")
-    if len(name) > LONGEST_NAME:
-        raise TooLarge(
-            f"name has {len(name):,} characters; the limit is {LONGEST_NAME}", field="name", limit=LONGEST_NAME
-        )
+        raise InvalidInput("a token needs a name", hint="For example the name of its machine", field="name")
+    if len(name) > MAX_NAME:
+        raise TooLarge(f"name has {len(name):,} characters; the limit is {MAX_NAME}", field="name", limit=MAX_NAME)
     if not name.isprintable():
-        raise InvalidInput("name has characters that cannot be seen", hint="Use letters and digits", field="name")
+        raise InvalidInput("name has invisible characters", hint="Use letters and digits", field="name")
     if is_id(name) or name.startswith(PREFIX):
-        raise InvalidInput("name is spelled like an id or a secret", hint="Use words, as for a person", field="name")
+        raise InvalidInput("name looks like an id or a secret", hint="Use words", field="name")
     return name
 
 
-def _access(given: object) -> Access:
-    text = require_text(given, field="access")
+def _access(value: object) -> Access:
+    text = require_text(value, field="access")
     try:
         return Access(text)
     except ValueError:
@@ -137,26 +159,26 @@ def _access(given: object) -> Access:
         raise InvalidInput(f"access must be one of {choices}, not {text[:60]!r}", field="access") from None
 
 
-def _spaces(given: object, *, access: Access) -> tuple[str, ...]:
-    spaces = tuple(dict.fromkeys(require_texts(given, field="spaces")))
+def _spaces(value: object, *, access: Access) -> tuple[str, ...]:
+    spaces = tuple(dict.fromkeys(require_texts(value, field="spaces")))
     if access is Access.METRICS:
         if spaces:
             raise InvalidInput(
-                "a token for metrics opens no space", hint="Leave spaces out, or choose read", field="spaces"
+                "a token for metrics has no spaces", hint="Leave spaces out, or choose read", field="spaces"
             )
         return ()
     if not spaces:
         raise InvalidInput(
-            "a token must name the spaces it opens",
-            hint=f"For example work,home; {ALL_SPACES} is every space",
+            "a token needs the spaces that it may use",
+            hint=f"For example work,home; {ALL_SPACES} means every space",
             field="spaces",
         )
-    if len(spaces) > MOST_SPACES:
+    if len(spaces) > MAX_SPACES:
         raise TooLarge(
-            f"a token opens at most {MOST_SPACES} spaces, not {len(spaces):,}",
-            hint=f"{ALL_SPACES} opens every space",
+            f"a token has at most {MAX_SPACES} spaces, not {len(spaces):,}",
+            hint=f"{ALL_SPACES} means every space",
             field="spaces",
-            limit=MOST_SPACES,
+            limit=MAX_SPACES,
         )
     for name in spaces:
         if problem := space_problem(name):
@@ -164,23 +186,23 @@ def _spaces(given: object, *, access: Access) -> tuple[str, ...]:
     return spaces
 
 
-def _end(given: object, *, now: datetime) -> datetime | None:
-    text = require_text(given, field="expires").strip()
+def _expiry(value: object, *, now: datetime) -> datetime | None:
+    text = require_text(value, field="expires").strip()
     if not text:
         return None
-    found = _WHILE.fullmatch(text.lower())
-    life = int(found["number"]) * _UNITS[found["unit"]] if found else _moment(text) - now
-    if life <= timedelta(0):
+    match = _DURATION.fullmatch(text.lower())
+    lifetime = int(match["number"]) * _UNITS[match["unit"]] if match else _moment(text) - now
+    if lifetime <= timedelta(0):
         raise InvalidInput(
-            f"expires: {text[:80]!r} is not in the future", hint="Write a while, such as 90d or 12h", field="expires"
+            f"expires: {text[:80]!r} is not in the future", hint="Write a duration, such as 90d or 12h", field="expires"
         )
-    if life > _LONGEST_LIFE:
+    if lifetime > _MAX_LIFETIME:
         raise InvalidInput(
             "expires: that is more than ten years from now",
-            hint="Choose an earlier time; without one a token holds until it is revoked",
+            hint="Choose an earlier time; without one a token is valid until it is revoked",
             field="expires",
         )
-    return now + life
+    return now + lifetime
 
 
 def _moment(text: str) -> datetime:
@@ -188,7 +210,7 @@ def _moment(text: str) -> datetime:
         return parse_moment(text, field="expires")
     except InvalidInput:
         raise InvalidInput(
-            f"expires: {text[:80]!r} is neither a while nor a time",
+            f"expires: {text[:80]!r} is neither a duration nor a time",
             hint="Write 90d, 12h, or a time such as 2027-01-31T12:00:00Z",
             field="expires",
         ) from None

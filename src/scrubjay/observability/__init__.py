@@ -1,1 +1,1 @@
-"""Whoever watches: what telemetry tells, as metrics for Prometheus and as traces for OpenTelemetry."""
+"""Observability: telemetry as metrics for Prometheus and as traces for OpenTelemetry."""

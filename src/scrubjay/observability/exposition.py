@@ -1,7 +1,10 @@
-"""Metrics as text, in either of the two formats that Prometheus reads."""
+"""Metrics as text, in both formats that Prometheus reads, and histograms of durations."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+import threading
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 
 from prometheus_client import Metric
 
@@ -11,40 +14,91 @@ _ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 
 
 def content_type(accept: str) -> str:
-    """The format for whoever accepts this."""
+    """Return the format for an `Accept` header."""
     return OPEN if OPEN.partition(";")[0] in accept else PLAIN
 
 
 def document(lines: Iterable[str], *, of: str) -> bytes:
-    """The whole text of one content type."""
+    """Return the whole text of one content type."""
     return ("\n".join([*lines, *(["# EOF"] if of == OPEN else [])]) + "\n").encode()
 
 
 def lines_of(families: Iterable[Metric], *, of: str) -> Iterator[str]:
-    """The lines of the package's families. Its own writer takes twice as long."""
+    """Yield the lines of the package's families. Its own writer takes twice as long."""
     for family in families:
-        # In one format a counter's name ends in `_total`, in the other only those of its samples do.
+        # In one format the name of a counter ends in `_total`, in the other only the names of its samples do.
         name = family.name if of == OPEN or family.type != "counter" else f"{family.name}_total"
-        yield from heading(name, family.documentation, family.type)
+        yield from _heading(name, family.documentation, family.type)
         for sample in family.samples:
             yield f"{sample.name}{_labels(sample.labels)} {_number(sample.value)}"
 
 
-def heading(name: str, what: str, kind: str) -> tuple[str, str]:
-    """The lines that a family begins with."""
-    return f"# HELP {name} {escaped(what)}", f"# TYPE {name} {kind}"
+class DurationHistogram:
+    """A histogram of durations by one label.
+
+    Histograms are most of the text, and the package's own take several times as long to write: here, the beginnings of
+    the lines are made once.
+    """
+
+    def __init__(self, name: str, help_text: str, *, label: str, bounds: Sequence[float]) -> None:
+        self.name = name
+        self._help_text = help_text
+        self._label = label
+        self._bounds = tuple(bounds)
+        self._series: dict[str, _Series] = {}
+        self._lock = threading.Lock()
+
+    def add(self, value: str, seconds: float) -> None:
+        """Count a duration."""
+        series = self._series.get(value) or self._add_series(value)
+        bucket = bisect_left(self._bounds, seconds)
+        with self._lock:
+            series.counts[bucket] += 1
+            series.seconds += seconds
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of the family, which are the same in both formats."""
+        yield from _heading(self.name, self._help_text, "histogram")
+        for series in list(self._series.values()):
+            with self._lock:
+                counts, seconds = tuple(series.counts), series.seconds
+            totals = tuple(accumulate(counts))
+            yield from map("{}{}.0".format, series.buckets, totals)
+            yield f"{series.count}{totals[-1]}.0"
+            yield f"{series.sum}{seconds!r}"
+
+    def _add_series(self, value: str) -> "_Series":
+        label = f'{self._label}="{_escape(value)}"'
+        with self._lock:
+            return self._series.setdefault(value, _Series(self.name, label, self._bounds))
 
 
-def escaped(text: str) -> str:
-    """A text that stands in quotes."""
+class _Series:
+    """The counts for one value of the label, and the beginnings of their lines."""
+
+    __slots__ = ("buckets", "count", "counts", "seconds", "sum")
+
+    def __init__(self, name: str, label: str, bounds: Sequence[float]) -> None:
+        self.counts = [0] * (len(bounds) + 1)
+        self.seconds = 0.0
+        self.buckets = [f'{name}_bucket{{{label},le="{bound}"}} ' for bound in (*map(repr, bounds), "+Inf")]
+        self.count = f"{name}_count{{{label}}} "
+        self.sum = f"{name}_sum{{{label}}} "
+
+
+def _heading(name: str, help_text: str, kind: str) -> tuple[str, str]:
+    return f"# HELP {name} {_escape(help_text)}", f"# TYPE {name} {kind}"
+
+
+def _escape(text: str) -> str:
     return text.translate(_ESCAPES)
 
 
 def _labels(labels: Mapping[str, str]) -> str:
     if not labels:
         return ""
-    told = ",".join([f'{name}="{escaped(value)}"' for name, value in labels.items()])
-    return f"{{{told}}}"
+    pairs = ",".join([f'{name}="{_escape(value)}"' for name, value in labels.items()])
+    return f"{{{pairs}}}"
 
 
 def _number(value: float) -> str:

@@ -1,71 +1,78 @@
-"""Metrics in the words of Prometheus: what telemetry tells is counted, the rest is looked up when somebody asks."""
+"""Metrics for Prometheus: counts from telemetry, and gauges that are read at each scrape."""
 
 import asyncio
+import os
 import platform
+import resource
+import sys
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector, disable_created_metrics
 
 from scrubjay.engine import EngineIndex
 from scrubjay.errors import ScrubjayError
-from scrubjay.observability.exposition import content_type, document, lines_of
-from scrubjay.observability.histograms import Timings
-from scrubjay.observability.label_values import OTHER, Words
-from scrubjay.observability.process_memory import resident_bytes
+from scrubjay.observability.exposition import DurationHistogram, content_type, document, lines_of
 from scrubjay.telemetry import Span, gauges
 from scrubjay.version import VERSION
 
 _REQUEST_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0)
 _STAGE_BOUNDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 5.0)
-_MOST_ROUTES = 200
-# So many spans are taken in together, which is cheaper than one by one in the midst of other work.
-_MOST_OVER = 64
+_MAX_ROUTES = 200
+# Spans are counted in batches of this size, which is cheaper than one by one during other work.
+_BATCH = 64
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "WEBSOCKET")
 _STATUSES = range(100, 600)
-_SWITCHING = 101
-# What telemetry counts: the label, and the values that are there from the start, so that a rate has a zero to begin at.
-_COUNTED: dict[str, tuple[str, str, tuple[str, ...]]] = {
+_SWITCHING_PROTOCOLS = 101
+OTHER = "other"
+# The counters of telemetry: the help text, the label, and its values, which exist from the start so that a rate begins
+# at zero.
+_COUNTERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "writes": (
-        "Memories and relations, by what a write did to them.",
+        "Memories and relations, by the action of a write.",
         "action",
         (
             "created", "merged", "updated", "unchanged", "rejected", "repeated", "trashed", "restored", "purged",
             "related", "unrelated", "approved",
         ),
     ),
-    "conflicts": ("Conflicts, by what happened to them.", "event", ("found", "resolved", "reopened")),
-    "jobs": ("Jobs that were tried, by what came of it.", "outcome", ("done", "failed")),
+    "conflicts": ("Conflicts, by event.", "event", ("found", "resolved", "reopened")),
+    "jobs": ("Jobs, by outcome.", "outcome", ("done", "failed")),
     "llm": (
-        "Questions to the language model, by what came of them.",
+        "Requests to the language model, by outcome.",
         "outcome",
         ("answered", "answer", "down", "slow", "busy", "key", "refused", "budget", "missing"),
     ),
-    "recall_cache": ("Questions, by whether the answer was known.", "result", ("hit", "miss")),
-    "embedding_cache": ("Questions to be embedded, by whether the vector was known.", "result", ("hit", "miss")),
+    "recall_cache": ("Recalls, by whether the result was in the cache.", "result", ("hit", "miss")),
+    "embedding_cache": ("Embedded queries, by whether the vector was in the cache.", "result", ("hit", "miss")),
     "store_retries": (
-        "Transactions that were tried again, by why: the connection was lost, or two got in each other's way.",
+        "Repeated transactions, by reason: a lost connection, or a conflict with another one.",
         "why",
         ("lost", "conflict"),
     ),
     "refused": (
-        "Requests that were turned away at the door, by why.",
+        "Refused requests, by reason.",
         "why",
         ("host", "origin", "token", "access", "rate", "body"),
     ),
 }  # fmt: skip
 
 
-class Gate(Protocol):
-    """Knows how many requests are inside."""
+_STATM = Path("/proc/self/statm")
+_KIB = 1024
+
+
+class RunningRequests(Protocol):
+    """Counts the running requests."""
 
     inside: int
 
 
-class Memory(Protocol):
-    """What is asked of an engine."""
+class IndexedEngine(Protocol):
+    """An engine with a vector index."""
 
     @property
     def index(self) -> EngineIndex:
@@ -74,75 +81,75 @@ class Memory(Protocol):
 
 
 class Metrics:
-    """All that is measured of one daemon. It has a registry of its own, so several do not mix."""
+    """The metrics of one daemon. Each instance has a registry of its own, so that several do not mix."""
 
     from_the_beginning = False
 
-    def __init__(self, *, engine: Memory, gate: Gate) -> None:
-        # They double what is told, and nobody asks for them.
+    def __init__(self, *, engine: IndexedEngine, limiter: RunningRequests) -> None:
+        # These samples double the size of the text and have no use here.
         disable_created_metrics()
         self._engine = engine
-        self._gate = gate
-        self._over: deque[Span] = deque()
+        self._limiter = limiter
+        self._finished: deque[Span] = deque()
         self._clients: dict[str, Callable[[], int]] = {}
         self._registry = registry = CollectorRegistry()
         self._requests = Counter(
-            "scrubjay_requests", "Requests that are over, by how they ended.", ("verb", "outcome"), registry=registry
+            "scrubjay_requests", "Finished requests, by outcome.", ("verb", "outcome"), registry=registry
         )
-        self._request_seconds = Timings(
-            "scrubjay_request_seconds", "How long a request took.", label="verb", bounds=_REQUEST_BOUNDS
+        self._request_seconds = DurationHistogram(
+            "scrubjay_request_seconds", "Duration of a request.", label="verb", bounds=_REQUEST_BOUNDS
         )
-        self._stage_seconds = Timings(
-            "scrubjay_stage_seconds", "How long a stage of the work took.", label="stage", bounds=_STAGE_BOUNDS
+        self._stage_seconds = DurationHistogram(
+            "scrubjay_stage_seconds", "Duration of a stage of the work.", label="stage", bounds=_STAGE_BOUNDS
         )
-        self._counted = {name: _Counted(name, registry=registry) for name in _COUNTED}
-        self._web = _Web(registry)
-        self._now = _Now(registry)
+        self._counters = {name: _LabelledCounter(name, registry=registry) for name in _COUNTERS}
+        self._http = _HttpMetrics(registry)
+        self._gauges = _Gauges(registry)
         ProcessCollector(registry=registry)
 
-    # ---- what telemetry tells ----
+    # ---- called by telemetry ----
 
     def began(self, _: Span) -> None:
-        """Nothing is counted before it is over."""
+        """Do nothing: a span counts when it ends."""
 
     def ended(self, span: Span, _: object) -> None:
-        """A stage or a request is over."""
-        self._over.append(span)
-        if len(self._over) >= _MOST_OVER:
-            self._take_in()
+        """Count a finished stage or request."""
+        self._finished.append(span)
+        if len(self._finished) >= _BATCH:
+            self._count_finished()
 
     def counted(self, name: str, amount: int, labels: Mapping[str, str]) -> None:
-        """Something happened; what is not known here is for others."""
-        if name in self._counted:
-            self._counted[name].add(amount, labels)
+        """Add to a counter; ignore unknown ones."""
+        if name in self._counters:
+            self._counters[name].add(amount, labels)
 
-    # ---- what the doors tell ----
+    # ---- called by the servers ----
 
     def http(self, *, route: str, method: str, status: int, seconds: float) -> None:
-        """An HTTP request was answered. `route` is the route's own name, never what the caller wrote."""
-        self._web.answered(route=route, method=method, status=status, seconds=seconds)
+        """Count an HTTP response. `route` is the route's own name, never the caller's path."""
+        self._http.add(route=route, method=method, status=status, seconds=seconds)
 
     def clients(self, kind: str, read: Callable[[], int]) -> None:
-        """Where to look up how many clients of a kind are connected."""
+        """Register a function that returns the number of connected clients of a kind."""
         self._clients[kind] = read
 
-    # ---- what is asked ----
+    # ---- called by a scrape ----
 
     async def scrape(self, accept: str = "") -> tuple[str, bytes]:
-        """All of it, as it is now: the content type and the text, in OpenMetrics for whoever accepts that."""
-        self._now.inside.set(self._gate.inside)
-        self._now.queue.set(gauges().get("write_queue", 0.0))
-        self._now.leading.set(gauges().get("leading", 0.0))
-        self._now.lag.set(await self._lag())
+        """Return the current metrics: the content type and the text, in OpenMetrics if the client accepts that."""
+        self._gauges.inside.set(self._limiter.inside)
+        self._gauges.queue.set(gauges().get("write_queue", 0.0))
+        self._gauges.leading.set(gauges().get("leading", 0.0))
+        self._gauges.lag.set(await self._lag())
         for kind, read in self._clients.items():
-            self._now.clients.labels(kind).set(read())
-        return await asyncio.to_thread(self._told, accept)
+            self._gauges.clients.labels(kind).set(read())
+        return await asyncio.to_thread(self._render, accept)
 
-    def _take_in(self) -> None:
-        """Count what is over; whoever else takes it in at the same time gets other spans."""
+    def _count_finished(self) -> None:
+        """Count the finished spans; concurrent callers get different ones."""
         with suppress(IndexError):
             while True:
-                span = self._over.popleft()
+                span = self._finished.popleft()
                 if span.is_request:
                     self._requests.labels(span.name, span.outcome).inc()
                     self._request_seconds.add(span.name, span.seconds)
@@ -153,70 +160,101 @@ class Metrics:
         try:
             return await self._engine.index.lag()
         except ScrubjayError:
-            # A store that cannot be read has metrics all the same.
+            # The other metrics must not depend on a readable store.
             return float("nan")
 
-    def _told(self, accept: str) -> tuple[str, bytes]:
-        self._take_in()
-        self._now.resident.set(resident_bytes())
+    def _render(self, accept: str) -> tuple[str, bytes]:
+        self._count_finished()
+        self._gauges.resident.set(_resident_bytes())
         chosen = content_type(accept)
         lines = [*lines_of(self._registry.collect(), of=chosen)]
-        for timings in (self._request_seconds, self._stage_seconds, self._web.seconds):
-            lines += timings.lines()
+        for histogram in (self._request_seconds, self._stage_seconds, self._http.seconds):
+            lines += histogram.lines()
         return chosen, document(lines, of=chosen)
 
 
-class _Counted:
-    """One of the things that telemetry counts."""
+class _LabelledCounter:
+    """One of the counters of telemetry."""
 
     def __init__(self, name: str, *, registry: CollectorRegistry) -> None:
-        what, self._label, known = _COUNTED[name]
-        self._family = Counter(f"scrubjay_{name}", what, (self._label,), registry=registry)
-        self._words = Words(known)
-        for word in known:
-            self._family.labels(word)
+        help_text, self._label, values = _COUNTERS[name]
+        self._family = Counter(f"scrubjay_{name}", help_text, (self._label,), registry=registry)
+        self._values = _LabelValues(values)
+        for value in values:
+            self._family.labels(value)
 
     def add(self, amount: int, labels: Mapping[str, str]) -> None:
-        self._family.labels(self._words.known(labels.get(self._label, OTHER))).inc(amount)
+        self._family.labels(self._values.bound(labels.get(self._label, OTHER))).inc(amount)
 
 
-class _Web:
-    """What is counted of HTTP."""
+class _HttpMetrics:
+    """Counts and durations of HTTP requests."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._requests = Counter(
-            "scrubjay_http_requests", "HTTP requests that were answered.", ("route", "method", "status"),
-            registry=registry,
-        )  # fmt: skip
-        self.seconds = Timings(
-            "scrubjay_http_request_seconds", "How long an HTTP request took, the answer included.",
+            "scrubjay_http_requests", "Answered HTTP requests.", ("route", "method", "status"), registry=registry
+        )
+        self.seconds = DurationHistogram(
+            "scrubjay_http_request_seconds", "Duration of an HTTP request, including the response.",
             label="route", bounds=_REQUEST_BOUNDS,
         )  # fmt: skip
-        self._routes = Words(most=_MOST_ROUTES)
-        self._methods = Words(_METHODS)
+        self._routes = _LabelValues(max_values=_MAX_ROUTES)
+        self._methods = _LabelValues(_METHODS)
 
-    def answered(self, *, route: str, method: str, status: int, seconds: float) -> None:
-        route = self._routes.known(route)
-        told = str(status) if status in _STATUSES else OTHER
-        self._requests.labels(route, self._methods.known(method), told).inc()
-        # A conversation lasts as long as both sides like.
-        if status != _SWITCHING:
+    def add(self, *, route: str, method: str, status: int, seconds: float) -> None:
+        route = self._routes.bound(route)
+        status_label = str(status) if status in _STATUSES else OTHER
+        self._requests.labels(route, self._methods.bound(method), status_label).inc()
+        # A WebSocket stays open as long as both sides like.
+        if status != _SWITCHING_PROTOCOLS:
             self.seconds.add(route, seconds)
 
 
-class _Now:
-    """What has a value at any time."""
+class _Gauges:
+    """Values that exist at any time."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.inside = Gauge("scrubjay_requests_inside", "Requests that are being worked on.", registry=registry)
+        self.inside = Gauge("scrubjay_requests_inside", "Running requests.", registry=registry)
         self.queue = Gauge("scrubjay_write_queue", "Requests that wait for the store.", registry=registry)
         self.leading = Gauge(
-            "scrubjay_leading", "1 where this server does the background work of all.", registry=registry
+            "scrubjay_leading", "1 if this server does the background work of all servers.", registry=registry
         )
         self.lag = Gauge(
-            "scrubjay_index_lag_changes", "Changes that the vector index has not taken in.", registry=registry
+            "scrubjay_index_lag_changes", "Changes that the vector index has not applied.", registry=registry
         )
-        self.clients = Gauge("scrubjay_clients", "Clients that are connected.", ("kind",), registry=registry)
-        self.resident = Gauge("scrubjay_resident_bytes", "Memory that the process holds.", registry=registry)
-        build = Gauge("scrubjay_build_info", "Always 1; what runs here.", ("version", "python"), registry=registry)
+        self.clients = Gauge("scrubjay_clients", "Connected clients.", ("kind",), registry=registry)
+        self.resident = Gauge("scrubjay_resident_bytes", "Resident memory of the process.", registry=registry)
+        build = Gauge(
+            "scrubjay_build_info", "Always 1; the labels name the build.", ("version", "python"), registry=registry
+        )
         build.labels(VERSION, platform.python_version()).set(1)
+
+
+class _LabelValues:
+    """The values of a label: the given ones and, up to a maximum, new ones; all others become `OTHER`.
+
+    Each value is a series for ever, so callers must not be able to invent them.
+    """
+
+    def __init__(self, values: Iterable[str] = (), *, max_values: int = 0) -> None:
+        self._values = set(values)
+        self._max_values = max_values
+
+    def bound(self, value: str) -> str:
+        """Return the value if it is allowed, else `OTHER`."""
+        if value in self._values:
+            return value
+        if len(self._values) < self._max_values:
+            self._values.add(value)
+            return value
+        return OTHER
+
+
+def _resident_bytes() -> int:
+    """Return the memory of this process; its maximum so far if the system does not report the current value."""
+    try:
+        return int(_STATM.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        maximum = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        # macOS reports bytes here, other systems KiB.
+        return maximum if sys.platform == "darwin" else maximum * _KIB

@@ -1,4 +1,4 @@
-"""Traces, for whoever has something to send them to. OpenTelemetry is loaded only then."""
+"""Tracing: loads OpenTelemetry only if traces are switched on."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -7,24 +7,26 @@ from contextlib import asynccontextmanager
 from scrubjay import telemetry
 from scrubjay.errors import InvalidInput
 
-OFF, OTLP, CONSOLE = WAYS = ("off", "otlp", "console")
+OFF, OTLP, CONSOLE = EXPORTERS = ("off", "otlp", "console")
 _SETTING = "SCRUBJAY_TRACES"
 
 
 @asynccontextmanager
-async def tracing(way: str) -> AsyncGenerator[None]:
-    """Trace what is done in the block: `otlp` sends it where OTEL_* say, `console` prints it, `off` does nothing."""
-    if way not in WAYS:
+async def tracing(exporter: str) -> AsyncGenerator[None]:
+    """Trace the work in this block: `otlp` sends spans as OTEL_* says, `console` prints them, `off` does nothing."""
+    if exporter not in EXPORTERS:
         raise InvalidInput(
-            f"traces cannot go to {way[:60]!r}", hint=f"{_SETTING} is one of {', '.join(WAYS)}", setting=_SETTING
+            f"there is no exporter {exporter[:60]!r} for traces",
+            hint=f"{_SETTING} is one of {', '.join(EXPORTERS)}",
+            setting=_SETTING,
         )
-    if way == OFF:
+    if exporter == OFF:
         yield
         return
     try:
         from scrubjay.observability.otel import Traces, exporter_for  # noqa: PLC0415 - an extra
 
-        traces = Traces(exporter_for(way), at_once=way == CONSOLE)
+        traces = Traces(exporter_for(exporter), immediately=exporter == CONSOLE)
     except ImportError as error:
         raise InvalidInput(
             "traces need OpenTelemetry, which is not installed",

@@ -57,4 +57,4 @@ EXPENSIVE = {
     "emoji": "".join(chr(_RANDOM.choice([*range(0x1F600, 0x1F640), *range(0x1F900, 0x1F9FF)])) for _ in range(400)),
     "families": "👨\u200d👩\u200d👧 👩🏽\u200d💻 ❤\ufe0f 🇩🇪 " * 60,
 }
-"""By kind."""
+"""The texts by kind."""

@@ -1,4 +1,4 @@
-"""Calls of the `kg` tools: written by hand for the corners, drawn at random for what nobody thinks of."""
+"""Calls of the `kg` tools: edge cases by hand, and random ones for the cases that people overlook."""
 
 from collections.abc import Iterator, Sequence
 from random import Random
@@ -35,7 +35,7 @@ def link(source: str, target: str, kind: str = "knows") -> Json:
     return {"from": source, "to": target, "relationType": kind}
 
 
-# One long story: what comes after relies on what came before, on both sides alike.
+# One long story: later calls rely on earlier ones, on both servers.
 STORY: tuple[Call, ...] = (
     ("read_graph", {}),
     ("search_nodes", {"query": ""}),
@@ -98,7 +98,7 @@ STORY: tuple[Call, ...] = (
     ("delete_entities", {"entityNames": ["  odd  "]}),
 )  # fmt: skip
 
-# Refused by both, in words of their own; nothing changes.
+# Both servers refuse these, each with its own message; nothing changes.
 WRONG: tuple[Call, ...] = (
     ("create_entities", {}),
     ("create_entities", {"entities": "Ada"}),
@@ -133,7 +133,7 @@ WRONG: tuple[Call, ...] = (
 
 
 def drawn(seed: int, *, calls: int) -> Iterator[Call]:
-    """Random calls about few names, so that they meet each other."""
+    """Return random calls about few names, so that they affect each other."""
     random = Random(seed)
     names = random.sample(NAMES, 12)
     for _ in range(calls):
@@ -146,7 +146,7 @@ def _some(random: Random, values: Sequence[str], *, most: int) -> list[Json]:
 
 
 def _create_entities(random: Random, names: Sequence[str]) -> Arguments:
-    # Each name once: what the server does with one that stands twice is among the differences.
+    # Each name once: a name that appears twice in a call is one of the known differences.
     chosen = random.sample(list(names), random.randint(0, 3))
     return {
         "entities": [

@@ -65,7 +65,7 @@ class McpServer:
         progress_seconds: float = 5.0,
         context: ToolContext | None = None,
     ) -> AsyncGenerator["RawClient"]:
-        """A client that writes its own lines."""
+        """Connect a client that writes its own lines."""
         ours, theirs = socket.socketpair()
         served = asyncio.create_task(self._serve(theirs, tools, progress_seconds, context or self.context()))
         reader, writer = await asyncio.open_connection(sock=ours, limit=1 << 24)
@@ -88,7 +88,7 @@ class McpServer:
         context: ToolContext | None = None,
         on_message: Callable[[IncomingMessage], None] | None = None,
     ) -> AsyncGenerator[Client]:
-        """The SDK's client."""
+        """Connect the SDK's client."""
 
         async def handler(message: IncomingMessage) -> None:
             if on_message is not None:

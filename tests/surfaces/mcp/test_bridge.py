@@ -1,4 +1,4 @@
-"""The bridge as a client starts it: what goes through, and what it says when something cannot."""
+"""The bridge as a client starts it: the lines that it passes on, and its messages for the others."""
 
 import json
 import os
@@ -34,8 +34,8 @@ def test_the_environment_speaks_where_the_command_line_does_not(data: Path, fake
     with BridgeProcess(data, "--space", "work", "--project=", environment=environment) as client:
         client.request(1, "ping")
         client.answer()
-    told = fake_daemon.hellos[0]
-    assert (told["space"], told["agent"], told["tools"], told["project"]) == ("work", "owl", "kg", "")
+    hello = fake_daemon.hellos[0]
+    assert (hello["space"], hello["agent"], hello["tools"], hello["project"]) == ("work", "owl", "kg", "")
 
 
 def test_the_folder_that_the_client_works_in_gives_the_project(
@@ -160,7 +160,7 @@ def test_an_error_about_a_line_without_an_id_is_nobody_elses(data: Path, fake_da
         client.call(1, "hold")
         client.write(sent)
         fake_daemon.wait_until(lambda: sent in fake_daemon.lines)
-        if b"NaN" in sent:  # Python reads that, other than a daemon.
+        if b"NaN" in sent:  # Python accepts this, a daemon does not.
             fake_daemon.push(NAMELESS)
         assert client.answer()["id"] is None
         fake_daemon.release()
@@ -248,7 +248,7 @@ def test_a_client_that_stops_reading_ends_the_bridge(data: Path, fake_daemon: Fa
 
 @pytest.fixture
 def _interruptible() -> Iterator[None]:
-    """Tests that run in the background are deaf to interrupts, and so would be what they start."""
+    """Restore the handler of interrupts: tests in the background ignore them, and so would their child processes."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -300,7 +300,7 @@ def test_what_the_daemon_refuses_is_told_in_its_words(data: Path, more: dict[str
     ):
         client.request(1, "initialize")
         assert client.answer()["error"]["message"] == REFUSED
-        # Once when the bridge started, perhaps, and once when it was asked something; never in a loop.
+        # At most once at the start and once for the request; never in a loop.
         assert len(daemon.hellos) <= 2
         assert client.close() == 69
         assert client.stderr_text() == f"scrubjay: {REFUSED}\n"
@@ -346,7 +346,7 @@ def test_a_daemon_that_is_too_busy_to_greet_is_asked_again(data: Path) -> None:
 
 @pytest.fixture
 def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A place for sockets whose name is short, as that of a socket must be."""
+    """Return a folder with a short name, because the path of a socket has a limit."""
     with tempfile.TemporaryDirectory(prefix="scrubjay-") as folder:
         monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
         yield
@@ -374,7 +374,7 @@ def test_a_daemon_that_has_another_runtime_folder_is_found_all_the_same(tmp_path
                 assert client.answer()["result"]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")
 def test_a_socket_in_somebody_elses_folder_is_not_trusted(data: Path, fake_daemon: FakeDaemon) -> None:
     os.chown(fake_daemon.path.parent, 12345, -1)
     with BridgeProcess(data) as client:
@@ -447,7 +447,7 @@ def test_it_loads_nothing_but_the_quick_part_of_the_standard_library(data: Path,
     slow = {"asyncio", "argparse", "dataclasses", "inspect", "subprocess", "tempfile", "hashlib", "uuid", "logging"}
     assert not slow.intersection(loaded)
     tops = {name.partition(".")[0] for name in loaded} - {"__main__", "__mp_main__", "scrubjay"}
-    # What site-packages puts into every process is not the bridge's doing.
+    # Modules that site-packages loads into every process do not count.
     idle = subprocess.run(
         [sys.executable, "-I", "-c", "import sys; print(*sys.modules)"], capture_output=True, check=True
     )

@@ -1,4 +1,4 @@
-"""The daemon goes away in the middle: what the client is told, and what the next daemon hears."""
+"""The daemon goes away during a session: the answers to the client, and the messages to the next daemon."""
 
 import json
 from pathlib import Path
@@ -30,8 +30,8 @@ def test_a_call_in_flight_is_told_what_became_of_it(
         assert answer["error"]["data"]["committed"] is committed
         client.call(2, "remember")
         assert client.answer()["result"]
-    asked = next(message for message in fake_daemon.received if message["method"] == "scrubjay/outcome")
-    assert asked["params"]["runs"] == [fake_daemon.calls("die")[0]["params"]["_meta"]["scrubjay/run"]]
+    query = next(message for message in fake_daemon.received if message["method"] == "scrubjay/outcome")
+    assert query["params"]["runs"] == [fake_daemon.calls("die")[0]["params"]["_meta"]["scrubjay/run"]]
     assert len(fake_daemon.calls("die")) == 1
 
 
@@ -113,7 +113,7 @@ def test_the_next_daemon_hears_how_the_session_began(data: Path, fake_daemon: Fa
 
 
 def test_without_a_session_nothing_is_repeated(data: Path, fake_daemon: FakeDaemon) -> None:
-    """In the stateless revision every request carries all there is to know."""
+    """In the stateless revision every request is complete in itself."""
     fake_daemon.committed = False
     with BridgeProcess(data) as client:
         client.request(1, "server/discover")
@@ -196,7 +196,7 @@ def test_what_was_not_sent_yet_is_sent_to_the_next(data: Path, fake_daemon: Fake
         answers = {answer["id"]: answer for answer in (client.answer(), client.answer(), client.answer())}
     assert answers[1]["error"]["data"]["committed"] is False
     assert answers[3]["result"]
-    # Where the second call was when the connection was lost, is a race; that it is never done twice, is not.
+    # How far the second call got before the connection was lost is a race; it never runs twice.
     assert ("result" in answers[2]) == (len(fake_daemon.calls("remember")) == 1)
     if "error" in answers[2]:
         assert answers[2]["error"]["data"]["committed"] is False

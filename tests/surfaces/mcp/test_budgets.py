@@ -1,4 +1,4 @@
-"""No result costs more than its budget, and what is cut can be had with a cursor or more tokens."""
+"""No result costs more than its budget, and a cursor or more tokens return the rest."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ _PROSE = "The harbour master of Lisbon keeps a ledger of every ship that ties up
 
 
 def cost(result: CallToolResult) -> int:
-    """What the whole result costs a model that reads both forms of it."""
+    """Return the tokens of both forms of a result."""
     assert not result.is_error, text_of(result)
     return count_tokens(text_of(result)) + count_tokens(json.dumps(result.structured_content, ensure_ascii=False))
 
@@ -31,8 +31,8 @@ async def _stored(client: Client, count: int, *, length: int = 200, **more: obje
 async def test_recall_keeps_to_its_budget_and_goes_on(settings: Settings, length: int) -> None:
     async with open_server(settings) as server, server.client("auto") as client:
         await _stored(client, 25, length=length)
-        for asked in (400, None, 8_000, 1_000_000):
-            assert await _recall_all(client, asked) == ""
+        for max_tokens in (400, None, 8_000, 1_000_000):
+            assert await _recall_all(client, max_tokens) == ""
 
 
 async def test_pages_that_a_long_cursor_leaves_no_room_for_go_on_with_more_tokens(settings: Settings) -> None:
@@ -41,25 +41,25 @@ async def test_pages_that_a_long_cursor_leaves_no_room_for_go_on_with_more_token
         assert "ask with more" in await _recall_all(client, 300)
 
 
-async def _recall_all(client: Client, asked: int | None) -> str:
-    """CallTool for every page; the note on the first that had no room, which is then asked for with more tokens."""
+async def _recall_all(client: Client, max_tokens: int | None) -> str:
+    """Ask for every page; return the note of the first without room, which is then repeated with more tokens."""
     names: list[str] = []
     cursor, note = "", ""
     while True:
-        most = min(asked or 1_500, 8_000) if not note else 8_000
+        most = min(max_tokens or 1_500, 8_000) if not note else 8_000
         result = await client.call_tool(
             "recall",
-            {"query": "harbour ledger", "limit": 10, "max_tokens": most if note else asked, "cursor": cursor},
+            {"query": "harbour ledger", "limit": 10, "max_tokens": most if note else max_tokens, "cursor": cursor},
         )
         assert cost(result) <= most
-        found = result.structured_content
-        if not found["hits"]:
+        recalled = result.structured_content
+        if not recalled["hits"]:
             assert not note
             note = text_of(result)
             continue
-        names += [hit["name"] for hit in found["hits"]]
-        assert all(name in text_of(result) for name in [hit["name"] for hit in found["hits"]])
-        cursor = found.get("cursor", "")
+        names += [hit["name"] for hit in recalled["hits"]]
+        assert all(name in text_of(result) for name in [hit["name"] for hit in recalled["hits"]])
+        cursor = recalled.get("cursor", "")
         if not cursor:
             break
         assert cursor in text_of(result) or "the cursor of the structured answer" in text_of(result)
@@ -72,17 +72,17 @@ async def test_neighbours_and_reasons_keep_to_the_budget_too(settings: Settings,
     async with open_server(settings) as server, server.client("auto") as client:
         await _stored(client, 6, length=length, source={"session": "harbour"})
         most = 0
-        for asked in (300, 2_000):
+        for max_tokens in (300, 2_000):
             names: list[str] = []
             cursor = ""
             while not names or cursor:
                 arguments = {"query": "harbour ledger", "limit": 3, "around": 2, "explain": True, "cursor": cursor}
-                result = await client.call_tool("recall", {**arguments, "max_tokens": asked})
-                assert cost(result) <= asked
-                found = result.structured_content
-                names += [hit["name"] for hit in found["hits"]]
-                most = max([most, *(len(hit.get("around", [])) for hit in found["hits"])])
-                cursor = found.get("cursor", "")
+                result = await client.call_tool("recall", {**arguments, "max_tokens": max_tokens})
+                assert cost(result) <= max_tokens
+                recalled = result.structured_content
+                names += [hit["name"] for hit in recalled["hits"]]
+                most = max([most, *(len(hit.get("around", [])) for hit in recalled["hits"])])
+                cursor = recalled.get("cursor", "")
             assert len(names) == len(set(names)) == 6
         assert most >= 2
 
@@ -90,13 +90,13 @@ async def test_neighbours_and_reasons_keep_to_the_budget_too(settings: Settings,
 async def test_the_nearest_neighbours_are_told_where_there_is_no_room_for_all(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto") as client:
         await _stored(client, 9, length=300, source={"session": "harbour"})
-        asked = {"query": "entry 4", "filters": {"contains": "Entry 4:"}, "around": 4}
-        for max_tokens, places in ((8_000, 4), (1_000, None), (300, 0)):
-            (hit,) = (await call(client, "recall", **asked, max_tokens=max_tokens))["hits"]
-            told: list[int] = [one["place"] for one in hit.get("around", [])]
-            reach = max(map(abs, told), default=0)
-            assert told == [*range(-reach, 0), *range(1, reach + 1)]
-            assert reach == places if places is not None else 0 < reach < 4
+        question = {"query": "entry 4", "filters": {"contains": "Entry 4:"}, "around": 4}
+        for max_tokens, expected in ((8_000, 4), (1_000, None), (300, 0)):
+            (hit,) = (await call(client, "recall", **question, max_tokens=max_tokens))["hits"]
+            places: list[int] = [neighbour["place"] for neighbour in hit.get("around", [])]
+            reach = max(map(abs, places), default=0)
+            assert places == [*range(-reach, 0), *range(1, reach + 1)]
+            assert reach == expected if expected is not None else 0 < reach < 4
 
 
 async def test_short_memories_are_told_whole_in_both_forms(settings: Settings) -> None:
@@ -111,9 +111,9 @@ async def test_pinned_memories_do_not_crowd_out_what_was_asked_for(settings: Set
     async with open_server(settings) as server, server.client("auto") as client:
         await _stored(client, 12, length=900, pinned=True)
         await call(client, "remember", text="the answer is in the blue folder " + "x" * 900, name="answer")
-        for asked in (300, 400, 1_500, 8_000):
-            result = await client.call_tool("recall", {"query": "answer folder", "max_tokens": asked})
-            assert cost(result) <= asked
+        for max_tokens in (300, 400, 1_500, 8_000):
+            result = await client.call_tool("recall", {"query": "answer folder", "max_tokens": max_tokens})
+            assert cost(result) <= max_tokens
             assert [hit["name"] for hit in result.structured_content["hits"]] == ["answer"]
 
 
@@ -135,17 +135,17 @@ async def test_a_long_memory_is_read_in_parts_that_make_up_the_whole(settings: S
         await call(client, "remember", text=whole, name="ledger")
         await call(client, "remember", text="short", name="note")
         text, cursor, parts = "", "", 0
-        found: dict[str, Any] = {}
+        recalled: dict[str, Any] = {}
         while parts == 0 or cursor:
             result = await client.call_tool("read", {"ids": ["ledger", "note"], "format": format, "cursor": cursor})
             assert cost(result) <= 1_500
-            found = result.structured_content
-            text += "".join(one["text"] for one in found["memories"] if one["name"] == "ledger")
-            cursor, parts = found.get("cursor", ""), parts + 1
+            recalled = result.structured_content
+            text += "".join(memory["text"] for memory in recalled["memories"] if memory["name"] == "ledger")
+            cursor, parts = recalled.get("cursor", ""), parts + 1
         (expected,) = (await server.context().memory.read("ledger", format=format)).texts
         assert text == expected
         assert parts > 5
-        assert found["memories"][-1]["name"] == "note"
+        assert recalled["memories"][-1]["name"] == "note"
         large = await client.call_tool("read", {"ids": ["ledger"], "format": format, "max_tokens": 8_000})
         assert 3_000 < cost(large) <= 8_000
 
@@ -178,8 +178,8 @@ async def test_many_references_are_read_in_parts_missing_ones_too(settings: Sett
         while True:
             result = await client.call_tool("read", {"ids": refs, "cursor": cursor})
             assert cost(result) <= 1_500
-            names += [one["name"] for one in result.structured_content["memories"]]
-            missing += [one["ref"] for one in result.structured_content.get("missing", [])]
+            names += [memory["name"] for memory in result.structured_content["memories"]]
+            missing += [entry["ref"] for entry in result.structured_content.get("missing", [])]
             cursor = result.structured_content.get("cursor", "")
             if not cursor:
                 break
@@ -196,7 +196,7 @@ async def test_a_long_history_comes_in_parts(settings: Settings) -> None:
         while True:
             result = await client.call_tool("history", {"id": "counter", "limit": 1_000, "cursor": cursor})
             assert cost(result) <= 1_500
-            numbers += [one["number"] for one in result.structured_content["versions"]]
+            numbers += [version["number"] for version in result.structured_content["versions"]]
             cursor = result.structured_content.get("cursor", "")
             if not cursor:
                 break
@@ -209,8 +209,8 @@ async def test_a_large_difference_is_cut(settings: Settings) -> None:
         await call(client, "revise", id="ledger", text=_PROSE.upper() * 200, title="LEDGER", tags=["loud"])
         result = await client.call_tool("history", {"id": "ledger", "diff": [1, 2]})
         assert cost(result) <= 1_500
-        changed = {one["field"]: one for one in result.structured_content["diff"]}
-        assert any(one.get("of", 0) > len(one["change"]) for one in changed.values())
+        changed = {difference["field"]: difference for difference in result.structured_content["diff"]}
+        assert any(difference.get("of", 0) > len(difference["change"]) for difference in changed.values())
         assert "read both versions" in text_of(result)
         same = await client.call_tool("history", {"id": "ledger", "diff": [2, 2]})
         assert "No relevant differences" in text_of(same)
@@ -222,8 +222,8 @@ async def test_what_forget_and_relate_and_remember_tell_is_cut_too(settings: Set
         tags = [f"a tag with the number {number} and a long tail" for number in range(64)]
         many = await client.call_tool("remember", {"text": "tea", "entities": entities, "tags": tags})
         assert cost(many) <= 1_500
-        told = len(many.structured_content["ids"])
-        assert (told < 100, f"{told} of 100 ids" in text_of(many)) == (True, True)
+        shown = len(many.structured_content["ids"])
+        assert (shown < 100, f"{shown} of 100 ids" in text_of(many)) == (True, True)
         first, *others = [
             hit.id for hit in (await server.context().memory.recall("", limit=200, max_tokens=99_999)).hits
         ]
@@ -254,34 +254,34 @@ async def test_items_keep_to_the_budget(settings: Settings) -> None:
         await call(client, "memory_store", text=f"very long: {_PROSE * 900}")
         many = await client.call_tool("memory_recall", {"query": "harbour ledger", "k": 12})
         assert cost(many) <= 1_500
-        found = many.structured_content["results"]
-        assert found
-        assert f"there are more: {len(found)} of the 12 fit" in text_of(many)
-        one = await client.call_tool("memory_recall", {"query": "very long", "k": 12})
-        assert cost(one) <= 1_500
-        (long,) = one.structured_content["results"]
+        result = many.structured_content["results"]
+        assert result
+        assert f"there are more: {len(result)} of the 12 fit" in text_of(many)
+        cut = await client.call_tool("memory_recall", {"query": "very long", "k": 12})
+        assert cost(cut) <= 1_500
+        (long,) = cut.structured_content["results"]
         assert len(long["text"]) < long["of"] == len(f"very long: {_PROSE * 900}")
-        assert "long texts are cut" in text_of(one)
+        assert "long texts are cut" in text_of(cut)
 
 
 @pytest.mark.parametrize("kind", EXPENSIVE)
 async def test_no_kind_of_text_is_told_beyond_its_budget(settings: Settings, kind: str) -> None:
     text = (EXPENSIVE[kind] * 12)[:12_000]
     async with open_server(settings) as server, server.client("auto") as client:
-        # Whether one piece of it contradicts another is not asked here, and takes the longest.
+        # The conflict check takes the longest, and does not matter here.
         await server.context().memory.set_rules(conflicts="off")
         await call(client, "remember", text=text, name="whole")
         for number in range(10):
             await call(client, "remember", text=f"{number} tea {text[number * 900 : number * 900 + 900]}", intent="new")
-        for asked in (300, 1_500, 8_000):
+        for max_tokens in (300, 1_500, 8_000):
             for name, arguments in (
                 ("read", {"ids": ["whole"], "format": "plain"}),
                 ("read", {"ids": ["whole"], "format": "json"}),
                 ("recall", {"query": "tea", "limit": 10}),
                 ("recall", {"query": "", "limit": 20, "detail": "full"}),
             ):
-                result = await client.call_tool(name, {**arguments, "max_tokens": asked})
-                assert cost(result) <= asked, (name, arguments)
+                result = await client.call_tool(name, {**arguments, "max_tokens": max_tokens})
+                assert cost(result) <= max_tokens, (name, arguments)
         result = await client.call_tool("memory_recall", {"query": "tea", "k": 10})
         assert cost(result) <= 1_500
 
@@ -309,7 +309,7 @@ async def test_no_kind_of_graph_is_told_beyond_the_limit(settings: Settings, kin
 
 
 def _longer_than_a_page(text: str) -> str:
-    """As much of a text as no page has room for: both of its forms cost, and in some kinds every character does."""
+    """Repeat a text until it fits no page: both forms cost tokens, and in some kinds every character does."""
     return next(
         (text[:size] for size in range(1_000, 12_000, 1_000) if count_tokens(json.dumps(text[:size])) > 6_000),
         text[:12_000],

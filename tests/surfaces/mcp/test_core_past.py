@@ -19,9 +19,9 @@ async def test_a_branch_is_read_revised_and_compared(settings: Settings) -> None
         versions = (await call(client, "history", id="harbour", branch="winter"))["versions"]
         assert versions[0]["number"] == 3
         (change,) = [
-            one
-            for one in (await call(client, "history", id="harbour", diff=["main", "winter"]))["diff"]
-            if one["field"] == "content"
+            difference
+            for difference in (await call(client, "history", id="harbour", diff=["main", "winter"]))["diff"]
+            if difference["field"] == "content"
         ]
         assert "+The harbour opens at eight." in change["change"]
         hits = (await call(client, "recall", query="when does the harbour open", filters={"branch": "winter"}))["hits"]
@@ -29,9 +29,9 @@ async def test_a_branch_is_read_revised_and_compared(settings: Settings) -> None
         assert hits[0]["branch"] == "winter"
         assert "Did you mean winter?" in await refusal(client, "read", ids=["harbour"], branch="winer")
         await call(client, "remember", text="The lighthouse is red.", name="lighthouse")
-        found = await call(client, "read", ids=["lighthouse", "harbour"], branch="winter")
-        assert [one["name"] for one in found["memories"]] == ["harbour"]
-        assert [one["why"] for one in found["missing"]] == ["'lighthouse' has no branch 'winter'"]
+        result = await call(client, "read", ids=["lighthouse", "harbour"], branch="winter")
+        assert [memory["name"] for memory in result["memories"]] == ["harbour"]
+        assert [missing["why"] for missing in result["missing"]] == ["'lighthouse' has no branch 'winter'"]
 
 
 async def test_what_was_said_then_is_read_and_recalled(settings: Settings) -> None:

@@ -31,7 +31,7 @@ async def test_what_is_remembered_is_recalled_read_and_changed(settings: Setting
         (change,) = (await call(client, "history", id=first, diff=[1, 2]))["diff"]
         assert (change["field"], "+Sarah prefers mail" in change["change"]) == ("content", True)
         forgotten = await call(client, "forget", ids=[second], reason="asked to")
-        assert [(one["action"], one["id"]) for one in forgotten["done"]] == [("trashed", second)]
+        assert [(outcome["action"], outcome["id"]) for outcome in forgotten["done"]] == [("trashed", second)]
         assert [hit["id"] for hit in (await call(client, "recall", query="voice"))["hits"]] == [first]
 
 
@@ -40,10 +40,10 @@ async def test_the_text_says_for_a_model_what_the_fields_say_for_a_program(setti
         done = await client.call_tool("remember", {"text": "The tea is in the cupboard", "tags": ["kitchen"]})
         first, *more = text_of(done).split("\n")
         assert first == "created: the-tea-is-in-the-cupboard"
-        assert any("found by its words only" in one for one in more)
-        found = text_of(await client.call_tool("recall", {"query": "tea"}))
-        assert found.startswith("- the-tea-is-in-the-cupboard (20")
-        assert "The tea is in the cupboard" in found
+        assert any("found by its words only" in line for line in more)
+        result = text_of(await client.call_tool("recall", {"query": "tea"}))
+        assert result.startswith("- the-tea-is-in-the-cupboard (20")
+        assert "The tea is in the cupboard" in result
         assert text_of(await client.call_tool("recall", {"query": "xylophone"})).startswith("Nothing found.")
         read = text_of(await client.call_tool("read", {"ids": ["the-tea-is-in-the-cupboard", "the-coffee"]}))
         assert "The tea is in the cupboard" in read
@@ -95,7 +95,7 @@ async def test_an_agent_cannot_pass_for_a_person(settings: Settings, era: str) -
     async with open_server(settings) as server, server.client(era) as client:
         await server.context().memory.set_rules(review="agents")
         done = await call(client, "remember", text="Ship on Fridays", source={"method": "manual", "trust": "user"})
-        assert sum("over MCP" in one for one in done["warnings"]) == 2
+        assert sum("over MCP" in warning for warning in done["warnings"]) == 2
         (memory,) = (await server.context().memory.read(done["id"])).memories
         assert (memory.source.method, memory.source.trust, memory.state) == ("agent", "agent", "waiting")
         await call(client, "forget", ids=[done["id"]])
@@ -120,19 +120,19 @@ async def test_filters_choose_what_is_recalled(settings: Settings, era: str) -> 
         ):
             await call(client, "remember", text=text, **more)
 
-        async def found(**filters: object) -> set[str]:
+        async def recall(**filters: object) -> set[str]:
             return {hit["passage"] for hit in (await call(client, "recall", query="tea", **filters))["hits"]}
 
-        assert await found() == {"green tea", "black tea", "iced tea"}
-        assert await found(tags=["hot"]) == {"green tea", "black tea"}
-        assert await found(entity="ann") == {"green tea"}
-        assert await found(since="2021-01-01", filters={"kind": "fact"}) == {"green tea"}
-        assert await found(filters={"until": "2021-01-01"}) == {"iced tea"}
-        assert await found(filters={"any_tags": ["drink"], "project": "bar"}) == {"iced tea"}
-        assert await found(filters={"metadata": {"cups": 2}}) == {"black tea"}
-        assert await found(filters={"state": "trashed"}) == set()
-        assert await found(filters={"contains": "N TEA"}) == {"green tea"}
-        assert await found(filters={"contains": "tea", "today": "2026-05-31", "kind": "preference"}) == {"black tea"}
+        assert await recall() == {"green tea", "black tea", "iced tea"}
+        assert await recall(tags=["hot"]) == {"green tea", "black tea"}
+        assert await recall(entity="ann") == {"green tea"}
+        assert await recall(since="2021-01-01", filters={"kind": "fact"}) == {"green tea"}
+        assert await recall(filters={"until": "2021-01-01"}) == {"iced tea"}
+        assert await recall(filters={"any_tags": ["drink"], "project": "bar"}) == {"iced tea"}
+        assert await recall(filters={"metadata": {"cups": 2}}) == {"black tea"}
+        assert await recall(filters={"state": "trashed"}) == set()
+        assert await recall(filters={"contains": "N TEA"}) == {"green tea"}
+        assert await recall(filters={"contains": "tea", "today": "2026-05-31", "kind": "preference"}) == {"black tea"}
         (hit,) = (await call(client, "recall", query="black", detail="full", limit=1))["hits"]
         assert hit["memory"]["metadata"] == {"cups": 2}
 
@@ -147,7 +147,7 @@ async def test_hits_come_with_their_neighbours_and_with_the_reasons_when_asked(s
         assert {"around", "why"}.isdisjoint(plain)
         result = await client.call_tool("recall", {"query": "green course", "limit": 1, "around": 1, "explain": True})
         (hit,) = result.structured_content["hits"]
-        assert [(one["place"], one["id"], one["passage"]) for one in hit["around"]] == [
+        assert [(neighbour["place"], neighbour["id"], neighbour["passage"]) for neighbour in hit["around"]] == [
             (-1, ids[0], "Shall we drink tea?"),
             (1, ids[2], "It is on the table."),
         ]
@@ -180,7 +180,7 @@ async def test_revise_changes_fields_and_brings_versions_back(settings: Settings
         (memory,) = (await server.context().memory.read(mine)).memories
         (added,) = memory.observations
         assert added.source is not None
-        # What an agent adds to the user's memory is not the user's word.
+        # An agent's addition to a user's memory does not have the user's trust.
         assert (memory.source.trust, added.source.trust, added.source.method) == ("user", "unknown", "agent")
 
 
@@ -192,7 +192,7 @@ async def test_forget_by_filter_rehearses_and_restores(settings: Settings, era: 
         assert (rehearsed["count"], rehearsed["dry_run"]) == (3, True)
         assert (await call(client, "forget", filters={"tags": ["temporary"]}))["count"] == 3
         back = await call(client, "forget", ids=["note-0", "nobody"], restore=True)
-        assert [one["action"] for one in back["done"]] == ["restored"]
+        assert [outcome["action"] for outcome in back["done"]] == ["restored"]
         assert back["missing"][0]["ref"] == "nobody"
         assert "would match every memory" in await refusal(client, "forget", filters={})
         assert "name the memories" in await refusal(client, "forget")
@@ -247,10 +247,10 @@ async def test_the_run_that_a_call_names_is_the_run_of_what_it_writes(settings: 
 async def test_two_spaces_on_one_engine_see_nothing_of_each_other(settings: Settings, era: str) -> None:
     async with (
         open_server(settings) as server,
-        server.client(era, context=server.context(space="one")) as one,
+        server.client(era, context=server.context(space="one")) as first,
         server.client(era, context=server.context(space="two")) as two,
     ):
-        done = await call(one, "remember", text="the secret of one", name="secret")
+        done = await call(first, "remember", text="the secret of one", name="secret")
         assert (await call(two, "recall", query="secret"))["hits"] == []
         assert (await call(two, "read", ids=[done["id"], "secret"]))["memories"] == []
         assert "no memory is called" in await refusal(two, "revise", id=done["id"], text="stolen")

@@ -1,4 +1,4 @@
-"""The tools of `enhanced`, through the SDK's client: every answer says whether it succeeded."""
+"""The tools of `enhanced`, through the SDK's client: every result says whether the call succeeded."""
 
 import asyncio
 import json
@@ -26,14 +26,14 @@ PROFILE = {
 
 
 async def _ask(client: Client, tool: str, /, **arguments: object) -> Any:
-    """Call a tool that must succeed, and say so."""
+    """Call a tool whose result must say that it succeeded."""
     answer = await call(client, tool, **arguments)
     assert answer["success"] is True, answer
     return answer
 
 
 async def _fails(client: Client, tool: str, /, **arguments: object) -> Any:
-    """Call a tool that must answer with what is wrong."""
+    """Call a tool whose result must be an error."""
     result = await client.call_tool(tool, arguments)
     assert not result.is_error
     answer: Any = result.structured_content
@@ -55,13 +55,13 @@ async def test_entities_are_created_found_changed_and_counted(settings: Settings
         (made,) = answer["results"]
         assert (made["action"], made["version"], made["name"]) == ("created", 1, "user-profile")
         assert [error.split(":")[0] for error in answer["errors"]] == ["x"]
-        found = await _ask(client, "search_nodes", query="anything at all")
-        assert [one["name"] for one in found["results"]] == ["user-profile"]
-        assert (found["query"], found["count"]) == ("anything at all", 1)
+        recalled = await _ask(client, "search_nodes", query="anything at all")
+        assert [result["name"] for result in recalled["results"]] == ["user-profile"]
+        assert (recalled["query"], recalled["count"]) == ("anything at all", 1)
         done = await _ask(client, "update_entity", entity="user-profile", updates={"add_observations": ["Reads Ibsen"]})
         assert (done["action"], done["version"], done["id"]) == ("updated", 2, made["id"])
         (memory,) = (await server.context().memory.read("user-profile")).memories
-        # An agent wrote it, whatever it calls that.
+        # An agent wrote it, whatever method it claims.
         assert (memory.source.method.value, memory.source.agent) == ("agent", "tester")
         status = await _ask(client, "get_memory_status")
         assert (status["total_entities"], status["by_type"]) == (1, {"user_profile": 1})
@@ -76,10 +76,10 @@ async def test_versions_are_committed_compared_and_brought_back(settings: Settin
         done = await _ask(client, "memory_commit", entity_name="Ada", message="as told in May")
         assert (done["version_id"], done["entity"], done["branch"]) == (2, "Ada", "main")
         await _create(client, "Ada", "likes tea", "lives in Bergen")
-        found = await _ask(client, "memory_diff", entity_name="Ada", version1=1, version2=3)
-        assert found["differences"]["added_observations"] == ["lives in Bergen"]
-        assert found["differences"]["removed_observations"] == ["lives in Oslo"]
-        assert (found["version1"]["version"], found["version2"]["observations"]) == (
+        result = await _ask(client, "memory_diff", entity_name="Ada", version1=1, version2=3)
+        assert result["differences"]["added_observations"] == ["lives in Bergen"]
+        assert result["differences"]["removed_observations"] == ["lives in Oslo"]
+        assert (result["version1"]["version"], result["version2"]["observations"]) == (
             1,
             ["likes tea", "lives in Bergen"],
         )
@@ -88,7 +88,7 @@ async def test_versions_are_committed_compared_and_brought_back(settings: Settin
         (ada,) = (await _ask(client, "search_nodes", query="Ada"))["results"]
         assert (ada["observations"], ada["version"]) == (["likes tea", "lives in Oslo"], 4)
         history = (await server.context().memory.history("Ada")).versions
-        assert [one.message for one in history[:1]] == ["Reverted to version 1"]
+        assert [version.message for version in history[:1]] == ["Reverted to version 1"]
 
 
 async def test_a_branch_is_begun_written_to_and_left(settings: Settings) -> None:
@@ -114,12 +114,15 @@ async def test_branches_are_listed_merged_dropped_and_brought_back(settings: Set
         await _create(client, "Ada", "lives in Oslo", "likes tea")
         await _ask(client, "memory_branch", entity_name="Ada", branch_name="what-if", description="she moved?")
         await _create(client, "Ada", "lives in Rome", "likes tea")
-        found = await _ask(client, "memory_branches", entity_name="Ada")
-        assert (found["current_branch"], [one["branch_name"] for one in found["branches"]]) == (
+        result = await _ask(client, "memory_branches", entity_name="Ada")
+        assert (result["current_branch"], [branch["branch_name"] for branch in result["branches"]]) == (
             "what-if",
             ["main", "what-if"],
         )
-        assert (found["branches"][1]["description"], found["branches"][1]["created_from_version"]) == ("she moved?", 1)
+        assert (result["branches"][1]["description"], result["branches"][1]["created_from_version"]) == (
+            "she moved?",
+            1,
+        )
         await _ask(client, "memory_branch", entity_name="Ada", branch_name="main")
         await _create(client, "Ada", "lives in Bergen", "likes tea")
         refused = await _fails(client, "memory_merge_branch", entity_name="Ada", branch_name="what-if")
@@ -150,20 +153,20 @@ async def test_branches_are_listed_merged_dropped_and_brought_back(settings: Set
 
 async def test_what_is_always_included_leaves_half_of_the_answer_to_the_rest(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
-        said = [f"rule {number} says a good deal about how things are to be done here" for number in range(40)]
+        texts = [f"rule {number} says a good deal about how things are to be done here" for number in range(40)]
         rules = [
-            {"name": f"r{number}", "entityType": "rule", "observations": said, "always_include": True}
+            {"name": f"r{number}", "entityType": "rule", "observations": texts, "always_include": True}
             for number in range(12)
         ]
         target = {"name": "target", "entityType": "thing", "observations": ["is here"]}
         for entity in (*rules, target):
             await _ask(client, "create_entities", entities=[entity])
-        found = await _ask(client, "search_nodes", query="target", limit=5)
-        names = [one["name"] for one in found["results"]]
-        assert (names[0], "target" in names, len(names) < 13, "always included" in found["note"]) == (
+        recalled = await _ask(client, "search_nodes", query="target", limit=5)
+        names = [result["name"] for result in recalled["results"]]
+        assert (names[0], "target" in names, len(names) < 13, "always included" in recalled["note"]) == (
             "r0", True, True, True,
         )  # fmt: skip
-        assert "always_included" not in found
+        assert "always_included" not in recalled
 
 
 async def test_what_is_wrong_is_data(settings: Settings) -> None:
@@ -196,9 +199,9 @@ async def test_what_is_wrong_is_data(settings: Settings) -> None:
 async def test_a_long_question_leaves_room_for_what_is_found(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
         await _create(client, "harbour", "the harbour master keeps a ledger")
-        found = await _ask(client, "search_nodes", query="who keeps the ledger of the harbour? " * 2_000)
-        assert [one["name"] for one in found["results"]] == ["harbour"]
-        assert "long values are cut" in found["note"]
+        recalled = await _ask(client, "search_nodes", query="who keeps the ledger of the harbour? " * 2_000)
+        assert [result["name"] for result in recalled["results"]] == ["harbour"]
+        assert "long values are cut" in recalled["note"]
 
 
 async def test_two_who_begin_one_branch_at_once_both_stand_on_it(settings: Settings) -> None:
@@ -207,21 +210,21 @@ async def test_two_who_begin_one_branch_at_once_both_stand_on_it(settings: Setti
         done = await asyncio.gather(
             *(_ask(client, "memory_branch", entity_name="Ada", branch_name="what-if") for _ in range(4))
         )
-        assert sorted(one["action"] for one in done) == ["branched", *["switched"] * 3]
-        assert {one["branch_name"] for one in done} == {"what-if"}
+        assert sorted(outcome["action"] for outcome in done) == ["branched", *["switched"] * 3]
+        assert {outcome["branch_name"] for outcome in done} == {"what-if"}
 
 
 async def test_no_answer_is_longer_than_a_model_can_bear(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
         for number in range(3):
-            said = [f"fact {number}-{one}: " + "the harbour master keeps a ledger " * 6 for one in range(60)]
-            await _create(client, f"harbour {number}", *said)
+            texts = [f"fact {number}-{index}: " + "the harbour master keeps a ledger " * 6 for index in range(60)]
+            await _create(client, f"harbour {number}", *texts)
         result = await client.call_tool("search_nodes", {"query": "harbour", "limit": 3})
         answer: Any = result.structured_content
         assert answer["count"] == 3
         assert "are shown, long ones in part" in answer["note"]
         assert count_tokens(text_of(result)) + count_tokens(json.dumps(answer, ensure_ascii=False)) <= 8_000
-        await _create(client, "harbour 0", *[f"other {one} " + "tides " * 60 for one in range(60)])
+        await _create(client, "harbour 0", *[f"other {index} " + "tides " * 60 for index in range(60)])
         result = await client.call_tool("memory_diff", {"entity_name": "harbour 0", "version1": 1, "version2": 2})
         assert (
             count_tokens(text_of(result)) + count_tokens(json.dumps(result.structured_content, ensure_ascii=False))
@@ -230,24 +233,27 @@ async def test_no_answer_is_longer_than_a_model_can_bear(settings: Settings) -> 
 
 
 @pytest.mark.parametrize(
-    ("count", "conflicts", "kept"), [(2, 3, "conflicts"), (20, 5, "conflict_ids"), (60, 10, "conflict_count")]
+    ("count", "conflicts", "expected"), [(2, 3, "conflicts"), (20, 5, "conflict_ids"), (60, 10, "conflict_count")]
 )
-def test_of_many_entities_every_id_is_told_before_all_of_their_conflicts(count: int, conflicts: int, kept: str) -> None:
+def test_of_many_entities_every_id_is_told_before_all_of_their_conflicts(
+    count: int, conflicts: int, expected: str
+) -> None:
     conflict_report: list[Json] = [
-        {"conflict_id": f"c-{one:016x}", "entity": {"statement": "The lamp is lit at dusk"}} for one in range(conflicts)
+        {"conflict_id": f"c-{index:016x}", "entity": {"statement": "The lamp is lit at dusk"}}
+        for index in range(conflicts)
     ]
     results: list[Json] = [
         {
-            "id": new_id(), "name": f"lamp {one}", "action": "created", "compression": 0.5, "version": 1,
+            "id": new_id(), "name": f"lamp {index}", "action": "created", "compression": 0.5, "version": 1,
             "conflicts": conflict_report,
         }
-        for one in range(count)
+        for index in range(count)
     ]  # fmt: skip
-    told: Any = render_created({"success": True, "results": results, "errors": []}).structured
-    assert [one["name"] for one in told["results"]] == [f"lamp {one}" for one in range(count)]
-    assert len({one["id"] for one in told["results"]}) == count
-    assert all(one[kept] for one in told["results"])
-    assert 2 * count_tokens(json.dumps(told, ensure_ascii=False)) <= 8_000
+    fields: Any = render_created({"success": True, "results": results, "errors": []}).structured
+    assert [result["name"] for result in fields["results"]] == [f"lamp {index}" for index in range(count)]
+    assert len({result["id"] for result in fields["results"]}) == count
+    assert all(result[expected] for result in fields["results"])
+    assert 2 * count_tokens(json.dumps(fields, ensure_ascii=False)) <= 8_000
 
 
 async def test_who_was_given_a_space_is_told_the_size_of_that_alone(settings: Settings) -> None:
@@ -256,9 +262,9 @@ async def test_who_was_given_a_space_is_told_the_size_of_that_alone(settings: Se
         guest = replace(server.context(space="a"), grant=Grant(spaces=("a",)))
         async with server.client("auto", tools="enhanced", context=guest) as client:
             await _create(client, "Ada", "likes tea")
-            found = await _ask(client, "get_memory_status")
-            assert (found["total_entities"], found["versioning"]["total_versions"]) == (1, 1)
-            assert found["database_size_mb"] == round(found["compression"]["total_compressed"] / 1e6, 4)
+            result = await _ask(client, "get_memory_status")
+            assert (result["total_entities"], result["versioning"]["total_versions"]) == (1, 1)
+            assert result["database_size_mb"] == round(result["compression"]["total_compressed"] / 1e6, 4)
             assert (await _ask(client, "search_nodes", query="tea"))["count"] == 1
 
 

@@ -1,4 +1,4 @@
-"""What agents of this dialect do, as they write it: a profile that comes with every search, and a pipeline of facts."""
+"""Typical programs of agents with `enhanced`: a profile that comes with every search, and a pipeline of facts."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ user: I have to send the harbour reports to my boss every Tuesday.
 
 
 class Agent:
-    """The dialect's functions, each a call of its tool."""
+    """The functions of the toolset, each a call of its tool."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -79,9 +79,9 @@ async def test_a_profile_comes_with_every_search(settings: Settings) -> None:
             },
             {"name": "harbour ledger", "entityType": "document", "observations": ["Ships are written down by hand"]},
         ])  # fmt: skip
-        found = await agent.search_nodes("harbour ledger")
-        assert [one["name"] for one in found["results"]] == ["the-user-profile", "harbour ledger"]
-        profile = found["results"][0]
+        recalled = await agent.search_nodes("harbour ledger")
+        assert [result["name"] for result in recalled["results"]] == ["the-user-profile", "harbour ledger"]
+        profile = recalled["results"][0]
         assert (profile["type"], len(profile["observations"]), profile["always_include"]) == ("user_profile", 4, True)
         nothing = await agent.search_nodes("zzzyx", limit=1)
         assert nothing["results"][0]["name"] == "the-user-profile"
@@ -95,13 +95,13 @@ async def test_facts_are_extracted_compared_resolved_and_stored(settings: Settin
         assert first["facts_extracted"] >= 2
         second = await agent.process_conversation(FRIDAY, "friday")
         assert second["success"] is True
-        resolved = [one for one in second["resolutions"] if one["success"]]
+        resolved = [resolution for resolution in second["resolutions"] if resolution["success"]]
         assert resolved, second
-        # What held on Monday is kept, and does not hold any more.
+        # The statement of Monday is kept, but is no longer valid.
         recalled = await server.context().memory.recall("Where does the user live?", detail="full", limit=20)
-        told = " ".join(hit.passage for hit in recalled.hits)
-        assert "Oslo" in told
-        assert "Bergen" not in told
+        passages = " ".join(hit.passage for hit in recalled.hits)
+        assert "Oslo" in passages
+        assert "Bergen" not in passages
         assert (await server.context().memory.conflicts()) == ()
 
 
@@ -118,8 +118,8 @@ async def test_the_same_conversation_twice_adds_nothing(settings: Settings) -> N
 
 async def test_a_fact_that_is_stored_is_told_by_the_name_it_is_found_by(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
-        told = await call(client, "auto_extract_facts", conversation_text=MONDAY, session_id="monday")
-        assert told["facts_stored"] == told["facts_extracted"] > 0
-        for fact in told["facts"]:
+        extracted = await call(client, "auto_extract_facts", conversation_text=MONDAY, session_id="monday")
+        assert extracted["facts_stored"] == extracted["facts_extracted"] > 0
+        for fact in extracted["facts"]:
             done = await call(client, "update_entity", entity=fact["name"], updates={"tags": ["heard"]})
             assert (done["success"], done["id"]) == (True, fact["id"])

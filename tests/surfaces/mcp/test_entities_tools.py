@@ -25,14 +25,14 @@ async def test_one_text_is_a_record_for_each_entity_and_one_group(settings: Sett
     async with open_server(settings) as server, server.client(era, tools="entities") as client:
         done = await _stored(client, MEETING, *ABOUT, project="coast", tags=["lamp", "winter", "meeting"])
         assert done["action"] == "created"
-        assert [one["entity"] for one in done["memories"]] == ABOUT
-        ids = [one["id"] for one in done["memories"]]
+        assert [memory["entity"] for memory in done["memories"]] == ABOUT
+        ids = [memory["id"] for memory in done["memories"]]
         assert (len(set(ids)), done["id"], "ids" in done) == (3, ids[0], False)
         memories = (await server.context().memory.read(ids)).memories
         assert {memory.group for memory in memories} == {done["group"]}
-        for one, entity in zip(memories, ABOUT, strict=True):
-            assert (one.entity, one.content, one.kind, one.scope) == (entity, MEETING, "event", "team")
-            assert (one.project, one.source.method, one.source.agent) == ("coast", "agent", "tester")
+        for memory, entity in zip(memories, ABOUT, strict=True):
+            assert (memory.entity, memory.content, memory.kind, memory.scope) == (entity, MEETING, "event", "team")
+            assert (memory.project, memory.source.method, memory.source.agent) == ("coast", "agent", "tester")
 
 
 async def test_what_is_filed_under_one_entity_is_found_by_it(settings: Settings) -> None:
@@ -42,14 +42,14 @@ async def test_what_is_filed_under_one_entity_is_found_by_it(settings: Settings)
             client, "store_memory", text="The lamp of the church tower was changed in spring, by the sexton himself.",
             entity="church", memory_type="event", scope="team",
         )  # fmt: skip
-        assert [one["entity"] for one in other["memories"]] == ["church"]
+        assert [memory["entity"] for memory in other["memories"]] == ["church"]
         assert "group" not in other
-        (found,) = (await call(client, "search_memory", query="lamp", entity="acme corp"))["results"]
-        assert (found["entity"], found["text"], found["memory_type"]) == ("Acme Corp", MEETING, "event")
-        assert found["id"] == done["memories"][1]["id"]
+        (result,) = (await call(client, "search_memory", query="lamp", entity="acme corp"))["results"]
+        assert (result["entity"], result["text"], result["memory_type"]) == ("Acme Corp", MEETING, "event")
+        assert result["id"] == done["memories"][1]["id"]
         both = (await call(client, "search_memory", query="lamp"))["results"]
         assert len(both) == 2
-        assert sorted(next(one["entities"] for one in both if one["entity"] != "church")) == sorted(ABOUT)
+        assert sorted(next(memory["entities"] for memory in both if memory["entity"] != "church")) == sorted(ABOUT)
         assert len((await call(client, "search_memory", query="lamp", limit=1))["results"]) == 1
         assert (await call(client, "search_memory", query="lamp", entity="nobody"))["results"] == []
 
@@ -57,12 +57,12 @@ async def test_what_is_filed_under_one_entity_is_found_by_it(settings: Settings)
 async def test_entities_are_counted_once_however_they_are_written(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="entities") as client:
         done = await _stored(client, MEETING, "Sarah", " sarah ", "", "SARAH", "  ")
-        assert [one["entity"] for one in done["memories"]] == ["Sarah"]
+        assert [memory["entity"] for memory in done["memories"]] == ["Sarah"]
         for none in ([], [""], [" ", "\t"]):
-            told = await refusal(
+            message = await refusal(
                 client, "store_multi_entity_memory", text=MEETING, entities=none, memory_type="event", scope="team"
             )
-            assert "store_memory" in told
+            assert "store_memory" in message
 
 
 async def test_a_text_about_nobody_is_kept_too(settings: Settings) -> None:
@@ -74,9 +74,9 @@ async def test_a_text_about_nobody_is_kept_too(settings: Settings) -> None:
 async def test_what_is_wrong_is_said(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="entities") as client:
         for missing in ("text", "entities", "memory_type", "scope"):
-            given = {"text": MEETING, "entities": ABOUT, "memory_type": "event", "scope": "team"}
-            del given[missing]
-            assert f"needs the argument {missing!r}" in await refusal(client, "store_multi_entity_memory", **given)
+            arguments = {"text": MEETING, "entities": ABOUT, "memory_type": "event", "scope": "team"}
+            del arguments[missing]
+            assert f"needs the argument {missing!r}" in await refusal(client, "store_multi_entity_memory", **arguments)
         many = await refusal(
             client, "store_multi_entity_memory", text=MEETING, entities=[f"one {n}" for n in range(10_000)],
             memory_type="event", scope="team",
@@ -97,8 +97,8 @@ async def test_answers_keep_to_the_budget(settings: Settings) -> None:
             "store_multi_entity_memory",
             {"text": MEETING * 30, "entities": many, "memory_type": "event", "scope": "team", "tags": tags},
         )
-        found = await client.call_tool("search_memory", {"query": "lamp", "limit": 100})
-        for result in (stored, found):
+        recalled = await client.call_tool("search_memory", {"query": "lamp", "limit": 100})
+        for result in (stored, recalled):
             assert count_tokens(text_of(result)) + count_tokens(compact_json(result.structured_content)) <= 1_500
-        (one,) = found.structured_content["results"]
-        assert (len(one["text"]) < one["of"], one["of"]) == (True, len(MEETING * 30))
+        (hit,) = recalled.structured_content["results"]
+        assert (len(hit["text"]) < hit["of"], hit["of"]) == (True, len(MEETING * 30))

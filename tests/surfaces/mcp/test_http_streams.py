@@ -1,4 +1,4 @@
-"""When an answer over HTTP is a stream: only for a client that takes one and has a use for it."""
+"""A response over HTTP is a stream only for a client that accepts one and has a use for it."""
 
 import pytest
 from tests.surfaces.mcp.mcp_server import open_server, request

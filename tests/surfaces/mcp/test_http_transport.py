@@ -1,4 +1,4 @@
-"""MCP over HTTP: as the SDK's client speaks it, and as a bare `curl` does."""
+"""MCP over HTTP: with the SDK's client, and with a bare `curl`."""
 
 import asyncio
 import json
@@ -73,7 +73,7 @@ async def test_the_sdk_speaks_to_it(settings: Settings, era: str) -> None:
         assert (await client.list_resources()).resources[0].uri == "memory://default/tea"
         assert len((await client.list_prompts()).prompts) == 4
         assert client.server_capabilities.resources is not None
-        # Without a lasting connection nobody can be told of anything, except on a stream that he opens.
+        # Without a persistent connection a client gets notifications only on a stream that it opens.
         assert client.server_capabilities.resources.subscribe is (era == "auto")
 
 
@@ -81,8 +81,8 @@ async def test_a_bare_request_is_enough(settings: Settings) -> None:
     async with open_server(settings) as server, _site(server) as site:
         done = await site.ask(request("tools/call", name="remember", arguments={"text": "tea"}))
         assert done["result"]["structuredContent"]["action"] == "created"
-        found = await site.ask(request("tools/call", name="recall", arguments={"query": "tea"}))
-        assert found["result"]["structuredContent"]["hits"][0]["passage"] == "tea"
+        recalled = await site.ask(request("tools/call", name="recall", arguments={"query": "tea"}))
+        assert recalled["result"]["structuredContent"]["hits"][0]["passage"] == "tea"
         assert len((await site.ask(request("tools/list")))["result"]["tools"]) == 7
         for accept in ("*/*", "application/json", "application/json, text/event-stream"):
             response = await site.post(request("tools/list"), accept=accept)
@@ -92,16 +92,16 @@ async def test_a_bare_request_is_enough(settings: Settings) -> None:
 
 async def test_each_toolset_has_an_address_of_its_own(settings: Settings) -> None:
     async with open_server(settings) as server, _site(server, "items") as site:
-        for path, some in (("/mcp", "memory_store"), ("/mcp/core", "remember"), ("/mcp/items", "memory_store")):
+        for path, sample in (("/mcp", "memory_store"), ("/mcp/core", "remember"), ("/mcp/items", "memory_store")):
             names = {tool["name"] for tool in (await site.ask(request("tools/list"), path))["result"]["tools"]}
-            assert some in names
+            assert sample in names
         wrong = await site.post(request("tools/list"), "/mcp/cor")
         assert (wrong.status_code, "Did you mean core" in wrong.json()["error"]["message"]) == (404, True)
         assert (await site.post(request("tools/list"), "/mcp/core/x")).status_code == 404
 
 
 @pytest.mark.parametrize(
-    ("body", "code", "told"),
+    ("body", "code", "expected"),
     [
         (b"nonsense", -32700, "not JSON"),
         (b"", -32700, "not JSON"),
@@ -111,12 +111,14 @@ async def test_each_toolset_has_an_address_of_its_own(settings: Settings) -> Non
         (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": []}', -32602, "params must be an object"),
     ],
 )
-async def test_what_is_no_message_is_said_in_plain_words(settings: Settings, body: bytes, code: int, told: str) -> None:
+async def test_what_is_no_message_is_said_in_plain_words(
+    settings: Settings, body: bytes, code: int, expected: str
+) -> None:
     async with open_server(settings) as server, _site(server) as site:
         for version in ("2025-11-25", "2026-07-28"):
             response = await site.post(body, **{"mcp-protocol-version": version})
             assert response.status_code == 400
-            assert (response.json()["error"]["code"], told in response.json()["error"]["message"]) == (code, True)
+            assert (response.json()["error"]["code"], expected in response.json()["error"]["message"]) == (code, True)
         assert "result" in await site.ask(request("tools/list"))
 
 
@@ -153,6 +155,6 @@ async def test_requests_at_once_do_not_mix(settings: Settings) -> None:
         sent = [
             request("tools/call", number, name="remember", arguments={"text": f"note {number}"}) for number in range(30)
         ]
-        answers = await asyncio.gather(*(site.ask(one) for one in sent))
+        answers = await asyncio.gather(*(site.ask(message) for message in sent))
         assert [answer["id"] for answer in answers] == list(range(30))
         assert (await server.context().memory.status()).memories == {"live": 30}

@@ -15,14 +15,14 @@ async def test_items_are_stored_and_recalled_with_their_metadata(settings: Setti
     async with open_server(settings) as server, server.client(era, tools="items") as client:
         done = await call(client, "memory_store", text="The user likes tea", metadata={"source_tool": "chat"})
         assert (done["action"], isinstance(done["id"], str)) == ("created", True)
-        (found,) = (await call(client, "memory_recall", query="tea"))["results"]
-        assert found.keys() == {"id", "text", "metadata", "score", "created_at"}
-        assert (found["id"], found["text"], found["metadata"]) == (
+        (result,) = (await call(client, "memory_recall", query="tea"))["results"]
+        assert result.keys() == {"id", "text", "metadata", "score", "created_at"}
+        assert (result["id"], result["text"], result["metadata"]) == (
             done["id"],
             "The user likes tea",
             {"source_tool": "chat"},
         )
-        assert found["created_at"] == done["created_at"]
+        assert result["created_at"] == done["created_at"]
         again = await call(client, "memory_store", text="The user likes tea", metadata={"source_tool": "chat"})
         assert (again["action"], again["id"]) == ("unchanged", done["id"])
         assert (await call(client, "memory_recall", query="xylophone"))["results"] == []
@@ -45,12 +45,12 @@ async def test_each_user_has_items_of_his_own(settings: Settings, era: str) -> N
         await call(client, "memory_store", text="tea is for Ann", session_user_id="ann")
         await call(client, "memory_store", text="tea is for all")
 
-        async def found(**who: str) -> list[str]:
-            return [one["text"] for one in (await call(client, "memory_recall", query="tea", **who))["results"]]
+        async def recall(**who: str) -> list[str]:
+            return [result["text"] for result in (await call(client, "memory_recall", query="tea", **who))["results"]]
 
-        assert await found(session_user_id="ann") == ["tea is for Ann"]
-        assert await found(session_user_id="bob") == []
-        assert await found() == ["tea is for all"]
+        assert await recall(session_user_id="ann") == ["tea is for Ann"]
+        assert await recall(session_user_id="bob") == []
+        assert await recall() == ["tea is for all"]
         assert "a space needs a name" in await refusal(client, "memory_store", text="x", session_user_id=" ")
 
 
@@ -61,9 +61,9 @@ async def test_the_items_of_one_user_are_not_mixed_with_anothers(settings: Setti
         context = server.context(space="a")
         both = replace(context, who=replace(context.who, also=("b",)), grant=Grant(spaces=("a", "b")))
         async with server.client(era, tools="items", context=both) as client:
-            for user, told in (("a", ["tea is for a"]), ("b", ["tea is a secret of b"])):
-                found = (await call(client, "memory_recall", query="tea", session_user_id=user))["results"]
-                assert [one["text"] for one in found] == told
+            for user, expected in (("a", ["tea is for a"]), ("b", ["tea is a secret of b"])):
+                result = (await call(client, "memory_recall", query="tea", session_user_id=user))["results"]
+                assert [item["text"] for item in result] == expected
             assert len((await call(client, "memory_recall", query="tea"))["results"]) == 2
 
 
@@ -74,12 +74,12 @@ async def test_who_was_given_a_space_may_name_no_other(settings: Settings, era: 
         async with server.client(era, tools="items", context=pinned) as client:
             await call(client, "memory_store", text="tea is for a", session_user_id="a")
             for who in ({}, {"session_user_id": "a"}, {"session_user_id": ""}):
-                found = (await call(client, "memory_recall", query="tea", **who))["results"]
-                assert [one["text"] for one in found] == ["tea is for a"]
+                result = (await call(client, "memory_recall", query="tea", **who))["results"]
+                assert [item["text"] for item in result] == ["tea is for a"]
             for other in ("b", "A", " a", "default", "x" * 5_000):
-                told = await refusal(client, "memory_recall", query="tea", session_user_id=other)
-                assert "you may not use the space" in told
-                assert "You may use: a" in told
+                message = await refusal(client, "memory_recall", query="tea", session_user_id=other)
+                assert "you may not use the space" in message
+                assert "You may use: a" in message
                 await refusal(client, "memory_store", text="tea of a", session_user_id=other)
-        found = (await server.context(space="b").memory.recall("tea")).hits
-        assert [hit.passage for hit in found] == ["tea is a secret of b"]
+        result = (await server.context(space="b").memory.recall("tea")).hits
+        assert [hit.passage for hit in result] == ["tea is a secret of b"]

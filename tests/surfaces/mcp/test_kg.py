@@ -1,4 +1,4 @@
-"""The tools of `kg` beyond what the reference server does: budgets, pages, and living with the other tools."""
+"""The tools of `kg` beyond the reference server: budgets, pages, and use together with the other tools."""
 
 import json
 from collections.abc import AsyncIterator, Mapping
@@ -26,13 +26,13 @@ async def context(tmp_path: Path) -> AsyncIterator[ToolContext]:
 
 @pytest.fixture
 def ask(context: ToolContext) -> CallTool:
-    """Asks a tool; no answer may be over the limit."""
-    asked = make_caller(context)
+    """Return a function that calls a tool, and fails if the result exceeds the budget."""
+    call_tool = make_caller(context)
 
     async def within(name: str, arguments: Mapping[str, Json]) -> Reply:
-        heard = await asked(name, arguments)
-        assert cost_of(heard.text, heard.structured) <= MAX_TOKENS
-        return heard
+        reply = await call_tool(name, arguments)
+        assert cost_of(reply.text, reply.structured) <= MAX_TOKENS
+        return reply
 
     return within
 
@@ -67,25 +67,25 @@ def test_the_toolset_has_the_nine_tools_of_the_reference_server() -> None:
 
 async def test_a_graph_that_fits_is_whole_and_has_no_cursor(ask: CallTool) -> None:
     await create(ask, *(entity(f"e{number}", "a fact " * 5) for number in range(30)))
-    heard = await ask("read_graph", {})
-    assert list(heard.structured or {}) == ["entities", "relations"]
-    assert len(entities_of(heard.structured)) == 30
-    assert heard.text == json.dumps(heard.structured, indent=2, ensure_ascii=False)
+    reply = await ask("read_graph", {})
+    assert list(reply.structured or {}) == ["entities", "relations"]
+    assert len(entities_of(reply.structured)) == 30
+    assert reply.text == json.dumps(reply.structured, indent=2, ensure_ascii=False)
 
 
 async def test_a_larger_one_comes_in_pages_of_whole_entities(ask: CallTool) -> None:
-    given = [entity(f"e{number}", "日本語 a fact " * 20, f"another {number}") for number in range(120)]
-    await create(ask, *given)
+    entities = [entity(f"e{number}", "日本語 a fact " * 20, f"another {number}") for number in range(120)]
+    await create(ask, *entities)
     await ask("create_relations", {"relations": [link("e0", f"e{number}") for number in range(120)]})
     calls: list[Call] = [("read_graph", {}), ("search_nodes", {"query": "FACT"})]
     for name, arguments in calls:
-        heard = await ask(name, arguments)
-        assert heard.structured is not None
-        assert "nextCursor" in heard.structured
-        assert "cursor" in str(heard.structured["note"])
-        assert heard.text == json.dumps(heard.structured, indent=2, ensure_ascii=False)
+        reply = await ask(name, arguments)
+        assert reply.structured is not None
+        assert "nextCursor" in reply.structured
+        assert "cursor" in str(reply.structured["note"])
+        assert reply.text == json.dumps(reply.structured, indent=2, ensure_ascii=False)
         whole = await all_pages(ask, name, arguments)
-        assert whole["entities"] == given
+        assert whole["entities"] == entities
         assert whole["relations"] == [link("e0", f"e{number}") for number in range(120)]
 
 
@@ -102,7 +102,7 @@ async def test_an_entity_longer_than_a_page_comes_in_pieces_and_nothing_is_lost(
     assert "Done for all 3; the first 1 are shown" in made.text
     assert (made.structured or {})["note"] == "Done for all 3; the first 1 are shown"
     pieces = entities_of(await all_pages(ask, "read_graph", {}))
-    assert [one["name"] for one in (pieces[0], pieces[-1])] == ["Before", "After"]
+    assert [piece["name"] for piece in (pieces[0], pieces[-1])] == ["Before", "After"]
     long = [cast("list[str]", piece["observations"]) for piece in pieces[1:-1]]
     assert {str(piece["name"]) for piece in pieces[1:-1]} == {"Long"}
     assert "".join(piece for part in long for piece in part) == "".join(texts)
@@ -151,16 +151,16 @@ async def test_pages_go_on_when_the_graph_changes_between_them(ask: CallTool) ->
 async def test_a_cursor_that_is_not_ours_is_refused(ask: CallTool, cursor: Json) -> None:
     calls: list[Call] = [("read_graph", {}), ("search_nodes", {"query": ""}), ("open_nodes", {"names": ["a"]})]
     for name, arguments in calls:
-        heard = await ask(name, {**arguments, "cursor": cursor})
-        assert heard.is_error
-        assert "cursor" in heard.text
+        reply = await ask(name, {**arguments, "cursor": cursor})
+        assert reply.is_error
+        assert "cursor" in reply.text
 
 
 async def test_a_cursor_that_points_nowhere_ends_the_list(ask: CallTool) -> None:
     await create(ask, entity("Ada"))
-    # ["~",5,-3]: behind everything.
-    heard = await ask("read_graph", {"cursor": "WyJ-Iiw1LC0zXQ"})
-    assert heard.structured == {"entities": [], "relations": []}
+    # ["~",5,-3]: after everything.
+    reply = await ask("read_graph", {"cursor": "WyJ-Iiw1LC0zXQ"})
+    assert reply.structured == {"entities": [], "relations": []}
 
 
 async def test_reading_counts_as_a_visit(context: ToolContext, ask: CallTool) -> None:

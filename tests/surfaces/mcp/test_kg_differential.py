@@ -1,4 +1,4 @@
-"""The same calls to the real npm server and to ours: the same answers, and the same graph after each."""
+"""The same calls to the real npm server and to ours: the same results, and the same graph after each."""
 
 import asyncio
 import json
@@ -17,28 +17,28 @@ from benchmarks.npm_server import Program, Unavailable, install, session
 from scrubjay.model.memory import Json
 
 READING = ("read_graph", "search_nodes", "open_nodes")
-# How the server says that it has refused the arguments; a tool's own errors have other words.
+# The server's message for refused arguments; a tool's own errors are worded differently.
 REFUSED = "MCP error -32602"
 LONG = "long " * 8_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A call that we answer otherwise on purpose. `before` is called first, and answered alike."""
+    """A call with a different result on purpose. `before` is called first, with the same result."""
 
     reason: str
     call: Call
     before: tuple[Call, ...] = ()
 
 
-# All that is meant to differ.
+# All intended differences.
 DIFFERENCES = (
     Difference(
         reason="a name is unique in a space: of two entities with one name in a call, the first is made",
         call=("create_entities", {"entities": [ADA, {"name": "Ada", "entityType": "again", "observations": []}]}),
     ),
     Difference(
-        reason="a relation is there or not: one that stands twice in a call is made once",
+        reason="a relation is there or not: one that appears twice in a call is made once",
         call=("create_relations", {"relations": [link("Ada", "Bob"), link("Ada", "Bob")]}),
     ),
     Difference(
@@ -69,7 +69,7 @@ def program() -> Program:
     try:
         return asyncio.run(install())
     except Unavailable as reason:
-        pytest.skip(f"the reference server cannot be had: {reason}")
+        pytest.skip(f"the reference server is not available: {reason}")
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ async def test_calls_at_random(both: tuple[CallTool, CallTool], seed: int) -> No
     await compare(drawn(seed, calls=80), both)
 
 
-@pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda one: one.reason.split(":")[0])
+@pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda difference: difference.reason.split(":")[0])
 async def test_what_differs_on_purpose_still_does(both: tuple[CallTool, CallTool], difference: Difference) -> None:
     ours, theirs = both
     await compare(difference.before, both, is_graph_compared=False)
@@ -124,19 +124,19 @@ async def test_a_graph_in_pages_has_all_that_the_server_tells_at_once(both: tupl
     hub = [link("Entity number 3", name, "leads to") for name in names]
     calls: list[Call] = [
         ("create_entities", {"entities": entities}),
-        *(("create_relations", {"relations": one}) for one in (ring, loose, hub)),
+        *(("create_relations", {"relations": relations}) for relations in (ring, loose, hub)),
     ]
     await compare(calls, both, is_graph_compared=False, is_echo_compared=False)
     ours, theirs = both
-    asked: list[Call] = [
+    calls: list[Call] = [
         ("read_graph", {}),
         ("search_nodes", {"query": "NUMBER 3"}),
         ("open_nodes", {"names": [*names]}),
     ]
-    for tool, arguments in asked:
-        told = (await theirs(tool, arguments)).structured
-        assert (await ours(tool, arguments)).structured != told
-        require_same_graph(await all_pages(ours, tool, arguments), told, (tool, arguments))
+    for tool, arguments in calls:
+        theirs_graph = (await theirs(tool, arguments)).structured
+        assert (await ours(tool, arguments)).structured != theirs_graph
+        require_same_graph(await all_pages(ours, tool, arguments), theirs_graph, (tool, arguments))
 
 
 async def compare(
@@ -162,11 +162,11 @@ async def compare(
 
 
 def require_same_graph(ours: dict[str, Json], theirs: dict[str, Json] | None, call: Call) -> None:
-    """Entities in order; relations in any, since each page has its own in order."""
+    """Compare entities in order and relations in any order, since only each page has its relations in order."""
     assert theirs is not None
     assert ours["entities"] == theirs["entities"], call
     assert counted(ours["relations"]) == counted(theirs["relations"]), call
 
 
 def counted(relations: Json) -> Counter[str]:
-    return Counter(json.dumps(one, sort_keys=True) for one in cast("list[Json]", relations))
+    return Counter(json.dumps(relation, sort_keys=True) for relation in cast("list[Json]", relations))

@@ -1,4 +1,4 @@
-"""Lines that no SDK would write: a clear error for each, and the connection goes on."""
+"""Lines that no SDK would write: a clear error for each, and the connection stays open."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ async def _greet(raw: RawClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "code", "number", "told"),
+    ("line", "code", "number", "expected"),
     [
         (b"nonsense\n", -32700, None, "not JSON"),
         (b'{"jsonrpc": "2.0", "id": 1, "method"\n', -32700, None, "not JSON"),
@@ -53,18 +53,18 @@ async def _greet(raw: RawClient) -> None:
     ],
 )
 async def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(
-    settings: Settings, line: bytes, code: int, number: Json, told: str
+    settings: Settings, line: bytes, code: int, number: Json, expected: str
 ) -> None:
     async with open_server(settings) as server, server.raw() as raw:
         await _greet(raw)
         answer = await raw.ask(line)
         assert (answer["error"]["code"], answer["id"]) == (code, number)
-        assert told in answer["error"]["message"]
+        assert expected in answer["error"]["message"]
         assert len((await raw.ask(_LIST))["result"]["tools"]) > 7
 
 
 @pytest.mark.parametrize(
-    ("method", "params", "field", "told"),
+    ("method", "params", "field", "expected"),
     [
         ("tools/call", None, "name", "tools/call needs params.name: give it as a text"),
         ("tools/call", {}, "name", "tools/call needs params.name: give it as a text"),
@@ -92,14 +92,14 @@ async def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(
     ],
 )
 async def test_what_is_wrong_with_the_params_is_said(
-    settings: Settings, method: str, params: Json, field: str, told: str
+    settings: Settings, method: str, params: Json, field: str, expected: str
 ) -> None:
     async with open_server(settings) as server, server.raw() as raw:
         await _greet(raw)
         line: dict[str, Json] = {"jsonrpc": "2.0", "id": 5, "method": method}
         answer = await raw.ask(line if params is None else line | {"params": params})
         assert (answer["id"], answer["error"]["code"]) == (5, -32602)
-        assert told in answer["error"]["message"]
+        assert expected in answer["error"]["message"]
         assert answer["error"]["data"] == {"code": "invalid_input", "field": f"params.{field}"}
         unasked: dict[str, Json] = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"_meta": "x"}}
         assert (await raw.ask(unasked, _LIST))["id"] == 99
@@ -132,7 +132,7 @@ async def test_half_a_line_at_the_end_is_no_line(settings: Settings) -> None:
     async with open_server(settings) as server, server.raw() as raw:
         await _greet(raw)
         await raw.send(_LIST, b'{"jsonrpc": "2.0", "id": 5, "method": "tools/list"}')
-        assert [one["id"] for one in await raw.rest()] == [99]
+        assert [answer["id"] for answer in await raw.rest()] == [99]
 
 
 async def test_answers_that_are_owed_are_sent_after_the_client_has_stopped_sending(settings: Settings) -> None:
@@ -150,7 +150,7 @@ async def test_answers_that_are_owed_are_sent_after_the_client_has_stopped_sendi
         reading = asyncio.create_task(raw.rest())
         await server.wait_for_calls(3)
         release.set()
-        assert {one["id"] for one in await asyncio.wait_for(reading, SECONDS)} == {1, 3}
+        assert {answer["id"] for answer in await asyncio.wait_for(reading, SECONDS)} == {1, 3}
 
 
 async def test_a_client_that_hangs_up_before_it_says_anything(settings: Settings) -> None:
@@ -183,12 +183,12 @@ async def test_both_revisions_may_not_be_mixed_on_one_connection(settings: Setti
 
 async def test_what_became_of_runs_is_told_before_and_beside_mcp(settings: Settings) -> None:
     async with open_server(settings) as server, server.raw() as raw:
-        asked = request("scrubjay/outcome", 7, runs=["r-1", "r-2"])
-        assert (await raw.ask(asked))["result"] == {"committed": {"r-1": False, "r-2": False}}
+        outcome_request = request("scrubjay/outcome", 7, runs=["r-1", "r-2"])
+        assert (await raw.ask(outcome_request))["result"] == {"committed": {"r-1": False, "r-2": False}}
         await _greet(raw)
         meta: Json = {"scrubjay/run": "r-1"}
         await raw.ask(request("tools/call", 1, name="remember", arguments={"text": "tea"}, _meta=meta))
-        answers = {answer.get("id"): answer for answer in [await raw.ask(asked)]}
+        answers = {answer.get("id"): answer for answer in [await raw.ask(outcome_request)]}
         while 7 not in answers:
             answer = await raw.line()
             answers[answer.get("id")] = answer
@@ -219,8 +219,8 @@ async def test_lone_surrogates_and_odd_characters_come_back_in_one_piece(setting
             part: Json = {"name": "name", "value": text}
             typed = json.dumps(request("completion/complete", 5, ref=ref, argument=part)).encode() + b"\n"
             assert (await raw.ask(typed))["error"]["code"] == -32602
-        kept = "line\u2028separator\u2029 and \u0085 and \r\n and \U0001f426"
-        await raw.send(request("tools/call", 6, name="remember", arguments={"text": kept}))
+        expected = "line\u2028separator\u2029 and \u0085 and \r\n and \U0001f426"
+        await raw.send(request("tools/call", 6, name="remember", arguments={"text": expected}))
         while (answer := await raw.line()).get("id") != 6:
             pass
         await raw.send(
@@ -233,4 +233,4 @@ async def test_lone_surrogates_and_odd_characters_come_back_in_one_piece(setting
         )
         while (answer := await raw.line()).get("id") != 7:
             pass
-        assert answer["result"]["structuredContent"]["memories"][0]["text"] == kept
+        assert answer["result"]["structuredContent"]["memories"][0]["text"] == expected

@@ -1,4 +1,4 @@
-"""What a client is told before it calls anything: tools in few tokens, pages, annotations, instructions."""
+"""The listing of tools: few tokens, pages, annotations, instructions."""
 
 import json
 
@@ -27,10 +27,10 @@ async def test_listing_core_costs_little(settings: Settings) -> None:
             listing = (await raw.ask(READY, request("tools/list")))["result"]
         async with server.raw(tools="core") as raw:
             newer = (await raw.ask(request("tools/list", _meta=_ENVELOPE)))["result"]
-    for told in (listing, newer):
-        assert {tool["name"] for tool in told["tools"]} == {tool.name for tool in TOOLSETS["core"]}
-        assert all(tool["outputSchema"] and tool["annotations"] for tool in told["tools"])
-        assert count_tokens(json.dumps(told, separators=(",", ":"), ensure_ascii=False)) <= 1_500
+    for listed in (listing, newer):
+        assert {tool["name"] for tool in listed["tools"]} == {tool.name for tool in TOOLSETS["core"]}
+        assert all(tool["outputSchema"] and tool["annotations"] for tool in listed["tools"])
+        assert count_tokens(json.dumps(listed, separators=(",", ":"), ensure_ascii=False)) <= 1_500
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -38,16 +38,16 @@ async def test_every_tool_says_what_it_takes_gives_and_does(settings: Settings, 
     async with open_server(settings) as server, server.client(era) as client:
         listed = {tool.name: tool for tool in (await client.list_tools()).tools}
     for tool in {tool.name: tool for tools in TOOLSETS.values() for tool in tools}.values():
-        told = listed[tool.name]
-        assert told.annotations is not None
-        assert told.annotations.open_world_hint is False
-        assert bool(told.annotations.read_only_hint) is tool.read_only
-        assert told.annotations.destructive_hint is (None if tool.read_only else tool.destructive)
-        assert bool(told.annotations.idempotent_hint) is (tool.idempotent and not tool.read_only)
-        assert told.description
-        assert told.title
-        assert told.input_schema["additionalProperties"] is False
-        for schema in (told.input_schema, told.output_schema):
+        description = listed[tool.name]
+        assert description.annotations is not None
+        assert description.annotations.open_world_hint is False
+        assert bool(description.annotations.read_only_hint) is tool.read_only
+        assert description.annotations.destructive_hint is (None if tool.read_only else tool.destructive)
+        assert bool(description.annotations.idempotent_hint) is (tool.idempotent and not tool.read_only)
+        assert description.description
+        assert description.title
+        assert description.input_schema["additionalProperties"] is False
+        for schema in (description.input_schema, description.output_schema):
             assert schema is not None
             assert schema["type"] == "object"
             Draft202012Validator.check_schema(schema)

@@ -1,4 +1,4 @@
-"""Many agents on one store, each through a bridge of its own, and a daemon that is killed under them."""
+"""Many agents on one store, each through a bridge of its own, while the daemon is killed."""
 
 import json
 import os
@@ -26,7 +26,7 @@ GREETING: dict[str, Any] = {
 
 @pytest.fixture
 def data(tmp_path: Path) -> Iterator[Path]:
-    """A folder without a daemon: bridges start one. It is stopped at the end, as any process that a test has begun."""
+    """Return a folder without a daemon: bridges start one, and the test stops it at the end."""
     folder = tmp_path / "data"
     yield folder
     if daemon_file(folder).exists():
@@ -37,7 +37,7 @@ def daemon_pid(data: Path) -> int:
     return int(json.loads(daemon_file(data).read_text())["pid"])
 
 
-def greeted(stack: ExitStack, data: Path, number: int) -> BridgeProcess:
+def start_bridge(stack: ExitStack, data: Path, number: int) -> BridgeProcess:
     (data.parent / str(number)).mkdir(exist_ok=True)
     bridge = stack.enter_context(
         BridgeProcess(data, "--agent", f"agent-{number}", cwd=data.parent / str(number), environment=ENVIRONMENT)
@@ -51,13 +51,13 @@ def remember(bridge: BridgeProcess, id: int, text: str) -> None:
 
 
 def reply(bridge: BridgeProcess) -> dict[str, Any]:
-    """The next answer; what the daemon tells unasked is passed over."""
+    """Return the next answer; skip notifications."""
     while "id" not in (message := bridge.answer()):
         pass
     return message
 
 
-async def found(data: Path) -> set[str]:
+async def stored_texts(data: Path) -> set[str]:
     async with MemoryClient(settings=Settings(home=str(data), embedder="none", vector_index="scan")) as memory:
         lines = [json.loads(line) async for line in memory.export()]
     return {line["versions"][-1]["body"]["content"] for line in lines if "memory" in line}
@@ -66,8 +66,8 @@ async def found(data: Path) -> set[str]:
 @pytest.mark.slow
 async def test_twenty_bridges_write_at_once_and_every_write_is_found(data: Path) -> None:
     with ExitStack() as stack:
-        # None runs yet: they also race for starting the one that all will use.
-        bridges = [greeted(stack, data, number) for number in range(BRIDGES)]
+        # None runs yet: the bridges also race to start the one that all will use.
+        bridges = [start_bridge(stack, data, number) for number in range(BRIDGES)]
         for bridge in bridges:
             welcome = reply(bridge)
             assert "result" in welcome, (welcome, bridge.stderr_text())
@@ -79,7 +79,9 @@ async def test_twenty_bridges_write_at_once_and_every_write_is_found(data: Path)
             answers = [reply(bridge) for _ in range(WRITES)]
             assert all("result" in answer and not answer["result"]["isError"] for answer in answers), answers
             assert bridge.close() == 0
-    assert await found(data) == {f"bridge {one} wrote line {turn}" for one in range(BRIDGES) for turn in range(WRITES)}
+    assert await stored_texts(data) == {
+        f"bridge {number} wrote line {turn}" for number in range(BRIDGES) for turn in range(WRITES)
+    }
     assert daemon_log(data).read_text().count('"event": "leaving"') == 0
 
 
@@ -89,7 +91,7 @@ async def test_a_daemon_killed_under_load_is_started_anew_and_nothing_acknowledg
     written: set[str] = set()
     unknown = 0
     with ExitStack() as stack:
-        bridges = [greeted(stack, data, number) for number in range(3)]
+        bridges = [start_bridge(stack, data, number) for number in range(3)]
         for bridge in bridges:
             reply(bridge)
             bridge.notify("notifications/initialized")
@@ -97,7 +99,7 @@ async def test_a_daemon_killed_under_load_is_started_anew_and_nothing_acknowledg
             texts = {at: f"turn {turn}, word {at}" for at in range(60)}
             for at, text in texts.items():
                 remember(bridges[at % 3], at, text)
-            # Once something was acknowledged there is work in flight to be cut off.
+            # After an acknowledged write there are others in flight to interrupt.
             answers = [reply(bridges[0])]
             os.kill(daemon_pid(data), signal.SIGKILL)
             answers += [reply(bridges[0]) for _ in range(19)]
@@ -112,7 +114,7 @@ async def test_a_daemon_killed_under_load_is_started_anew_and_nothing_acknowledg
                     unknown += 1
         bridges[0].request("last", "tools/call", name="remember", arguments={"text": "still here", "intent": "new"})
         assert not reply(bridges[0])["result"]["isError"]
-    stored = await found(data)
+    stored = await stored_texts(data)
     assert acknowledged
     assert acknowledged | written | {"still here"} <= stored
     assert len(stored) <= len(acknowledged) + len(written) + unknown + 1
@@ -121,7 +123,7 @@ async def test_a_daemon_killed_under_load_is_started_anew_and_nothing_acknowledg
 @pytest.mark.slow
 async def test_a_daemon_that_is_told_to_stop_answers_all_it_has_accepted(data: Path) -> None:
     with ExitStack() as stack:
-        bridges = [greeted(stack, data, number) for number in range(2)]
+        bridges = [start_bridge(stack, data, number) for number in range(2)]
         for bridge in bridges:
             reply(bridge)
             bridge.notify("notifications/initialized")
@@ -131,7 +133,7 @@ async def test_a_daemon_that_is_told_to_stop_answers_all_it_has_accepted(data: P
         first = [reply(bridge) for bridge in bridges]
         os.kill(daemon_pid(data), signal.SIGTERM)
         answers = first + [reply(bridge) for bridge in bridges for _ in range(59)]
-        # Nobody is left to find out by other means that a write of theirs was committed.
+        # Every client knows of each of its writes whether it was committed.
         assert [answer for answer in answers if "error" in answer and answer["error"]["data"]["committed"]] == []
         done = sum("result" in answer and not answer["result"]["isError"] for answer in answers)
-    assert len(await found(data)) == done
+    assert len(await stored_texts(data)) == done

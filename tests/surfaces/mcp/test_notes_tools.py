@@ -16,15 +16,25 @@ CONTENT = "# Q4 Goals Discussion\n\n**Key Points:**\n- Revenue target: $2M\n- Ne
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_note_is_written_read_edited_linked_and_found(settings: Settings, era: str) -> None:
     async with open_server(settings) as server, server.client(era, tools="notes") as client:
-        given = {"title": TITLE, "content": CONTENT, "tags": ["meeting", "goals", "q4"], "category": "work/meetings"}
-        made = await call(client, "write_mem", **given)
+        arguments = {
+            "title": TITLE,
+            "content": CONTENT,
+            "tags": ["meeting", "goals", "q4"],
+            "category": "work/meetings",
+        }
+        made = await call(client, "write_mem", **arguments)
         assert (made["action"], made["version"], made["created_at"][-1]) == ("created", 1, "Z")
         # Without a folder of notes there is no file to name.
         assert "file_path" not in made
         (memory,) = (await server.context().memory.read(made["id"])).memories
         assert (memory.content, memory.category, memory.source.method) == (CONTENT, "work/meetings", "agent")
         read = await call(client, "read_mem", identifier="meeting-with-john-q4-goals")
-        assert (read["id"], read["content"], read["tags"], read["links"]) == (made["id"], CONTENT, given["tags"], [])
+        assert (read["id"], read["content"], read["tags"], read["links"]) == (
+            made["id"],
+            CONTENT,
+            arguments["tags"],
+            [],
+        )
         assert read["last_reviewed"] == read["created_at"] == made["created_at"]
         assert (await call(client, "read_mem", identifier="meeting john q4"))["id"] == made["id"]
         plain = await call(client, "read_mem", identifier=TITLE, format="plain")
@@ -66,11 +76,11 @@ async def test_a_note_is_never_merged_and_what_is_like_it_is_told(settings: Sett
         again = result.structured_content
         assert again is not None
         assert again["id"] != first["id"]
-        assert [(one["id"], one["similarity"]) for one in again["similar"]] == [(first["id"], 1.0)]
+        assert [(similar["id"], similar["similarity"]) for similar in again["similar"]] == [(first["id"], 1.0)]
         assert f"like {first['name']}" in text_of(result)
-        said = await refusal(client, "read_mem", identifier=TITLE)
-        assert first["id"] in said
-        assert again["id"] in said
+        texts = await refusal(client, "read_mem", identifier=TITLE)
+        assert first["id"] in texts
+        assert again["id"] in texts
 
 
 async def test_a_long_note_is_told_in_parts_within_the_budget(settings: Settings) -> None:
@@ -81,29 +91,29 @@ async def test_a_long_note_is_told_in_parts_within_the_budget(settings: Settings
         made = await call(client, "write_mem", title="Acorns", content=long, tags=["acorns"])
         parts: list[str] = []
         cursor = ""
-        given: dict[str, object] = {"identifier": "Acorns", "max_tokens": 1_500}
+        arguments: dict[str, object] = {"identifier": "Acorns", "max_tokens": 1_500}
         while not parts or cursor:
-            result = await client.call_tool("read_mem", {**given, **({"cursor": cursor} if cursor else {})})
-            told = result.structured_content
-            assert told is not None
-            assert count_tokens(text_of(result)) + count_tokens(json.dumps(told, ensure_ascii=False)) <= 1_700
-            parts.append(told["content"])
-            cursor = told.get("cursor", "")
+            result = await client.call_tool("read_mem", {**arguments, **({"cursor": cursor} if cursor else {})})
+            structured = result.structured_content
+            assert structured is not None
+            assert count_tokens(text_of(result)) + count_tokens(json.dumps(structured, ensure_ascii=False)) <= 1_700
+            parts.append(structured["content"])
+            cursor = structured.get("cursor", "")
         assert "".join(parts) == long
         assert len(parts) > 4
-        # Unless less is asked for, one is told as much as can be: whoever writes it anew should have seen it whole.
+        # By default a read returns as much as possible: an agent that rewrites a note should have seen all of it.
         most = await call(client, "read_mem", identifier="Acorns")
         assert len(most["content"]) > 4 * len(parts[0])
-        given["max_tokens"] = 400
-        first = (await call(client, "read_mem", **given))["cursor"]
+        arguments["max_tokens"] = 400
+        first = (await call(client, "read_mem", **arguments))["cursor"]
         await call(client, "edit_mem", id=made["id"], tags=["oak"])
-        assert "has changed since" in await refusal(client, "read_mem", **given, cursor=first)
+        assert "has changed since" in await refusal(client, "read_mem", **arguments, cursor=first)
         for number in range(20):
             await call(client, "write_mem", title=f"Jay {number}", content=f"Jay {number}: {long[:300]}")
         result = await client.call_tool("search_mem", {"query": "jay", "limit": 20})
         assert count_tokens(text_of(result)) + count_tokens(json.dumps(result.structured_content)) <= 1_700
         assert "there are more" in text_of(result)
-        # As many as are asked for unless told otherwise are told, if each in few words.
+        # By default all hits are listed, if necessary shortened.
         assert len((await call(client, "search_mem", query="jay"))["results"]) == 10
         more = await call(client, "search_mem", query="jay", limit=20, max_tokens=8_000)
         assert (len(more["results"]), "updated_at" in more["results"][0]) == (20, True)
@@ -117,19 +127,19 @@ async def test_no_kind_of_text_is_told_beyond_the_budget(settings: Settings) -> 
             await server.context().memory.revise(
                 made["id"], add_observations=[f"{number} {dear[:200]}" for number in range(80)]
             )
-            for asked in (300, 1_500, 8_000):
-                result = await client.call_tool("read_mem", {"identifier": made["id"], "max_tokens": asked})
+            for max_tokens in (300, 1_500, 8_000):
+                result = await client.call_tool("read_mem", {"identifier": made["id"], "max_tokens": max_tokens})
                 assert (
                     count_tokens(text_of(result))
                     + count_tokens(json.dumps(result.structured_content, ensure_ascii=False))
-                    <= asked
+                    <= max_tokens
                 ), kind
 
 
 async def test_what_is_wrong_is_said_in_words(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="notes") as client:
         made = await call(client, "write_mem", title=TITLE, content=CONTENT)
-        for tool, given, words in (
+        for tool, arguments, words in (
             ("write_mem", {"title": " ", "content": "x"}, "a note needs a title"),
             ("write_mem", {"title": "x", "content": " "}, "a note needs content"),
             ("write_mem", {"title": "x" * 301, "content": "x"}, "title has 301 characters"),
@@ -149,7 +159,7 @@ async def test_what_is_wrong_is_said_in_words(settings: Settings) -> None:
             ("link_mem", {"source_id": made["id"], "target_id": made["id"]}, "cannot be related to itself"),
             ("get_current_date", {"timezone": "Nowhere"}, "there is no time zone"),
         ):
-            assert words in await refusal(client, tool, **given), (tool, given)
+            assert words in await refusal(client, tool, **arguments), (tool, arguments)
         await server.context().memory.set_rules(never=["codeword"])
         result = await client.call_tool("write_mem", {"title": "Secret", "content": "the codeword is heron"})
         assert (result.is_error, result.structured_content) != (True, None)

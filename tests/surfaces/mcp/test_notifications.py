@@ -1,4 +1,4 @@
-"""Clients hear of changes: in their own space, of what they asked for, whoever made them."""
+"""Clients get notifications of changes in their own space and of the resources they watch, from any writer."""
 
 import asyncio
 import warnings
@@ -19,29 +19,29 @@ from scrubjay.model.draft import Caller
 from scrubjay.settings import Settings
 
 
-class Ear:
-    """What a client of the older revision hears, in order."""
+class Inbox:
+    """The notifications of a client of the older revision, in order."""
 
     def __init__(self) -> None:
-        self.heard: asyncio.Queue[str] = asyncio.Queue()
+        self.received: asyncio.Queue[str] = asyncio.Queue()
 
-    def hear(self, message: IncomingMessage) -> None:
+    def receive(self, message: IncomingMessage) -> None:
         if isinstance(message, ResourceListChangedNotification):
-            self.heard.put_nowait("list")
+            self.received.put_nowait("list")
         elif isinstance(message, ResourceUpdatedNotification):
-            self.heard.put_nowait(message.params.uri)
+            self.received.put_nowait(message.params.uri)
 
     async def next(self) -> str:
-        return await asyncio.wait_for(self.heard.get(), SECONDS)
+        return await asyncio.wait_for(self.received.get(), SECONDS)
 
 
 @asynccontextmanager
-async def _older(server: McpServer, space: str = "default") -> AsyncGenerator[tuple[Client, Ear]]:
-    ear = Ear()
-    async with server.client("legacy", context=server.context(space=space), on_message=ear.hear) as client:
+async def _older(server: McpServer, space: str = "default") -> AsyncGenerator[tuple[Client, Inbox]]:
+    inbox = Inbox()
+    async with server.client("legacy", context=server.context(space=space), on_message=inbox.receive) as client:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MCPDeprecationWarning)
-            yield client, ear
+            yield client, inbox
 
 
 async def _subscribe(client: Client, uri: str) -> None:
@@ -59,45 +59,45 @@ async def _next(subscription: Subscription) -> object:
 async def test_an_older_client_is_told_of_the_list_and_of_what_it_subscribed_to(settings: Settings) -> None:
     async with (
         open_server(settings) as server,
-        _older(server) as (client, ear),
+        _older(server) as (client, inbox),
         _older(server, "other") as (_, stranger),
     ):
         await call(client, "remember", text="tea", name="tea")
-        assert await ear.next() == "list"
+        assert await inbox.next() == "list"
         await _subscribe(client, "memory://default/tea")
         await server.context().memory.revise("tea", text="green tea")
         server.changes.nudge()
-        assert [await ear.next(), await ear.next()] == ["list", "memory://default/tea"]
+        assert [await inbox.next(), await inbox.next()] == ["list", "memory://default/tea"]
         await call(client, "revise", id="tea", name="green-tea")
-        assert [await ear.next(), await ear.next()] == ["list", "memory://default/tea"]
+        assert [await inbox.next(), await inbox.next()] == ["list", "memory://default/tea"]
         await _unsubscribe(client, "memory://default/tea")
         await call(client, "remember", text="milk", name="milk")
-        assert await ear.next() == "list"
+        assert await inbox.next() == "list"
         await call(client, "relate", source="milk", target="green-tea")
         await call(client, "remember", text="sugar", name="sugar")
-        assert await ear.next() == "list"
-        assert ear.heard.empty()
-        assert stranger.heard.empty()
+        assert await inbox.next() == "list"
+        assert inbox.received.empty()
+        assert stranger.received.empty()
 
 
 async def test_a_relation_is_a_change_of_both_its_ends(settings: Settings) -> None:
-    async with open_server(settings) as server, _older(server) as (client, ear):
+    async with open_server(settings) as server, _older(server) as (client, inbox):
         for name in ("tea", "milk"):
             await call(client, "remember", text=name, name=name)
-            assert await ear.next() == "list"
+            assert await inbox.next() == "list"
         for name in ("tea", "milk"):
             await _subscribe(client, f"memory://default/{name}")
         await call(client, "relate", source="tea", target="milk")
-        assert {await ear.next(), await ear.next()} == {"memory://default/tea", "memory://default/milk"}
+        assert {await inbox.next(), await inbox.next()} == {"memory://default/tea", "memory://default/milk"}
 
 
 async def test_the_knowledge_graph_changes_with_everything(settings: Settings) -> None:
     graph = "memory://knowledge-graph"
-    async with open_server(settings) as server, _older(server) as (client, ear), server.client("auto") as newer:
+    async with open_server(settings) as server, _older(server) as (client, inbox), server.client("auto") as newer:
         await _subscribe(client, graph)
         async with newer.listen(resource_subscriptions=[graph]) as changes:
             await call(client, "remember", text="tea")
-            assert [await ear.next(), await ear.next()] == ["list", graph]
+            assert [await inbox.next(), await inbox.next()] == ["list", graph]
             assert await _next(changes) == ResourceUpdated(uri=graph)
 
 
@@ -113,7 +113,7 @@ async def test_nobody_subscribes_to_what_is_not_his(settings: Settings) -> None:
 async def test_subscriptions_are_bounded(settings: Settings) -> None:
     async with open_server(settings) as server, _older(server) as (client, _):
         memory_id = (await server.context().memory.remember("x")).id
-        # One memory has many addresses: each letter of its id may be written in percent signs.
+        # One memory has many addresses: each letter of its id may be percent-encoded.
         for number in range(1_000):
             await _subscribe(client, f"memory://default/{_spelled(memory_id, number)}")
         with pytest.raises(MCPError, match="Unsubscribe from some"):
@@ -121,7 +121,7 @@ async def test_subscriptions_are_bounded(settings: Settings) -> None:
 
 
 def _spelled(text: str, number: int) -> str:
-    return "".join(f"%{ord(one):02X}" if number >> at & 1 else one for at, one in enumerate(text))
+    return "".join(f"%{ord(item):02X}" if number >> at & 1 else item for at, item in enumerate(text))
 
 
 async def test_a_newer_client_listens_to_what_it_asks_for(settings: Settings) -> None:
@@ -133,8 +133,8 @@ async def test_a_newer_client_listens_to_what_it_asks_for(settings: Settings) ->
             assert changes.honored.resource_subscriptions == ["memory://default/tea"]
             await server.context(space="other").memory.remember("x", name="x")
             await call(client, "revise", id="tea", text="green tea")
-            heard = {await _next(changes), await _next(changes)}
-            assert heard == {ResourcesListChanged(), ResourceUpdated(uri="memory://default/tea")}
+            events = {await _next(changes), await _next(changes)}
+            assert events == {ResourcesListChanged(), ResourceUpdated(uri="memory://default/tea")}
         async with client.listen(resource_subscriptions=["memory://default/tea"]) as changes:
             await call(client, "remember", text="milk", name="milk")
             await call(client, "relate", source="tea", target="milk")
@@ -142,9 +142,9 @@ async def test_a_newer_client_listens_to_what_it_asks_for(settings: Settings) ->
 
 
 async def test_what_another_process_writes_is_heard_of(settings: Settings) -> None:
-    async with open_server(settings) as server, _older(server) as (_, ear), open_engine(settings) as elsewhere:
+    async with open_server(settings) as server, _older(server) as (_, inbox), open_engine(settings) as elsewhere:
         await MemoryClient.over(elsewhere, Caller()).remember("from elsewhere")
-        assert await ear.next() == "list"
+        assert await inbox.next() == "list"
 
 
 async def test_streams_end_gracefully_when_the_server_leaves(settings: Settings) -> None:
@@ -159,9 +159,9 @@ async def test_streams_end_gracefully_when_the_server_leaves(settings: Settings)
 
 
 async def test_a_client_that_does_not_read_holds_up_nobody(settings: Settings) -> None:
-    async with open_server(settings) as server, server.raw() as deaf, _older(server) as (client, ear):
-        await deaf.ask(HELLO)
-        await deaf.send(READY)
+    async with open_server(settings) as server, server.raw() as idle, _older(server) as (client, inbox):
+        await idle.ask(HELLO)
+        await idle.send(READY)
         for number in range(200):
             await call(client, "remember", text=f"note {number}")
-        assert await ear.next() == "list"
+        assert await inbox.next() == "list"

@@ -1,4 +1,4 @@
-"""Progress is told to whoever asks for it; a call that nobody waits for stops, unless it writes."""
+"""A client with a progress token gets progress; an abandoned call is cancelled, unless it writes."""
 
 import asyncio
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ from scrubjay.surfaces.mcp.tool import Tool, ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets import pick
 from scrubjay.surfaces.mcp.toolsets.schema import input_schema, output_schema
 
-Told = list[tuple[float, float | None, str | None]]
+Reports = list[tuple[float, float | None, str | None]]
 
 
 class Work:
-    """A tool that waits to be released, and notes what became of it."""
+    """A tool that waits until the test releases it, and notes how its call ended."""
 
     def __init__(self, *, read_only: bool) -> None:
         self.begun = asyncio.Event()
@@ -46,7 +46,7 @@ class Work:
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_tool_tells_how_far_it_has_come(settings: Settings, era: str) -> None:
-    told: Told = []
+    reports: Reports = []
     enough, last = asyncio.Event(), asyncio.Event()
 
     async def count(context: ToolContext, _: Mapping[str, Json]) -> ToolResult:
@@ -57,17 +57,17 @@ async def test_a_tool_tells_how_far_it_has_come(settings: Settings, era: str) ->
         context.progress(3, 3)
         return ToolResult(structured={})
 
-    async def hear(progress: float, total: float | None, message: str | None) -> None:
-        told.append((progress, total, message))
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        reports.append((progress, total, message))
         (last if progress == total else enough).set()
 
     tool = Tool(name="count", title="C", description="C", input=input_schema(), output=output_schema(), call=count)
     async with open_server(settings) as server, server.client(era, tools=(tool,)) as client:
-        await client.call_tool("count", {}, progress_callback=hear)
+        await client.call_tool("count", {}, progress_callback=on_progress)
         await asyncio.wait_for(last.wait(), SECONDS)
-    assert [total for _, total, _ in told] == [3.0] * len(told)
-    assert [done for done, _, _ in told] == sorted({done for done, _, _ in told})
-    assert told[-1] == (3.0, 3.0, None)
+    assert [total for _, total, _ in reports] == [3.0] * len(reports)
+    assert [done for done, _, _ in reports] == sorted({done for done, _, _ in reports})
+    assert reports[-1] == (3.0, 3.0, None)
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -87,16 +87,16 @@ async def test_without_a_token_nothing_is_told(settings: Settings, era: str) -> 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_long_call_that_says_nothing_is_heard_of_all_the_same(settings: Settings, era: str) -> None:
     work = Work(read_only=True)
-    told: Told = []
+    reports: Reports = []
 
-    async def hear(progress: float, total: float | None, message: str | None) -> None:
-        told.append((progress, total, message))
-        if len(told) == 3:
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        reports.append((progress, total, message))
+        if len(reports) == 3:
             work.release.set()
 
     async with open_server(settings) as server, server.client(era, tools=(work.tool,), progress_seconds=0.01) as client:
-        await client.call_tool("work", {}, progress_callback=hear)
-    assert told[:3] == [(1.0, None, "still at work"), (2.0, None, "still at work"), (3.0, None, "still at work")]
+        await client.call_tool("work", {}, progress_callback=on_progress)
+    assert reports[:3] == [(1.0, None, "still at work"), (2.0, None, "still at work"), (3.0, None, "still at work")]
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -108,7 +108,7 @@ async def test_a_cancelled_read_stops_and_a_cancelled_write_finishes(settings: S
             group.start_soon(client.call_tool, "work")
             await asyncio.wait_for(work.begun.wait(), SECONDS)
             group.cancel_scope.cancel()
-        # The server has heard of it when it answers what was asked after it.
+        # When the server answers a later request, it has read the cancellation.
         assert (await call(client, "recall"))["hits"] == []
         work.release.set()
         await server.wait_for_calls(0)

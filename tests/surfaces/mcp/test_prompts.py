@@ -28,14 +28,14 @@ async def _values(client: Client, ref: PromptReference | ResourceTemplateReferen
 async def test_the_prompts_are_listed_with_their_arguments(settings: Settings, era: str) -> None:
     async with open_server(settings) as server, server.client(era) as client:
         listed = (await client.list_prompts()).prompts
-        arguments = {one.name: [(arg.name, arg.required) for arg in one.arguments or []] for one in listed}
+        arguments = {prompt.name: [(arg.name, arg.required) for arg in prompt.arguments or []] for prompt in listed}
         assert arguments == {
             "begin_session": [("project", False), ("task", False)],
             "write_with_care": [("text", True), ("project", False)],
             "what_do_you_know_about": [("topic", True)],
             "wrap_up_session": [("project", False), ("focus", False)],
         }
-        assert all(one.title and one.description for one in listed)
+        assert all(prompt.title and prompt.description for prompt in listed)
 
 
 async def test_the_prompts_bring_what_is_known(settings: Settings, era: str) -> None:
@@ -64,7 +64,7 @@ async def test_the_prompts_bring_what_is_known(settings: Settings, era: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "told"),
+    ("name", "arguments", "expected"),
     [
         ("write_with_car", {}, "Did you mean write_with_care"),
         ("write_with_care", {}, "write_with_care needs the argument 'text'"),
@@ -74,12 +74,12 @@ async def test_the_prompts_bring_what_is_known(settings: Settings, era: str) -> 
     ],
 )
 async def test_what_is_wrong_with_a_prompt_is_said(
-    settings: Settings, era: str, name: str, arguments: dict[str, str], told: str
+    settings: Settings, era: str, name: str, arguments: dict[str, str], expected: str
 ) -> None:
     async with open_server(settings) as server, server.client(era) as client:
         with pytest.raises(MCPError) as caught:
             await client.get_prompt(name, arguments)
-        assert (caught.value.code, told in caught.value.message) == (-32602, True)
+        assert (caught.value.code, expected in caught.value.message) == (-32602, True)
 
 
 async def test_names_tags_entities_and_projects_are_completed(settings: Settings, era: str) -> None:
@@ -103,13 +103,13 @@ async def test_completions_are_bounded(settings: Settings, era: str) -> None:
         memory = server.context().memory
         for number in range(130):
             await memory.remember(str(number), name=f"n{number:03}")
-        found = (await client.complete(_TEMPLATE, {"name": "name", "value": ""})).completion
-        assert (len(found.values), found.has_more) == (100, True)
+        result = (await client.complete(_TEMPLATE, {"name": "name", "value": ""})).completion
+        assert (len(result.values), result.has_more) == (100, True)
         assert await _values(client, _TEMPLATE, "name", "n" * 100_000) == []
 
 
 @pytest.mark.parametrize(
-    ("ref", "argument", "told"),
+    ("ref", "argument", "expected"),
     [
         (_TEMPLATE, "nam", "Did you mean name?"),
         (_ABOUT, "text", "There are topic"),
@@ -118,9 +118,9 @@ async def test_completions_are_bounded(settings: Settings, era: str) -> None:
     ],
 )
 async def test_there_is_nothing_to_complete_of_what_there_is_not(
-    settings: Settings, era: str, ref: PromptReference | ResourceTemplateReference, argument: str, told: str
+    settings: Settings, era: str, ref: PromptReference | ResourceTemplateReference, argument: str, expected: str
 ) -> None:
     async with open_server(settings) as server, server.client(era) as client:
         with pytest.raises(MCPError) as caught:
             await client.complete(ref, {"name": argument, "value": "x"})
-        assert (caught.value.code, told in caught.value.message) == (-32602, True)
+        assert (caught.value.code, expected in caught.value.message) == (-32602, True)

@@ -1,4 +1,4 @@
-"""Wrong calls: a clear answer that says what to change, and a server that goes on."""
+"""Wrong calls: a clear error that says what to change, and a server that keeps running."""
 
 import asyncio
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ async def test_an_unknown_tool_is_an_error_of_the_protocol_that_names_the_neares
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "told"),
+    ("tool", "arguments", "expected"),
     [
         ("remember", {}, "remember needs the argument 'text'. Give it as a text"),
         ("remember", {"text": 5}, "text must be a text, not a number (5)"),
@@ -76,10 +76,10 @@ async def test_an_unknown_tool_is_an_error_of_the_protocol_that_names_the_neares
     ],
 )
 async def test_what_is_wrong_with_an_argument_is_said(
-    settings: Settings, era: str, tool: str, arguments: dict[str, Json], told: str
+    settings: Settings, era: str, tool: str, arguments: dict[str, Json], expected: str
 ) -> None:
     async with open_server(settings) as server, server.client(era) as client:
-        assert told in await refusal(client, tool, **arguments)
+        assert expected in await refusal(client, tool, **arguments)
         assert (await server.context().memory.status()).memories == {}
 
 
@@ -129,8 +129,8 @@ async def test_a_tool_that_fails_says_so_and_the_server_goes_on(
 
     broken = Tool(name="broken", title="B", description="B", input=input_schema(), output=output_schema(), call=fail)
     async with open_server(settings) as server, server.client(era, tools=(*pick("core"), broken)) as client:
-        told = await refusal(client, "broken")
-        assert told == "broken failed: ZeroDivisionError. The daemon's log has the details"
+        message = await refusal(client, "broken")
+        assert message == "broken failed: ZeroDivisionError. The daemon's log has the details"
         assert "a secret detail" in caplog.text
         assert (await call(client, "recall"))["hits"] == []
 

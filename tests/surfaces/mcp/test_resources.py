@@ -58,7 +58,7 @@ async def test_the_list_has_pinned_then_recent_and_all_in_pages(settings: Settin
         assert names[:3] == ["n3", "n5", "n129"]
         assert (sorted(names), pages) == (sorted(f"n{number}" for number in range(130)), 3)
         first = (await client.list_resources(cache_mode="bypass")).resources
-        assert [one.annotations.priority for one in first[:3] if one.annotations] == [1.0, 1.0, 0.5]
+        assert [resource.annotations.priority for resource in first[:3] if resource.annotations] == [1.0, 1.0, 0.5]
         for wrong in ("nonsense", "WyJ4IiwieSJd"):
             with pytest.raises(MCPError, match="without a cursor") as caught:
                 await client.list_resources(cursor=wrong)
@@ -85,7 +85,7 @@ async def test_every_name_has_an_address_that_can_be_read(settings: Settings, er
 
 
 @pytest.mark.parametrize(
-    ("uri", "told"),
+    ("uri", "expected"),
     [
         ("memory://default/../other/secret", "is not the URI of a memory"),
         ("memory://default/%2e%2e", "contains a path, not the name of a memory"),
@@ -110,14 +110,16 @@ async def test_every_name_has_an_address_that_can_be_read(settings: Settings, er
         ("memory://default/%252e%252e%252fother%252fsecret", "no memory is called"),
     ],
 )
-async def test_an_address_that_leads_elsewhere_is_refused(settings: Settings, era: str, uri: str, told: str) -> None:
+async def test_an_address_that_leads_elsewhere_is_refused(
+    settings: Settings, era: str, uri: str, expected: str
+) -> None:
     async with open_server(settings) as server, server.client(era, tools="core") as client:
         await server.context(space="other").memory.remember("hidden", name="secret")
         with pytest.raises(MCPError) as caught:
             await client.read_resource(uri)
         codes = {"not_allowed": -31025, "not_found": -31001, "invalid_input": -32602, "too_large": -32602}
         assert caught.value.code == codes[caught.value.data["code"]]
-        assert told in caught.value.message
+        assert expected in caught.value.message
         assert "hidden" not in str(caught.value.data)
         assert len(caught.value.message) < 500
         assert (await client.list_resources()).resources == []
@@ -159,11 +161,11 @@ async def test_a_long_memory_is_read_up_to_the_limit_and_the_tool_goes_on_from_t
             "key": EXPENSIVE["base64"] * 30,
         }.items():
             await call(client, "remember", text=text, name=name)
-            told = await _read(client, f"memory://default/{name}")
-            assert count_tokens(told) <= 8_000
-            found = re.fullmatch(r'(.*)\n\n\(characters 0 to .* ids \["(.+)"\] and cursor "(.+)"\)', told, re.DOTALL)
-            assert found is not None
-            whole, ref, cursor = found.groups()
+            page = await _read(client, f"memory://default/{name}")
+            assert count_tokens(page) <= 8_000
+            match = re.fullmatch(r'(.*)\n\n\(characters 0 to .* ids \["(.+)"\] and cursor "(.+)"\)', page, re.DOTALL)
+            assert match is not None
+            whole, ref, cursor = match.groups()
             while cursor:
                 part = await call(client, "read", ids=[ref], cursor=cursor, max_tokens=8_000)
                 whole += part["memories"][0]["text"]

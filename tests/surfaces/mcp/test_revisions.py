@@ -1,4 +1,4 @@
-"""What the two revisions of the protocol ask of a server that the clients of the SDK do not notice."""
+"""Requirements of the two revisions of the protocol that the SDK's clients do not check."""
 
 import json
 from collections.abc import Mapping

@@ -45,8 +45,8 @@ async def test_the_current_sdk_in_both_eras(daemon: Daemon, http: str, way: str,
         text = f"the current sdk came by {way} in {mode}"
         done = await client.call_tool("remember", {"text": text})
         assert not done.is_error
-        found = await client.call_tool("recall", {"query": text, "limit": 1})
-        assert cast("dict[str, Any]", found.structured_content)["hits"][0]["passage"] == text
+        result = await client.call_tool("recall", {"query": text, "limit": 1})
+        assert cast("dict[str, Any]", result.structured_content)["hits"][0]["passage"] == text
         wrong = await client.call_tool("recall", {"limit": "many"})
         assert wrong.is_error
         name = cast("dict[str, Any]", done.structured_content)["name"]
@@ -69,13 +69,13 @@ def test_the_sdk_before_2(daemon: Daemon, http: str, way: str) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["tools"] == CORE
-    assert found["protocol"].startswith("2025-")
-    assert "the old client was here" in found["passage"]
-    assert "the old client was here" in found["resource"]
-    assert (found["wrong"], found["server"]) == (True, "scrubjay")
-    assert found["prompts"] >= 3
+    result = json.loads(done.stdout)
+    assert result["tools"] == CORE
+    assert result["protocol"].startswith("2025-")
+    assert "the old client was here" in result["passage"]
+    assert "the old client was here" in result["resource"]
+    assert (result["wrong"], result["server"]) == (True, "scrubjay")
+    assert result["prompts"] >= 3
 
 
 async def test_an_agent_that_was_given_a_space_stays_in_it(daemon: Daemon) -> None:
@@ -87,5 +87,5 @@ async def test_an_agent_that_was_given_a_space_stays_in_it(daemon: Daemon) -> No
         ) as client:
             stored = await client.call_tool("memory_store", {"text": "the code is 4711", "session_user_id": "secret"})
             assert stored.is_error is is_error
-            asked = {"query": "what is the code?", "session_user_id": "secret"}
-            assert (await client.call_tool("memory_recall", asked)).is_error is is_error
+            arguments = {"query": "what is the code?", "session_user_id": "secret"}
+            assert (await client.call_tool("memory_recall", arguments)).is_error is is_error

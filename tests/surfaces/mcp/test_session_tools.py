@@ -19,13 +19,16 @@ async def test_one_call_gives_an_agent_its_start(settings: Settings, era: str) -
         await call(client, "remember", text="Renew the passport", remind_at="2026-01-02")
         await call(client, "remember", text="We chose green", source={"session": "monday"})
         result = await client.call_tool("session_context", {"session": "tuesday"})
-        text, told = text_of(result), result.structured_content
+        text, structured = text_of(result), result.structured_content
         headings = [line for line in text.splitlines() if line.startswith("## ")]
         assert headings == ["## Profile", "## Pinned", "## Reminders due", "## Last session (monday)"]
         assert "due 2026-01-02: Renew the passport" in text
-        assert [one["name"] for one in told["profile"]] == ["sarah-prefers-voice-calls"]
-        assert (told["last_session"], [one["name"] for one in told["recent"]]) == ("monday", ["we-chose-green"])
-        assert (told["reminders"][0]["why"], "left_out" in told) == ("due 2026-01-02", False)
+        assert [entry["name"] for entry in structured["profile"]] == ["sarah-prefers-voice-calls"]
+        assert (structured["last_session"], [entry["name"] for entry in structured["recent"]]) == (
+            "monday",
+            ["we-chose-green"],
+        )
+        assert (structured["reminders"][0]["why"], "left_out" in structured) == ("due 2026-01-02", False)
         read = await client.read_resource(RESOURCE)
         assert "Sarah prefers voice calls" in str(read.contents[0])
         listed = (await client.list_resources()).resources
@@ -41,8 +44,8 @@ async def test_a_new_memory_has_nothing_to_tell(settings: Settings) -> None:
 async def test_both_forms_keep_to_the_budget(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="core,session") as client:
         for number in range(12):
-            given: dict[str, Json] = {"pinned": bool(number % 2), "kind": "profile" if number % 4 == 1 else ""}
-            await call(client, "remember", text=f"{number}. {LONG}", source={"session": "monday"}, **given)
+            arguments: dict[str, Json] = {"pinned": bool(number % 2), "kind": "profile" if number % 4 == 1 else ""}
+            await call(client, "remember", text=f"{number}. {LONG}", source={"session": "monday"}, **arguments)
         for max_tokens in (300, 800, 1500, 8000):
             result = await client.call_tool("session_context", {"max_tokens": max_tokens})
             assert cost_of(text_of(result), result.structured_content) <= max_tokens

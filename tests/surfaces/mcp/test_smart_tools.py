@@ -29,21 +29,21 @@ async def test_a_memory_is_created_updated_and_found(settings: Settings, era: st
             message="she said so", expected_version=1,
         )  # fmt: skip
         assert (changed["action"], changed["version"]) == ("updated", 2)
-        (found,) = (await call(client, "search_memories", query="kiln", type="habit", tags=["pottery"]))["results"]
-        assert (found["id"], found["title"], found["type"], found["tags"]) == (done["id"], TITLE, "habit", TAGS)
-        assert found["content"] == f"{CONTENT} Not in August."
+        (result,) = (await call(client, "search_memories", query="kiln", type="habit", tags=["pottery"]))["results"]
+        assert (result["id"], result["title"], result["type"], result["tags"]) == (done["id"], TITLE, "habit", TAGS)
+        assert result["content"] == f"{CONTENT} Not in August."
         for other in ({"type": "knowledge"}, {"tags": ["tea"]}, {"project": "wood"}, {"since": "2099-01-01"}):
             assert (await call(client, "search_memories", query="kiln", **other))["results"] == []
 
 
 async def test_what_is_written_twice_is_kept_once(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="smart") as client:
-        given = {"title": TITLE, "content": CONTENT, "type": "knowledge", "tags": TAGS}
-        first = await call(client, "smart_write", **given)
+        arguments = {"title": TITLE, "content": CONTENT, "type": "knowledge", "tags": TAGS}
+        first = await call(client, "smart_write", **arguments)
         for tool in ("smart_write", "create_memory"):
-            again = await call(client, tool, **given)
+            again = await call(client, tool, **arguments)
             assert (again["action"], again["id"], again["similarity"]) == ("unchanged", first["id"], 1.0)
-        new = await call(client, "smart_write", **given, intent="new")
+        new = await call(client, "smart_write", **arguments, intent="new")
         assert (new["action"], new["id"] == first["id"]) == ("created", False)
 
 
@@ -65,18 +65,18 @@ async def test_what_goes_on_with_a_session_is_merged_and_told_so(settings: Setti
             True,
         )
         await server.context().memory.revert(first["id"], to=1)
-        found = (await call(client, "search_memories", query="kiln"))["results"]
-        assert {one["content"] for one in found} == {CONTENT, more["content"]}
+        recalled = (await call(client, "search_memories", query="kiln"))["results"]
+        assert {memory["content"] for memory in recalled} == {CONTENT, more["content"]}
 
 
 async def test_what_a_rule_forbids_is_refused(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="smart,items") as client:
         await server.context().memory.set_rules(never=["kiln in the cellar"])
-        for tool, given in (
+        for tool, arguments in (
             ("create_memory", {"title": TITLE, "content": CONTENT}),
             ("memory_store", {"text": CONTENT}),
         ):
-            result = await client.call_tool(tool, given)
+            result = await client.call_tool(tool, arguments)
             assert (result.is_error, result.structured_content["action"]) == (False, "rejected")
             assert text_of(result).startswith("rejected, nothing was stored")
             assert "`never`" in text_of(result)
@@ -93,16 +93,16 @@ async def test_a_rehearsal_tells_every_decision(settings: Settings) -> None:
 async def test_what_is_wrong_is_said(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="smart") as client:
         for missing in ("title", "content"):
-            given = {"title": TITLE, "content": CONTENT}
-            del given[missing]
-            assert f"needs the argument {missing!r}" in await refusal(client, "smart_write", **given)
-        told = await refusal(client, "smart_write", title=TITLE, content=CONTENT, intent="maybe")
-        assert "intent must be one of auto, new, continue, not 'maybe'" in told
+            arguments = {"title": TITLE, "content": CONTENT}
+            del arguments[missing]
+            assert f"needs the argument {missing!r}" in await refusal(client, "smart_write", **arguments)
+        message = await refusal(client, "smart_write", title=TITLE, content=CONTENT, intent="maybe")
+        assert "intent must be one of auto, new, continue, not 'maybe'" in message
         assert "nothing to remember" in await refusal(client, "create_memory", title=TITLE, content=" ")
         assert "say what to change" in await refusal(client, "update_memory", id="x")
         assert "no memory is called 'x'" in await refusal(client, "update_memory", id="x", title="y")
-        told = await refusal(client, "create_memory", title=TITLE, content=CONTENT, intent="new")
-        assert "create_memory takes no argument 'intent'" in told
+        message = await refusal(client, "create_memory", title=TITLE, content=CONTENT, intent="new")
+        assert "create_memory takes no argument 'intent'" in message
 
 
 async def test_what_says_the_same_is_found_and_made_one(settings: Settings) -> None:
@@ -111,17 +111,17 @@ async def test_what_says_the_same_is_found_and_made_one(settings: Settings) -> N
             await call(client, "smart_write", title=title, content=CONTENT, intent="new")
         await call(client, "smart_write", title="Tea", content="Tea is served at four in the garden house.")
         result = await client.call_tool("intelligence_detect_duplicates", {"threshold": 0.9})
-        told = result.structured_content
-        assert told is not None
-        (found,) = told["duplicates"]
-        assert (told["count"], found["confidence"], found["other"]["says"]) == (1, 1.0, CONTENT)
+        structured = result.structured_content
+        assert structured is not None
+        (duplicate,) = structured["duplicates"]
+        assert (structured["count"], duplicate["confidence"], duplicate["other"]["says"]) == (1, 1.0, CONTENT)
         assert text_of(result).startswith("- 1.00 the-kiln = kiln: The kiln in the cellar")
         of_one = await call(client, "intelligence_detect_duplicates", id="kiln", merge=True)
         (done,) = of_one["duplicates"]
         assert (done["conflict_id"], done["action"], done["kept"]) == (
-            found["conflict_id"],
+            duplicate["conflict_id"],
             "merged",
-            found["other"]["id"],
+            duplicate["other"]["id"],
         )
         assert (await call(client, "intelligence_detect_duplicates"))["count"] == 0
         (undone, _) = (await server.context().memory.undo(run=done["run"])).done
@@ -133,7 +133,7 @@ async def test_two_that_say_other_things_too_are_told_and_left_apart(settings: S
     async with open_server(settings) as server, server.client("auto", tools="smart") as client:
         for title, more in (("Kiln", "Tea is served at four."), ("The kiln", "Nobody waters the ferns.")):
             await call(client, "smart_write", title=title, content=f"{CONTENT} {more}", intent="new")
-        (found,) = (await call(client, "intelligence_detect_duplicates", merge=True))["duplicates"]
-        assert (found["action"], "merging would mix these" in found["why"]) == ("left_pending", True)
+        (result,) = (await call(client, "intelligence_detect_duplicates", merge=True))["duplicates"]
+        assert (result["action"], "merging would mix these" in result["why"]) == ("left_pending", True)
         nobody = await refusal(client, "intelligence_detect_duplicates", id="nobody")
         assert "nobody" in nobody

@@ -57,7 +57,7 @@ async def open_stack(
             stack = HttpServer(
                 counter=Counter(engine=engine, gate=gate),
                 agents=McpSessions(engine=engine, gate=gate, changes=changes, space=settings.space, tools="core"),
-                metrics=Metrics(engine=engine, gate=gate),
+                metrics=Metrics(engine=engine, limiter=gate),
                 settings=settings,
                 patience=patience or Patience(),
                 beat=beat,

@@ -30,7 +30,7 @@ SECRET = "the password is swordfish"
 
 
 class Admitting:
-    async def admit(self, authorization: str | None) -> Grant:
+    async def authenticate(self, authorization: str | None) -> Grant:
         return OWNER
 
 

@@ -1,4 +1,4 @@
-"""An issuer of JWTs on this machine: real keys, and a real server that shows them well or badly."""
+"""An issuer of JWTs on this machine: real keys, and a real server that publishes them, correctly or not."""
 
 import json
 from collections import deque
@@ -22,7 +22,7 @@ PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519Pri
 
 
 def still_clock() -> FakeClock:
-    """A clock that stands at the time of these tests."""
+    """Return a clock that stays at the time of these tests."""
     return FakeClock(NOW, step=timedelta(0))
 
 
@@ -38,7 +38,7 @@ class Ticking:
 
 @dataclass(frozen=True, kw_only=True)
 class Signer:
-    """A key pair, and the name that the issuer gives it."""
+    """A key pair, and its key id."""
 
     kid: str
     algorithm: str
@@ -56,13 +56,13 @@ class Signer:
 
 @cache
 def rsa_key(place: int = 0, bits: int = 2048) -> rsa.RSAPrivateKey:
-    """Made once for all tests, because it takes a while."""
+    """Make a key pair once for all tests, because it takes a while."""
     del place
     return rsa.generate_private_key(public_exponent=65537, key_size=bits)
 
 
 def signer(kid: str = "first", algorithm: str = "ES256") -> Signer:
-    """A signer by any of the algorithms that are taken."""
+    """Return a signer for any of the accepted algorithms."""
     curves: dict[str, ec.EllipticCurve] = {"ES256": ec.SECP256R1(), "ES384": ec.SECP384R1(), "ES512": ec.SECP521R1()}
     if algorithm in curves:
         return Signer(kid=kid, algorithm=algorithm, private=ec.generate_private_key(curves[algorithm]))
@@ -72,7 +72,7 @@ def signer(kid: str = "first", algorithm: str = "ES256") -> Signer:
 
 
 def claims(**changed: Any) -> dict[str, Any]:
-    """The claims of a good token; None leaves one out."""
+    """Return the claims of a valid token; None leaves a claim out."""
     now = int(NOW.timestamp())
     good = {
         "iss": ISSUER, "aud": AUDIENCE, "sub": "ann", "exp": now + 600, "nbf": now - 5, "iat": now - 5,
@@ -83,7 +83,7 @@ def claims(**changed: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What the server answers instead of its keys; `hang` never answers."""
+    """A response of the server instead of its keys; `hang` never answers."""
 
     status: int = 200
     body: bytes = b""
@@ -92,7 +92,7 @@ class Reply:
 
 
 class JwksServer(Loopback):
-    """Shows keys under `/jwks`; scripted replies go first, one a request."""
+    """Publishes keys under `/jwks`; scripted replies go first, one for each request."""
 
     def __init__(self, *signers: Signer) -> None:
         self.signers = list(signers)
@@ -108,7 +108,7 @@ class JwksServer(Loopback):
 
 
 def document(*signers: Signer) -> bytes:
-    """A JWKS with the public keys of some signers."""
+    """Return a JWKS with the public keys of these signers."""
     return json.dumps({"keys": [signer.jwk for signer in signers]}).encode()
 
 
@@ -127,6 +127,6 @@ def _handler_of(server: JwksServer) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(reply.body)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Tests need no log."""
+            """Log nothing."""
 
     return Handler

@@ -1,4 +1,4 @@
-"""The doorman: whom it lets in, and how little it says to the others."""
+"""The authenticator: which headers it accepts, and how little its errors reveal."""
 
 import logging
 from datetime import timedelta
@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from tests.fakes import FakeClock, FakeStore
 from tests.unit.auth.issuer import AUDIENCE, ISSUER, claims, document, signer, still_clock
 
-from scrubjay.auth.authenticator import ANYONE, Authenticator
+from scrubjay.auth.authenticator import ANONYMOUS, Authenticator
 from scrubjay.auth.issuer import TrustedIssuer
 from scrubjay.auth.jwt import JwtVerifier
-from scrubjay.auth.token_secret import new_secret
-from scrubjay.auth.tokens import create, revoke
+from scrubjay.auth.tokens import create, new_secret, revoke
 from scrubjay.errors import NotAdmitted
 from scrubjay.model.grant import OWNER, Grant
 from scrubjay.model.token import NewToken, TokenRequest
@@ -24,16 +23,16 @@ WISH = TokenRequest(name="laptop", spaces=("work",), expires="1h")
 
 
 class Desk:
-    """A doorman with a store, a clock, and one token."""
+    """An authenticator with a store, a clock and one token."""
 
     def __init__(self, store: RecordStore, new: NewToken, clock: FakeClock, *, must: bool) -> None:
         self.store, self.clock = store, clock
         self.token, self.secret = new.token, new.secret
-        self.authenticator = Authenticator(store, clock=clock, must=must)
+        self.authenticator = Authenticator(store, clock=clock, requires_token=must)
 
     async def refused(self, header: str | None) -> NotAdmitted:
         with pytest.raises(NotAdmitted) as caught:
-            await self.authenticator.admit(header)
+            await self.authenticator.authenticate(header)
         return caught.value
 
 
@@ -45,15 +44,15 @@ async def context(store: RecordStore, *, must: bool = True) -> Desk:
 async def test_a_token_lets_its_holder_in(any_store: RecordStore) -> None:
     at = await context(any_store)
     for scheme in ("Bearer", "bearer", "BEARER", "Bearer "):
-        assert await at.authenticator.admit(f"{scheme} {at.secret}") == at.token.grant
+        assert await at.authenticator.authenticate(f"{scheme} {at.secret}") == at.token.grant
 
 
 async def test_without_a_token_it_depends_on_the_house(any_store: RecordStore) -> None:
     closed, opened = await context(any_store), await context(FakeStore(), must=False)
     error = await closed.refused(None)
     assert (error.fields["reason"], "Bearer" in error.hint) == ("missing", True)
-    assert await opened.authenticator.admit(None) == ANYONE
-    assert (ANYONE.id, ANYONE.spaces, ANYONE.access) == ("", OWNER.spaces, OWNER.access)
+    assert await opened.authenticator.authenticate(None) == ANONYMOUS
+    assert (ANONYMOUS.id, ANONYMOUS.spaces, ANONYMOUS.access) == ("", OWNER.spaces, OWNER.access)
 
 
 async def test_what_opens_nothing_gets_one_and_the_same_answer(any_store: RecordStore) -> None:
@@ -79,7 +78,7 @@ async def test_what_opens_nothing_gets_one_and_the_same_answer(any_store: Record
 async def test_the_holder_of_a_real_token_learns_what_became_of_it(any_store: RecordStore) -> None:
     at = await context(any_store)
     at.clock.advance(timedelta(minutes=59, seconds=59))
-    assert await at.authenticator.admit(f"Bearer {at.secret}")
+    assert await at.authenticator.authenticate(f"Bearer {at.secret}")
     at.clock.advance(timedelta(seconds=1))
     assert (await at.refused(f"Bearer {at.secret}")).fields["reason"] == "expired"
     await revoke("laptop", tokens=any_store, now=at.clock.now())
@@ -88,25 +87,25 @@ async def test_the_holder_of_a_real_token_learns_what_became_of_it(any_store: Re
 
 async def test_a_revoked_token_is_refused_from_the_next_request_on(any_store: RecordStore) -> None:
     at = await context(any_store)
-    grant = await at.authenticator.admit(f"Bearer {at.secret}")
-    assert await at.authenticator.still(grant)
+    grant = await at.authenticator.authenticate(f"Bearer {at.secret}")
+    assert await at.authenticator.is_valid(grant)
     await any_store.revoke_token(at.token.id, at=at.clock.now())
     assert (await at.refused(f"Bearer {at.secret}")).fields["reason"] == "revoked"
-    assert not await at.authenticator.still(grant)
+    assert not await at.authenticator.is_valid(grant)
 
 
 async def test_a_grant_ends_with_its_time(any_store: RecordStore) -> None:
     at = await context(any_store)
-    grant = await at.authenticator.admit(f"Bearer {at.secret}")
+    grant = await at.authenticator.authenticate(f"Bearer {at.secret}")
     at.clock.advance(timedelta(hours=1))
-    assert not await at.authenticator.still(grant)
+    assert not await at.authenticator.is_valid(grant)
 
 
 async def test_a_grant_whose_token_is_gone_holds_no_more() -> None:
     at = await context(FakeStore())
-    assert not await at.authenticator.still(Grant(id="01890a5d-ac96-774b-bcce-b302099a8057"))
-    for grant in (OWNER, ANYONE, Grant(id="jwt:ann")):
-        assert await at.authenticator.still(grant)
+    assert not await at.authenticator.is_valid(Grant(id="01890a5d-ac96-774b-bcce-b302099a8057"))
+    for grant in (OWNER, ANONYMOUS, Grant(id="jwt:ann")):
+        assert await at.authenticator.is_valid(grant)
 
 
 async def test_both_kinds_of_token_are_taken(tmp_path: Path) -> None:
@@ -114,15 +113,17 @@ async def test_both_kinds_of_token_are_taken(tmp_path: Path) -> None:
     (tmp_path / "jwks.json").write_bytes(document(issuer))
     trust = TrustedIssuer(issuer=ISSUER, audience=AUDIENCE, jwks=str(tmp_path / "jwks.json"))
     at = await context(store)
-    authenticator = Authenticator(store, clock=at.clock, must=True, verifier=JwtVerifier(trust, clock=at.clock))
-    assert (await authenticator.admit(f"Bearer {at.secret}")).id == at.token.id
-    foreign = await authenticator.admit(f"Bearer {issuer.sign(claims())}")
+    authenticator = Authenticator(
+        store, clock=at.clock, requires_token=True, verifier=JwtVerifier(trust, clock=at.clock)
+    )
+    assert (await authenticator.authenticate(f"Bearer {at.secret}")).id == at.token.id
+    foreign = await authenticator.authenticate(f"Bearer {issuer.sign(claims())}")
     assert (foreign.id, foreign.spaces) == ("jwt:ann", ("work", "home"))
-    assert await authenticator.still(foreign)
+    assert await authenticator.is_valid(foreign)
     at.clock.advance(timedelta(seconds=629))
-    assert await authenticator.still(foreign)
+    assert await authenticator.is_valid(foreign)
     at.clock.advance(timedelta(seconds=1))
-    assert not await authenticator.still(foreign)
+    assert not await authenticator.is_valid(foreign)
 
 
 _TEXTS = st.one_of(
@@ -145,7 +146,7 @@ async def test_no_text_that_was_made_up_lets_anybody_in(header: str, tmp_path_fa
     verifier = JwtVerifier(TrustedIssuer(issuer=ISSUER, audience=AUDIENCE, jwks=str(jwks)), clock=clock)
     await create(WISH, tokens=store, now=clock.now())
     with pytest.raises(NotAdmitted):
-        await Authenticator(store, clock=clock, must=False, verifier=verifier).admit(header)
+        await Authenticator(store, clock=clock, requires_token=False, verifier=verifier).authenticate(header)
 
 
 async def test_nothing_that_was_shown_is_told_or_logged(caplog: pytest.LogCaptureFixture) -> None:
@@ -153,7 +154,7 @@ async def test_nothing_that_was_shown_is_told_or_logged(caplog: pytest.LogCaptur
     at = await context(FakeStore())
     shown = [at.secret[:-1], new_secret(), signer().sign(claims()), "hush-hush"]
     reported = [await at.refused(f"Bearer {token}") for token in shown]
-    await at.authenticator.admit(f"Bearer {at.secret}")
+    await at.authenticator.authenticate(f"Bearer {at.secret}")
     await at.store.revoke_token(at.token.id, at=at.clock.now())
     reported.append(await at.refused(f"Bearer {at.secret}"))
     received = "".join(f"{error!r}{error}{error.fields}" for error in reported)

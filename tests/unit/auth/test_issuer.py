@@ -1,34 +1,34 @@
-"""Which issuers are trusted, and from where their keys may come."""
+"""Settings of a trusted issuer, and the URLs that keys may come from."""
 
 from pathlib import Path
 
 import pytest
 
-from scrubjay.auth.issuer import TrustedIssuer, address_problem, shown, trust_of
+from scrubjay.auth.issuer import TrustedIssuer, issuer_from_settings, redact, url_problem
 from scrubjay.errors import InvalidInput
 
 URL = "https://issuer.example.org/jwks"
 
 
 def test_no_issuer_is_no_trust() -> None:
-    assert trust_of(issuer="", audience="", jwks="", spaces_claim="spaces") is None
+    assert issuer_from_settings(issuer="", audience="", jwks="", spaces_claim="spaces") is None
 
 
 def test_the_three_belong_together() -> None:
     inputs = {"issuer": "i", "audience": "a", "jwks": URL}
-    assert trust_of(**inputs, spaces_claim="sub") == TrustedIssuer(
+    assert issuer_from_settings(**inputs, spaces_claim="sub") == TrustedIssuer(
         issuer="i", audience="a", jwks=URL, spaces_claim="sub"
     )
     for name, value in inputs.items():
         for only in ({**inputs, name: ""}, {**dict.fromkeys(inputs, ""), name: value}):
             with pytest.raises(InvalidInput, match="together") as caught:
-                trust_of(**only, spaces_claim="spaces")
+                issuer_from_settings(**only, spaces_claim="spaces")
             assert str(caught.value.fields["setting"]).startswith("SCRUBJAY_JWT_")
 
 
 def test_spaces_need_a_claim() -> None:
     with pytest.raises(InvalidInput) as caught:
-        trust_of(issuer="i", audience="a", jwks=URL, spaces_claim="")
+        issuer_from_settings(issuer="i", audience="a", jwks=URL, spaces_claim="")
     assert caught.value.fields["setting"] == "SCRUBJAY_JWT_SPACES_CLAIM"
 
 
@@ -44,7 +44,7 @@ def test_spaces_need_a_claim() -> None:
     ],
 )
 def test_keys_come_by_https_or_from_this_machine(url: str) -> None:
-    assert address_problem(url) == ""
+    assert url_problem(url) == ""
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_keys_come_by_https_or_from_this_machine(url: str) -> None:
     ],
 )
 def test_keys_come_from_nowhere_else(url: str) -> None:
-    assert address_problem(url)
+    assert url_problem(url)
     if "://" in url:
         with pytest.raises(InvalidInput) as caught:
             TrustedIssuer(issuer="i", audience="a", jwks=url)
@@ -85,6 +85,6 @@ def test_a_file_must_be_there(tmp_path: Path) -> None:
 
 
 def test_an_address_is_shown_without_what_may_be_secret() -> None:
-    assert shown("https://name:word@host:8443/jwks?key=hush#part") == "https://host:8443/jwks"
-    assert shown("https://[::1/hush") == "the address of the keys"
-    assert shown("/etc/jwks.json") == "/etc/jwks.json"
+    assert redact("https://name:word@host:8443/jwks?key=hush#part") == "https://host:8443/jwks"
+    assert redact("https://[::1/hush") == "the URL of the keys"
+    assert redact("/etc/jwks.json") == "/etc/jwks.json"

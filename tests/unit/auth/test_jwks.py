@@ -1,4 +1,4 @@
-"""An issuer's keys: which are usable, when they are fetched, and what happens when they cannot be."""
+"""An issuer's keys: the usable ones, when they are fetched, and the errors if they cannot be."""
 
 import asyncio
 import gzip
@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from tests.unit.auth.issuer import JwksServer, Reply, Signer, Ticking, document, rsa_key, signer
 
-from scrubjay.auth.jwks import KeyRing, keys_in
-from scrubjay.auth.key_source import CannotFetch, FileSource, WebSource, source_of
+from scrubjay.auth.jwks import FileSource, KeyRing, KeysNotFetched, WebSource, parse_jwks, source_of
 from scrubjay.errors import KeysUnavailable
 
 
@@ -38,7 +37,7 @@ async def kid_of(ring: KeyRing, kid: str | None = "first", algorithm: str = "ES2
     return None if key is None else key.kid
 
 
-# ---- when they are fetched ----
+# ---- fetching ----
 
 
 async def test_keys_are_fetched_once_and_kept_for_ten_minutes(
@@ -63,7 +62,7 @@ async def test_callers_share_one_fetch(ring: KeyRing, server: JwksServer) -> Non
 async def test_callers_share_a_fetch_that_fails(ring: KeyRing, server: JwksServer) -> None:
     server.script.append(Reply(status=500))
     done = await asyncio.gather(*(kid_of(ring) for _ in range(20)), return_exceptions=True)
-    assert {type(item) for item in done} == {KeysUnavailable}
+    assert {type(error) for error in done} == {KeysUnavailable}
     assert len(server.asked) == 1
 
 
@@ -111,7 +110,7 @@ async def test_a_withdrawn_key_stops_working_within_ten_minutes(
     assert await kid_of(ring) is None
 
 
-# ---- when they cannot be ----
+# ---- failures ----
 
 
 @pytest.mark.parametrize(
@@ -206,7 +205,7 @@ async def test_redirects_come_to_an_end(ring: KeyRing, server: JwksServer) -> No
 
 async def test_a_server_that_never_answers_is_not_waited_for(server: JwksServer) -> None:
     server.script.append(Reply(hang=True))
-    with pytest.raises(CannotFetch, match="within"):
+    with pytest.raises(KeysNotFetched, match="within"):
         await WebSource(server.url, seconds=0.05).fetch()
 
 
@@ -241,13 +240,13 @@ async def test_a_file_is_read_again_when_it_changes(tmp_path: Path, clock: Ticki
     clock.seconds += 600
     assert await kid_of(ring, "second") == "second"
     path.write_bytes(b" " * 1_000_001)
-    with pytest.raises(CannotFetch):
+    with pytest.raises(KeysNotFetched):
         await FileSource(path).fetch()
-    with pytest.raises(CannotFetch):
+    with pytest.raises(KeysNotFetched):
         await FileSource(tmp_path).fetch()
 
 
-# ---- which are usable ----
+# ---- usable keys ----
 
 
 @pytest.mark.parametrize(
@@ -261,7 +260,7 @@ async def test_a_file_is_read_again_when_it_changes(tmp_path: Path, clock: Ticki
     ],
 )
 def test_a_key_is_good_for_its_own_kind_of_signature(algorithm: str, fits: tuple[str, ...]) -> None:
-    (key,) = keys_in(document(signer("k", algorithm)))
+    (key,) = parse_jwks(document(signer("k", algorithm)))
     assert (key.kid, key.algorithms) == ("k", fits)
 
 
@@ -308,27 +307,27 @@ def jwk(algorithm: str = "ES256", **changed: Any) -> dict[str, Any]:
 )  # fmt: skip
 def test_what_is_no_public_key_for_signatures_is_passed_over(entry: object) -> None:
     good = signer("good")
-    keys = keys_in(json.dumps({"keys": [entry, good.jwk]}).encode())
+    keys = parse_jwks(json.dumps({"keys": [entry, good.jwk]}).encode())
     assert [key.kid for key in keys] == ["good"]
 
 
 def test_a_weak_key_is_passed_over() -> None:
     weak = Signer(kid="weak", algorithm="RS256", private=rsa_key(bits=1024))
-    assert keys_in(document(weak)) == ()
+    assert parse_jwks(document(weak)) == ()
 
 
 def test_a_private_key_that_is_shown_by_mistake_is_not_taken_in() -> None:
-    item = signer("k", "EdDSA")
+    pair = signer("k", "EdDSA")
     from jwt.algorithms import OKPAlgorithm
 
-    private = OKPAlgorithm.to_jwk(item.private, as_dict=True)  # type: ignore[arg-type]
-    (key,) = keys_in(json.dumps({"keys": [{**private, "kid": "k"}]}).encode())
+    private = OKPAlgorithm.to_jwk(pair.private, as_dict=True)  # type: ignore[arg-type]
+    (key,) = parse_jwks(json.dumps({"keys": [{**private, "kid": "k"}]}).encode())
     assert not hasattr(key.material, "sign")
 
 
 def test_a_set_without_end_is_cut() -> None:
     entry = json.dumps(signer("k").jwk)
-    assert len(keys_in(f'{{"keys": [{",".join([entry] * 500)}]}}'.encode())) == 100
+    assert len(parse_jwks(f'{{"keys": [{",".join([entry] * 500)}]}}'.encode())) == 100
 
 
 async def test_a_token_that_names_no_key_is_taken_if_there_is_but_one(server: JwksServer, clock: Ticking) -> None:

@@ -1,4 +1,4 @@
-"""JWTs: only what the issuer signed, for us, for now, and for spaces that it names."""
+"""JWTs: valid only with the issuer's signature, for this audience and time, and for the spaces in a claim."""
 
 import base64
 import hashlib
@@ -62,7 +62,7 @@ def running() -> Iterator[JwksServer]:
 
 @pytest.fixture
 def server(running: JwksServer) -> JwksServer:
-    """The same for all tests, with nothing left in it of the one before."""
+    """Return the same issuer for all tests, in its initial state."""
     running.script.clear()
     running.asked.clear()
     del running.signers[1:]
@@ -85,11 +85,11 @@ async def test_a_good_token_becomes_a_grant(site: Site) -> None:
     "algorithm", ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 )
 async def test_every_public_key_algorithm_is_taken(server: JwksServer, algorithm: str) -> None:
-    item = signer(f"by {algorithm}", algorithm)
-    site = Site(server, item)
-    server.signers.append(item)
+    key = signer(f"by {algorithm}", algorithm)
+    site = Site(server, key)
+    server.signers.append(key)
     assert (await site.grant()).name == "ann"
-    other = Signer(kid=item.kid, algorithm=algorithm, private=signer("x", algorithm).private)
+    other = Signer(kid=key.kid, algorithm=algorithm, private=signer("x", algorithm).private)
     if algorithm[:2] not in ("RS", "PS"):
         await site.refused(other.sign(claims()))
 
@@ -115,19 +115,19 @@ async def test_no_signature_is_no_token(site: Site) -> None:
 
 @pytest.mark.parametrize("algorithm", ["HS256", "HS384", "HS512"])
 async def test_a_public_key_is_no_secret_to_sign_with(server: JwksServer, algorithm: str) -> None:
-    item = signer("rsa", "RS256")
-    server.signers.append(item)
-    site = Site(server, item)
-    public = item.private.public_key()
-    texts = [
+    key = signer("rsa", "RS256")
+    server.signers.append(key)
+    site = Site(server, key)
+    public = key.private.public_key()
+    secrets = [
         public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo),
         public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo),
-        item.jwk["n"].encode(),
-        document(item),
+        key.jwk["n"].encode(),
+        document(key),
         b"",
     ]
     signed = f"{_encoded({'alg': algorithm, 'kid': 'rsa', 'typ': 'JWT'})}.{_encoded(claims())}"
-    for secret in texts:
+    for secret in secrets:
         digest = hmac.new(secret, signed.encode(), getattr(hashlib, algorithm.replace("HS", "sha"))).digest()
         await site.refused(f"{signed}.{_base64(digest)}")
     assert (await site.grant()).name == "ann"
@@ -240,7 +240,7 @@ async def test_a_token_for_ever_is_a_token_for_long(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "access"),
+    ("changes", "access"),
     [
         ({"scope": "scrubjay:read"}, Access.READ),
         ({"scope": "a scrubjay:write scrubjay:read"}, Access.WRITE),
@@ -250,14 +250,14 @@ async def test_a_token_for_ever_is_a_token_for_long(site: Site) -> None:
         ({"scope": ["scrubjay:read", 7, None]}, Access.READ),
     ],
 )
-async def test_scopes_say_how_far_a_token_goes(site: Site, given: dict[str, Any], access: Access) -> None:
-    grant = await site.grant(**given)
+async def test_scopes_say_how_far_a_token_goes(site: Site, changes: dict[str, Any], access: Access) -> None:
+    grant = await site.grant(**changes)
     assert grant.access is access
     assert grant.spaces == (() if access is Access.METRICS else ("work", "home"))
 
 
 @pytest.mark.parametrize(
-    "given",
+    "changes",
     [
         {"scope": None},
         {"scope": "openid"},
@@ -280,9 +280,9 @@ async def test_scopes_say_how_far_a_token_goes(site: Site, given: dict[str, Any]
         {"spaces": [f"space {number}" for number in range(101)]},
     ],
 )
-async def test_a_genuine_token_that_opens_nothing_is_told_so(site: Site, given: dict[str, Any]) -> None:
+async def test_a_genuine_token_that_opens_nothing_is_told_so(site: Site, changes: dict[str, Any]) -> None:
     with pytest.raises(NotAllowed) as caught:
-        await site.grant(**given)
+        await site.grant(**changes)
     assert caught.value.fields["claim"] in ("scope", "spaces")
 
 
@@ -401,11 +401,11 @@ def _encoded(value: object) -> str:
     return _base64(json.dumps(value).encode())
 
 
-def _signed_text(one: Signer, body: str) -> str:
-    signed = f"{_encoded({'alg': one.algorithm, 'kid': one.kid})}.{_base64(body.encode('utf-8', 'surrogatepass'))}"
-    return f"{signed}.{_base64(jwt.get_algorithm_by_name(one.algorithm).sign(signed.encode(), one.private))}"
+def _signed_text(key: Signer, body: str) -> str:
+    signed = f"{_encoded({'alg': key.algorithm, 'kid': key.kid})}.{_base64(body.encode('utf-8', 'surrogatepass'))}"
+    return f"{signed}.{_base64(jwt.get_algorithm_by_name(key.algorithm).sign(signed.encode(), key.private))}"
 
 
-def _signed_raw(one: Signer, said: dict[str, Any]) -> str:
-    """Signed by hand: the library would not write everything that a strange issuer might."""
-    return _signed_text(one, json.dumps(said))
+def _signed_raw(key: Signer, body: dict[str, Any]) -> str:
+    """Sign by hand: the library does not write everything that a strange issuer might."""
+    return _signed_text(key, json.dumps(body))

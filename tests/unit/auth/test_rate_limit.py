@@ -1,4 +1,4 @@
-"""Rates: so many a minute, each token for itself, in bounded memory."""
+"""Rate limits: requests per minute, separate for each token, in bounded memory."""
 
 import pytest
 from hypothesis import given, settings
@@ -21,47 +21,47 @@ async def test_a_minutes_worth_may_come_at_once_and_no_more() -> None:
 async def test_it_fills_up_as_time_passes_but_not_beyond() -> None:
     clock = Ticking()
     rates = RateLimiter(60, monotonic=clock)
-    assert await taken(rates, "a", most=100) == 60
+    assert await taken(rates, "a", attempts=100) == 60
     clock.seconds += 5
-    assert await taken(rates, "a", most=100) == 5
+    assert await taken(rates, "a", attempts=100) == 5
     clock.seconds += 3600
-    assert await taken(rates, "a", most=100) == 60
+    assert await taken(rates, "a", attempts=100) == 60
 
 
 async def test_tokens_do_not_pay_for_each_other() -> None:
     rates = RateLimiter(2, monotonic=Ticking())
-    assert await taken(rates, "a", most=5) == 2
-    assert await taken(rates, "b", most=5) == 2
+    assert await taken(rates, "a", attempts=5) == 2
+    assert await taken(rates, "b", attempts=5) == 2
 
 
 async def test_a_token_may_have_a_limit_of_its_own() -> None:
     rates = RateLimiter(2, monotonic=Ticking())
-    assert await taken(rates, "a", per_minute=7, most=20) == 7
-    assert await taken(RateLimiter(0, monotonic=Ticking()), "a", per_minute=3, most=20) == 3
+    assert await taken(rates, "a", per_minute=7, attempts=20) == 7
+    assert await taken(RateLimiter(0, monotonic=Ticking()), "a", per_minute=3, attempts=20) == 3
 
 
 async def test_a_limit_that_is_lowered_holds_at_once() -> None:
     rates = RateLimiter(100, monotonic=Ticking())
     await rates.take("a")
-    assert await taken(rates, "a", per_minute=5, most=20) == 5
+    assert await taken(rates, "a", per_minute=5, attempts=20) == 5
 
 
 async def test_no_limit_is_no_limit() -> None:
-    assert await taken(RateLimiter(0, monotonic=Ticking()), "a", most=1000) == 1000
+    assert await taken(RateLimiter(0, monotonic=Ticking()), "a", attempts=1000) == 1000
 
 
 async def test_who_comes_without_a_token_is_not_counted() -> None:
-    assert await taken(RateLimiter(1, monotonic=Ticking()), "", most=100) == 100
+    assert await taken(RateLimiter(1, monotonic=Ticking()), "", attempts=100) == 100
 
 
 async def test_the_least_recently_used_is_forgotten_first() -> None:
-    rates = RateLimiter(2, monotonic=Ticking(), most=3)
+    rates = RateLimiter(2, monotonic=Ticking(), max_buckets=3)
     for name in "abc":
         await rates.take(name)
     await rates.take("a")
     await rates.take("d")
-    assert await taken(rates, "a", most=5) == 0
-    assert await taken(rates, "b", most=5) == 2
+    assert await taken(rates, "a", attempts=5) == 0
+    assert await taken(rates, "b", attempts=5) == 2
     for number in range(1000):
         await rates.take(f"id {number}")
     assert len(rates._buckets) == 3
@@ -75,7 +75,7 @@ async def test_the_least_recently_used_is_forgotten_first() -> None:
 async def test_who_waits_as_long_as_told_is_served(limit: int, uses: list[float]) -> None:
     clock = Ticking()
     rates = RateLimiter(limit, monotonic=clock)
-    await taken(rates, "a", most=limit)
+    await taken(rates, "a", attempts=limit)
     for seconds in uses:
         clock.seconds += seconds
         try:
@@ -88,11 +88,11 @@ async def test_who_waits_as_long_as_told_is_served(limit: int, uses: list[float]
             await rates.take("a")
 
 
-async def taken(rates: RateLimiter, name: str, *, most: int, per_minute: int = 0) -> int:
-    """How many requests pass before one is refused."""
-    for count in range(most):
+async def taken(rates: RateLimiter, name: str, *, attempts: int, per_minute: int = 0) -> int:
+    """Return how many requests pass before one is refused."""
+    for count in range(attempts):
         try:
             await rates.take(name, per_minute)
         except TooManyRequests:
             return count
-    return most
+    return attempts

@@ -1,4 +1,4 @@
-"""Rates over several servers: none passes more than was leased, and few requests wait for a lease."""
+"""Rate limits of several servers: none passes more than its leases, and few requests wait for a lease."""
 
 import asyncio
 from contextlib import AbstractAsyncContextManager
@@ -14,7 +14,7 @@ from scrubjay.ports.cluster import Leadership, Lease
 
 
 class Ledger:
-    """Counts as a shared store does, by a clock of its own."""
+    """Counts like a shared store, with a clock of its own."""
 
     def __init__(self, clock: Ticking) -> None:
         self.clock = clock
@@ -126,10 +126,10 @@ async def test_without_the_store_nobody_passes_and_with_it_again_all_do() -> Non
 
 async def test_only_so_many_tokens_are_kept_in_mind() -> None:
     clock = Ticking()
-    rates = SharedRateLimiter(Ledger(clock), 5, monotonic=clock, most=3)
+    rates = SharedRateLimiter(Ledger(clock), 5, monotonic=clock, max_quotas=3)
     for number in range(100):
         await rates.take(f"token {number}")
-    assert len(rates._held) == 3
+    assert len(rates._quotas) == 3
 
 
 @settings(deadline=None, max_examples=50)

@@ -1,16 +1,18 @@
-"""Tokens of our own: what may be asked for, and how one is ended."""
+"""Scrubjay's own tokens: the fields of a request, revocation, and the form of secrets."""
 
+import hashlib
 import logging
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.fakes import FakeStore
 from tests.unit.auth.issuer import NOW
 
-from scrubjay.auth.token_secret import digest_of, is_secret, new_secret
-from scrubjay.auth.tokens import create, revoke
+from scrubjay.auth.tokens import create, digest_of, is_secret, new_secret, revoke
 from scrubjay.errors import Ambiguous, InvalidInput, NameTaken, NotFound, TooLarge
 from scrubjay.model.grant import ALL_SPACES, Access
 from scrubjay.model.identity import new_id
@@ -19,9 +21,9 @@ from scrubjay.model.token import NewToken, Token, TokenRequest, TokenState
 from scrubjay.ports import RecordStore
 
 
-async def made(store: RecordStore, name: str = "laptop", **wishes: Any) -> NewToken:
-    wish: dict[str, Any] = {"name": name, "spaces": ("work",), **wishes}
-    return await create(TokenRequest(**wish), tokens=store, now=NOW)
+async def made(store: RecordStore, name: str = "laptop", **fields: Any) -> NewToken:
+    request: dict[str, Any] = {"name": name, "spaces": ("work",), **fields}
+    return await create(TokenRequest(**request), tokens=store, now=NOW)
 
 
 async def test_a_token_is_made_and_its_secret_told_once(any_store: RecordStore) -> None:
@@ -67,7 +69,7 @@ async def test_an_end_is_a_while_or_a_moment(text: str, end: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wishes", "field"),
+    ("fields", "field"),
     [
         ({"name": ""}, "name"),
         ({"name": " \t"}, "name"),
@@ -109,11 +111,11 @@ async def test_an_end_is_a_while_or_a_moment(text: str, end: object) -> None:
         ({"body_bytes": 1 << 41}, "body_bytes"),
     ],
 )
-async def test_what_makes_no_sense_is_refused_by_name_and_nothing_is_kept(wishes: dict[str, Any], field: str) -> None:
+async def test_what_makes_no_sense_is_refused_by_name_and_nothing_is_kept(fields: dict[str, Any], field: str) -> None:
     store = FakeStore()
-    wish: dict[str, Any] = {"name": "laptop", "spaces": ("work",), **wishes}
+    request: dict[str, Any] = {"name": "laptop", "spaces": ("work",), **fields}
     with pytest.raises(InvalidInput) as caught:
-        await create(TokenRequest(**wish), tokens=store, now=NOW)
+        await create(TokenRequest(**request), tokens=store, now=NOW)
     assert caught.value.fields["field"] == field
     assert await store.tokens() == []
 
@@ -202,3 +204,38 @@ async def test_a_secret_is_never_repeated(caplog: pytest.LogCaptureFixture) -> N
     assert "token revoked" in logged
     assert new.secret not in logged
     assert stranger not in logged
+
+
+# ---- secrets ----
+
+
+def test_secrets_are_spelled_alike_and_are_all_different() -> None:
+    secrets = {new_secret() for _ in range(200)}
+    assert len(secrets) == 200
+    assert {len(secret) for secret in secrets} == {52}
+    assert all(secret.startswith("sj_") and is_secret(secret) for secret in secrets)
+    assert all(secret.isascii() and set(secret) <= set("_-").union(map(chr, range(48, 123))) for secret in secrets)
+
+
+@given(place=st.integers(0, 51), letter=st.characters())
+def test_one_wrong_letter_is_noticed(place: int, letter: str) -> None:
+    secret = new_secret()
+    changed = secret[:place] + letter + secret[place + 1 :]
+    assert is_secret(changed) is (changed == secret)
+
+
+@given(st.text())
+def test_no_other_text_is_a_secret(text: str) -> None:
+    assert not is_secret(text)
+    assert not is_secret(f"sj_{text}")
+
+
+def test_blanks_around_a_secret_make_it_another_text() -> None:
+    secret = new_secret()
+    assert not any(is_secret(text) for text in (f"{secret}\n", f" {secret}", secret[:-1], secret + "A", secret.upper()))
+
+
+def test_what_is_kept_is_a_digest() -> None:
+    secret = new_secret()
+    assert digest_of(secret) == hashlib.sha256(secret.encode()).digest()
+    assert secret.encode() not in digest_of(secret)

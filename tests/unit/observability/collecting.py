@@ -1,4 +1,4 @@
-"""A collector of traces on this machine: takes what is sent to it by OTLP over HTTP."""
+"""A collector of traces on this machine, which receives OTLP over HTTP."""
 
 import threading
 from collections.abc import Generator
@@ -15,7 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 
 @dataclass(kw_only=True)
 class Collector:
-    """Where it listens, and what it has got. `status` is what it answers."""
+    """The address of the collector and the spans that it received. `status` is its response."""
 
     url: str = ""
     status: int = 200
@@ -25,7 +25,7 @@ class Collector:
     names: list[str] = field(default_factory=list[str])
 
     def take(self, path: str, kind: str, body: bytes) -> None:
-        """Read what was sent."""
+        """Parse a request."""
         self.paths.append(path)
         self.kinds.append(kind)
         for of in ExportTraceServiceRequest.FromString(body).resource_spans:
@@ -37,7 +37,7 @@ class Collector:
 
 @contextmanager
 def collector(status: int = 200) -> Generator[Collector]:
-    """One that listens until the end of the block."""
+    """Run a collector until the end of the block."""
     results = Collector(status=status)
 
     class Handler(BaseHTTPRequestHandler):
@@ -51,7 +51,7 @@ def collector(status: int = 200) -> Generator[Collector]:
             self.wfile.write(answer)
 
         def log_message(self, format: str, *args: object) -> None:
-            """It keeps quiet."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

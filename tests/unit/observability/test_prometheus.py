@@ -1,4 +1,4 @@
-"""Metrics of a real engine: complete, readable by others, and never more of them than there are words for."""
+"""Metrics of a real engine: complete, readable by other parsers, and with a bounded number of series."""
 
 import ast
 import asyncio
@@ -29,10 +29,8 @@ from scrubjay.indexing.local_index import LocalIndex
 from scrubjay.model.draft import Caller, Draft
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Question
-from scrubjay.observability.exposition import OPEN, PLAIN, document, lines_of
-from scrubjay.observability.histograms import Timings
-from scrubjay.observability.label_values import OTHER
-from scrubjay.observability.prometheus import Metrics
+from scrubjay.observability.exposition import OPEN, PLAIN, DurationHistogram, document, lines_of
+from scrubjay.observability.prometheus import OTHER, Metrics
 from scrubjay.ports import Profile
 from scrubjay.surfaces.daemon.limiter import KNOWN, RequestLimiter
 from scrubjay.version import VERSION
@@ -46,17 +44,17 @@ parse_open = cast("Parse", open_parser.text_string_to_metric_families)
 
 @dataclass(kw_only=True)
 class Watched:
-    """An open house with a gate, and whoever counts what happens there."""
+    """An engine with a limiter and its metrics."""
 
-    house: Wiring
-    gate: RequestLimiter
+    wiring: Wiring
+    limiter: RequestLimiter
     metrics: Metrics
 
     async def remember(self, text: str) -> None:
-        await self.gate.run("remember", self.house.engine.remember(Draft(text=text), who=WHO))
+        await self.limiter.run("remember", self.wiring.engine.remember(Draft(text=text), who=WHO))
 
     async def recall(self, query: str) -> None:
-        await self.gate.run("recall", self.house.engine.recall(Question(query=query), who=WHO), reads=True)
+        await self.limiter.run("recall", self.wiring.engine.recall(Question(query=query), who=WHO), reads=True)
 
     async def families(self, accept: str = "") -> dict[str, Metric]:
         kind, body = await self.metrics.scrape(accept)
@@ -79,11 +77,11 @@ class Watched:
 
 @pytest.fixture
 async def watched(tmp_path: Path) -> AsyncIterator[Watched]:
-    async with open_wiring(tmp_path / "data") as house:
-        gate = RequestLimiter(most=50, seconds=30)
-        metrics = Metrics(engine=house.engine, gate=gate)
+    async with open_wiring(tmp_path / "data") as wiring:
+        limiter = RequestLimiter(most=50, seconds=30)
+        metrics = Metrics(engine=wiring.engine, limiter=limiter)
         with telemetry.observe(metrics):
-            yield Watched(house=house, gate=gate, metrics=metrics)
+            yield Watched(wiring=wiring, limiter=limiter, metrics=metrics)
 
 
 @pytest.mark.parametrize("accept", ["", f"{OPEN.partition(';')[0]};version=1.0.0,text/plain;version=0.0.4;q=0.5"])
@@ -123,7 +121,7 @@ async def test_every_stage_is_documented_and_every_documented_stage_is_there() -
     named = {
         node.args[0].value
         for module in modules("src")
-        # Only what has the word in it is worth parsing.
+        # Parse only the lines that contain the name.
         if "telemetry." in module.text
         for node in module.nodes()
         if called(node) in {"telemetry.stage", "telemetry.took"}
@@ -134,7 +132,7 @@ async def test_every_stage_is_documented_and_every_documented_stage_is_there() -
 
 
 async def test_every_way_to_end_is_an_outcome(watched: Watched) -> None:
-    gate = RequestLimiter(most=1, seconds=0.01)
+    limiter = RequestLimiter(most=1, seconds=0.01)
 
     async def fail(error: Exception) -> None:
         raise error
@@ -144,13 +142,13 @@ async def test_every_way_to_end_is_an_outcome(watched: Watched) -> None:
 
     for error in (NotFound("no"), ValueError("no")):
         with pytest.raises(type(error)):
-            await gate.run("read", fail(error), reads=True)
+            await limiter.run("read", fail(error), reads=True)
     with pytest.raises(Busy):
-        await gate.run("read", forever(), reads=True)
-    waiting = asyncio.create_task(gate.run("doctor", forever(), reads=True, long=True))
+        await limiter.run("read", forever(), reads=True)
+    waiting = asyncio.create_task(limiter.run("doctor", forever(), reads=True, long=True))
     await asyncio.sleep(0)
     with pytest.raises(Busy):
-        await gate.run("read", forever(), reads=True)
+        await limiter.run("read", forever(), reads=True)
     waiting.cancel()
     await asyncio.wait({waiting})
     ended = {labels["outcome"] for labels, _ in await watched.samples("scrubjay_requests_total")}
@@ -162,7 +160,7 @@ async def test_nobody_outside_makes_up_a_label(watched: Watched) -> None:
         return None
 
     for number in range(500):
-        await watched.gate.run(f'verb-{number}"\n{{', nothing())
+        await watched.limiter.run(f'verb-{number}"\n{{', nothing())
         watched.metrics.http(route=f"/{number}", method=f"M{number}", status=number * 7, seconds=0.1)
         telemetry.count("refused", why=f"why-{number}")
         telemetry.count(f"thing-{number}", what="ever")
@@ -189,29 +187,29 @@ def test_the_gate_knows_whatever_is_asked_by_name() -> None:
 async def test_the_lag_is_what_the_index_has_not_taken_in(watched: Watched) -> None:
     await watched.remember("one")
     await watched.recall("one")
-    await watched.house.keeper.settle()
+    await watched.wiring.keeper.settle()
     assert await watched.value("scrubjay_index_lag_changes") == 0
     behind = [a_memory(text, space=WHO.space) for text in ("two", "three", "four")]
-    await watched.house.store.commit(a_commit(*behind))
+    await watched.wiring.store.commit(a_commit(*behind))
     assert await watched.value("scrubjay_index_lag_changes") == 3
     await watched.recall("two")
     assert await watched.value("scrubjay_index_lag_changes") == 0
 
 
 async def test_a_relation_makes_no_index_lag(watched: Watched) -> None:
-    item, other = [(await watched.house.engine.remember(Draft(text=text), who=WHO)).id for text in ("oak", "walnut")]
+    item, other = [(await watched.wiring.engine.remember(Draft(text=text), who=WHO)).id for text in ("oak", "walnut")]
     await watched.recall("oak")
-    await watched.house.keeper.settle()
-    await watched.house.engine.relate(item, other, who=WHO)
+    await watched.wiring.keeper.settle()
+    await watched.wiring.engine.relate(item, other, who=WHO)
     assert await watched.value("scrubjay_index_lag_changes") == 0
-    await watched.house.engine.unrelate(item, other, who=WHO)
+    await watched.wiring.engine.unrelate(item, other, who=WHO)
     assert await watched.value("scrubjay_index_lag_changes") == 0
 
 
 async def test_without_an_index_nothing_lags(tmp_path: Path) -> None:
-    async with open_wiring(tmp_path / "data", index=False) as house:
-        await house.engine.remember(Draft(text="one"), who=WHO)
-        assert await house.engine.index.lag() == 0
+    async with open_wiring(tmp_path / "data", index=False) as wiring:
+        await wiring.engine.remember(Draft(text="one"), who=WHO)
+        assert await wiring.engine.index.lag() == 0
 
 
 async def test_the_queue_is_what_waits_for_the_writer(watched: Watched) -> None:
@@ -221,7 +219,7 @@ async def test_the_queue_is_what_waits_for_the_writer(watched: Watched) -> None:
         taken.set()
         release.wait(30)
 
-    writer = watched.house.store._writer
+    writer = watched.wiring.store._writer
     first = asyncio.create_task(writer.run_outside(hold))
     await asyncio.to_thread(taken.wait, 30)
     others = [asyncio.create_task(watched.remember(text)) for text in ("one", "two", "three")]
@@ -247,7 +245,7 @@ async def test_questions_that_were_asked_before_are_hits(watched: Watched) -> No
 
 
 async def test_a_store_that_fails_has_metrics_all_the_same() -> None:
-    metrics = Metrics(engine=_Broken(), gate=RequestLimiter(most=1, seconds=1))
+    metrics = Metrics(engine=_Broken(), limiter=RequestLimiter(most=1, seconds=1))
     _, body = await metrics.scrape()
     assert "scrubjay_index_lag_changes NaN" in body.decode()
 
@@ -261,7 +259,7 @@ async def test_conversations_are_counted_and_not_timed(watched: Watched) -> None
 
 
 async def test_several_do_not_mix_and_one_that_has_left_hears_nothing(watched: Watched) -> None:
-    other = Metrics(engine=watched.house.engine, gate=watched.gate)
+    other = Metrics(engine=watched.wiring.engine, limiter=watched.limiter)
     await watched.remember("one")
     assert 'verb="remember"' not in (await other.scrape())[1].decode()
     assert await watched.value("scrubjay_request_seconds_count", verb="remember") == 1
@@ -285,11 +283,11 @@ async def test_who_accepts_openmetrics_gets_it(watched: Watched, accept: str, ex
     durations=st.lists(st.floats(min_value=0, max_value=1e6) | st.sampled_from([0.1, 1.0, 10.0]), min_size=1),
 )
 def test_durations_are_found_in_their_buckets(label: str, durations: list[float]) -> None:
-    timings = Timings("took_seconds", "How long.", label="what", bounds=(0.1, 1.0, 10.0))
+    histogram = DurationHistogram("took_seconds", "How long.", label="what", bounds=(0.1, 1.0, 10.0))
     for seconds in durations:
-        timings.add(label, seconds)
+        histogram.add(label, seconds)
     for of, parse in ((PLAIN, parse_plain), (OPEN, parse_open)):
-        (family,) = _parsed(parse, document(timings.lines(), of=of))
+        (family,) = _parsed(parse, document(histogram.lines(), of=of))
         results = {(sample.name, sample.labels.get("le", "")): sample.value for sample in family.samples}
         assert {sample.labels["what"] for sample in family.samples} == {label}
         for bound in (0.1, 1.0, 10.0):
@@ -310,23 +308,23 @@ def test_what_is_written_is_read_back(label: str, value: float) -> None:
 
 
 def test_many_threads_lose_nothing() -> None:
-    timings = Timings("took_seconds", "How long.", label="what", bounds=(1.0,))
+    histogram = DurationHistogram("took_seconds", "How long.", label="what", bounds=(1.0,))
 
     def work() -> None:
         for number in range(2000):
-            timings.add(f"thing-{number % 5}", 0.5)
+            histogram.add(f"thing-{number % 5}", 0.5)
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    counts = [line for line in timings.lines() if "_count" in line]
+    counts = [line for line in histogram.lines() if "_count" in line]
     assert [float(line.split()[-1]) for line in counts] == [1600.0] * 5
 
 
 class _Encoder:
-    """A model that knows a few words."""
+    """An embedder for a few words."""
 
     def __init__(self) -> None:
         self._embedder = FakeEmbedder()
@@ -351,7 +349,7 @@ class _Broken:
 
 class _BrokenIndex(LocalIndex):
     def __init__(self) -> None:
-        """There is nothing to keep."""
+        """Do nothing."""
 
     async def lag(self) -> int:
         raise StoreError("the disk is gone")

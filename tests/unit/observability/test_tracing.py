@@ -1,4 +1,4 @@
-"""Traces: a span a request, one a stage below it, and nothing in them that anybody said."""
+"""Traces: a span for each request, one for each stage below it, and no text of a caller in them."""
 
 import asyncio
 import json
@@ -30,8 +30,8 @@ TEXT = "Sarah of Acme prefers voice calls"
 
 
 @dataclass(frozen=True)
-class Kept:
-    """Spans that were made, by name."""
+class RecordedSpans:
+    """The finished spans, by name."""
 
     exporter: InMemorySpanExporter
 
@@ -41,20 +41,20 @@ class Kept:
 
 
 @pytest.fixture
-def kept() -> Iterator[Kept]:
+def recorded() -> Iterator[RecordedSpans]:
     exporter = InMemorySpanExporter()
-    traces = Traces(exporter, at_once=True)
+    traces = Traces(exporter, immediately=True)
     with telemetry.observe(traces):
-        yield Kept(exporter)
+        yield RecordedSpans(exporter)
     traces.close()
 
 
-async def test_a_request_is_a_span_and_its_stages_are_below_it(kept: Kept, quick: Workshop) -> None:
-    gate = RequestLimiter(most=5, seconds=9)
+async def test_a_request_is_a_span_and_its_stages_are_below_it(recorded: RecordedSpans, quick: Workshop) -> None:
+    limiter = RequestLimiter(most=5, seconds=9)
     with arriving(given="0b6f3f0c-77f1"):
-        await gate.run("remember", quick.remember(TEXT))
-        await gate.run("recall", quick.recall("how does Sarah like to be reached?"), reads=True)
-    spans = kept.spans
+        await limiter.run("remember", quick.remember(TEXT))
+        await limiter.run("recall", quick.recall("how does Sarah like to be reached?"), reads=True)
+    spans = recorded.spans
     for verb, stages in (("remember", ("write.embed", "write.commit")), ("recall", ("recall.lexical", "recall.dense"))):
         whole = spans[verb]
         assert whole.context is not None
@@ -67,18 +67,18 @@ async def test_a_request_is_a_span_and_its_stages_are_below_it(kept: Kept, quick
             assert spans[stage].kind is SpanKind.INTERNAL
 
 
-async def test_nothing_that_anybody_said_is_in_them(kept: Kept, quick: Workshop) -> None:
-    gate = RequestLimiter(most=5, seconds=9)
-    await gate.run("remember", quick.remember(TEXT))
+async def test_nothing_that_anybody_said_is_in_them(recorded: RecordedSpans, quick: Workshop) -> None:
+    limiter = RequestLimiter(most=5, seconds=9)
+    await limiter.run("remember", quick.remember(TEXT))
     with pytest.raises(NotFound):
-        await gate.run(f"read {TEXT}", quick.revise("Sarah and Acme and voice calls", title="x"), reads=True)
-    reported = "".join(span.to_json() for span in kept.exporter.get_finished_spans())
+        await limiter.run(f"read {TEXT}", quick.revise("Sarah and Acme and voice calls", title="x"), reads=True)
+    reported = "".join(span.to_json() for span in recorded.exporter.get_finished_spans())
     assert "write.commit" in reported
     assert not [word for word in TEXT.split() if word.lower() in reported.lower() and word != "of"]
     assert '"default"' not in reported
 
 
-async def test_spans_of_requests_at_the_same_time_do_not_mix(kept: Kept) -> None:
+async def test_spans_of_requests_at_the_same_time_do_not_mix(recorded: RecordedSpans) -> None:
     async def work(number: int) -> None:
         with telemetry.request("recall"):
             await asyncio.gather(*(stage(f"stage-{number}-{part}") for part in range(3)))
@@ -88,56 +88,56 @@ async def test_spans_of_requests_at_the_same_time_do_not_mix(kept: Kept) -> None
             await asyncio.sleep(0)
 
     await asyncio.gather(*(work(number) for number in range(5)))
-    wholes = [span for span in kept.exporter.get_finished_spans() if span.name == "recall"]
-    parents = {name: span.parent for name, span in kept.spans.items() if name.startswith("stage-")}
+    wholes = [span for span in recorded.exporter.get_finished_spans() if span.name == "recall"]
+    parents = {name: span.parent for name, span in recorded.spans.items() if name.startswith("stage-")}
     for number in range(5):
         own = {parent.span_id for name, parent in parents.items() if parent and name.startswith(f"stage-{number}-")}
         assert len(own) == 1
         assert own <= {span.context.span_id for span in wholes if span.context}
 
 
-def test_stages_within_stages_are_nested(kept: Kept) -> None:
+def test_stages_within_stages_are_nested(recorded: RecordedSpans) -> None:
     with telemetry.request("recall"), telemetry.stage("outer"), telemetry.stage("inner"):
         pass
-    inner, outer = kept.spans["inner"], kept.spans["outer"]
+    inner, outer = recorded.spans["inner"], recorded.spans["outer"]
     assert inner.parent is not None
     assert outer.context is not None
     assert inner.parent.span_id == outer.context.span_id
 
 
-def test_what_belongs_to_no_request_is_not_traced(kept: Kept) -> None:
+def test_what_belongs_to_no_request_is_not_traced(recorded: RecordedSpans) -> None:
     with telemetry.stage("index.build"):
         telemetry.count("writes", action="created")
     telemetry.took("store.wait", 1.0)
-    assert kept.spans == {}
+    assert recorded.spans == {}
 
 
-def test_how_a_request_ended_is_its_status(kept: Kept) -> None:
+def test_how_a_request_ended_is_its_status(recorded: RecordedSpans) -> None:
     for outcome in ("not_found", "ok", "gone"):
         with telemetry.request(outcome) as request:
             request.outcome = outcome
-    assert kept.spans["not_found"].status.status_code is StatusCode.ERROR
-    assert kept.spans["not_found"].status.description == "not_found"
-    assert {kept.spans[name].status.status_code for name in ("ok", "gone")} == {StatusCode.UNSET}
-    assert not kept.spans["not_found"].events
+    assert recorded.spans["not_found"].status.status_code is StatusCode.ERROR
+    assert recorded.spans["not_found"].status.description == "not_found"
+    assert {recorded.spans[name].status.status_code for name in ("ok", "gone")} == {StatusCode.UNSET}
+    assert not recorded.spans["not_found"].events
 
 
-def test_a_caller_elsewhere_is_the_parent(kept: Kept) -> None:
+def test_a_caller_elsewhere_is_the_parent(recorded: RecordedSpans) -> None:
     with arriving(traceparent=f"00-{TRACE}-{CALLER}-01"), telemetry.request("recall"), telemetry.stage("recall.fuse"):
         pass
     for name in ("recall", "recall.fuse"):
-        context = kept.spans[name].context
+        context = recorded.spans[name].context
         assert context is not None
         assert f"{context.trace_id:032x}" == TRACE
-    parent = kept.spans["recall"].parent
+    parent = recorded.spans["recall"].parent
     assert parent is not None
     assert f"{parent.span_id:016x}" == CALLER
 
 
-def test_a_caller_that_does_not_want_to_be_traced_is_not(kept: Kept) -> None:
+def test_a_caller_that_does_not_want_to_be_traced_is_not(recorded: RecordedSpans) -> None:
     with arriving(traceparent=f"00-{TRACE}-{CALLER}-00"), telemetry.request("recall"):
         pass
-    assert kept.spans == {}
+    assert recorded.spans == {}
 
 
 @given(
@@ -147,7 +147,7 @@ def test_a_caller_that_does_not_want_to_be_traced_is_not(kept: Kept) -> None:
 )
 def test_whatever_a_caller_claims_the_work_is_done(traceparent: str) -> None:
     exporter = InMemorySpanExporter()
-    traces = Traces(exporter, at_once=True)
+    traces = Traces(exporter, immediately=True)
     done = False
     with telemetry.observe(traces), arriving(traceparent=traceparent), telemetry.request("recall"):
         done = True
@@ -182,7 +182,7 @@ async def test_nobody_who_takes_them_costs_no_answer(
 ) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        # Bound and not listening: whoever knocks is refused.
+        # Bound but not listening: connections are refused.
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{taken.getsockname()[1]}")
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "0.2")
         async with tracing("otlp"):
@@ -215,18 +215,18 @@ async def test_off_is_off() -> None:
 
 
 @pytest.mark.parametrize(
-    ("way", "variables", "said"),
+    ("way", "variables", "texts"),
     [
         ("jaeger", {}, "one of off, otlp, console"),
         ("otlp", {"OTEL_BSP_MAX_QUEUE_SIZE": "-1"}, "OTEL_"),
     ],
 )
 async def test_what_cannot_be_is_said(
-    way: str, variables: dict[str, str], said: str, monkeypatch: pytest.MonkeyPatch
+    way: str, variables: dict[str, str], texts: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    with pytest.raises(InvalidInput, match=said):
+    with pytest.raises(InvalidInput, match=texts):
         async with tracing(way):
             pass
 
@@ -254,7 +254,7 @@ asyncio.run(main())
 
 
 def test_nothing_of_it_is_loaded_unless_it_is_wanted() -> None:
-    loaded = "import sys, scrubjay.observability.tracing, scrubjay.observing.prometheus"
+    loaded = "import sys, scrubjay.observability.tracing, scrubjay.observability.prometheus"
     code = f"{loaded}; print('opentelemetry.sdk' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "False"

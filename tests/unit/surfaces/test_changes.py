@@ -1,4 +1,4 @@
-"""Who hears of what: the log is followed while somebody listens."""
+"""Subscribers get the changes of their space; the broadcaster polls the log while it has subscribers."""
 
 import asyncio
 
@@ -15,30 +15,30 @@ _LONG = 3_600.0
 
 class Listener:
     def __init__(self) -> None:
-        self.heard: list[SpaceChange] = []
-        self.left = False
+        self.received: list[SpaceChange] = []
+        self.closed = False
 
-    def hear(self, changed: SpaceChange) -> None:
-        self.heard.append(changed)
+    def notify(self, change: SpaceChange) -> None:
+        self.received.append(change)
 
-    def leave(self) -> None:
-        self.left = True
+    def close(self) -> None:
+        self.closed = True
 
 
 async def test_each_space_hears_of_its_own_from_now_on() -> None:
-    store, one, two = FakeStore(), Listener(), Listener()
+    store, first, second = FakeStore(), Listener(), Listener()
     changes = ChangeBroadcaster(store, seconds=_LONG)
     await store.commit(a_commit(a_memory()))
-    async with changes.subscribe("default", one.hear), changes.subscribe("other", two.hear):
+    async with changes.subscribe("default", first.notify), changes.subscribe("other", second.notify):
         memories = [a_memory(), a_memory()]
         await store.commit(a_commit(*memories))
         await changes.poll()
         await changes.poll()
-        assert one.heard == [SpaceChange(ids=frozenset(memory.id for memory in memories), listed=True)]
-        assert two.heard == []
+        assert first.received == [SpaceChange(ids=frozenset(memory.id for memory in memories), listed=True)]
+        assert second.received == []
     await store.commit(a_commit(a_memory()))
     await changes.poll()
-    assert len(one.heard) == 1
+    assert len(first.received) == 1
 
 
 async def test_a_relation_touches_both_ends_and_leaves_the_list_alone() -> None:
@@ -46,10 +46,10 @@ async def test_a_relation_touches_both_ends_and_leaves_the_list_alone() -> None:
     changes = ChangeBroadcaster(store, seconds=_LONG)
     first, second = a_memory(), a_memory()
     await store.commit(a_commit(first, second))
-    async with changes.subscribe("default", listener.hear):
+    async with changes.subscribe("default", listener.notify):
         await store.commit(a_commit(an_edge(first, second)))
         await changes.poll()
-    assert listener.heard == [SpaceChange(ids=frozenset({first.id, second.id}), listed=False)]
+    assert listener.received == [SpaceChange(ids=frozenset({first.id, second.id}), listed=False)]
 
 
 async def test_a_nudge_is_enough_and_a_store_that_is_busy_is_asked_again() -> None:
@@ -62,30 +62,36 @@ async def test_a_nudge_is_enough_and_a_store_that_is_busy_is_asked_again() -> No
                 raise StoreBusy("somebody writes")
             return await super().changes(after=after, limit=limit)
 
-    store, heard = Reluctant(), asyncio.Event()
-    async with ChangeBroadcaster(store, seconds=_LONG) as changes, changes.subscribe("default", lambda _: heard.set()):
+    store, notified = Reluctant(), asyncio.Event()
+    async with (
+        ChangeBroadcaster(store, seconds=_LONG) as changes,
+        changes.subscribe("default", lambda _: notified.set()),
+    ):
         await store.commit(a_commit(a_memory()))
         async with asyncio.timeout(20):
-            while not heard.is_set():
+            while not notified.is_set():
                 changes.nudge()
                 await asyncio.sleep(0)
     assert store.refusals == 0
 
 
 async def test_without_a_nudge_it_looks_now_and_then() -> None:
-    store, heard = FakeStore(), asyncio.Event()
-    async with ChangeBroadcaster(store, seconds=0.01) as changes, changes.subscribe("default", lambda _: heard.set()):
+    store, notified = FakeStore(), asyncio.Event()
+    async with (
+        ChangeBroadcaster(store, seconds=0.01) as changes,
+        changes.subscribe("default", lambda _: notified.set()),
+    ):
         await store.commit(a_commit(a_memory()))
-        await asyncio.wait_for(heard.wait(), 20)
+        await asyncio.wait_for(notified.wait(), 20)
 
 
 async def test_a_long_log_is_told_in_portions() -> None:
     store, listener = FakeStore(), Listener()
     changes = ChangeBroadcaster(store, seconds=_LONG)
-    async with changes.subscribe("default", listener.hear):
+    async with changes.subscribe("default", listener.notify):
         await store.commit(a_commit(*(a_memory() for _ in range(1_100))))
         await changes.poll()
-    assert [len(one.ids) for one in listener.heard] == [500, 500, 100]
+    assert [len(change.ids) for change in listener.received] == [500, 500, 100]
 
 
 async def test_vectors_are_nobodys_business() -> None:
@@ -93,23 +99,23 @@ async def test_vectors_are_nobodys_business() -> None:
     changes = ChangeBroadcaster(store, seconds=_LONG)
     memory = a_memory()
     await store.commit(a_commit(memory))
-    async with changes.subscribe("default", listener.hear):
+    async with changes.subscribe("default", listener.notify):
         await store.store_vectors("default", vectors_for([memory]), memory_ids=[memory.id], origin=an_origin())
         await changes.poll()
-    assert listener.heard == []
+    assert listener.received == []
 
 
 async def test_there_is_room_for_so_many_and_all_are_let_go_at_the_end() -> None:
     changes, listener = ChangeBroadcaster(FakeStore(), seconds=_LONG), Listener()
-    crowd = [changes.subscribe("default", listener.hear, on_close=listener.leave) for _ in range(1_024)]
-    for one in crowd:
-        await one.__aenter__()
+    crowd = [changes.subscribe("default", listener.notify, on_close=listener.close) for _ in range(1_024)]
+    for subscription in crowd:
+        await subscription.__aenter__()
     with pytest.raises(Busy, match="1,024 clients are subscribed already"):
-        async with changes.subscribe("default", listener.hear):
+        async with changes.subscribe("default", listener.notify):
             pass
     changes.close()
-    assert listener.left
-    for one in crowd:
-        await one.__aexit__(None, None, None)
-    async with changes.subscribe("default", listener.hear):
+    assert listener.closed
+    for subscription in crowd:
+        await subscription.__aexit__(None, None, None)
+    async with changes.subscribe("default", listener.notify):
         pass

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from starlette.types import ASGIApp
 
 from scrubjay.auth.authenticator import Authenticator, Verifier
-from scrubjay.auth.issuer import TrustedIssuer, trust_of
+from scrubjay.auth.issuer import TrustedIssuer, issuer_from_settings
 from scrubjay.auth.rate_limit import RateLimiter
 from scrubjay.auth.rate_limit_shared import SharedRateLimiter
 from scrubjay.engine import Engine
@@ -57,7 +57,7 @@ class HttpServer:
         async with (
             # The quicker one first.
             made_beside(lambda: self._rest(authenticator)) as rest,
-            opened_beside(load_protocol, lambda: self.agents.site(authenticator.still)) as agents,
+            opened_beside(load_protocol, lambda: self.agents.site(authenticator.is_valid)) as agents,
         ):
             app = web_app(self.counter, rules=self._rules(authenticator, host, port), rest=rest, agents=agents)
             async with serve_web(app, web, patience=self.patience) as served:
@@ -79,7 +79,7 @@ class HttpServer:
 
     async def _authenticator(self, host: str) -> Authenticator:
         chosen, engine = self.settings, self.counter.engine
-        trust = trust_of(
+        trust = issuer_from_settings(
             issuer=chosen.jwt_issuer, audience=chosen.jwt_audience, jwks=chosen.jwt_jwks,
             spaces_claim=chosen.jwt_spaces_claim,
         )  # fmt: skip
@@ -94,7 +94,7 @@ class HttpServer:
         if not is_here:
             _log.warning("tokens cross the network in clear unless something before us speaks TLS")
         must = chosen.require_token or not is_here
-        return Authenticator(engine.store, clock=engine.clock, must=must, verifier=_verifier(trust, engine))
+        return Authenticator(engine.store, clock=engine.clock, requires_token=must, verifier=_verifier(trust, engine))
 
     @property
     def _names(self) -> tuple[str, ...]:

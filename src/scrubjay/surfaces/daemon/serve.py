@@ -97,7 +97,7 @@ async def daemon(orders: Orders) -> AsyncGenerator[Running]:
         engine = await stack.enter_async_context(open_engine(settings, is_staffed=True))
         notes = await stack.enter_async_context(open_notes(settings, engine))
         gate = RequestLimiter(most=settings.max_requests, seconds=settings.operation_seconds)
-        metrics = Metrics(engine=engine, gate=gate)
+        metrics = Metrics(engine=engine, limiter=gate)
         stack.enter_context(telemetry.observe(metrics))
         await stack.enter_async_context(tracing(settings.traces))
         changes = await stack.enter_async_context(ChangeBroadcaster(engine.store, purged=engine.answers.clear))

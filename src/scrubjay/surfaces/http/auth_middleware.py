@@ -41,10 +41,10 @@ _WHYS = {NotAdmitted: "token", KeysUnavailable: "token", TooManyRequests: "rate"
 
 
 class Doorman(Protocol):
-    """Knows what a token opens."""
+    """Turns a header into a grant."""
 
-    async def admit(self, authorization: str | None) -> Grant:
-        """What a caller may do, by its header; raises NotAdmitted."""
+    async def authenticate(self, authorization: str | None) -> Grant:
+        """Return the grant of a request with this header; raises NotAdmitted."""
         ...
 
 
@@ -148,7 +148,7 @@ class AuthMiddleware:
         shown = headers.getlist("authorization")
         try:
             # Two of them: whoever stands between us and the caller may have read the other one.
-            grant = await self._rules.authenticator.admit(None if not shown else ", ".join(shown))
+            grant = await self._rules.authenticator.authenticate(None if not shown else ", ".join(shown))
             await self._rules.rates.take(grant.id, grant.requests_per_minute)
         except StoreError as error:
             # It may be anyone: where the store is, and what ails it, is for the log.

@@ -68,7 +68,7 @@ def make_rest(dependencies: RestDependencies) -> FastAPI:
     """The application. It stands behind the door, which tells it who asks."""
     app = copy(_laid_out())
     app.state = State({"dependencies": dependencies, "streams": Streams(most=dependencies.streams)})
-    app.state.description = Description(app, must=dependencies.authenticator.must)
+    app.state.description = Description(app, must=dependencies.authenticator.requires_token)
     return app
 
 

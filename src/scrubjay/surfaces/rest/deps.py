@@ -45,15 +45,15 @@ class Gate(Protocol):
 
 
 class Doorman(Protocol):
-    """Knows what a token opens."""
+    """Checks tokens."""
 
     @property
-    def must(self) -> bool:
-        """Whether nobody comes in without one."""
+    def requires_token(self) -> bool:
+        """Whether every request needs a token."""
         ...
 
-    async def still(self, grant: Grant) -> bool:
-        """Whether a grant still holds."""
+    async def is_valid(self, grant: Grant) -> bool:
+        """Return whether a grant is still valid."""
         ...
 
 

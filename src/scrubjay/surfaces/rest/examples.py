@@ -326,7 +326,7 @@ def _problem(status: int, code: str, detail: str, **facts: Json) -> dict[str, Js
 
 PROBLEMS: dict[int, dict[str, Json]] = {
     400: _problem(400, "bad_json", "the body is no JSON: Expecting value in line 1, column 10"),
-    401: _problem(401, "not_admitted", "this server asks for a token", reason="missing"),
+    401: _problem(401, "not_admitted", "this server requires a token", reason="missing"),
     403: _problem(403, "not_allowed", "you may not use the space 'work'", field="space"),
     404: _problem(404, "not_found", "no memory is called 'how-to-reach-sara'", suggestions=[_NAME]),
     408: _problem(408, "too_slow", "the body did not arrive within 30 s", hint="Send it faster, or less of it"),

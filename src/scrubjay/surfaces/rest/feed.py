@@ -106,7 +106,7 @@ class Feed:
 
     async def _told(self) -> AsyncGenerator[Event | None]:
         dependencies, space = self._context.dependencies, self._context.who.space
-        while not self.is_over and await dependencies.authenticator.still(self._context.grant):
+        while not self.is_over and await dependencies.authenticator.is_valid(self._context.grant):
             page = await dependencies.engine.store.changes_in(space, after=self._after, limit=_PAGE)
             for change in page:
                 self._after = change.place

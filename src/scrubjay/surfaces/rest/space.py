@@ -98,7 +98,7 @@ async def _written(first: str | None, lines: AsyncIterator[str], context: Reques
     async for line in lines:
         yield _line(line)
         number += 1
-        if number % _LINES_A_LOOK == 0 and not await context.dependencies.authenticator.still(context.grant):
+        if number % _LINES_A_LOOK == 0 and not await context.dependencies.authenticator.is_valid(context.grant):
             # Cut off, so that nobody takes it for the whole.
             raise HungUp
         # Each line is quickly made: others want their turn.

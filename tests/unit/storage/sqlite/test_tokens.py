@@ -5,8 +5,7 @@ from pathlib import Path
 
 import apsw
 
-from scrubjay.auth.token_secret import digest_of
-from scrubjay.auth.tokens import create, revoke
+from scrubjay.auth.tokens import create, digest_of, revoke
 from scrubjay.model.token import TokenRequest
 from scrubjay.storage.sqlite import SqliteStore, verify_backup
 

@@ -24,7 +24,7 @@ class Doorman:
         self.grant, self.error = grant, error
         self.shown: list[str | None] = []
 
-    async def admit(self, authorization: str | None) -> Grant:
+    async def authenticate(self, authorization: str | None) -> Grant:
         self.shown.append(authorization)
         if self.error is not None:
             raise self.error

@@ -1,4 +1,4 @@
-"""Arguments against a schema: what is wrong is named, and what was expected."""
+"""Arguments are checked against a schema: the error names the wrong value and the expected one."""
 
 import pytest
 
@@ -50,11 +50,11 @@ _WRONG: list[tuple[dict[str, Json], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "told", "field"), _WRONG)
-def test_what_is_wrong_is_told(given: dict[str, Json], told: str, field: str) -> None:
+@pytest.mark.parametrize(("arguments", "expected", "field"), _WRONG)
+def test_what_is_wrong_is_told(arguments: dict[str, Json], expected: str, field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        ArgumentChecker(_SCHEMA, tool="tool").check(given)
-    assert told in str(caught.value)
+        ArgumentChecker(_SCHEMA, tool="tool").check(arguments)
+    assert expected in str(caught.value)
     assert caught.value.fields["field"] == field
 
 
@@ -81,10 +81,15 @@ def test_null_is_dropped_and_the_rest_is_given_on() -> None:
 
 
 def test_given_arguments_are_read_by_kind() -> None:
-    given = Arguments({"t": "x", "l": ["a"], "f": True, "n": 3, "o": {"a": 1}})
-    assert (given.text("t"), given.text("u"), given.text("u", "y")) == ("x", "", "y")
-    assert (given.texts("l"), given.texts("u")) == (("a",), ())
-    assert (given.flag("f"), given.flag("u")) == (True, False)
-    assert (given.integer("n"), given.integer("u"), given.number("n", 0.5), given.number("u", 0.5)) == (3, None, 3, 0.5)
-    assert (given.mapping("o"), given.mapping("u")) == ({"a": 1}, {})
-    assert (given.only(("t", "u")), "t" in given, "u" in given) == ({"t": "x"}, True, False)
+    arguments = Arguments({"t": "x", "l": ["a"], "f": True, "n": 3, "o": {"a": 1}})
+    assert (arguments.text("t"), arguments.text("u"), arguments.text("u", "y")) == ("x", "", "y")
+    assert (arguments.texts("l"), arguments.texts("u")) == (("a",), ())
+    assert (arguments.flag("f"), arguments.flag("u")) == (True, False)
+    assert (arguments.integer("n"), arguments.integer("u"), arguments.number("n", 0.5), arguments.number("u", 0.5)) == (
+        3,
+        None,
+        3,
+        0.5,
+    )
+    assert (arguments.mapping("o"), arguments.mapping("u")) == ({"a": 1}, {})
+    assert (arguments.only(("t", "u")), "t" in arguments, "u" in arguments) == ({"t": "x"}, True, False)

@@ -1,4 +1,4 @@
-"""What of a client's environment goes to the daemon that it starts."""
+"""The variables of a client's environment that go to the daemon it starts."""
 
 import pytest
 
@@ -43,14 +43,14 @@ def test_what_a_daemon_needs_goes_with_it_as_it_is(name: str) -> None:
 )
 def test_paths_start_where_the_client_works(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/jay")
-    for given, expected in (
+    for arguments, expected in (
         ("secret/key", f"{FOLDER}/secret/key"),
         ("../key", "/home/jay/key"),
         ("~/key", "/home/jay/key"),
         ("/etc/key", "/etc/key"),
         ("", ""),
     ):
-        assert daemon_environment({name: given}, folder=FOLDER) == {name: expected}
+        assert daemon_environment({name: arguments}, folder=FOLDER) == {name: expected}
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,8 @@ def test_a_model_is_a_name_unless_it_can_only_be_a_folder(model: str, expected: 
 
 
 def test_the_daemon_reads_from_it_what_the_client_would_have_read() -> None:
-    given = {"SCRUBJAY_HOME": "/jay", "SCRUBJAY_INDEX_PATH": "/fast", "SCRUBJAY_READERS": "7", "SCRUBJAY_KEY": "k"}
-    assert Settings.load(environment=daemon_environment(given, folder="/")) == Settings.load(environment=given)
+    arguments = {"SCRUBJAY_HOME": "/jay", "SCRUBJAY_INDEX_PATH": "/fast", "SCRUBJAY_READERS": "7", "SCRUBJAY_KEY": "k"}
+    assert Settings.load(environment=daemon_environment(arguments, folder="/")) == Settings.load(environment=arguments)
 
 
 def test_without_a_working_folder_paths_stay_as_they_are() -> None:

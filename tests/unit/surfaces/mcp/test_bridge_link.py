@@ -1,4 +1,4 @@
-"""Bytes become lines, however they are cut."""
+"""The line buffer finds the same lines however the bytes arrive."""
 
 import pytest
 
@@ -9,8 +9,8 @@ from scrubjay.surfaces.mcp.bridge.link import LineBuffer
 def test_lines_come_out_whole_however_they_went_in(step: int) -> None:
     data = b"one\n\ntwo\r\nthr\xc3\xa9\xc3\xa9\nhalf"
     lines = LineBuffer()
-    found = [line for at in range(0, len(data), step) for line in lines.feed(data[at : at + step])]
-    assert found == [b"one\n", b"\n", b"two\r\n", b"thr\xc3\xa9\xc3\xa9\n"]
+    result = [line for at in range(0, len(data), step) for line in lines.feed(data[at : at + step])]
+    assert result == [b"one\n", b"\n", b"two\r\n", b"thr\xc3\xa9\xc3\xa9\n"]
     assert lines.rest() == b"half\n"
     assert lines.rest() == b""
 
@@ -20,8 +20,8 @@ def test_a_line_over_the_limit_is_told_by_its_ends_and_the_next_is_fine(step: in
     refused: list[tuple[bytes, bytes]] = []
     lines = LineBuffer(limit=1000, refuse=lambda head, tail: refused.append((head, tail)))
     data = b"a" * 1000 + b"b" * 3000 + b"z\nnext\n" + b"c" * 999 + b"\n"
-    found = [line for at in range(0, len(data), step) for line in lines.feed(data[at : at + step])]
-    assert found == [b"next\n", b"c" * 999 + b"\n"]
+    result = [line for at in range(0, len(data), step) for line in lines.feed(data[at : at + step])]
+    assert result == [b"next\n", b"c" * 999 + b"\n"]
     ((head, tail),) = refused
     assert head == b"a" * 512
     assert tail.endswith(b"bz\n")

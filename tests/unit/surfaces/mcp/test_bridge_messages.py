@@ -1,4 +1,4 @@
-"""What the bridge reads in lines, and the little that it writes into them."""
+"""The bridge reads a few fields of each line, and inserts a run into calls."""
 
 import json
 from typing import Any, cast
@@ -80,9 +80,9 @@ def test_a_call_gets_a_run_of_its_own(params: dict[str, Any]) -> None:
     first, second = read_message(original), read_message(original)
     assert first.has_own_run
     assert first.run != second.run
-    told = json.loads(first.line)
-    assert told["params"].pop("_meta") == {**params.get("_meta", {}), RUN: first.run}
-    assert told["params"] == {name: value for name, value in params.items() if name != "_meta"}
+    message = json.loads(first.line)
+    assert message["params"].pop("_meta") == {**params.get("_meta", {}), RUN: first.run}
+    assert message["params"] == {name: value for name, value in params.items() if name != "_meta"}
 
 
 def test_a_call_keeps_the_run_that_it_has() -> None:
@@ -118,8 +118,8 @@ def test_all_bytes_but_the_run_stay_as_the_client_chose_them() -> None:
     params=st.dictionaries(st.text(), JSON, max_size=4), ascii_only=st.booleans(), indent=st.none() | st.integers(0, 2)
 )
 def test_any_call_differs_by_its_run_alone(params: dict[str, Any], ascii_only: bool, indent: int | None) -> None:
-    told = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    text = json.dumps(told, ensure_ascii=ascii_only, indent=indent)
+    result = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    text = json.dumps(result, ensure_ascii=ascii_only, indent=indent)
     message = read_message(text.encode("utf-8", "replace"))
     after = json.loads(message.line)
     meta = cast("dict[str, Any]", after["params"].get("_meta"))
@@ -127,16 +127,16 @@ def test_any_call_differs_by_its_run_alone(params: dict[str, Any], ascii_only: b
         assert meta.pop(RUN) == message.run
         if not meta and "_meta" not in params:
             del after["params"]["_meta"]
-    assert after == told
+    assert after == result
 
 
 def test_a_number_and_a_text_are_two_keys() -> None:
-    assert len({key_of(one) for one in (1, "1", None, "None", "'1'")}) == 5
+    assert len({key_of(id_) for id_ in (1, "1", None, "None", "'1'")}) == 5
     assert read_message(line(id="1", method="ping")).key != read_message(line(id=1, method="ping")).key
 
 
 @pytest.mark.parametrize(
-    ("told", "is_nameless"),
+    ("raw", "is_nameless"),
     [
         (b"{nonsense\n", True),
         (b"[]\n", True),
@@ -154,15 +154,15 @@ def test_a_number_and_a_text_are_two_keys() -> None:
         (b" \n", False),
     ],
 )
-def test_what_can_only_be_refused_without_an_id_is_known(told: bytes, is_nameless: bool) -> None:
-    assert read_message(told).is_nameless is is_nameless
+def test_what_can_only_be_refused_without_an_id_is_known(raw: bytes, is_nameless: bool) -> None:
+    assert read_message(raw).is_nameless is is_nameless
 
 
 def test_a_constant_that_json_lacks_is_answered_here() -> None:
     refused = read_message(b'{"jsonrpc":"2.0","method":"tools/call","params":{"arguments":{"n":-Infinity}},"id":5}\n')
-    told = json.loads(refused.refusal)
-    assert (told["id"], told["error"]["code"], told["error"]["data"]) == (5, -32700, {"code": "invalid_input"})
-    assert "-Infinity" in told["error"]["message"]
+    result = json.loads(refused.refusal)
+    assert (result["id"], result["error"]["code"], result["error"]["data"]) == (5, -32700, {"code": "invalid_input"})
+    assert "-Infinity" in result["error"]["message"]
     assert read_message(line(id=1, method="tools/call", params={"text": "NaN, Infinity"})).refusal == b""
     assert read_message(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"n":1E400}}\n').refusal == b""
 
@@ -183,7 +183,7 @@ def test_only_a_remember_with_a_key_can_be_sent_again(params: dict[str, Any], id
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("response", "expected"),
     [
         (b'{"jsonrpc":"2.0","id":1,"result":{}}\n', (key_of(1), True)),
         (b'{"jsonrpc":"2.0","id":"a","error":{"code":1,"message":""}}\n', (key_of("a"), False)),
@@ -200,8 +200,8 @@ def test_only_a_remember_with_a_key_can_be_sent_again(params: dict[str, Any], id
         (b"\xff\n", None),
     ],
 )
-def test_an_answer_is_known_by_its_id(told: bytes, expected: tuple[str, bool] | None) -> None:
-    assert match_answer(told) == expected
+def test_an_answer_is_known_by_its_id(response: bytes, expected: tuple[str, bool] | None) -> None:
+    assert match_answer(response) == expected
 
 
 @pytest.mark.parametrize(
@@ -219,9 +219,9 @@ def test_an_answer_is_known_by_its_id(told: bytes, expected: tuple[str, bool] | 
 def test_a_line_that_was_not_read_is_answered_by_the_id_at_its_ends(
     head: bytes, tail: bytes, id: int | str | None
 ) -> None:
-    told = json.loads(overlong_line(head, tail, limit=64 * 1024 * 1024))
-    assert told["id"] == id
-    assert told["error"]["message"].startswith("the message is longer than 64 MB")
+    result = json.loads(overlong_line(head, tail, limit=64 * 1024 * 1024))
+    assert result["id"] == id
+    assert result["error"]["message"].startswith("the message is longer than 64 MB")
 
 
 def test_an_error_answers_with_the_id_as_it_was() -> None:

@@ -1,4 +1,4 @@
-"""What the command line, the environment and the working folder say to the bridge."""
+"""Options of the bridge from the command line, the environment and the working folder."""
 
 from pathlib import Path
 
@@ -63,7 +63,7 @@ def test_neither_a_home_nor_the_root_is_a_project(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "letters").mkdir()
     assert project_of(str(tmp_path), home=str(tmp_path)) == ""
-    # Who keeps a whole home in a repository does not work on one project.
+    # A home folder that is a repository is not a project.
     assert project_of(str(tmp_path / "letters"), home=str(tmp_path)) == "letters"
     assert project_of("/") == ""
     assert project_of("") == ""

@@ -1,4 +1,4 @@
-"""Costs, cuts and what fits."""
+"""Costs, cuts and fitting of entries."""
 
 import pytest
 from hypothesis import given
@@ -12,11 +12,11 @@ _ID = "019a3c4e-7b1c-7d20-8e1f-2b3c4d5e6f70"
 
 
 @pytest.mark.parametrize(
-    ("asked", "room"),
+    ("max_tokens", "room"),
     [(None, 1_470), (1, 270), (300, 270), (2_000, 1_970), (8_000, 7_970), (10**9, 7_970), (True, 1_470)],
 )
-def test_room_is_what_was_asked_for_within_bounds(asked: Json, room: int) -> None:
-    assert room_for(asked) == room
+def test_room_is_what_was_asked_for_within_bounds(max_tokens: Json, room: int) -> None:
+    assert room_for(max_tokens) == room
 
 
 def test_an_id_costs_more_than_words_of_its_length() -> None:

@@ -1,4 +1,4 @@
-"""Cursors come back as they went, and no other text is one."""
+"""A cursor unpacks to its position, and no other text is a cursor."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What an agent is told of a write: that it was merged, what may contradict it, and what to do about it."""
+"""The result of a write: whether it was merged, what may contradict it, and what to do about it."""
 
 from dataclasses import replace
 
@@ -14,19 +14,19 @@ CREATED = Remembered(
 
 
 def test_a_plain_write_is_one_line() -> None:
-    told = render_remembered(CREATED, tags=["#Clay"])
-    assert told.text == "created: kiln"
-    assert told.structured == {"action": "created", "id": "1", "name": "kiln", "version": 1, "tags": ["clay"]}
+    result = render_remembered(CREATED, tags=["#Clay"])
+    assert result.text == "created: kiln"
+    assert result.structured == {"action": "created", "id": "1", "name": "kiln", "version": 1, "tags": ["clay"]}
 
 
 def test_a_merge_says_into_what_and_how_like_they_are() -> None:
     done = replace(CREATED, action="merged", merged_into="0", similarity=0.968, version=3)
-    told = render_remembered(done, tags=["clay"])
-    assert told.text == "merged into kiln (0.97): now version 3"
-    assert (told.structured["merged_into"], told.structured["similarity"]) == ("0", 0.968)
+    result = render_remembered(done, tags=["clay"])
+    assert result.text == "merged into kiln (0.97): now version 3"
+    assert (result.structured["merged_into"], result.structured["similarity"]) == ("0", 0.968)
     itself = Similar(id="0", name="kiln", similarity=0.968, differs="before or after")
-    told = render_remembered(replace(done, similar=(itself,), suggested_entities=("Sarah",)), tags=["clay"])
-    assert told.text.splitlines()[1:] == [
+    result = render_remembered(replace(done, similar=(itself,), suggested_entities=("Sarah",)), tags=["clay"])
+    assert result.text.splitlines()[1:] == [
         "may contradict what was there before: before or after. Revise kiln if something no longer holds."
     ]
 
@@ -36,12 +36,12 @@ def test_a_possible_conflict_says_what_to_do_next() -> None:
         Similar(id="2", name="target", similarity=0.97, differs="$2M here, $3M there"),
         Similar(id="3", name="other", similarity=0.9),
     )
-    told = render_remembered(replace(CREATED, similar=similar), tags=["clay"])
-    assert told.text.splitlines() == [
+    result = render_remembered(replace(CREATED, similar=similar), tags=["clay"])
+    assert result.text.splitlines() == [
         "created: kiln",
         "may contradict target (0.97): $2M here, $3M there. Revise or forget what no longer holds.",
     ]
-    assert told.structured["similar"] == [
+    assert result.structured["similar"] == [
         {"id": "2", "name": "target", "similarity": 0.97, "differs": "$2M here, $3M there"},
         {"id": "3", "name": "other", "similarity": 0.9},
     ]
@@ -51,14 +51,14 @@ def test_tags_that_became_others_entities_and_warnings_are_told() -> None:
     done = replace(
         CREATED, tags=("auth", "oauth"), suggested_entities=("Sarah", "Acme"), flags=("thin",), warnings=("too thin",)
     )
-    told = render_remembered(done, tags=["auth-fix", "oauth"])
-    assert told.text.splitlines() == [
+    result = render_remembered(done, tags=["auth-fix", "oauth"])
+    assert result.text.splitlines() == [
         "created: kiln",
         "tags: auth, oauth",
         "It seems to be about Sarah, Acme: give entities to file it under them.",
         "too thin",
     ]
-    assert (told.structured["flags"], told.structured["warnings"]) == (["thin"], ["too thin"])
+    assert (result.structured["flags"], result.structured["warnings"]) == (["thin"], ["too thin"])
 
 
 def test_a_refusal_says_why() -> None:
@@ -72,9 +72,9 @@ def test_a_refusal_says_why() -> None:
 
 
 def test_a_dry_run_tells_every_decision() -> None:
-    told = render_remembered(replace(CREATED, id="", ids=()), tags=["clay"], dry_run=True)
-    assert told.text == "created: kiln (dry run: nothing was stored)"
-    assert told.structured["trace"] == [{"stage": "validate", "outcome": "accepted", "why": ""}]
+    result = render_remembered(replace(CREATED, id="", ids=()), tags=["clay"], dry_run=True)
+    assert result.text == "created: kiln (dry run: nothing was stored)"
+    assert result.structured["trace"] == [{"stage": "validate", "outcome": "accepted", "why": ""}]
 
 
 def test_however_much_there_is_it_keeps_to_the_budget() -> None:
@@ -84,6 +84,6 @@ def test_however_much_there_is_it_keeps_to_the_budget() -> None:
         similar=tuple(Similar(id=str(n), name=long, similarity=0.9, differs=long) for n in range(40)),
         suggested_entities=(long,) * 40,
     )  # fmt: skip
-    told = render_remembered(done)
-    assert estimate_tokens(told.text) + estimate_tokens(compact_json(told.structured)) <= 1_500
-    assert "(shown: " in told.text
+    result = render_remembered(done)
+    assert estimate_tokens(result.text) + estimate_tokens(compact_json(result.structured)) <= 1_500
+    assert "(shown: " in result.text

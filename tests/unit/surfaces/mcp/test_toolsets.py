@@ -1,4 +1,4 @@
-"""Which tools are switched on by a list of names."""
+"""A list of names switches toolsets on."""
 
 import pytest
 
