@@ -1,66 +1,87 @@
-"""What keeps the memory clean by itself: one module a job."""
+"""Curation: the jobs that keep the memory clean, one module for each job of a language model."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
-from scrubjay.curation.conflicts import KIND as CONFLICTS
-from scrubjay.curation.conflicts import look_for_conflicts
-from scrubjay.curation.embedding import KIND as EMBEDDING
-from scrubjay.curation.embedding import embed_the_rest
 from scrubjay.curation.polish import polish
 from scrubjay.curation.reconstruct import reconstruct
 from scrubjay.curation.suggest_tags import suggest_tags
-from scrubjay.curation.target import JobTarget, job_target
+from scrubjay.curation.target import JobTarget, open_target
 from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
+from scrubjay.indexing.backfill import embed_some
 from scrubjay.jobs.queue import Queue
-from scrubjay.jobs.runner import Handler, NotNow, run_due, run_one
-from scrubjay.model.job import Job
+from scrubjay.jobs.runner import Handler, Postponed, run_due, run_one
+from scrubjay.model.draft import Caller
+from scrubjay.model.job import CONFLICTS, EMBEDDING, Job
 from scrubjay.ports import Llm, Progress
 
-__all__ = ["KINDS", "handlers_of", "run_jobs", "run_now"]
+__all__ = ["handlers_of", "run_jobs", "run_now"]
 
-KINDS: dict[str, Callable[[JobTarget], Awaitable[str]]] = {
+# The jobs that improve one memory with a language model.
+_TASKS: dict[str, Callable[[JobTarget], Awaitable[str]]] = {
     "reconstruct": reconstruct, "polish": polish, "tags": suggest_tags,
 }  # fmt: skip
-_MOST = 1_000
+_MAX_JOBS = 1_000
+_SCAN_AGENT = "scan"
 
 
-async def run_jobs(engine: Engine, *, limit: int = _MOST, progress: Progress | None = None) -> int:
-    """Do what is due, in all spaces; returns how many jobs were tried."""
+async def run_jobs(engine: Engine, *, limit: int = _MAX_JOBS, progress: Progress | None = None) -> int:
+    """Run the due jobs of all spaces; return how many were tried."""
     return await run_due(
         handlers_of(engine, llm=engine.llm), documents=engine.store, clock=engine.clock, limit=limit, progress=progress
     )
 
 
 async def run_now(engine: Engine, jobs: Sequence[Job]) -> tuple[Job, ...]:
-    """Do jobs that were just committed, for a caller who waits; what does not work out is left to be done later.
+    """Run jobs that were just committed, for a caller who waits; a job that fails is left to be retried.
 
-    As long as the model's own time-out for each; never raises for what is wrong with a model or a memory.
+    Each takes at most the time-out of the model. Problems of a model or a memory never raise.
     """
     queue = Queue(documents=engine.store, clock=engine.clock)
-    done: list[Job] = []
+    results: list[Job] = []
     for job in jobs:
         try:
             ended = await run_one(job, handlers_of(engine, llm=engine.llm), queue=queue)
-        except (NotNow, ScrubjayError):
+        except (Postponed, ScrubjayError):
             ended = None
-        done.append(ended or job)
-    return tuple(done)
+        results.append(ended or job)
+    return tuple(results)
 
 
 def handlers_of(engine: Engine, *, llm: Llm | None) -> dict[str, Handler]:
-    """What does each kind of job: those of one memory, and those of a whole space."""
-    about_memories = {kind: _handler(task, engine=engine, llm=llm) for kind, task in KINDS.items()}
-    return about_memories | {
-        CONFLICTS: partial(look_for_conflicts, engine=engine),
-        EMBEDDING: partial(embed_the_rest, engine=engine),
+    """Return the handler of each kind of job."""
+    handlers: dict[str, Handler] = {
+        kind: partial(_run_task, task=task, engine=engine, llm=llm) for kind, task in _TASKS.items()
+    }
+    return handlers | {
+        CONFLICTS: partial(_scan_conflicts, engine=engine),
+        EMBEDDING: partial(_embed_rest, engine=engine),
     }
 
 
-def _handler(task: Callable[[JobTarget], Awaitable[str]], *, engine: Engine, llm: Llm | None) -> Handler:
-    async def handle(job: Job) -> str:
-        subject = await job_target(job, engine=engine, llm=llm)
-        return subject if isinstance(subject, str) else await task(subject)
+async def _run_task(job: Job, *, task: Callable[[JobTarget], Awaitable[str]], engine: Engine, llm: Llm | None) -> str:
+    target = await open_target(job, engine=engine, llm=llm)
+    return target if isinstance(target, str) else await task(target)
 
-    return handle
+
+async def _scan_conflicts(job: Job, *, engine: Engine) -> str:
+    """Scan the memory of a job, or else its space, for new conflicts."""
+    who = Caller(space=job.space, agent=_SCAN_AGENT, run=job.id)
+    memory_id = job.about.get("memory_id")
+    if isinstance(memory_id, str):
+        count = await engine.scan_memory(memory_id, who=who)
+        return "the memory is gone" if count is None else f"compared 1 memory, new conflicts: {count:,}"
+    scan = await engine.scan_conflicts(who=who, limit=0)
+    return f"compared {scan.memories:,} memories, new conflicts: {scan.count:,}"
+
+
+async def _embed_rest(job: Job, *, engine: Engine) -> str:
+    """Embed the passages of a memory that have no vector yet; an interrupted run keeps its progress."""
+    memory_id = str(job.about.get("memory_id", ""))
+    count = await embed_some(
+        job.space, [memory_id], store=engine.store, embedder=engine.embedder, clock=engine.clock,
+        gallery=engine.gallery,
+    )  # fmt: skip
+    await engine.index.after_commit()
+    return f"{count:,} new vectors"

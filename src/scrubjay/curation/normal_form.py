@@ -1,119 +1,151 @@
-"""A statement as what it says: its words, figures, names and days in their order, without what may come and go."""
+"""The normal form of a statement: its words, figures, names and days in order, without words that may vary.
+
+A rewritten text may add and drop the free words below; all other words carry meaning and must stay. So `only`, `some`,
+`all`, `might`, `will`, `before`, `because`, `by`, `from` and `to` are in none of these lists.
+"""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from scrubjay.curation.free_words import (
-    ALONE,
-    CONTRACTED,
-    FREE,
-    LEADS,
-    PAST,
-    POINTS_BACK,
-    PRESENT,
-    RULES_ON,
-    SIGNS,
-    TO_BE,
-)
 from scrubjay.text.claims.pieces import TextPiece, find_days, normalize_day, normalize_figure, normalize_time, pieces_of
 from scrubjay.text.claims.statements import statements_of
 from scrubjay.text.claims.words import AXES, NEGATIONS, NEVER_NAMES, NUMBER_WORDS, UNITS
 from scrubjay.text.tokens import running_terms_of
 
-__all__ = ["Saying", "Word", "is_same", "sayings_of"]
-
+_PRESENT = frozenset("is are am do does".split())
+_PAST = frozenset("was were did".split())
+_TO_BE = frozenset("is are am was were be been being".split())
+# Words that refer to an earlier statement: they may be dropped, but not added.
+_REFERRING = frozenset(
+    "it its itself he him his she her hers they them their theirs this these those".split()
+)  # fmt: skip
+_FREE = _PRESENT | _PAST | _REFERRING | frozenset("a an the and of in at be been being that also".split())
+# Words that govern their whole sentence: such a statement is joined with no other.
+_STANDALONE = frozenset(
+    """
+    if unless because since when whenever while until although though except besides so therefore otherwise instead but
+    questioned
+    """.split()
+)
+# Words that may govern the words after them: nothing is joined after such a statement.
+_GOVERNING = frozenset(
+    """
+    not no never none neither nor without nobody nothing hardly barely only might may could should would will must can
+    shall perhaps maybe probably possibly likely think thinks thought believe believes believed say says said tell
+    tells told claim claims claimed guess guesses assume assumes assumed report reports reported suspect suspects
+    suspected hope hopes hoped deny denies denied plan plans planned want wants wanted expect expects
+    expected propose proposes proposed suggest suggests suggested
+    """.split()
+)
+# Words that govern a statement from its start: they must stay at the start.
+_STARTING = _STANDALONE | frozenset(
+    "before after only all every each some most few any none no first last then perhaps maybe probably".split()
+)
+_CONTRACTIONS = {
+    "can't": "can not", "cannot": "can not", "cant": "can not", "won't": "will not", "wont": "will not",
+    "shan't": "shall not", "dont": "do not", "doesnt": "does not", "didnt": "did not", "isnt": "is not",
+    "wasnt": "was not", "werent": "were not", "wouldnt": "would not", "couldnt": "could not",
+    "shouldnt": "should not", "hasnt": "has not", "havent": "have not", "hadnt": "had not",
+}  # fmt: skip
+# Signs that mean as much as a word.
+_SIGN_WORDS = {
+    "<": "lessthan", ">": "greaterthan", "\u2264": "atmost", "\u2265": "atleast", "\u2260": "unequal",
+    "\u00b1": "plusminus", "\u2192": "becomes", "~": "roughly", "?": "questioned",
+}  # fmt: skip
+# Prepositions that assign roles: `from A to B` is not `to A from B`.
+_ROLE_WORDS = frozenset("from to into by for against over under with without between than can must may might".split())
 _SIGN = re.compile(r"[<>\u2264\u2265\u2260\u00b1\u2192]|~(?=\s?\d)|\?(?=[\s\"')\]]|$)")
-_MOST_FIRM = 2
-_QUOTED = re.compile(r"^\s*>+", re.MULTILINE)
+_QUOTE_MARK = re.compile(r"^\s*>+", re.MULTILINE)
+# Statements with so many firm words are not recognised in the passive voice: their roles could be exchanged.
+_MIN_AMBIGUOUS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
-    """One word in its normal form. A firm one can be mixed up with another; `before` are the free words at it."""
+class NormalWord:
+    """A word in normal form; a firm one could be exchanged with another, and `free` are the free words before it."""
 
     key: str
-    firm: bool
-    before: frozenset[str] = frozenset()
+    is_firm: bool
+    free: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
-    """One statement: its text and its words."""
+class NormalStatement:
+    """A statement: its text and its normal words."""
 
     text: str
-    words: tuple[Word, ...]
+    words: tuple[NormalWord, ...]
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Its words in their normal form, in order."""
+        """The keys of its words, in order."""
         return tuple(word.key for word in self.words)
 
     @property
-    def points_back(self) -> bool:
-        """Whether it is about something that was said before."""
-        return any(word.before & POINTS_BACK for word in self.words)
+    def refers_back(self) -> bool:
+        """Whether it refers to an earlier statement."""
+        return any(word.free & _REFERRING for word in self.words)
 
     @property
-    def leads(self) -> bool:
-        """Whether its first word rules over it."""
-        return bool(self.words) and self.words[0].key in _LEADS
+    def has_governing_start(self) -> bool:
+        """Whether its first word governs it."""
+        return bool(self.words) and self.words[0].key in _NORMAL_STARTING
 
     @property
-    def stands_alone(self) -> bool:
-        """Whether joined with another it would say something of that, too."""
-        return any(word.key in _ALONE for word in self.words)
+    def is_standalone(self) -> bool:
+        """Whether it would change the meaning of a statement joined with it."""
+        return any(word.key in _NORMAL_STANDALONE for word in self.words)
 
     @property
-    def rules_on(self) -> bool:
-        """Whether what is joined behind it might be taken for part of it: what it denies, or only holds possible."""
-        return any(word.key in _RULES_ON for word in self.words)
+    def governs_following(self) -> bool:
+        """Whether a statement joined after it might be taken as denied, uncertain or reported."""
+        return any(word.key in _NORMAL_GOVERNING for word in self.words)
 
 
-def sayings_of(text: str) -> list[Saying]:
-    """What each statement of a text says; one that has free words only says nothing."""
-    found = [Saying(statement, _words(statement)) for statement in statements_of(text)]
-    return [one for one in found if one.words]
+def normalize_statements(text: str) -> list[NormalStatement]:
+    """Return the statements of a text in normal form, without those that have free words only."""
+    statements = [NormalStatement(statement, _normal_words(statement)) for statement in statements_of(text)]
+    return [statement for statement in statements if statement.words]
 
 
-def is_same(said: Sequence[Word], given: Sequence[Word]) -> bool:
-    """Whether words say the same as others: no other ones, in the same order, in the same time.
+def is_same(words: Sequence[NormalWord], original: Sequence[NormalWord]) -> bool:
+    """Return whether words mean the same as the original: the same keys in the same order and tense.
 
-    What begins with what was done may end with it, where there is nothing to be mixed up: `fixed the bug`, `the bug
-    was fixed`.
+    The passive voice counts as the same where no roles can be exchanged: `fixed the bug`, `the bug was fixed`.
     """
-    if len(said) != len(given):
+    if len(words) != len(original):
         return False
-    in_order = all(one.key == other.key for one, other in zip(said, given, strict=True))
-    if not in_order and not _is_turned(said, given):
+    is_ordered = all(word.key == other.key for word, other in zip(words, original, strict=True))
+    if not is_ordered and not _is_passive(words, original):
         return False
-    free, known = _free(said), _free(given)
-    return not (free & POINTS_BACK) - known and not _is_other_time(free, known)
+    free, original_free = _free_words(words), _free_words(original)
+    return not (free & _REFERRING) - original_free and not _has_other_tense(free, original_free)
 
 
-def _words(statement: str) -> tuple[Word, ...]:
-    plain = _SIGN.sub(lambda found: f" {SIGNS[found[0]]} ", _QUOTED.sub("", statement))
+def _normal_words(statement: str) -> tuple[NormalWord, ...]:
+    plain = _SIGN.sub(lambda sign: f" {_SIGN_WORDS[sign[0]]} ", _QUOTE_MARK.sub("", statement))
     pieces = pieces_of(plain)
     days = find_days(pieces)
-    found: list[Word] = []
+    words: list[NormalWord] = []
     free: set[str] = set()
-    for at, piece in enumerate(pieces):
-        for key, firm in _read(pieces, at, days):
-            if not firm and key in FREE:
+    for position, piece in enumerate(pieces):
+        for key, is_firm in _read_piece(pieces, position, days):
+            if not is_firm and key in _FREE:
                 free.add(key)
                 continue
-            found.append(Word(_normal(key) if piece.kind == "word" else key, firm, frozenset(free)))
+            words.append(NormalWord(_stem(key) if piece.kind == "word" else key, is_firm, frozenset(free)))
             free.clear()
-    if found and free:
-        found[-1] = replace(found[-1], before=found[-1].before | free)
-    return tuple(found)
+    if words and free:
+        words[-1] = replace(words[-1], free=words[-1].free | free)
+    return tuple(words)
 
 
-def _read(pieces: Sequence[TextPiece], at: int, days: dict[int, str]) -> list[tuple[str, bool]]:
-    """What a piece says, and whether that is firm."""
-    piece = pieces[at]
-    if at in days:
-        return [(days[at], True)] if days[at] else []
+def _read_piece(pieces: Sequence[TextPiece], position: int, days: dict[int, str]) -> list[tuple[str, bool]]:
+    """Return the keys of a piece, each with whether it is firm."""
+    piece = pieces[position]
+    if position in days:
+        return [(days[position], True)] if days[position] else []
     match piece.kind:
         case "sign":
             return []
@@ -133,40 +165,41 @@ def _read(pieces: Sequence[TextPiece], at: int, days: dict[int, str]) -> list[tu
 
 def _read_word(piece: TextPiece) -> list[tuple[str, bool]]:
     word = piece.low
-    if word in CONTRACTED or word.endswith("n't"):
-        spoken = CONTRACTED.get(word) or f"{word[:-3]} not"
-        return [(one, one not in FREE) for one in spoken.split()]
-    if word in FREE:
+    if word in _CONTRACTIONS or word.endswith("n't"):
+        expanded = _CONTRACTIONS.get(word) or f"{word[:-3]} not"
+        return [(part, part not in _FREE) for part in expanded.split()]
+    if word in _FREE:
         return [(word, False)]
     if word in NUMBER_WORDS:
         return [(NUMBER_WORDS[word], True)]
-    named = piece.capital and word not in NEVER_NAMES
-    return [(UNITS.get(word, word), named or word in NEGATIONS or word in AXES or word in LEADS or word in _PLACING)]
+    is_name = piece.capital and word not in NEVER_NAMES
+    is_firm = is_name or word in NEGATIONS or word in AXES or word in _STARTING or word in _ROLE_WORDS
+    return [(UNITS.get(word, word), is_firm)]
 
 
-def _normal(word: str) -> str:
+def _stem(word: str) -> str:
     return " ".join(running_terms_of(word)) or word
 
 
-def _free(words: Sequence[Word]) -> frozenset[str]:
-    return frozenset(one for word in words for one in word.before)
+def _free_words(words: Sequence[NormalWord]) -> frozenset[str]:
+    return frozenset(free for word in words for free in word.free)
 
 
-def _is_turned(said: Sequence[Word], given: Sequence[Word]) -> bool:
-    if any(one.key != other.key for one, other in zip(said, (*given[1:], given[0]), strict=True)):
+def _is_passive(words: Sequence[NormalWord], original: Sequence[NormalWord]) -> bool:
+    if any(word.key != other.key for word, other in zip(words, (*original[1:], original[0]), strict=True)):
         return False
-    firm = max(sum(word.firm for word in words) for words in (said, given))
-    return firm < _MOST_FIRM and bool((_free(said) - _free(given)) & TO_BE)
+    firm_count = max(sum(word.is_firm for word in sequence) for sequence in (words, original))
+    return firm_count < _MIN_AMBIGUOUS and bool((_free_words(words) - _free_words(original)) & _TO_BE)
 
 
-def _is_other_time(free: frozenset[str], known: frozenset[str]) -> bool:
-    """Whether what is has become what was, or the other way round."""
+def _has_other_tense(free: frozenset[str], original: frozenset[str]) -> bool:
+    """Return whether the present has become the past, or the other way round."""
     return bool(
-        (known & PRESENT and not known & PAST and free & PAST and not free & PRESENT)
-        or (known & PAST and not known & PRESENT and free & PRESENT and not free & PAST)
+        (original & _PRESENT and not original & _PAST and free & _PAST and not free & _PRESENT)
+        or (original & _PAST and not original & _PRESENT and free & _PRESENT and not free & _PAST)
     )
 
 
-# Who does it and to whom: `from A to B` is not `to A from B`.
-_PLACING = frozenset("from to into by for against over under with without between than can must may might".split())
-_LEADS, _ALONE, _RULES_ON = (frozenset(map(_normal, words)) for words in (LEADS, ALONE, RULES_ON))
+_NORMAL_STARTING, _NORMAL_STANDALONE, _NORMAL_GOVERNING = (
+    frozenset(map(_stem, words)) for words in (_STARTING, _STANDALONE, _GOVERNING)
+)

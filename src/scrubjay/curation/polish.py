@@ -1,31 +1,44 @@
-"""The job `polish`: what was merged sentence by sentence becomes one text."""
+"""The job `polish`: a text that was merged sentence by sentence becomes one coherent text."""
 
 import asyncio
 from hashlib import sha256
 
-from scrubjay.curation.lossless import unfaithful
-from scrubjay.curation.prompts import merge as task
-from scrubjay.curation.target import JobTarget
+from scrubjay.curation.lossless import find_unfaithful
+from scrubjay.curation.target import NO_ANSWER, JobTarget, Prompt
 from scrubjay.model.memory import Json
 
+PROMPT = Prompt(
+    instructions="""You make one coherent text of notes that were joined one behind the other.
+Answer with one field, text. Say everything that the notes say, once: leave out only what they say twice.
+Keep every number, date, name, address, identifier, quotation and every "not" exactly as it is written.
+Keep the words of each sentence, in their order and language; you may join sentences, and change their order.
+Add nothing: no introduction, no conclusion, nothing of your own.""",
+    schema={
+        "type": "object",
+        "properties": {"text": {"type": "string"}},
+        "required": ["text"],
+        "additionalProperties": False,
+    },
+)
+# The metadata field with the digest of the polished text.
 _POLISHED = "polished"
 
 
-async def polish(subject: JobTarget) -> str:
-    """Make a version that reads as one; what was merged stays in the history, each memory by itself."""
-    memory = subject.memory
+async def polish(target: JobTarget) -> str:
+    """Write a coherent version; the history keeps the merged memories."""
+    memory = target.memory
     if not memory.merged:
         return "skipped: nothing is merged into it"
     if memory.metadata.get(_POLISHED) == _digest(memory.content):
         return "skipped: done before"
-    answer = await subject.ask(task.render(memory.content), task=task)
+    answer = await target.ask(PROMPT, memory.content)
     if answer is None:
-        return "kept as it was: the model gave no such answer"
-    text = task.told(answer)
-    if why := await asyncio.to_thread(unfaithful, [memory.content], text):
-        return f"kept as it was: {why}"
+        return NO_ANSWER
+    text = str(answer["text"]).strip()
+    if reason := await asyncio.to_thread(find_unfaithful, [memory.content], text):
+        return f"unchanged: {reason}"
     metadata: dict[str, Json] = {**memory.metadata, _POLISHED: _digest(text)}
-    return await subject.write({"content": text, "metadata": metadata}, message="polished")
+    return await target.write({"content": text, "metadata": metadata}, message="polished")
 
 
 def _digest(text: str) -> str:

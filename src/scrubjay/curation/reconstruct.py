@@ -1,45 +1,73 @@
-"""The job `reconstruct`: a thin note is put into order with the help of its session."""
+"""The job `reconstruct`: a thin note becomes one that is understood without its session."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
 
-from scrubjay.curation.lossless import unfaithful
-from scrubjay.curation.prompts import reconstruct as task
-from scrubjay.curation.target import JobTarget
+from scrubjay.curation.lossless import find_unfaithful
+from scrubjay.curation.target import NO_ANSWER, JobTarget, Prompt
 from scrubjay.model.memory import Flag, Json
 from scrubjay.model.query import Filter
 
-ORIGINAL = "original"
-_BESIDE = 5
-_LONGEST_BESIDE = 500
+_PARTS = ("what", "context", "outcome", "next")
+PROMPT = Prompt(
+    instructions="""You put a short note into order, for a memory that is read months later.
+The material is the note, and other notes of the same session, which may say what it is about.
+Answer with four fields, each a plain sentence or an empty text:
+what: the note itself, complete. context: where and why, from the other notes. outcome: what came of it.
+next: what is still to be done.
+Keep every number, date, name, address, identifier, quotation and every "not" exactly as it is written.
+Use whole sentences of the material, with their words in their order. Do not mix the other notes into the note.
+Leave a field empty rather than guess: nothing may be invented.""",
+    schema={
+        "type": "object",
+        "properties": {part: {"type": "string"} for part in _PARTS},
+        "required": list(_PARTS),
+        "additionalProperties": False,
+    },
+)
+# The metadata field with the original text.
+_ORIGINAL = "original"
+_MAX_OTHERS = 5
+_MAX_OTHER_LENGTH = 500
 
 
-async def reconstruct(subject: JobTarget) -> str:
-    """Make a version that can be understood by itself; the text before stays in the history and in the metadata."""
-    memory = subject.memory
-    if ORIGINAL in memory.metadata:
+async def reconstruct(target: JobTarget) -> str:
+    """Write a self-contained version; the history and the metadata keep the original text."""
+    memory = target.memory
+    if _ORIGINAL in memory.metadata:
         return "skipped: done before"
     if not memory.content.strip():
         return "skipped: it has no text"
-    beside = await _beside(subject)
-    answer = await subject.ask(task.render(memory.content, beside), task=task)
+    others = await _session_notes(target)
+    answer = await target.ask(PROMPT, _render(memory.content, others))
     if answer is None:
-        return "kept as it was: the model gave no such answer"
-    told = "\n".join(task.told(answer))
-    if why := await asyncio.to_thread(unfaithful, [memory.content], told, beside=beside):
-        return f"kept as it was: {why}"
-    metadata: dict[str, Json] = {**memory.metadata, ORIGINAL: memory.content}
-    return await subject.write({"content": task.written(answer), "metadata": metadata}, message="reconstructed")
+        return NO_ANSWER
+    parts = {part: " ".join(str(answer[part]).split()) for part in _PARTS}
+    text = "\n".join(filter(None, parts.values()))
+    if reason := await asyncio.to_thread(find_unfaithful, [memory.content], text, context=others):
+        return f"unchanged: {reason}"
+    metadata: dict[str, Json] = {**memory.metadata, _ORIGINAL: memory.content}
+    return await target.write({"content": _format(parts), "metadata": metadata}, message="reconstructed")
 
 
-async def _beside(subject: JobTarget) -> list[str]:
-    """What else was noted in the session, the most recent first."""
-    memory, store = subject.memory, subject.engine.store
+async def _session_notes(target: JobTarget) -> list[str]:
+    """Return other notes of the session, the most recent first."""
+    memory, store = target.memory, target.engine.store
     if not memory.source.session:
         return []
-    ids = await store.list_ids(memory.space, Filter(session=memory.source.session), limit=_BESIDE + 1)
-    others = await store.get(memory.space, [id_ for id_ in ids if id_ != memory.id][:_BESIDE])
+    ids = await store.list_ids(memory.space, Filter(session=memory.source.session), limit=_MAX_OTHERS + 1)
+    others = await store.get(memory.space, [id_ for id_ in ids if id_ != memory.id][:_MAX_OTHERS])
     return [
-        other.content[:_LONGEST_BESIDE]
+        other.content[:_MAX_OTHER_LENGTH]
         for other in others.values()
         if other.content and Flag.SUSPICIOUS not in other.flags
     ]
+
+
+def _render(note: str, others: Sequence[str]) -> str:
+    listed = "".join(f"\n- {' '.join(other.split())}" for other in others)
+    return f"The note:\n{note}\n\nOther notes of the session:{listed or ' none'}\n"
+
+
+def _format(parts: Mapping[str, str]) -> str:
+    return "\n".join(f"{part.capitalize()}: {text}" for part, text in parts.items() if text)

@@ -1,8 +1,7 @@
-"""The memory that a job is about: read, asked about, and written anew, unless somebody changed it meanwhile."""
+"""The memory of a job: read, passed to the model, and written unless it has changed meanwhile."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import ModuleType
 
 from scrubjay.engine import Engine
 from scrubjay.errors import LlmUnavailable
@@ -12,42 +11,51 @@ from scrubjay.model.job import Job
 from scrubjay.model.memory import Flag, Json, Memory, State
 from scrubjay.ports import Llm
 
+NO_ANSWER = "unchanged: the model gave no valid answer"
 _AGENT = "llm"
-_ALIVE = (State.LIVE, State.WAITING)
-# What takes several pages is not for a model to write anew.
-_LONGEST = 12_000
-# Without a model it stays to be done: one may come.
-_LATER = 3600.0
+_EDITABLE_STATES = (State.LIVE, State.WAITING)
+# A text of several pages is too long for a model to rewrite.
+_MAX_LENGTH = 12_000
+# Without a model the job waits, since one may be configured later.
+_NO_MODEL_SECONDS = 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """The instructions of a task for a model, and the schema of its answer."""
+
+    instructions: str
+    schema: dict[str, Json]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobTarget:
-    """A memory, the job about it, and who helps."""
+    """A memory, its job, and the model that improves it."""
 
     engine: Engine
     llm: Llm
     job: Job
     memory: Memory
 
-    async def ask(self, text: str, *, task: ModuleType) -> Mapping[str, Json] | None:
-        """What the model answers; None when it gave no such answer. Raises LlmUnavailable when it can give none."""
+    async def ask(self, prompt: Prompt, text: str) -> Mapping[str, Json] | None:
+        """Return the model's answer; None if it is invalid. Raise LlmUnavailable if the model cannot answer."""
         try:
-            return await self.llm.ask(task.INSTRUCTIONS, text, schema=task.SCHEMA)
+            return await self.llm.ask(prompt.instructions, text, schema=prompt.schema)
         except LlmUnavailable as error:
-            # Asked again it would say the same, and cost the same.
+            # Another request would give the same answer at the same cost.
             if error.fields.get("reason") == "answer":
                 return None
             raise
 
     async def write(self, fields: Mapping[str, Json], *, message: str) -> str:
-        """Make a new version; raises StaleVersion when there is one that the model has not read."""
-        who = await self._who()
+        """Write a new version; raise StaleVersion if the memory has changed since the model read it."""
+        who = await self._writer()
         edit = Edit(fields=fields, message=f"{message} by {self.llm.name}", expected_version=self.memory.version)
-        done = await self.engine.revise(self.memory.id, edit, who=who)
-        return f"{message}: version {done.version}" if done.action == "updated" else "nothing to change"
+        revised = await self.engine.revise(self.memory.id, edit, who=who)
+        return f"{message}: version {revised.version}" if revised.action == "updated" else "nothing to change"
 
-    async def _who(self) -> Caller:
-        """Whoever wrote what is improved, in the same run: so `undo` takes back both."""
+    async def _writer(self) -> Caller:
+        """Return the writer of the improved version, in the same run, so that `undo` reverts both."""
         space = self.job.space
         (newest,) = await self.engine.store.versions(space, self.memory.id, limit=1)
         if newest.action == Action.UNDONE:
@@ -55,16 +63,18 @@ class JobTarget:
         return Caller(space=space, agent=newest.agent, run=newest.run)
 
 
-async def job_target(job: Job, *, engine: Engine, llm: Llm | None) -> JobTarget | str:
-    """What a job is about, or why there is nothing to do."""
+async def open_target(job: Job, *, engine: Engine, llm: Llm | None) -> JobTarget | str:
+    """Return the target of a job, or the reason why there is nothing to do."""
     if llm is None:
-        raise LlmUnavailable("there is no language model", hint="Set SCRUBJAY_LLM", reason="off", put_off=_LATER)
+        raise LlmUnavailable(
+            "there is no language model", hint="Set SCRUBJAY_LLM", reason="off", put_off=_NO_MODEL_SECONDS
+        )
     memory_id = str(job.about.get("memory_id", ""))
     memory = (await engine.store.get(job.space, [memory_id])).get(memory_id)
-    if memory is None or memory.state not in _ALIVE:
+    if memory is None or memory.state not in _EDITABLE_STATES:
         return "skipped: the memory is gone"
     if Flag.SUSPICIOUS in memory.flags:
-        return "skipped: its text tries to give orders"
-    if len(memory.content) > _LONGEST:
-        return f"skipped: longer than {_LONGEST:,} characters"
+        return "skipped: its text reads like instructions to a model"
+    if len(memory.content) > _MAX_LENGTH:
+        return f"skipped: longer than {_MAX_LENGTH:,} characters"
     return JobTarget(engine=engine, llm=llm, job=job, memory=memory)

@@ -354,7 +354,7 @@ class Engine:
     async def scan_later(self, *, who: Caller, after: int = 0) -> Job:
         """Queue a scan of the whole space after a delay in seconds; a waiting scan is reused."""
         due = self.clock.now() + timedelta(seconds=require_integer(after, field="after", least=0, most=_MONTH))
-        for job in await self._queue.listed(who.space, limit=200):
+        for job in await self._queue.list_jobs(who.space, limit=200):
             if job.kind == CONFLICTS and job.state is JobState.WAITING and not job.about:
                 return job
         job = await self._queue.enqueue(CONFLICTS, {}, space=who.space, due=due)
@@ -500,7 +500,7 @@ class Engine:
 
     async def jobs(self, *, who: Caller, limit: int = 50) -> tuple[Job, ...]:
         """Return queued and finished jobs, newest first."""
-        return await self._queue.listed(who.space, limit=limit)
+        return await self._queue.list_jobs(who.space, limit=limit)
 
     async def retry_job(self, job_id: str, *, who: Caller) -> Job:
         """Run a failed job again."""

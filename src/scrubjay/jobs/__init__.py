@@ -1,1 +1,1 @@
-"""Work that is done later: a small durable queue, and what runs it."""
+"""Background work: a small durable queue and its runner."""

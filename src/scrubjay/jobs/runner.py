@@ -1,27 +1,56 @@
-"""The runner: does what is due, one job after the other, and waits until there is more."""
+"""The runner: runs due jobs one after another, and waits until there are more."""
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 
 from scrubjay import telemetry
 from scrubjay.errors import ScrubjayError
 from scrubjay.jobs.queue import LEASE, Queue
-from scrubjay.jobs.wakeup import Wakeup
 from scrubjay.model.job import Job
 from scrubjay.ports import Clock, DocumentStore, Progress
 
 Handler = Callable[[Job], Awaitable[str]]
-"""Does one job and tells what came of it. What it raises is tried again later."""
+"""Runs one job and returns its outcome; a job whose handler raises is tried again later."""
 
 _log = logging.getLogger(__name__)
 _PAGE = 50
-# Shorter than the lease: whoever may begin it anew must not find it still going on.
-_LONGEST = LEASE.total_seconds() * 0.9
-_NOBODY = 3600.0
-# Between two rounds, however often the bell rings: writes come by the thousand.
-_BREATH = 0.2
-_SECONDS = 30.0
+# Shorter than the lease, so that no other runner claims a job that is still running.
+_MAX_SECONDS = LEASE.total_seconds() * 0.9
+_NO_HANDLER_SECONDS = 3600.0
+# The pause between two rounds, however often the runner is woken: writes come by the thousand.
+_PAUSE = 0.2
+_POLL_SECONDS = 30.0
+
+
+class Wakeup:
+    """A signal for one waiting task on the same event loop; an earlier signal is not lost."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def set(self) -> None:
+        """Wake the waiting task."""
+        self._event.set()
+
+    async def wait(self, *, seconds: float) -> bool:
+        """Wait for the signal for at most so many seconds; return whether it came."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._event.wait()
+        is_set = self._event.is_set()
+        self._event.clear()
+        return is_set
+
+
+class Postponed(Exception):
+    """A job was postponed, and so must be all others of its kind."""
+
+    def __init__(self, reason: str, *, seconds: float) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.seconds = seconds
 
 
 async def run_due(
@@ -32,11 +61,11 @@ async def run_due(
     limit: int,
     progress: Progress | None = None,
 ) -> int:
-    """Do what is due now, up to so many jobs; returns how many were tried."""
+    """Run up to `limit` due jobs; return how many were tried."""
     queue = Queue(documents=documents, clock=clock)
     seen: set[tuple[str, int]] = set()
-    # What cannot be tried now is not asked for again for each of a thousand jobs.
-    put_off: dict[str, NotNow] = {}
+    # A kind that cannot be tried now is not tried again for each of a thousand jobs.
+    postponed: dict[str, Postponed] = {}
     tried = 0
     while tried < limit:
         jobs = [job for job in await queue.due(limit=_PAGE) if (job.id, job.version) not in seen]
@@ -46,83 +75,74 @@ async def run_due(
             if tried >= limit:
                 break
             seen.add((job.id, job.version))
-            if why := put_off.get(job.kind):
-                await queue.put_off(job, why.why, seconds=why.seconds)
+            if postponement := postponed.get(job.kind):
+                await queue.postpone(job, postponement.reason, seconds=postponement.seconds)
                 continue
             try:
                 tried += await run_one(job, handlers, queue=queue) is not None
-            except NotNow as not_now:
-                put_off[job.kind] = not_now
+            except Postponed as postponement:
+                postponed[job.kind] = postponement
             if progress is not None:
                 progress(tried, limit)
     return tried
 
 
-class NotNow(Exception):
-    """A job was put off, and so would be all others of its kind."""
-
-    def __init__(self, why: str, *, seconds: float) -> None:
-        super().__init__(why)
-        self.why = why
-        self.seconds = seconds
-
-
 async def run_one(job: Job, handlers: Mapping[str, Handler], *, queue: Queue) -> Job | None:
-    """Do one job and note what came of it; None when it is somebody else's. Raises NotNow when it was put off."""
+    """Run one job and store its outcome; None if another runner has it. Raise Postponed if it cannot be tried."""
     claimed = await queue.claim(job)
     if claimed is None:
         return None
     try:
-        outcome = await _done(claimed, handlers)
-    except NotNow as not_now:
-        await queue.put_off(claimed, not_now.why, seconds=not_now.seconds)
+        outcome = await _handle(claimed, handlers)
+    except Postponed as postponement:
+        await queue.postpone(claimed, postponement.reason, seconds=postponement.seconds)
         raise
     except asyncio.CancelledError:
-        # The next start goes on with it at once, instead of when the lease has run out.
-        await queue.put_off(claimed, "interrupted", seconds=0)
+        # The next start continues at once instead of after the lease.
+        await queue.postpone(claimed, "interrupted", seconds=0)
         raise
     except ScrubjayError as error:
-        why = error.message
+        reason = error.message
     except TimeoutError:
-        why = f"took longer than {_LONGEST:.0f} s"
+        reason = f"took longer than {_MAX_SECONDS:.0f} s"
     except Exception as error:  # noqa: BLE001 - a job's edge
         _log.exception("a job failed", extra={"fields": {"job": claimed.id, "kind": claimed.kind}})
-        why = type(error).__name__
+        reason = type(error).__name__
     else:
         telemetry.count("jobs", outcome="done")
         return await queue.finish(claimed, outcome)
     telemetry.count("jobs", outcome="failed")
-    return await queue.fail(claimed, why)
+    return await queue.fail(claimed, reason)
 
 
-async def _done(job: Job, handlers: Mapping[str, Handler]) -> str:
+async def keep_running(
+    run: Callable[[], Awaitable[int]], *, wakeup: Wakeup, seconds: float = _POLL_SECONDS, pause: float = _PAUSE
+) -> None:
+    """Run due jobs at once, at every wake-up, and from time to time; it never returns."""
+    while True:
+        try:
+            # While there are jobs, there may be more.
+            while await run():
+                pass
+        except ScrubjayError as error:
+            _log.warning("jobs were postponed", extra={"fields": {"error": error.code}})
+        except Exception:  # noqa: BLE001 - a job's edge
+            # An unforeseen error must not make it retry at once.
+            _log.exception("the runner of jobs failed")
+        await asyncio.sleep(pause)
+        await wakeup.wait(seconds=seconds)
+
+
+async def _handle(job: Job, handlers: Mapping[str, Handler]) -> str:
     handler = handlers.get(job.kind)
     if handler is None:
-        raise NotNow(f"nobody here does {job.kind!r}", seconds=_NOBODY)
+        raise Postponed(f"this version cannot run jobs of kind {job.kind!r}", seconds=_NO_HANDLER_SECONDS)
     try:
         with telemetry.stage("job.run"):
-            async with asyncio.timeout(_LONGEST):
+            async with asyncio.timeout(_MAX_SECONDS):
                 return await handler(job)
     except ScrubjayError as error:
         wait = error.fields.get("put_off")
         if not isinstance(wait, int | float):
             raise
-        raise NotNow(error.message, seconds=float(wait)) from None
-
-
-async def keep_running(
-    run: Callable[[], Awaitable[int]], *, bell: Wakeup, seconds: float = _SECONDS, breath: float = _BREATH
-) -> None:
-    """Run what is due at once, whenever the bell rings, and now and then; never ends by itself."""
-    while True:
-        try:
-            # As long as there is something, there may be more.
-            while await run():
-                pass
-        except ScrubjayError as error:
-            _log.warning("jobs were put off", extra={"fields": {"error": error.code}})
-        except Exception:  # noqa: BLE001 - a job's edge
-            # What nobody thought of must not make it begin again at once.
-            _log.exception("the runner of jobs failed")
-        await asyncio.sleep(breath)
-        await bell.heard(within=seconds)
+        raise Postponed(error.message, seconds=float(wait)) from None

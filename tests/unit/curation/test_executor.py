@@ -1,4 +1,4 @@
-"""The workroom: now for those who wait, and when the bell rings for the others."""
+"""The executor: at once for a caller who waits, otherwise in the background."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.fakes.build import a_memory
-from tests.unit.curation.desk import SPACE, Desk, a_desk
+from tests.unit.curation.job_world import SPACE, JobWorld, open_job_world
 from tests.unit.llm.chat_server import ChatServer, Reply, answering
 
 from scrubjay.curation import run_jobs, run_now
@@ -29,8 +29,8 @@ def server() -> Iterator[ChatServer]:
 
 
 @pytest.fixture
-async def context(server: ChatServer, tmp_path: Path) -> AsyncIterator[Desk]:
-    async with a_desk(tmp_path, url=server.url) as opened:
+async def context(server: ChatServer, tmp_path: Path) -> AsyncIterator[JobWorld]:
+    async with open_job_world(tmp_path, url=server.url) as opened:
         opened.engine = replace(opened.engine, llm=opened.llm)
         yield opened
 
@@ -40,33 +40,33 @@ async def a_job(engine: Engine, memory: Memory) -> Job:
     return await queue.enqueue("tags", {"memory_id": memory.id}, space=SPACE)
 
 
-async def test_who_waits_has_it_done_at_once(context: Desk) -> None:
+async def test_a_waiting_caller_gets_the_result(context: JobWorld) -> None:
     memory = a_memory(TEXT)
     await context.keep(memory)
     await JobExecutor(context.engine).take([await a_job(context.engine, memory)], waits=True)
     assert (await context.now(memory)).tags == ("oauth", "token", "keycloak")
 
 
-async def test_who_waits_in_vain_is_told_and_it_is_done_later(context: Desk, server: ChatServer) -> None:
+async def test_a_failed_job_of_a_waiting_caller_is_retried_later(context: JobWorld, server: ChatServer) -> None:
     memory = a_memory(TEXT)
     await context.keep(memory)
     server.script.append(Reply(status=500))
     job = await a_job(context.engine, memory)
-    (told,) = await run_now(context.engine, [job])
-    assert told.id == job.id
-    assert told.state is JobState.WAITING
+    (result,) = await run_now(context.engine, [job])
+    assert result.id == job.id
+    assert result.state is JobState.WAITING
     assert (await context.now(memory)).tags == ()
-    (kept,) = await context.engine.jobs(who=Caller(space=SPACE))
-    assert (kept.state, kept.tries) == (JobState.WAITING, 0)
+    (stored,) = await context.engine.jobs(who=Caller(space=SPACE))
+    assert (stored.state, stored.tries) == (JobState.WAITING, 0)
 
 
-async def test_what_nobody_waits_for_is_done_when_the_bell_rings(context: Desk) -> None:
+async def test_other_jobs_run_after_a_wakeup(context: JobWorld) -> None:
     memory = a_memory(TEXT)
     await context.keep(memory)
-    room = JobExecutor(context.engine)
-    working = asyncio.create_task(room.work(seconds=3600))
+    executor = JobExecutor(context.engine)
+    working = asyncio.create_task(executor.work(seconds=3600))
     await asyncio.sleep(0)
-    await room.take([await a_job(context.engine, memory)], waits=False)
+    await executor.take([await a_job(context.engine, memory)], waits=False)
     for _ in range(2_000):
         if (await context.now(memory)).tags:
             break
@@ -76,13 +76,13 @@ async def test_what_nobody_waits_for_is_done_when_the_bell_rings(context: Desk) 
     assert (await context.now(memory)).tags == ("oauth", "token", "keycloak")
 
 
-async def test_the_rest_of_a_long_memory_is_looked_at_when_there_is_time(context: Desk) -> None:
+async def test_the_rest_of_a_long_memory_is_scanned_in_the_background(context: JobWorld) -> None:
     who = Caller(space=SPACE)
     await context.engine.remember(Draft(text="The gate of the harbour is painted red."), who=who)
-    lamps = tuple(f"Lamp {one} burns oil." for one in "abcdefghi")
+    lamps = tuple(f"Lamp {letter} burns oil." for letter in "abcdefghi")
     said = Draft(text="", name="harbour", observations=(*lamps, "The gate of the harbour is painted blue."))
-    told = await context.engine.remember(said, who=who)
-    assert "contradiction" not in {conflict.type for conflict in told.conflicts}
+    written = await context.engine.remember(said, who=who)
+    assert "contradiction" not in {conflict.type for conflict in written.conflicts}
     await run_jobs(context.engine)
     assert "contradiction" in {conflict.type for conflict in await context.engine.conflicts(who=who)}
     outcomes = {job.kind: job.outcome for job in await context.engine.jobs(who=who)}

@@ -1,4 +1,4 @@
-"""The tasks with a real language model, so small that it gets most of them wrong: nothing is lost by it."""
+"""The tasks with a real language model, so small that most of its answers are wrong: no text is lost."""
 
 import subprocess
 import sys
@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from tests.fakes.build import START, a_memory
-from tests.unit.curation.desk import SPACE, Desk, a_desk
+from tests.unit.curation.job_world import SPACE, JobWorld, open_job_world
 from tests.unit.llm import local_model
 
-from scrubjay.curation.lossless import unfaithful
+from scrubjay.curation.lossless import find_unfaithful
 from scrubjay.extraction.llm import unsupported_reason
 from scrubjay.model.draft import Caller
 from scrubjay.model.fact import Turn
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """Where the model is, in a process that leaves when its input ends."""
+    """Yield the address of the model, in a process that ends with its input."""
     script = str(Path(local_model.__file__))
     with subprocess.Popen(
         [sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -36,9 +36,9 @@ def address() -> Iterator[str]:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            told = process.stdout.readline().strip()
-            assert told, "the model did not start"
-            yield f"{told}/v1"
+            address = process.stdout.readline().strip()
+            assert address, "the model did not start"
+            yield f"{address}/v1"
         finally:
             process.stdin.close()
             try:
@@ -48,13 +48,13 @@ def address() -> Iterator[str]:
 
 
 @pytest.fixture(params=[64])
-async def context(request: pytest.FixtureRequest, address: str, tmp_path: Path) -> AsyncIterator[Desk]:
-    """A desk whose model may say so many tokens: it has no end by itself, and each takes its time."""
-    async with a_desk(tmp_path, url=address, seconds=60, tokens=request.param) as opened:
+async def context(request: pytest.FixtureRequest, address: str, tmp_path: Path) -> AsyncIterator[JobWorld]:
+    """Open an engine whose model is limited to some tokens, since it never stops by itself."""
+    async with open_job_world(tmp_path, url=address, seconds=60, tokens=request.param) as opened:
         yield opened
 
 
-async def test_a_thin_note_stays_what_it_says(context: Desk) -> None:
+async def test_a_thin_note_loses_nothing(context: JobWorld) -> None:
     note = a_memory("fixed the 401 in login")
     await context.keep(note)
     job = await context.do("reconstruct", note)
@@ -65,7 +65,7 @@ async def test_a_thin_note_stays_what_it_says(context: Desk) -> None:
 
 
 @pytest.mark.parametrize("context", [32], indirect=True)
-async def test_a_merged_memory_keeps_all_that_was_merged(context: Desk) -> None:
+async def test_a_merged_memory_loses_nothing(context: JobWorld) -> None:
     part = Merged(id="0197f3c2-6d3e-7bb0-b8a5-9f4c1e2d3a4b", at=START, statements=("It does not store the password.",))
     memory = replace(a_memory(MERGED), merged=(part,))
     await context.keep(memory)
@@ -76,39 +76,41 @@ async def test_a_merged_memory_keeps_all_that_was_merged(context: Desk) -> None:
 
 
 @pytest.mark.parametrize("context", [32], indirect=True)
-async def test_only_tags_that_the_text_knows_are_taken(context: Desk) -> None:
+async def test_only_tags_from_the_text_are_added(context: JobWorld) -> None:
     memory = a_memory("We renewed the OAuth token of the command line for Keycloak.", tags=("auth",))
     await context.keep(memory)
     job = await context.do("tags", memory)
-    kept = await context.now(memory)
+    current = await context.now(memory)
     assert job.state is JobState.DONE
-    assert kept.tags[0] == "auth"
-    assert set(" ".join(kept.tags[1:]).replace("-", " ").split()) <= set(memory.content.lower().strip(".").split())
-    assert replace(kept, tags=memory.tags, version=1, updated_at=START, last_confirmed=None) == replace(
+    assert current.tags[0] == "auth"
+    assert set(" ".join(current.tags[1:]).replace("-", " ").split()) <= set(memory.content.lower().strip(".").split())
+    assert replace(current, tags=memory.tags, version=1, updated_at=START, last_confirmed=None) == replace(
         memory, updated_at=START
     )
 
 
 @pytest.mark.parametrize("context", [24], indirect=True)
-async def test_what_it_makes_of_a_conversation_was_said_there(context: Desk) -> None:
+async def test_extracted_facts_are_in_the_conversation(context: JobWorld) -> None:
     engine = replace(context.engine, llm=context.llm)
-    told = await engine.extract("Ann: I moved to Rome in May 2024.\nBen: Nice!", who=Caller(), method="llm", me="Ann")
-    assert told.method == "llm"
-    assert told.turns == 2
-    for fact in told.facts:
+    extracted = await engine.extract(
+        "Ann: I moved to Rome in May 2024.\nBen: Nice!", who=Caller(), method="llm", me="Ann"
+    )
+    assert extracted.method == "llm"
+    assert extracted.turns == 2
+    for fact in extracted.facts:
         assert not unsupported_reason(
             fact.fact.statement, Turn(speaker="Ann", text="I moved to Rome in May 2024.", id="1")
         )
         assert (await context.engine.store.get(SPACE, [fact.id]))[fact.id].source.trust is Trust.USER
-    # It is cut off before it has said anything, or says what nobody did: either is told, and the first is made good.
-    assert told.warnings or told.facts
-    assert bool(told.facts) >= ("read by patterns" in "".join(told.warnings))
+    # It is cut off before it says anything, or invents: both are reported, and patterns replace the first.
+    assert extracted.warnings or extracted.facts
+    assert bool(extracted.facts) >= ("read by patterns" in "".join(extracted.warnings))
     assert context.llm is not None
     assert (await context.llm.describe())["calls_today"] == 1
 
 
-async def _require_nothing_lost(context: Desk, before: str, after: str, *, outcome: str) -> None:
-    if outcome.startswith("kept as it was"):
+async def _require_nothing_lost(context: JobWorld, before: str, after: str, *, outcome: str) -> None:
+    if outcome.startswith("unchanged"):
         assert after == before
     else:
-        assert not unfaithful([before], after.replace("What: ", ""))
+        assert not find_unfaithful([before], after.replace("What: ", ""))

@@ -1,22 +1,22 @@
-"""The nothing-lost check, text by text."""
+"""The lossless check, text by text."""
 
 import pytest
 
-from scrubjay.curation.lossless import unfaithful
+from scrubjay.curation.lossless import find_unfaithful
 
 TEXT = "Sarah moved the 14:30 review to 3 May 2026. The build `make check` fails with E1234. Do not deploy v2.1.0!"
 
 
 @pytest.mark.parametrize(
-    "said",
+    "answer",
     [
         TEXT,
         "The build `make check` fails with E1234; do not deploy v2.1.0. Sarah moved the 14:30 review to 3 May 2026.",
         "Sarah moved the 14:30 review to 3 May 2026\nThe build `make check` fails with E1234\nDo not deploy v2.1.0",
     ],
 )
-def test_the_same_in_another_order_is_faithful(said: str) -> None:
-    assert unfaithful([TEXT], said) == ""
+def test_the_same_in_another_order_is_faithful(answer: str) -> None:
+    assert find_unfaithful([TEXT], answer) == ""
 
 
 @pytest.mark.parametrize(
@@ -30,30 +30,30 @@ def test_the_same_in_another_order_is_faithful(said: str) -> None:
 )  # fmt: skip
 def test_one_thing_changed_is_enough(before: str, after: str) -> None:
     assert before in TEXT
-    assert unfaithful([TEXT], TEXT.replace(before, after)) != ""
+    assert find_unfaithful([TEXT], TEXT.replace(before, after)) != ""
 
 
 def test_a_sentence_without_names_or_figures_must_come_back_too() -> None:
     first = " ".join(f"The heron number {number} stands in the reeds of the lake." for number in range(40))
     text = f"{first} Otters prefer colder water downstream."
-    assert "downstream" in unfaithful([text], f"{first} Otters.")
+    assert "downstream" in find_unfaithful([text], f"{first} Otters.")
 
 
-def test_what_lies_beside_may_be_used_and_need_not_be() -> None:
-    note, beside = "fixed the login", ["Keycloak logs people in. It runs on db1."]
-    assert unfaithful([note], "Fixed the login. Keycloak logs people in.", beside=beside) == ""
-    assert unfaithful([note], "Fixed the login.", beside=beside) == ""
-    assert "keycloak" in unfaithful([note], "Fixed the login. Keycloak logs people in.")
+def test_context_may_be_used() -> None:
+    note, context_notes = "fixed the login", ["Keycloak logs people in. It runs on db1."]
+    assert find_unfaithful([note], "Fixed the login. Keycloak logs people in.", context=context_notes) == ""
+    assert find_unfaithful([note], "Fixed the login.", context=context_notes) == ""
+    assert "keycloak" in find_unfaithful([note], "Fixed the login. Keycloak logs people in.")
 
 
-def test_what_lies_beside_is_not_mixed_into_the_note() -> None:
-    beside = ["Keycloak logs people in. It runs on db1."]
+def test_context_is_not_mixed_into_the_note() -> None:
+    context_notes = ["Keycloak logs people in. It runs on db1."]
     for mixed in ("Fixed the login of Keycloak.", "Fixed the login on db1.", "Fixed the login. It runs on db1."):
-        assert unfaithful(["fixed the login"], mixed, beside=beside) != ""
+        assert find_unfaithful(["fixed the login"], mixed, context=context_notes) != ""
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("original", "answer"),
     [
         ("Acme owes Zenith 4,000 euros.", "Zenith owes Acme 4,000 euros."),
         ("Ann pays Bob 500 euros. Bob pays Cleo 300 euros.", "Ann pays Bob 300 euros. Bob pays Cleo 500 euros."),
@@ -79,13 +79,13 @@ def test_what_lies_beside_is_not_mixed_into_the_note() -> None:
         ("The latency is < 5 ms.", "The latency is > 5 ms."),
     ],
 )  # fmt: skip
-def test_what_belongs_together_is_not_mixed_up(given: str, said: str) -> None:
-    assert unfaithful([given], given) == ""
-    assert unfaithful([given], said) != ""
+def test_facts_are_not_mixed_up(original: str, answer: str) -> None:
+    assert find_unfaithful([original], original) == ""
+    assert find_unfaithful([original], answer) != ""
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("original", "answer"),
     [
         ("Some users saw it.", "All users saw it."),
         ("Only admins can delete projects.", "Admins can delete projects."),
@@ -105,13 +105,13 @@ def test_what_belongs_together_is_not_mixed_up(given: str, said: str) -> None:
         ("Sarah called Ben. She was ill.", "Sarah called Ben. He was ill."),
     ],
 )
-def test_a_small_word_is_a_great_difference(given: str, said: str) -> None:
-    assert unfaithful([given], given) == ""
-    assert unfaithful([given], said) != ""
+def test_small_words_matter(original: str, answer: str) -> None:
+    assert find_unfaithful([original], original) == ""
+    assert find_unfaithful([original], answer) != ""
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("original", "answer"),
     [
         ("The server has 16 GB of RAM and two disks.", "The server has 16 GB RAM and 2 disks."),
         ("Users cannot log in.", "Users can't log in."),
@@ -123,9 +123,9 @@ def test_a_small_word_is_a_great_difference(given: str, said: str) -> None:
         ("Ann is in Oslo. Ben is in Rome.\n\nAnn is in Oslo.", "Ben is in Rome, and Ann is in Oslo."),
     ],
 )
-def test_the_same_in_other_words_is_faithful(given: str, said: str) -> None:
-    assert unfaithful([given], said) == ""
+def test_the_same_in_other_words_is_faithful(original: str, answer: str) -> None:
+    assert find_unfaithful([original], answer) == ""
 
 
-def test_nothing_is_no_answer() -> None:
-    assert unfaithful(["something"], " \n") == "it is empty"
+def test_an_empty_answer_is_refused() -> None:
+    assert find_unfaithful(["something"], " \n") == "it is empty"

@@ -8,7 +8,7 @@ import pytest
 from tests.fakes import FakeClock, FakeStore
 
 from scrubjay.errors import NotFound, WrongState
-from scrubjay.jobs.queue import LEASE, MOST_TRIES, OLDEST, Queue
+from scrubjay.jobs.queue import LEASE, MAX_AGE, MAX_TRIES, Queue
 from scrubjay.model.document import Document
 from scrubjay.model.job import COLLECTION, Job, JobState
 from scrubjay.model.memory import Json
@@ -34,7 +34,7 @@ async def begun(queue: Queue) -> Job:
     return claimed
 
 
-async def test_a_job_is_due_until_somebody_has_it(queue: Queue) -> None:
+async def test_a_job_is_due_until_it_is_claimed(queue: Queue) -> None:
     job = await queue.enqueue("tags", {"memory_id": "one"}, space=SPACE)
     claimed = await begun(queue)
     assert (claimed.id, claimed.state, claimed.tries) == (job.id, JobState.RUNNING, 1)
@@ -49,9 +49,7 @@ async def test_two_that_claim_at_once_do_not_both_get_it(queue: Queue) -> None:
     assert sum(claim is not None for claim in claims) == 1
 
 
-async def test_whoever_was_killed_over_it_leaves_it_to_others_when_the_lease_is_over(
-    queue: Queue, clock: FakeClock
-) -> None:
+async def test_a_job_of_a_killed_runner_is_due_after_its_lease(queue: Queue, clock: FakeClock) -> None:
     await queue.enqueue("tags", {}, space=SPACE)
     lost = await begun(queue)
     clock.advance(LEASE - timedelta(seconds=1))
@@ -62,24 +60,22 @@ async def test_whoever_was_killed_over_it_leaves_it_to_others_when_the_lease_is_
     assert await queue.finish(lost, "too late") is None
 
 
-async def test_what_kills_whoever_begins_it_is_given_up(queue: Queue, clock: FakeClock) -> None:
+async def test_a_job_that_kills_its_runners_fails(queue: Queue, clock: FakeClock) -> None:
     await queue.enqueue("tags", {}, space=SPACE)
-    for _ in range(MOST_TRIES):
+    for _ in range(MAX_TRIES):
         await begun(queue)
         clock.advance(LEASE + timedelta(seconds=1))
     (job,) = await queue.due(limit=10)
     assert await queue.claim(job) is None
-    (failed,) = await queue.listed(SPACE, limit=10)
+    (failed,) = await queue.list_jobs(SPACE, limit=10)
     assert failed.state is JobState.FAILED
     assert "never ended" in failed.outcome
 
 
-async def test_what_failed_is_tried_again_each_time_later_and_given_up_in_the_end(
-    queue: Queue, clock: FakeClock
-) -> None:
+async def test_a_failed_job_is_retried_with_growing_delays_and_fails_in_the_end(queue: Queue, clock: FakeClock) -> None:
     await queue.enqueue("tags", {}, space=SPACE)
     waits: list[float] = []
-    for _ in range(MOST_TRIES - 1):
+    for _ in range(MAX_TRIES - 1):
         failed = await queue.fail(await begun(queue), "it did not work")
         assert failed is not None
         assert failed.state is JobState.WAITING
@@ -93,41 +89,41 @@ async def test_what_failed_is_tried_again_each_time_later_and_given_up_in_the_en
     assert await queue.due(limit=10) == []
 
 
-async def test_what_could_not_be_tried_has_not_been_tried(queue: Queue, clock: FakeClock) -> None:
+async def test_postponing_counts_no_try(queue: Queue, clock: FakeClock) -> None:
     await queue.enqueue("tags", {}, space=SPACE)
-    for _ in range(MOST_TRIES * 2):
-        off = await queue.put_off(await begun(queue), "nobody there", seconds=60)
+    for _ in range(MAX_TRIES * 2):
+        off = await queue.postpone(await begun(queue), "no model", seconds=60)
         assert off is not None
         assert (off.state, off.tries) == (JobState.WAITING, 0)
         clock.advance(timedelta(seconds=61))
 
 
-async def test_what_is_put_off_for_too_long_is_given_up_and_says_why(queue: Queue, clock: FakeClock) -> None:
+async def test_a_job_postponed_for_too_long_fails_with_its_reason(queue: Queue, clock: FakeClock) -> None:
     await queue.enqueue("tags", {}, space=SPACE)
-    clock.advance(OLDEST + timedelta(seconds=1))
-    off = await queue.put_off(await begun(queue), "nobody there", seconds=60)
+    clock.advance(MAX_AGE + timedelta(seconds=1))
+    off = await queue.postpone(await begun(queue), "no model", seconds=60)
     assert off is not None
-    assert (off.state, off.outcome) == (JobState.FAILED, "nobody there")
+    assert (off.state, off.outcome) == (JobState.FAILED, "no model")
 
 
-async def test_what_is_over_is_kept_for_a_while_and_no_longer(queue: Queue, clock: FakeClock) -> None:
+async def test_ended_jobs_stay_listed_for_a_while(queue: Queue, clock: FakeClock) -> None:
     await queue.enqueue("tags", {}, space=SPACE)
     await queue.finish(await begun(queue), "x" * 10_000)
-    (done,) = await queue.listed(SPACE, limit=10)
+    (done,) = await queue.list_jobs(SPACE, limit=10)
     assert (done.state, len(done.outcome)) == (JobState.DONE, 500)
     clock.advance(timedelta(days=2))
     assert await queue.due(limit=10) == []
-    assert await queue.listed(SPACE, limit=10) == ()
+    assert await queue.list_jobs(SPACE, limit=10) == ()
 
 
-async def test_the_newest_are_listed_first_and_no_more_than_asked_for(queue: Queue) -> None:
+async def test_the_newest_are_listed_first_within_the_limit(queue: Queue) -> None:
     for number in range(5):
         await queue.enqueue(f"kind-{number}", {}, space=SPACE)
     await queue.enqueue("of others", {}, space="other")
-    assert [job.kind for job in await queue.listed(SPACE, limit=3)] == ["kind-4", "kind-3", "kind-2"]
+    assert [job.kind for job in await queue.list_jobs(SPACE, limit=3)] == ["kind-4", "kind-3", "kind-2"]
 
 
-async def test_what_failed_can_be_retried_and_what_is_not_wanted_cancelled(queue: Queue, clock: FakeClock) -> None:
+async def test_jobs_can_be_retried_and_cancelled(queue: Queue, clock: FakeClock) -> None:
     job = await queue.enqueue("tags", {}, space=SPACE)
     running = await begun(queue)
     with pytest.raises(WrongState):
@@ -144,14 +140,14 @@ async def test_what_failed_can_be_retried_and_what_is_not_wanted_cancelled(queue
         await queue.cancel("other", job.id)
 
 
-async def test_a_paper_that_nobody_can_read_stands_in_nobodys_way(queue: Queue, clock: FakeClock) -> None:
+async def test_an_unreadable_job_does_not_block_others(queue: Queue, clock: FakeClock) -> None:
     now = clock.now()
     odd = Document(space=SPACE, collection=COLLECTION, key="odd", value={"kind": "from another time"}, at=now, due=now)
     await queue.documents.put_document(odd, base=None)
     job = await queue.enqueue("tags", {}, space=SPACE)
-    assert [one.id for one in await queue.due(limit=10)] == [job.id]
-    assert [one.id for one in await queue.due(limit=1)] == [job.id]
-    assert [one.id for one in await queue.listed(SPACE, limit=10)] == [job.id]
+    assert [due.id for due in await queue.due(limit=10)] == [job.id]
+    assert [due.id for due in await queue.due(limit=1)] == [job.id]
+    assert [due.id for due in await queue.list_jobs(SPACE, limit=10)] == [job.id]
     assert await queue.documents.document(SPACE, COLLECTION, "odd") is not None
 
 
@@ -167,19 +163,19 @@ SOUND: dict[str, Json] = {
         {"about": 5}, {"about": []}, {"kind": None}, {"state": "lost"}, {"state": []}, {"outcome": {}},
     ],
 )  # fmt: skip
-async def test_whatever_is_wrong_with_a_paper_the_others_are_due(clock: FakeClock, wrong: dict[str, Json]) -> None:
+async def test_any_invalid_document_does_not_block_others(clock: FakeClock, wrong: dict[str, Json]) -> None:
     queue = Queue(documents=FakeStore(), clock=clock)
     now = clock.now()
     odd = Document(space=SPACE, collection=COLLECTION, key="odd", value={**SOUND, **wrong}, at=now, due=now)
     await queue.documents.put_document(odd, base=None)
     job = await queue.enqueue("tags", {}, space=SPACE)
-    assert [one.id for one in await queue.due(limit=10)] == [job.id]
-    aside = await queue.documents.document(SPACE, COLLECTION, "odd")
-    assert aside is not None
-    assert (aside.due, aside.value) == (None, odd.value)
+    assert [due.id for due in await queue.due(limit=10)] == [job.id]
+    stored = await queue.documents.document(SPACE, COLLECTION, "odd")
+    assert stored is not None
+    assert (stored.due, stored.value) == (None, odd.value)
 
 
-async def test_what_is_over_stands_in_nobodys_way(queue: Queue, clock: FakeClock) -> None:
+async def test_ended_jobs_do_not_block_others(queue: Queue, clock: FakeClock) -> None:
     for _ in range(12):
         await queue.enqueue("tags", {}, space=SPACE)
     for job in await queue.due(limit=12):
@@ -187,19 +183,19 @@ async def test_what_is_over_stands_in_nobodys_way(queue: Queue, clock: FakeClock
     clock.advance(timedelta(days=2))
     late = await queue.enqueue("tags", {}, space=SPACE)
     assert [job.id for job in await queue.due(limit=1)] == [late.id]
-    assert [job.id for job in await queue.listed(SPACE, limit=99)] == [late.id]
+    assert [job.id for job in await queue.list_jobs(SPACE, limit=99)] == [late.id]
 
 
 class Interrupted(FakeStore):
-    """A store in which somebody wants a job again, a moment before it is thrown away."""
+    """A store in which a job is retried right before it is deleted."""
 
     clock = FakeClock()
-    wanted = True
+    retries_first = True
     refused = False
 
     async def put_document(self, document: Document, *, base: int | None) -> Document:
-        if "thrown_away" in document.value and self.wanted:
-            self.wanted = False
+        if "deleting" in document.value and self.retries_first:
+            self.retries_first = False
             await Queue(documents=self, clock=self.clock).retry(document.space, document.key)
         return await super().put_document(document, base=base)
 
@@ -211,29 +207,29 @@ class Interrupted(FakeStore):
         return await super().delete_document(space, collection, key)
 
 
-async def test_what_is_wanted_again_is_not_thrown_away() -> None:
+async def test_a_retried_job_is_not_deleted() -> None:
     store = Interrupted()
     queue = Queue(documents=store, clock=store.clock)
     job = await queue.enqueue("tags", {}, space=SPACE)
     await queue.finish(await begun(queue), "done")
     store.clock.advance(timedelta(days=2))
     await queue.due(limit=9)
-    assert [(one.id, one.state) for one in await queue.due(limit=9)] == [(job.id, JobState.WAITING)]
+    assert [(due.id, due.state) for due in await queue.due(limit=9)] == [(job.id, JobState.WAITING)]
 
 
-async def test_what_is_being_thrown_away_can_no_longer_be_wanted() -> None:
+async def test_a_job_being_deleted_cannot_be_retried() -> None:
     store = Interrupted()
-    store.wanted = False
+    store.retries_first = False
     queue = Queue(documents=store, clock=store.clock)
     await queue.enqueue("tags", {}, space=SPACE)
     await queue.finish(await begun(queue), "done")
     store.clock.advance(timedelta(days=2))
     assert await queue.due(limit=9) == []
     assert store.refused
-    assert await queue.listed(SPACE, limit=9) == ()
+    assert await queue.list_jobs(SPACE, limit=9) == ()
 
 
-async def test_work_that_was_due_while_nobody_was_there_is_due_still() -> None:
+async def test_jobs_stay_due_while_no_runner_is_there() -> None:
     store, clock = FakeStore(), FakeClock()
     await Queue(documents=store, clock=clock).enqueue("tags", {}, space=SPACE, due=clock.now() + timedelta(hours=1))
     assert await Queue(documents=store, clock=clock).due(limit=10) == []

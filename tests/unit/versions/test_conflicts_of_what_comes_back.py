@@ -93,4 +93,4 @@ async def test_nothing_is_looked_for_where_nobody_wants_to_know(office: Orchard)
 
 async def jobs(office: Orchard) -> tuple[Job, ...]:
     """What is left for later."""
-    return await Queue(documents=office.shop.store, clock=office.shop.clock).listed(SPACE, limit=9)
+    return await Queue(documents=office.shop.store, clock=office.shop.clock).list_jobs(SPACE, limit=9)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from tests.fakes import FakeStore
-from tests.unit.curation.desk import SPACE, a_desk
+from tests.unit.curation.job_world import SPACE, open_job_world
 
 from scrubjay.app import open_engine
 from scrubjay.engine import Engine
@@ -89,7 +89,7 @@ async def test_what_nobody_thought_of_does_not_make_it_begin_again_at_once() -> 
 
 
 async def test_whoever_leads_does_the_jobs_of_all_and_the_others_do_none(tmp_path: Path) -> None:
-    async with a_desk(tmp_path, store=SharedStore()) as context:
+    async with open_job_world(tmp_path, store=SharedStore()) as context:
         queue = Queue(documents=context.engine.store, clock=context.engine.clock)
         await queue.enqueue("tags", {"memory_id": "gone"}, space=SPACE)
         async with asyncio.timeout(10):
@@ -106,7 +106,7 @@ async def test_whoever_leads_does_the_jobs_of_all_and_the_others_do_none(tmp_pat
 
 
 async def test_the_only_server_of_a_store_does_its_jobs_at_its_start(tmp_path: Path) -> None:
-    async with a_desk(tmp_path) as context:
+    async with open_job_world(tmp_path) as context:
         await Queue(documents=context.engine.store, clock=context.engine.clock).enqueue("tags", {}, space=SPACE)
         task = asyncio.create_task(keep_working(context.engine))
         for _ in range(1_000):

@@ -1,4 +1,4 @@
-"""The job `embedding`: what a write has left without vectors gets them, whatever happens in between."""
+"""The job `embedding`: passages that a write left without vectors get them."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -31,7 +31,7 @@ WHO = Caller(space=SPACE)
 
 
 class Slow(FakeEmbedder):
-    """Fails after so many calls, and lets somebody do something while it works."""
+    """An embedder that fails after some calls, and can be held while it works."""
 
     def __init__(self, *, calls: int = 1_000) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class Slow(FakeEmbedder):
 
 @asynccontextmanager
 async def opened(folder: Path, embedder: FakeEmbedder, clock: FakeClock | None = None) -> AsyncGenerator[Engine]:
-    """An engine over a file, where somebody does the jobs."""
+    """Open an engine over a file, with a job runner."""
     store = await SqliteStore.open(new_file(folder / "memory.db"), readers=1)
     settings, clock = Settings(home=str(folder), vector_index="scan"), clock or FakeClock()
     engine = Engine(
@@ -75,7 +75,7 @@ def pages(count: int) -> str:
 
 
 async def lacking(engine: Engine) -> list[str]:
-    return [one for _, one in await engine.store.without_vectors(MODEL, limit=10)]
+    return [memory_id for _, memory_id in await engine.store.without_vectors(MODEL, limit=10)]
 
 
 async def memory_of(engine: Engine, memory_id: str) -> Memory:
@@ -99,8 +99,8 @@ async def test_the_rest_of_a_long_text_is_embedded_afterwards_and_each_part_once
         assert await outcomes(engine, EMBEDDING) == [(JobState.DONE, f"{len(passages) - before} new vectors")]
         vector = await embedder.embed_query("word59")
         ((number, cosine),) = await engine.index.search(SPACE, vector, Question(query="").filter, limit=1)
-        (found,) = await engine.store.stored_passages(SPACE, [number])
-        assert (found.memory_id, found.hash) == (done.id, passages[59].hash)
+        (passage,) = await engine.store.stored_passages(SPACE, [number])
+        assert (passage.memory_id, passage.hash) == (done.id, passages[59].hash)
         assert cosine > 0.9
 
 
@@ -120,7 +120,7 @@ async def test_a_server_that_dies_before_it_is_done_goes_on_after_the_next_start
         assert await lacking(engine) == []
 
 
-async def test_what_was_embedded_before_it_failed_is_not_embedded_again(tmp_path: Path) -> None:
+async def test_a_retry_embeds_only_the_missing_passages(tmp_path: Path) -> None:
     embedder, clock = Slow(calls=2), FakeClock()
     async with opened(tmp_path, embedder, clock) as engine:
         done = await engine.remember(Draft(text=pages(300)), who=WHO)
@@ -134,7 +134,7 @@ async def test_what_was_embedded_before_it_failed_is_not_embedded_again(tmp_path
         assert len(embedder.embedded) == len(set(embedder.embedded))
 
 
-async def test_of_what_is_purged_while_it_is_embedded_nothing_stays(tmp_path: Path) -> None:
+async def test_a_purge_during_embedding_leaves_nothing(tmp_path: Path) -> None:
     embedder = Slow()
     async with opened(tmp_path, embedder) as engine:
         done = await engine.remember(Draft(text=pages(60)), who=WHO)
@@ -150,20 +150,20 @@ async def test_of_what_is_purged_while_it_is_embedded_nothing_stays(tmp_path: Pa
         assert await engine.store.embedded(SPACE, MODEL, [passage.hash for passage in passages]) == set()
 
 
-async def test_conflicts_are_looked_for_after_the_vectors_are_there(tmp_path: Path) -> None:
+async def test_conflicts_are_scanned_after_embedding(tmp_path: Path) -> None:
     async with opened(tmp_path, FakeEmbedder()) as engine:
         await engine.remember(Draft(text=pages(60)), who=WHO)
         waiting = await engine.store.due_documents("jobs", now=engine.clock.now(), limit=10)
-        assert [one.value["kind"] for one in waiting] == [EMBEDDING, CONFLICTS]
+        assert [document.value["kind"] for document in waiting] == [EMBEDDING, CONFLICTS]
 
 
-async def test_who_waits_for_a_language_model_does_not_wait_for_vectors(tmp_path: Path) -> None:
+async def test_waiting_for_a_language_model_does_not_wait_for_vectors(tmp_path: Path) -> None:
     async with opened(tmp_path, FakeEmbedder()) as engine:
         done = await engine.remember(Draft(text=pages(60), wait_for_llm=True), who=WHO)
         assert await lacking(engine) == [done.id]
 
 
-async def test_a_job_for_what_has_its_vectors_by_now_has_nothing_to_do(tmp_path: Path) -> None:
+async def test_a_job_whose_vectors_exist_has_nothing_to_do(tmp_path: Path) -> None:
     async with opened(tmp_path, FakeEmbedder()) as engine:
         await engine.remember(Draft(text=pages(60)), who=WHO)
         await engine.embed_missing()

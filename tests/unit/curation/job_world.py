@@ -1,4 +1,4 @@
-"""A memory with a language model at a server of our own."""
+"""An engine with a language model at a local test server."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -27,39 +27,39 @@ SPACE = "default"
 
 
 @dataclass(kw_only=True)
-class Desk:
-    """An engine, and jobs that are run over it."""
+class JobWorld:
+    """An engine, and shortcuts to run its jobs."""
 
     engine: Engine
     llm: Llm | None
 
     async def keep(self, *memories: Memory) -> None:
-        """Store memories as they are."""
+        """Store memories without the write path."""
         for memory in memories:
             await self.engine.store.commit(a_commit(a_write(memory, action=Action.CREATED)))
 
     async def do(self, kind: str, memory: Memory, **about: Json) -> Job:
-        """Enqueue a job about a memory and run what is due."""
+        """Enqueue a job about a memory and run all due jobs."""
         queue = Queue(documents=self.engine.store, clock=self.engine.clock)
         job = await queue.enqueue(kind, {"memory_id": memory.id, **about}, space=SPACE)
         await self.run()
-        return next(one for one in await queue.listed(SPACE, limit=100) if one.id == job.id)
+        return next(listed for listed in await queue.list_jobs(SPACE, limit=100) if listed.id == job.id)
 
     async def run(self) -> int:
         handlers = handlers_of(self.engine, llm=self.llm)
         return await run_due(handlers, documents=self.engine.store, clock=self.engine.clock, limit=100)
 
     async def now(self, memory: Memory) -> Memory:
-        """The memory as it is by now."""
+        """Return the current version of a memory."""
         return (await self.engine.store.get(SPACE, [memory.id]))[memory.id]
 
     async def versions(self, memory: Memory) -> list[Version]:
-        """Newest first."""
+        """Return the versions of a memory, newest first."""
         return await self.engine.store.versions(SPACE, memory.id, limit=100)
 
 
 @asynccontextmanager
-async def a_desk(
+async def open_job_world(
     folder: Path,
     *,
     url: str = "",
@@ -67,8 +67,8 @@ async def a_desk(
     tries: int = 1,
     tokens: int = 16_384,
     store: FakeStore | None = None,
-) -> AsyncGenerator[Desk]:
-    """A desk over a store in memory; without a URL there is no model."""
+) -> AsyncGenerator[JobWorld]:
+    """Open an engine over a store in memory; without a URL there is no model."""
     store, embedder, clock = store or FakeStore(), FakeEmbedder(), FakeClock()
     settings = Settings(home=str(folder), vector_index="scan")
     engine = Engine(
@@ -83,7 +83,7 @@ async def a_desk(
     chosen = Chosen(provider="openai", model="tiny", url=url, seconds=seconds, most_answer_tokens=tokens)
     llm = LanguageModel(chosen, documents=store, clock=clock, tries=tries) if url else None
     try:
-        yield Desk(engine=engine, llm=llm)
+        yield JobWorld(engine=engine, llm=llm)
     finally:
         if llm is not None:
             await llm.close()
