@@ -1,4 +1,4 @@
-"""What somebody looks for is taken apart, found in texts, and shown."""
+"""A search query is parsed, matched in texts, and shown in snippets."""
 
 import re
 import unicodedata
@@ -16,7 +16,7 @@ some = settings(max_examples=150, deadline=None)
 texts = st.text(max_size=300) | st.text(alphabet='ab "*-[]|#é漢字\u0301\u200d🏳🇩🇪\n', max_size=300)
 
 
-def asked(query: str) -> list[tuple[str, tuple[str, ...]]]:
+def clauses_in(query: str) -> list[tuple[str, tuple[str, ...]]]:
     return [(clause.text, clause.terms) for clause in parse_clauses(query).included]
 
 
@@ -26,7 +26,7 @@ def shown(query: str, text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("query", "wanted", "unwanted"),
+    ("query", "included", "excluded"),
     [
         ("Q4 goals", ["Q4", "goals"], []),
         ('"new product" launch', ["new product", "launch"], []),
@@ -41,18 +41,18 @@ def shown(query: str, text: str) -> str:
         ('* ** - "" "  " !', [], []),
     ],
 )
-def test_a_query_is_taken_apart(query: str, wanted: list[str], unwanted: list[str]) -> None:
-    looked = parse_clauses(query)
-    assert [clause.text for clause in looked.included] == wanted
-    assert [clause.text for clause in looked.excluded] == unwanted
+def test_a_query_is_parsed(query: str, included: list[str], excluded: list[str]) -> None:
+    search = parse_clauses(query)
+    assert [clause.text for clause in search.included] == included
+    assert [clause.text for clause in search.excluded] == excluded
 
 
 def test_words_have_the_terms_that_texts_have() -> None:
-    assert asked("Meetings") == [("Meetings", ("meet",))]
-    assert asked("c++") == [("c++", ("cplusplus",))]
-    assert asked("3.11") == [("3.11", ("3·11",))]
-    assert asked("東京都") == [("東京都", ("東京", "京都"))]
-    assert asked("🎉") == [("🎉", ("🎉",))]
+    assert clauses_in("Meetings") == [("Meetings", ("meet",))]
+    assert clauses_in("c++") == [("c++", ("cplusplus",))]
+    assert clauses_in("3.11") == [("3.11", ("3·11",))]
+    assert clauses_in("東京都") == [("東京都", ("東京", "京都"))]
+    assert clauses_in("🎉") == [("🎉", ("🎉",))]
     assert parse_clauses("the cat of us").ignored == ("the", "of", "us")
     assert parse_clauses("the cat").words == "cat"
     assert {"run", "runn"} <= set(stems_with_prefix("runni"))
@@ -60,8 +60,8 @@ def test_words_have_the_terms_that_texts_have() -> None:
 
 
 def test_too_many_words_are_cut() -> None:
-    looked = parse_clauses(" ".join(f"w{number} -v{number}" for number in range(100)))
-    assert (len(looked.included), len(looked.excluded), looked.too_many) == (32, 32, True)
+    search = parse_clauses(" ".join(f"w{number} -v{number}" for number in range(100)))
+    assert (len(search.included), len(search.excluded), search.too_many) == (32, 32, True)
     assert not parse_clauses("a few words").too_many
 
 
@@ -87,18 +87,18 @@ def test_too_many_words_are_cut() -> None:
         ("zebra", "Nothing here", "Nothing here"),
     ],
 )
-def test_what_is_found_is_shown(query: str, text: str, expected: str) -> None:
+def test_matches_are_shown(query: str, text: str, expected: str) -> None:
     assert shown(query, text) == expected
 
 
 def test_a_snippet_is_where_the_most_different_words_are() -> None:
     filler = "lorem ipsum dolor sit amet " * 12
     text = f"alpha alpha alpha {filler} alpha and beta {filler} beta beta"
-    found = shown("alpha beta", text)
-    assert "**alpha** and **beta**" in found
-    assert found.startswith("…")
-    assert found.endswith("…")
-    assert len(found.replace("*", "")) <= 162
+    snippet = shown("alpha beta", text)
+    assert "**alpha** and **beta**" in snippet
+    assert snippet.startswith("…")
+    assert snippet.endswith("…")
+    assert len(snippet.replace("*", "")) <= 162
     assert shown("zebra", text).startswith("alpha alpha")
     assert shown("zebra", "  \n short \n ") == "short"
 
@@ -115,8 +115,8 @@ def test_nothing_that_belongs_together_is_cut_apart(cluster: str) -> None:
 @given(texts, texts)
 @some
 def test_any_text_is_a_query_and_any_is_searched(query: str, text: str) -> None:
-    looked = parse_clauses(query)
-    clauses = (*looked.included, *looked.excluded)
+    search = parse_clauses(query)
+    clauses = (*search.included, *search.excluded)
     counts, _ = count_matches(text, clauses)
     assert len(counts) == len(clauses)
     places = find_matches(text, clauses)
@@ -129,7 +129,7 @@ def test_any_text_is_a_query_and_any_is_searched(query: str, text: str) -> None:
 
 @given(texts)
 @some
-def test_folding_in_place_keeps_places(text: str) -> None:
+def test_folding_in_place_keeps_positions(text: str) -> None:
     folded = fold_in_place(text)
     assert len(folded.positions) == len(folded.text) + 1
     assert list(folded.positions) == sorted(folded.positions)

@@ -1,4 +1,4 @@
-"""What a text is said to cost, beside what it costs a real model."""
+"""The estimated tokens of a text, compared with those of a real model."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""Names in a text, and names of one firm."""
+"""Names in a text, and names of one company."""
 
 import pytest
 
@@ -39,16 +39,16 @@ def test_names_are_found(text: str, names: tuple[str, ...]) -> None:
         ("C++", "c++"),
     ],
 )
-def test_a_firm_has_a_name_without_its_kind(name: str, bare: str) -> None:
+def test_the_bare_name_of_a_company_has_no_legal_form(name: str, bare: str) -> None:
     assert bare_name(name) == bare
     assert bare_name(bare) == bare
 
 
-def test_phrases_begin_and_end_with_words_of_meaning() -> None:
+def test_phrases_begin_and_end_with_no_stop_word() -> None:
     assert phrases_in("the house of cards") == ("house", "cards", "house of cards")
 
 
 @pytest.mark.parametrize("piece", ["A", "Aa ", "a_", "aB", "`", "@a", "a-"])
-def test_long_texts_are_looked_at_in_part(piece: str) -> None:
+def test_only_the_beginning_of_a_long_text_is_read(piece: str) -> None:
     assert len(names_in(piece * 100_000)) <= 20
     assert len(phrases_in(piece * 100_000)) <= 800

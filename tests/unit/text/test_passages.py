@@ -1,4 +1,4 @@
-"""A memory in passages: all of it, each place once, never none."""
+"""A memory as passages: all of its text, each part once, and at least one passage."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -46,7 +46,7 @@ def test_a_word_longer_than_a_slice_is_cut_in_pieces() -> None:
 
 @pytest.mark.parametrize("mark", ["\n\n", "\n", ". ", " "])
 def test_a_cut_falls_behind_the_best_mark(mark: str) -> None:
-    # Worse marks stand later in the slice, and the better one is chosen all the same.
+    # The better mark is chosen, though worse ones come later in the slice.
     worse = {"\n\n": "a\nb. c d", "\n": "a. b c", ". ": "a b", " ": "ab"}[mark]
     text = "x" * 700 + mark + worse + "y" * 1000
     assert next(slices(text)) == (0, 700 + len(mark))
@@ -79,7 +79,7 @@ def test_observations_alone_need_no_passage_for_the_content() -> None:
     assert [passage.observation for passage in passages_of(observed("likes tea", "hates milk"))] == [0, 1]
 
 
-def test_what_was_superseded_makes_no_passage_and_the_others_keep_their_places() -> None:
+def test_a_superseded_observation_has_no_passage_and_the_others_keep_their_numbers() -> None:
     memory = observed("lives in Oslo", "has a dog", "lives in Bergen")
     first, *others = memory.observations
     passages = passages_of(replace(memory, observations=(replace(first, valid_until=START), *others)))
@@ -141,12 +141,12 @@ def test_a_passage_is_found_by_its_day_but_not_by_the_hour() -> None:
         ("said Sarah\nBob: yes", ""),
     ],
 )
-def test_who_speaks_stands_at_the_beginning(text: str, who: str) -> None:
+def test_the_speaker_is_at_the_beginning(text: str, who: str) -> None:
     (passage,) = passages_of(a_memory(text))
     assert passage.who == terms_of(who)
 
 
-def test_whom_it_is_about_comes_before_who_says_it() -> None:
+def test_the_entity_comes_before_the_speaker() -> None:
     memory = observed("Bob: likes tea", "hates milk")
     assert [passage.who for passage in passages_of(memory)] == [("bob",), ()]
     about = replace(memory, entity="Sarah Miller")
@@ -212,16 +212,20 @@ def test_a_picture_is_a_passage_of_its_own() -> None:
     bare = a_memory("", title="a.png", kind="attachment", metadata=facts)
     (only,) = passages_of(bare)
     assert (only.hash, text_of(bare, None, only.start, only.end)) == (text_hash("\0" + "0" * 64), "a.png")
-    told = replace(bare, content="A walnut tree")
-    words, picture = passages_of(told)
+    described = replace(bare, content="A walnut tree")
+    words, picture = passages_of(described)
     assert words.hash == text_hash("a.png\nA walnut tree")
-    assert (picture.hash, picture.ordinal, text_of(told, None, picture.start, picture.end)) == (only.hash, 1, "a.png")
+    assert (picture.hash, picture.ordinal, text_of(described, None, picture.start, picture.end)) == (
+        only.hash,
+        1,
+        "a.png",
+    )
     for others in ({"sha256": "0" * 64}, facts | {"media_type": "image/svg+xml"}, facts | {"sha256": "../" * 21 + "x"}):
-        assert len(passages_of(replace(told, metadata=others))) == 1
-    assert len(passages_of(replace(told, kind="note"))) == 1
+        assert len(passages_of(replace(described, metadata=others))) == 1
+    assert len(passages_of(replace(described, kind="note"))) == 1
 
 
-def test_what_held_when_it_was_written_makes_a_passage_though_it_has_an_end() -> None:
+def test_an_observation_that_held_at_the_write_has_a_passage_though_it_has_an_end() -> None:
     memory = observed("rents a flat", "has a dog")
     first, other = memory.observations
     for end, places in ((memory.updated_at + timedelta(days=1), [0, 1]), (memory.updated_at, [1])):

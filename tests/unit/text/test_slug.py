@@ -1,4 +1,4 @@
-"""Handles: short, of one case, and made again from half a title."""
+"""Handles: short, in lower case, and found by half a title."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The same terms for what is stored and what is asked, in any script."""
+"""The same terms for stored texts and questions, in any script."""
 # ruff: noqa: RUF001 - letters that look like others are the subject
 
 import random
@@ -97,7 +97,7 @@ def test_spellings_of_one_word_are_one(spellings: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("query", "text"),
     [
         ("3.11", "We run Python 3.11.2 there"),
         ("192.168.1", "The printer is 192.168.1.40"),
@@ -117,12 +117,12 @@ def test_spellings_of_one_word_are_one(spellings: tuple[str, ...]) -> None:
         ("été", "l\u2019été"),
     ],
 )
-def test_a_part_of_it_finds_it(asked: str, told: str) -> None:
-    assert set(terms_of(asked)) & set(terms_of(told))
+def test_a_part_of_it_finds_it(query: str, text: str) -> None:
+    assert set(terms_of(query)) & set(terms_of(text))
 
 
 @pytest.mark.parametrize("quoted", ["max_retries is", "東京タ", "3.11", "HTTPServer2 fails", "👍 from Anna"])
-def test_what_is_quoted_stands_side_by_side_in_the_whole(quoted: str) -> None:
+def test_a_quotation_has_its_terms_side_by_side_in_the_whole_text(quoted: str) -> None:
     whole = f"He said that 日本 {quoted} since 1,000 parseArgs 🎉 runs"
     assert f" {' '.join(running_terms_of(quoted))} " in f" {' '.join(terms_of(whole))} "
     assert set(running_terms_of(quoted)) <= set(terms_of(quoted))
@@ -141,7 +141,7 @@ def test_typographic_signs_do_not_matter() -> None:
 def test_terms_of_english_prose_are_its_stemmed_words() -> None:
     stemmer = Stemmer.Stemmer("english")
     for sentence in _sentences():
-        words = [found[0] for found in re.finditer("[a-z]+", sentence.lower().replace("'s", "").replace("'", ""))]
+        words = [match[0] for match in re.finditer("[a-z]+", sentence.lower().replace("'s", "").replace("'", ""))]
         telling = [IRREGULAR.get(word, word) for word in words if word not in STOP_WORDS]
         assert terms_of(sentence) == tuple(stemmer.stemWords(telling)), sentence
 
@@ -214,13 +214,13 @@ def test_terms_of_two_lines_are_those_of_each(one: str, other: str) -> None:
 
 
 def test_threads_do_not_share_a_stemmer() -> None:
-    found: list[tuple[str, ...]] = []
-    threads = [threading.Thread(target=lambda: found.append(terms_of("running runners"))) for _ in range(4)]
+    results: list[tuple[str, ...]] = []
+    threads = [threading.Thread(target=lambda: results.append(terms_of("running runners"))) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert set(found) == {terms_of("running runners")}
+    assert set(results) == {terms_of("running runners")}
 
 
 def test_stop_words_are_lower_case_words() -> None:

@@ -1,4 +1,4 @@
-"""What two statements are to each other."""
+"""The relation of two statements."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from scrubjay.text.claims.compare import compare, compare_lists, overlap_ratio
 NEAR = 0.8
 
 
-def told(first: str, second: str, *, cosine: float | None = NEAR) -> str:
+def label_of(first: str, second: str, *, cosine: float | None = NEAR) -> str:
     one, other = compare(first, second, cosine=cosine), compare(second, first, cosine=cosine)
     assert (one and one.type) == (other and other.type), "which of them comes first says nothing"
     return one.type.value if one else "none"
@@ -25,7 +25,7 @@ def told(first: str, second: str, *, cosine: float | None = NEAR) -> str:
     ],
 )
 def test_another_number_contradicts(first: str, second: str) -> None:
-    assert told(first, second) == "contradiction"
+    assert label_of(first, second) == "contradiction"
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_another_number_contradicts(first: str, second: str) -> None:
     ],
 )
 def test_another_day_contradicts(first: str, second: str) -> None:
-    assert told(first, second) == "contradiction"
+    assert label_of(first, second) == "contradiction"
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_another_day_contradicts(first: str, second: str) -> None:
     ],
 )
 def test_another_name_or_place_contradicts(first: str, second: str) -> None:
-    assert told(first, second) == "contradiction"
+    assert label_of(first, second) == "contradiction"
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_another_name_or_place_contradicts(first: str, second: str) -> None:
         ("Ada does not like tea but likes coffee.", "Ada likes tea but does not like coffee."),
     ],
 )
-def test_what_is_not_so_contradicts_what_is_so(first: str, second: str) -> None:
-    assert told(first, second) == "contradiction"
+def test_a_denial_contradicts_the_statement(first: str, second: str) -> None:
+    assert label_of(first, second) == "contradiction"
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_what_is_not_so_contradicts_what_is_so(first: str, second: str) -> None:
     ],
 )
 def test_an_opposite_state_contradicts(first: str, second: str) -> None:
-    assert told(first, second) == "contradiction"
+    assert label_of(first, second) == "contradiction"
 
 
 @pytest.mark.parametrize(
@@ -109,16 +109,16 @@ def test_an_opposite_state_contradicts(first: str, second: str) -> None:
     ],
 )  # fmt: skip
 def test_a_relation_has_one_value_at_a_time(first: str, second: str, differs: str) -> None:
-    found = compare(first, second, cosine=NEAR)
-    assert found is not None
-    assert found.type is ConflictType.CONTRADICTION
-    assert found.differs == (differs,)
+    finding = compare(first, second, cosine=NEAR)
+    assert finding is not None
+    assert finding.type is ConflictType.CONTRADICTION
+    assert finding.differs == (differs,)
 
 
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        # Each may be so.
+        # Both may hold.
         ("Ada has a cat.", "Boris has a cat."),
         ("Ada plays the violin.", "Ada plays the piano."),
         ("Ada likes tea.", "Ada likes coffee."),
@@ -132,13 +132,13 @@ def test_a_relation_has_one_value_at_a_time(first: str, second: str, differs: st
         ("Step 1: install the tool.", "Step 2: install the tool."),
         # Two times.
         ("On Monday Ada ran 5 km.", "On Tuesday Ada ran 7 km."),
-        # What may be, what is asked, and what says nothing.
+        # Possibilities, questions, and statements without content.
         ("Ada will visit Rome with Boris.", "Ada visited Rome with Boris."),
         ("Is Ada in Rome?", "Ada is not in Rome."),
         ("It is so.", "He was."),
         ("", ""),
         ("...", "Ada lives in Rome."),
-        # The same day told in two ways, and one name cut short.
+        # The same day in two wordings, and a name cut short.
         ("The shop opens on Friday.", "The shop opens tomorrow."),
         ("FACT OAK ABOUT THE THING", "FACT ELM ABOUT THE THING"),
         ("Jonathan leads the choir.", "Jon leads the choir."),
@@ -153,8 +153,8 @@ def test_a_relation_has_one_value_at_a_time(first: str, second: str, differs: st
         ("Ada's first car was a Golf.", "Ada's second car was a Golf."),
     ],
 )
-def test_what_may_both_be_so_is_no_contradiction(first: str, second: str) -> None:
-    assert told(first, second) == "none"
+def test_statements_that_may_both_hold_are_no_contradiction(first: str, second: str) -> None:
+    assert label_of(first, second) == "none"
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_what_may_both_be_so_is_no_contradiction(first: str, second: str) -> Non
         ("The firm has offices in Lyon.", "The firm has offices in Lille."),
         ("Dalia works with Omar.", "Dalia works with Samir."),
         ("Dalia swims on Mondays.", "Dalia swims on Thursdays."),
-        # What happened, happened perhaps twice.
+        # An event that may have happened twice.
         ("Dalia ran 5 km.", "Dalia ran 12 km."),
         ("The build took 40 seconds.", "The build took 55 seconds."),
         ("Fixed a bug in parser.py.", "Fixed a bug in lexer.py."),
@@ -179,7 +179,7 @@ def test_what_may_both_be_so_is_no_contradiction(first: str, second: str) -> Non
         ("Dalia joined the Rowing Club.", "Dalia joined the Chess Club."),
         ("Dalia started Monday.", "Dalia works at Initech."),
         ("Omar joined Dalia for lunch.", "Omar works at Initech."),
-        # What is not so of one goes with what is so of another, and what is over with what was.
+        # A denial of one thing goes with a statement about another, and an end with the past.
         ("Dalia no longer works at Initech.", "Dalia works at Globex."),
         ("Dalia isn't from Athens.", "Dalia is from Patras."),
         ("We don't use Oracle.", "We use PostgreSQL."),
@@ -187,7 +187,7 @@ def test_what_may_both_be_so_is_no_contradiction(first: str, second: str) -> Non
         ("Dalia lived in Athens.", "Dalia does not live in Athens."),
         ("Dalia loves hot days.", "Dalia hates cold days."),
         ("Always test before pushing.", "Never push without testing."),
-        # Another one is meant.
+        # Another thing is meant.
         ("Dalia's brother is called Omar.", "Dalia's sister is called Samira."),
         ("Dalia's cat is 3 years old.", "Dalia's dog is 5 years old."),
         ("The old server runs Debian 11.", "The new server runs Debian 12."),
@@ -195,7 +195,7 @@ def test_what_may_both_be_so_is_no_contradiction(first: str, second: str) -> Non
         ("The API runs on port 8080.", "The web UI runs on port 9090."),
         ("Customer Omar paid 100 euros.", "Customer Samira paid 200 euros."),
         ("Ann: I like tea.", "Bob: I hate tea."),
-        # Another kind of value, or the same one told otherwise.
+        # Another kind of value, or the same value in other words.
         ("Dalia works in Lyon.", "Dalia works for Initech."),
         ("Dalia lives in Greece.", "Dalia lives in Athens."),
         ("Dalia lives in New York.", "Dalia lives in NYC."),
@@ -207,20 +207,20 @@ def test_what_may_both_be_so_is_no_contradiction(first: str, second: str) -> Non
     ],
 )
 def test_one_of_many_values_is_no_contradiction_to_another(first: str, second: str) -> None:
-    assert told(first, second) == "none"
+    assert label_of(first, second) == "none"
 
 
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        # Of an entity one writes without saying of whom.
+        # Records of an entity without a subject.
         ("Lives in Athens", "Lives in Patras"),
         ("Lives in Athens", "Moved to Patras"),
         ("Works at Initech", "Works at Globex"),
         ("Uses npm", "No longer uses npm"),
         ("Prefers voice communication", "Prefers text communication"),
         ("Timezone: CET", "Timezone: PST"),
-        # Who said it stands before it.
+        # With the speaker before it.
         ("user: I live in Athens.", "user: I moved to Patras last month."),
         ("Ann: I live in Athens.", "Ann lives in Patras."),
         ("The API runs on port 8080.", "user: The API now runs on port 9090."),
@@ -233,7 +233,7 @@ def test_one_of_many_values_is_no_contradiction_to_another(first: str, second: s
         ("Meine Lieblingsfarbe ist blau.", "Meine Lieblingsfarbe ist gelb."),
         ("Dalia hat zwei Kinder.", "Dalia hat drei Kinder."),
         ("Mein Hund heißt Bello.", "Mein Hund heißt Waldi."),
-        # What has one value, whatever that is.
+        # Relations with one value.
         ("The package manager is npm.", "The package manager is pnpm."),
         ("Use npm for the web part.", "Use pnpm instead of npm for the web part."),
         ("The admin is dalia.", "The admin is omar."),
@@ -244,7 +244,7 @@ def test_one_of_many_values_is_no_contradiction_to_another(first: str, second: s
         ("Mia is Dalia's sister.", "Mia is Dalia's cousin."),
         ("The user prefers tabs.", "The user prefers spaces."),
         ("Boris weighs 70 kg.", "Boris weighs 75 kg."),
-        # What is over.
+        # Relations that ended.
         ("Dalia works at Initech.", "Dalia left Initech and joined Globex."),
         ("Dalia works at Initech.", "Dalia quit her job at Initech."),
         ("Boris has a boat.", "Boris sold his boat."),
@@ -255,11 +255,11 @@ def test_one_of_many_values_is_no_contradiction_to_another(first: str, second: s
         ("Commits must be signed.", "Commits need not be signed."),
     ],
 )
-def test_one_value_excludes_another_however_it_is_told(first: str, second: str) -> None:
-    assert told(first, second) == "contradiction"
-    found = compare(first, second, cosine=NEAR)
-    assert found is not None
-    assert found.suggested is Strategy.SUPERSEDE
+def test_one_value_excludes_another_in_any_wording(first: str, second: str) -> None:
+    assert label_of(first, second) == "contradiction"
+    finding = compare(first, second, cosine=NEAR)
+    assert finding is not None
+    assert finding.suggested is Strategy.SUPERSEDE
 
 
 @pytest.mark.parametrize(
@@ -271,8 +271,8 @@ def test_one_value_excludes_another_however_it_is_told(first: str, second: str) 
         ("Dalia lived in Athens.", "Dalia lives in Athens."),
     ],
 )
-def test_who_does_it_to_whom_and_when_matters(first: str, second: str) -> None:
-    assert told(first, second) == "none"
+def test_subject_object_and_time_matter(first: str, second: str) -> None:
+    assert label_of(first, second) == "none"
 
 
 @pytest.mark.parametrize(
@@ -285,32 +285,32 @@ def test_who_does_it_to_whom_and_when_matters(first: str, second: str) -> None:
     ],
 )
 def test_the_same_in_other_words_is_a_duplicate(first: str, second: str) -> None:
-    assert told(first, second) == "duplicate"
-    found = compare(first, second, cosine=NEAR)
-    assert found is not None
-    assert found.suggested is Strategy.MERGE
+    assert label_of(first, second) == "duplicate"
+    finding = compare(first, second, cosine=NEAR)
+    assert finding is not None
+    assert finding.suggested is Strategy.MERGE
 
 
-def test_what_the_model_finds_the_same_is_a_duplicate_unless_a_name_or_figure_differs() -> None:
+def test_a_high_cosine_makes_a_duplicate_unless_a_name_or_figure_differs() -> None:
     first, second = "The ferry to the island was cancelled.", "The boat to the island was called off."
-    assert told(first, second, cosine=0.95) == "duplicate"
-    assert told(first, second, cosine=0.7) == "none"
-    assert told(first, second, cosine=None) == "none"
-    assert told(f"{first[:-1]} in Oslo.", second, cosine=0.95) != "duplicate"
+    assert label_of(first, second, cosine=0.95) == "duplicate"
+    assert label_of(first, second, cosine=0.7) == "none"
+    assert label_of(first, second, cosine=None) == "none"
+    assert label_of(f"{first[:-1]} in Oslo.", second, cosine=0.95) != "duplicate"
 
 
-def test_what_says_more_is_an_update() -> None:
-    found = compare("User prefers voice", "User prefers voice and uses Bluetooth", cosine=NEAR)
-    assert found is not None
-    assert (found.type, found.suggested) == (ConflictType.UPDATE, Strategy.UPDATE)
-    assert told("Ada lives in Rome.", "Ada lives in Rome with two dogs and a parrot.") == "update"
-    assert told("Prefers voice", "Prefers voice and uses Bluetooth") == "update"
+def test_a_statement_that_says_more_is_an_update() -> None:
+    finding = compare("User prefers voice", "User prefers voice and uses Bluetooth", cosine=NEAR)
+    assert finding is not None
+    assert (finding.type, finding.suggested) == (ConflictType.UPDATE, Strategy.UPDATE)
+    assert label_of("Ada lives in Rome.", "Ada lives in Rome with two dogs and a parrot.") == "update"
+    assert label_of("Prefers voice", "Prefers voice and uses Bluetooth") == "update"
 
 
-def test_what_is_far_apart_in_meaning_has_nothing_to_do_with_each_other() -> None:
-    assert told("Ada feeds three cats.", "Ada feeds four cats.", cosine=0.1) == "none"
-    # But for what can have one value only, however it is called.
-    assert told("The password is walnut.", "The password is lighthouse.", cosine=0.1) == "contradiction"
+def test_statements_with_a_low_cosine_are_unrelated() -> None:
+    assert label_of("Ada feeds three cats.", "Ada feeds four cats.", cosine=0.1) == "none"
+    # Except for a relation with one value.
+    assert label_of("The password is walnut.", "The password is lighthouse.", cosine=0.1) == "contradiction"
 
 
 def test_the_closer_the_statements_the_surer_it_is() -> None:
@@ -324,18 +324,18 @@ def test_the_closer_the_statements_the_surer_it_is() -> None:
     assert exact.differs == ("number: three or four",)
     assert (exact.confidence, exact.suggested) == (0.95, Strategy.SUPERSEDE)
     assert loose is None or loose.confidence < exact.confidence
-    # That two people did the very same thing may be so: it is told, and nothing is done about it.
+    # Two people may have done the very same thing: it is reported, and no change is suggested.
     assert others is not None
     assert others.confidence < 0.6
     assert others.suggested is Strategy.IGNORE
-    # So it is with what may have happened twice.
+    # The same for an event that may have happened twice.
     twice = compare("Ada went to the lake last week.", "Ada went to the lake last month.", cosine=0.9)
     assert twice is not None
     assert twice.suggested is Strategy.IGNORE
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "ratio", "found"),
+    ("first", "second", "ratio", "expected"),
     [
         (["a b", "C"], ["A  B", "c"], 1.0, ConflictType.DUPLICATE),
         ([str(n) for n in range(10)], [str(n) for n in range(9)], 0.9, ConflictType.DUPLICATE),
@@ -346,16 +346,16 @@ def test_the_closer_the_statements_the_surer_it_is() -> None:
         ([], [], 0.0, None),
     ],
 )
-def test_lists_of_observations_are_told_apart_by_what_they_share(
-    first: list[str], second: list[str], ratio: float, found: ConflictType | None
+def test_lists_of_observations_are_compared_by_the_share_in_common(
+    first: list[str], second: list[str], ratio: float, expected: ConflictType | None
 ) -> None:
     assert overlap_ratio(first, second) == pytest.approx(ratio)
     finding = compare_lists(first, second)
-    assert (finding and finding.type) == found
+    assert (finding and finding.type) == expected
 
 
 @pytest.mark.parametrize("text", ["a" * 100_000, "- " * 50_000, "Ada moved from " * 8_000, "1 " * 50_000, "\x00\ud800"])
 def test_hostile_texts_are_compared_as_any_other(text: str) -> None:
     assert compare(text, "Ada lives in Rome.", cosine=0.9) is None
-    found = compare(text, f"{text} not 7", cosine=None)
-    assert found is None or found.type is not ConflictType.CONTRADICTION or found.confidence < 1
+    finding = compare(text, f"{text} not 7", cosine=None)
+    assert finding is None or finding.type is not ConflictType.CONTRADICTION or finding.confidence < 1

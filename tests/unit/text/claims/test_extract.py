@@ -1,4 +1,4 @@
-"""What a text claims: read in one way however it is written, and compared so that nothing slips."""
+"""The claims of a text: the same for every spelling, and compared so that no difference is missed."""
 
 import time
 
@@ -71,7 +71,7 @@ def test_claims_are_read_in_one_form(text: str, kind: str, claims: tuple[str, ..
         ("The light theme is on.", "The dark theme is on.", "state: light or dark"),
     ],
 )
-def test_what_cannot_both_be_right_differs_both_ways(first: str, second: str, word: str) -> None:
+def test_contradictory_texts_differ_both_ways(first: str, second: str, word: str) -> None:
     assert word in differ(first, second)
     assert differ(second, first)
 
@@ -116,7 +116,7 @@ INPUTS = ["The target is $2M by 7 May 2023. It does not work with `foo_bar`.", '
         (f"The target is $2M by 7 May 2023. It does not work with it. {INPUTS[1]}", ("identifier: foo_bar",)),
     ],
 )
-def test_what_is_lost_is_told(output: str, missing: tuple[str, ...]) -> None:
+def test_lost_claims_are_reported(output: str, missing: tuple[str, ...]) -> None:
     assert lost_claims(INPUTS, output) == missing
 
 
@@ -130,7 +130,7 @@ def test_what_is_lost_is_told(output: str, missing: tuple[str, ...]) -> None:
         ("The target is $2M, see https://a.example/.", ("link: https://a.example/",)),
     ],
 )
-def test_what_is_invented_is_told(output: str, invented: tuple[str, ...]) -> None:
+def test_invented_claims_are_reported(output: str, invented: tuple[str, ...]) -> None:
     assert added_claims(INPUTS, output) == invented
 
 
@@ -171,7 +171,7 @@ def test_any_text_can_be_read_and_loses_nothing_to_itself(first: str, second: st
     ],
 )
 def test_no_text_takes_long(piece: str) -> None:
-    # It takes a quarter of a second at most; whoever tried things again at each character would need minutes.
+    # It takes a quarter of a second at most; with backtracking at each character it would take minutes.
     text = piece * (50_000 // len(piece))
     before = time.process_time()
     claims_of(text)
@@ -194,7 +194,7 @@ def test_long_texts_are_not_kept_in_memory() -> None:
     assert claims_of(text) == claims_of(text)
 
 
-def test_a_part_of_what_is_told_is_told() -> None:
+def test_a_less_exact_claim_is_part_of_a_more_exact_one() -> None:
     assert lost_claims(["We met in May 2023."], "We met on 7 May 2023.") == ()
     assert lost_claims(["We met on 7 May 2023."], "We met in May 2023.") == ("date: 7 May 2023",)
     assert lost_claims(["It took 5 minutes and 7 hours."], "It took 7 minutes and 5 hours.") == (

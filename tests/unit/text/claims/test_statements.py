@@ -1,4 +1,4 @@
-"""A text as statements: what belongs together stays together, and joined again it has the same ones."""
+"""A text as statements: blocks stay whole, and the joined text has the same statements."""
 
 import time
 
@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrubjay.text.claims.statements import comparison_key, gap_after, join_statements, split_statements, statements_of
+from scrubjay.text.claims.statements import (
+    comparison_key,
+    gap_after,
+    join_statements,
+    parts_of,
+    split_statements,
+    statements_of,
+)
 
 LINES = st.sampled_from(
     [
@@ -51,10 +58,10 @@ def test_joined_again_they_are_the_same(text: str) -> None:
 @given(st.lists(LINES, max_size=8).map("\n".join), st.lists(LINES, max_size=8).map("\n".join))
 def test_texts_that_are_put_together_keep_their_statements(first: str, second: str) -> None:
     both = first + gap_after(first) + second.strip("\n")
-    kept = [comparison_key(statement) for statement in statements_of(first)]
-    closed = [comparison_key(statement) for statement in statements_of(both)[: len(kept)]]
-    assert len(closed) == len(kept)
-    assert statements_of(both)[len(kept) :] == statements_of(second.strip("\n"))
+    keys = [comparison_key(statement) for statement in statements_of(first)]
+    joined_keys = [comparison_key(statement) for statement in statements_of(both)[: len(keys)]]
+    assert len(joined_keys) == len(keys)
+    assert statements_of(both)[len(keys) :] == statements_of(second.strip("\n"))
 
 
 def test_the_same_statement_is_known_whatever_its_mark_and_first_letter_and_full_stop() -> None:
@@ -83,7 +90,7 @@ def test_the_same_statement_is_known_whatever_its_mark_and_first_letter_and_full
         ("Done?", "Done!"),
     ],
 )
-def test_what_may_be_another_thing_is_another_statement(first: str, second: str) -> None:
+def test_a_statement_that_may_be_about_another_thing_is_another_one(first: str, second: str) -> None:
     assert comparison_key(first) != comparison_key(second)
 
 
@@ -91,7 +98,7 @@ def test_what_may_be_another_thing_is_another_statement(first: str, second: str)
     "piece", ["A. ", "Mr. ", "word ", "1-", "--", "a\n", "x\ny:\n- a\n", "\u3002", "- a\n", "```\n"]
 )
 def test_no_text_takes_long(piece: str) -> None:
-    # It takes a tenth of a second; whoever read it again at each sentence would need many.
+    # It takes a tenth of a second; a second pass for each sentence would take many seconds.
     text = piece * (100_000 // len(piece))
     before = time.process_time()
     split_statements(text)
@@ -103,3 +110,47 @@ def test_a_long_list_with_a_head_does_not_take_long() -> None:
     before = time.process_time()
     assert len(split_statements(text)) == 1
     assert time.process_time() - before < 2
+
+
+@pytest.mark.parametrize(
+    ("statement", "part"),
+    [
+        ("Note: the login failed.", "the login failed."),
+        ("Note that the login failed.", "the login failed."),
+        ("2026-05-01: The login failed.", "The login failed."),
+        ("[2026-05-01] Update: the login failed.", "the login failed."),
+        ("Also, the login failed.", "the login failed."),
+        ("The login failed since Monday.", "The login failed"),
+        ("The login failed (2026-05-01).", "The login failed"),
+        ("Note: the login failed, too.", "the login failed"),
+        ("The login failed, and Ann fixed the token.", "The login failed"),
+    ],
+)
+def test_a_statement_claims_its_parts(statement: str, part: str) -> None:
+    assert part in tuple(parts_of(statement))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "Alice denied that the server was hacked.",
+        "It is false that the server was hacked.",
+        "Bob dreamed the server was hacked.",
+        "Bob dreamed the sky fell, the server was hacked.",
+        "Formerly we deploy on fridays at noon.",
+        "The office is closed on Monday.",
+        "We deploy on fridays at 5 and at 6",
+        "Note: is the login broken?",
+        "The login failed, and that is a lie.",
+        "The login failed, and nobody thinks so.",
+        "The build passes, and fails every other day.",
+        "The login failed, and only on Windows.",
+        '"The login failed, and Ann fixed the token" was the headline.',
+        "Note: broken",
+        "Has the login failed, and Ann fixed the token?",
+        "- one two three, and four\n- five",
+        "x, and y " * 200,
+    ],
+)
+def test_a_qualified_clause_is_no_part(statement: str) -> None:
+    assert tuple(parts_of(statement)) == ()

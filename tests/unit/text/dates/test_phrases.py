@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.strategies import moments, some
 
-from scrubjay.text.dates.phrases import DateSpan, date_words, find_dates
+from scrubjay.text.dates.phrases import date_words, find_dates
+from scrubjay.text.dates.spans import DateSpan
 
 TODAY = datetime(2023, 8, 16, 15, 30, tzinfo=UTC)
 _WORDS = (
@@ -16,7 +17,7 @@ _WORDS = (
     "christmas couple few past yesterday 9999 9999-12-31 december january eve new year's back until"
 ).split(" ")
 expressions = st.lists(st.sampled_from(_WORDS), max_size=12).map(" ".join)
-# Nothing in it can be taken for a time.
+# No word of it looks like a time.
 idle_text = st.text(st.sampled_from("bcxyz ,;é茶🎉\n"), max_size=40)
 
 CASES = """
@@ -154,15 +155,15 @@ Valentine's Day: 2023-02-14
 
 
 @pytest.mark.parametrize("case", CASES.strip().splitlines())
-def test_what_people_ask(case: str) -> None:
-    asked, _, expected = case.rpartition(": ")
-    start, *rest = expected.split()
+def test_the_days_of_a_question_are_found(case: str) -> None:
+    phrase, _, days = case.rpartition(": ")
+    start, *rest = days.split()
     first = datetime.fromisoformat(start).replace(tzinfo=UTC)
     last = datetime.fromisoformat(rest[0]).replace(tzinfo=UTC) if rest else first + timedelta(1)
-    wanted = (DateSpan(first, last, rest[1] if rest else "day"),)
-    assert find_dates(f"What did Anna say {asked}", today=TODAY) == wanted
-    assert find_dates(asked, today=TODAY) == wanted
-    assert find_dates(asked.replace("'", "\u2019"), today=TODAY) == wanted
+    expected = (DateSpan(first, last, rest[1] if rest else "day"),)
+    assert find_dates(f"What did Anna say {phrase}", today=TODAY) == expected
+    assert find_dates(phrase, today=TODAY) == expected
+    assert find_dates(phrase.replace("'", "\u2019"), today=TODAY) == expected
 
 
 @pytest.mark.parametrize(
@@ -180,7 +181,7 @@ def test_what_people_ask(case: str) -> None:
         "between", "from", "since", "early", "mid-", "sat in",
     ],
 )  # fmt: skip
-def test_what_only_looks_like_a_day(text: str) -> None:
+def test_expressions_that_only_look_like_days_are_ignored(text: str) -> None:
     assert find_dates(text, today=TODAY) == ()
 
 
@@ -196,14 +197,14 @@ def test_a_day_of_no_calendar_is_nothing(text: str) -> None:
     assert find_dates(text, today=TODAY) == ()
 
 
-def test_several_are_told_in_order_and_once() -> None:
-    found = find_dates("Was it in June 2021 or on 7 May 2022, or in June 2021?", today=TODAY)
-    assert [span.start.date() for span in found] == [date(2021, 6, 1), date(2022, 5, 7)]
+def test_several_days_are_returned_in_order_and_once() -> None:
+    spans = find_dates("Was it in June 2021 or on 7 May 2022, or in June 2021?", today=TODAY)
+    assert [span.start.date() for span in spans] == [date(2021, 6, 1), date(2022, 5, 7)]
 
 
 def test_of_several_years_all_count_or_none() -> None:
-    found = find_dates("Was it in 2019, 2020 or 2021?", today=TODAY)
-    assert [span.start.year for span in found] == [2019, 2020, 2021]
+    spans = find_dates("Was it in 2019, 2020 or 2021?", today=TODAY)
+    assert [span.start.year for span in spans] == [2019, 2020, 2021]
     assert [span.start.year for span in find_dates("I wonder:\n2020?\niPhone 2021", today=TODAY)] == [2020]
 
 
@@ -236,7 +237,7 @@ def test_any_text_has_spans_that_are_well_formed(text: str, today: datetime) -> 
 
 @given(idle_text, expressions, idle_text)
 @some
-def test_what_stands_around_does_not_matter(before: str, text: str, after: str) -> None:
+def test_the_words_around_do_not_matter(before: str, text: str, after: str) -> None:
     assert find_dates(f"{before}\n{text}\n{after}", today=TODAY) == find_dates(f"\n{text}\n", today=TODAY)
 
 

@@ -1,4 +1,4 @@
-"""Orders to agents are told from what people write, also when letters are hidden or foreign."""
+"""Orders to agents are distinguished from ordinary texts, also with hidden or foreign letters."""
 
 import time
 
@@ -82,11 +82,11 @@ def test_an_order_to_agents_is_suspicious(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ORDINARY)
-def test_what_people_write_is_not(text: str) -> None:
+def test_ordinary_texts_are_not_suspicious(text: str) -> None:
     assert find_injections(text) == ()
 
 
-def test_it_is_told_what_was_found_and_how_it_was_hidden() -> None:
+def test_the_report_says_what_it_is_and_how_it_was_hidden() -> None:
     assert find_injections(TAGGED) == ("letters that nobody sees", "an order to ignore instructions")
 
 

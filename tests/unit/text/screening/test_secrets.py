@@ -1,4 +1,4 @@
-"""Secrets are taken out, what is only written about them stays, and no text takes long."""
+"""Secrets are redacted, texts about secrets stay, and no text takes long."""
 
 import time
 
@@ -100,24 +100,24 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize(("secret", "kind"), SECRETS)
-def test_what_has_a_form_of_its_own_is_redacted_wherever_it_stands(secret: str, kind: str) -> None:
+def test_a_token_with_a_form_of_its_own_is_redacted_anywhere(secret: str, kind: str) -> None:
     text, kinds = redact(f"We use ({secret}), they say.")
     assert (text, kinds) == (f"We use ([redacted: {kind}]), they say.", (kind,))
 
 
 @pytest.mark.parametrize(("text", "clean"), GIVEN)
-def test_what_stands_under_a_telling_name_is_redacted(text: str, clean: str) -> None:
-    found, kinds = redact(text)
-    assert found == clean
+def test_a_value_after_the_name_of_a_secret_is_redacted(text: str, clean: str) -> None:
+    redacted, kinds = redact(text)
+    assert redacted == clean
     assert len(kinds) == 1
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_what_is_only_written_about_secrets_stays(text: str) -> None:
+def test_a_text_about_secrets_stays(text: str) -> None:
     assert redact(text) == (text, ())
 
 
-def test_several_secrets_are_each_told_by_their_kind() -> None:
+def test_each_of_several_secrets_is_reported_with_its_kind() -> None:
     text, kinds = redact("password: a1b2c3 and password: d4e5f6, AKIAIOSFODNN7EXAMPLE")
     assert sorted(kinds) == ["aws access key", "password", "password"]
     assert "a1b2" not in text
@@ -142,7 +142,7 @@ def test_a_tag_in_lower_case_hides_no_key() -> None:
         ("colour", "blue", False),
     ],
 )
-def test_a_value_is_known_by_the_name_it_stands_under(name: str, value: str, hidden: bool) -> None:
+def test_the_name_of_a_value_decides_whether_it_is_a_secret(name: str, value: str, hidden: bool) -> None:
     text, kinds = redact_named(name, value)
     assert (text != value, bool(kinds)) == (hidden, hidden)
 
@@ -175,7 +175,7 @@ def test_redacting_twice_changes_nothing(text: str) -> None:
     ],
 )
 def test_no_text_takes_long(piece: str) -> None:
-    # A fifth of the longest text; whoever tried things twice would need minutes for it.
+    # A fifth of the longest text: with backtracking it would take minutes.
     text = piece * (200_000 // len(piece))
     before = time.process_time()
     redact(text)

@@ -1,29 +1,29 @@
-"""What in a text could be a tag."""
+"""Phrases of a text that could be tags."""
 
 from scrubjay.text.tags.suggest import find_phrases, is_common, is_name
 
 
 def test_the_title_comes_first_and_longer_phrases_before_their_words() -> None:
-    found = [phrase.tag for phrase in find_phrases("The release notes are late", title="Vector search")]
-    assert found[:2] == ["vector-search", "search"]
-    assert found.index("release-notes") < found.index("release")
-    assert "the" not in found
-    assert "the-release" not in found
+    phrases = [phrase.tag for phrase in find_phrases("The release notes are late", title="Vector search")]
+    assert phrases[:2] == ["vector-search", "search"]
+    assert phrases.index("release-notes") < phrases.index("release")
+    assert "the" not in phrases
+    assert "the-release" not in phrases
 
 
 def test_a_phrase_does_not_cross_the_end_of_a_sentence() -> None:
-    found = {phrase.tag for phrase in find_phrases("We use Postgres. Kafka is gone")}
-    assert {"postgres", "kafka"} <= found
-    assert "postgres-kafka" not in found
+    phrases = {phrase.tag for phrase in find_phrases("We use Postgres. Kafka is gone")}
+    assert {"postgres", "kafka"} <= phrases
+    assert "postgres-kafka" not in phrases
 
 
 def test_code_addresses_and_paths_are_no_subject() -> None:
     text = "See https://example.org/secretpath and /etc/hosts, or mail jay@example.org ```import numpy``` [REDACTED]"
-    found = {phrase.tag for phrase in find_phrases(text)}
-    assert found.isdisjoint({"secretpath", "hosts", "example.org", "numpy", "redacted", "jay"})
+    phrases = {phrase.tag for phrase in find_phrases(text)}
+    assert phrases.isdisjoint({"secretpath", "hosts", "example.org", "numpy", "redacted", "jay"})
 
 
-def test_names_of_programs_are_told_from_words_and_people() -> None:
+def test_names_of_programs_are_distinguished_from_words_and_people() -> None:
     text = "Sarah asked about kubectl, GitHub, pgvector and the meeting; 1a2b3c4d is a hash"
     names = {phrase.tag for phrase in find_phrases(text) if is_name(phrase)}
     assert {"kubectl", "github", "pgvector"} <= names
