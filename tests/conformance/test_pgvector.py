@@ -1,4 +1,4 @@
-"""The vectors of PostgreSQL, looked through one by one, and walked by an index from the first point on."""
+"""The vectors of PostgreSQL: scanned, and searched by an index from the first point on."""
 
 from collections.abc import AsyncIterator
 
@@ -31,7 +31,7 @@ class TestIndexed(VectorIndexSuite):
     @pytest.fixture
     async def index(self, store: PostgresStore) -> AsyncIterator[Shelved]:
         index = Shelved(store, tuning=EAGER)
-        # The model must be known before there can be an index for it.
+        # There can be no index before the model is stored.
         await put_points(store, "default", [])
         await index.open()
         await index.settle()

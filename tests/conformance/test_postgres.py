@@ -35,7 +35,7 @@ async def store() -> AsyncIterator[RecordStore]:
 
 @pytest.fixture
 async def open_store() -> AsyncIterator[OpenStore]:
-    """Each path is a database; one that is a backup becomes a database with what it holds."""
+    """Open the database of a path; a path to a backup becomes a database with its content."""
     databases: dict[Path, str] = {}
     async with AsyncExitStack() as stack:
 

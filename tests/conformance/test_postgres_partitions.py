@@ -1,4 +1,4 @@
-"""The suites that depend on how tables are laid out, on tables that are split by space."""
+"""The suites that depend on the layout of tables, on tables that are partitioned by space."""
 
 from collections.abc import AsyncIterator
 

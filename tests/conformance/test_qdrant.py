@@ -1,4 +1,4 @@
-"""An index on a Qdrant server: on the client's stand-in for one, and on a real one when there is one."""
+"""An index on Qdrant: on the client's local mode, and on a server if one is configured."""
 
 from collections.abc import AsyncIterator
 

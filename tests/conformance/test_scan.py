@@ -1,4 +1,4 @@
-"""The exact scan, over a store that holds what the index is given."""
+"""The exact scan, over a store that holds the points of the index."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from scrubjay.vectors.scan import ScanIndex
 
 
 class Shelf(FakeStore):
-    """A store of nothing but points."""
+    """A store with only points."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class Shelf(FakeStore):
 
 
 class Shelved(ScanIndex):
-    """A scan whose store has everything that is applied."""
+    """A scan whose store holds all applied points."""
 
     def __init__(self, vector_store: Shelf) -> None:
         super().__init__(vector_store, MODEL, dimension=DIMENSION)

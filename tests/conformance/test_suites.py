@@ -1,4 +1,4 @@
-"""The suites themselves: every test of every part is run, and the fakes need no pytest."""
+"""The suites themselves: every test of every part runs, and the fakes need no pytest."""
 
 import subprocess
 import sys

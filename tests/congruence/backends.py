@@ -1,4 +1,4 @@
-"""The same memory on every backend, so that the same can be asked of each."""
+"""An engine on every backend, so that each can get the same questions."""
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -16,12 +16,12 @@ from scrubjay.recalling.access_log import AccessLog
 from scrubjay.settings import Settings
 
 FAKE = "fake"
-HOUSES = (FAKE, *BACKENDS)
+NAMES = (FAKE, *BACKENDS)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Backend:
-    """A memory, and what it stands on."""
+    """An engine, and the name of its backend."""
 
     name: str
     engine: Engine
@@ -29,10 +29,10 @@ class Backend:
 
 @asynccontextmanager
 async def every_backend(folder: Path) -> AsyncGenerator[list[Backend]]:
-    """One house on each backend. Their clocks tell the same times, and their embedders see the same in a text."""
+    """Open an engine on each backend, with clocks that show the same times and embedders that give the same vectors."""
     async with AsyncExitStack() as stack:
         backends: list[Backend] = []
-        for name in HOUSES:
+        for name in NAMES:
             choice = stack.enter_context(backend("sqlite" if name == FAKE else name))
             settings = Settings(
                 home=str(folder / name), readers=1, vector_index="scan" if name == FAKE else "auto", **choice
@@ -52,7 +52,7 @@ def _engine(settings: Settings, store: RecordStore) -> Engine:
         index=make_index(settings, store, embedder),
         clock=clock,
         limits=settings.limits,
-        # It counts readings when it has the time, and must not move the clock by it.
+        # It counts accesses at its own times, and must not move the clock by that.
         access_log=AccessLog(store, clock=FakeClock()),
         data=settings.data,
     )

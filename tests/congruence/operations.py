@@ -1,4 +1,4 @@
-"""What may happen to a memory, drawn at random, and done the same way in every house."""
+"""Random operations, applied in the same way on every backend."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -30,8 +30,8 @@ numbers = st.integers(min_value=0, max_value=30)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Deed:
-    """One verb with its arguments; memories are meant by how manieth they were made."""
+class Operation:
+    """A verb with its arguments; memories are referred to by the order of their creation."""
 
     verb: str
     first: int
@@ -42,8 +42,8 @@ class Deed:
     flag: bool
 
 
-deeds = st.builds(
-    Deed,
+operations = st.builds(
+    Operation,
     verb=st.sampled_from(
         ("remember",) * 6 + ("revise", "retag", "forget", "restore", "purge", "relate", "unrelate", "revert", "undo")
     ),
@@ -64,31 +64,32 @@ questions = st.builds(
 
 @dataclass(kw_only=True)
 class OperationSequence:
-    """One space of one house, and the memories that were made in it."""
+    """A space on one backend, and the memories that were created in it."""
 
     engine: Engine
     who: Caller
     made: list[str]
 
-    async def lead(self, deed: Deed) -> str:
-        """Do a deed; what came of it, in words that are the same wherever it is done."""
+    async def apply(self, operation: Operation) -> str:
+        """Apply an operation; return its outcome in words that are the same on every backend."""
         try:
-            return await self._do(deed)
+            return await self._do(operation)
         except ScrubjayError as error:
             return type(error).__name__
 
-    async def _do(self, deed: Deed) -> str:
+    async def _do(self, operation: Operation) -> str:
         engine, who = self.engine, self.who
-        if deed.verb == "remember":
-            metadata: dict[str, Json] = {"n": deed.first % 3} if deed.flag else {"n": deed.label}
-            if deed.second % 4 == 2:
-                metadata["aliases"] = [deed.label, deed.text.split()[0]]
-            at = _DAY - timedelta(days=deed.first) if deed.second % 3 else None
+        if operation.verb == "remember":
+            metadata: dict[str, Json] = {"n": operation.first % 3} if operation.flag else {"n": operation.label}
+            if operation.second % 4 == 2:
+                metadata["aliases"] = [operation.label, operation.text.split()[0]]
+            at = _DAY - timedelta(days=operation.first) if operation.second % 3 else None
             done = await engine.remember(
                 Draft(
-                    text=deed.text, category=deed.label, tags=deed.tags, pinned=deed.first == 1, metadata=metadata,
-                    entities=("work", "home") if deed.second == 1 else (), observations=(deed.text[::-1],) * deed.flag,
-                    source=Source(session=deed.label, at=at),
+                    text=operation.text, category=operation.label, tags=operation.tags, pinned=operation.first == 1,
+                    metadata=metadata, entities=("work", "home") if operation.second == 1 else (),
+                    observations=(operation.text[::-1],) * operation.flag,
+                    source=Source(session=operation.label, at=at),
                 ),
                 who=who,
             )  # fmt: skip
@@ -96,33 +97,33 @@ class OperationSequence:
             return f"{done.action} {len(done.ids)} {done.version} {done.tags} {done.warnings}"
         if not self.made:
             return "nothing to do it to"
-        first, second = (self.made[number % len(self.made)] for number in (deed.first, deed.second))
-        if deed.verb == "revise":
-            return str((await engine.revise(first, Edit(fields={"content": deed.text}), who=who)).version)
-        if deed.verb == "retag":
-            edit = Edit(fields={"tags": list(deed.tags), "category": deed.label, "pinned": deed.flag})
+        first, second = (self.made[number % len(self.made)] for number in (operation.first, operation.second))
+        if operation.verb == "revise":
+            return str((await engine.revise(first, Edit(fields={"content": operation.text}), who=who)).version)
+        if operation.verb == "retag":
+            edit = Edit(fields={"tags": list(operation.tags), "category": operation.label, "pinned": operation.flag})
             return str((await engine.revise(first, edit, who=who)).version)
-        if deed.verb == "revert":
-            return str((await engine.revert(first, to=1 + deed.second % 3, who=who)).version)
-        if deed.verb == "undo":
+        if operation.verb == "revert":
+            return str((await engine.revert(first, to=1 + operation.second % 3, who=who)).version)
+        if operation.verb == "undo":
             undone = await engine.undo(who=who)
             return f"{len(undone.done)} {len(undone.skipped)}"
-        if deed.verb == "relate":
-            return _links(await engine.relate(first, second, relation=deed.label or LINK, who=who))
-        if deed.verb == "unrelate":
-            return _links(await engine.unrelate(first, second, relation=deed.label or LINK, who=who))
-        move = {"forget": engine.forget, "restore": engine.restore, "purge": engine.purge}[deed.verb]
+        if operation.verb == "relate":
+            return _links(await engine.relate(first, second, relation=operation.label or LINK, who=who))
+        if operation.verb == "unrelate":
+            return _links(await engine.unrelate(first, second, relation=operation.label or LINK, who=who))
+        move = {"forget": engine.forget, "restore": engine.restore, "purge": engine.purge}[operation.verb]
         return str([item.version for item in (await move(Selection(refs=(first,)), who=who)).done])
 
     def number(self, memory_id: str) -> int:
-        """How manieth a memory was made; ids differ from house to house."""
+        """Return the position of a memory in the order of creation; ids differ between backends."""
         return self.made.index(memory_id)
 
-    async def found(self, question: Question) -> list[tuple[int, str, float]]:
-        """(memory, passage, score) of every hit and every pinned one, in order."""
+    async def recall(self, question: Question) -> list[tuple[int, str, float]]:
+        """Return (memory, passage, score) of every hit and every pinned memory, in order."""
         reported = await self.engine.recall(question, who=self.who)
         assert not reported.degraded, reported.degraded
-        # What was read often ranks higher: counted at once, it does so in every house from the same question on.
+        # Memories that are read often rank higher: they are counted now, so after the same question on every backend.
         await self.engine.access_log.flush()
         return [
             (
@@ -133,18 +134,18 @@ class OperationSequence:
             for hit in (*reported.pinned, *reported.hits)
         ]
 
-    async def searched(self, query: str) -> list[tuple[int, float, str]]:
-        """(memory, score, snippet) of all that have the words, or the most of them."""
+    async def search(self, query: str) -> list[tuple[int, float, str]]:
+        """Return (memory, score, snippet) of all memories that have the words, or the most of them."""
         reported = await self.engine.search_text(SearchText(query=query, limit=100), who=self.who)
         return sorted((self.number(hit.id), hit.score, hit.snippet) for hit in reported.hits)
 
     async def state(self) -> list[str]:
-        """Every memory with all its versions, and what the space counts."""
+        """Return every memory with all its versions, and the counts of the space."""
         reported: list[str] = []
         for number, memory_id in enumerate(self.made):
             results = await self.engine.read([memory_id], who=self.who)
             for memory in results.memories:
-                # Ids differ, readings are counted a while later, and the fields of an object have no order.
+                # Ids differ, accesses are counted later, and the fields of an object have no order.
                 plain = replace(memory, id="", name="", group="", access_count=0, last_accessed=None)
                 reported.append(f"{number} {replace(plain, metadata=dict(sorted(memory.metadata.items())))}")
             history = await self.engine.history(memory_id, who=self.who) if results.memories else None

@@ -1,4 +1,4 @@
-"""Fakes that keep every rule of the ports, and, in `conformance`, the suites that prove it of any backend."""
+"""Fakes that implement the ports in memory; the conformance suites prove it."""
 
 from tests.fakes.clock import FakeClock
 from tests.fakes.embedder import FakeEmbedder

@@ -1,4 +1,4 @@
-"""Small builders, so that a test says only what it is about."""
+"""Small builders, so that a test names only the fields that matter to it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -69,7 +69,7 @@ class MemoryFields(TypedDict, total=False):
 def a_memory(
     text: str = "something worth keeping", *, space: str = "default", **fields: Unpack[MemoryFields]
 ) -> Memory:
-    """A new memory with a name and a time of its own."""
+    """Return a new memory with a name and a time of its own."""
     number = next(_made)
     made = moment(number / 1000)
     memory = Memory(id=new_id(), space=space, name=f"memory-{number}", content=text, created_at=made, updated_at=made)
@@ -77,24 +77,24 @@ def a_memory(
 
 
 def revised(memory: Memory, **fields: Unpack[MemoryFields]) -> Memory:
-    """The next version of a memory, a second later."""
+    """Return the next version of a memory, a second later."""
     later = memory.updated_at + timedelta(seconds=1)
     return replace(replace(memory, version=memory.version + 1, updated_at=later), **fields)
 
 
 def a_write(memory: Memory, *, base: int | None = None, action: Action | None = None, message: str = "") -> Write:
-    """A memory as a write: new, unless the version it was made from is named."""
+    """Return a memory as a write: a new memory unless `base` is given."""
     chosen = action or (Action.CREATED if base is None else Action.REVISED)
     return Write(memory=memory, base=base, action=chosen, passages=passages_of(memory), message=message)
 
 
 def a_rewrite(memory: Memory, *, action: Action | None = None, message: str = "") -> Write:
-    """A revised memory as a write on the version before it."""
+    """Return a revised memory as a write on the version before it."""
     return a_write(memory, base=memory.version - 1, action=action, message=message)
 
 
 def an_origin(*, at: datetime = START, run: str = "", agent: str = "tester", undoes: str = "") -> Origin:
-    """Somebody who makes a change, in a run of its own unless one is named."""
+    """Return the origin of a change, in a run of its own unless one is named."""
     return Origin(at=at, run=run or f"run-{next(_made)}", agent=agent, undoes=undoes)
 
 
@@ -106,7 +106,7 @@ def a_commit(
     documents: Sequence[Document] = (),
     once: IdempotencyRecord | None = None,
 ) -> Commit:
-    """A commit of writes and edges; a bare memory is a new one. The space is that of the first memory."""
+    """Return a commit of writes and edges; a bare memory is a new one. The space is that of the first memory."""
     writes = tuple(a_write(part) if isinstance(part, Memory) else part for part in parts if not isinstance(part, Edge))
     edges = tuple(part for part in parts if isinstance(part, Edge))
     first = writes[0].memory if writes else None
@@ -129,7 +129,7 @@ def a_document(
     value: Mapping[str, Json] | None = None,
     due: datetime | None = None,
 ) -> Document:
-    """A paper in its first version."""
+    """Return a document in its first version."""
     return Document(space=space, collection=collection, key=key, value=value or {}, at=START, due=due)
 
 
@@ -143,7 +143,7 @@ def an_edge(
     metadata: Mapping[str, Json] | None = None,
     present: bool = True,
 ) -> Edge:
-    """A relation to be set, or removed with `present=False`."""
+    """Return an edge that sets a relation, or removes it with `present=False`."""
     relation = Relation(
         source=source.id,
         target=target.id,
@@ -157,7 +157,7 @@ def an_edge(
 
 
 def vectors_for(memories: Iterable[Memory], *, model: str = MODEL, dimension: int = DIMENSION) -> Embedded:
-    """Vectors for every passage of some memories."""
+    """Return vectors for every passage of some memories."""
     hashes = {passage.hash for memory in memories for passage in passages_of(memory)}
     return Embedded(
         model=model, dimension=dimension, vectors={key: vector_of(key, dimension=dimension) for key in hashes}
@@ -165,13 +165,13 @@ def vectors_for(memories: Iterable[Memory], *, model: str = MODEL, dimension: in
 
 
 def vector_of(seed: bytes, *, dimension: int = DIMENSION) -> Vector:
-    """A unit vector that is always the same for the same seed and like no other."""
+    """Return a unit vector that depends only on the seed."""
     drawn = np.random.default_rng(list(seed)).standard_normal(dimension)
     return (drawn / np.linalg.norm(drawn)).astype(np.float32)
 
 
 def a_point(number: int, memory: Memory, *, vector: Vector | None = None) -> Point:
-    """A memory as one point of a vector index."""
+    """Return a memory as one point of a vector index."""
     return Point(
         id=number,
         space=memory.space,
@@ -182,5 +182,5 @@ def a_point(number: int, memory: Memory, *, vector: Vector | None = None) -> Poi
 
 
 def moment(seconds: float) -> datetime:
-    """So many seconds after the time at which all tests begin."""
+    """Return the time so many seconds after START."""
     return START + timedelta(seconds=seconds)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 
 class FakeClock:
-    """Tells a time of its own that moves on a step with every look, so that no two moments are the same."""
+    """Shows a time that advances a step with every call, so that no two times are the same."""
 
     def __init__(
         self,
@@ -16,15 +16,15 @@ class FakeClock:
         self._step = step
 
     def now(self) -> datetime:
-        """The time, which moves on."""
-        told = self._next
+        """Return the time, and advance it."""
+        reported = self._next
         self._next += self._step
-        return told
+        return reported
 
     def set(self, moment: datetime) -> None:
-        """Make it the given time."""
+        """Set the time."""
         self._next = moment.astimezone(UTC)
 
     def advance(self, by: timedelta) -> None:
-        """Let time pass."""
+        """Advance the time."""
         self._next += by

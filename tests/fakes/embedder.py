@@ -1,4 +1,4 @@
-"""An embedder that needs no model: texts that share words are near each other, and so are pictures that hold them."""
+"""An embedder without a model: texts that share words are close to each other, and so are images that contain them."""
 
 import hashlib
 import re
@@ -17,9 +17,9 @@ _PNG = b"\x89PNG"
 
 
 class FakeEmbedder:
-    """Hashes words into a few dimensions. Set `failing` and it has no model to offer.
+    """Hashes words into a few dimensions. With `failing` set it raises an error.
 
-    One with `media` sees in a PNG the words that stand in its bytes, and cannot read anything else.
+    With `media` it reads the words in the bytes of a PNG, and no other format.
     """
 
     def __init__(
@@ -36,26 +36,26 @@ class FakeEmbedder:
         self._profile = Profile(model=model, dimension=dimension, media=media)
 
     async def profile(self) -> Profile:
-        """The profile of the model there is not."""
+        """Return the profile of the fake model."""
         self._refuse_if_failing()
         return self._profile
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """Vectors of texts, in order; the texts are noted in `embedded`."""
+        """Return the vectors of texts, in order, and record the texts in `embedded`."""
         self._refuse_if_failing()
         self.embedded.extend(texts)
         return [_vector(text, dimension=self._profile.dimension) for text in texts]
 
     async def embed_query(self, text: str) -> Vector:
-        """The vector of a question."""
+        """Return the vector of a question."""
         self._refuse_if_failing()
         return _vector(text, dimension=self._profile.dimension)
 
     async def embed_media(self, items: Sequence[Media]) -> list[Vector | None]:
-        """Vectors of pictures, in order; their bytes are noted in `seen`."""
+        """Return the vectors of images, in order, and record their bytes in `seen`."""
         self._refuse_if_failing()
         if any(item.group not in self._profile.media for item in items):
-            raise EmbeddingUnavailable("the fake embedder sees nothing of that kind", model=self._profile.model)
+            raise EmbeddingUnavailable("the fake embedder reads no media of this type", model=self._profile.model)
         self.seen.extend(item.data for item in items)
         return [
             _vector(b" ".join(_WORDS.findall(item.data)).decode(), dimension=self._profile.dimension)
@@ -65,24 +65,24 @@ class FakeEmbedder:
         ]
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """Do nothing."""
 
     def _refuse_if_failing(self) -> None:
         if self.failing:
-            raise EmbeddingUnavailable("the fake embedder was told to fail", model=self._profile.model)
+            raise EmbeddingUnavailable("the fake embedder is set to fail", model=self._profile.model)
 
 
 def _vector(text: str, *, dimension: int) -> Vector:
-    found = np.zeros(dimension, dtype=np.float32)
-    # A text without words needs a direction too: it gets that of its bytes.
+    results = np.zeros(dimension, dtype=np.float32)
+    # A text without words needs a direction too: that of its bytes.
     for term in terms_of(text) or (f"\n{text}",):
         place, sign = _place(term, dimension=dimension)
-        found[place] += sign
-    length = float(np.linalg.norm(found))
+        results[place] += sign
+    length = float(np.linalg.norm(results))
     if length == 0.0:
-        # Two words that cancel out: as good as any other direction, and always the same one.
-        found[0] = length = 1.0
-    return (found / length).astype(np.float32)
+        # Two words may cancel out: then always the same direction.
+        results[0] = length = 1.0
+    return (results / length).astype(np.float32)
 
 
 def _place(term: str, *, dimension: int) -> tuple[int, float]:

@@ -20,11 +20,11 @@ class FakeIndex:
 
     @property
     def cursor(self) -> int:
-        """The last change it has applied."""
+        """The last change that was applied."""
         return self._cursor
 
     async def apply(self, points: Sequence[Point], stale: Sequence[int], *, cursor: int) -> None:
-        """Remove the stale points, then put the new ones; a bad vector refuses them all."""
+        """Remove the stale points, then add the new ones; a bad vector raises an error before anything changes."""
         for point in points:
             _require_sound(point.vector, dimension=self._dimension)
         for number in stale:
@@ -33,21 +33,21 @@ class FakeIndex:
         self._cursor = cursor
 
     async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
-        """(passage number, cosine), best first."""
+        """Return (passage number, cosine), best first."""
         _require_sound(vector, dimension=self._dimension)
-        found = [
+        results = [
             (point.id, _cosine(vector, point.vector))
             for point in self._points.values()
             if point.space == space and point_passes(point, filter)
         ]
-        return sorted(found, key=lambda hit: (-hit[1], hit[0]))[:limit]
+        return sorted(results, key=lambda hit: (-hit[1], hit[0]))[:limit]
 
     async def close(self) -> None:
-        """There is nothing to make durable."""
+        """Do nothing."""
 
 
 def point_passes(point: Point, filter: Filter) -> bool:
-    """Whether a point is one of those that a filter asks for."""
+    """Return whether a point passes a filter."""
     held = set(point.facets)
     return (
         facet("state", filter.state) in held
@@ -64,6 +64,6 @@ def _require_sound(vector: Vector, *, dimension: int) -> None:
         raise InvalidInput("a vector holds a number that is not finite")
 
 
-def _cosine(one: Vector, other: Vector) -> float:
-    lengths = float(np.linalg.norm(one)) * float(np.linalg.norm(other))
-    return float(np.dot(one, other)) / lengths if lengths else 0.0
+def _cosine(vector: Vector, other: Vector) -> float:
+    lengths = float(np.linalg.norm(vector)) * float(np.linalg.norm(other))
+    return float(np.dot(vector, other)) / lengths if lengths else 0.0

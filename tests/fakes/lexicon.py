@@ -1,4 +1,4 @@
-"""Lexical search in the fake store: every passage is looked at."""
+"""Lexical search in the fake store: it reads every passage."""
 
 import math
 from collections import Counter
@@ -10,32 +10,37 @@ from scrubjay.model.query import Facet, Filter, facet, facets_of
 from scrubjay.model.timestamps import to_micros
 from scrubjay.ports import LexicalMatch, Neighbours, TermStatistics
 from scrubjay.text.fuzzy import grams_of
-from tests.fakes.state import Housed, stored
+from tests.fakes.state import FakePart, stored
 
 
-class FakeLexicon(Housed):
+class FakeLexicon(FakePart):
     """The port `Lexicon`."""
 
     async def lexical_candidates(
         self, space: str, terms: Sequence[str], filter: Filter, *, limit: int
     ) -> list[tuple[int, float]]:
-        """Passages that have some of the terms, those with more and rarer ones first."""
-        asked = set(terms)
-        known = await self.term_statistics(space, terms, state=filter.state)
-        worth = {term: math.log(1 + known.passages / count) for term, count in known.frequencies.items() if count}
-        found = [
-            (passage_id(entry.number, passage.ordinal), sum(worth[term] for term in asked.intersection(passage.terms)))
-            for entry in self._house.room(space).passing(filter)
+        """Return passages that have some of the terms, those with more and rarer ones first."""
+        requested = set(terms)
+        statistics = await self.term_statistics(space, terms, state=filter.state)
+        worth = {
+            term: math.log(1 + statistics.passages / count) for term, count in statistics.frequencies.items() if count
+        }
+        results = [
+            (
+                passage_id(entry.number, passage.ordinal),
+                sum(worth[term] for term in requested.intersection(passage.terms)),
+            )
+            for entry in self._state.space(space).passing(filter)
             for passage in entry.passages
-            if asked.intersection(passage.terms)
+            if requested.intersection(passage.terms)
         ]
-        return sorted(found, key=lambda one: (-one[1], -one[0]))[:limit]
+        return sorted(results, key=lambda pair: (-pair[1], -pair[0]))[:limit]
 
     async def term_statistics(self, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
-        """Statistics of one state of this space."""
+        """Return the statistics of one state of a space."""
         held = [
             passage.terms
-            for entry in self._house.room(space).passing(Filter(state=state))
+            for entry in self._state.space(space).passing(Filter(state=state))
             for passage in entry.passages
         ]
         sets = [set(each) for each in held]
@@ -46,36 +51,38 @@ class FakeLexicon(Housed):
         )
 
     async def stored_passages(self, space: str, ids: Sequence[int], *, around: int = 0) -> list[StoredPassage]:
-        """Passages by number, in the order asked for, then their neighbours."""
-        entries = self._house.room(space).entries.values()
-        known = {one.id: (one, entry.memory) for entry in entries for one in stored(entry)}
-        wanted = [known[fromkey] for fromkey in dict.fromkeys(ids) if fromkey in known]
-        rows = _rows((memory, one.date, one.id) for one, memory in known.values())
-        found = [_between(one, rows[_row_of(memory)], around=around) for one, memory in wanted]
-        others = dict.fromkeys(number for one in found for number in (*one.before, *one.after))
-        return found + [known[other][0] for other in others if other not in ids]
+        """Return passages by number, in the order of the ids, then their neighbours."""
+        entries = self._state.space(space).entries.values()
+        existing = {memory.id: (memory, entry.memory) for entry in entries for memory in stored(entry)}
+        expected = [existing[fromkey] for fromkey in dict.fromkeys(ids) if fromkey in existing]
+        rows = _rows((memory, passage.date, passage.id) for passage, memory in existing.values())
+        results = [_between(passage, rows[_row_of(memory)], around=around) for passage, memory in expected]
+        others = dict.fromkeys(number for passage in results for number in (*passage.before, *passage.after))
+        return results + [existing[other][0] for other in others if other not in ids]
 
     async def passage_numbers(self, space: str, memory_ids: Sequence[str]) -> list[int]:
-        """The numbers of all passages of some memories."""
-        entries = self._house.room(space).entries
-        found = [entries[fromkey] for fromkey in dict.fromkeys(memory_ids) if fromkey in entries]
-        return sorted(passage_id(entry.number, passage.ordinal) for entry in found for passage in entry.passages)
+        """Return the numbers of all passages of some memories."""
+        entries = self._state.space(space).entries
+        results = [entries[fromkey] for fromkey in dict.fromkeys(memory_ids) if fromkey in entries]
+        return sorted(passage_id(entry.number, passage.ordinal) for entry in results for passage in entry.passages)
 
     async def session_neighbours(self, space: str, memory_ids: Sequence[str], *, each: int) -> dict[str, Neighbours]:
-        """The memories around each in its session."""
-        entries = self._house.room(space).entries
-        names = {entry.number: one for one, entry in entries.items()}
+        """Return the memories before and after each in its session."""
+        entries = self._state.space(space).entries
+        names = {entry.number: memory_id for memory_id, entry in entries.items()}
         rows = _rows((entry.memory, to_micros(entry.memory.date), entry.number) for entry in entries.values())
-        found: dict[str, Neighbours] = {}
-        for one in [id_ for id_ in memory_ids if id_ in entries]:
-            row = [number for _, number in rows[_row_of(entries[one].memory)]]
-            before, after = _sides(row, row.index(entries[one].number), around=each)
-            found[one] = Neighbours(before=tuple(names[n] for n in before), after=tuple(names[n] for n in after))
-        return found
+        results: dict[str, Neighbours] = {}
+        for memory_id in [each_id for each_id in memory_ids if each_id in entries]:
+            row = [number for _, number in rows[_row_of(entries[memory_id].memory)]]
+            before, after = _sides(row, row.index(entries[memory_id].number), around=each)
+            results[memory_id] = Neighbours(
+                before=tuple(names[n] for n in before), after=tuple(names[n] for n in after)
+            )
+        return results
 
     async def similar_terms(self, space: str, term: str, *, state: State, limit: int) -> list[tuple[str, int]]:
-        """Terms that share the most trigrams with one."""
-        entries = self._house.room(space).passing(Filter(state=state))
+        """Return the terms that share the most trigrams with a term."""
+        entries = self._state.space(space).passing(Filter(state=state))
         counts = Counter(each for entry in entries for passage in entry.passages for each in set(passage.terms))
         grams = grams_of(term)
         shares = {each: len(grams & grams_of(each)) / len(grams | grams_of(each)) for each in counts}
@@ -84,8 +91,8 @@ class FakeLexicon(Housed):
         return [(each, counts[each]) for each in best[: max(limit, 0)]]
 
     async def terms_with_prefix(self, space: str, prefix: str, *, state: State, limit: int) -> list[tuple[str, int]]:
-        """Terms that begin with a prefix, the most common first."""
-        entries = self._house.room(space).passing(Filter(state=state))
+        """Return the terms that begin with a prefix, the most common first."""
+        entries = self._state.space(space).passing(Filter(state=state))
         counts = Counter(each for entry in entries for passage in entry.passages for each in set(passage.terms))
         most = sorted((-count, each) for each, count in counts.items() if each.startswith(prefix))
         return [(each, -count) for count, each in most[: max(limit, 0)]]
@@ -93,11 +100,11 @@ class FakeLexicon(Housed):
     async def memories_matching(
         self, space: str, groups: Sequence[Sequence[str]], filter: Filter, *, limit: int
     ) -> list[LexicalMatch]:
-        """Memories that have a term of the most groups."""
-        known = await self.term_statistics(space, [one for group in groups for one in group], state=filter.state)
-        weights = [_worth(group, known) for group in groups]
-        found: list[tuple[int, LexicalMatch]] = []
-        for entry in self._house.room(space).passing(filter):
+        """Return the memories that have a term of the most groups."""
+        statistics = await self.term_statistics(space, [item for group in groups for item in group], state=filter.state)
+        weights = [_weight(group, statistics) for group in groups]
+        results: list[tuple[int, LexicalMatch]] = []
+        for entry in self._state.space(space).passing(filter):
             has = {
                 passage_id(entry.number, passage.ordinal): [
                     place for place, group in enumerate(groups) if set(group) & set(passage.terms)
@@ -105,38 +112,38 @@ class FakeLexicon(Housed):
                 for passage in entry.passages
             }
             all_of = {place for places in has.values() for place in places}
-            best = min(has, key=lambda one: (-round(sum(weights[place] for place in has[one]), 9), one))
-            told = LexicalMatch(best, len(all_of), round(sum(weights[place] for place in all_of), 9))
-            found += [(entry.number, told)] if all_of else []
-        found.sort(key=lambda one: (-one[1].groups, -one[1].weight, -one[0]))
-        return [told for _, told in found[: max(limit, 0)]]
+            best = min(has, key=lambda item: (-round(sum(weights[place] for place in has[item]), 9), item))
+            reported = LexicalMatch(best, len(all_of), round(sum(weights[place] for place in all_of), 9))
+            results += [(entry.number, reported)] if all_of else []
+        results.sort(key=lambda pair: (-pair[1].groups, -pair[1].weight, -pair[0]))
+        return [reported for _, reported in results[: max(limit, 0)]]
 
     async def facet_values(self, space: str, field: str, *, state: State, limit: int) -> list[tuple[str, int]]:
-        """The values of a facet and how many memories have each."""
-        entries, start = self._house.room(space).passing(Filter(state=state)), facet(field, "")
+        """Return the values of a facet and how many memories have each."""
+        entries, start = self._state.space(space).passing(Filter(state=state)), facet(field, "")
         counts = Counter(each for entry in entries for each in facets_of(entry.memory) if each.startswith(start))
-        most = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+        most = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
         return [(each[len(start) :], count) for each, count in most[: max(limit, 0)]]
 
     async def known_facets(self, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
-        """How many memories have each facet."""
-        entries = self._house.room(space).passing(Filter(state=state))
+        """Return how many memories have each facet."""
+        entries = self._state.space(space).passing(Filter(state=state))
         counts = Counter(each for entry in entries for each in facets_of(entry.memory))
         return {each: counts[each] for each in facets if counts[each]}
 
 
-def _worth(group: Sequence[str], known: TermStatistics) -> float:
-    count = min(known.passages, sum(known.frequencies[term] for term in set(group)))
-    return math.log(1 + known.passages / count) if count else 0.0
+def _weight(group: Sequence[str], statistics: TermStatistics) -> float:
+    count = min(statistics.passages, sum(statistics.frequencies[term] for term in set(group)))
+    return math.log(1 + statistics.passages / count) if count else 0.0
 
 
 _Row = list[tuple[int, int]]
 
 
 def _rows(placed: Iterable[tuple[Memory, int, int]]) -> dict[tuple[str, State], _Row]:
-    """(date, number) of what stands in one row, in order, by thread and state."""
+    """Return the (date, number) of each session in order, by thread and state."""
     rows: dict[tuple[str, State], _Row] = {}
-    for memory, date, number in sorted(placed, key=lambda one: one[1:]):
+    for memory, date, number in sorted(placed, key=lambda pair: pair[1:]):
         rows.setdefault(_row_of(memory), []).append((date, number))
     return rows
 
@@ -151,6 +158,6 @@ def _between(passage: StoredPassage, row: _Row, *, around: int) -> StoredPassage
 
 
 def _sides(row: list[int], place: int, *, around: int) -> tuple[list[int], list[int]]:
-    """So many on either side of a place, nearest first."""
+    """Return the neighbours on either side of a position, nearest first."""
     around = max(around, 0)
     return row[:place][::-1][:around], row[place + 1 :][:around]

@@ -2,33 +2,33 @@
 
 from scrubjay.model.change import Action, Change
 from scrubjay.ports import Run
-from tests.fakes.state import Housed
+from tests.fakes.state import FakePart
 
 _NOT_UNDOABLE = frozenset({Action.EMBEDDED, Action.PURGED, Action.IMPORTED})
 
 
-class FakeLog(Housed):
+class FakeLog(FakePart):
     """The port `ChangeLog`."""
 
     async def changes(self, *, after: int, limit: int) -> list[Change]:
-        """Changes in order."""
-        return [change for change in self._house.changes if change.seq > after][:limit]
+        """Return changes in order."""
+        return [change for change in self._state.changes if change.seq > after][:limit]
 
     async def changes_in(self, space: str, *, after: int, limit: int) -> list[Change]:
-        """Changes of one space in order."""
-        return [change for change in self._house.changes if change.space == space and change.place > after][:limit]
+        """Return changes of one space in order."""
+        return [change for change in self._state.changes if change.space == space and change.place > after][:limit]
 
     async def last_place(self, space: str) -> int:
-        """How many changes a space has seen."""
-        return self._house.last_place(space)
+        """Return the number of changes of a space."""
+        return self._state.last_place(space)
 
     async def last_seq(self) -> int:
-        """The number of the newest change."""
-        return self._house.last_seq
+        """Return the number of the newest change."""
+        return self._state.last_seq
 
     async def last_run(self, space: str, *, agent: str) -> Run | None:
-        """The newest run of an agent that can be undone."""
-        for change in reversed(self._house.changes):
+        """Return the newest run of an agent that can be undone."""
+        for change in reversed(self._state.changes):
             if (
                 (change.space, change.agent) == (space, agent)
                 and change.action not in _NOT_UNDOABLE
@@ -38,8 +38,8 @@ class FakeLog(Housed):
         return None
 
     async def run(self, space: str, run: str) -> Run | None:
-        """The newest run of that id or name: one that was undone ends there, and the name begins anew."""
-        changes = [change for change in self._house.changes if (change.space, change.run) == (space, run)]
+        """Return the newest run with an id or name; after an undo the name begins a new run."""
+        changes = [change for change in self._state.changes if (change.space, change.run) == (space, run)]
         if not changes:
             return None
         newest = changes[-1]
@@ -50,10 +50,10 @@ class FakeLog(Housed):
         return change.agent, sum(seq < change.seq for seq in self._undoings(change))
 
     def _is_settled(self, change: Change) -> bool:
-        is_undoing = any((space, origin.run) == (change.space, change.run) for space, origin, _ in self._house.undoings)
+        is_undoing = any((space, origin.run) == (change.space, change.run) for space, origin, _ in self._state.undoings)
         return is_undoing or any(seq > change.seq for seq in self._undoings(change))
 
     def _undoings(self, change: Change) -> list[int]:
         return [
-            seq for space, origin, seq in self._house.undoings if (space, origin.undoes) == (change.space, change.run)
+            seq for space, origin, seq in self._state.undoings if (space, origin.undoes) == (change.space, change.run)
         ]

@@ -13,124 +13,124 @@ from scrubjay.model.snapshot import to_body
 from scrubjay.model.version import Version
 from scrubjay.ports import Handle
 from scrubjay.text.slug import bare_slug
-from tests.fakes.state import Housed, Key
+from tests.fakes.state import FakePart, Key
 
 
-class FakeReader(Housed):
+class FakeReader(FakePart):
     """The reading half of the port `Records`."""
 
     async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
-        """The memories that exist."""
-        entries = self._house.room(space).entries
+        """Return the memories that exist."""
+        entries = self._state.space(space).entries
         return {id_: entries[id_].memory for id_ in ids if id_ in entries}
 
     async def find(self, space: str, ref: str, *, state: State | None = None) -> tuple[Handle, ...]:
-        """Who answers to a reference."""
-        memories = [entry.memory for entry in self._house.room(space).entries.values()]
-        wanted = [memory for memory in memories if state in (None, memory.state)]
+        """Return the memories that a reference means."""
+        memories = [entry.memory for entry in self._state.space(space).entries.values()]
+        expected = [memory for memory in memories if state in (None, memory.state)]
         for answers in _levels(ref):
-            # A branch has its memory's name, and is meant only by who asks for branches, or by its id.
-            found = [memory for memory in wanted if answers(memory) and (state or _is_meant(memory, ref))]
-            live = [memory for memory in found if memory.state is State.LIVE]
-            if found:
-                return tuple(_handle(memory) for memory in live or found)
+            # A branch has its memory's name: unless the caller wants branches, only its id matches it.
+            results = [memory for memory in expected if answers(memory) and (state or _matches_ref(memory, ref))]
+            live = [memory for memory in results if memory.state is State.LIVE]
+            if results:
+                return tuple(_handle(memory) for memory in live or results)
         return ()
 
     async def nearest(self, space: str, ref: str, *, limit: int) -> tuple[str, ...]:
-        """Live names that look like a reference."""
-        names = sorted(self._house.room(space).names)
+        """Return live names that resemble a reference."""
+        names = sorted(self._state.space(space).names)
         return tuple(difflib.get_close_matches(ref.casefold(), names, n=limit)) if limit else ()
 
     async def labels(self, space: str, field: str, *, prefix: str, limit: int) -> tuple[str, ...]:
-        """Names, or values of a facet, that begin with a prefix."""
-        live = [entry.memory for entry in self._house.room(space).passing(Filter())]
+        """Return names, or values of a facet, that begin with a prefix."""
+        live = [entry.memory for entry in self._state.space(space).passing(Filter())]
         if field == "name":
             starts = (prefix, prefix.casefold())
             return tuple(sorted(memory.name for memory in live if memory.name.startswith(starts)))[:limit]
         start = facet(field, prefix)
-        found = {facet[len(field) + 1 :] for memory in live for facet in facets_of(memory) if facet.startswith(start)}
-        return tuple(sorted(found))[:limit]
+        results = {facet[len(field) + 1 :] for memory in live for facet in facets_of(memory) if facet.startswith(start)}
+        return tuple(sorted(results))[:limit]
 
     async def same_content(self, space: str, content: str) -> tuple[str, ...]:
-        """Ids of live memories with exactly this content."""
-        entries = self._house.room(space).entries.values()
+        """Return the ids of live memories with exactly this content."""
+        entries = self._state.space(space).entries.values()
         return tuple(
             entry.memory.id for entry in entries if entry.memory.state is State.LIVE and entry.memory.content == content
         )
 
     async def versions(self, space: str, memory_id: str, *, limit: int, before: int | None = None) -> list[Version]:
-        """Versions, newest first."""
-        entry = self._house.room(space).entries.get(memory_id)
-        kept = entry.versions if entry else ()
-        found = [one for one in kept if before is None or one.number < before]
-        return sorted(found, key=lambda one: -one.number)[:limit]
+        """Return versions, newest first."""
+        entry = self._state.space(space).entries.get(memory_id)
+        stored = entry.versions if entry else ()
+        results = [version for version in stored if before is None or version.number < before]
+        return sorted(results, key=lambda version: -version.number)[:limit]
 
     async def version(self, space: str, memory_id: str, number: int) -> Version | None:
-        """One version."""
-        entry = self._house.room(space).entries.get(memory_id)
+        """Return one version."""
+        entry = self._state.space(space).entries.get(memory_id)
         return next((version for version in entry.versions if version.number == number), None) if entry else None
 
     async def version_at(self, space: str, memory_id: str, *, at: datetime) -> Version | None:
-        """The newest version that there was at a moment."""
-        entry = self._house.room(space).entries.get(memory_id)
+        """Return the newest version at a moment."""
+        entry = self._state.space(space).entries.get(memory_id)
         there = [version for version in entry.versions if version.created_at <= at] if entry else []
-        return max(there, key=lambda one: one.number, default=None)
+        return max(there, key=lambda version: version.number, default=None)
 
     async def versions_at(self, space: str, ids: Sequence[str], *, at: datetime) -> dict[str, Version]:
-        """The newest version of each that there was at a moment."""
-        found = {fromkey: await self.version_at(space, fromkey, at=at) for fromkey in dict.fromkeys(ids)}
-        return {one: version for one, version in found.items() if version is not None}
+        """Return the newest version of each memory at a moment."""
+        results = {fromkey: await self.version_at(space, fromkey, at=at) for fromkey in dict.fromkeys(ids)}
+        return {memory_id: version for memory_id, version in results.items() if version is not None}
 
     async def sizes(self, space: str, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
-        """How many bytes memories have; nothing is packed here."""
-        entries = self._house.room(space).entries
-        said = {id_: len(json.dumps(to_body(entries[id_].memory))) for id_ in ids if id_ in entries}
-        return {one: (size, size) for one, size in said.items()}
+        """Return the sizes of memories; nothing is compressed here."""
+        entries = self._state.space(space).entries
+        sizes = {id_: len(json.dumps(to_body(entries[id_].memory))) for id_ in ids if id_ in entries}
+        return {memory_id: (size, size) for memory_id, size in sizes.items()}
 
     async def relations(self, space: str, ids: Sequence[str]) -> list[Relation]:
-        """Every relation that touches one of the memories."""
+        """Return the relations of any of the memories."""
         ends = set(ids)
         return [
             relation
-            for relation in self._house.room(space).relations.values()
+            for relation in self._state.space(space).relations.values()
             if ends & {relation.source, relation.target}
         ]
 
     async def relations_at(self, space: str, ids: Sequence[str], *, at: datetime) -> list[Relation]:
-        """Every relation that touched one of the memories at a moment: the log played again up to there."""
-        ends, known, there = set(ids), set[Key](), dict[Key, Relation]()
-        for change in self._house.changes:
+        """Return the relations of any of the memories at a moment, by replaying the log."""
+        ends, existing, there = set(ids), set[Key](), dict[Key, Relation]()
+        for change in self._state.changes:
             relation = change.relation
             if change.space == space and relation and ends & {relation.source, relation.target}:
-                first = relation.key not in known
-                known.add(relation.key)
+                first = relation.key not in existing
+                existing.add(relation.key)
                 if min(change.at, relation.created_at if first else change.at) > at:
                     continue
                 if change.action is Action.RELATED:
                     there[relation.key] = relation
                 else:
                     there.pop(relation.key, None)
-        return sorted(there.values(), key=lambda one: (one.created_at, one.type, one.target))
+        return sorted(there.values(), key=lambda memory: (memory.created_at, memory.type, memory.target))
 
     async def list_ids(self, space: str, filter: Filter, *, limit: int, after: str | None = None) -> list[str]:
-        """Ids that pass a filter, most recently updated first."""
-        room = self._house.room(space)
-        passing = [entry.memory for entry in room.passing(filter)]
+        """Return the ids that pass a filter, most recently updated first."""
+        space_state = self._state.space(space)
+        passing = [entry.memory for entry in space_state.passing(filter)]
         if after is not None:
             # The id may have left the list since the last page; its place in the order has not.
-            last = room.entries.get(after)
+            last = space_state.entries.get(after)
             passing = [memory for memory in passing if last and _place(memory) < _place(last.memory)]
         return [memory.id for memory in sorted(passing, key=_place, reverse=True)][:limit]
 
     async def pinned(self, space: str) -> list[str]:
-        """Ids of the live pinned memories, oldest first."""
-        live = [entry.memory for entry in self._house.room(space).passing(Filter())]
+        """Return the ids of the live pinned memories, oldest first."""
+        live = [entry.memory for entry in self._state.space(space).passing(Filter())]
         pinned = [memory for memory in live if memory.pinned]
-        return [memory.id for memory in sorted(pinned, key=lambda one: (one.created_at, one.id))]
+        return [memory.id for memory in sorted(pinned, key=lambda memory: (memory.created_at, memory.id))]
 
     async def members(self, space: str, group: str) -> list[str]:
-        """Ids of the records that were made from one text."""
-        entries = self._house.room(space).entries.values()
+        """Return the ids of the memories of a group."""
+        entries = self._state.space(space).entries.values()
         return sorted(entry.memory.id for entry in entries if group and entry.memory.group == group)
 
 
@@ -142,7 +142,7 @@ def _levels(ref: str) -> Iterator[Callable[[Memory], bool]]:
     yield lambda memory: bare != "" and bare in (bare_slug(memory.title), bare_slug(memory.name))
 
 
-def _is_meant(memory: Memory, ref: str) -> bool:
+def _matches_ref(memory: Memory, ref: str) -> bool:
     return memory.state is not State.BRANCHED or memory.id == ref.lower()
 
 

@@ -1,4 +1,4 @@
-"""What the fake store holds: one room a space, one log for all."""
+"""The content of the fake store: a state for each space, and one log for all."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A memory with all that belongs to it alone. `hashes` are those of every text it ever had."""
+    """A memory with its versions and passages. `hashes` are those of every text it ever had."""
 
     memory: Memory
     number: int
@@ -29,8 +29,8 @@ class Entry:
 
 
 @dataclass(slots=True)
-class Room:
-    """One space."""
+class SpaceState:
+    """The content of one space."""
 
     entries: dict[str, Entry] = field(default_factory=dict[str, Entry])
     relations: dict[Key, Relation] = field(default_factory=dict[Key, Relation])
@@ -39,9 +39,9 @@ class Room:
     names: dict[str, str] = field(default_factory=dict[str, str])
     documents: dict[tuple[str, str], Document] = field(default_factory=dict[tuple[str, str], Document])
 
-    def copy(self) -> "Room":
-        """A room to try a commit in; what it holds is immutable, so the dicts suffice."""
-        return Room(
+    def copy(self) -> "SpaceState":
+        """Return a copy to apply a commit to; the values are immutable, so copies of the dicts suffice."""
+        return SpaceState(
             entries=dict(self.entries),
             relations=dict(self.relations),
             vectors=dict(self.vectors),
@@ -51,7 +51,7 @@ class Room:
         )
 
     def put(self, entry: Entry) -> None:
-        """Set an entry and keep the register of live names true."""
+        """Set an entry, and update the live names."""
         before = self.entries.get(entry.memory.id)
         if before and before.memory.state is State.LIVE:
             del self.names[before.memory.name]
@@ -66,23 +66,23 @@ class Room:
             del self.names[gone.memory.name]
 
     def passing(self, filter: Filter) -> list[Entry]:
-        """The entries that a filter asks for."""
+        """Return the entries that pass a filter."""
         return [entry for entry in self.entries.values() if passes(entry.memory, filter)]
 
 
 @dataclass(slots=True)
-class House:
-    """The whole store."""
+class StoreState:
+    """The content of the whole store."""
 
-    rooms: dict[str, Room] = field(default_factory=dict[str, Room])
+    spaces: dict[str, SpaceState] = field(default_factory=dict[str, SpaceState])
     changes: list[Change] = field(default_factory=list[Change])
     undoings: list[tuple[str, Origin, int]] = field(default_factory=list[tuple[str, Origin, int]])
     tokens: dict[bytes, Token] = field(default_factory=dict[bytes, Token])
     numbers: int = 0
 
-    def room(self, space: str) -> Room:
-        """A space's room; an unknown space has an empty one."""
-        return self.rooms.get(space) or Room()
+    def space(self, space: str) -> SpaceState:
+        """Return the state of a space; an unknown space has an empty one."""
+        return self.spaces.get(space) or SpaceState()
 
     @property
     def last_seq(self) -> int:
@@ -90,23 +90,23 @@ class House:
         return self.changes[-1].seq if self.changes else 0
 
     def last_place(self, space: str) -> int:
-        """How many changes a space has seen."""
+        """Return the number of changes of a space."""
         return sum(change.space == space for change in self.changes)
 
 
 class Draft:
-    """A copy of one room in which a commit is tried; `accept` makes it the real one."""
+    """A copy of a space that a commit is applied to; `accept` makes it the space's content."""
 
-    def __init__(self, house: House, space: str, *, origin: Origin) -> None:
-        self._house = house
+    def __init__(self, state: StoreState, space: str, *, origin: Origin) -> None:
+        self._state = state
         self._space = space
         self._origin = origin
         self._changes: list[Change] = []
-        self._numbers = house.numbers
-        self.room = house.room(space).copy()
+        self._numbers = state.numbers
+        self.space_state = state.space(space).copy()
 
     def next_number(self) -> int:
-        """A number for a new memory."""
+        """Return a number for a new memory."""
         self._numbers += 1
         return self._numbers
 
@@ -116,8 +116,8 @@ class Draft:
         """Add a change to the log."""
         self._changes.append(
             Change(
-                seq=self._house.last_seq + len(self._changes) + 1,
-                place=self._house.last_place(self._space) + len(self._changes) + 1,
+                seq=self._state.last_seq + len(self._changes) + 1,
+                place=self._state.last_place(self._space) + len(self._changes) + 1,
                 space=self._space,
                 memory_id=entry.memory.id,
                 number=entry.number,
@@ -133,36 +133,36 @@ class Draft:
         )
 
     def forget_relations(self, ids: Iterable[str]) -> None:
-        """Take the relations of purged memories out of the log."""
+        """Remove the relations of purged memories from the log."""
         gone = set(ids)
-        self._house.changes[:] = [
+        self._state.changes[:] = [
             replace(change, relation=None)
             if change.space == self._space
             and change.relation
             and gone & {change.relation.source, change.relation.target}
             else change
-            for change in self._house.changes
+            for change in self._state.changes
         ]
 
     def accept(self) -> int:
-        """Make it real; returns the log position."""
-        self._house.rooms[self._space] = self.room
-        self._house.changes += self._changes
-        self._house.numbers = self._numbers
+        """Replace the content of the space; return the number of the newest change."""
+        self._state.spaces[self._space] = self.space_state
+        self._state.changes += self._changes
+        self._state.numbers = self._numbers
         if self._origin.undoes:
-            self._house.undoings.append((self._space, self._origin, self._house.last_seq))
-        return self._house.last_seq
+            self._state.undoings.append((self._space, self._origin, self._state.last_seq))
+        return self._state.last_seq
 
 
-class Housed:
-    """What the parts of the fake store share."""
+class FakePart:
+    """The state that the parts of the fake store share."""
 
-    def __init__(self, house: House | None = None) -> None:
-        self._house = house or House()
+    def __init__(self, state: StoreState | None = None) -> None:
+        self._state = state or StoreState()
 
 
 def passes(memory: Memory, filter: Filter) -> bool:
-    """Whether a memory is one of those that a filter asks for."""
+    """Return whether a memory passes a filter."""
     held = set(facets_of(memory))
     return (
         memory.state is filter.state
@@ -173,7 +173,7 @@ def passes(memory: Memory, filter: Filter) -> bool:
 
 
 def stored(entry: Entry) -> Sequence[StoredPassage]:
-    """The passages of an entry as they are handed out."""
+    """Return the passages of an entry as the store returns them."""
     return [
         StoredPassage(
             id=passage_id(entry.number, passage.ordinal),

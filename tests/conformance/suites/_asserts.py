@@ -1,4 +1,4 @@
-"""Makes a failing assert of a suite show its values; imported before any suite is."""
+"""Make failing asserts of the suites show their values; imported before any suite."""
 
 import pkgutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Taking in memories with their past."""
+"""Adopting memories with their history."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -25,15 +25,15 @@ class AdoptSuite:
         memory = memory_history.memory
         assert await store.get("default", [memory.id]) == {memory.id: memory}
         assert tuple(await store.versions("default", memory.id, limit=9)) == tuple(reversed(memory_history.versions))
-        assert [one.id for one in await store.find("default", "plan")] == [memory.id]
+        assert [handle.id for handle in await store.find("default", "plan")] == [memory.id]
 
     async def test_what_was_taken_in_is_found_and_awaits_its_vectors(self, store: RecordStore) -> None:
         memory_history = _memory_history("zanzibar", kind="fact")
         await store.adopt("default", [memory_history], origin=an_origin())
         memory = memory_history.memory
-        for wanted in (Filter(), Filter(kind="fact")):
-            found = await lexical_passages(store, "default", terms_of("zanzibar"), wanted, limit=9)
-            assert [one.memory_id for one in found] == [memory.id]
+        for criteria in (Filter(), Filter(kind="fact")):
+            passages = await lexical_passages(store, "default", terms_of("zanzibar"), criteria, limit=9)
+            assert [passage.memory_id for passage in passages] == [memory.id]
         assert await store.list_ids("default", Filter(kind="fact"), limit=9) == [memory.id]
         assert await store.without_vectors(MODEL, limit=9) == [("default", memory.id)]
         assert await store.same_content("default", memory.content) == (memory.id,)

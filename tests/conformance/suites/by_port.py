@@ -52,7 +52,7 @@ class LexiconSuite(
 
 
 class VectorStoreSuite(VectorsSuite, PointsSuite):
-    """The port `VectorShelf`. Needs the fixture `store`."""
+    """The port `VectorStore`. Needs the fixture `store`."""
 
 
 class ChangeLogSuite(ChangesSuite, RunsSuite):

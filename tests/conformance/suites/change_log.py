@@ -25,11 +25,13 @@ class ChangesSuite:
             await store.commit(a_commit(a_memory(f"there {number}", space="there"), a_memory("and", space="there")))
         for space, count in (("default", 3), ("there", 6), ("nowhere", 0)):
             assert await store.last_place(space) == count
-            assert [one.place for one in await store.changes_in(space, after=0, limit=99)] == list(range(1, count + 1))
+            assert [change.place for change in await store.changes_in(space, after=0, limit=99)] == list(
+                range(1, count + 1)
+            )
         (second,) = await store.changes_in("default", after=1, limit=1)
         assert (second.place, second.space) == (2, "default")
         parts = [await store.changes_in(space, after=0, limit=99) for space in ("default", "there")]
-        assert await store.changes(after=0, limit=99) == sorted((*parts[0], *parts[1]), key=lambda one: one.seq)
+        assert await store.changes(after=0, limit=99) == sorted((*parts[0], *parts[1]), key=lambda change: change.seq)
 
     async def test_every_write_is_a_change(self, store: RecordStore) -> None:
         first = a_memory("word " * 900)
@@ -130,16 +132,16 @@ class RunsSuite:
     """`run` and `last_run`. Needs the fixture `store`."""
 
     async def test_a_run_has_its_changes_in_order(self, store: RecordStore) -> None:
-        one, two = a_memory(), a_memory()
-        await store.commit(_by("ann", a_commit(one), run="tidy up"))
+        first, second = a_memory(), a_memory()
+        await store.commit(_by("ann", a_commit(first), run="tidy up"))
         await store.commit(_by("ann", a_commit(a_memory()), run="another"))
-        await store.commit(_by("ann", a_commit(two, an_edge(one, two)), run="tidy up"))
-        found = await store.run("default", "tidy up")
-        assert found is not None
-        assert (found.id, found.agent) == ("tidy up", "ann")
-        assert [change.memory_id for change in found.changes] == [one.id, two.id, one.id]
+        await store.commit(_by("ann", a_commit(second, an_edge(first, second)), run="tidy up"))
+        run = await store.run("default", "tidy up")
+        assert run is not None
+        assert (run.id, run.agent) == ("tidy up", "ann")
+        assert [change.memory_id for change in run.changes] == [first.id, second.id, first.id]
         log = await store.changes(after=0, limit=9)
-        assert found.changes == tuple(change for change in log if change.run == "tidy up")
+        assert run.changes == tuple(change for change in log if change.run == "tidy up")
 
     async def test_an_unknown_run_is_none(self, store: RecordStore) -> None:
         await store.commit(_by("ann", a_commit(a_memory(space="there")), run="theirs"))
@@ -175,9 +177,9 @@ class RunsSuite:
         gone = a_write(revised(first, state=State.TRASHED), base=1, action=Action.UNDONE)
         await store.commit(_by("ann", a_commit(gone), run="u1", undoes="r1"))
         await store.commit(_by("ann", a_commit(second), run="r1"))
-        for found in (await store.run("default", "r1"), await store.last_run("default", agent="ann")):
-            assert found is not None
-            assert [change.memory_id for change in found.changes] == [second.id]
+        for run in (await store.run("default", "r1"), await store.last_run("default", agent="ann")):
+            assert run is not None
+            assert [change.memory_id for change in run.changes] == [second.id]
 
     async def test_an_undoing_by_another_agent_counts(self, store: RecordStore) -> None:
         memory = a_memory()
@@ -202,16 +204,16 @@ class RunsSuite:
         assert await _last(store, "ann") == "r1"
 
     async def test_relations_can_be_undone(self, store: RecordStore) -> None:
-        one, two = a_memory(), a_memory()
-        await store.commit(_by("ann", a_commit(one, two), run="r1"))
-        await store.commit(_by("ann", a_commit(an_edge(one, two)), run="r2"))
+        first, second = a_memory(), a_memory()
+        await store.commit(_by("ann", a_commit(first, second), run="r1"))
+        await store.commit(_by("ann", a_commit(an_edge(first, second)), run="r2"))
         assert await _last(store, "ann") == "r2"
-        await store.commit(_by("ann", a_commit(an_edge(one, two, present=False)), run="r3"))
+        await store.commit(_by("ann", a_commit(an_edge(first, second, present=False)), run="r3"))
         assert await _last(store, "ann") == "r3"
 
     async def test_the_last_run_comes_with_its_changes(self, store: RecordStore) -> None:
-        one, two = a_memory(), a_memory()
-        await store.commit(_by("ann", a_commit(one, two), run="r1"))
+        first, second = a_memory(), a_memory()
+        await store.commit(_by("ann", a_commit(first, second), run="r1"))
         assert await store.last_run("default", agent="ann") == await store.run("default", "r1")
 
 
@@ -220,5 +222,5 @@ def _by(agent: str, commit: Commit, *, run: str, undoes: str = "") -> Commit:
 
 
 async def _last(store: RecordStore, agent: str) -> str | None:
-    found = await store.last_run("default", agent=agent)
-    return found.id if found else None
+    run = await store.last_run("default", agent=agent)
+    return run.id if run else None

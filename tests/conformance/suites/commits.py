@@ -1,4 +1,4 @@
-"""What a commit keeps, what it refuses, and that it happens whole or not at all."""
+"""Commits: what they store, what they refuse, and that they are atomic."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -66,15 +66,15 @@ class CommitSuite:
         for write, agent in zip(writes, ("ann", "bob", "cy"), strict=True):
             origin = an_origin(run=f"run of {agent}", agent=agent, at=write.memory.updated_at)
             await store.commit(a_commit(write, origin=origin))
-        found = await store.versions("default", first.id, limit=10)
-        assert [one.memory for one in found] == [third, second, first]
-        assert [one.number for one in found] == [3, 2, 1]
-        assert [one.parent for one in found] == [2, 1, None]
-        assert [one.action for one in found] == ["trashed", "revised", "created"]
-        assert [one.message for one in found] == ["", "again", "begin"]
-        assert [one.run for one in found] == ["run of cy", "run of bob", "run of ann"]
-        assert [one.agent for one in found] == ["cy", "bob", "ann"]
-        assert [one.created_at for one in found] == [third.updated_at, second.updated_at, first.updated_at]
+        versions = await store.versions("default", first.id, limit=10)
+        assert [version.memory for version in versions] == [third, second, first]
+        assert [version.number for version in versions] == [3, 2, 1]
+        assert [version.parent for version in versions] == [2, 1, None]
+        assert [change.action for change in versions] == ["trashed", "revised", "created"]
+        assert [item.message for item in versions] == ["", "again", "begin"]
+        assert [item.run for item in versions] == ["run of cy", "run of bob", "run of ann"]
+        assert [item.agent for item in versions] == ["cy", "bob", "ann"]
+        assert [item.created_at for item in versions] == [third.updated_at, second.updated_at, first.updated_at]
 
     async def test_versions_are_paged_newest_first(self, store: RecordStore) -> None:
         memory = a_memory()
@@ -85,7 +85,7 @@ class CommitSuite:
         newest = await store.versions("default", memory.id, limit=2)
         older = await store.versions("default", memory.id, limit=2, before=4)
         oldest = await store.versions("default", memory.id, limit=2, before=2)
-        assert [[one.number for one in page] for page in (newest, older, oldest)] == [[5, 4], [3, 2], [1]]
+        assert [[version.number for version in page] for page in (newest, older, oldest)] == [[5, 4], [3, 2], [1]]
         assert await store.versions("default", memory.id, limit=2, before=1) == []
         assert await store.versions("default", "nobody", limit=2) == []
 
@@ -94,9 +94,9 @@ class CommitSuite:
         second = revised(first, content="two")
         await store.commit(a_commit(first))
         await store.commit(a_commit(a_rewrite(second)))
-        found = await store.version("default", first.id, 1)
-        assert found is not None
-        assert (found.number, found.memory) == (1, first)
+        version = await store.version("default", first.id, 1)
+        assert version is not None
+        assert (version.number, version.memory) == (1, first)
         for memory_id, number in ((first.id, 3), (first.id, 0), ("nobody", 1)):
             assert await store.version("default", memory_id, number) is None
 
@@ -131,7 +131,7 @@ class CommitSuite:
         first = a_memory("made of both")
         await store.commit(replace(a_commit(first), expected=expected))
         assert first.id in await store.get("default", [first.id])
-        # Of what is written too, the version before counts.
+        # Also for a written memory, the version before the commit counts.
         later = revised(trunk, content="later")
         await store.commit(replace(a_commit(a_rewrite(later)), expected=expected))
         second, third = a_memory("made too late"), a_memory("made of what is gone")
@@ -190,15 +190,15 @@ class AtomicitySuite:
 
     @pytest.mark.parametrize("fault", ["stale", "taken", "repeated id", "no such end", "no such write"])
     async def test_a_failed_commit_leaves_nothing(self, store: RecordStore, fault: str) -> None:
-        standing = a_memory("standing", name="standing")
-        await store.commit(a_commit(standing, embedded=vectors_for([standing])))
-        before = await _everything(store, standing)
-        bad = _with_fault(fault, standing)
+        existing = a_memory("standing", name="standing")
+        await store.commit(a_commit(existing, embedded=vectors_for([existing])))
+        before = await _everything(store, existing)
+        bad = _with_fault(fault, existing)
         with pytest.raises((StaleVersion, NameTaken, NotFound)):
             await store.commit(bad)
-        assert await _everything(store, standing) == before
+        assert await _everything(store, existing) == before
         for write in bad.writes:
-            if write.memory.id != standing.id:
+            if write.memory.id != existing.id:
                 assert await store.get("default", [write.memory.id]) == {}
                 assert await store.versions("default", write.memory.id, limit=9) == []
                 assert await store.find("default", write.memory.id) == ()
@@ -206,8 +206,8 @@ class AtomicitySuite:
         assert await store.vectors("default", MODEL, list(bad.embedded.vectors)) == {}
 
     async def test_a_failed_commit_does_not_use_up_its_key(self, store: RecordStore) -> None:
-        standing = a_memory(name="standing")
-        await store.commit(a_commit(standing))
+        existing = a_memory(name="standing")
+        await store.commit(a_commit(existing))
         once = IdempotencyRecord(key="k", digest=b"d", answer="done")
         with pytest.raises(NameTaken):
             await store.commit(a_commit(a_memory(name="standing"), once=once))
@@ -217,14 +217,14 @@ class AtomicitySuite:
         assert memory.id in await store.get("default", [memory.id])
 
     async def test_the_store_goes_on_after_a_failure(self, store: RecordStore) -> None:
-        standing = a_memory(name="standing")
-        await store.commit(a_commit(standing))
+        existing = a_memory(name="standing")
+        await store.commit(a_commit(existing))
         for _ in range(5):
             with pytest.raises(NameTaken):
                 await store.commit(a_commit(a_memory(), a_memory(name="standing")))
         memory = a_memory()
         await store.commit(a_commit(memory))
-        assert set(await store.get("default", [standing.id, memory.id])) == {standing.id, memory.id}
+        assert set(await store.get("default", [existing.id, memory.id])) == {existing.id, memory.id}
         assert len(await store.changes(after=0, limit=99)) == 2
 
 
@@ -289,20 +289,20 @@ def _made_of(string: str) -> Memory:
     )
 
 
-def _with_fault(fault: str, standing: Memory) -> Commit:
-    """Three good parts, one bad one, and a good one after it."""
+def _with_fault(fault: str, existing: Memory) -> Commit:
+    """Return a commit of three good parts, a bad one, and a good one after it."""
     fresh, fine = a_memory("fresh"), a_memory("fine")
     bad = {
-        "stale": a_write(revised(revised(standing, content="late")), base=7),
-        "taken": a_write(a_memory("usurper", name=standing.name)),
+        "stale": a_write(revised(revised(existing, content="late")), base=7),
+        "taken": a_write(a_memory("usurper", name=existing.name)),
         "repeated id": a_write(replace(fresh, name="fresh-again")),
         "no such end": an_edge(fresh, a_memory("never stored")),
         "no such write": a_rewrite(revised(a_memory("never stored"))),
     }[fault]
     return a_commit(
         a_write(fresh),
-        a_rewrite(revised(standing, content="changed", name="renamed-standing")) if fault != "taken" else a_write(fine),
-        an_edge(fresh, standing, text="between them"),
+        a_rewrite(revised(existing, content="changed", name="renamed-standing")) if fault != "taken" else a_write(fine),
+        an_edge(fresh, existing, text="between them"),
         bad,
         a_write(a_memory("last")),
         embedded=vectors_for([fresh]),
@@ -311,12 +311,12 @@ def _with_fault(fault: str, standing: Memory) -> Commit:
     )
 
 
-async def _everything(store: RecordStore, standing: Memory) -> tuple[object, ...]:
+async def _everything(store: RecordStore, existing: Memory) -> tuple[object, ...]:
     statistics = await store.statistics("default")
     return (
-        await store.get("default", [standing.id]),
-        await store.versions("default", standing.id, limit=9),
-        await store.relations("default", [standing.id]),
+        await store.get("default", [existing.id]),
+        await store.versions("default", existing.id, limit=9),
+        await store.relations("default", [existing.id]),
         await store.changes(after=0, limit=99),
         await store.last_seq(),
         await store.list_ids("default", Filter(), limit=99),

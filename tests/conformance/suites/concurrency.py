@@ -13,7 +13,7 @@ from scrubjay.text.tokens import terms_of
 
 
 class ConcurrencySuite:
-    """What holds when commits and reads run together. Needs the fixture `store`."""
+    """Commits and reads that run at the same time. Needs the fixture `store`."""
 
     async def test_hundreds_of_commits_at_once_are_all_kept(self, store: RecordStore) -> None:
         memories = [a_memory(f"needle {number}", space=f"space-{number % 3}") for number in range(300)]
@@ -22,14 +22,14 @@ class ConcurrencySuite:
         seqs = [change.seq for change in log]
         assert seqs == sorted(set(seqs))
         assert len({change.number for change in log}) == len(log) == 300
-        assert max(one.seq for one in done) == seqs[-1] == await store.last_seq()
+        assert max(result.seq for result in done) == seqs[-1] == await store.last_seq()
         at = {change.memory_id: change.seq for change in log}
-        assert all(at[memory.id] <= one.seq for memory, one in zip(memories, done, strict=True))
+        assert all(at[memory.id] <= result.seq for memory, result in zip(memories, done, strict=True))
         for number in range(3):
             mine = {memory.id: memory for memory in memories if memory.space == f"space-{number}"}
             assert await store.get(f"space-{number}", list(mine)) == mine
-            found = await lexical_passages(store, f"space-{number}", terms_of("needle"), Filter(), limit=999)
-            assert {one.memory_id for one in found} == set(mine)
+            passages = await lexical_passages(store, f"space-{number}", terms_of("needle"), Filter(), limit=999)
+            assert {passage.memory_id for passage in passages} == set(mine)
 
     async def test_a_failure_spoils_no_other_commit(self, store: RecordStore) -> None:
         holder = a_memory(name="plan")
@@ -38,7 +38,7 @@ class ConcurrencySuite:
         bad = [a_memory(f"bad {number}", name="plan") for number in range(60)]
         mixed = [memory for pair in zip(good, bad, strict=True) for memory in pair]
         done = await _settle(store, [a_commit(memory) for memory in mixed])
-        assert [type(one) for one in done] == [Committed, NameTaken] * 60
+        assert [type(result) for result in done] == [Committed, NameTaken] * 60
         assert set(await store.get("default", [memory.id for memory in mixed])) == {memory.id for memory in good}
         assert len(await store.changes(after=0, limit=999)) == 61
 
@@ -47,9 +47,9 @@ class ConcurrencySuite:
         await store.commit(a_commit(memory))
         edits = [revised(memory, content=f"edit {number}") for number in range(30)]
         done = await _settle(store, [a_commit(a_rewrite(edit)) for edit in edits])
-        winners = [edit for edit, one in zip(edits, done, strict=True) if isinstance(one, Committed)]
+        winners = [edit for edit, result in zip(edits, done, strict=True) if isinstance(result, Committed)]
         assert len(winners) == 1
-        losers = [one for one in done if isinstance(one, StaleVersion)]
+        losers = [result for result in done if isinstance(result, StaleVersion)]
         assert len(losers) == 29
         assert {loser.fields["current"] for loser in losers} == {2}
         assert await store.get("default", [memory.id]) == {memory.id: winners[0]}
@@ -57,7 +57,7 @@ class ConcurrencySuite:
     async def test_of_many_that_want_a_name_one_gets_it(self, store: RecordStore) -> None:
         memories = [a_memory(name="plan") for _ in range(30)]
         done = await _settle(store, [a_commit(memory) for memory in memories])
-        winner = {memory.id for memory, one in zip(memories, done, strict=True) if isinstance(one, Committed)}
+        winner = {memory.id for memory, result in zip(memories, done, strict=True) if isinstance(result, Committed)}
         assert len(winner) == 1
         assert {handle.id for handle in await store.find("default", "plan")} == winner
 
@@ -70,10 +70,10 @@ class ConcurrencySuite:
             for memory in memories
         ]
         done = await asyncio.gather(*(store.commit(commit) for commit in commits))
-        (kept,) = await store.get("default", [memory.id for memory in memories])
-        answers = [one.answer for one in done]
+        (stored,) = await store.get("default", [memory.id for memory in memories])
+        answers = [result.answer for result in done]
         assert answers.count(None) == 1
-        assert set(answers) == {None, kept}
+        assert set(answers) == {None, stored}
 
     async def test_readings_are_all_counted(self, store: RecordStore) -> None:
         memory = a_memory()
@@ -90,8 +90,8 @@ class ConcurrencySuite:
 
         async def read(number: int) -> None:
             left, right = pairs[number]
-            found = await store.get("default", [left.id, right.id])
-            assert len(found) in {0, 2}
+            memories = await store.get("default", [left.id, right.id])
+            assert len(memories) in {0, 2}
 
         work = [task for number in range(40) for task in (write(number), read(number), read(39 - number))]
         await asyncio.gather(*work)
@@ -102,8 +102,8 @@ class ConcurrencySuite:
             memory = a_memory(f"word{number}")
             await store.commit(a_commit(memory))
             assert await store.get("default", [memory.id]) == {memory.id: memory}
-            found = await lexical_passages(store, "default", terms_of(f"word{number}"), Filter(), limit=9)
-            assert [one.memory_id for one in found] == [memory.id]
+            passages = await lexical_passages(store, "default", terms_of(f"word{number}"), Filter(), limit=9)
+            assert [passage.memory_id for passage in passages] == [memory.id]
 
         await asyncio.gather(*(write_and_read(number) for number in range(60)))
 

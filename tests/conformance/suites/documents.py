@@ -1,4 +1,4 @@
-"""Papers: kept by drawer and key, changed one version at a time, purged with the memory that they are about."""
+"""Documents: stored by collection and key, changed one version at a time, purged with the memory they are about."""
 
 import asyncio
 from dataclasses import replace
@@ -31,16 +31,16 @@ class DocumentsSuite:
             "text": text, "none": None, "yes": True, "number": 7, "share": 0.25,
             "deep": [{"a": []}, "b", {"c": {"d": -1}}], "": "",
         }  # fmt: skip
-        given = a_document("k", value=value, due=moment(0.000001))
-        filed = await store.put_document(given, base=None)
-        assert filed == given
-        assert await store.document("default", "rules", "k") == given
-        bare = replace(given, key="bare", value={}, due=None)
+        entries = a_document("k", value=value, due=moment(0.000001))
+        filed = await store.put_document(entries, base=None)
+        assert filed == entries
+        assert await store.document("default", "rules", "k") == entries
+        bare = replace(entries, key="bare", value={}, due=None)
         await store.put_document(bare, base=None)
-        assert await store.documents("default", "rules", limit=9) == [bare, given]
-        # What becomes of the value afterwards is not the store's matter.
+        assert await store.documents("default", "rules", limit=9) == [bare, entries]
+        # A later change of the value does not change the stored document.
         value["text"] = "another"
-        assert await store.document("default", "rules", "k") == replace(given, value={**value, "text": text})
+        assert await store.document("default", "rules", "k") == replace(entries, value={**value, "text": text})
 
     async def test_a_change_goes_by_the_version_it_was_made_from(self, store: RecordStore) -> None:
         document = a_document(value={"a": 1}, due=moment(1))
@@ -70,9 +70,9 @@ class DocumentsSuite:
         for base in (None, 1, 2):
             won = await asyncio.gather(*(attempt(number, base) for number in range(8)))
             assert sum(won) == 1
-            found = await store.document("default", "rules", "writing")
-            assert found is not None
-            assert (found.version, found.value) == ((base or 0) + 1, {"number": won.index(True)})
+            document = await store.document("default", "rules", "writing")
+            assert document is not None
+            assert (document.version, document.value) == ((base or 0) + 1, {"number": won.index(True)})
 
     async def test_what_is_thrown_away_can_be_new_again(self, store: RecordStore) -> None:
         await store.commit(a_commit(a_memory()))
@@ -86,7 +86,7 @@ class DocumentsSuite:
         with pytest.raises(StaleVersion):
             await store.put_document(a_document(), base=2)
         assert (await store.put_document(a_document(), base=None)).version == 1
-        # None of it is a change of the space.
+        # Documents have no entries in the change log.
         assert (await store.last_seq(), await store.last_place("default")) == before
 
     async def test_a_drawer_is_read_in_the_order_of_keys(self, store: RecordStore) -> None:
@@ -94,10 +94,10 @@ class DocumentsSuite:
         for key in keys:
             await store.put_document(a_document(key), base=None)
         await store.put_document(a_document("a", collection="jobs"), base=None)
-        told: list[str] = []
-        while page := await store.documents("default", "rules", after=told[-1] if told else "", limit=3):
-            told += [document.key for document in page]
-        assert told == sorted(keys)
+        reported: list[str] = []
+        while page := await store.documents("default", "rules", after=reported[-1] if reported else "", limit=3):
+            reported += [document.key for document in page]
+        assert reported == sorted(keys)
         assert [document.key for document in await store.documents("default", "jobs", limit=9)] == ["a"]
         assert await store.documents("default", "rul", limit=9) == []
 
@@ -107,57 +107,57 @@ class DocumentsSuite:
             await store.put_document(replace(a_document(key), at=moment(at)), base=None)
         await store.put_document(replace(a_document("other", collection="jobs"), at=moment(9)), base=None)
         await store.put_document(replace(a_document("other", space="there"), at=moment(9)), base=None)
-        told: list[tuple[str, int]] = []
+        reported: list[tuple[str, int]] = []
         before = None
         while page := await store.latest_documents("default", "rules", before=before, limit=2):
-            told += [(document.key, int((document.at - moment(0)).total_seconds())) for document in page]
+            reported += [(document.key, int((document.at - moment(0)).total_seconds())) for document in page]
             before = page[-1].at, page[-1].key
-        assert told == order
-        # Who is changed is among the latest again.
+        assert reported == order
+        # A changed document is among the latest again.
         await store.put_document(replace(a_document("c"), at=moment(5)), base=1)
         assert [document.key for document in await store.latest_documents("default", "rules", limit=2)] == ["c", "b"]
         assert await store.latest_documents("default", "rul", limit=9) == []
 
     async def test_papers_are_found_by_the_memories_that_they_are_about(self, store: RecordStore) -> None:
-        one, other, third = a_memory(), a_memory(), a_memory()
-        pairs = [(one.id, other.id), (other.id, third.id), (third.id, third.id), (third.id, "no id"), (one.id, 7)]
+        first, other, third = a_memory(), a_memory(), a_memory()
+        pairs = [(first.id, other.id), (other.id, third.id), (third.id, third.id), (third.id, "no id"), (first.id, 7)]
         about: list[dict[str, Json]] = [{"memory_id": first, "other_id": second} for first, second in pairs]
         documents = [replace(a_document(str(n), value={"about": each}), at=moment(n)) for n, each in enumerate(about)]
-        await store.commit(a_commit(one, other, third, documents=documents))
+        await store.commit(a_commit(first, other, third, documents=documents))
         await store.put_document(a_document("elsewhere", collection="jobs", value={"about": about[0]}), base=None)
 
-        async def told(*ids: str, limit: int = 9) -> list[str]:
+        async def keys_about(*ids: str, limit: int = 9) -> list[str]:
             return [document.key for document in await store.documents_about("default", "rules", ids, limit=limit)]
 
-        assert await told(one.id) == ["4", "0"]
-        assert await told(other.id) == ["1", "0"]
-        assert await told(third.id) == ["3", "2", "1"]
-        assert await told(one.id, third.id, one.id, "nobody", limit=4) == ["4", "3", "2", "1"]
-        assert await told("nobody", "") == []
-        assert await told() == []
-        assert await store.documents_about("there", "rules", [one.id], limit=9) == []
-        assert await store.documents_about("default", "rules", [one.id], limit=9) == [documents[4], documents[0]]
+        assert await keys_about(first.id) == ["4", "0"]
+        assert await keys_about(other.id) == ["1", "0"]
+        assert await keys_about(third.id) == ["3", "2", "1"]
+        assert await keys_about(first.id, third.id, first.id, "nobody", limit=4) == ["4", "3", "2", "1"]
+        assert await keys_about("nobody", "") == []
+        assert await keys_about() == []
+        assert await store.documents_about("there", "rules", [first.id], limit=9) == []
+        assert await store.documents_about("default", "rules", [first.id], limit=9) == [documents[4], documents[0]]
         await store.purge("default", [other.id], origin=an_origin())
-        assert await told(one.id, other.id, third.id) == ["4", "3", "2"]
+        assert await keys_about(first.id, other.id, third.id) == ["4", "3", "2"]
 
     async def test_keys_may_be_anything(self, store: RecordStore) -> None:
         for number, key in enumerate(hostile.STRINGS):
             await store.put_document(a_document(key, collection=key[:100], value={key: number}), base=None)
         for number, key in enumerate(hostile.STRINGS):
-            found = await store.document("default", key[:100], key)
-            assert found is not None
-            assert found.value == {key: number}
+            document = await store.document("default", key[:100], key)
+            assert document is not None
+            assert document.value == {key: number}
 
     async def test_what_is_due_is_told_of_all_spaces_the_longest_first(self, store: RecordStore) -> None:
         for number, (space, due) in enumerate([("a", 3), ("b", 1), ("a", 2), ("c", 4), ("b", None)]):
             when = None if due is None else moment(due)
             await store.put_document(a_document(str(number), space=space, collection="jobs", due=when), base=None)
         await store.put_document(a_document("other", space="a", collection="reminders", due=moment(0)), base=None)
-        found = await store.due_documents("jobs", now=moment(3), limit=9)
-        assert [(document.space, document.key) for document in found] == [("b", "1"), ("a", "2"), ("a", "0")]
+        documents = await store.due_documents("jobs", now=moment(3), limit=9)
+        assert [(document.space, document.key) for document in documents] == [("b", "1"), ("a", "2"), ("a", "0")]
         assert [document.key for document in await store.due_documents("jobs", now=moment(99), limit=2)] == ["1", "2"]
         assert await store.due_documents("jobs", now=moment(0.5), limit=9) == []
-        later = await store.put_document(replace(found[0], due=moment(50)), base=1)
+        later = await store.put_document(replace(documents[0], due=moment(50)), base=1)
         assert [document.key for document in await store.due_documents("jobs", now=moment(3), limit=9)] == ["2", "0"]
         await store.put_document(replace(later, due=None), base=2)
         await store.delete_document("a", "jobs", "2")
@@ -188,7 +188,7 @@ class DocumentsSuite:
         assert await store.documents("default", "rules", limit=9) == []
         assert await store.documents("there", "rules", limit=9) == []
         assert await store.list_ids("default", Filter(), limit=9) == [memory.id]
-        # Nor are those of a request that was answered before.
+        # Nor are those of a request whose result is stored.
         once = IdempotencyRecord(key="k", digest=b"d", answer="first")
         first, second = (a_document(value={"n": number}) for number in (1, 2))
         await store.commit(a_commit(a_memory(), once=once, documents=[first]))
@@ -196,23 +196,23 @@ class DocumentsSuite:
         assert await store.document("default", "rules", "writing") == first
 
     async def test_papers_go_with_the_memory_that_they_are_about(self, store: RecordStore) -> None:
-        memory, kept = a_memory(), a_memory()
+        memory, stored = a_memory(), a_memory()
         about: dict[str, Json] = {"memory_id": memory.id, "text": SECRET}
         gone = [
             a_document(str(number), collection="jobs", value={"about": about}, due=moment(1)) for number in range(3)
         ]
         others = [
-            a_document("3", collection="jobs", value={"about": {"memory_id": kept.id}}),
+            a_document("3", collection="jobs", value={"about": {"memory_id": stored.id}}),
             a_document("4", collection="jobs", value={"about": {"memory_id": 7, "also": memory.id}}),
             a_document("5", collection="jobs", value={"about": memory.id, "memory_id": memory.id}),
             a_document("6", collection="jobs", value={"about": {"memory_id": "no id"}}),
         ]
-        await store.commit(a_commit(memory, kept, documents=[*gone[:2], *others]))
+        await store.commit(a_commit(memory, stored, documents=[*gone[:2], *others]))
         await store.put_document(gone[2], base=None)
         there = replace(gone[0], space="there")
         await store.put_document(there, base=None)
-        # Who was about another memory before is about this one now, and the other way round.
-        moved = a_document("7", collection="jobs", value={"about": {"memory_id": kept.id}})
+        # A document that was about another memory is about this one now, and the other way round.
+        moved = a_document("7", collection="jobs", value={"about": {"memory_id": stored.id}})
         await store.put_document(moved, base=None)
         await store.put_document(replace(moved, value={"about": about}), base=1)
         freed = a_document("8", collection="jobs", value={"about": about})

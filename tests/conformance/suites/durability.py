@@ -1,4 +1,4 @@
-"""What is still there after a store was closed, copied or closed in the middle of things."""
+"""Durability: the content of a store after it was closed, copied, or closed during writes."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -64,10 +64,10 @@ class DurabilitySuite:
         await asyncio.sleep(0)
         await store.close()
         done = await asyncio.gather(*tasks, return_exceptions=True)
-        assert all(isinstance(one, Committed | StoreError) for one in done)
-        kept = {memory.id for memory, one in zip(memories, done, strict=True) if isinstance(one, Committed)}
+        assert all(isinstance(result, Committed | StoreError) for result in done)
+        stored = {memory.id for memory, result in zip(memories, done, strict=True) if isinstance(result, Committed)}
         async with _opened(open_store, path) as again:
-            assert set(await again.get("default", [memory.id for memory in memories])) == kept
+            assert set(await again.get("default", [memory.id for memory in memories])) == stored
 
     async def test_a_closed_store_says_so(self, open_store: OpenStore, tmp_path: Path) -> None:
         store = await open_store(tmp_path / "store")
@@ -80,10 +80,10 @@ class DurabilitySuite:
 
     async def test_two_stores_are_two(self, open_store: OpenStore, tmp_path: Path) -> None:
         memory = a_memory()
-        async with _opened(open_store, tmp_path / "one") as one, _opened(open_store, tmp_path / "two") as two:
-            await one.commit(a_commit(memory))
-            assert await two.get("default", [memory.id]) == {}
-            assert one.store_id != two.store_id
+        async with _opened(open_store, tmp_path / "one") as first, _opened(open_store, tmp_path / "two") as second:
+            await first.commit(a_commit(memory))
+            assert await second.get("default", [memory.id]) == {}
+            assert first.store_id != second.store_id
 
 
 @asynccontextmanager

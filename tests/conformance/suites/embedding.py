@@ -1,4 +1,4 @@
-"""What an embedder must do: unit vectors of one length, in order, the same for the same text."""
+"""An embedder returns unit vectors of one dimension, in order, and the same for the same text."""
 
 import asyncio
 import struct
@@ -13,7 +13,7 @@ from scrubjay.model.media import Media
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Embedder
 
-# Texts that are embedded beside others may differ in the last bits.
+# A text that is embedded in a batch may differ in the last bits.
 CLOSE = 0.01
 
 
@@ -45,9 +45,9 @@ class EmbedderSuite:
             assert float(np.dot(alone, vector)) > 1 - CLOSE
 
     async def test_the_same_text_has_the_same_vector(self, embedder: Embedder) -> None:
-        one, two, three = await embedder.embed(["a text", "another one", "a text"])
-        assert float(np.dot(one, three)) > 1 - CLOSE
-        assert float(np.dot(one, two)) < 1 - CLOSE
+        first, second, third = await embedder.embed(["a text", "another one", "a text"])
+        assert float(np.dot(first, third)) > 1 - CLOSE
+        assert float(np.dot(first, second)) < 1 - CLOSE
 
     async def test_like_texts_are_nearer_than_unlike_ones(self, embedder: Embedder) -> None:
         like, unlike = await embedder.embed(
@@ -59,9 +59,9 @@ class EmbedderSuite:
     async def test_any_string_has_a_vector(self, embedder: Embedder) -> None:
         profile = await embedder.profile()
         texts = ["", " ", *hostile.STRINGS]
-        found = await embedder.embed(texts)
-        assert len(found) == len(texts)
-        for vector in found:
+        vectors = await embedder.embed(texts)
+        assert len(vectors) == len(texts)
+        for vector in vectors:
             _require_unit(vector, dimension=profile.dimension)
         _require_unit(await embedder.embed_query(""), dimension=profile.dimension)
 
@@ -83,14 +83,14 @@ class EmbedderSuite:
                 await embedder.embed_media([red])
             return
         broken = Media(type="image/png", data=b"no picture")
-        one, none, two, three = await embedder.embed_media([red, broken, blue, red])
+        first, none, second, third = await embedder.embed_media([red, broken, blue, red])
         assert none is None
-        assert one is not None
-        assert two is not None
-        assert three is not None
-        for vector in (one, two, three):
+        assert first is not None
+        assert second is not None
+        assert third is not None
+        for vector in (first, second, third):
             _require_unit(vector, dimension=profile.dimension)
-        assert float(np.dot(one, three)) > 1 - CLOSE
+        assert float(np.dot(first, third)) > 1 - CLOSE
 
 
 _WORDS = ("apple", "river", "engine", "music", "winter", "contract", "doctor", "galaxy", "bread", "window")
@@ -103,7 +103,7 @@ def _require_unit(vector: Vector, *, dimension: int) -> None:
 
 
 def _picture(colour: tuple[int, int, int], *, side: int = 16) -> Media:
-    """A PNG of one colour."""
+    """Return a PNG of one colour."""
     rows = (b"\0" + bytes(colour) * side) * side
     chunks = (
         (b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)),

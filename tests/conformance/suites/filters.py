@@ -1,4 +1,4 @@
-"""A few memories that differ in every field that can be filtered by, and which of them each filter wants."""
+"""Memories that differ in every filterable field, and which of them pass each filter."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ class Case:
     """A filter, and the labels of the memories that pass it."""
 
     name: str
-    wanted: Filter
+    filter: Filter
     passing: frozenset[str]
 
 
 def population(*, space: str = "default") -> dict[str, Memory]:
-    """The memories, by label. Each has the shared word in its text."""
+    """Return the memories, by label. Each has the shared word in its text."""
     return {
         "plain": a_memory(f"{SHARED_WORD} plain", space=space, created_at=_january(5)),
         "sarah": _sarah(space, State.LIVE),
@@ -63,12 +63,12 @@ def population(*, space: str = "default") -> dict[str, Memory]:
 
 
 async def require_exact(passing: Callable[[Filter], Awaitable[Sequence[str]]]) -> None:
-    """Each filter lets exactly its labels pass, each once; all that do not are named together."""
-    found = {case.name: await passing(case.wanted) for case in CASES}
+    """Require that exactly the memories with its labels pass each filter; report all filters that fail together."""
+    results = {case.name: await passing(case.filter) for case in CASES}
     wrong = {
-        case.name: f"{sorted(found[case.name])}, not {sorted(case.passing)}"
+        case.name: f"{sorted(results[case.name])}, not {sorted(case.passing)}"
         for case in CASES
-        if sorted(found[case.name]) != sorted(case.passing)
+        if sorted(results[case.name]) != sorted(case.passing)
     }
     assert wrong == {}
 
@@ -94,7 +94,7 @@ def _january(day: int) -> datetime:
     return datetime(2026, 1, day, tzinfo=UTC)
 
 
-_WANTED: Mapping[str, tuple[Filter, str]] = {
+_FILTERS: Mapping[str, tuple[Filter, str]] = {
     "nothing": (Filter(), "plain sarah acme odd"),
     "entity": (Filter(entity="Sarah"), "sarah"),
     "entity-any-case": (Filter(entity="ACME CORP"), "acme"),
@@ -175,5 +175,5 @@ _WANTED: Mapping[str, tuple[Filter, str]] = {
 }
 
 CASES = tuple(
-    Case(name=name, wanted=wanted, passing=frozenset(labels.split())) for name, (wanted, labels) in _WANTED.items()
+    Case(name=name, filter=criteria, passing=frozenset(labels.split())) for name, (criteria, labels) in _FILTERS.items()
 )

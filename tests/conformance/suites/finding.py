@@ -1,4 +1,4 @@
-"""Who answers to a reference: id, then name, then title, then the slug without stop words."""
+"""The memories that a reference means: by id, then name, then title, then the slug without stop words."""
 
 import pytest
 from tests.conformance.suites import hostile
@@ -157,17 +157,17 @@ class FindingSuite:
 
     async def test_same_content_is_exact_and_of_live_memories(self, store: RecordStore) -> None:
         text = "Sarah prefers voice calls"
-        one, two = a_memory(text, title="A"), a_memory(text, title="B")
+        first, second = a_memory(text, title="A"), a_memory(text, title="B")
         others = [a_memory(text + " "), a_memory(text.lower()), a_memory(text, state=State.TRASHED)]
         revised_away = a_memory(text)
-        await store.commit(a_commit(one, two, *others, revised_away))
+        await store.commit(a_commit(first, second, *others, revised_away))
         await store.commit(a_commit(a_rewrite(revised(revised_away, content="something else"))))
-        assert set(await store.same_content("default", text)) == {one.id, two.id}
+        assert set(await store.same_content("default", text)) == {first.id, second.id}
         assert await store.same_content("default", "never written") == ()
 
 
 async def _ids(store: RecordStore, ref: str, *, state: State | None = None) -> set[str]:
-    found = await store.find("default", ref, state=state)
-    ids = {handle.id for handle in found}
-    assert len(ids) == len(found), "a memory is told once"
+    handles = await store.find("default", ref, state=state)
+    ids = {handle.id for handle in handles}
+    assert len(ids) == len(handles), "a memory is returned once"
     return ids

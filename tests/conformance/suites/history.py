@@ -1,4 +1,4 @@
-"""The past: the version and the relations that there were at a moment."""
+"""History: the versions and relations of an earlier moment."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,22 +21,22 @@ class PastSuite:
         for number, text in enumerate(("two", "three"), start=2):
             later = replace(first, version=number, content=text, updated_at=moment(10 * number))
             await store.commit(a_commit(a_rewrite(later), origin=_at(10 * number)))
-        told = {at: await _text_at(store, first, moment(at)) for at in (9.999999, 10, 19, 20, 29.9, 30, 1e6)}
-        assert told == {9.999999: None, 10: "one", 19: "one", 20: "two", 29.9: "two", 30: "three", 1e6: "three"}
+        reported = {at: await _text_at(store, first, moment(at)) for at in (9.999999, 10, 19, 20, 29.9, 30, 1e6)}
+        assert reported == {9.999999: None, 10: "one", 19: "one", 20: "two", 29.9: "two", 30: "three", 1e6: "three"}
 
     async def test_the_versions_of_a_moment_are_told_of_many_at_once(self, store: RecordStore) -> None:
         made = [a_memory(f"text {n} " * 9, created_at=moment(n), updated_at=moment(n)) for n in range(1, 20)]
         for memory in made:
             await store.commit(a_commit(memory, origin=_at((memory.created_at - moment(0)).total_seconds())))
         for number in (2, 3):
-            later = [replace(one, version=number, content=f"{one.content}{number}") for one in made]
+            later = [replace(memory, version=number, content=f"{memory.content}{number}") for memory in made]
             await store.commit(a_commit(*map(a_rewrite, later), origin=_at(100 * number)))
-        ids = [one.id for one in made]
+        ids = [memory.id for memory in made]
         for at in (0.5, 5, 150, 200, 1e6):
-            told = await store.versions_at("default", [*ids[::-1], "nobody", ids[3], ""], at=moment(at))
+            versions = await store.versions_at("default", [*ids[::-1], "nobody", ids[3], ""], at=moment(at))
             alone = {id_: await store.version_at("default", id_, at=moment(at)) for id_ in ids[::-1]}
-            assert told == {one: version for one, version in alone.items() if version is not None}
-            assert list(told) == [one for one, version in alone.items() if version is not None]
+            assert versions == {memory_id: version for memory_id, version in alone.items() if version is not None}
+            assert list(versions) == [memory_id for memory_id, version in alone.items() if version is not None]
         assert await store.versions_at("there", ids, at=moment(1e6)) == {}
         assert await store.versions_at("default", [], at=moment(1e6)) == {}
 
@@ -49,77 +49,77 @@ class PastSuite:
             assert await store.version_at("default", ref, at=moment(1e6)) is None
 
     async def test_a_relation_is_told_from_its_beginning_to_its_end(self, store: RecordStore) -> None:
-        one, two, three = await _three(store)
-        edge = _edge(one, two, at=10, text="why", strength=0.75)
+        first, second, third = await _three(store)
+        edge = _edge(first, second, at=10, text="why", strength=0.75)
         await store.commit(a_commit(edge, origin=_at(10)))
-        await store.commit(a_commit(an_edge(one, two, present=False), origin=_at(20)))
-        for end in (one, two):
+        await store.commit(a_commit(an_edge(first, second, present=False), origin=_at(20)))
+        for end in (first, second):
             assert await _then(store, end, at=9) == []
             assert await _then(store, end, at=10) == [edge.relation]
             assert await _then(store, end, at=19) == [edge.relation]
             assert await _then(store, end, at=20) == []
-        assert await _then(store, one, two, three, at=15) == [edge.relation]
-        assert await _then(store, three, at=15) == []
+        assert await _then(store, first, second, third, at=15) == [edge.relation]
+        assert await _then(store, third, at=15) == []
         assert await store.relations_at("default", [], at=moment(15)) == []
-        assert await store.relations_at("there", [one.id], at=moment(15)) == []
+        assert await store.relations_at("there", [first.id], at=moment(15)) == []
 
     async def test_a_relation_that_was_replaced_is_told_as_it_was(self, store: RecordStore) -> None:
-        one, two, _ = await _three(store)
-        # However often it is replaced: who sets it again may leave its beginning as it was.
-        edges = [_edge(one, two, at=10, strength=strength) for strength in (0.1, 0.2, 0.3)]
+        first, second, _ = await _three(store)
+        # However often it is replaced: a new relation may keep the creation time of the old one.
+        edges = [_edge(first, second, at=10, strength=strength) for strength in (0.1, 0.2, 0.3)]
         for number, edge in enumerate(edges, start=1):
             await store.commit(a_commit(edge, origin=_at(10 * number)))
-        told = {at: [each.strength for each in await _then(store, one, at=at)] for at in (9, 10, 20, 29, 30, 99)}
-        assert told == {9: [], 10: [0.1], 20: [0.2], 29: [0.2], 30: [0.3], 99: [0.3]}
+        reported = {at: [each.strength for each in await _then(store, first, at=at)] for at in (9, 10, 20, 29, 30, 99)}
+        assert reported == {9: [], 10: [0.1], 20: [0.2], 29: [0.2], 30: [0.3], 99: [0.3]}
 
     async def test_a_relation_that_was_brought_back_was_away_in_between(self, store: RecordStore) -> None:
-        one, two, _ = await _three(store)
-        edge = _edge(one, two, at=10)
+        first, second, _ = await _three(store)
+        edge = _edge(first, second, at=10)
         await store.commit(a_commit(edge, origin=_at(10)))
         await store.commit(a_commit(replace(edge, present=False), origin=_at(20)))
         await store.commit(a_commit(edge, origin=_at(30)))
-        told = {at: len(await _then(store, one, at=at)) for at in (9, 10, 20, 29, 30)}
-        assert told == {9: 0, 10: 1, 20: 0, 29: 0, 30: 1}
+        reported = {at: len(await _then(store, first, at=at)) for at in (9, 10, 20, 29, 30)}
+        assert reported == {9: 0, 10: 1, 20: 0, 29: 0, 30: 1}
 
     async def test_a_relation_from_elsewhere_is_as_old_as_it_says(self, store: RecordStore) -> None:
-        one, two, _ = await _three(store)
-        edge = _edge(one, two, at=10)
+        first, second, _ = await _three(store)
+        edge = _edge(first, second, at=10)
         await store.commit(a_commit(edge, origin=_at(50)))
         await store.commit(a_commit(replace(edge, present=False), origin=_at(60)))
-        told = {at: len(await _then(store, two, at=at)) for at in (9, 10, 49, 59, 60)}
-        assert told == {9: 0, 10: 1, 49: 1, 59: 1, 60: 0}
+        reported = {at: len(await _then(store, second, at=at)) for at in (9, 10, 49, 59, 60)}
+        assert reported == {9: 0, 10: 1, 49: 1, 59: 1, 60: 0}
 
     async def test_nothing_is_told_of_what_was_purged(self, store: RecordStore) -> None:
-        one, two, three = await _three(store)
-        stays = _edge(one, three, at=10)
-        await store.commit(a_commit(_edge(one, two, at=10), stays, origin=_at(10)))
-        await store.purge("default", [two.id], origin=_at(20))
-        assert await _then(store, one, at=15) == [stays.relation]
-        assert await _then(store, two, at=15) == []
+        first, second, third = await _three(store)
+        stays = _edge(first, third, at=10)
+        await store.commit(a_commit(_edge(first, second, at=10), stays, origin=_at(10)))
+        await store.purge("default", [second.id], origin=_at(20))
+        assert await _then(store, first, at=15) == [stays.relation]
+        assert await _then(store, second, at=15) == []
 
     async def test_every_version_of_a_long_line_is_told_to_the_letter(self, store: RecordStore) -> None:
         line = [a_memory("It rains in Ghent. " * 9, tags=("a",))]
         for number in range(2, 41):
             line.append(revised(line[-1], content=f"{line[-1].content}In week {number} it did not. "[-900:]))
         await store.commit(a_commit(line[0]))
-        # Some come one by one, some together.
+        # Some in commits of their own, some together.
         await store.commit(a_commit(*map(a_rewrite, line[1:4])))
         for memory in line[4:]:
             await store.commit(a_commit(a_rewrite(memory)))
-        told = await store.versions("default", line[0].id, limit=99)
-        assert [one.memory for one in told] == line[::-1]
+        versions = await store.versions("default", line[0].id, limit=99)
+        assert [version.memory for version in versions] == line[::-1]
         assert [version.memory for version in await store.versions("default", line[0].id, limit=3, before=20)] == line[
             18:15:-1
         ]
         for number in (1, 15, 16, 17, 31, 39, 40):
-            found = await store.version("default", line[0].id, number)
-            assert found is not None
-            assert found.memory == line[number - 1]
+            results = await store.version("default", line[0].id, number)
+            assert results is not None
+            assert results.memory == line[number - 1]
         (memory_history,) = await store.histories("default", [line[0].id], most_bytes=1)
         assert [version.memory for version in memory_history.versions] == line
         assert await store.adopt("there", [memory_history], origin=an_origin()) == (line[0].id,)
         taken = await store.versions("there", line[0].id, limit=99)
-        assert [one.memory.content for one in taken] == [one.content for one in line[::-1]]
+        assert [version.memory.content for version in taken] == [memory.content for memory in line[::-1]]
         assert await store.check(deep=True) == []
 
     async def test_the_sizes_of_memories_are_those_of_now(self, store: RecordStore) -> None:
@@ -191,14 +191,14 @@ def _at(seconds: float) -> Origin:
 
 
 async def _three(store: RecordStore) -> tuple[Memory, Memory, Memory]:
-    one, two, three = a_memory("one"), a_memory("two"), a_memory("three")
-    await store.commit(a_commit(one, two, three))
-    return one, two, three
+    first, second, third = a_memory("one"), a_memory("two"), a_memory("three")
+    await store.commit(a_commit(first, second, third))
+    return first, second, third
 
 
 async def _text_at(store: RecordStore, memory: Memory, at: datetime) -> str | None:
-    found = await store.version_at(memory.space, memory.id, at=at)
-    return None if found is None else found.memory.content
+    version = await store.version_at(memory.space, memory.id, at=at)
+    return None if version is None else version.memory.content
 
 
 async def _then(store: RecordStore, *memories: Memory, at: float) -> Sequence[Relation]:

@@ -1,4 +1,4 @@
-"""Strings that have broken other stores. None of them may break, or mean anything to, this one."""
+"""Strings that have broken other stores. No store may break on them or interpret them."""
 
 STRINGS = (
     "AND",

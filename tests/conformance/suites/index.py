@@ -1,4 +1,4 @@
-"""What a vector index must do: everything that passes is found, nearest first, and only in its own space."""
+"""A vector index finds every point that passes a filter, nearest first, and only in its own space."""
 
 from collections.abc import Mapping, Sequence
 
@@ -49,19 +49,19 @@ class VectorIndexSuite:
         memories = [_varied(number) for number in range(COUNT)]
         points = _points(memories)
         await index.apply(points, [], cursor=1)
-        for wanted, places in _SELECTIONS.items():
+        for selection, places in _SELECTIONS.items():
             passing = [points[place] for place in places]
             for limit in (1, 10, 100, COUNT + 1):
-                found = await index.search("default", QUERY, _filter(wanted), limit=limit)
-                _require_nearest(found, passing, limit=limit)
+                hits = await index.search("default", QUERY, _filter(selection), limit=limit)
+                _require_nearest(hits, passing, limit=limit)
 
     async def test_what_passes_is_found_however_far_away(self, index: VectorIndex) -> None:
         near = _points([a_memory(kind="near") for _ in range(400)], towards=QUERY)
         far = _points([a_memory(kind="far") for _ in range(5)], first=1000, towards=-QUERY)
         await index.apply([*near[:200], *far, *near[200:]], [], cursor=1)
-        found = await index.search("default", QUERY, Filter(kind="far"), limit=5)
-        assert {number for number, _ in found} == {point.id for point in far}
-        assert all(cosine < 0 for _, cosine in found)
+        hits = await index.search("default", QUERY, Filter(kind="far"), limit=5)
+        assert {number for number, _ in hits} == {point.id for point in far}
+        assert all(cosine < 0 for _, cosine in hits)
 
     async def test_a_space_is_searched_by_itself(self, index: VectorIndex) -> None:
         spaces = ("here", "Here", "there", *hostile.STRINGS[:30])
@@ -72,8 +72,8 @@ class VectorIndexSuite:
         ]
         await index.apply(points, [], cursor=1)
         for space in spaces:
-            found = await index.search(space, QUERY, Filter(), limit=99)
-            _require_nearest(found, [point for point in points if point.space == space], limit=99)
+            hits = await index.search(space, QUERY, Filter(), limit=99)
+            _require_nearest(hits, [point for point in points if point.space == space], limit=99)
         assert await index.search("nobody", QUERY, Filter(), limit=99) == []
 
     async def test_stale_points_go_and_new_ones_come(self, index: VectorIndex) -> None:
@@ -81,8 +81,8 @@ class VectorIndexSuite:
         await index.apply(points, [], cursor=1)
         again = _points([a_memory(kind="new") for _ in range(2)])
         await index.apply(again, [point.id for point in points[:5]] + [10**12], cursor=2)
-        found = await index.search("default", QUERY, Filter(), limit=99)
-        assert {number for number, _ in found} == {point.id for point in (*again, *points[5:])}
+        hits = await index.search("default", QUERY, Filter(), limit=99)
+        assert {number for number, _ in hits} == {point.id for point in (*again, *points[5:])}
         news = await index.search("default", QUERY, Filter(kind="new"), limit=99)
         assert {number for number, _ in news} == {point.id for point in again}
 
@@ -120,8 +120,8 @@ class VectorIndexSuite:
         with pytest.raises(InvalidInput):
             await index.apply([good[1], a_point(10**6, a_memory(), vector=broken)], [good[0].id], cursor=4)
         assert index.cursor == 3
-        found = await index.search("default", QUERY, Filter(), limit=9)
-        assert [number for number, _ in found] == [good[0].id]
+        hits = await index.search("default", QUERY, Filter(), limit=9)
+        assert [number for number, _ in hits] == [good[0].id]
         with pytest.raises(InvalidInput):
             await index.search("default", broken, Filter(), limit=9)
 
@@ -134,8 +134,8 @@ class VectorIndexSuite:
     async def test_the_largest_number_is_kept_exactly(self, index: VectorIndex) -> None:
         number = passage_id(2**40, 2**16 - 2)
         await index.apply([a_point(number, a_memory()), a_point(number + 1, a_memory())], [], cursor=1)
-        found = await index.search("default", QUERY, Filter(), limit=9)
-        assert {one for one, _ in found} == {number, number + 1}
+        hits = await index.search("default", QUERY, Filter(), limit=9)
+        assert {hit for hit, _ in hits} == {number, number + 1}
 
 
 # Filters of every selectivity: all of them, half, a third, and down to one and to none of 500.
@@ -198,16 +198,16 @@ def _points(memories: Sequence[Memory], *, first: int = 1, towards: Vector | Non
     return points
 
 
-def _require_nearest(found: Sequence[tuple[int, float]], passing: Sequence[Point], *, limit: int) -> None:
+def _require_nearest(hits: Sequence[tuple[int, float]], passing: Sequence[Point], *, limit: int) -> None:
     true = {point.id: float(np.dot(QUERY, point.vector)) for point in passing}
-    numbers = [number for number, _ in found]
+    numbers = [number for number, _ in hits]
     assert set(numbers) <= set(true), "only what passes"
-    assert len(set(numbers)) == len(numbers) == min(limit, len(true)), "as many as asked for"
-    cosines = [cosine for _, cosine in found]
+    assert len(set(numbers)) == len(numbers) == min(limit, len(true)), "as many as the limit"
+    cosines = [cosine for _, cosine in hits]
     assert cosines == sorted(cosines, reverse=True), "best first"
-    assert all(abs(cosine - true[number]) < CLOSE for number, cosine in found)
-    if found:
-        worst = sorted(true.values(), reverse=True)[len(found) - 1]
+    assert all(abs(cosine - true[number]) < CLOSE for number, cosine in hits)
+    if hits:
+        worst = sorted(true.values(), reverse=True)[len(hits) - 1]
         assert all(true[number] >= worst - CLOSE for number in numbers), "none of the nearest is missed"
 
 

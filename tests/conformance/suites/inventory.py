@@ -1,4 +1,4 @@
-"""All that a store holds can be had page by page, and what another store has answered can be kept."""
+"""The whole content of a store, page by page, and answers imported from another store."""
 
 import hashlib
 from dataclasses import replace
@@ -51,11 +51,11 @@ class InventorySuite:
         memories = [a_memory(f"number {number}", state=state) for number, state in enumerate([*State] * 2)]
         await store.commit(a_commit(*reversed(memories)))
         await store.commit(a_commit(a_memory(space="there")))
-        wanted = sorted(memory.id for memory in memories)
-        assert await store.ids("default", limit=99) == wanted
-        assert await store.ids("default", limit=3) == wanted[:3]
-        assert await store.ids("default", after=wanted[2], limit=3) == wanted[3:6]
-        assert await store.ids("default", after=wanted[-1], limit=3) == []
+        expected = sorted(memory.id for memory in memories)
+        assert await store.ids("default", limit=99) == expected
+        assert await store.ids("default", limit=3) == expected[:3]
+        assert await store.ids("default", after=expected[2], limit=3) == expected[3:6]
+        assert await store.ids("default", after=expected[-1], limit=3) == []
 
     async def test_a_dossier_has_the_whole_past(self, store: RecordStore) -> None:
         first = a_memory("at first", tags=("a",), metadata={"b": [1, {"c": None}]}, pinned=True)
@@ -76,27 +76,27 @@ class InventorySuite:
     async def test_dossiers_come_in_the_order_asked_for(self, store: RecordStore) -> None:
         memories = [a_memory(f"number {number}") for number in range(5)]
         await store.commit(a_commit(*memories))
-        asked = [memories[3].id, "nobody", memories[0].id, new_id(), memories[3].id, memories[4].id]
-        found = await store.histories("default", asked, most_bytes=_PLENTY)
-        assert [one.memory.id for one in found] == [memories[3].id, memories[0].id, memories[4].id]
-        assert await store.histories("elsewhere", asked, most_bytes=_PLENTY) == []
+        requested = [memories[3].id, "nobody", memories[0].id, new_id(), memories[3].id, memories[4].id]
+        histories = await store.histories("default", requested, most_bytes=_PLENTY)
+        assert [history.memory.id for history in histories] == [memories[3].id, memories[0].id, memories[4].id]
+        assert await store.histories("elsewhere", requested, most_bytes=_PLENTY) == []
 
     async def test_dossiers_stop_at_so_many_bytes(self, store: RecordStore) -> None:
         memories = [a_memory("x" * 10_000 + str(number)) for number in range(4)]
         await store.commit(a_commit(*memories))
         ids = [memory.id for memory in memories]
         for most, count in ((1, 1), (15_000, 1), (25_000, 2), (_PLENTY, 4)):
-            found = await store.histories("default", ids, most_bytes=most)
-            assert [one.memory.id for one in found] == ids[:count]
+            histories = await store.histories("default", ids, most_bytes=most)
+            assert [history.memory.id for history in histories] == ids[:count]
 
     async def test_a_dossier_taken_in_elsewhere_is_the_same(self, store: RecordStore) -> None:
         first = a_memory("at first", group="g", branch="b", relevance=0.25)
         await store.commit(a_commit(first))
         await store.commit(a_commit(a_rewrite(revised(first, content="later"))))
-        found = await store.histories("default", [first.id], most_bytes=_PLENTY)
+        histories = await store.histories("default", [first.id], most_bytes=_PLENTY)
         await store.purge("default", [first.id], origin=an_origin())
-        await store.adopt("default", found, origin=an_origin())
-        assert await store.histories("default", [first.id], most_bytes=_PLENTY) == found
+        await store.adopt("default", histories, origin=an_origin())
+        assert await store.histories("default", [first.id], most_bytes=_PLENTY) == histories
 
     async def test_vectors_come_in_the_order_of_their_hashes(self, store: RecordStore) -> None:
         first = a_memory("an early text")
@@ -120,16 +120,16 @@ class InventorySuite:
         for key in keys:
             once = IdempotencyRecord(key=key, digest=b"d", answer=f"answer to {key}")
             await store.commit(a_commit(a_memory(), once=once, origin=an_origin(run=f"run {key}", at=moment(3))))
-        told: list[StoredAnswer] = []
-        while page := await store.answers("default", after=told[-1].key if told else None, limit=2):
-            told += page
-        wanted = [(f"answer to {key}", f"run {key}", b"d", moment(3)) for key in keys]
-        assert sorted((one.answer, one.run, one.digest, one.at) for one in told) == sorted(wanted)
-        # Also where the keys were not kept.
-        digested = [replace(one, key=one.key_digest) for one in told]
-        for space, given in (("there", told), ("yonder", digested)):
-            assert await store.import_answers(space, given, origin=an_origin()) == 4
-            assert await store.import_answers(space, told, origin=an_origin()) == 0
+        reported: list[StoredAnswer] = []
+        while page := await store.answers("default", after=reported[-1].key if reported else None, limit=2):
+            reported += page
+        expected = [(f"answer to {key}", f"run {key}", b"d", moment(3)) for key in keys]
+        assert sorted((answer.answer, answer.run, answer.digest, answer.at) for answer in reported) == sorted(expected)
+        # Also from a store without the keys.
+        digested = [replace(answer, key=answer.key_digest) for answer in reported]
+        for space, entries in (("there", reported), ("yonder", digested)):
+            assert await store.import_answers(space, entries, origin=an_origin()) == 4
+            assert await store.import_answers(space, reported, origin=an_origin()) == 0
             for key in keys:
                 assert await store.find_answer(space, key, b"d") == f"answer to {key}"
                 done = await store.commit(
@@ -139,14 +139,14 @@ class InventorySuite:
             with pytest.raises(KeyReused):
                 await store.find_answer(space, "k", b"another")
             assert {answer.key_digest for answer in await store.answers(space, limit=9)} == {
-                one.key_digest for one in told
+                answer.key_digest for answer in reported
             }
 
     async def test_a_kept_answer_goes_with_what_it_tells_of(self, store: RecordStore) -> None:
         memory, other = a_memory("zanzibar"), a_memory("other")
-        for key, one in (("made", memory), ("other", other)):
-            once = IdempotencyRecord(key=key, digest=b"d", answer=one.content)
-            await store.commit(a_commit(one, once=once, origin=an_origin(run=f"run {key}")))
+        for key, written in (("made", memory), ("other", other)):
+            once = IdempotencyRecord(key=key, digest=b"d", answer=written.content)
+            await store.commit(a_commit(written, once=once, origin=an_origin(run=f"run {key}")))
         answers = await store.answers("default", limit=9)
         histories = await store.histories("default", [memory.id, other.id], most_bytes=_PLENTY)
         await store.adopt("there", histories, origin=an_origin(run="move"))
@@ -173,21 +173,21 @@ class InventorySuite:
     async def test_papers_of_another_store_are_kept_as_they_were(self, store: RecordStore) -> None:
         memory = a_memory(space="there")
         job = a_document("j", collection="jobs", value={"about": {"memory_id": memory.id}}, due=moment(3))
-        given = [replace(job, version=7), replace(a_document(value={"n": 1}), version=2)]
-        wanted = [replace(one, space="there") for one in given]
-        assert await store.import_documents("there", given, renew=False) == 2
-        assert await store.all_documents("there", limit=9) == await store.all_documents("there", limit=2) == wanted
-        assert await store.due_documents("jobs", now=moment(3), limit=9) == [wanted[0]]
+        entries = [replace(job, version=7), replace(a_document(value={"n": 1}), version=2)]
+        expected = [replace(memory, space="there") for memory in entries]
+        assert await store.import_documents("there", entries, renew=False) == 2
+        assert await store.all_documents("there", limit=9) == await store.all_documents("there", limit=2) == expected
+        assert await store.due_documents("jobs", now=moment(3), limit=9) == [expected[0]]
         for renew in (False, True):
-            assert await store.import_documents("there", given, renew=renew) == 0
-        later = [given[0], replace(given[1], value={"n": 2})]
+            assert await store.import_documents("there", entries, renew=renew) == 0
+        later = [entries[0], replace(entries[1], value={"n": 2})]
         assert await store.import_documents("there", later, renew=False) == 0
-        assert await store.all_documents("there", limit=9) == wanted
+        assert await store.all_documents("there", limit=9) == expected
         assert await store.import_documents("there", later, renew=True) == 1
         assert await store.import_documents("there", [], renew=True) == 0
-        assert await store.all_documents("there", limit=9) == [wanted[0], replace(wanted[1], value={"n": 2})]
+        assert await store.all_documents("there", limit=9) == [expected[0], replace(expected[1], value={"n": 2})]
         with pytest.raises(StaleVersion):
-            await store.put_document(wanted[0], base=1)
+            await store.put_document(expected[0], base=1)
         await store.commit(a_commit(memory))
         await store.purge("there", [memory.id, new_id()], origin=an_origin())
         assert [document.collection for document in await store.all_documents("there", limit=9)] == ["rules"]

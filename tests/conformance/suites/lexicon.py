@@ -43,10 +43,10 @@ class CandidatesSuite:
         (change,) = await store.changes(after=0, limit=9)
         expected = _stored(memory, change.number)
         assert len(expected) > 3
-        found = await lexical_passages(store, "default", terms_of("fruit"), Filter(), limit=99)
-        assert sorted(found, key=lambda one: one.id) == expected
+        passages = await lexical_passages(store, "default", terms_of("fruit"), Filter(), limit=99)
+        assert sorted(passages, key=lambda point: point.id) == expected
         cherries = await lexical_passages(store, "default", terms_of("cherry"), Filter(), limit=99)
-        assert sorted(cherries, key=lambda one: one.id) == expected[-2:]
+        assert sorted(cherries, key=lambda point: point.id) == expected[-2:]
 
     async def test_passages_are_read_by_number(self, store: RecordStore) -> None:
         memory = a_memory("word " * 900)
@@ -54,8 +54,8 @@ class CandidatesSuite:
         await store.commit(a_commit(memory, other))
         first, second = await store.changes(after=0, limit=9)
         expected = [*_stored(memory, first.number), *_stored(other, second.number)]
-        found = await store.stored_passages("default", [*(one.id for one in expected), 0, 10**15])
-        assert sorted(found, key=lambda one: one.id) == expected
+        passages = await store.stored_passages("default", [*(item.id for item in expected), 0, 10**15])
+        assert sorted(passages, key=lambda point: point.id) == expected
         assert await store.stored_passages("default", [expected[1].id]) == [expected[1]]
         assert await store.stored_passages("default", []) == []
 
@@ -63,14 +63,14 @@ class CandidatesSuite:
         common = [a_memory("common") for _ in range(60)]
         rare, both = a_memory("rare"), a_memory("rare common words")
         await store.commit(a_commit(*common[:30], rare, both, *common[30:]))
-        found = await lexical_passages(store, "default", terms_of("rare common"), Filter(), limit=2)
-        assert {one.memory_id for one in found} == {rare.id, both.id}
+        passages = await lexical_passages(store, "default", terms_of("rare common"), Filter(), limit=2)
+        assert {passage.memory_id for passage in passages} == {rare.id, both.id}
 
     async def test_the_limit_is_kept_and_reached(self, store: RecordStore) -> None:
         await store.commit(a_commit(*(a_memory("much alike") for _ in range(30))))
         for limit in (1, 7, 30, 99):
-            found = await lexical_passages(store, "default", terms_of("alike"), Filter(), limit=limit)
-            assert len({one.id for one in found}) == len(found) == min(limit, 30)
+            passages = await lexical_passages(store, "default", terms_of("alike"), Filter(), limit=limit)
+            assert len({memory.id for memory in passages}) == len(passages) == min(limit, 30)
 
     async def test_only_what_passes_the_filter_is_found(self, store: RecordStore) -> None:
         memories = population()
@@ -78,36 +78,36 @@ class CandidatesSuite:
         labels = {memory.id: label for label, memory in memories.items()}
 
         async def passing(filter: Filter) -> list[str]:
-            found = await lexical_passages(store, "default", terms_of(SHARED_WORD), filter, limit=99)
-            return [labels[one.memory_id] for one in found]
+            passages = await lexical_passages(store, "default", terms_of(SHARED_WORD), filter, limit=99)
+            return [labels[passage.memory_id] for passage in passages]
 
         await require_exact(passing)
 
-    @pytest.mark.parametrize("wanted", [1, 3, 25])
-    async def test_a_filter_never_leaves_too_few(self, store: RecordStore, wanted: int) -> None:
-        # What passes matches far worse than the hundreds that do not.
+    @pytest.mark.parametrize("count", [1, 3, 25])
+    async def test_a_filter_never_leaves_too_few(self, store: RecordStore, count: int) -> None:
+        # The passages that pass the filter match far worse than the hundreds that do not.
         better = [a_memory("needle in hay", kind="other") for _ in range(400)]
-        worse = [a_memory("needle " + "padding of all sorts " * 20, kind="wanted", tags=("t",)) for _ in range(wanted)]
+        worse = [a_memory("needle " + "padding of all sorts " * 20, kind="wanted", tags=("t",)) for _ in range(count)]
         await store.commit(a_commit(*better[:200], *worse, *better[200:]))
         for chosen in (Filter(kind="wanted"), Filter(tags=("t",), kind="wanted"), Filter(any_tags=("t", "u"))):
-            found = await lexical_passages(store, "default", terms_of("needle hay"), chosen, limit=wanted)
-            assert {one.memory_id for one in found} == {one.id for one in worse}
+            passages = await lexical_passages(store, "default", terms_of("needle hay"), chosen, limit=count)
+            assert {passage.memory_id for passage in passages} == {memory.id for memory in worse}
 
     async def test_a_filter_never_leaves_too_few_of_a_common_word(self, store: RecordStore) -> None:
-        # A store may pass over common words for speed, but not when nothing else has what is wanted.
+        # A store may skip common terms for speed, but not if only they find passages that pass the filter.
         crowd = [a_memory("common", kind="other") for _ in range(3200)]
         rare = [a_memory("rare", kind="other") for _ in range(3)]
-        wanted = [a_memory("common", kind="wanted") for _ in range(5)]
-        await store.commit(a_commit(*crowd[:1000], *wanted, *rare, *crowd[1000:]))
-        found = await lexical_passages(store, "default", terms_of("rare common"), Filter(kind="wanted"), limit=5)
-        assert {one.memory_id for one in found} == {one.id for one in wanted}
+        expected = [a_memory("common", kind="wanted") for _ in range(5)]
+        await store.commit(a_commit(*crowd[:1000], *expected, *rare, *crowd[1000:]))
+        passages = await lexical_passages(store, "default", terms_of("rare common"), Filter(kind="wanted"), limit=5)
+        assert {passage.memory_id for passage in passages} == {item.id for item in expected}
 
     async def test_a_state_is_searched_by_itself(self, store: RecordStore) -> None:
         live = [a_memory("needle") for _ in range(200)]
         trashed = a_memory("needle", state=State.TRASHED)
         await store.commit(a_commit(*live, trashed))
-        found = await lexical_passages(store, "default", terms_of("needle"), Filter(state=State.TRASHED), limit=5)
-        assert [one.memory_id for one in found] == [trashed.id]
+        passages = await lexical_passages(store, "default", terms_of("needle"), Filter(state=State.TRASHED), limit=5)
+        assert [passage.memory_id for passage in passages] == [trashed.id]
 
     async def test_a_revision_is_found_by_its_new_words_alone(self, store: RecordStore) -> None:
         memory = a_memory("apples", kind="fact")
@@ -133,10 +133,10 @@ class CandidatesSuite:
         await store.commit(a_commit(*memories))
         for memory in memories:
             terms = terms_of(memory.content)
-            found = await lexical_passages(store, "default", terms, Filter(), limit=99)
-            assert all(set(one.terms.split()) & set(terms) for one in found)
+            passages = await lexical_passages(store, "default", terms, Filter(), limit=99)
+            assert all(set(passage.terms.split()) & set(terms) for passage in passages)
             if terms:
-                assert memory.id in {one.memory_id for one in found}
+                assert memory.id in {passage.memory_id for passage in passages}
 
     async def test_terms_are_words_and_never_operators(self, store: RecordStore) -> None:
         near, plain = a_memory("near the river"), a_memory("river")
@@ -160,8 +160,8 @@ class CandidatesSuite:
             "",
         ):
             for terms in ((operator, "river"), ("river", operator), ("river", operator, "river")):
-                found = await lexical_passages(store, "default", terms, Filter(), limit=9)
-                assert {one.memory_id for one in found} == {near.id, plain.id}
+                passages = await lexical_passages(store, "default", terms, Filter(), limit=9)
+                assert {passage.memory_id for passage in passages} == {near.id, plain.id}
                 await store.term_statistics("default", terms, state=State.LIVE)
         assert await lexical_passages(store, "default", ("riv*",), Filter(), limit=9) == []
 
@@ -182,24 +182,24 @@ class CandidatesSuite:
         memories = [a_memory(text) for text in texts]
         await store.commit(a_commit(*memories))
         for memory in memories:
-            found = await _ids(store, memory.content)
-            assert memory.id in found
-            assert len(found) == 1
+            ids = await _ids(store, memory.content)
+            assert memory.id in ids
+            assert len(ids) == 1
 
     async def test_a_question_of_many_words(self, store: RecordStore) -> None:
         memory = a_memory("needle")
         await store.commit(a_commit(memory))
         question = tuple(f"word{number}" for number in range(2000))
-        found = await lexical_passages(store, "default", (*question, "needl", "needl"), Filter(), limit=9)
-        assert [one.memory_id for one in found] == [memory.id]
+        passages = await lexical_passages(store, "default", (*question, "needl", "needl"), Filter(), limit=9)
+        assert [passage.memory_id for passage in passages] == [memory.id]
 
 
 class TermStatisticsSuite:
     """`term_statistics`. Needs the fixture `store`."""
 
     async def test_an_empty_space_has_no_statistics(self, store: RecordStore) -> None:
-        found = await store.term_statistics("default", ("apple",), state=State.LIVE)
-        assert (found.passages, found.total_length, found.frequencies.get("apple", 0)) == (0, 0, 0)
+        statistics = await store.term_statistics("default", ("apple",), state=State.LIVE)
+        assert (statistics.passages, statistics.total_length, statistics.frequencies.get("apple", 0)) == (0, 0, 0)
 
     async def test_statistics_count_passages_not_occurrences(self, store: RecordStore) -> None:
         memories = [
@@ -219,18 +219,18 @@ class TermStatisticsSuite:
         await _require_exact(store, [], state=State.ARCHIVED)
 
     async def test_statistics_follow_revisions_and_states(self, store: RecordStore) -> None:
-        one, two = a_memory("apple pear " * 200), a_memory("apple fig")
-        await store.commit(a_commit(one, two))
-        one = revised(one, content="fig")
-        await store.commit(a_commit(a_rewrite(one)))
-        await _require_exact(store, [one, two])
-        two = revised(two, state=State.TRASHED)
-        await store.commit(a_commit(a_rewrite(two)))
-        await _require_exact(store, [one])
-        await _require_exact(store, [two], state=State.TRASHED)
-        two = revised(two, state=State.LIVE, content="pear")
-        await store.commit(a_commit(a_rewrite(two)))
-        await _require_exact(store, [one, two])
+        first, second = a_memory("apple pear " * 200), a_memory("apple fig")
+        await store.commit(a_commit(first, second))
+        first = revised(first, content="fig")
+        await store.commit(a_commit(a_rewrite(first)))
+        await _require_exact(store, [first, second])
+        second = revised(second, state=State.TRASHED)
+        await store.commit(a_commit(a_rewrite(second)))
+        await _require_exact(store, [first])
+        await _require_exact(store, [second], state=State.TRASHED)
+        second = revised(second, state=State.LIVE, content="pear")
+        await store.commit(a_commit(a_rewrite(second)))
+        await _require_exact(store, [first, second])
         await _require_exact(store, [], state=State.TRASHED)
 
     async def test_statistics_are_of_one_space(self, store: RecordStore) -> None:
@@ -242,8 +242,8 @@ class TermStatisticsSuite:
 
 
 async def _ids(store: RecordStore, text: str, filter: Filter | None = None) -> set[str]:
-    found = await lexical_passages(store, "default", terms_of(text), filter or Filter(), limit=99)
-    return {one.memory_id for one in found}
+    passages = await lexical_passages(store, "default", terms_of(text), filter or Filter(), limit=99)
+    return {passage.memory_id for passage in passages}
 
 
 def _stored(memory: Memory, number: int) -> list[StoredPassage]:
@@ -270,10 +270,10 @@ async def _require_exact(
     terms = terms_of("apple pear fig nobody apple")
     passages = [passage for memory in memories for passage in passages_of(memory)]
     holding = Counter(term for passage in passages for term in set(passage.terms))
-    found = await store.term_statistics(space, terms, state=state)
-    asked = {term: found.frequencies.get(term, 0) for term in terms}
+    statistics = await store.term_statistics(space, terms, state=state)
+    requested = {term: statistics.frequencies.get(term, 0) for term in terms}
     assert TermStatistics(
-        passages=found.passages, total_length=found.total_length, frequencies=asked
+        passages=statistics.passages, total_length=statistics.total_length, frequencies=requested
     ) == TermStatistics(
         passages=len(passages),
         total_length=sum(len(passage.terms) for passage in passages),

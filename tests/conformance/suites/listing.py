@@ -1,4 +1,4 @@
-"""Lists of ids: by filter and page, pinned, of a group; and the counting of readings."""
+"""Lists of ids: by filter and page, pinned, of a group; and the counting of accesses."""
 
 from dataclasses import replace
 
@@ -41,10 +41,10 @@ class ListingSuite:
     async def test_pages_follow_each_other_without_gap_or_overlap(self, store: RecordStore) -> None:
         memories = [a_memory(updated_at=moment(number // 4), kind=f"k{number % 2}") for number in range(50)]
         await store.commit(a_commit(*memories))
-        for wanted in (Filter(), Filter(kind="k1"), Filter(until=moment(60))):
-            whole = await store.list_ids("default", wanted, limit=99)
+        for criteria in (Filter(), Filter(kind="k1"), Filter(until=moment(60))):
+            whole = await store.list_ids("default", criteria, limit=99)
             paged: list[str] = []
-            while page := await store.list_ids("default", wanted, limit=7, after=paged[-1] if paged else None):
+            while page := await store.list_ids("default", criteria, limit=7, after=paged[-1] if paged else None):
                 paged += page
                 assert len(page) <= 7
                 assert len(paged) <= len(whole)
@@ -78,8 +78,8 @@ class ListingSuite:
         live = [a_memory(group="g1", entity=entity) for entity in ("Sarah", "Acme")]
         trashed = a_memory(group="g1", state=State.TRASHED)
         await store.commit(a_commit(*live, trashed, a_memory(group="g2"), a_memory()))
-        found = await store.members("default", "g1")
-        assert sorted(found) == sorted([*(one.id for one in live), trashed.id])
+        results = await store.members("default", "g1")
+        assert sorted(results) == sorted([*(memory.id for memory in live), trashed.id])
         assert await store.members("default", "nobody") == []
         assert await store.members("default", "") == []
 
@@ -102,12 +102,12 @@ class ListingSuite:
         await store.commit(a_commit(*memories))
         ids = [memory.id for memory in memories]
         await store.touch("default", ids, at=moment(7))
-        assert {one.access_count for one in (await store.get("default", ids)).values()} == {1}
+        assert {memory.access_count for memory in (await store.get("default", ids)).values()} == {1}
 
     async def test_a_reading_is_not_lost_by_a_write_that_did_not_know_of_it(self, store: RecordStore) -> None:
         memory = a_memory()
         await store.commit(a_commit(memory))
         await store.touch("default", [memory.id], at=moment(7))
         await store.commit(a_commit(a_rewrite(revised(memory, content="better"))))
-        found = (await store.get("default", [memory.id]))[memory.id]
-        assert (found.access_count, found.last_accessed, found.content) == (1, moment(7), "better")
+        results = (await store.get("default", [memory.id]))[memory.id]
+        assert (results.access_count, results.last_accessed, results.content) == (1, moment(7), "better")

@@ -1,4 +1,4 @@
-"""What several suites look up."""
+"""Lookups that several suites use."""
 
 from collections.abc import Sequence
 
@@ -10,9 +10,9 @@ from scrubjay.ports import RecordStore
 async def lexical_passages(
     store: RecordStore, space: str, terms: Sequence[str], filter: Filter, *, limit: int
 ) -> list[StoredPassage]:
-    """The passages that a lexical search names, likeliest first; each must exist."""
-    found = await store.lexical_candidates(space, terms, filter, limit=limit)
-    assert found == sorted(found, key=lambda one: -one[1])
-    numbers = [number for number, _ in found]
-    known = {passage.id: passage for passage in await store.stored_passages(space, numbers)}
-    return [known[number] for number in numbers]
+    """Return the passages that a lexical search finds, best first; each must exist."""
+    candidates = await store.lexical_candidates(space, terms, filter, limit=limit)
+    assert candidates == sorted(candidates, key=lambda pair: -pair[1])
+    numbers = [number for number, _ in candidates]
+    existing = {passage.id: passage for passage in await store.stored_passages(space, numbers)}
+    return [existing[number] for number in numbers]

@@ -31,7 +31,7 @@ class NamesSuite:
         memory = a_memory(name="plan")
         await store.commit(a_commit(memory))
         await store.commit(a_commit(a_rewrite(revised(memory, content="better"))))
-        assert [one.id for one in await store.find("default", "plan")] == [memory.id]
+        assert [handle.id for handle in await store.find("default", "plan")] == [memory.id]
 
     @pytest.mark.parametrize("state", [State.TRASHED, State.ARCHIVED, State.MERGED])
     async def test_a_memory_that_is_not_live_gives_its_name_up(self, store: RecordStore, state: State) -> None:
@@ -39,12 +39,12 @@ class NamesSuite:
         await store.commit(a_commit(gone))
         await store.commit(a_commit(a_rewrite(revised(gone, state=state))))
         await store.commit(a_commit(heir))
-        assert [one.id for one in await store.find("default", "plan")] == [heir.id]
+        assert [handle.id for handle in await store.find("default", "plan")] == [heir.id]
 
     async def test_many_may_rest_under_one_name(self, store: RecordStore) -> None:
         resting = [a_memory(name="plan", state=State.TRASHED) for _ in range(3)]
         await store.commit(a_commit(*resting))
-        assert len(await store.get("default", [one.id for one in resting])) == 3
+        assert len(await store.get("default", [memory.id for memory in resting])) == 3
 
     async def test_coming_back_to_a_taken_name_is_refused(self, store: RecordStore) -> None:
         gone, heir = a_memory(name="plan", state=State.TRASHED), a_memory(name="plan")
@@ -72,18 +72,18 @@ class NamesSuite:
         with pytest.raises(NameTaken) as refused:
             await store.commit(a_commit(a_rewrite(revised(other, name="taken"))))
         assert refused.value.fields["id"] == holder.id
-        assert [one.id for one in await store.find("default", "other")] == [other.id]
+        assert [handle.id for handle in await store.find("default", "other")] == [other.id]
 
     async def test_a_name_freed_in_a_commit_can_be_taken_in_it(self, store: RecordStore) -> None:
         memory, heir = a_memory(name="plan"), a_memory(name="plan")
         await store.commit(a_commit(memory))
         await store.commit(a_commit(a_rewrite(revised(memory, name="old-plan")), a_write(heir)))
-        assert [one.id for one in await store.find("default", "plan")] == [heir.id]
+        assert [handle.id for handle in await store.find("default", "plan")] == [heir.id]
 
     async def test_names_may_be_of_any_script(self, store: RecordStore) -> None:
         memories = [a_memory(name=string) for string in hostile.STRINGS]
         await store.commit(a_commit(*memories))
         for memory in memories:
-            assert [one.id for one in await store.find("default", memory.name)] == [memory.id]
+            assert [handle.id for handle in await store.find("default", memory.name)] == [memory.id]
             with pytest.raises(NameTaken):
                 await store.commit(a_commit(a_memory(name=memory.name)))

@@ -1,4 +1,4 @@
-"""What stands around a passage, and around a memory, in the order in which it was said."""
+"""The neighbours of passages and of memories in their session, in order."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,12 +18,12 @@ class NeighboursSuite:
 
     async def test_the_passages_of_a_session_stand_by_date(self, store: RecordStore) -> None:
         memories = _session(5)
-        # They come in another order than they were said in.
+        # They are stored in another order.
         await store.commit(a_commit(*(memories[place] for place in (3, 0, 4, 1, 2))))
         numbers = await _numbers(store, memories)
         assert numbers != sorted(numbers)
-        (found, *others) = await store.stored_passages("default", [numbers[2]], around=2)
-        assert (found.memory_id, found.before, found.after) == (
+        (passage, *others) = await store.stored_passages("default", [numbers[2]], around=2)
+        assert (passage.memory_id, passage.before, passage.after) == (
             memories[2].id,
             (numbers[1], numbers[0]),
             (numbers[3], numbers[4]),
@@ -31,7 +31,7 @@ class NeighboursSuite:
         assert {other.id for other in others} == {numbers[0], numbers[1], numbers[3], numbers[4]}
 
     async def test_what_was_said_at_one_moment_stands_by_number(self, store: RecordStore) -> None:
-        memories = [replace(one, source=Source(session="s", at=START)) for one in _session(5)]
+        memories = [replace(memory, source=Source(session="s", at=START)) for memory in _session(5)]
         await store.commit(a_commit(*memories))
         numbers = await _numbers(store, memories)
         assert numbers == sorted(numbers)
@@ -49,20 +49,20 @@ class NeighboursSuite:
         memories = _session(3)
         await store.commit(a_commit(*memories))
         numbers = await _numbers(store, memories)
-        for found in (
+        for passages in (
             await store.stored_passages("default", [numbers[1]]),
             await store.stored_passages("default", [numbers[1]], around=0),
         ):
-            assert [(one.id, one.before, one.after) for one in found] == [(numbers[1], (), ())]
+            assert [(passage.id, passage.before, passage.after) for passage in passages] == [(numbers[1], (), ())]
 
     async def test_what_was_asked_for_comes_first_and_once(self, store: RecordStore) -> None:
         memories = _session(6)
         await store.commit(a_commit(*memories))
         numbers = await _numbers(store, memories)
-        asked = [numbers[1], numbers[2], numbers[4], numbers[1], 10**15]
-        found = await store.stored_passages("default", asked, around=1)
-        assert {one.id for one in found[:3]} == set(asked) - {10**15}
-        assert {one.id: (one.before, one.after) for one in found} == {
+        requested = [numbers[1], numbers[2], numbers[4], numbers[1], 10**15]
+        passages = await store.stored_passages("default", requested, around=1)
+        assert {memory.id for memory in passages[:3]} == set(requested) - {10**15}
+        assert {passage.id: (passage.before, passage.after) for passage in passages} == {
             numbers[1]: ((numbers[0],), (numbers[2],)),
             numbers[2]: ((numbers[1],), (numbers[3],)),
             numbers[4]: ((numbers[3],), (numbers[5],)),
@@ -70,7 +70,7 @@ class NeighboursSuite:
             numbers[3]: ((), ()),
             numbers[5]: ((), ()),
         }
-        assert len(found) == 6
+        assert len(passages) == 6
         assert await store.stored_passages("default", [10**15], around=3) == []
         assert await store.stored_passages("default", [], around=3) == []
 
@@ -79,7 +79,9 @@ class NeighboursSuite:
         before, after = _session(2, minutes=60)
         long = a_memory("word " * 500, observations=facts, source=Source(session="s", at=before.date + _MINUTE))
         await store.commit(a_commit(before, after, long))
-        ((first,), own, (last,)) = [await store.passage_numbers("default", [one.id]) for one in (before, long, after)]
+        ((first,), own, (last,)) = [
+            await store.passage_numbers("default", [memory.id]) for memory in (before, long, after)
+        ]
         assert len(own) > 4
         assert await _around(store, own[0], 2) == ((first,), (own[1], own[2]))
         assert await _around(store, own[-1], 2) == ((own[-2], own[-3]), (last,))
@@ -97,18 +99,18 @@ class NeighboursSuite:
         mine = _session(3)
         others = [
             *_session(3, session="t"),
-            *(replace(one, state=State.TRASHED) for one in _session(3)),
-            *(replace(one, state=State.ARCHIVED) for one in _session(3)),
+            *(replace(memory, state=State.TRASHED) for memory in _session(3)),
+            *(replace(memory, state=State.ARCHIVED) for memory in _session(3)),
         ]
-        there = [replace(one, space="there") for one in _session(3)]
-        await store.commit(a_commit(*(one for pair in zip(mine, others, strict=False) for one in pair), *others[3:]))
+        there = [replace(memory, space="there") for memory in _session(3)]
+        await store.commit(a_commit(*(item for pair in zip(mine, others, strict=False) for item in pair), *others[3:]))
         await store.commit(a_commit(*there))
         numbers = await _numbers(store, mine)
         assert await _around(store, numbers[1], 9) == ((numbers[0],), (numbers[2],))
         trashed = await _numbers(store, others[3:6])
         assert await _around(store, trashed[1], 9) == ((trashed[0],), (trashed[2],))
         assert await store.stored_passages("there", numbers, around=9) == []
-        assert await store.passage_numbers("there", [one.id for one in mine]) == []
+        assert await store.passage_numbers("there", [memory.id for memory in mine]) == []
 
     async def test_neighbours_follow_every_change(self, store: RecordStore) -> None:
         memories = _session(4)
@@ -143,13 +145,13 @@ class NeighboursSuite:
         await store.touch("default", [memory.id], at=moment(99))
         numbers = await _numbers(store, [memory, plain])
         first, second = await store.stored_passages("default", numbers[:1], around=1)
-        assert _standing(first) == (to_micros(moment(55)), "sarah", 2, 2, 0.25, to_micros(moment(77)), 1)
-        # A neighbour tells as much as one that was asked for.
-        assert _standing(second) == (to_micros(moment(56)), "", 0, 0, 1.0, None, 0)
+        assert _ranking_fields(first) == (to_micros(moment(55)), "sarah", 2, 2, 0.25, to_micros(moment(77)), 1)
+        # A neighbour has the same fields as a requested passage.
+        assert _ranking_fields(second) == (to_micros(moment(56)), "", 0, 0, 1.0, None, 0)
         later = revised(memory, tier=Tier.PROCEDURAL, relevance=0.5, last_confirmed=moment(88))
         await store.commit(a_commit(a_rewrite(later)))
-        (found,) = await store.stored_passages("default", numbers[:1])
-        assert _standing(found) == (to_micros(moment(55)), "sarah", 2, 3, 0.5, to_micros(moment(88)), 1)
+        (passage,) = await store.stored_passages("default", numbers[:1])
+        assert _ranking_fields(passage) == (to_micros(moment(55)), "sarah", 2, 3, 0.5, to_micros(moment(88)), 1)
 
     async def test_the_passages_of_memories_are_numbered(self, store: RecordStore) -> None:
         long, short = a_memory("word " * 900), a_memory("word", state=State.ARCHIVED)
@@ -173,8 +175,8 @@ class SessionNeighboursSuite:
         memories = _session(6)
         await store.commit(a_commit(*reversed(memories)))
         ids = [memory.id for memory in memories]
-        found = await store.session_neighbours("default", [ids[2], ids[0], "nobody"], each=2)
-        assert found == {
+        neighbours = await store.session_neighbours("default", [ids[2], ids[0], "nobody"], each=2)
+        assert neighbours == {
             ids[2]: Neighbours(before=(ids[1], ids[0]), after=(ids[3], ids[4])),
             ids[0]: Neighbours(after=(ids[1], ids[2])),
         }
@@ -183,7 +185,7 @@ class SessionNeighboursSuite:
         assert await store.session_neighbours("there", ids, each=2) == {}
 
     async def test_a_long_memory_stands_there_once(self, store: RecordStore) -> None:
-        memories = [replace(one, content="word " * 900) for one in _session(5)]
+        memories = [replace(memory, content="word " * 900) for memory in _session(5)]
         await store.commit(a_commit(*memories))
         ids = [memory.id for memory in memories]
         assert await store.session_neighbours("default", [ids[2]], each=2) == {
@@ -198,7 +200,7 @@ class SessionNeighboursSuite:
     async def test_only_what_is_in_the_same_state_and_space_stands_beside(self, store: RecordStore) -> None:
         memories = _session(4)
         await store.commit(a_commit(*memories))
-        await store.commit(a_commit(*(replace(one, space="there") for one in _session(4))))
+        await store.commit(a_commit(*(replace(memory, space="there") for memory in _session(4))))
         trashed = revised(memories[1], state=State.TRASHED)
         await store.commit(a_commit(a_rewrite(trashed)))
         ids = [memory.id for memory in memories]
@@ -216,7 +218,7 @@ _MINUTE = timedelta(minutes=1)
 
 
 def _session(count: int, *, session: str = "s", minutes: int = 1) -> list[Memory]:
-    """Memories of one session, in the order in which they were said."""
+    """Return memories of one session, in order."""
     return [
         a_memory(f"turn {place}", source=Source(session=session, at=START + place * minutes * _MINUTE))
         for place in range(count)
@@ -224,16 +226,19 @@ def _session(count: int, *, session: str = "s", minutes: int = 1) -> list[Memory
 
 
 async def _numbers(store: RecordStore, memories: Sequence[Memory]) -> list[int]:
-    """The number of the first passage of each."""
+    """Return the number of the first passage of each memory."""
     return [(await store.passage_numbers("default", [memory.id]))[0] for memory in memories]
 
 
 async def _around(store: RecordStore, number: int, around: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    (found, *others) = await store.stored_passages("default", [number], around=around)
-    assert found.id == number
-    assert {other.id for other in others} == {*found.before, *found.after}
-    return found.before, found.after
+    (passage, *others) = await store.stored_passages("default", [number], around=around)
+    assert passage.id == number
+    assert {other.id for other in others} == {*passage.before, *passage.after}
+    return passage.before, passage.after
 
 
-def _standing(one: StoredPassage) -> tuple[int, str, int, int, float, int | None, int]:
-    return one.date, one.who, one.asks, one.tier, one.relevance, one.confirmed, one.accesses
+def _ranking_fields(passage: StoredPassage) -> tuple[int, str, int, int, float, int | None, int]:
+    return (
+        passage.date, passage.who, passage.asks, passage.tier, passage.relevance, passage.confirmed,
+        passage.accesses,
+    )  # fmt: skip

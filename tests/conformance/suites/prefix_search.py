@@ -1,4 +1,4 @@
-"""Terms by their beginnings, and memories that have a word of each kind."""
+"""Terms by prefix, and memories that have a term of each group."""
 
 import math
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ class PrefixSearchSuite:
         texts = ("meadow", "meadow meal", "meadow meal " * 300, "mean zebra", "méandre")
         await store.commit(a_commit(*map(a_memory, texts), a_memory("meager", state=State.TRASHED)))
         await store.commit(a_commit(a_memory("meat", space="there")))
-        found = await store.terms_with_prefix("default", "mea", state=State.LIVE, limit=9)
-        assert [term for term, _ in found] == ["meadow", "meal", "mean", "meandr"]
-        assert dict(found)["mean"] == 1
-        assert found == sorted(found, key=lambda one: (-one[1], one[0]))
-        assert await store.terms_with_prefix("default", "mea", state=State.LIVE, limit=2) == found[:2]
+        terms = await store.terms_with_prefix("default", "mea", state=State.LIVE, limit=9)
+        assert [term for term, _ in terms] == ["meadow", "meal", "mean", "meandr"]
+        assert dict(terms)["mean"] == 1
+        assert terms == sorted(terms, key=lambda pair: (-pair[1], pair[0]))
+        assert await store.terms_with_prefix("default", "mea", state=State.LIVE, limit=2) == terms[:2]
         assert await store.terms_with_prefix("default", "mea", state=State.LIVE, limit=0) == []
-        assert [one for one, _ in await store.terms_with_prefix("default", "meadow", state=State.LIVE, limit=9)] == [
+        assert [term for term, _ in await store.terms_with_prefix("default", "meadow", state=State.LIVE, limit=9)] == [
             "meadow"
         ]
         assert await store.terms_with_prefix("default", "mea", state=State.TRASHED, limit=9) == [("meager", 1)]
@@ -44,37 +44,37 @@ class PrefixSearchSuite:
     async def test_any_string_is_a_beginning(self, store: RecordStore) -> None:
         await store.commit(a_commit(a_memory("percent 100% under_score 漢字")))
         for prefix in (*hostile.STRINGS, "%", "_", "*", "'", "\\", "漢", "\U0010ffff"):
-            found = await store.terms_with_prefix("default", prefix, state=State.LIVE, limit=99)
-            assert all(term.startswith(prefix) for term, _ in found)
+            terms = await store.terms_with_prefix("default", prefix, state=State.LIVE, limit=99)
+            assert all(term.startswith(prefix) for term, _ in terms)
         assert "漢字" in dict(await store.terms_with_prefix("default", "漢", state=State.LIVE, limit=9))
 
     async def test_who_has_the_most_groups_comes_first(self, store: RecordStore) -> None:
         both = a_memory("apples " + "filler words of all sorts " * 80 + "plums")
         apart = a_memory("apples", observations=(Observation(text="damsons", recorded_at=START),))
-        one, none = a_memory("pears and pears"), a_memory("nothing of it")
-        await store.commit(a_commit(one, both, none, apart))
+        first, none = a_memory("pears and pears"), a_memory("nothing of it")
+        await store.commit(a_commit(first, both, none, apart))
         groups = [("apple", "appl"), ("plum", "damson"), ("nobody",)]
         assert await _found(store, groups) == [(apart.id, 2), (both.id, 2)]
-        assert await _found(store, [("pear", "plum"), ("appl",)]) == [(both.id, 2), (apart.id, 1), (one.id, 1)]
+        assert await _found(store, [("pear", "plum"), ("appl",)]) == [(both.id, 2), (apart.id, 1), (first.id, 1)]
         assert await _found(store, [("nobody",)]) == await _found(store, []) == await _found(store, [()]) == []
 
     async def test_a_group_tells_what_it_is_worth(self, store: RecordStore) -> None:
         memories = [a_memory("common"), a_memory("common common"), a_memory("common rare")]
         await store.commit(a_commit(*memories))
-        found = await store.memories_matching("default", [("rare",), ("common",)], Filter(), limit=9)
+        matches = await store.memories_matching("default", [("rare",), ("common",)], Filter(), limit=9)
         weights = [round(math.log(4) + math.log(2), 6), round(math.log(2), 6), round(math.log(2), 6)]
-        assert [round(one.weight, 6) for one in found] == weights
-        # Of those that are as good, the newest comes first.
-        assert [one.passage for one in found] == sorted((one.passage for one in found), reverse=True)
+        assert [round(match.weight, 6) for match in matches] == weights
+        # Among equals, the newest comes first.
+        assert [match.passage for match in matches] == sorted((match.passage for match in matches), reverse=True)
 
     async def test_each_is_told_by_the_passage_with_the_most(self, store: RecordStore) -> None:
         filler = "filler words of all sorts " * 50
         memory = a_memory(f"apples {filler} apples plums {filler} plums")
         await store.commit(a_commit(memory))
-        (found,) = await store.memories_matching("default", [("appl",), ("plum",)], Filter(), limit=9)
-        (passage,) = await store.stored_passages("default", [found.passage])
+        (match,) = await store.memories_matching("default", [("appl",), ("plum",)], Filter(), limit=9)
+        (passage,) = await store.stored_passages("default", [match.passage])
         assert {"appl", "plum"} <= set(passage.terms.split())
-        assert found.passage % PASSAGES_PER_MEMORY > 0
+        assert match.passage % PASSAGES_PER_MEMORY > 0
 
     async def test_only_memories_that_pass_have_anything(self, store: RecordStore) -> None:
         memories = population()
@@ -83,8 +83,8 @@ class PrefixSearchSuite:
         groups = [terms_of(SHARED_WORD), ("nobody",)]
 
         async def passing(filter: Filter) -> list[str]:
-            found = await store.memories_matching("default", groups, filter, limit=99)
-            passages = await store.stored_passages("default", [one.passage for one in found])
+            matches = await store.memories_matching("default", groups, filter, limit=99)
+            passages = await store.stored_passages("default", [match.passage for match in matches])
             return [labels[passage.memory_id] for passage in passages]
 
         await require_exact(passing)
@@ -92,11 +92,11 @@ class PrefixSearchSuite:
     async def test_choices_in_a_filter_are_made_one_by_one(self, store: RecordStore) -> None:
         right, wrong = a_memory("pear", tags=("a2", "b")), a_memory("pear", tags=("a2", "b2"))
         await store.commit(a_commit(right, wrong, a_memory("pear", tags=("a", "c"))))
-        wanted = Filter(tags=("a",), any_tags=("b", "d"), also={"tag=a": ("tag=a2",)})
-        found = await store.memories_matching("default", [("pear",)], wanted, limit=9)
-        assert len(found) == 1
-        lexical = await store.lexical_candidates("default", ("pear",), wanted, limit=9)
-        assert [one for one, _ in lexical] == [found[0].passage]
+        expected = Filter(tags=("a",), any_tags=("b", "d"), also={"tag=a": ("tag=a2",)})
+        matches = await store.memories_matching("default", [("pear",)], expected, limit=9)
+        assert len(matches) == 1
+        lexical = await store.lexical_candidates("default", ("pear",), expected, limit=9)
+        assert [number for number, _ in lexical] == [matches[0].passage]
 
     async def test_a_common_group_beside_a_rare_one(self, store: RecordStore) -> None:
         crowd = [a_memory("common words here", kind="other") for _ in range(40)]
@@ -108,6 +108,9 @@ class PrefixSearchSuite:
 
 
 async def _found(store: RecordStore, groups: Sequence[Sequence[str]], *, limit: int = 9) -> list[tuple[str, int]]:
-    found = await store.memories_matching("default", groups, Filter(), limit=limit)
-    passages = {one.id: one.memory_id for one in await store.stored_passages("default", [one.passage for one in found])}
-    return [(passages[one.passage], one.groups) for one in found]
+    matches = await store.memories_matching("default", groups, Filter(), limit=limit)
+    passages = {
+        passage.id: passage.memory_id
+        for passage in await store.stored_passages("default", [match.passage for match in matches])
+    }
+    return [(passages[match.passage], match.groups) for match in matches]

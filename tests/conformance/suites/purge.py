@@ -1,4 +1,4 @@
-"""A purge leaves nothing but the note that it happened."""
+"""A purge leaves only its entry in the log."""
 
 from dataclasses import replace
 
@@ -37,16 +37,16 @@ class PurgeSuite:
         assert await store.check(deep=True) == []
 
     async def test_nothing_is_left_to_search(self, store: RecordStore) -> None:
-        memory, kept = a_memory(f"{SECRET} apples"), a_memory("pears and apples")
-        await store.commit(a_commit(memory, kept, embedded=vectors_for([memory, kept])))
+        memory, stored = a_memory(f"{SECRET} apples"), a_memory("pears and apples")
+        await store.commit(a_commit(memory, stored, embedded=vectors_for([memory, stored])))
         numbers = await store.matching_passages("default", Filter())
         await store.purge("default", [memory.id], origin=an_origin())
         assert await lexical_passages(store, "default", terms_of(SECRET), Filter(), limit=9) == []
         statistics = await store.term_statistics("default", terms_of(f"{SECRET} apples"), state=State.LIVE)
-        (passage,) = passages_of(kept)
+        (passage,) = passages_of(stored)
         assert (statistics.passages, statistics.total_length) == (1, len(passage.terms))
         assert {term: count for term, count in statistics.frequencies.items() if count} == {"appl": 1}
-        assert [passage.memory_id for passage in await store.stored_passages("default", list(numbers))] == [kept.id]
+        assert [passage.memory_id for passage in await store.stored_passages("default", list(numbers))] == [stored.id]
         assert SECRET not in dict(await store.similar_terms("default", SECRET, state=State.LIVE, limit=9))
         assert len(await store.matching_passages("default", Filter())) == 1
         assert await store.point_count(MODEL) == 1
@@ -62,9 +62,9 @@ class PurgeSuite:
         await store.commit(a_commit(first, shared, sharer, embedded=embedded))
         await store.commit(a_commit(a_rewrite(second), embedded=other_model))
         await store.purge("default", [first.id, shared.id], origin=an_origin())
-        (kept,) = passages_of(sharer)
+        (stored,) = passages_of(sharer)
         for model in ("one", "two"):
-            assert set(await store.vectors("default", model, list(embedded.vectors))) == {kept.hash}
+            assert set(await store.vectors("default", model, list(embedded.vectors))) == {stored.hash}
         await store.purge("default", [sharer.id], origin=an_origin())
         for model in ("one", "two"):
             assert await store.vectors("default", model, list(embedded.vectors)) == {}
@@ -79,25 +79,25 @@ class PurgeSuite:
         assert await store.vectors("default", MODEL, list(embedded.vectors)) == {}
 
     async def test_relations_go_with_either_end_also_from_the_log(self, store: RecordStore) -> None:
-        one, two, three = a_memory(), a_memory(), a_memory()
-        outgoing, incoming = an_edge(one, two, text=SECRET), an_edge(two, one, text=SECRET)
-        removed = an_edge(three, one, text=SECRET)
-        kept = an_edge(two, three, text="kept")
-        await store.commit(a_commit(one, two, three, outgoing, incoming, removed, kept))
+        first, second, third = a_memory(), a_memory(), a_memory()
+        outgoing, incoming = an_edge(first, second, text=SECRET), an_edge(second, first, text=SECRET)
+        removed = an_edge(third, first, text=SECRET)
+        stored = an_edge(second, third, text="kept")
+        await store.commit(a_commit(first, second, third, outgoing, incoming, removed, stored))
         await store.commit(a_commit(replace(removed, present=False)))
-        await store.purge("default", [one.id], origin=an_origin())
-        assert await store.relations("default", [one.id]) == []
-        assert await store.relations("default", [two.id, three.id]) == [kept.relation]
+        await store.purge("default", [first.id], origin=an_origin())
+        assert await store.relations("default", [first.id]) == []
+        assert await store.relations("default", [second.id, third.id]) == [stored.relation]
         log = await store.changes(after=0, limit=99)
         assert [change.relation.text for change in log if change.relation and change.relation.text] == ["kept"]
 
     async def test_relations_of_another_space_stay_also_in_the_log(self, store: RecordStore) -> None:
-        one, two = a_memory(), a_memory()
+        first, second = a_memory(), a_memory()
         for space in ("default", "there"):
-            pair = [replace(memory, space=space) for memory in (one, two)]
-            await store.commit(a_commit(*pair, an_edge(one, two, text=space)))
-        await store.purge("default", [one.id, two.id], origin=an_origin())
-        assert [edge.text for edge in await store.relations("there", [one.id])] == ["there"]
+            pair = [replace(memory, space=space) for memory in (first, second)]
+            await store.commit(a_commit(*pair, an_edge(first, second, text=space)))
+        await store.purge("default", [first.id, second.id], origin=an_origin())
+        assert [edge.text for edge in await store.relations("there", [first.id])] == ["there"]
         log = await store.changes(after=0, limit=99)
         assert [change.relation.text for change in log if change.relation and change.relation.text] == ["there"]
 
@@ -131,8 +131,8 @@ class PurgeSuite:
         assert again.answer == "other"
 
     async def test_only_what_exists_in_the_space_is_purged_and_counted(self, store: RecordStore) -> None:
-        here, kept, there = a_memory(), a_memory(), a_memory(space="there")
-        await store.commit(a_commit(here, kept))
+        here, stored, there = a_memory(), a_memory(), a_memory(space="there")
+        await store.commit(a_commit(here, stored))
         await store.commit(a_commit(there))
         start = await store.last_seq()
         assert await store.purge("default", [here.id, here.id, there.id, "nobody"], origin=an_origin()) == 1
@@ -140,7 +140,7 @@ class PurgeSuite:
         assert await store.purge("default", [], origin=an_origin()) == 0
         assert len(await store.changes(after=start, limit=9)) == 1
         assert await store.get("there", [there.id]) == {there.id: there}
-        assert await store.get("default", [kept.id]) == {kept.id: kept}
+        assert await store.get("default", [stored.id]) == {stored.id: stored}
 
     async def test_a_purged_name_and_id_are_free_and_the_number_is_not_used_again(self, store: RecordStore) -> None:
         memory = a_memory(name="plan")
@@ -155,8 +155,8 @@ class PurgeSuite:
 
     async def test_a_purge_of_many(self, store: RecordStore) -> None:
         memories = [a_memory(f"{SECRET} {number}") for number in range(300)]
-        kept = a_memory("kept")
-        await store.commit(a_commit(*memories, kept, embedded=vectors_for(memories)))
+        stored = a_memory("kept")
+        await store.commit(a_commit(*memories, stored, embedded=vectors_for(memories)))
         assert await store.purge("default", [memory.id for memory in memories], origin=an_origin()) == 300
-        assert await store.list_ids("default", Filter(), limit=999) == [kept.id]
+        assert await store.list_ids("default", Filter(), limit=999) == [stored.id]
         assert await store.point_count(MODEL) == 0

@@ -1,4 +1,4 @@
-"""The wall between spaces: what one holds, another can neither see, change nor be hindered by."""
+"""Isolation of spaces: no space can see, change or block the content of another."""
 
 from dataclasses import replace
 
@@ -87,7 +87,7 @@ class SpacesSuite:
         await store.commit(a_commit(a_rewrite(later)))
         assert await store.get("default", [here.id]) == {here.id: here}
         assert await store.get("there", [here.id]) == {here.id: later}
-        assert [one.id for one in await store.find("there", "plan")] == [here.id]
+        assert [handle.id for handle in await store.find("there", "plan")] == [here.id]
         assert len(await store.versions("default", here.id, limit=9)) == 1
         assert len(await store.versions("there", here.id, limit=9)) == 2
         assert await store.purge("there", [here.id], origin=an_origin()) == 1
@@ -95,13 +95,13 @@ class SpacesSuite:
         assert len(await store.versions("default", here.id, limit=9)) == 1
 
     async def test_the_same_relation_lives_in_two_spaces(self, store: RecordStore) -> None:
-        one, two = a_memory(), a_memory()
+        first, second = a_memory(), a_memory()
         for space in ("default", "there"):
-            pair = [replace(memory, space=space) for memory in (one, two)]
-            await store.commit(a_commit(*pair, an_edge(one, two, text=space)))
-        await store.commit(a_commit(an_edge(one, two, present=False), space="there"))
-        assert [edge.text for edge in await store.relations("default", [one.id])] == ["default"]
-        assert await store.relations("there", [one.id]) == []
+            pair = [replace(memory, space=space) for memory in (first, second)]
+            await store.commit(a_commit(*pair, an_edge(first, second, text=space)))
+        await store.commit(a_commit(an_edge(first, second, present=False), space="there"))
+        assert [edge.text for edge in await store.relations("default", [first.id])] == ["default"]
+        assert await store.relations("there", [first.id]) == []
 
     async def test_papers_are_of_one_space(self, store: RecordStore) -> None:
         memory = a_memory(TEXT)
@@ -117,7 +117,7 @@ class SpacesSuite:
         await store.purge("there", [memory.id], origin=an_origin())
         assert await store.documents("default", "rules", limit=9) == [document]
         assert await store.documents("there", "rules", limit=9) == [other]
-        # Who asks what is due asks for all.
+        # Due documents come from all spaces.
         assert await store.due_documents("rules", now=moment(2), limit=9) == [other, document]
 
     async def test_keys_are_of_one_space(self, store: RecordStore) -> None:
@@ -138,9 +138,9 @@ class SpacesSuite:
         await store.commit(a_commit(here, origin=origin))
         await store.commit(a_commit(there, origin=origin))
         for space, memory in (("default", here), ("there", there)):
-            for found in (await store.run(space, "shared"), await store.last_run(space, agent="ann")):
-                assert found is not None
-                assert [change.memory_id for change in found.changes] == [memory.id]
+            for run in (await store.run(space, "shared"), await store.last_run(space, agent="ann")):
+                assert run is not None
+                assert [change.memory_id for change in run.changes] == [memory.id]
 
     async def test_vectors_of_a_text_are_of_one_space(self, store: RecordStore) -> None:
         here, there = a_memory(TEXT), a_memory(TEXT, space="there")
@@ -153,21 +153,21 @@ class SpacesSuite:
         here, friend, there = a_memory(), a_memory(), a_memory(space="there")
         await store.commit(a_commit(here, friend, an_edge(here, friend), embedded=vectors_for([here])))
         await store.commit(a_commit(there))
-        found = await store.statistics("there")
-        assert {state: count for state, count in found.memories.items() if count} == {"live": 1}
-        assert (found.versions, found.relations) == (1, 0)
-        assert not any(found.vectors.values())
+        statistics = await store.statistics("there")
+        assert {state: count for state, count in statistics.memories.items() if count} == {"live": 1}
+        assert (statistics.versions, statistics.relations) == (1, 0)
+        assert not any(statistics.vectors.values())
         empty = await store.statistics("nobody")
         assert not any((*empty.memories.values(), empty.versions, empty.relations, *empty.vectors.values()))
 
     async def test_a_space_is_not_searched_through_anothers_words(self, store: RecordStore) -> None:
-        # A space may be called like a word that another space's texts are full of.
+        # The name of a space may be a common word in the texts of another.
         here = [a_memory("there default apple", space="default") for _ in range(5)]
         there = [a_memory("default apple", space="there")]
         await store.commit(a_commit(*here))
         await store.commit(a_commit(*there))
-        found = await lexical_passages(store, "there", terms_of("there default apple"), Filter(), limit=99)
-        assert {one.memory_id for one in found} == {there[0].id}
+        passages = await lexical_passages(store, "there", terms_of("there default apple"), Filter(), limit=99)
+        assert {passage.memory_id for passage in passages} == {there[0].id}
         statistics = await store.term_statistics("there", terms_of("default"), state=State.LIVE)
         assert (statistics.passages, statistics.frequencies["default"]) == (1, 1)
 
@@ -178,8 +178,8 @@ class SpacesSuite:
             await store.commit(a_commit(memory))
         for name, memory in memories.items():
             assert await store.list_ids(name, Filter(), limit=9) == [memory.id]
-            found = await lexical_passages(store, name, terms_of(TEXT), Filter(), limit=9)
-            assert [one.memory_id for one in found] == [memory.id]
+            passages = await lexical_passages(store, name, terms_of(TEXT), Filter(), limit=9)
+            assert [passage.memory_id for passage in passages] == [memory.id]
             assert [change.memory_id for change in await store.changes_in(name, after=0, limit=9)] == [memory.id]
 
     async def test_many_spaces_stay_apart(self, store: RecordStore) -> None:
@@ -188,8 +188,8 @@ class SpacesSuite:
             memories = [a_memory(f"{TEXT} {number}", space=space, name=f"n{number}") for number in range(3)]
             await store.commit(a_commit(*memories, embedded=vectors_for(memories)))
         for space in spaces:
-            found = await lexical_passages(store, space, terms_of(TEXT), Filter(), limit=99)
-            assert len(found) == 3
+            passages = await lexical_passages(store, space, terms_of(TEXT), Filter(), limit=99)
+            assert len(passages) == 3
             statistics = await store.term_statistics(space, terms_of(TEXT), state=State.LIVE)
             assert (statistics.passages, statistics.frequencies[TEXT]) == (3, 3)
             assert len(await store.matching_passages(space, Filter())) == 3

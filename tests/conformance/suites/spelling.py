@@ -1,4 +1,4 @@
-"""What a space knows of words: terms that are spelled alike, and facets that there are."""
+"""Similar terms and existing facets of a space."""
 
 from collections.abc import Sequence
 
@@ -26,11 +26,11 @@ class SimilarTermsSuite:
     async def test_the_largest_share_comes_first_then_the_more_common(self, store: RecordStore) -> None:
         texts = ["planta plantb", "plantb", "plantc", "plantcxyz", "xplantq"]
         await store.commit(a_commit(*(a_memory(text) for text in texts)))
-        found = await _alike(store, "plant")
-        assert found[:3] == [("plantb", 2), ("planta", 1), ("plantc", 1)]
-        shares = [_share("plant", term) for term, _ in found]
+        results = await _alike(store, "plant")
+        assert results[:3] == [("plantb", 2), ("planta", 1), ("plantc", 1)]
+        shares = [_share("plant", term) for term, _ in results]
         assert shares == sorted(shares, reverse=True)
-        assert ("plantcxyz", 1) in found
+        assert ("plantcxyz", 1) in results
 
     async def test_a_term_that_is_there_is_most_like_itself(self, store: RecordStore) -> None:
         await store.commit(a_commit(a_memory("banana"), a_memory("bananas bandana banan")))
@@ -77,8 +77,8 @@ class SimilarTermsSuite:
             '"',
             " ",
         }:
-            found = await _alike(store, term)
-            assert all(_share(term, one) > 0 for one, _ in found)
+            results = await _alike(store, term)
+            assert all(_share(term, similar) > 0 for similar, _ in results)
 
     @pytest.mark.parametrize("term", ["a", "ab", "漢字"])
     async def test_a_short_term_is_known_too(self, store: RecordStore, term: str) -> None:
@@ -93,8 +93,8 @@ class KnownFacetsSuite:
     async def test_facets_are_counted_by_memory(self, store: RecordStore) -> None:
         memories = [a_memory("x " * 900, entity="Sarah"), a_memory(entity="sarah", tags=("Tea",)), a_memory()]
         await store.commit(a_commit(*memories))
-        asked = ["entity=sarah", "tag=tea", "entity=nobody", "entity=Sarah", ""]
-        assert await _known(store, asked) == {"entity=sarah": 2, "tag=tea": 1}
+        requested = ["entity=sarah", "tag=tea", "entity=nobody", "entity=Sarah", ""]
+        assert await _known(store, requested) == {"entity=sarah": 2, "tag=tea": 1}
         assert await _known(store, []) == {}
         assert await _known(store, ["tag=tea", "tag=tea"]) == {"tag=tea": 1}
 
@@ -107,11 +107,11 @@ class KnownFacetsSuite:
     async def test_facets_are_of_one_space_and_state(self, store: RecordStore) -> None:
         await store.commit(a_commit(a_memory(entity="Sarah"), a_memory(entity="Bob", state=State.TRASHED)))
         await store.commit(a_commit(a_memory(entity="Eve", space="there")))
-        asked = ["entity=sarah", "entity=bob", "entity=eve"]
-        assert await _known(store, asked) == {"entity=sarah": 1}
-        assert await _known(store, asked, state=State.TRASHED) == {"entity=bob": 1}
-        assert await _known(store, asked, space="there") == {"entity=eve": 1}
-        assert await _known(store, asked, space="nowhere") == {}
+        requested = ["entity=sarah", "entity=bob", "entity=eve"]
+        assert await _known(store, requested) == {"entity=sarah": 1}
+        assert await _known(store, requested, state=State.TRASHED) == {"entity=bob": 1}
+        assert await _known(store, requested, space="there") == {"entity=eve": 1}
+        assert await _known(store, requested, space="nowhere") == {}
 
     async def test_facets_follow_every_change(self, store: RecordStore) -> None:
         memory, other = a_memory(entity="Sarah"), a_memory(entity="Sarah")
@@ -147,5 +147,5 @@ async def _known(
     return await store.known_facets(space, facets, state=state)
 
 
-def _share(one: str, other: str) -> float:
-    return len(grams_of(one) & grams_of(other)) / len(grams_of(one) | grams_of(other))
+def _share(term: str, other: str) -> float:
+    return len(grams_of(term) & grams_of(other)) / len(grams_of(term) | grams_of(other))

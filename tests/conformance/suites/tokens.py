@@ -1,4 +1,4 @@
-"""Bearer tokens: kept by the digest of their secrets, ended for good, and no part of any space."""
+"""Bearer tokens: stored by the digest of their secrets, revoked for good, and part of no space."""
 
 import asyncio
 import hashlib
@@ -51,7 +51,7 @@ class TokensSuite:
         made = [replace(_a_token(f"number {minute}"), created_at=moment(minute)) for minute in (3, 1, 2)]
         for token in made:
             await store.add_token(token, _digest(token.name))
-        assert await store.tokens() == sorted(made, key=lambda one: one.created_at)
+        assert await store.tokens() == sorted(made, key=lambda memory: memory.created_at)
 
     async def test_two_tokens_may_share_a_name(self, store: RecordStore) -> None:
         first, second = _a_token("laptop"), _a_token("laptop")
@@ -93,8 +93,8 @@ class TokensSuite:
         made = [_a_token(f"number {number}") for number in range(20)]
         await asyncio.gather(*(store.add_token(token, _digest(token.name)) for token in made))
         await asyncio.gather(*(store.revoke_token(token.id, at=moment(1)) for token in made[::2]))
-        found = {token.id: token.revoked_at for token in await store.tokens()}
-        assert found == {token.id: moment(1) if place % 2 == 0 else None for place, token in enumerate(made)}
+        results = {token.id: token.revoked_at for token in await store.tokens()}
+        assert results == {token.id: moment(1) if place % 2 == 0 else None for place, token in enumerate(made)}
 
     async def test_tokens_are_no_memories(self, store: RecordStore, tmp_path: Path) -> None:
         memory, token = a_memory("tea"), _a_token("laptop", spaces=("default",))

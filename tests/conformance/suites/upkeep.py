@@ -19,29 +19,33 @@ class UpkeepSuite:
         assert store.store_id == before
 
     async def test_an_empty_space_has_nothing_to_count(self, store: RecordStore) -> None:
-        found = await store.statistics("default")
-        assert not any((*found.memories.values(), found.versions, found.relations, *found.vectors.values()))
-        assert not any((found.raw_bodies, found.flagged_bodies))
+        statistics = await store.statistics("default")
+        assert not any(
+            (*statistics.memories.values(), statistics.versions, statistics.relations, *statistics.vectors.values())
+        )
+        assert not any((statistics.raw_bodies, statistics.flagged_bodies))
 
     async def test_statistics_count_by_state(self, store: RecordStore) -> None:
         live = [a_memory(f"text {number}") for number in range(3)]
         trashed, archived = a_memory("gone", state=State.TRASHED), a_memory("old", state=State.ARCHIVED)
         await store.commit(a_commit(*live, trashed, archived, an_edge(live[0], live[1]), embedded=vectors_for(live)))
         await store.commit(a_commit(a_rewrite(revised(live[0], title="New"))))
-        found = await store.statistics("default")
-        counts = {state: count for state, count in found.memories.items() if count}
+        statistics = await store.statistics("default")
+        counts = {state: count for state, count in statistics.memories.items() if count}
         assert counts == {"live": 3, "trashed": 1, "archived": 1}
-        assert (found.versions, found.relations) == (6, 1)
-        assert dict(found.vectors) == {"fake-64": 3}
-        assert found.body_bytes > 0
-        assert found.stored_bytes > 0
+        assert (statistics.versions, statistics.relations) == (6, 1)
+        assert dict(statistics.vectors) == {"fake-64": 3}
+        assert statistics.body_bytes > 0
+        assert statistics.stored_bytes > 0
 
     async def test_statistics_follow_a_purge(self, store: RecordStore) -> None:
-        one, two = a_memory("one"), a_memory("two")
-        await store.commit(a_commit(one, two, an_edge(one, two), embedded=vectors_for([one, two])))
-        await store.purge("default", [one.id, two.id], origin=an_origin())
-        found = await store.statistics("default")
-        assert not any((*found.memories.values(), found.versions, found.relations, *found.vectors.values()))
+        first, second = a_memory("one"), a_memory("two")
+        await store.commit(a_commit(first, second, an_edge(first, second), embedded=vectors_for([first, second])))
+        await store.purge("default", [first.id, second.id], origin=an_origin())
+        statistics = await store.statistics("default")
+        assert not any(
+            (*statistics.memories.values(), statistics.versions, statistics.relations, *statistics.vectors.values())
+        )
 
     async def test_a_sound_store_has_nothing_wrong(self, store: RecordStore) -> None:
         assert await store.check() == []
@@ -74,11 +78,11 @@ class UpkeepSuite:
         memory = a_memory()
         await store.commit(a_commit(memory))
         target = tmp_path / "copy"
-        told: list[tuple[int, int]] = []
-        await store.backup(target, progress=lambda done, total: told.append((done, total)))
+        reported: list[tuple[int, int]] = []
+        await store.backup(target, progress=lambda done, total: reported.append((done, total)))
         assert target.stat().st_size > 0
-        assert told
-        assert told[-1][0] == told[-1][1]
-        assert all(0 <= done <= total for done, total in told)
+        assert reported
+        assert reported[-1][0] == reported[-1][1]
+        assert all(0 <= done <= total for done, total in reported)
         await store.commit(a_commit(a_memory()))
         assert len(await store.list_ids("default", Filter(), limit=9)) == 2

@@ -1,4 +1,4 @@
-"""The shelf of vectors, and the points that indexes are built from."""
+"""Stored vectors, and the points that indexes are built from."""
 
 from collections.abc import Mapping, Sequence
 
@@ -26,7 +26,7 @@ from scrubjay.model.timestamps import to_micros
 from scrubjay.ports import Embedded, RecordStore
 from scrubjay.text.passages import passages_of
 
-# A store may keep vectors in half precision or in bytes, so they come back near, not equal.
+# A store may keep vectors in half precision or quantized, so they come back close, not equal.
 CLOSE = 0.01
 
 
@@ -52,9 +52,9 @@ class VectorsSuite:
         for model, dimension in (("small", 8), ("odd", 33), ("large", 1024)):
             embedded = vectors_for([memory], model=model, dimension=dimension)
             await store.commit(a_commit(space="default", embedded=embedded))
-            (found,) = (await store.vectors("default", model, list(embedded.vectors))).values()
-            assert (found.dtype, found.shape) == (np.dtype(np.float32), (dimension,))
-            require_close({b"": found}, {b"": next(iter(embedded.vectors.values()))})
+            (vector,) = (await store.vectors("default", model, list(embedded.vectors))).values()
+            assert (vector.dtype, vector.shape) == (np.dtype(np.float32), (dimension,))
+            require_close({b"": vector}, {b"": next(iter(embedded.vectors.values()))})
 
     async def test_shelved_vectors_come_back(self, store: RecordStore) -> None:
         memory = a_memory()
@@ -83,8 +83,8 @@ class VectorsSuite:
         start = await store.last_seq()
         late = a_memory("a shared text")
         await store.commit(a_commit(late, embedded=vectors_for([late])))
-        told = {change.memory_id: change.action for change in await store.changes(after=start, limit=9)}
-        assert told == {late.id: Action.CREATED, early.id: Action.EMBEDDED}
+        reported = {change.memory_id: change.action for change in await store.changes(after=start, limit=9)}
+        assert reported == {late.id: Action.CREATED, early.id: Action.EMBEDDED}
         assert await store.point_count(MODEL) == 2
 
     async def test_a_vector_is_shelved_again_without_harm(self, store: RecordStore) -> None:
@@ -96,11 +96,11 @@ class VectorsSuite:
 
     async def test_models_are_kept_apart(self, store: RecordStore) -> None:
         memory = a_memory()
-        one, two = vectors_for([memory], model="one"), _turned(vectors_for([memory], model="two"))
-        await store.commit(a_commit(memory, embedded=one))
-        await store.store_vectors("default", two, memory_ids=[memory.id], origin=an_origin())
-        require_close(await store.vectors("default", "one", list(one.vectors)), one.vectors)
-        require_close(await store.vectors("default", "two", list(one.vectors)), two.vectors)
+        first, second = vectors_for([memory], model="one"), _turned(vectors_for([memory], model="two"))
+        await store.commit(a_commit(memory, embedded=first))
+        await store.store_vectors("default", second, memory_ids=[memory.id], origin=an_origin())
+        require_close(await store.vectors("default", "one", list(first.vectors)), first.vectors)
+        require_close(await store.vectors("default", "two", list(first.vectors)), second.vectors)
 
     async def test_the_memories_without_vectors_are_known(self, store: RecordStore) -> None:
         done, undone = a_memory("done"), a_memory("undone")
@@ -140,9 +140,9 @@ class PointsSuite:
     async def test_a_point_says_all_an_index_needs(self, store: RecordStore) -> None:
         memories = list(population().values())
         await store.commit(a_commit(*memories, embedded=vectors_for(memories)))
-        found = await store.points(MODEL, after=0, limit=99)
+        points = await store.points(MODEL, after=0, limit=99)
         expected = await _expected(store, memories)
-        _require_same(found, expected)
+        _require_same(points, expected)
         assert await store.point_count(MODEL) == len(memories)
 
     async def test_points_are_paged_by_number(self, store: RecordStore) -> None:
@@ -159,7 +159,7 @@ class PointsSuite:
             paged += page
             assert len(page) <= 5
             assert len(paged) <= len(whole)
-        assert [one.id for one in paged] == [one.id for one in whole] == sorted(one.id for one in whole)
+        assert [point.id for point in paged] == [point.id for point in whole] == sorted(point.id for point in whole)
 
     async def test_points_are_of_all_spaces(self, store: RecordStore) -> None:
         here, there = a_memory("same"), a_memory("same", space="there")
@@ -198,12 +198,14 @@ class PointsSuite:
         memories = [a_memory(f"{number} " * 600) for number in range(4)]
         await store.commit(a_commit(*memories, embedded=vectors_for(memories)))
         numbers = [change.number for change in await store.changes(after=0, limit=9)]
-        wanted = [numbers[1], numbers[3]]
-        found = await store.points_of(MODEL, [*wanted, 10**9])
+        requested = [numbers[1], numbers[3]]
+        points = await store.points_of(MODEL, [*requested, 10**9])
         expected = [
-            point for point in await store.points(MODEL, after=0, limit=99) if point.id // PASSAGES_PER_MEMORY in wanted
+            point
+            for point in await store.points(MODEL, after=0, limit=99)
+            if point.id // PASSAGES_PER_MEMORY in requested
         ]
-        _require_same(sorted(found, key=lambda one: one.id), expected)
+        _require_same(sorted(points, key=lambda point: point.id), expected)
         assert await store.points_of(MODEL, []) == []
         assert await store.points_of("another-model", numbers) == []
 
@@ -214,7 +216,7 @@ class PointsSuite:
         labels = {passage_id(numbers[memory.id], 0): label for label, memory in memories.items()}
 
         async def passing(filter: Filter) -> list[str]:
-            return [labels[int(one)] for one in await store.matching_passages("default", filter)]
+            return [labels[int(number)] for number in await store.matching_passages("default", filter)]
 
         await require_exact(passing)
 
@@ -222,26 +224,26 @@ class PointsSuite:
         memory, other = a_memory("word " * 900, kind="fact"), a_memory("word " * 900)
         await store.commit(a_commit(memory, other))
         numbers = {change.memory_id: change.number for change in await store.changes(after=0, limit=9)}
-        found = await store.matching_passages("default", Filter(kind="fact"))
-        assert {int(one) for one in found} == {
+        results = await store.matching_passages("default", Filter(kind="fact"))
+        assert {int(item) for item in results} == {
             passage_id(numbers[memory.id], passage.ordinal) for passage in passages_of(memory)
         }
         assert list(await store.matching_passages("elsewhere", Filter())) == []
 
 
-def require_close(found: Mapping[bytes, Vector], expected: Mapping[bytes, Vector]) -> None:
-    """Vectors of the same keys that point the same way."""
-    assert set(found) == set(expected)
+def require_close(vectors: Mapping[bytes, Vector], expected: Mapping[bytes, Vector]) -> None:
+    """Require vectors of the same keys and directions."""
+    assert set(vectors) == set(expected)
     for key, vector in expected.items():
-        assert float(np.abs(found[key] - vector).max()) < CLOSE
+        assert float(np.abs(vectors[key] - vector).max()) < CLOSE
 
 
-def _require_same(found: Sequence[Point], expected: Sequence[Point]) -> None:
-    assert [(one.id, one.space, sorted(one.facets), one.at) for one in found] == [
-        (one.id, one.space, sorted(one.facets), one.at) for one in expected
+def _require_same(points: Sequence[Point], expected: Sequence[Point]) -> None:
+    assert [(point.id, point.space, sorted(point.facets), point.at) for point in points] == [
+        (item.id, item.space, sorted(item.facets), item.at) for item in expected
     ]
-    for got, wanted in zip(found, expected, strict=True):
-        assert float(np.abs(got.vector - wanted.vector).max()) < CLOSE
+    for point, other in zip(points, expected, strict=True):
+        assert float(np.abs(point.vector - other.vector).max()) < CLOSE
 
 
 async def _expected(store: RecordStore, memories: Sequence[Memory]) -> list[Point]:
@@ -257,7 +259,7 @@ async def _expected(store: RecordStore, memories: Sequence[Memory]) -> list[Poin
         for memory in memories
         for passage in passages_of(memory)
     ]
-    return sorted(points, key=lambda one: one.id)
+    return sorted(points, key=lambda point: point.id)
 
 
 def _turned(embedded: Embedded) -> Embedded:

@@ -1,4 +1,4 @@
-"""Bodies are never lost: small and stubborn ones stay raw, all are checked when they come back."""
+"""Bodies are never lost: small and incompressible ones stay raw, and all are checked when they are read."""
 
 import random
 from dataclasses import replace
@@ -28,7 +28,7 @@ PROSE: dict[str, Json] = {"content": "Sarah of Acme prefers voice calls to mail.
 
 
 class Exhausted(Dictionary):
-    """A dictionary that cannot compress any more."""
+    """A dictionary whose compression fails."""
 
     def compress(self, plain: bytes) -> bytes:
         raise zstandard.ZstdError("no memory for " + str(len(plain)))
@@ -46,7 +46,7 @@ def test_every_body_comes_back(body: dict[str, Json]) -> None:
     assert len(encoded.data) <= encoded.size
 
 
-def test_a_small_body_is_raw_and_can_be_read_with_the_eye() -> None:
+def test_a_small_body_is_raw_json() -> None:
     encoded = packed({"b": "tea", "a": 1})
     assert (encoded.encoding, encoded.dictionary) == (Encoding.RAW, 0)
     assert encoded.data == b'{"a":1,"b":"tea"}'
@@ -119,7 +119,7 @@ def test_a_dictionary_of_the_same_sort_of_bodies_makes_them_smaller() -> None:
 
 
 @pytest.mark.parametrize("few", [[], [b"one"], [b"same"] * 50])
-def test_too_little_to_learn_from_gives_no_dictionary(few: list[bytes]) -> None:
+def test_too_few_samples_give_no_dictionary(few: list[bytes]) -> None:
     assert train(few, number=1) is None
 
 
@@ -138,12 +138,12 @@ NEWER = OLDER.replace(b"mail", b"letters").replace(b"tea", b"water", 1)
 
 def test_a_difference_is_small_and_gives_the_older_body_back() -> None:
     whole = pack(OLDER, dictionary=generic_dictionary())
-    told = encode_delta(whole, OLDER, newer=NEWER)
-    assert (told.encoding, told.dictionary, told.sha256, told.size) == (
+    reported = encode_delta(whole, OLDER, newer=NEWER)
+    assert (reported.encoding, reported.dictionary, reported.sha256, reported.size) == (
         Encoding.DELTA, 0, whole.sha256, len(OLDER),
     )  # fmt: skip
-    assert len(told.data) < 45
-    assert unpack(told, dictionary=generic_dictionary(), newer=NEWER) == OLDER
+    assert len(reported.data) < 45
+    assert unpack(reported, dictionary=generic_dictionary(), newer=NEWER) == OLDER
 
 
 def test_a_difference_that_saves_nothing_is_none() -> None:
@@ -152,25 +152,25 @@ def test_a_difference_that_saves_nothing_is_none() -> None:
         assert encode_delta(whole, plain, newer=newer) is whole
 
 
-def test_a_large_body_is_told_by_another() -> None:
+def test_a_large_body_may_be_a_difference() -> None:
     drawn = random.Random(7)
     older = bytes(drawn.randrange(32, 127) for _ in range(200_000))
     whole = pack(older, dictionary=generic_dictionary())
     newer = older[:5000] + b"something else" + older[5000:]
-    told = encode_delta(whole, older, newer=newer)
-    assert len(told.data) < 200
-    assert unpack(told, dictionary=generic_dictionary(), newer=newer) == older
+    reported = encode_delta(whole, older, newer=newer)
+    assert len(reported.data) < 200
+    assert unpack(reported, dictionary=generic_dictionary(), newer=newer) == older
 
 
 def test_a_difference_from_another_body_is_noticed() -> None:
-    told = encode_delta(pack(OLDER, dictionary=generic_dictionary()), OLDER, newer=NEWER)
+    reported = encode_delta(pack(OLDER, dictionary=generic_dictionary()), OLDER, newer=NEWER)
     for newer in (b"", b"x" * len(NEWER), NEWER[:-40], NEWER.replace(b"Acme", b"ACME")):
         with pytest.raises(BodyDamaged):
-            unpack(told, dictionary=generic_dictionary(), newer=newer)
-    for at in range(len(told.data)):
-        data = bytearray(told.data)
+            unpack(reported, dictionary=generic_dictionary(), newer=newer)
+    for at in range(len(reported.data)):
+        data = bytearray(reported.data)
         data[at] ^= 0x10
-        damaged = replace(told, data=bytes(data))
+        damaged = replace(reported, data=bytes(data))
         try:
             assert unpack(damaged, dictionary=generic_dictionary(), newer=NEWER) == OLDER
         except BodyDamaged:

@@ -216,10 +216,10 @@ class Switch(FakeStore):
     """A store whose content is replaced while it is in use."""
 
     def __init__(self, store: FakeStore) -> None:
-        super().__init__(store._house)
+        super().__init__(store._state)
 
     def to(self, store: FakeStore) -> None:
-        self._house = store._house
+        self._state = store._state
 
 
 def _random_point(dice: random.Random, *, number: int | None = None) -> Point:

@@ -1,4 +1,4 @@
-"""A database for each test, who may enter it, and raw SQL about what is in it."""
+"""A database for each test, stores on it, and raw SQL."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 
@@ -43,11 +43,11 @@ async def database(name: str) -> AsyncIterator[Database]:
 
 @pytest.fixture
 async def raw(name: str) -> AsyncIterator[Raw]:
-    """Rows of a statement, asked by one who may do everything."""
+    """Return the rows of a statement that runs as a superuser."""
     async with await psycopg.AsyncConnection.connect(shared_server().url(name), autocommit=True) as connection:
 
-        async def ask(statement: str, *values: object) -> list[TupleRow]:
+        async def run(statement: str, *values: object) -> list[TupleRow]:
             cursor = await connection.execute(statement.encode(), values or None)
             return await cursor.fetchall() if cursor.description else []
 
-        yield ask
+        yield run

@@ -1,4 +1,4 @@
-"""Roles that people log in as, made once for a server."""
+"""Login roles, created once for a server."""
 
 import psycopg
 from psycopg import sql
@@ -11,7 +11,7 @@ HASTY = "scrubjay_test_hasty"
 
 
 async def make_logins(server: Server | None = None) -> None:
-    """One who sets databases up, one who serves, one who was given too much, and one whom nobody knows."""
+    """Create an owner of databases, the login of a server, one with too many rights, and one with none."""
     async with await psycopg.AsyncConnection.connect((server or shared_server()).url(), autocommit=True) as connection:
         for role, rights in ((OWNER, "CREATEROLE"), (APP, ""), (STRANGER, ""), (HASTY, "")):
             await connection.execute(
@@ -22,17 +22,17 @@ async def make_logins(server: Server | None = None) -> None:
 
 
 async def _grant(server: Server | None) -> None:
-    """What the documentation says for the login of a server; the hasty one forgot half of it."""
+    """Grant the rights of a server's login as documented; HASTY gets them without INHERIT FALSE."""
     async with await psycopg.AsyncConnection.connect((server or shared_server()).url(), autocommit=True) as connection:
-        # Two processes that grant at once would get in each other's way.
+        # Two processes that grant at once would conflict.
         await connection.execute("SELECT pg_advisory_lock(1)")
         await connection.execute(f"GRANT scrubjay_server TO {APP}, {HASTY}".encode())
         await connection.execute(f"GRANT scrubjay_keeper TO {APP} WITH INHERIT FALSE, SET TRUE".encode())
         await connection.execute(f"GRANT scrubjay_keeper TO {HASTY} WITH INHERIT TRUE".encode())
 
 
-async def give(database: str, role: str, *, server: Server | None = None) -> None:
-    """Make somebody the owner of a database."""
+async def set_owner(database: str, role: str, *, server: Server | None = None) -> None:
+    """Make a role the owner of a database."""
     async with await psycopg.AsyncConnection.connect((server or shared_server()).url(), autocommit=True) as connection:
         statement = sql.SQL("ALTER DATABASE {} OWNER TO {}").format(sql.Identifier(database), sql.Identifier(role))
         await connection.execute(statement)

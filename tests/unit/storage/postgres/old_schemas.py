@@ -1,4 +1,4 @@
-"""Databases and backups as the schemas before the first supported one left them, as far as they are recognized."""
+"""Databases and backups of schemas before the first supported one, as far as the store recognises them."""
 
 import json
 from pathlib import Path

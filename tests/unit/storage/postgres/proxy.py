@@ -1,4 +1,4 @@
-"""A line to the server that can be cut at a chosen moment."""
+"""A proxy in front of the server that can drop the connection at a chosen moment."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -10,8 +10,8 @@ from tests.postgres import Server, shared_server
 _COMMIT = b"COMMIT\x00"
 
 
-class Line:
-    """Passes bytes on. `cut_before` drops a COMMIT and the line; `cut_after` passes it on and drops the answer."""
+class Proxy:
+    """Forwards bytes. `cut_before` drops a COMMIT and the connection; `cut_after` forwards it and drops the answer."""
 
     def __init__(self, server: Server) -> None:
         self._socket = Path(server.socket)
@@ -21,30 +21,30 @@ class Line:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def url(self, database: str) -> str:
-        """The address of a database through this line."""
+        """Return the URL of a database through this proxy."""
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}?sslmode=disable&gssencmode=disable"
 
     async def connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Somebody calls."""
+        """Serve a connection."""
         far_reader, far_writer = await asyncio.open_unix_connection(self._socket)
-        ways = [
-            asyncio.create_task(self._pass_questions(reader, far_writer, writer)),
-            asyncio.create_task(_pass_on(far_reader, writer)),
+        directions = [
+            asyncio.create_task(self._forward_requests(reader, far_writer, writer)),
+            asyncio.create_task(_forward(far_reader, writer)),
         ]
-        self._tasks |= set(ways)
-        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-        for way in ways:
-            way.cancel()
+        self._tasks |= set(directions)
+        await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
+        for direction in directions:
+            direction.cancel()
         for end in (writer, far_writer):
             end.close()
 
     async def close(self) -> None:
-        """Hang up."""
+        """Drop all connections."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _pass_questions(
+    async def _forward_requests(
         self, reader: asyncio.StreamReader, far: asyncio.StreamWriter, near: asyncio.StreamWriter
     ) -> None:
         while data := await reader.read(1 << 16):
@@ -56,27 +56,27 @@ class Line:
             await far.drain()
             if is_commit and self.cut_after:
                 self.cut_after -= 1
-                # The caller hears nothing of it: the server goes on, the line does not.
+                # The server goes on, and the caller gets no answer.
                 near.transport.abort()
                 await asyncio.sleep(0.2)
                 return
 
 
-async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     while data := await reader.read(1 << 16):
         writer.write(data)
         await writer.drain()
 
 
 @asynccontextmanager
-async def a_line() -> AsyncGenerator[Line]:
-    """A line to the shared server."""
-    line = Line(shared_server())
-    listener = await asyncio.start_server(line.connect, "127.0.0.1", 0)
-    line.port = listener.sockets[0].getsockname()[1]
+async def a_proxy() -> AsyncGenerator[Proxy]:
+    """Start a proxy to the shared server."""
+    proxy = Proxy(shared_server())
+    listener = await asyncio.start_server(proxy.connect, "127.0.0.1", 0)
+    proxy.port = listener.sockets[0].getsockname()[1]
     try:
-        yield line
+        yield proxy
     finally:
         listener.close()
-        await line.close()
+        await proxy.close()
         await listener.wait_closed()

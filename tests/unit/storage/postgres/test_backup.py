@@ -1,4 +1,4 @@
-"""Backups: whole or not at all, and restored into an empty database alone."""
+"""Backups: complete or absent, and restored only into an empty database."""
 
 import stat
 from pathlib import Path
@@ -17,8 +17,8 @@ from scrubjay.storage.postgres import PostgresStore, restore_backup, schema
 
 @pytest.fixture
 async def backup(store: PostgresStore, tmp_path: Path) -> Path:
-    one, two = a_memory("zanzibar", space="ann"), a_memory("other", space="ann")
-    await store.commit(a_commit(one, two, an_edge(one, two), embedded=vectors_for([one, two])))
+    first, second = a_memory("zanzibar", space="ann"), a_memory("other", space="ann")
+    await store.commit(a_commit(first, second, an_edge(first, second), embedded=vectors_for([first, second])))
     await store.commit(a_commit(a_memory("zanzibar", space="bob")))
     await store.backup(tmp_path / "copy")
     return tmp_path / "copy"
@@ -26,7 +26,7 @@ async def backup(store: PostgresStore, tmp_path: Path) -> Path:
 
 async def test_a_backup_is_its_owners_alone_and_stands_alone(backup: Path) -> None:
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
-    assert [one.name for one in backup.parent.iterdir() if one.is_file()] == ["copy"]
+    assert [file.name for file in backup.parent.iterdir() if file.is_file()] == ["copy"]
     assert b"zanzibar" not in backup.read_bytes()
 
 
@@ -46,10 +46,10 @@ async def test_a_backup_that_cannot_be_written_leaves_nothing(store: PostgresSto
 async def test_a_restored_store_goes_on_and_has_an_identity_of_its_own(
     store: PostgresStore, backup: Path, empty: str
 ) -> None:
-    told: list[tuple[int, int]] = []
-    count = await restore_backup(address_of(empty), backup, progress=lambda done, total: told.append((done, total)))
+    reported: list[tuple[int, int]] = []
+    count = await restore_backup(address_of(empty), backup, progress=lambda done, total: reported.append((done, total)))
     assert count == 3
-    assert told[-1][0] == told[-1][1]
+    assert reported[-1][0] == reported[-1][1]
     restored = await PostgresStore.open(address_of(empty))
     assert restored.store_id != store.store_id
     assert await restored.changes(after=0, limit=99) == await store.changes(after=0, limit=99)
@@ -57,7 +57,7 @@ async def test_a_restored_store_goes_on_and_has_an_identity_of_its_own(
     done = await restored.commit(a_commit(a_memory(space="ann"), a_memory(space="carol"), space="ann"))
     log = await restored.changes(after=0, limit=99)
     assert done.seq == log[-1].seq
-    assert len({change.seq for change in log}) == len({(one.space, one.place) for one in log}) == len(log)
+    assert len({change.seq for change in log}) == len({(change.space, change.place) for change in log}) == len(log)
     assert await restored.check(deep=True) == []
     await restored.close()
 
@@ -143,15 +143,15 @@ async def test_a_backup_is_refused_wherever_it_is_spoiled(backup: Path, empty: s
     good = backup.read_bytes()
     for place in (6, *range(len(good) // 40, len(good), len(good) // 20), len(good) - 1):
         spoiled = good[:place] + bytes([good[place] ^ 0x01]) + good[place + 1 :]
-        if _says_the_same(spoiled, good):
-            continue  # Some bits of a packed file mean nothing.
+        if _decompresses_to_the_same(spoiled, good):
+            continue  # Some bits of a compressed file have no effect.
         backup.write_bytes(spoiled)
         with pytest.raises(StoreDamaged):
             await restore_backup(address_of(empty), backup)
 
 
-def _says_the_same(spoiled: bytes, good: bytes) -> bool:
-    unpacked = [zstandard.ZstdDecompressor().stream_reader(one) for one in (spoiled, good)]
+def _decompresses_to_the_same(spoiled: bytes, good: bytes) -> bool:
+    unpacked = [zstandard.ZstdDecompressor().stream_reader(item) for item in (spoiled, good)]
     try:
         return unpacked[0].read() == unpacked[1].read()
     except zstandard.ZstdError:

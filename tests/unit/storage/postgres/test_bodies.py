@@ -1,4 +1,4 @@
-"""Bodies in the database: dictionaries come and go, and damage to one memory stays with it."""
+"""Bodies in the database: dictionaries are trained and replaced, and damage to one memory affects no other."""
 
 import random
 
@@ -58,9 +58,9 @@ async def test_a_damaged_memory_can_be_written_over_and_purged(store: PostgresSt
     memory = a_memory("before " * 30, tags=("red",))
     await store.commit(a_commit(memory))
     await raw(_SPOIL, memory.id, 1)
-    mended = revised(memory, content="after " * 30, tags=("blue",))
-    await store.commit(a_commit(a_rewrite(mended)))
-    assert (await store.get("default", [memory.id]))[memory.id].content == mended.content
+    rewritten = revised(memory, content="after " * 30, tags=("blue",))
+    await store.commit(a_commit(a_rewrite(rewritten)))
+    assert (await store.get("default", [memory.id]))[memory.id].content == rewritten.content
     await raw(_SPOIL, memory.id, 2)
     assert await store.purge("default", [memory.id], origin=an_origin()) == 1
     assert await store.get("default", [memory.id]) == {}
@@ -84,8 +84,8 @@ async def test_a_space_gets_a_dictionary_of_its_own_as_it_grows(store: PostgresS
     await store.commit(a_commit(later))
     assert await raw("SELECT count(*) FROM scrubjay.versions WHERE dictionary = 1") == [(1,)]
     assert (await store.statistics("default")).stored_bytes - before < 120
-    found = await store.get("default", [memories[0].id, later.id])
-    assert [memory.content for memory in found.values()] == [memories[0].content, later.content]
+    results = await store.get("default", [memories[0].id, later.id])
+    assert [memory.content for memory in results.values()] == [memories[0].content, later.content]
 
 
 async def test_memories_too_alike_to_learn_from_do_without(store: PostgresStore) -> None:
@@ -95,7 +95,7 @@ async def test_memories_too_alike_to_learn_from_do_without(store: PostgresStore)
     assert len(await store.get("default", [memory.id for memory in small])) == 210
 
 
-async def test_a_purge_replaces_the_dictionary_and_packs_every_body_anew(store: PostgresStore, raw: Raw) -> None:
+async def test_a_purge_replaces_the_dictionary_and_repacks_every_body(store: PostgresStore, raw: Raw) -> None:
     memories = await fill(store, 210)
     late = [a_memory(PROSE.format(1, 5000 + number)) for number in range(10)]
     await store.commit(a_commit(*late))
@@ -104,14 +104,14 @@ async def test_a_purge_replaces_the_dictionary_and_packs_every_body_anew(store: 
     await store.purge("default", [memories[0].id], origin=an_origin())
     assert await raw("SELECT no, tainted FROM scrubjay.dictionaries") == [(2, False)]
     assert await raw(dictionaries) == [(0,), (2,)]
-    found = await store.get("default", [memory.id for memory in (*memories, *late)])
-    assert [one.content for one in found.values()] == [one.content for one in (*memories[1:], *late)]
+    results = await store.get("default", [memory.id for memory in (*memories, *late)])
+    assert [memory.content for memory in results.values()] == [memory.content for memory in (*memories[1:], *late)]
     assert await store.tidy() == []
     await _require_exact_sizes(store, raw)
 
 
-async def test_another_server_reads_what_a_purge_has_packed_anew(store: PostgresStore, name: str) -> None:
-    """It has the old dictionary in memory, and finds that bodies need another."""
+async def test_another_server_reads_bodies_that_a_purge_has_repacked(store: PostgresStore, name: str) -> None:
+    """It has the old dictionary in its cache, and bodies need another one."""
     other = await PostgresStore.open(address_of(name))
     memories = await fill(store, 210)
     late = a_memory(PROSE.format(1, 5000))
@@ -131,28 +131,28 @@ async def test_a_purge_succeeds_beside_damaged_bodies(store: PostgresStore, raw:
     await store.commit(a_commit(*late))
     await raw(_SPOIL, late[0].id, 1)
     assert await store.purge("default", [late[1].id], origin=an_origin()) == 1
-    found = await store.get("default", [late[2].id])
-    assert found[late[2].id].content == late[2].content
+    memories = await store.get("default", [late[2].id])
+    assert memories[late[2].id].content == late[2].content
     with pytest.raises(BodyDamaged):
         await store.get("default", [late[0].id])
-    # Not even for the damaged one is a dictionary kept that knows purged words.
+    # A dictionary with purged words is deleted although the damaged body used it.
     assert await raw("SELECT no, tainted FROM scrubjay.dictionaries") == [(2, False)]
 
 
 async def test_no_table_knows_a_purged_word(store: PostgresStore, raw: Raw) -> None:
     secret = a_memory("zanzibar " * 5, name="zanzibar", title="zanzibar", tags=("zanzibar",), group="zanzibar")
-    kept = a_memory("kept")
-    await store.commit(a_commit(secret, kept, embedded=vectors_for([secret])))
+    stored = a_memory("kept")
+    await store.commit(a_commit(secret, stored, embedded=vectors_for([secret])))
     await store.commit(a_commit(a_rewrite(revised(secret, metadata={"zanzibar": "zanzibar"}))))
     await store.purge("default", [secret.id], origin=an_origin())
     tables = await raw("SELECT relname FROM pg_class WHERE relnamespace = 'scrubjay'::regnamespace AND relkind = 'r'")
     assert len(tables) > 15
     for (table,) in tables:
-        told = await raw(f"SELECT coalesce(string_agg(t::text, ' '), '') FROM scrubjay.{table} t")
-        assert "zanzibar" not in told[0][0].lower(), table
+        rows = await raw(f"SELECT coalesce(string_agg(t::text, ' '), '') FROM scrubjay.{table} t")
+        assert "zanzibar" not in rows[0][0].lower(), table
 
 
-async def test_a_purge_that_was_cut_off_is_finished(store: PostgresStore, raw: Raw) -> None:
+async def test_an_interrupted_purge_is_completed(store: PostgresStore, raw: Raw) -> None:
     memories = await fill(store, 210)
     await raw("UPDATE scrubjay.dictionaries SET tainted = true")
     await raw("UPDATE scrubjay.space_totals SET purges = purges + 1")
@@ -164,7 +164,7 @@ async def test_a_purge_that_was_cut_off_is_finished(store: PostgresStore, raw: R
     assert await store.tidy() == []
 
 
-async def test_a_missing_dictionary_is_told_as_damage(store: PostgresStore, name: str, raw: Raw) -> None:
+async def test_a_missing_dictionary_is_reported_as_damage(store: PostgresStore, name: str, raw: Raw) -> None:
     await fill(store, 210)
     late = a_memory(PROSE.format(1, 5000))
     await store.commit(a_commit(late))
@@ -175,7 +175,7 @@ async def test_a_missing_dictionary_is_told_as_damage(store: PostgresStore, name
     await again.close()
 
 
-async def test_flagged_bodies_are_counted_and_mended(store: PostgresStore, raw: Raw) -> None:
+async def test_flagged_bodies_are_counted_and_repacked(store: PostgresStore, raw: Raw) -> None:
     memory = a_memory(PROSE.format(1, 2) * 4)
     await store.commit(a_commit(memory))
     before = await store.statistics("default")
@@ -191,7 +191,7 @@ async def test_flagged_bodies_are_counted_and_mended(store: PostgresStore, raw: 
 
 
 async def _flag(raw: Raw) -> None:
-    """Make the one body what it is when compression has failed."""
+    """Store the only body as after a failed compression."""
     ((packed,),) = await raw("SELECT body FROM scrubjay.versions")
     plain = generic_dictionary().decompress(bytes(packed))
     await raw("UPDATE scrubjay.versions SET body = %s, encoding = 2, dictionary = 0", plain)
@@ -199,15 +199,15 @@ async def _flag(raw: Raw) -> None:
 
 
 async def _require_exact_sizes(store: PostgresStore, raw: Raw) -> None:
-    """The ledger counts what is there."""
+    """Require that the totals match the stored rows."""
     counted = await raw(
         "SELECT bodies, body_bytes, stored_bytes, raw_bodies, flagged_bodies FROM scrubjay.space_totals"
     )
-    there = await raw(
+    actual = await raw(
         """SELECT count(*), sum(size), sum(length(body)), count(*) FILTER (WHERE encoding = 0),
              count(*) FILTER (WHERE encoding = 2) FROM scrubjay.versions"""
     )
-    assert counted == there
+    assert counted == actual
 
 
 async def a_chain(store: PostgresStore, count: int) -> list[Memory]:
@@ -224,11 +224,11 @@ async def test_the_last_two_and_every_sixteenth_are_whole(store: PostgresStore, 
     rows = await raw("SELECT number FROM scrubjay.versions WHERE encoding = 3 ORDER BY number")
     assert [row[0] for row in rows] == [number for number in range(1, 18) if number != 16]
     ((size, stored),) = await raw("SELECT sum(size), sum(length(body)) FROM scrubjay.versions")
-    found = await store.statistics("default")
-    assert (found.body_bytes, found.stored_bytes) == (size, stored)
+    statistics = await store.statistics("default")
+    assert (statistics.body_bytes, statistics.stored_bytes) == (size, stored)
 
 
-async def test_one_that_is_damaged_is_named_by_those_that_are_told_by_it(store: PostgresStore, raw: Raw) -> None:
+async def test_a_damaged_version_is_named_by_those_that_depend_on_it(store: PostgresStore, raw: Raw) -> None:
     chain = await a_chain(store, 6)
     await raw("UPDATE scrubjay.versions SET body = decode('00', 'hex') WHERE number = 3")
     with pytest.raises(BodyDamaged, match="version 3, of which") as caught:
@@ -240,15 +240,15 @@ async def test_one_that_is_damaged_is_named_by_those_that_are_told_by_it(store: 
     with pytest.raises(BodyDamaged) as caught:
         await store.get("default", [chain[0].id])
     assert caught.value.fields["last_good_version"] == 5
-    # It is written over, and nothing is told by what cannot be read.
+    # It can be overwritten, and no version becomes a difference from a damaged one.
     for _ in range(2):
-        chain.append(revised(chain[-1], content="Mended. " * 20))
+        chain.append(revised(chain[-1], content="Repaired. " * 20))
         await store.commit(a_commit(a_rewrite(chain[-1])))
     assert await raw("SELECT encoding FROM scrubjay.versions WHERE number = 5") == [(1,)]
     assert await store.get("default", [chain[0].id]) == {chain[0].id: chain[-1]}
 
 
-async def test_what_is_large_stays_whole(store: PostgresStore, raw: Raw) -> None:
+async def test_large_versions_stay_whole(store: PostgresStore, raw: Raw) -> None:
     chain = [a_memory(metadata={"noise": random.Random(7).randbytes(300_000).hex()})]
     await store.commit(a_commit(chain[0]))
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""The bell: whoever listens hears that there is something new, also from another process."""
+"""Notifications of commits, one leader, and rate limits, for several servers of one database."""
 
 import asyncio
 
@@ -17,7 +17,7 @@ from scrubjay.storage.postgres.database import Database
 
 
 class Ear:
-    """Counts what it hears."""
+    """Counts notifications."""
 
     def __init__(self) -> None:
         self._heard = asyncio.Event()
@@ -110,7 +110,7 @@ async def test_leading_holds_no_cleaning_up(name: str, raw: Raw) -> None:
 
 
 async def test_who_falls_silent_is_followed_by_another(name: str) -> None:
-    """A machine that loses its power does not hang up."""
+    """A machine without power does not close its connections."""
     address = address_of(name)
     async with asyncio.timeout(30), Leader(address, "upkeep", seconds=3600, silence=0.2) as silent:
         await silent.wait_until_elected()
@@ -132,8 +132,8 @@ async def taken(rates: SharedRateLimiter, *, most: int) -> int:
 async def test_thirty_of_sixty_pass_at_two_servers(store: PostgresStore, name: str) -> None:
     other = await PostgresStore.open(address_of(name))
     assert isinstance(store, ClusterStore)
-    one, two = SharedRateLimiter(store, 30), SharedRateLimiter(other, 30)
-    passed = await asyncio.gather(*(taken(rates, most=5) for rates in (one, two) * 6))
+    first, second = SharedRateLimiter(store, 30), SharedRateLimiter(other, 30)
+    passed = await asyncio.gather(*(taken(rates, most=5) for rates in (first, second) * 6))
     assert sum(passed) == 30
     await other.close()
 
@@ -158,7 +158,7 @@ async def test_a_minute_begins_with_the_first_request_and_ends_by_the_databases_
     await raw("UPDATE scrubjay.rate_limits SET window_start = window_start - interval '15 seconds'")
     fresh = await store.lease("token", wanted=1, limit=1)
     assert (fresh.granted, fresh.seconds > 59) == (1, True)
-    # The clock was set back by an hour: nobody is shut out for so long.
+    # The clock was set back by an hour: no caller is locked out for so long.
     await raw("UPDATE scrubjay.rate_limits SET window_start = window_start + interval '1 hour'")
     assert (await store.lease("token", wanted=1, limit=1)).granted == 1
 
@@ -179,6 +179,6 @@ async def test_any_name_has_a_minute_and_old_ones_are_swept(store: PostgresStore
     assert await raw("SELECT count(*) FROM scrubjay.rate_limits") == [(1,)]
 
 
-async def test_whoever_serves_one_space_sees_no_allowances(database: Database) -> None:
+async def test_a_session_of_one_space_cannot_read_rate_limits(database: Database) -> None:
     with pytest.raises(StoreError, match="permission denied"):
         await database.rows("SELECT * FROM scrubjay.rate_limits", space="default")

@@ -1,4 +1,4 @@
-"""Addresses: what is none is refused, and no password is ever shown."""
+"""Addresses: malformed URLs are refused, and no password is ever shown."""
 
 from functools import partial
 
@@ -30,7 +30,7 @@ def test_other_addresses_are_refused(url: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["postgresql://h:port/d", "postgresql://h/d?sslmode", "postgresql://a:s3cret@[::1/d"])
-def test_what_cannot_be_understood_is_refused_without_repeating_it(url: str) -> None:
+def test_a_malformed_url_is_refused_without_repeating_it(url: str) -> None:
     plain = "postgresql:///d"
     ways = (
         partial(Address, url=url),
@@ -44,7 +44,7 @@ def test_what_cannot_be_understood_is_refused_without_repeating_it(url: str) -> 
         assert caught.value.__cause__ is None
 
 
-def test_the_owner_and_the_direct_way_are_the_same_unless_told() -> None:
+def test_the_owner_and_the_direct_url_default_to_the_url() -> None:
     plain = Address(url="postgresql:///a")
     assert (plain.owner, plain.direct) == (plain.url, plain.url)
     full = Address(url="postgresql:///a", owner_url="postgresql:///b", direct_url="postgresql:///c")

@@ -1,4 +1,4 @@
-"""Transactions: again when they have to be, once when they may be, and nothing of them is left on the connection."""
+"""Transactions: retried after conflicts, never applied twice, and without traces on the connection."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from psycopg import errors
 from tests.fakes.build import a_commit, a_memory, a_rewrite, revised
 from tests.postgres import address_of, shared_server
 from tests.unit.storage.postgres.conftest import Raw
-from tests.unit.storage.postgres.proxy import a_line
+from tests.unit.storage.postgres.proxy import a_proxy
 
 from scrubjay.errors import InvalidInput, NotFound, StoreBusy, StoreError
 from scrubjay.storage.postgres import Address, PostgresStore
@@ -33,7 +33,7 @@ async def test_a_conflict_is_tried_again(database: Database, raw: Raw, error: ty
     assert await raw("SELECT key FROM scrubjay.meta WHERE key LIKE 'try%'") == [("try 3",)]
 
 
-async def test_what_goes_on_failing_is_told(database: Database) -> None:
+async def test_a_conflict_that_persists_is_reported(database: Database) -> None:
     async def job(transaction: Transaction) -> None:
         raise errors.SerializationFailure
 
@@ -107,19 +107,19 @@ async def test_reading_goes_on_when_every_connection_was_ended(database: Databas
         "AND datname = current_database()"
     )
     assert len(ended) >= 2
-    found = await asyncio.gather(*(database.rows("SELECT 1") for _ in range(8)))
-    assert found == [[(1,)]] * 8
+    results = await asyncio.gather(*(database.rows("SELECT 1") for _ in range(8)))
+    assert results == [[(1,)]] * 8
 
 
 async def test_a_commit_whose_answer_is_lost_has_happened_once(name: str) -> None:
-    async with a_line() as line:
-        store = await PostgresStore.open(Address(url=line.url(name), connections=2))
+    async with a_proxy() as proxy:
+        store = await PostgresStore.open(Address(url=proxy.url(name), connections=2))
         first = a_memory()
         await store.commit(a_commit(first))
-        line.cut_after = 1
+        proxy.cut_after = 1
         second = revised(first, content="the answer to this is lost")
         done = await store.commit(a_commit(a_rewrite(second)))
-        assert line.cut_after == 0
+        assert proxy.cut_after == 0
         assert await store.get("default", [first.id]) == {first.id: second}
         log = await store.changes(after=0, limit=9)
         assert [change.version for change in log] == [1, 2]
@@ -128,12 +128,12 @@ async def test_a_commit_whose_answer_is_lost_has_happened_once(name: str) -> Non
 
 
 async def test_a_commit_that_did_not_arrive_is_made_again(name: str) -> None:
-    async with a_line() as line:
-        store = await PostgresStore.open(Address(url=line.url(name), connections=2))
+    async with a_proxy() as proxy:
+        store = await PostgresStore.open(Address(url=proxy.url(name), connections=2))
         memory = a_memory()
-        line.cut_before = 2
+        proxy.cut_before = 2
         await store.commit(a_commit(memory))
-        assert line.cut_before == 0
+        assert proxy.cut_before == 0
         assert await store.get("default", [memory.id]) == {memory.id: memory}
         assert [change.version for change in await store.changes(after=0, limit=9)] == [1]
         await store.close()
@@ -191,7 +191,7 @@ async def test_one_space_is_written_by_one_at_a_time_and_two_by_two(database: Da
 
 
 async def test_nothing_is_left_on_a_connection(name: str) -> None:
-    """A pooler gives it to somebody else after every transaction."""
+    """A pooler gives the connection to another client after every transaction."""
     database = await Database.open(Address(url=shared_server().url(name), connections=1))
 
     async def job(transaction: Transaction) -> None:
@@ -227,7 +227,7 @@ async def test_a_cancelled_call_leaves_a_pool_that_works(database: Database) -> 
     for task in tasks:
         task.cancel()
     done = await asyncio.gather(*tasks, return_exceptions=True)
-    assert all(isinstance(one, asyncio.CancelledError) for one in done)
+    assert all(isinstance(result, asyncio.CancelledError) for result in done)
     assert await database.rows("SELECT 1") == [(1,)]
 
 

@@ -1,4 +1,4 @@
-"""The vocabulary is in step with the counts of words: a word comes with its first passage and goes with its last."""
+"""The vocabulary matches the counts of words: a word is added with its first passage and deleted with its last."""
 
 import pytest
 from tests.fakes.build import a_commit, a_memory, a_rewrite, an_origin, revised
@@ -9,28 +9,28 @@ from scrubjay.model.memory import State
 from scrubjay.model.version import MemoryHistory
 from scrubjay.storage.postgres import PostgresStore
 
-_OUT_OF_STEP = """SELECT count(*) FROM scrubjay.terms t FULL JOIN scrubjay.vocabulary v USING (space_no, word)
+_MISMATCHES = """SELECT count(*) FROM scrubjay.terms t FULL JOIN scrubjay.vocabulary v USING (space_no, word)
     WHERE t.passages IS NULL OR v.term IS NULL"""
 
 
-async def spelled(store: PostgresStore, state: State = State.LIVE) -> set[str]:
+async def vocabulary(store: PostgresStore, state: State = State.LIVE) -> set[str]:
     number = list(State).index(state)
     rows = await store.database.rows("SELECT term FROM scrubjay.vocabulary WHERE state = %s", number, space="default")
     return {str(term) for (term,) in rows}
 
 
 async def test_a_word_comes_with_its_first_passage_and_goes_with_its_last(store: PostgresStore, raw: Raw) -> None:
-    one, two = a_memory("acorn oak"), a_memory("acorn elm")
-    await store.commit(a_commit(one))
-    await store.commit(a_commit(two))
-    assert {"acorn", "oak", "elm"} <= await spelled(store)
-    one = revised(one, content="plum")
-    await store.commit(a_commit(a_rewrite(one)))
-    assert {"acorn", "plum"} <= await spelled(store)
-    assert "oak" not in await spelled(store)
-    await store.commit(a_commit(a_rewrite(revised(two, content="plum"))))
-    assert "acorn" not in await spelled(store)
-    assert await raw(_OUT_OF_STEP) == [(0,)]
+    first, second = a_memory("acorn oak"), a_memory("acorn elm")
+    await store.commit(a_commit(first))
+    await store.commit(a_commit(second))
+    assert {"acorn", "oak", "elm"} <= await vocabulary(store)
+    first = revised(first, content="plum")
+    await store.commit(a_commit(a_rewrite(first)))
+    assert {"acorn", "plum"} <= await vocabulary(store)
+    assert "oak" not in await vocabulary(store)
+    await store.commit(a_commit(a_rewrite(revised(second, content="plum"))))
+    assert "acorn" not in await vocabulary(store)
+    assert await raw(_MISMATCHES) == [(0,)]
 
 
 async def test_each_state_has_a_vocabulary_of_its_own(store: PostgresStore, raw: Raw) -> None:
@@ -38,9 +38,9 @@ async def test_each_state_has_a_vocabulary_of_its_own(store: PostgresStore, raw:
     await store.commit(a_commit(memory))
     archived = revised(memory, state=State.ARCHIVED)
     await store.commit(a_commit(a_rewrite(archived)))
-    assert await spelled(store) == set()
+    assert await vocabulary(store) == set()
     assert await store.similar_terms("default", "acrn", state=State.ARCHIVED, limit=1) == [("acorn", 1)]
-    assert await raw(_OUT_OF_STEP) == [(0,)]
+    assert await raw(_MISMATCHES) == [(0,)]
 
 
 @pytest.mark.parametrize("partitions", [0, 2])
@@ -48,13 +48,13 @@ async def test_a_purge_leaves_no_word(partitions: int) -> None:
     async with a_database(partitions=partitions) as name:
         store = await PostgresStore.open(address_of(name))
         try:
-            secret, kept = a_memory("zanzibar secret"), a_memory("elm")
-            await store.commit(a_commit(secret, kept))
+            secret, stored = a_memory("zanzibar secret"), a_memory("elm")
+            await store.commit(a_commit(secret, stored))
             await store.commit(a_commit(a_rewrite(revised(secret, content="zanzibar plum"))))
             await store.purge("default", [secret.id], origin=an_origin())
-            assert not {"zanzibar", "secret", "plum"} & await spelled(store)
-            assert "elm" in await spelled(store)
-            await store.purge("default", [kept.id], origin=an_origin())
+            assert not {"zanzibar", "secret", "plum"} & await vocabulary(store)
+            assert "elm" in await vocabulary(store)
+            await store.purge("default", [stored.id], origin=an_origin())
             rows = await store.database.rows("SELECT count(*) FROM scrubjay.vocabulary", unrestricted=True)
             assert rows == [(0,)]
         finally:
@@ -68,14 +68,14 @@ async def test_what_is_taken_in_from_elsewhere_is_spelled(store: PostgresStore, 
     elsewhere = MemoryHistory(memory=memory, versions=(version,))
     await store.adopt("other", [elsewhere], origin=an_origin())
     assert await store.similar_terms("other", "acrn", state=State.LIVE, limit=1) == [("acorn", 1)]
-    assert await raw(_OUT_OF_STEP) == [(0,)]
+    assert await raw(_MISMATCHES) == [(0,)]
 
 
 async def test_a_common_trigram_does_not_hide_the_word_that_was_meant(store: PostgresStore) -> None:
-    """More words begin alike than are looked at for one trigram."""
+    """More words share a trigram than are read for one."""
     words = [f"ann{number:04}" for number in range(2_400)]
     await store.commit(a_commit(*(a_memory(" ".join(words[start : start + 100])) for start in range(0, 2_400, 100))))
     await store.commit(a_commit(a_memory("annotto")))
-    found = await store.similar_terms("default", "annoto", state=State.LIVE, limit=3)
-    assert found[0] == ("annotto", 1)
-    assert len(found) == 3
+    terms = await store.similar_terms("default", "annoto", state=State.LIVE, limit=3)
+    assert terms[0] == ("annotto", 1)
+    assert len(terms) == 3

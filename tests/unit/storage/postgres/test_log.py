@@ -1,4 +1,4 @@
-"""The order of the log: what a follower was told, nothing comes before any more."""
+"""The order of the log: no change appears later before one that a follower has read."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ from scrubjay.storage.postgres.database import Transaction
 
 
 class Slow:
-    """A commit that has taken its number and goes on for as long as one likes."""
+    """A commit that has reserved its number, and ends when the test says so."""
 
     def __init__(self, store: PostgresStore) -> None:
         self._store = store
@@ -49,15 +49,15 @@ async def test_a_later_change_waits_for_an_earlier_number(store: PostgresStore) 
     await slow.begin()
     memory = a_memory()
     done = await store.commit(a_commit(memory))
-    # Its own space and the count of it know at once; who follows all of them does not skip the one under way.
+    # Its own space shows it at once; a follower of all spaces waits for the commit in progress.
     assert [change.memory_id for change in await store.changes_in("default", after=0, limit=9)] == [memory.id]
     assert await store.last_seq() == done.seq
     assert await store.changes(after=0, limit=9) == []
     following = asyncio.create_task(store.changes(after=0, limit=9))
     await slow.end()
-    found = await following
-    assert [change.space for change in found] == ["slow", "default"]
-    assert [change.seq for change in found] == sorted(change.seq for change in found)
+    results = await following
+    assert [change.space for change in results] == ["slow", "default"]
+    assert [change.seq for change in results] == sorted(change.seq for change in results)
 
 
 async def test_a_number_that_was_never_used_holds_nobody_up(store: PostgresStore) -> None:
@@ -82,14 +82,14 @@ async def test_other_databases_hold_nobody_up(store: PostgresStore) -> None:
 
 async def test_a_follower_misses_nothing_while_many_write(name: str) -> None:
     stores = [await PostgresStore.open(address_of(name)) for _ in range(3)]
-    told: list[Change] = []
+    reported: list[Change] = []
     writing = asyncio.Event()
 
     async def follow() -> None:
         while True:
             is_over = writing.is_set()
-            page = await stores[0].changes(after=told[-1].seq if told else 0, limit=7)
-            told.extend(page)
+            page = await stores[0].changes(after=reported[-1].seq if reported else 0, limit=7)
+            reported.extend(page)
             if is_over and not page:
                 return
 
@@ -102,7 +102,7 @@ async def test_a_follower_misses_nothing_while_many_write(name: str) -> None:
     await asyncio.gather(*(write(number) for number in range(120)))
     writing.set()
     await follower
-    assert told == await stores[1].changes(after=0, limit=999)
-    assert len(told) == sum(1 + number % 3 for number in range(120))
+    assert reported == await stores[1].changes(after=0, limit=999)
+    assert len(reported) == sum(1 + number % 3 for number in range(120))
     for store in stores:
         await store.close()

@@ -1,4 +1,4 @@
-"""Nothing on a hot path walks a space: what a remember and a recall ask for is found by keys, whoever is guarded."""
+"""No query on a hot path scans a space: remember and recall find rows by keys, also under row-level security."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 
@@ -25,8 +25,8 @@ _INDEXES = {
 }
 
 
-class Counted:
-    """A store that is filled, and how many rows are read in it."""
+class CountedStore:
+    """A filled store, and how many rows of it are read."""
 
     def __init__(self, store: PostgresStore, memories: list[Memory], url: str) -> None:
         self.store = store
@@ -34,8 +34,8 @@ class Counted:
         self._url = url
 
     async def rows(self) -> dict[str, int]:
-        """Rows read so far, by table."""
-        # Its one connection tells at the end of the next transaction.
+        """Return the number of rows read so far, by table."""
+        # Its only connection reports its statistics at the end of the next transaction.
         await self.store.database.rows("SELECT pg_stat_force_next_flush()")
         async with await psycopg.AsyncConnection.connect(self._url, autocommit=True) as connection:
             cursor = await connection.execute(
@@ -45,7 +45,7 @@ class Counted:
             return {str(table): int(count) for table, count in await cursor.fetchall()}
 
     async def scans(self, index: str) -> int:
-        """How often an index was used so far."""
+        """Return how often an index was used so far."""
         await self.store.database.rows("SELECT pg_stat_force_next_flush()")
         async with await psycopg.AsyncConnection.connect(self._url, autocommit=True) as connection:
             cursor = await connection.execute(
@@ -53,8 +53,8 @@ class Counted:
             )
             return int((await cursor.fetchall())[0][0])
 
-    def deeds(self) -> dict[str, Callable[[], Awaitable[object]]]:
-        """What is done and asked often."""
+    def operations(self) -> dict[str, Callable[[], Awaitable[object]]]:
+        """Return the frequent writes and queries."""
         store, memory, other = self.store, self.memories[700], self.memories[900]
         hashes = [passage.hash for passage in passages_of(memory)]
         new, same = a_memory("a new jay"), a_memory(memory.content, title=memory.title)
@@ -118,8 +118,8 @@ class Counted:
 
 
 @pytest.fixture
-async def counted(name: str) -> AsyncIterator[Counted]:
-    """Nobody but the store has asked the server to look at its tables."""
+async def counted(name: str) -> AsyncIterator[CountedStore]:
+    """A store whose tables only it has analyzed."""
     url = shared_server().url(name)
     store = await PostgresStore.open(Address(url=url))
     memories = [
@@ -140,24 +140,24 @@ async def counted(name: str) -> AsyncIterator[Counted]:
     ]
     await store.import_documents("default", jobs, renew=False)
     await store.close()
-    one = await PostgresStore.open(Address(url=url, connections=1))
-    yield Counted(one, memories, url)
-    await one.close()
+    first = await PostgresStore.open(Address(url=url, connections=1))
+    yield CountedStore(first, memories, url)
+    await first.close()
 
 
-async def test_no_deed_reads_more_than_it_must(counted: Counted) -> None:
-    walks: dict[str, dict[str, int]] = {}
-    for name, deed in counted.deeds().items():
+async def test_no_operation_reads_more_than_it_must(counted: CountedStore) -> None:
+    scans_by_operation: dict[str, dict[str, int]] = {}
+    for name, operation in counted.operations().items():
         before = await counted.rows()
-        await deed()
+        await operation()
         read = {table: count - before[table] for table, count in (await counted.rows()).items()}
-        walks[name] = {table: count for table, count in read.items() if count > FEW}
-    assert {name: read for name, read in walks.items() if read} == {}
+        scans_by_operation[name] = {table: count for table, count in read.items() if count > FEW}
+    assert {name: read for name, read in scans_by_operation.items() if read} == {}
     uses: dict[str, int] = {}
     for name, index in _INDEXES.items():
         before = await counted.scans(index)
-        assert await counted.deeds()[name]()
+        assert await counted.operations()[name]()
         uses[name] = await counted.scans(index) - before
-    # Twice for each that is asked for; once for each trigram, and for each group of terms.
+    # Twice for each passage; once for each trigram, and for each group of terms.
     expected = {"neighbours": 4, "beside": 4, "similar terms": len(grams_of("qjay"))}
     assert uses == {**expected, "terms beginning": 1, "memories having": 2}

@@ -1,4 +1,4 @@
-"""Re-indexing after a change of the passage format: the store works at once, and the upkeep catches up."""
+"""Indexing again after a change of the passage format: the store works at once, and the upkeep does the rest."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ _SPOIL = """UPDATE scrubjay.versions v
     FROM scrubjay.memories m WHERE m.no = v.memory_no AND m.id = %s::uuid"""
 _OUTDATED = "SELECT count(*) FROM scrubjay.memories WHERE passage_format < %s"
 # Terms with a count and no spelling, or with a spelling and no count.
-_OUT_OF_STEP = """SELECT count(*) FROM scrubjay.terms t FULL JOIN scrubjay.vocabulary v USING (space_no, word)
+_MISMATCHES = """SELECT count(*) FROM scrubjay.terms t FULL JOIN scrubjay.vocabulary v USING (space_no, word)
     WHERE t.passages IS NULL OR v.term IS NULL"""
 
 
@@ -58,7 +58,7 @@ async def test_few_outdated_memories_are_re_indexed_when_the_store_is_opened(par
             assert {near.id for near in neighbours} == {*passage.before, *passage.after}
             assert await store.session_neighbours("default", [memories[4].id], each=2) == {memories[4].id: Neighbours()}
             assert [term for term, _ in await store.similar_terms("default", "alnoe", state=State.LIVE, limit=1)]
-            assert await store.database.rows(_OUT_OF_STEP, unrestricted=True) == [(0,)]
+            assert await store.database.rows(_MISMATCHES, unrestricted=True) == [(0,)]
             assert (await store.statistics("default")).details["partitions"] == partitions
             assert await store.check(deep=True) == []
             assert await store.tidy() == []
@@ -72,8 +72,8 @@ async def test_an_outdated_memory_is_found_and_revised_as_before(name: str, stor
     memories = a_session(3)
     await store.commit(a_commit(*memories))
     await make_outdated(name)
-    found = await store.lexical_candidates("default", terms_of("number1"), Filter(), limit=9)
-    (passage,) = await store.stored_passages("default", [number for number, _ in found])
+    candidates = await store.lexical_candidates("default", terms_of("number1"), Filter(), limit=9)
+    (passage,) = await store.stored_passages("default", [number for number, _ in candidates])
     assert passage.memory_id == memories[1].id
     later = revised(memories[1], content="Bob: a word")
     await store.commit(a_commit(a_rewrite(later)))
@@ -88,7 +88,7 @@ async def make_outdated(name: str) -> None:
         await connection.execute("DELETE FROM scrubjay.vocabulary")
 
 
-async def test_many_are_left_to_the_upkeep_which_goes_on_where_it_was_cut_off(name: str) -> None:
+async def test_many_are_left_to_the_upkeep_which_continues_after_an_interruption(name: str) -> None:
     store = await PostgresStore.open(address_of(name))
     memories = a_session(620)
     await store.commit(a_commit(*memories))
@@ -97,7 +97,7 @@ async def test_many_are_left_to_the_upkeep_which_goes_on_where_it_was_cut_off(na
     try:
         assert await count_outdated(name) == 620
         await store.commit(a_commit(a_rewrite(revised(memories[300], content="revised meanwhile"))))
-        # Two servers may re-index at once.
+        # Two servers may index at once.
         first_page = await reindex.reindex_page(store.database, "default", store._bodies, after=0)
         assert first_page is not None
         assert 0 < await count_outdated(name) < 619
@@ -105,7 +105,7 @@ async def test_many_are_left_to_the_upkeep_which_goes_on_where_it_was_cut_off(na
         assert len(done) == 1
         assert "older passage format" in done[0]
         assert await count_outdated(name) == 0
-        assert await store.database.rows(_OUT_OF_STEP, unrestricted=True) == [(0,)]
+        assert await store.database.rows(_MISMATCHES, unrestricted=True) == [(0,)]
         assert (await store.get("default", [memories[300].id]))[memories[300].id].content == "revised meanwhile"
         assert await store.check(deep=True) == []
     finally:
@@ -127,15 +127,15 @@ async def test_a_damaged_body_is_left_as_it_is(name: str, store: PostgresStore, 
     assert {passage.memory_id for passage in passages} == {memory.id for memory in memories}
 
 
-async def test_what_is_found_by_other_facets_is_told_to_the_indexes(name: str, store: PostgresStore, raw: Raw) -> None:
+async def test_changed_facets_are_logged_for_the_indexes(name: str, store: PostgresStore, raw: Raw) -> None:
     memory, other = a_memory(metadata={"birds": ["jay", "tit"]}), a_memory()
     await store.commit(a_commit(memory, other))
     await make_outdated(name)
     await raw("UPDATE scrubjay.memories SET facets = '[\"kind:note\"]' WHERE id = %s::uuid", memory.id)
     before = await store.last_seq()
     assert len(await store.tidy()) == 1
-    told = await store.changes(after=before, limit=9)
-    assert [(change.memory_id, change.action) for change in told] == [(memory.id, Action.EMBEDDED)]
+    changes = await store.changes(after=before, limit=9)
+    assert [(change.memory_id, change.action) for change in changes] == [(memory.id, Action.EMBEDDED)]
     assert await store.list_ids("default", Filter(metadata={"birds": "tit"}), limit=9) == [memory.id]
 
 
@@ -146,11 +146,11 @@ async def test_a_backup_holds_the_vocabulary(store: PostgresStore, empty: str, t
     await restore_backup(address_of(empty), tmp_path / "copy")
     restored = await PostgresStore.open(address_of(empty))
     ids = [memory.id for memory in memories]
-    for one in (store, restored):
-        assert [term for term, _ in await one.similar_terms("default", "numbr2", state=State.LIVE, limit=1)] == [
+    for either in (store, restored):
+        assert [term for term, _ in await either.similar_terms("default", "numbr2", state=State.LIVE, limit=1)] == [
             "number2"
         ]
-        assert (await one.session_neighbours("default", ids, each=1))[ids[1]] == Neighbours(
+        assert (await either.session_neighbours("default", ids, each=1))[ids[1]] == Neighbours(
             before=(ids[0],), after=(ids[2],)
         )
     await restored.close()

@@ -1,4 +1,4 @@
-"""A server that is restarted under load: callers wait, and what was acknowledged is there."""
+"""A server that is restarted under load: callers wait, and every acknowledged write is stored."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ async def test_nothing_acknowledged_is_lost(way: str) -> None:
     with private_server() as server:
         async with a_database(server, empty=True) as name:
             stores = [await PostgresStore.open(address_of(name, server=server)) for _ in range(2)]
-            kept: list[str] = []
+            stored: list[str] = []
             one_more = asyncio.Condition()
             over = asyncio.Event()
 
@@ -24,13 +24,13 @@ async def test_nothing_acknowledged_is_lost(way: str) -> None:
                     memory = a_memory(space=f"space-{number % 3}")
                     await stores[number % 2].commit(a_commit(memory))
                     async with one_more:
-                        kept.append(memory.id)
+                        stored.append(memory.id)
                         one_more.notify_all()
 
             async def more(count: int) -> None:
-                enough = len(kept) + count
+                enough = len(stored) + count
                 async with asyncio.timeout(60), one_more:
-                    await one_more.wait_for(lambda: len(kept) >= enough)
+                    await one_more.wait_for(lambda: len(stored) >= enough)
 
             writers = [asyncio.create_task(write(number)) for number in range(6)]
             for _ in range(2):
@@ -42,7 +42,7 @@ async def test_nothing_acknowledged_is_lost(way: str) -> None:
             log = await stores[0].changes(after=0, limit=100_000)
             logged = [change.memory_id for change in log]
             assert len(logged) == len(set(logged))
-            assert set(logged) == set(kept)
+            assert set(logged) == set(stored)
             assert await stores[1].check(deep=True) == []
             for store in stores:
                 await store.close()
@@ -63,10 +63,10 @@ async def test_a_server_that_stays_away_is_told_and_found_again() -> None:
             async with asyncio.timeout(60):
                 while True:
                     try:
-                        found = await store.get("default", [memory.id])
+                        memories = await store.get("default", [memory.id])
                         break
                     except StoreBusy:
                         continue
-            assert found == {memory.id: memory}
+            assert memories == {memory.id: memory}
             assert await store.last_seq() == 1
             await store.close()

@@ -1,4 +1,4 @@
-"""The walls between spaces, tried with raw SQL by whoever the server logs in as."""
+"""Row-level security between spaces, tested with raw SQL as the login of the server."""
 
 from collections.abc import AsyncIterator
 
@@ -16,7 +16,7 @@ from scrubjay.storage.postgres import PostgresStore
 from scrubjay.storage.postgres.schema import SPACE_TABLES
 
 Connection = psycopg.AsyncConnection
-# Dictionaries come with size.
+# Only large spaces have dictionaries.
 FILLED = tuple(table for table in SPACE_TABLES if table != "dictionaries")
 
 
@@ -26,19 +26,22 @@ async def login(name: str) -> AsyncIterator[Connection]:
     await make_logins()
     store = await PostgresStore.open(address_of(name, user=APP))
     for space in ("ann", "bob"):
-        one, two = a_memory(f"secret of {space}", space=space, metadata={"of": space}), a_memory("other", space=space)
+        first, second = (
+            a_memory(f"secret of {space}", space=space, metadata={"of": space}),
+            a_memory("other", space=space),
+        )
         once = IdempotencyRecord(key="k", digest=b"d", answer=space)
         await store.commit(
             a_commit(
-                one,
-                two,
-                an_edge(one, two, text=space),
-                embedded=vectors_for([one, two]),
+                first,
+                second,
+                an_edge(first, second, text=space),
+                embedded=vectors_for([first, second]),
                 once=once,
                 documents=[a_document(space=space, value={"of": space})],
             )
         )
-        await store.commit(a_commit(a_rewrite(revised(one, title=f"Title of {space}"))))
+        await store.commit(a_commit(a_rewrite(revised(first, title=f"Title of {space}"))))
     token = Token(id="t", name="n", spaces=("ann",), access=Access.READ, created_at=START)
     await store.add_token(token, b"digest")
     await store.close()
@@ -111,22 +114,22 @@ async def test_a_space_ends_with_its_transaction(login: Connection) -> None:
     assert await count(login, "memories") == 0
 
 
-async def test_joins_counts_and_errors_tell_nothing_of_others(login: Connection) -> None:
+async def test_joins_counts_and_errors_reveal_nothing_of_others(login: Connection) -> None:
     async with login.transaction():
         await login.execute("SELECT scrubjay.enter('ann')")
         cursor = await login.execute("SELECT string_agg(text, ' ') FROM scrubjay.memory_items")
         ((texts,),) = await cursor.fetchall()
         assert "secret of ann" in texts
         assert "bob" not in texts
-        # A division that fails on another's row would tell that it is there.
+        # A division that fails on a row of another space would reveal that it exists.
         await login.execute("SELECT 1 / (CASE WHEN content LIKE '%bob%' THEN 0 ELSE 1 END) FROM scrubjay.contents")
 
 
-async def test_the_view_has_the_shape_that_others_know(login: Connection) -> None:
+async def test_the_view_has_the_documented_columns(login: Connection) -> None:
     async with login.transaction():
         await login.execute("SELECT scrubjay.enter('bob')")
         cursor = await login.execute("SELECT * FROM scrubjay.memory_items WHERE text LIKE 'secret%'")
-        assert [one.name for one in cursor.description or ()] == [
+        assert [item.name for item in cursor.description or ()] == [
             "id", "created_at", "user_id", "embedding", "text", "metadata",
         ]  # fmt: skip
         ((_, created_at, user, _, text, metadata),) = await cursor.fetchall()
@@ -137,7 +140,7 @@ async def test_the_view_has_the_shape_that_others_know(login: Connection) -> Non
 
 
 @pytest.mark.parametrize("statement", ["SELECT * FROM scrubjay.tokens", "UPDATE scrubjay.meta SET value = ''"])
-async def test_what_belongs_to_no_space_is_not_the_servers(login: Connection, statement: str) -> None:
+async def test_tables_of_no_space_are_closed_to_the_server(login: Connection, statement: str) -> None:
     with pytest.raises(errors.InsufficientPrivilege):
         await login.execute(statement.encode())
 
@@ -154,12 +157,12 @@ async def test_what_belongs_to_no_space_is_not_the_servers(login: Connection, st
         "DROP TABLE scrubjay.memories",
     ],
 )
-async def test_the_walls_cannot_be_taken_down(login: Connection, statement: str) -> None:
+async def test_the_policies_cannot_be_removed(login: Connection, statement: str) -> None:
     with pytest.raises(errors.InsufficientPrivilege):
         await login.execute(statement.encode())
 
 
-async def test_the_walls_are_checked(store: PostgresStore, name: str) -> None:
+async def test_the_policies_are_checked(store: PostgresStore, name: str) -> None:
     assert await store.check() == []
     async with await Connection.connect(shared_server().url(name), autocommit=True) as connection:
         await connection.execute("ALTER TABLE scrubjay.contents NO FORCE ROW LEVEL SECURITY")
@@ -179,7 +182,7 @@ async def test_the_same_text_has_other_words_in_another_space(login: Connection)
     assert not ann & bob
 
 
-async def test_the_door_to_passages_shows_those_of_the_space_entered(login: Connection) -> None:
+async def test_stored_passages_returns_those_of_the_current_space(login: Connection) -> None:
     async with login.transaction():
         await login.execute("SET LOCAL ROLE scrubjay_keeper")
         cursor = await login.execute("SELECT array_agg(id) FROM scrubjay.passages")
@@ -215,13 +218,13 @@ async def test_a_word_has_other_trigrams_in_another_space_and_is_spelled_in_its_
         terms = {str(term) for (term,) in await cursor.fetchall()}
         assert "ann" in terms
         assert "bob" not in terms
-        # Trigrams of another space, asked for in this one.
+        # A search in this space by trigrams of another.
         cursor = await login.execute("SELECT * FROM scrubjay.similar_terms(%s::bigint[], 9, 9, 9)", (bob,))
         assert await cursor.fetchall() == []
 
 
-async def test_a_part_of_a_table_has_walls_of_its_own() -> None:
-    """Its owner is held to them too, whom nothing else keeps from asking a part itself."""
+async def test_a_partition_has_policies_of_its_own() -> None:
+    """The policies also apply to the owner of a partition, who can query it directly."""
     await make_logins()
     parts = ("contents_0", "contents_1")
     async with a_database(partitions=2) as name:

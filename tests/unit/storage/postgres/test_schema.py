@@ -1,4 +1,4 @@
-"""Setting a database up: once, by a role that may, with a clear error for one that may not."""
+"""Setting up a database: once, by a role with the rights, with a clear error for one without."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from psycopg import errors
 from tests.fakes.build import a_commit, a_memory
 from tests.postgres import address_of, shared_server
 from tests.unit.storage.postgres.conftest import Raw
-from tests.unit.storage.postgres.logins import APP, HASTY, OWNER, STRANGER, give, make_logins
+from tests.unit.storage.postgres.logins import APP, HASTY, OWNER, STRANGER, make_logins, set_owner
 from tests.unit.storage.postgres.old_schemas import everything_in, make_old_database
 
 from scrubjay.errors import StoreBusy, StoreError, StoreTooNew
@@ -47,7 +47,7 @@ async def test_only_what_is_new_is_applied(name: str, raw: Raw, monkeypatch: pyt
     before = await raw("SELECT value FROM scrubjay.meta WHERE key = 'store_id'")
     monkeypatch.setattr(schema, "MIGRATIONS", [*MIGRATIONS, ("moods", add)])
     await asyncio.gather(prepare(address_of(name)), prepare(address_of(name)))
-    assert await applied(address_of(name).url) == [*(one for one, _ in MIGRATIONS), "moods"]
+    assert await applied(address_of(name).url) == [*(step for step, _ in MIGRATIONS), "moods"]
     assert await raw("SELECT mood FROM scrubjay.memories") == []
     assert await raw("SELECT value FROM scrubjay.meta WHERE key = 'store_id'") == before
 
@@ -85,10 +85,10 @@ async def test_a_failing_migration_leaves_everything_as_it_was(
     with pytest.raises(StoreError):
         await prepare(address_of(name))
     assert await raw("SELECT count(*) FROM scrubjay.idempotency_keys") == [(0,)]
-    assert await applied(address_of(name).url) == [one for one, _ in MIGRATIONS]
+    assert await applied(address_of(name).url) == [step for step, _ in MIGRATIONS]
 
 
-async def test_a_database_of_a_newer_scrubjay_is_refused_and_not_touched(name: str, raw: Raw) -> None:
+async def test_a_database_of_a_newer_scrubjay_is_refused_and_not_changed(name: str, raw: Raw) -> None:
     await raw("INSERT INTO scrubjay.schema_versions VALUES (99, 'from the future', 0)")
     with pytest.raises(StoreTooNew, match="newer") as caught:
         await PostgresStore.open(address_of(name))
@@ -117,9 +117,9 @@ async def test_an_older_schema_is_refused_by_the_owner_who_migrates_too(empty: s
             await schema.migrate(connection, address)
 
 
-async def test_a_missing_extension_is_told_with_the_command_to_run(empty: str) -> None:
+async def test_a_missing_extension_is_reported_with_the_command_to_run(empty: str) -> None:
     await make_logins()
-    await give(empty, OWNER)
+    await set_owner(empty, OWNER)
     with pytest.raises(StoreError) as caught:
         await prepare(address_of(empty, user=OWNER))
     assert f"psql -d {empty} -c 'CREATE EXTENSION vector'" in caught.value.hint
@@ -131,7 +131,7 @@ async def test_a_missing_extension_is_told_with_the_command_to_run(empty: str) -
 async def test_an_owner_sets_up_and_another_serves(empty: str) -> None:
     """The owner is no superuser: it may create roles, and the extension is there."""
     await make_logins()
-    await give(empty, OWNER)
+    await set_owner(empty, OWNER)
     async with await psycopg.AsyncConnection.connect(shared_server().url(empty), autocommit=True) as connection:
         await connection.execute("CREATE SCHEMA extensions; CREATE EXTENSION vector SCHEMA extensions")
         await connection.execute(f"GRANT USAGE ON SCHEMA extensions TO {OWNER}, {APP}".encode())
@@ -150,7 +150,7 @@ async def test_an_owner_sets_up_and_another_serves(empty: str) -> None:
         assert await cursor.fetchall() == [(0,)]
 
 
-async def test_one_who_may_not_set_up_is_told_who_may(empty: str) -> None:
+async def test_a_role_without_the_rights_to_set_up_gets_a_hint(empty: str) -> None:
     await make_logins()
     async with await psycopg.AsyncConnection.connect(shared_server().url(empty), autocommit=True) as connection:
         await connection.execute("CREATE EXTENSION vector")
@@ -159,14 +159,14 @@ async def test_one_who_may_not_set_up_is_told_who_may(empty: str) -> None:
     assert "SCRUBJAY_DATABASE_OWNER_URL" in caught.value.hint
 
 
-async def test_a_stranger_is_told_which_role_is_missing(name: str) -> None:
+async def test_an_unknown_login_gets_the_missing_role(name: str) -> None:
     await make_logins()
     with pytest.raises(StoreError, match="may not") as caught:
         await PostgresStore.open(address_of(name, user=STRANGER))
     assert "GRANT scrubjay_server" in caught.value.hint
 
 
-async def test_a_login_that_was_given_too_much_is_noticed(name: str) -> None:
+async def test_a_login_with_too_many_rights_is_reported(name: str) -> None:
     await make_logins()
     store = await PostgresStore.open(address_of(name, user=HASTY))
     problems = await store.check()
@@ -178,11 +178,11 @@ async def test_a_login_that_was_given_too_much_is_noticed(name: str) -> None:
 @pytest.mark.parametrize(
     "url", ["postgresql://127.0.0.1:9/x?connect_timeout=2", "postgresql://nobody@/x?host=/nowhere"]
 )
-async def test_a_server_that_is_not_there_is_told_so(url: str) -> None:
+async def test_an_unreachable_server_is_reported(url: str) -> None:
     with pytest.raises(StoreBusy, match="cannot be reached"):
         await PostgresStore.open(Address(url=url, patience=1))
 
 
-async def test_a_database_that_is_not_there_is_told_so() -> None:
+async def test_a_missing_database_is_reported() -> None:
     with pytest.raises(StoreBusy, match="does not exist"):
         await PostgresStore.open(Address(url=shared_server().url("never_made"), patience=1))

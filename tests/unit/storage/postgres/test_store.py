@@ -1,4 +1,4 @@
-"""What the suites of all stores do not ask."""
+"""Behaviour of this store that the shared suites do not test."""
 
 import numpy as np
 import pytest
@@ -34,18 +34,18 @@ async def test_a_model_does_not_change_its_dimension(store: PostgresStore) -> No
 
 
 async def test_names_may_change_hands_within_a_commit(store: PostgresStore) -> None:
-    one, two = a_memory(name="one"), a_memory(name="two")
-    await store.commit(a_commit(one, two))
-    aside = revised(one, name="aside")
-    swapped = revised(two, name="one")
-    back = revised(aside, name="two")
-    await store.commit(a_commit(a_rewrite(aside), a_rewrite(swapped), a_rewrite(back)))
-    assert [found.id for found in await store.find("default", "one")] == [two.id]
-    assert [found.id for found in await store.find("default", "two")] == [one.id]
-    assert [one.number for one in await store.versions("default", one.id, limit=9)] == [3, 2, 1]
+    first, second = a_memory(name="one"), a_memory(name="two")
+    await store.commit(a_commit(first, second))
+    spare = revised(first, name="aside")
+    swapped = revised(second, name="one")
+    back = revised(spare, name="two")
+    await store.commit(a_commit(a_rewrite(spare), a_rewrite(swapped), a_rewrite(back)))
+    assert [handle.id for handle in await store.find("default", "one")] == [second.id]
+    assert [handle.id for handle in await store.find("default", "two")] == [first.id]
+    assert [version.number for version in await store.versions("default", first.id, limit=9)] == [3, 2, 1]
 
 
-async def test_an_id_that_is_none_is_refused(store: PostgresStore) -> None:
+async def test_a_malformed_id_is_refused(store: PostgresStore) -> None:
     with pytest.raises(InvalidInput, match="not an id"):
         await store.commit(a_commit(a_memory(id="number one")))
 
@@ -75,7 +75,7 @@ async def test_tables_can_be_split_by_space(empty: str) -> None:
     assert [change.place for change in await store.changes(after=0, limit=99)] == [1] * 8
     assert await store.check(deep=True) == []
     await store.close()
-    # What it was made with stays.
+    # It keeps the partitions that it was created with.
     again = await PostgresStore.open(address_of(empty), partitions=0)
     assert (await again.statistics("space-1")).details["partitions"] == 4
     await again.close()

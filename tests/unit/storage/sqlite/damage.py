@@ -1,4 +1,4 @@
-"""Harm done to a store behind its back."""
+"""Changes to the file of a store that the store itself would not make: damage, and older formats."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import apsw
 
 
 def scribble(path: Path, statement: str, *values: str | int | bytes) -> int:
-    """Change rows as no Scrubjay would; returns how many."""
+    """Run a statement on the file; return how many rows it changed."""
     connection = apsw.Connection(str(path))
     try:
         connection.execute(statement, values)
@@ -35,7 +35,7 @@ def spoil_pages(path: Path) -> None:
 
 
 def spoil_index(path: Path) -> None:
-    """Change a column while its index is out of the way."""
+    """Change a column without its index."""
     index = "FROM sqlite_schema WHERE name = 'memories_recent'"
     _run(path, f"CREATE TABLE kept AS SELECT * {index}", "PRAGMA writable_schema = on", f"DELETE {index}")
     _run(path, "UPDATE memories SET updated_at = 5")
@@ -43,7 +43,7 @@ def spoil_index(path: Path) -> None:
 
 
 def make_outdated(path: Path) -> None:
-    """Have all passages in the first format, which had neither sessions nor speakers."""
+    """Give all passages the first format, which had neither sessions nor speakers."""
     _run(
         path,
         "UPDATE passages SET session_key = NULL, speaker = '', question = 0",

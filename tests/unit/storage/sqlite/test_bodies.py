@@ -1,4 +1,4 @@
-"""Bodies in the file: dictionaries come and go, and damage to one memory stays with it."""
+"""Bodies in the file: dictionaries are trained and replaced, and damage to one memory affects no other."""
 
 from pathlib import Path
 
@@ -25,10 +25,10 @@ async def fill(store: SqliteStore, count: int) -> list[Memory]:
     return memories
 
 
-def rows(path: Path, question: str) -> list[tuple[int, ...]]:
+def rows(path: Path, query: str) -> list[tuple[int, ...]]:
     connection = apsw.Connection(str(path))
     try:
-        return [tuple(int(value) for value in row) for row in connection.execute(question)]
+        return [tuple(int(value) for value in row) for row in connection.execute(query)]
     finally:
         connection.close()
 
@@ -68,9 +68,9 @@ async def test_a_damaged_memory_can_be_written_over_and_purged(store: SqliteStor
     memory = a_memory("before " * 30, tags=("red",))
     await store.commit(a_commit(memory))
     spoil_body(path, memory.id, 1)
-    mended = revised(memory, content="after " * 30, tags=("blue",))
-    await store.commit(a_commit(a_rewrite(mended)))
-    assert (await store.get("default", [memory.id]))[memory.id].content == mended.content
+    rewritten = revised(memory, content="after " * 30, tags=("blue",))
+    await store.commit(a_commit(a_rewrite(rewritten)))
+    assert (await store.get("default", [memory.id]))[memory.id].content == rewritten.content
     spoil_body(path, memory.id, 2)
     assert await store.purge("default", [memory.id], origin=an_origin()) == 1
     assert await store.get("default", [memory.id]) == {}
@@ -94,8 +94,8 @@ async def test_a_space_gets_a_dictionary_of_its_own_as_it_grows(store: SqliteSto
     await store.commit(a_commit(later))
     assert rows(path, "SELECT count(*) FROM versions WHERE dictionary_no = 1") == [(1,)]
     assert (await store.statistics("default")).stored_bytes - before < 120
-    found = await store.get("default", [memories[0].id, later.id])
-    assert [memory.content for memory in found.values()] == [memories[0].content, later.content]
+    results = await store.get("default", [memories[0].id, later.id])
+    assert [memory.content for memory in results.values()] == [memories[0].content, later.content]
 
 
 async def test_memories_too_alike_to_learn_from_do_without(store: SqliteStore, path: Path) -> None:
@@ -106,7 +106,7 @@ async def test_memories_too_alike_to_learn_from_do_without(store: SqliteStore, p
     assert len(await store.get("default", [memory.id for memory in small])) == 210
 
 
-async def test_a_purge_replaces_the_dictionary_and_packs_every_body_anew(store: SqliteStore, path: Path) -> None:
+async def test_a_purge_replaces_the_dictionary_and_repacks_every_body(store: SqliteStore, path: Path) -> None:
     memories = await fill(store, 210)
     late = [a_memory(PROSE.format(1, 5000 + number)) for number in range(10)]
     await store.commit(a_commit(*late))
@@ -114,8 +114,8 @@ async def test_a_purge_replaces_the_dictionary_and_packs_every_body_anew(store: 
     await store.purge("default", [memories[0].id], origin=an_origin())
     assert rows(path, "SELECT no, tainted FROM dictionaries") == [(2, 0)]
     assert rows(path, "SELECT DISTINCT dictionary_no FROM versions ORDER BY 1") == [(0,), (2,)]
-    found = await store.get("default", [memory.id for memory in (*memories, *late)])
-    assert [one.content for one in found.values()] == [one.content for one in (*memories[1:], *late)]
+    results = await store.get("default", [memory.id for memory in (*memories, *late)])
+    assert [memory.content for memory in results.values()] == [memory.content for memory in (*memories[1:], *late)]
     assert await store.tidy() == []
 
 
@@ -125,15 +125,15 @@ async def test_a_purge_succeeds_beside_damaged_bodies(store: SqliteStore, path: 
     await store.commit(a_commit(*late))
     spoil_body(path, late[0].id, 1)
     assert await store.purge("default", [late[1].id], origin=an_origin()) == 1
-    found = await store.get("default", [late[2].id])
-    assert found[late[2].id].content == late[2].content
+    memories = await store.get("default", [late[2].id])
+    assert memories[late[2].id].content == late[2].content
     with pytest.raises(BodyDamaged):
         await store.get("default", [late[0].id])
-    # Not even for the damaged one is a dictionary kept that knows purged words.
+    # A dictionary with purged words is deleted although the damaged body used it.
     assert rows(path, "SELECT no, tainted FROM dictionaries") == [(2, 0)]
 
 
-async def test_a_missing_dictionary_is_told_as_damage(store: SqliteStore, path: Path) -> None:
+async def test_a_missing_dictionary_is_reported_as_damage(store: SqliteStore, path: Path) -> None:
     await fill(store, 210)
     late = a_memory(PROSE.format(1, 5000))
     await store.commit(a_commit(late))
@@ -155,9 +155,9 @@ async def test_flagged_bodies_are_counted_and_mended(store: SqliteStore, path: P
     assert (await again.statistics("default")).flagged_bodies == 1
     assert (await again.get("default", [memory.id]))[memory.id].content == memory.content
     assert len(await again.tidy()) == 1
-    found = await again.statistics("default")
-    assert (found.flagged_bodies, found.body_bytes) == (0, plain)
-    assert found.stored_bytes < plain
+    statistics = await again.statistics("default")
+    assert (statistics.flagged_bodies, statistics.body_bytes) == (0, plain)
+    assert statistics.stored_bytes < plain
     assert await again.tidy() == []
     await again.close()
 
@@ -165,14 +165,14 @@ async def test_flagged_bodies_are_counted_and_mended(store: SqliteStore, path: P
 async def test_counts_of_bodies_tell_raw_from_packed(store: SqliteStore) -> None:
     # Times alone fill a hundred bytes, so that hardly any body is small.
     await store.commit(a_commit(a_memory(PROSE.format(1, 2) * 4), a_memory("x", state=State.TRASHED)))
-    found = await store.statistics("default")
-    assert found.memories == {"live": 1, "trashed": 1}
-    assert found.raw_bodies + found.flagged_bodies <= 1
-    assert found.stored_bytes < found.body_bytes
+    statistics = await store.statistics("default")
+    assert statistics.memories == {"live": 1, "trashed": 1}
+    assert statistics.raw_bodies + statistics.flagged_bodies <= 1
+    assert statistics.stored_bytes < statistics.body_bytes
 
 
 def _flag(path: Path) -> None:
-    """Make the one body what it is when compression has failed."""
+    """Store the only body as after a failed compression."""
     from scrubjay.storage.codec import generic_dictionary
 
     connection = apsw.Connection(str(path))
@@ -203,19 +203,19 @@ def deltas(path: Path) -> list[int]:
 async def test_the_last_two_and_every_sixteenth_are_whole(store: SqliteStore, path: Path) -> None:
     chain = await a_chain(store, 36)
     assert deltas(path) == [number for number in range(1, 35) if number not in (16, 32)]
-    found = await store.statistics("default")
-    assert found.versions == len(chain)
-    assert found.stored_bytes < found.body_bytes / 10
+    statistics = await store.statistics("default")
+    assert statistics.versions == len(chain)
+    assert statistics.stored_bytes < statistics.body_bytes / 10
 
 
-async def test_one_that_is_damaged_is_named_by_those_that_are_told_by_it(store: SqliteStore, path: Path) -> None:
+async def test_a_damaged_version_is_named_by_those_that_depend_on_it(store: SqliteStore, path: Path) -> None:
     (first, *_, last) = await a_chain(store, 20)
     spoil_body(path, first.id, 5)
     for number in (1, 4):
         with pytest.raises(BodyDamaged, match="version 5, of which") as caught:
             await store.version("default", first.id, number)
         assert caught.value.fields["version"] == number
-    # What is newer, and what is beyond the next whole one, is none the worse.
+    # Newer versions, and those that depend on another whole version, can be read.
     for number in (6, 15, 16, 17, 20):
         assert await store.version("default", first.id, number) is not None
     problems = await store.check(deep=True)
@@ -234,33 +234,33 @@ async def test_the_version_before_a_damaged_newest_is_sound(store: SqliteStore, 
     ]
 
 
-async def test_nothing_is_told_by_a_version_that_is_damaged(store: SqliteStore, path: Path) -> None:
+async def test_no_version_becomes_a_difference_from_a_damaged_one(store: SqliteStore, path: Path) -> None:
     chain = await a_chain(store, 3)
     assert deltas(path) == [1]
     spoil_body(path, chain[0].id, 3)
     for _ in range(3):
         chain.append(revised(chain[-1], content=chain[-1].content + "More. "))
         await store.commit(a_commit(a_rewrite(chain[-1])))
-    # The second would have been told by the third.
+    # The second would have become a difference from the third.
     assert deltas(path) == [1, 4]
     assert [(await store.version("default", chain[0].id, number)) is not None for number in (1, 2, 4, 5, 6)] == [
         True
     ] * 5
 
 
-async def test_older_versions_outlive_the_dictionary_of_what_they_are_told_by(store: SqliteStore, path: Path) -> None:
+async def test_older_versions_outlive_the_dictionary_of_newer_ones(store: SqliteStore, path: Path) -> None:
     others = [a_memory(SENTENCE.format(number % 9, number)) for number in range(210)]
     await store.commit(a_commit(*others))
     while store.upkeep.training:
         await next(iter(store.upkeep.training))
     chain = await a_chain(store, 6)
-    # Whatever is left out, or spelled in another way, when a body is made today.
+    # The purge repacks bodies with a new dictionary.
     await store.purge("default", [others[0].id], origin=an_origin())
     assert [version.memory for version in await store.versions("default", chain[0].id, limit=9)] == chain[::-1]
     assert await store.check(deep=True) == []
 
 
-async def test_a_version_that_is_gone_is_told_as_damage(store: SqliteStore, path: Path) -> None:
+async def test_a_version_that_is_gone_is_reported_as_damage(store: SqliteStore, path: Path) -> None:
     chain = await a_chain(store, 4)
     scribble(path, "DELETE FROM versions WHERE number = 2")
     with pytest.raises(BodyDamaged):

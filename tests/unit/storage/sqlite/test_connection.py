@@ -1,4 +1,4 @@
-"""Opening a file: durable settings, and plain words about what is wrong."""
+"""Opening a file: durable settings, clear errors, and readers that see one state of the store."""
 
 import asyncio
 import threading
@@ -33,10 +33,10 @@ def filled(path: Path, *, key: str = "") -> Path:
     return path
 
 
-def test_what_is_committed_is_durable_and_what_is_deleted_is_gone(tmp_path: Path) -> None:
+def test_commits_are_durable_and_deleted_data_is_overwritten(tmp_path: Path) -> None:
     opened = connect(tmp_path / "memory.db")
-    wanted = {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "temp_store": 2, "trusted_schema": 0}
-    assert {name: opened.pragma(name) for name in wanted} == wanted
+    expected = {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "temp_store": 2, "trusted_schema": 0}
+    assert {name: opened.pragma(name) for name in expected} == expected
     opened.close()
 
 
@@ -80,7 +80,9 @@ def test_a_folder_that_is_not_there_cannot_be_written(tmp_path: Path) -> None:
     ("written", "opened", "word"),
     [("right", "wrong", "does not open"), ("right", "", "encrypted"), ("", "any", "not encrypted")],
 )
-def test_a_wrong_key_is_told_from_a_missing_one(tmp_path: Path, written: str, opened: str, word: str) -> None:
+def test_a_wrong_key_and_a_missing_key_have_different_errors(
+    tmp_path: Path, written: str, opened: str, word: str
+) -> None:
     path = filled(tmp_path / "memory.db", key=written)
     with pytest.raises(WrongKey, match=word):
         connect(path, key=opened)
@@ -89,7 +91,7 @@ def test_a_wrong_key_is_told_from_a_missing_one(tmp_path: Path, written: str, op
     again.close()
 
 
-def test_a_file_that_is_no_database_is_not_touched(tmp_path: Path) -> None:
+def test_a_file_that_is_no_database_is_not_changed(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     path.write_bytes(b"Dear diary, " * 1000)
     with pytest.raises(WrongKey, match="not a Scrubjay store"):
@@ -176,7 +178,7 @@ def count(connection: apsw.Connection) -> int:
     return int(connection.execute("SELECT count(*) FROM facts").fetchall()[0][0])
 
 
-async def test_a_reading_sees_one_state_from_beginning_to_end(readers: Readers, path: Path) -> None:
+async def test_a_read_sees_one_state_from_beginning_to_end(readers: Readers, path: Path) -> None:
     looked, written = threading.Event(), threading.Event()
 
     def twice(connection: apsw.Connection) -> tuple[int, int]:
@@ -195,7 +197,7 @@ async def test_a_reading_sees_one_state_from_beginning_to_end(readers: Readers, 
     assert await readers.run(count) == 2
 
 
-async def test_two_readings_go_on_at_once(readers: Readers) -> None:
+async def test_two_reads_run_at_once(readers: Readers) -> None:
     meet = threading.Barrier(2, timeout=30)
 
     def wait(_: apsw.Connection) -> int:

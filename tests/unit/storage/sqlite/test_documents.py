@@ -15,18 +15,18 @@ SECRET = "zanzibar"
 
 
 def words_in(path: Path) -> bool:
-    """Whether the secret stands anywhere in the store's files."""
-    return any(SECRET.encode() in one.read_bytes() for one in path.parent.glob(f"{path.name}*"))
+    """Return whether any file of the store contains the secret."""
+    return any(SECRET.encode() in file.read_bytes() for file in path.parent.glob(f"{path.name}*"))
 
 
-@pytest.mark.parametrize("discarded", [False, True])
-async def test_no_word_of_a_paper_is_left_after_a_purge(path: Path, *, discarded: bool) -> None:
+@pytest.mark.parametrize("deleted", [False, True])
+async def test_no_word_of_a_document_is_left_after_a_purge(path: Path, *, deleted: bool) -> None:
     store = await SqliteStore.open(path, readers=1)
     memory = a_memory("a plain text")
     job = a_document("j", collection="jobs", value={"about": {"memory_id": memory.id, "text": f"{SECRET} " * 300}})
     await store.commit(a_commit(memory, documents=[job]))
     assert words_in(path)
-    if discarded:
+    if deleted:
         await store.delete_document("default", "jobs", "j")
     await store.purge("default", [memory.id], origin=an_origin())
     assert not words_in(path)
@@ -34,7 +34,7 @@ async def test_no_word_of_a_paper_is_left_after_a_purge(path: Path, *, discarded
     assert not words_in(path)
 
 
-async def test_an_encrypted_store_shows_nothing_of_its_papers(path: Path) -> None:
+async def test_an_encrypted_store_shows_nothing_of_its_documents(path: Path) -> None:
     store = await SqliteStore.open(path, key="open sesame", readers=1)
     await store.put_document(a_document(SECRET, collection=SECRET, value={SECRET: SECRET}), base=None)
     assert not words_in(path)
@@ -42,7 +42,7 @@ async def test_an_encrypted_store_shows_nothing_of_its_papers(path: Path) -> Non
     assert not words_in(path)
 
 
-async def test_papers_are_found_without_a_walk(path: Path) -> None:
+async def test_documents_are_found_by_indexes(path: Path) -> None:
     store = await SqliteStore.open(path, readers=1)
     await store.put_document(a_document(due=moment(1)), base=None)
     await store.close()
@@ -72,14 +72,14 @@ def test_every_state_of_every_space_has_a_lexicon_of_its_own() -> None:
     assert all(space_of_lexicon(number) == space_no for number, space_no in numbers.items())
 
 
-async def test_what_waits_is_found_by_its_words_and_counted_apart(path: Path) -> None:
+async def test_waiting_memories_are_found_by_their_words_and_counted_separately(path: Path) -> None:
     store = await SqliteStore.open(path, readers=1)
     waiting, live = a_memory("a scrub jay waits", state=State.WAITING), a_memory("a scrub jay")
     await store.commit(a_commit(waiting, live))
     for state, count in ((State.WAITING, 1), (State.LIVE, 1), (State.TRASHED, 0)):
-        found = await store.term_statistics("default", ["jay", "wait"], state=state)
-        assert found.passages == count
-        assert found.frequencies.get("wait", 0) == (state is State.WAITING)
+        statistics = await store.term_statistics("default", ["jay", "wait"], state=state)
+        assert statistics.passages == count
+        assert statistics.frequencies.get("wait", 0) == (state is State.WAITING)
         assert len(await store.lexical_candidates("default", ["jay"], Filter(state=state), limit=9)) == count
     assert (await store.statistics("default")).memories == {"live": 1, "waiting": 1}
     approved = revised(waiting, state=State.LIVE)

@@ -1,4 +1,4 @@
-"""The trigrams of terms: in step with the terms, and never too many at once."""
+"""The trigrams of terms: they match the terms, and lookups stay bounded."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -20,29 +20,29 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
     await opened.close()
 
 
-def spelled(path: Path) -> tuple[set[tuple[object, ...]], set[tuple[object, ...]]]:
-    """(what is there, what should be)."""
+def trigrams(path: Path) -> tuple[set[tuple[object, ...]], set[tuple[object, ...]]]:
+    """Return the stored trigrams and the expected ones."""
     connection = apsw.Connection(str(path))
     try:
-        kept = set(connection.execute("SELECT lexicon_no, trigram, term FROM trigrams").fetchall())
+        rows = set(connection.execute("SELECT lexicon_no, trigram, term FROM trigrams").fetchall())
         terms = connection.execute("SELECT lexicon_no, term FROM terms").fetchall()
     finally:
         connection.close()
-    return kept, {(number, gram, term) for number, term in terms for gram in grams_of(str(term))}
+    return rows, {(number, gram, term) for number, term in terms for gram in grams_of(str(term))}
 
 
 async def test_every_term_has_its_trigrams_and_nothing_else_has_any(store: SqliteStore) -> None:
-    one, two = a_memory("scrub jays hide acorns"), a_memory("jays find acorns", space="there")
-    await store.commit(a_commit(one))
-    await store.commit(a_commit(two))
-    later = revised(one, content="jays dig")
+    first, second = a_memory("scrub jays hide acorns"), a_memory("jays find acorns", space="there")
+    await store.commit(a_commit(first))
+    await store.commit(a_commit(second))
+    later = revised(first, content="jays dig")
     for change in (a_rewrite(later), a_rewrite(revised(later, state=State.TRASHED))):
         await store.commit(a_commit(change))
-        kept, due = spelled(store.path)
-        assert kept == due != set()
-    await store.purge("default", [one.id], origin=an_origin())
-    await store.purge("there", [two.id], origin=an_origin())
-    assert spelled(store.path) == (set(), set())
+        stored, due = trigrams(store.path)
+        assert stored == due != set()
+    await store.purge("default", [first.id], origin=an_origin())
+    await store.purge("there", [second.id], origin=an_origin())
+    assert trigrams(store.path) == (set(), set())
 
 
 async def test_a_large_vocabulary_is_looked_up_alike(store: SqliteStore) -> None:
@@ -55,14 +55,14 @@ async def test_a_large_vocabulary_is_looked_up_alike(store: SqliteStore) -> None
 async def test_common_trigrams_are_passed_over(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     crowd = " ".join(f"plan{letter}{other}" for letter in "bcdfgh" for other in "bcdfgh")
     await store.commit(a_commit(a_memory(crowd), a_memory("plankton")))
-    asked = ("default", "plankten")
-    every = await store.similar_terms(*asked, state=State.LIVE, limit=9)
+    requested = ("default", "plankten")
+    every = await store.similar_terms(*requested, state=State.LIVE, limit=9)
     assert len(every) == 9
     assert every[0][0] == "plankton"
     for name, most in (("_COMMON_TRIGRAM", 5), ("_MAX_VISITED", 3)):
         monkeypatch.setattr(lexicon, name, most)
-        assert (await store.similar_terms(*asked, state=State.LIVE, limit=9))[0][0] == "plankton"
-    few = await store.similar_terms(*asked, state=State.LIVE, limit=9)
+        assert (await store.similar_terms(*requested, state=State.LIVE, limit=9))[0][0] == "plankton"
+    few = await store.similar_terms(*requested, state=State.LIVE, limit=9)
     assert len(few) < len(every)
 
 

@@ -1,4 +1,4 @@
-"""Nothing on a hot path walks a table: what a remember and a recall ask of SQLite is answered by indexes."""
+"""No query on a hot path scans a table: remember and recall use indexes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,12 +27,12 @@ from scrubjay.storage.sqlite.schema import migrate
 
 # These have one row a space, a model or a state.
 SMALL = ("spaces", "models", "dictionaries", "lexicons", "found", "meta")
-# A part of a statement whose tables are listed before it; an index of the few memories in an older format.
-EXCUSED = (" alike", " (subquery-", " memories_passage_format")
+# Parts of a statement whose tables appear separately; an index of the few memories in an older format.
+ALLOWED = (" alike", " (subquery-", " memories_passage_format")
 
 
-class Traced:
-    """A store whose statements are kept."""
+class TracedStore:
+    """A store that records its statements."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.connection = connection
@@ -48,26 +48,26 @@ class Traced:
         commit.apply_commit(self.connection, a_commit(*parts, **options), bodies=self.bodies)  # type: ignore[arg-type]
         self.connection.execute("COMMIT")
 
-    def walks(self) -> list[str]:
-        """The steps that visit every row of a table, or of a space."""
+    def scans(self) -> list[str]:
+        """Return the steps that visit every row of a table, or of a space."""
         self.connection.exec_trace = None
-        found: list[str] = []
+        results: list[str] = []
         for statement, bindings in self.statements.items():
             if statement.lstrip().split(maxsplit=1)[0] in ("SELECT", "UPDATE", "DELETE", "WITH"):
                 rows = self.connection.execute(f"EXPLAIN QUERY PLAN {statement}", bindings)  # type: ignore[arg-type]
-                found += [f"{row[3]}: {statement}" for row in rows if _walks(str(row[3]))]
-        return found
+                results += [f"{row[3]}: {statement}" for row in rows if _is_scan(str(row[3]))]
+        return results
 
 
 @pytest.fixture
-def traced(tmp_path: Path) -> Iterator[Traced]:
+def traced(tmp_path: Path) -> Iterator[TracedStore]:
     connection = connect(tmp_path / "memory.db")
     migrate(connection, path=tmp_path / "memory.db")
-    yield Traced(connection)
+    yield TracedStore(connection)
     connection.close()
 
 
-def test_a_write_walks_nothing(traced: Traced) -> None:
+def test_a_write_walks_nothing(traced: TracedStore) -> None:
     first, second = a_memory("a scrub jay hides acorns", title="Jays"), a_memory("a jay finds them again")
     traced.commit(first, second, embedded=vectors_for([first, second]))
     traced.connection.exec_trace = traced.note
@@ -76,10 +76,10 @@ def test_a_write_walks_nothing(traced: Traced) -> None:
     traced.commit(a_rewrite(revised(first, content="a scrub jay digs")))
     traced.commit(an_edge(first, second))
     assert traced.statements
-    assert traced.walks() == []
+    assert traced.scans() == []
 
 
-def test_a_reading_walks_nothing(traced: Traced) -> None:
+def test_no_read_scans_a_table(traced: TracedStore) -> None:
     memory: Memory = a_memory("a scrub jay hides acorns", title="Jays", group="g", pinned=True)
     traced.commit(memory, embedded=vectors_for([memory]))
     connection, bodies = traced.connection, traced.bodies
@@ -118,18 +118,18 @@ def test_a_reading_walks_nothing(traced: Traced) -> None:
     log.changes_in(connection, "default", after=0, limit=9)
     log.last_seq(connection)
     log.last_run(connection, "default", agent="")
-    assert traced.walks() == []
+    assert traced.scans() == []
 
 
-def _walks(step: str) -> bool:
-    # To walk a space along the index of recent memories is what an answer by another field must not do.
+def _is_scan(step: str) -> bool:
+    # A query by another field must not scan a space along the index of recent memories.
     words = step.split()
     scans = words[0] == "SCAN" and words[1] not in SMALL and "VIRTUAL TABLE" not in step and "CONSTANT" not in step
-    scans = scans and not any(one in step for one in EXCUSED)
+    scans = scans and not any(item in step for item in ALLOWED)
     return scans or "memories_recent" in step
 
 
-def test_neighbours_are_found_in_the_index_of_sessions_alone(traced: Traced) -> None:
+def test_neighbours_are_found_in_the_index_of_sessions_alone(traced: TracedStore) -> None:
     traced.commit(a_memory("a scrub jay"))
     traced.connection.exec_trace = traced.note
     neighbours.stored_passages(traced.connection, "default", [passage_id(1, 0)], around=4)

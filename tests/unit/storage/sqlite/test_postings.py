@@ -1,4 +1,4 @@
-"""What of the lexical index is written when a memory changes: what differs, and no more."""
+"""The lexical index when a memory changes: only differences are written."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +25,7 @@ _COUNTED_BY = {
 
 
 def counted(path: Path) -> dict[str, list[tuple[object, ...]]]:
-    """All that memories are found and counted by."""
+    """Return the rows that memories are found and counted by."""
     connection = apsw.Connection(str(path))
     try:
         return {
@@ -57,7 +57,7 @@ def _in_the_trash(memory: Memory) -> Memory:
 
 
 @pytest.mark.parametrize("change", [_longer, _shorter, _other_words, _other_labels, _in_the_trash])
-async def test_a_memory_that_has_changed_is_found_as_if_it_had_always_been_so(
+async def test_a_changed_memory_is_indexed_like_a_new_one(
     store: SqliteStore, path: Path, tmp_path: Path, change: Callable[[Memory], Memory]
 ) -> None:
     first = a_memory("tea is green", observations=FACTS)
@@ -67,10 +67,10 @@ async def test_a_memory_that_has_changed_is_found_as_if_it_had_always_been_so(
     await other.commit(a_commit(change(first)))
     expected = counted(tmp_path / "other.db")
     await other.close()
-    found = counted(path)
-    # A lexicon that nothing is in any more is counted as empty.
-    found["lexicons"] = [row for row in found["lexicons"] if row != (0, 0)]
-    assert found == expected
+    results = counted(path)
+    # An empty lexicon keeps its row, with counts of zero.
+    results["lexicons"] = [row for row in results["lexicons"] if row != (0, 0)]
+    assert results == expected
 
 
 async def test_passages_that_stay_are_not_written_again(store: SqliteStore, path: Path) -> None:
@@ -89,11 +89,11 @@ async def test_passages_that_stay_are_not_written_again(store: SqliteStore, path
     connection.close()
 
 
-async def test_what_is_purged_is_counted_no_more(store: SqliteStore, path: Path) -> None:
+async def test_purged_memories_are_not_counted(store: SqliteStore, path: Path) -> None:
     first = a_memory("tea is green", observations=FACTS)
     await store.commit(a_commit(first))
     await store.commit(a_commit(a_rewrite(_other_labels(first))))
     await store.purge("default", [first.id], origin=an_origin())
-    found = counted(path)
-    assert found.pop("lexicons") == [(0, 0)]
-    assert not any(found.values())
+    results = counted(path)
+    assert results.pop("lexicons") == [(0, 0)]
+    assert not any(results.values())

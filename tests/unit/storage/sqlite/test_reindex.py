@@ -28,7 +28,7 @@ async def fresh(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 
 
 def some_memories() -> list[Memory]:
-    """Of several states and spaces, in sessions and alone, with several passages."""
+    """Return memories of several states and spaces, in sessions and alone, with several passages."""
     turns = [a_memory(f"Sarah: is turn {turn} over?", source=Source(session="s", at=moment(turn))) for turn in range(5)]
     fact = Observation(text="Bob: no", recorded_at=START)
     return [
@@ -40,7 +40,7 @@ def some_memories() -> list[Memory]:
 
 
 def as_before(memory: Memory) -> Write:
-    """A write of a version that knew neither days nor who speaks."""
+    """Return a write of a version that indexed neither days nor speakers."""
     write = a_write(memory)
     days = {"1", "januari", "2026"}
     passages = tuple(
@@ -59,20 +59,20 @@ async def an_old_file(path: Path, memories: Sequence[Memory]) -> None:
     make_outdated(path)
 
 
-def rows(path: Path, question: str) -> list[tuple[object, ...]]:
+def rows(path: Path, query: str) -> list[tuple[object, ...]]:
     connection = apsw.Connection(str(path))
     try:
-        return connection.execute(question).fetchall()
+        return connection.execute(query).fetchall()
     finally:
         connection.close()
 
 
 def all_rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
-    """All that a memory is found by, wherever it is kept."""
+    """Return all rows that memories are found by."""
     tables = ("passages", "terms", "trigrams", "facets", "lexicons")
-    found = {table: sorted(rows(path, f"SELECT * FROM {table}"), key=repr) for table in tables}
+    results = {table: sorted(rows(path, f"SELECT * FROM {table}"), key=repr) for table in tables}
     columns = "no, facets, passage_count, index_digest, tier, relevance, last_confirmed, passage_format"
-    return {**found, "memories": rows(path, f"SELECT {columns} FROM memories")}
+    return {**results, "memories": rows(path, f"SELECT {columns} FROM memories")}
 
 
 async def test_an_old_file_becomes_what_a_new_one_is(path: Path, fresh: SqliteStore) -> None:
@@ -85,8 +85,8 @@ async def test_an_old_file_becomes_what_a_new_one_is(path: Path, fresh: SqliteSt
         await fresh.commit(a_commit(*mine, embedded=vectors_for(mine)))
     assert all_rows(path) == all_rows(fresh.path)
     (*_, last) = await old.passage_numbers("default", [memories[2].id])
-    (found, *_) = await old.stored_passages("default", [last], around=1)
-    assert [len(found.before), len(found.after), found.asks, found.who] == [1, 1, 2, "sarah"]
+    (passage, *_) = await old.stored_passages("default", [last], around=1)
+    assert [len(passage.before), len(passage.after), passage.asks, passage.who] == [1, 1, 2, "sarah"]
     assert await old.lexical_candidates("default", ["januari"], Filter(), limit=1)
     assert await old.similar_terms("default", "januray", state=State.LIVE, limit=1)
     assert await old.check(deep=True) == []
@@ -94,7 +94,7 @@ async def test_an_old_file_becomes_what_a_new_one_is(path: Path, fresh: SqliteSt
     await old.close()
 
 
-async def test_an_index_need_not_hear_of_it(path: Path) -> None:
+async def test_nothing_is_logged_for_indexes(path: Path) -> None:
     memories = some_memories()
     await an_old_file(path, memories)
     ((before,),) = rows(path, "SELECT count(*) FROM changes")
@@ -105,7 +105,7 @@ async def test_an_index_need_not_hear_of_it(path: Path) -> None:
     await store.close()
 
 
-async def test_an_index_hears_of_facets_that_are_new(path: Path) -> None:
+async def test_new_facets_are_logged_for_indexes(path: Path) -> None:
     memory, other = a_memory(metadata={"people": ["Sarah", "Bob"]}), a_memory()
     await an_old_file(path, [memory, other])
     scribble(path, "DELETE FROM facets WHERE facet LIKE 'meta.%'")
@@ -124,7 +124,7 @@ async def test_a_category_of_an_older_version_is_found_by_those_above_it(path: P
     store = await SqliteStore.open(path, readers=1)
     await store.commit(a_commit(memory, other))
     await store.close()
-    # As they were when a category was found by itself alone, and its words not at all.
+    # As a version wrote them that did not index the parents and the words of a category.
     scribble(
         path,
         """UPDATE memories SET facets = replace(facets, '"category=work", ', ''), index_digest = x'00' WHERE no = 1""",
@@ -138,10 +138,10 @@ async def test_a_category_of_an_older_version_is_found_by_those_above_it(path: P
         ("work", 2),
         ("work/meetings", 1),
     ]
-    # An index is told of the one whose facets have changed.
+    # The log has an entry for the memory whose facets have changed.
     assert [change.memory_id for change in await store.changes(after=2, limit=9)] == [memory.id]
-    (found,) = await store.memories_matching("default", [("meet",)], Filter(), limit=9)
-    assert [passage.memory_id for passage in await store.stored_passages("default", [found.passage])] == [memory.id]
+    (match,) = await store.memories_matching("default", [("meet",)], Filter(), limit=9)
+    assert [passage.memory_id for passage in await store.stored_passages("default", [match.passage])] == [memory.id]
     assert await store.check(deep=True) == []
     await store.close()
 
@@ -153,8 +153,8 @@ async def test_a_damaged_memory_stays_as_it_was_and_holds_up_no_other(path: Path
     store = await SqliteStore.open(path, readers=1)
     assert rows(path, "SELECT passage_format FROM memories") == [(SHAPE,), (1,), (SHAPE,)]
     numbers = await store.passage_numbers("default", [memory.id for memory in memories])
-    found = {passage.id: passage for passage in await store.stored_passages("default", numbers, around=9)}
-    assert [len(found[number].before + found[number].after) for number in numbers] == [1, 0, 1]
+    results = {passage.id: passage for passage in await store.stored_passages("default", numbers, around=9)}
+    assert [len(results[number].before + results[number].after) for number in numbers] == [1, 0, 1]
     assert await store.tidy() == []
     await store.commit(a_commit(a_rewrite(revised(memories[1], content="mended"))))
     assert rows(path, OLD) == [(0,)]

@@ -1,4 +1,4 @@
-"""The store as a whole: what only this backend can get wrong."""
+"""The store as a whole: behaviour that only this backend has."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -64,8 +64,8 @@ async def test_a_vector_that_none_could_find_is_refused(store: SqliteStore, vect
 
 
 async def test_a_model_does_not_change_its_dimension(store: SqliteStore) -> None:
-    one, other = a_memory("tea"), a_memory("coffee")
-    await store.commit(a_commit(one, embedded=vectors_for([one])))
+    first, other = a_memory("tea"), a_memory("coffee")
+    await store.commit(a_commit(first, embedded=vectors_for([first])))
     with pytest.raises(InvalidInput, match="64 dimensions") as caught:
         await store.commit(a_commit(other, embedded=vectors_for([other], dimension=32)))
     assert "SCRUBJAY_EMBEDDING_MODEL" in caught.value.hint
@@ -82,12 +82,12 @@ async def test_any_number_of_memories_may_be_asked_for(store: SqliteStore) -> No
     memories = [a_memory(f"turn {turn}", source=Source(session="s", at=moment(turn))) for turn in range(2)]
     await store.commit(a_commit(*memories))
     first, second = (memory.id for memory in memories)
-    # More than a statement may have values.
-    asked = [*(f"{number:032x}" for number in range(40_000)), second, "nobody", first, first]
-    assert await store.passage_numbers("default", asked) == [passage_id(1, 0), passage_id(2, 0)]
-    around = await store.session_neighbours("default", asked, each=1)
+    # More ids than a statement can have parameters.
+    requested = [*(f"{number:032x}" for number in range(40_000)), second, "nobody", first, first]
+    assert await store.passage_numbers("default", requested) == [passage_id(1, 0), passage_id(2, 0)]
+    around = await store.session_neighbours("default", requested, each=1)
     assert around == {first: Neighbours(after=(second,)), second: Neighbours(before=(first,))}
-    assert await store.passage_numbers("elsewhere", asked) == []
+    assert await store.passage_numbers("elsewhere", requested) == []
 
 
 async def test_stored_vectors_are_nearly_exact(store: SqliteStore) -> None:
@@ -95,6 +95,6 @@ async def test_stored_vectors_are_nearly_exact(store: SqliteStore) -> None:
     made = vectors_for([memory])
     await store.commit(a_commit(memory, embedded=made))
     (digest,) = made.vectors
-    (kept,) = (await store.vectors("default", MODEL, [digest])).values()
-    assert kept.dtype == np.float32
-    assert float(np.dot(kept, made.vectors[digest])) == pytest.approx(1.0, abs=1e-3)
+    (vector,) = (await store.vectors("default", MODEL, [digest])).values()
+    assert vector.dtype == np.float32
+    assert float(np.dot(vector, made.vectors[digest])) == pytest.approx(1.0, abs=1e-3)

@@ -1,4 +1,4 @@
-"""Checks and backups tell the truth."""
+"""Checks report damage, and backups are complete."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ def names(folder: Path, pattern: str) -> list[str]:
     return sorted(file.name for file in folder.glob(pattern))
 
 
-async def test_a_sound_store_has_no_problems(store: SqliteStore) -> None:
+async def test_an_intact_store_has_no_problems(store: SqliteStore) -> None:
     await store.commit(a_commit(a_memory("tea " * 50)))
     assert await store.check() == []
     assert await store.check(deep=True) == []
@@ -27,7 +27,7 @@ async def test_a_memory_without_a_body_is_a_problem(store: SqliteStore, path: Pa
     assert await store.check() == ["2 memories have no body"]
 
 
-async def test_an_index_at_odds_with_its_table_is_found_by_a_deep_look(store: SqliteStore, path: Path) -> None:
+async def test_an_index_at_odds_with_its_table_is_found_by_a_deep_check(store: SqliteStore, path: Path) -> None:
     await store.commit(a_commit(a_memory("tea")))
     await store.close()
     spoil_index(path)
@@ -45,13 +45,13 @@ async def test_damaged_bodies_are_named_up_to_a_number(store: SqliteStore, path:
     assert all(any(memory.id in problem for memory in memories) for problem in problems)
 
 
-async def test_a_backup_tells_its_progress_and_can_be_opened(store: SqliteStore, tmp_path: Path) -> None:
+async def test_a_backup_reports_its_progress_and_can_be_opened(store: SqliteStore, tmp_path: Path) -> None:
     memory = a_memory("tea " * 50)
     await store.commit(a_commit(memory))
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
     target = tmp_path / "copy.db"
-    await store.backup(target, progress=lambda done, total: told.append((done, total)))
-    assert told[-1][0] == told[-1][1] > 0
+    await store.backup(target, progress=lambda done, total: reported.append((done, total)))
+    assert reported[-1][0] == reported[-1][1] > 0
     assert names(tmp_path, "copy*") == ["copy.db"]
     assert verify_backup(target, key="") == 1
     copy = await SqliteStore.open(target, readers=1)
@@ -99,10 +99,10 @@ async def test_a_copy_gets_an_identity_of_its_own(store: SqliteStore, tmp_path: 
     await copy.close()
 
 
-async def test_statistics_tell_of_the_file(store: SqliteStore, path: Path) -> None:
+async def test_statistics_describe_the_file(store: SqliteStore, path: Path) -> None:
     await store.commit(a_commit(a_memory("tea", tags=("drink",))))
-    found = await store.statistics("default")
-    assert found.facets["tag=drink"] == 1
-    assert found.details["file"] == str(path)
-    assert found.details["encrypted"] is False
-    assert int(found.details["bytes"]) > 0
+    statistics = await store.statistics("default")
+    assert statistics.facets["tag=drink"] == 1
+    assert statistics.details["file"] == str(path)
+    assert statistics.details["encrypted"] is False
+    assert int(statistics.details["bytes"]) > 0

@@ -1,4 +1,4 @@
-"""Vectors of texts that only the past has: fewer bytes, near enough, and where the new ones stood."""
+"""Vectors of texts that only older versions have: quantized, close enough, and their rows reused."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.storage.sqlite.vectors import pack_vector, quantize, unpack_vectors
 from scrubjay.text.passages import passages_of
 
-FINE, COARSE = 128, 42  # bytes of 64 numbers
+HALF, QUANTIZED = 128, 42  # bytes of 64 numbers
 
 
 def unit_vectors(count: int, dimension: int) -> list[Vector]:
@@ -22,14 +22,14 @@ def unit_vectors(count: int, dimension: int) -> list[Vector]:
 
 
 def rows(path: Path) -> dict[bytes, tuple[int, int]]:
-    """The number of each stored vector, none for a historical one, and its bytes; by the hash of its text."""
+    """Return the number of each vector, 0 for a historical one, and its size; by the hash of its text."""
     connection = apsw.Connection(str(path))
     try:
-        found = connection.execute(
+        results = connection.execute(
             """SELECT hash, no, length(vector) FROM vectors
                UNION ALL SELECT hash, 0, length(vector) FROM historical_vectors"""
         ).fetchall()
-        return {bytes(digest): (number, size) for digest, number, size in found}
+        return {bytes(digest): (number, size) for digest, number, size in results}
     finally:
         connection.close()
 
@@ -39,50 +39,50 @@ def hashes(memory: Memory) -> list[bytes]:
 
 
 @pytest.mark.parametrize("dimension", [1, 4, 8, 33, 384, 1025])
-def test_a_coarse_vector_points_nearly_the_same_way(dimension: int) -> None:
+def test_a_quantized_vector_has_nearly_the_same_direction(dimension: int) -> None:
     vectors = unit_vectors(7, dimension)
-    fine = [pack_vector(vector, dimension) for vector in vectors]
-    rough = quantize(fine, dimension)
-    assert max(map(len, rough)) <= len(fine[0])
-    found = unpack_vectors([*rough, *fine], dimension)
-    assert found.dtype == np.float32
-    for vector, near, nearer in zip(vectors, found[:7], found[7:], strict=True):
+    halves = [pack_vector(vector, dimension) for vector in vectors]
+    quantized = quantize(halves, dimension)
+    assert max(map(len, quantized)) <= len(halves[0])
+    results = unpack_vectors([*quantized, *halves], dimension)
+    assert results.dtype == np.float32
+    for vector, near, nearer in zip(vectors, results[:7], results[7:], strict=True):
         assert float(np.linalg.norm(near)) == pytest.approx(1, abs=1e-3)
         assert float(np.dot(vector, near)) > 0.99
         assert float(np.dot(vector, nearer)) == pytest.approx(1, abs=1e-3)
 
 
-def test_a_coarse_vector_is_taken_over_elsewhere_as_it_is_told() -> None:
-    rough = quantize([pack_vector(vector, 384) for vector in unit_vectors(5, 384)], 384)
-    told = unpack_vectors(rough, 384)
-    elsewhere = [pack_vector(vector, 384) for vector in told]
-    assert np.array_equal(unpack_vectors(elsewhere, 384), told)
-    assert quantize([rough[0], elsewhere[1], rough[2]], 384)[::2] == [rough[0], rough[2]]
+def test_a_quantized_vector_is_the_same_in_another_store() -> None:
+    quantized = quantize([pack_vector(vector, 384) for vector in unit_vectors(5, 384)], 384)
+    reported = unpack_vectors(quantized, 384)
+    elsewhere = [pack_vector(vector, 384) for vector in reported]
+    assert np.array_equal(unpack_vectors(elsewhere, 384), reported)
+    assert quantize([quantized[0], elsewhere[1], quantized[2]], 384)[::2] == [quantized[0], quantized[2]]
 
 
-def test_nothing_and_none_are_vectors_too() -> None:
+def test_zero_and_empty_vectors_are_accepted() -> None:
     nothing = np.zeros(16, np.float32)
     assert np.array_equal(unpack_vectors(quantize([pack_vector(nothing, 16)], 16), 16), [nothing])
     assert quantize([], 16) == []
     assert unpack_vectors([], 0).shape == (0, 0)
 
 
-async def test_what_only_the_past_has_is_kept_in_fewer_bytes(store: SqliteStore, path: Path) -> None:
+async def test_vectors_of_older_texts_are_quantized(store: SqliteStore, path: Path) -> None:
     first = a_memory("tea is green", observations=(Observation(text="it is hot", recorded_at=START),))
     second = revised(first, content="tea is black")
     made = vectors_for([first])
     await store.commit(a_commit(first, embedded=made))
-    (old, kept), (new, _) = hashes(first), hashes(second)
+    (old, unchanged), (new, _) = hashes(first), hashes(second)
     before = rows(path)
     await store.commit(a_commit(a_rewrite(second), embedded=vectors_for([second])))
     after = rows(path)
-    # What is new takes the row of what it replaces: the file grows by what is coarse alone.
-    assert after == {old: (0, COARSE), kept: before[kept], new: (before[old][0], FINE)}
-    found = await store.vectors("default", MODEL, [old, kept])
-    assert all(float(np.dot(found[digest], made.vectors[digest])) > 0.99 for digest in (old, kept))
+    # The new vector takes the row of the one it replaces: the file grows only by the quantized one.
+    assert after == {old: (0, QUANTIZED), unchanged: before[unchanged], new: (before[old][0], HALF)}
+    vectors = await store.vectors("default", MODEL, [old, unchanged])
+    assert all(float(np.dot(vectors[digest], made.vectors[digest])) > 0.99 for digest in (old, unchanged))
 
 
-async def test_what_comes_back_needs_no_model(store: SqliteStore) -> None:
+async def test_a_restored_text_needs_no_model(store: SqliteStore) -> None:
     first = a_memory("tea is green")
     second = revised(first, content="tea is black")
     third = revised(second, content="tea is green")
@@ -95,7 +95,7 @@ async def test_what_comes_back_needs_no_model(store: SqliteStore) -> None:
     assert float(np.dot(point.vector, made.vectors[hashes(first)[0]])) > 0.99
 
 
-async def test_a_vector_may_fade_and_come_back_again_and_again(store: SqliteStore, path: Path) -> None:
+async def test_a_vector_may_be_quantized_and_restored_again_and_again(store: SqliteStore, path: Path) -> None:
     line = [a_memory("tea is green")]
     await store.commit(a_commit(line[0], embedded=vectors_for([line[0], a_memory("tea is black")])))
     for number in range(4):
@@ -103,19 +103,19 @@ async def test_a_vector_may_fade_and_come_back_again_and_again(store: SqliteStor
         await store.commit(a_commit(a_rewrite(line[-1]), embedded=vectors_for([line[-1]])))
         assert await store.without_vectors(MODEL, limit=9) == []
         assert await store.embedded("default", MODEL, hashes(line[0])) == set(hashes(line[0]))
-    assert rows(path)[hashes(line[0])[0]][1] == COARSE
+    assert rows(path)[hashes(line[0])[0]][1] == QUANTIZED
 
 
-async def test_what_another_memory_still_says_stays_as_it_is(store: SqliteStore, path: Path) -> None:
+async def test_a_text_that_another_memory_has_keeps_its_vector(store: SqliteStore, path: Path) -> None:
     first, other = a_memory("tea is green"), a_memory("tea is green", title="")
     await store.commit(a_commit(first, other, embedded=vectors_for([first, other])))
     await store.commit(a_commit(a_rewrite(revised(first, content="tea is black"))))
-    assert {size for _, size in rows(path).values()} == {FINE}
+    assert {size for _, size in rows(path).values()} == {HALF}
     await store.commit(a_commit(a_rewrite(revised(other, content="tea is black"))))
-    assert {size for _, size in rows(path).values()} == {COARSE}
+    assert {size for _, size in rows(path).values()} == {QUANTIZED}
 
 
-async def test_what_has_faded_is_counted_and_moved_with_the_rest(store: SqliteStore) -> None:
+async def test_quantized_vectors_are_counted_and_listed(store: SqliteStore) -> None:
     first = a_memory("tea is green")
     second = revised(first, content="tea is black")
     await store.commit(a_commit(first, embedded=vectors_for([first])))
@@ -128,7 +128,7 @@ async def test_what_has_faded_is_counted_and_moved_with_the_rest(store: SqliteSt
     assert await store.point_count(MODEL) == 1
 
 
-async def test_purging_leaves_no_coarse_vector(store: SqliteStore, path: Path) -> None:
+async def test_a_purge_leaves_no_quantized_vector(store: SqliteStore, path: Path) -> None:
     first = a_memory("tea is green")
     await store.commit(a_commit(first, embedded=vectors_for([first])))
     await store.commit(a_commit(a_rewrite(revised(first, content="tea is black"))))

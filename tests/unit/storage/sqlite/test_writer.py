@@ -1,4 +1,4 @@
-"""The writer: one thread, shared commits, and every caller hears of its own job alone."""
+"""The writer: one thread, shared commits, and every caller gets only the result of its own job."""
 
 import asyncio
 import threading
@@ -51,8 +51,8 @@ def stored(path: Path) -> list[int]:
 
 
 @asynccontextmanager
-async def held(writer: Writer) -> AsyncGenerator[None]:
-    """Keeps the writer busy, so that what is asked meanwhile arrives together."""
+async def blocked(writer: Writer) -> AsyncGenerator[None]:
+    """Keep the writer busy, so that jobs that arrive meanwhile share a commit."""
     started, go_on = threading.Event(), threading.Event()
 
     def wait(_: apsw.Connection) -> None:
@@ -69,13 +69,13 @@ async def held(writer: Writer) -> AsyncGenerator[None]:
 
 
 async def together(writer: Writer, *jobs: Job) -> list[int | BaseException]:
-    async with held(writer):
+    async with blocked(writer):
         tasks = [asyncio.create_task(writer.run(job)) for job in jobs]
         await asyncio.sleep(0)
     return await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def test_a_job_is_durable_when_its_caller_hears_of_it(writer: Writer, path: Path) -> None:
+async def test_a_job_is_durable_when_its_caller_gets_the_result(writer: Writer, path: Path) -> None:
     assert await writer.run(insert(1)) == 1
     assert stored(path) == [1]
 
@@ -97,8 +97,8 @@ async def test_a_failing_job_harms_no_other_and_leaves_nothing(writer: Writer, p
         insert(2)(connection)
         raise InvalidInput("changed my mind")
 
-    one, failed, three, twice = await together(writer, insert(1), half, insert(3), insert(1))
-    assert (one, three) == (1, 3)
+    first, failed, third, twice = await together(writer, insert(1), half, insert(3), insert(1))
+    assert (first, third) == (1, 3)
     assert isinstance(failed, InvalidInput)
     assert isinstance(twice, StoreError)
     assert stored(path) == [1, 3]
@@ -127,7 +127,7 @@ async def test_any_kind_of_error_reaches_its_caller(writer: Writer) -> None:
     assert await writer.run(insert(1)) == 1
 
 
-async def test_when_sqlite_gives_up_the_transaction_nobodys_write_stands(writer: Writer, path: Path) -> None:
+async def test_when_sqlite_rolls_back_the_transaction_no_job_is_stored(writer: Writer, path: Path) -> None:
     def full(connection: apsw.Connection) -> int:
         connection.execute("ROLLBACK")  # what SQLite does by itself when the disk is full
         raise apsw.FullError("database or disk is full")
@@ -138,7 +138,7 @@ async def test_when_sqlite_gives_up_the_transaction_nobodys_write_stands(writer:
     assert await writer.run(insert(4)) == 4
 
 
-async def test_a_store_held_by_another_fails_the_whole_commit_and_is_tried_anew(writer: Writer, path: Path) -> None:
+async def test_a_locked_store_fails_the_whole_commit_and_can_be_tried_again(writer: Writer, path: Path) -> None:
     other = apsw.Connection(str(path))
     other.execute("BEGIN IMMEDIATE")
     answers = await together(writer, insert(1), insert(2))
@@ -148,7 +148,7 @@ async def test_a_store_held_by_another_fails_the_whole_commit_and_is_tried_anew(
     assert await together(writer, insert(1), insert(2)) == [1, 2]
 
 
-async def test_what_fails_at_the_commit_itself_is_rolled_back(writer: Writer, path: Path) -> None:
+async def test_a_failure_of_the_commit_itself_is_rolled_back(writer: Writer, path: Path) -> None:
     def strict(connection: apsw.Connection) -> None:
         connection.execute("PRAGMA foreign_keys = on")
         connection.execute("CREATE TABLE notes(about INTEGER REFERENCES done DEFERRABLE INITIALLY DEFERRED)")
@@ -168,7 +168,7 @@ async def test_a_job_outside_runs_in_turn_and_in_no_transaction(writer: Writer) 
     def look(connection: apsw.Connection) -> tuple[bool, int]:
         return connection.in_transaction, int(connection.execute("SELECT count(*) FROM done").fetchall()[0][0])
 
-    async with held(writer):
+    async with blocked(writer):
         first = asyncio.create_task(writer.run(insert(1)))
         await asyncio.sleep(0)
         looked = asyncio.create_task(writer.run_outside(look))
@@ -180,10 +180,10 @@ async def test_a_job_outside_runs_in_turn_and_in_no_transaction(writer: Writer) 
     assert writer.commits == 2
 
 
-async def test_a_caller_who_leaves_does_not_take_its_job_along(writer: Writer, path: Path) -> None:
+async def test_a_cancelled_caller_does_not_cancel_its_job(writer: Writer, path: Path) -> None:
     problems: list[str] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(str(context)))
-    async with held(writer):
+    async with blocked(writer):
         leaving = asyncio.create_task(writer.run(insert(1)))
         staying = asyncio.create_task(writer.run(insert(2)))
         await asyncio.sleep(0)
@@ -195,8 +195,8 @@ async def test_a_caller_who_leaves_does_not_take_its_job_along(writer: Writer, p
     assert problems == []
 
 
-async def test_closing_finishes_what_was_accepted_and_takes_no_more(writer: Writer, path: Path) -> None:
-    async with held(writer):
+async def test_closing_finishes_the_accepted_jobs_and_accepts_no_more(writer: Writer, path: Path) -> None:
+    async with blocked(writer):
         tasks = [asyncio.create_task(writer.run(insert(number))) for number in range(5)]
         await asyncio.sleep(0)
         closing = asyncio.create_task(asyncio.to_thread(writer.close))
