@@ -36,8 +36,8 @@ def test_documents_are_read(kind: str, data: bytes, text: str) -> None:
         (WORD, docx("&b;", before=LAUGHS), "document type"),
         (WORD, zipped("word/document.xml", b"<a>" * 200_000 + b"\xff"), "XML is broken"),
         (WORD, zipped("other.xml", "x"), "has no word/document.xml"),
-        (WORD, b"PK\x03\x04 and nothing else", "no archive"),
-        (OPEN_DOCUMENT, b"", "no archive"),
+        (WORD, b"PK\x03\x04 and nothing else", "not a readable archive"),
+        (OPEN_DOCUMENT, b"", "not a readable archive"),
         ("application/pdf", b"%PDF-1.7 and nothing else", "cannot be read"),
     ],
 )

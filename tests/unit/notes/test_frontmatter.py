@@ -118,7 +118,7 @@ def test_a_text_is_written_so_that_a_parser_reads_it(text: str) -> None:
         ("title: one: two\n", 2, "not valid YAML"),
         ("a: [\n", 3, "not valid YAML"),
         ("a: 'x\n", 3, "not valid YAML"),
-        ("? a\n: b\n", 2, "beginning of its line"),
+        ("? a\n: b\n", 2, "does not begin its line"),
         ("? [a]\n: b\n", 2, "not a text"),
         ("*a : b\n", 2, "not a text"),
         ("%TAG ! x\n", 3, "not valid YAML"),

@@ -175,7 +175,7 @@ async def test_another_run_takes_only_what_has_changed(tmp_path: Path) -> None:
         moved = await notes.import_notes(str(tmp_path / "elsewhere"), who=WHO)
         # Only what has changed as well is taken for another.
         assert moved.created == 1
-        with pytest.raises(InvalidInput, match="folder of notes itself"):
+        with pytest.raises(InvalidInput, match="overlaps with the folder of notes"):
             await notes.import_notes(str(tmp_path / "notes"), who=WHO)
         with pytest.raises(InvalidInput, match="there is no folder"):
             await notes.import_notes(str(tmp_path / "none"), who=WHO)
