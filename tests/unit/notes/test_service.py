@@ -244,7 +244,7 @@ async def test_bad_files_leave_nothing_behind(tmp_path: Path) -> None:
             await room.attachments.attach(note.id, data=b"x", who=Caller(space="other"))
         with pytest.raises(NotFound):
             await room.attachments.attach("nobody", data=b"x", who=WHO)
-        with pytest.raises(NotFound, match="no attachment"):
+        with pytest.raises(NotFound, match="not an attachment"):
             await room.attachments.attachment(note.id, who=WHO)
         assert not list((room.root / "attachments").iterdir())
         assert not await room.cards()
