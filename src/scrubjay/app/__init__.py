@@ -47,7 +47,7 @@ def _gallery(settings: Settings) -> Gallery | None:
     """The pictures beside the notes, where the model sees pictures."""
     if settings.embedder != "clip":
         return None
-    from scrubjay.notes.attachments.images import NotesGallery  # noqa: PLC0415 - for the few whose model sees
+    from scrubjay.notes.attachments.storage import NotesGallery  # noqa: PLC0415 - for the few whose model sees
 
     return NotesGallery(notes_location(settings).folder)
 

@@ -107,8 +107,8 @@ async def test_markdown_is_what_the_folder_has(tmp_path: Path) -> None:
         assert parse(one.read_bytes()).note.id == plan
         # What is there stays, whatever goes wrong; nothing half-made is left.
         for bad, kind, why in (
-            (target, "md", "is there already"), (tmp_path / "no" / "x.csv", "csv", "there is no folder"),
-            (tmp_path / "x.html", "html", "as many pages"),
+            (target, "md", "already exists"), (tmp_path / "no" / "x.csv", "csv", "there is no folder"),
+            (tmp_path / "x.html", "html", "a single HTML file cannot hold"),
             (tmp_path / "notes" / "x", "md", "in the folder of notes"),
             (tmp_path / "x", "docx", "format must be one of"),
         ):  # fmt: skip

@@ -36,8 +36,8 @@ def test_documents_are_read(kind: str, data: bytes, text: str) -> None:
         (WORD, docx("&b;", before=LAUGHS), "document type"),
         (WORD, zipped("word/document.xml", b"<a>" * 200_000 + b"\xff"), "XML is broken"),
         (WORD, zipped("other.xml", "x"), "has no word/document.xml"),
-        (WORD, b"PK\x03\x04 and nothing else", "no archive"),
-        (OPEN_DOCUMENT, b"", "no archive"),
+        (WORD, b"PK\x03\x04 and nothing else", "not a readable archive"),
+        (OPEN_DOCUMENT, b"", "not a readable archive"),
         ("application/pdf", b"%PDF-1.7 and nothing else", "cannot be read"),
     ],
 )
@@ -79,7 +79,7 @@ async def test_texts_are_read_here_and_documents_in_a_child(tmp_path: Path) -> N
         hurried = await Extractor(seconds=0.001).text_of(page, media_type="application/pdf")
         assert (hurried.text, hurried.warning) == (
             "",
-            "no text was taken out of it: it takes longer than 0.001 seconds",
+            "its text could not be extracted: it takes longer than 0.001 seconds",
         )
 
 
@@ -87,7 +87,7 @@ async def test_a_child_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "a").write_bytes(docx("&b;", before=LAUGHS))
     with (tmp_path / "a").open("rb") as file:
         found = await Extractor().text_of(file, media_type=WORD)
-    assert (found.text, found.warning.partition(":")[0]) == ("", "no text was taken out of it")
+    assert (found.text, found.warning.partition(":")[0]) == ("", "its text could not be extracted")
     assert "document type" in found.warning
     # Stands where a program would that has no reader of its own.
     program = tmp_path / "python"
@@ -95,7 +95,7 @@ async def test_a_child_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.M
     program.chmod(0o700)
     monkeypatch.setattr(sys, "executable", str(program))
     with (tmp_path / "a").open("rb") as file:
-        assert (await Extractor().text_of(file, media_type=WORD)).warning.endswith("its reader broke off")
+        assert (await Extractor().text_of(file, media_type=WORD)).warning.endswith("its reader crashed")
 
 
 def test_the_extra_is_named_where_it_is_missing() -> None:

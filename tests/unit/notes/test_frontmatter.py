@@ -118,7 +118,7 @@ def test_a_text_is_written_so_that_a_parser_reads_it(text: str) -> None:
         ("title: one: two\n", 2, "not valid YAML"),
         ("a: [\n", 3, "not valid YAML"),
         ("a: 'x\n", 3, "not valid YAML"),
-        ("? a\n: b\n", 2, "beginning of its line"),
+        ("? a\n: b\n", 2, "does not begin its line"),
         ("? [a]\n: b\n", 2, "not a text"),
         ("*a : b\n", 2, "not a text"),
         ("%TAG ! x\n", 3, "not valid YAML"),
@@ -126,7 +126,7 @@ def test_a_text_is_written_so_that_a_parser_reads_it(text: str) -> None:
         ("a: b\n...\n", 3, "document"),
         ("a: b\n--- c\n", 3, "document"),
         ("a: \x01\n", 2, r"U\+0001"),
-        ('a: "\\Uffffffff"\n', 2, "no character"),
+        ('a: "\\Uffffffff"\n', 2, "not a character"),
         ("a: " + "[" * 60_000 + "\n", 2, "brackets"),
         ("a: " + "{a: " * 20_000 + "\n", 2, "64 KB"),
         ("a: " + "[" * 100 + "]" * 100 + "\n", 2, "nested"),
@@ -149,8 +149,8 @@ def test_what_is_no_frontmatter_is_refused_with_its_line(head: str, line: int, r
         ("a".encode("utf-16-be"), 1, "NUL"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", 3, "NUL|UTF-8"),
         (b"one\ntwo \xe4\n", 2, "0xe4"),
-        (b"---\ntitle: x\n\ntext\n", 1, "no end"),
-        (b"---\r\n# c\r\ntitle: x\r\n", 1, "no end"),
+        (b"---\ntitle: x\n\ntext\n", 1, "no closing line"),
+        (b"---\r\n# c\r\ntitle: x\r\n", 1, "no closing line"),
     ],
 )
 def test_what_is_no_text_is_refused(data: bytes, line: int, reason: str) -> None:

@@ -109,7 +109,7 @@ async def test_a_vault_of_obsidians_is_taken_in_whole(tmp_path: Path) -> None:
             ("Home.md", "gone.png"),
             ("Home.md", "nobody"),
         ]
-        assert [warning for warning in done.warnings if "frontmatter stays in its text" in warning]
+        assert [warning for warning in done.warnings if "cannot be read and stays in the text" in warning]
         assert [warning for warning in done.warnings if warning.startswith("Copy.md: another file has its id")] or [
             warning for warning in done.warnings if warning.startswith("Ours.md: another file has its id")
         ]
@@ -160,8 +160,8 @@ async def test_another_run_takes_only_what_has_changed(tmp_path: Path) -> None:
         done = await notes.import_notes(str(source), who=WHO)
         assert sums(done) == (13, 0, 2, 4)
         assert {one.path: one.reason for one in done.skipped if one.path in ("Home.md", "People/Broken.md")} == {
-            "Home.md": "both it and its note were changed: content",
-            "People/Broken.md": "its note is trashed: bring it back with `scrubjay restore`",
+            "Home.md": "the file and its note both changed: content",
+            "People/Broken.md": "its note is trashed: restore it with `scrubjay restore`",
         }
         now = await titled(notes)
         assert (now["John Doe"].content, now["John Doe"].tags) == ("An old friend, see [[Soil]].", ("person",))
@@ -175,7 +175,7 @@ async def test_another_run_takes_only_what_has_changed(tmp_path: Path) -> None:
         moved = await notes.import_notes(str(tmp_path / "elsewhere"), who=WHO)
         # Only what has changed as well is taken for another.
         assert moved.created == 1
-        with pytest.raises(InvalidInput, match="folder of notes itself"):
+        with pytest.raises(InvalidInput, match="overlaps with the folder of notes"):
             await notes.import_notes(str(tmp_path / "notes"), who=WHO)
         with pytest.raises(InvalidInput, match="there is no folder"):
             await notes.import_notes(str(tmp_path / "none"), who=WHO)

@@ -22,8 +22,8 @@ from scrubjay.model.draft import Caller, Draft, Edit, Selection
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Json, Memory, Trust
 from scrubjay.model.query import Filter, Question
-from scrubjay.notes.attachments.images import NotesGallery
 from scrubjay.notes.attachments.service import Attachments
+from scrubjay.notes.attachments.storage import NotesGallery
 from scrubjay.notes.files.folder import Folder
 from scrubjay.notes.requests import NoteDraft
 from scrubjay.settings import Settings
@@ -210,10 +210,10 @@ async def test_what_nobody_embeds_stays_and_is_told(tmp_path: Path) -> None:
         await room.engine.forget(Selection(refs=(note.id,)), who=WHO)
         assert {(orphan.why, orphan.file) for orphan in (await room.attachments.orphans()).orphans} == {
             ("no note embeds it", done.attachment.file),
-            ("nothing knows of it", "attachments/stray.bin"),
+            ("no memory describes it", "attachments/stray.bin"),
         }
         (room.root / done.attachment.file).unlink()
-        assert "its file is gone" in {orphan.why for orphan in (await room.attachments.orphans()).orphans}
+        assert "its file is missing" in {orphan.why for orphan in (await room.attachments.orphans()).orphans}
         assert (await room.attachments.attachment(done.attachment.id, who=WHO)).path is None
         with pytest.raises(NotFound):
             async with room.attachments.content(done.attachment.id, who=WHO):
@@ -244,7 +244,7 @@ async def test_bad_files_leave_nothing_behind(tmp_path: Path) -> None:
             await room.attachments.attach(note.id, data=b"x", who=Caller(space="other"))
         with pytest.raises(NotFound):
             await room.attachments.attach("nobody", data=b"x", who=WHO)
-        with pytest.raises(NotFound, match="no attachment"):
+        with pytest.raises(NotFound, match="not an attachment"):
             await room.attachments.attachment(note.id, who=WHO)
         assert not list((room.root / "attachments").iterdir())
         assert not await room.cards()

@@ -1,6 +1,6 @@
-"""The text of a file, so that it is found by what it says. Hostile files cost a bounded time, and no more than that.
+"""Extract the text of files, so that searches find them by content. Hostile files cost a bounded time.
 
-What takes more than decoding is done in a child with little memory: `python -m scrubjay.notes.attachments.extract`.
+A child process with limited memory reads formats that need a parser: `python -m scrubjay.notes.attachments.extract`.
 """
 
 import asyncio
@@ -14,23 +14,23 @@ from scrubjay.notes.attachments.readers import PLAIN, READERS, Unreadable, decod
 
 __all__ = ["Extracted", "Extractor"]
 
-_NOTHING = "no text was taken out of it"
+_NOTHING = "its text could not be extracted"
 _FAILED, _MISSING = 3, 4
-# Beyond what the process has anyway.
+# In addition to the memory of the bare process.
 _MEMORY = 1 << 30
 _LONGEST = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extracted:
-    """The text of a file, cut to a length; a warning where there should be more of it."""
+    """The text of a file, cut to a length, and a warning if text is missing."""
 
     text: str = ""
     warning: str = ""
 
 
 class Extractor:
-    """Takes the text out of files: so many characters, in so many seconds, two at once."""
+    """Extracts the text of files within limits of characters and seconds, two files at a time."""
 
     def __init__(self, *, characters: int = 200_000, seconds: float = 20.0) -> None:
         self._characters = characters
@@ -38,7 +38,7 @@ class Extractor:
         self._turn = asyncio.Semaphore(2)
 
     async def text_of(self, file: BinaryIO, *, media_type: str) -> Extracted:
-        """The text of an open file, from where it stands; nothing of what has no text."""
+        """Extract the text of an open file from its current position; empty for a type without text."""
         if media_type in PLAIN:
             return await asyncio.to_thread(self._plain, file)
         if media_type not in READERS:
@@ -47,7 +47,7 @@ class Extractor:
             return await self._in_child(file, media_type)
 
     def _plain(self, file: BinaryIO) -> Extracted:
-        # Four bytes are the most that a character takes.
+        # A character takes up to four bytes.
         text = decoded(file.read(4 * self._characters))
         return _cut(text, self._characters, more=bool(file.read(1)))
 
@@ -64,7 +64,7 @@ class Extractor:
         process = await asyncio.create_subprocess_exec(*command, stdin=file, stdout=pipe, stderr=nothing)
         try:
             async with asyncio.timeout(self._seconds):
-                reported, _ = await process.communicate()
+                output, _ = await process.communicate()
         except TimeoutError:
             return Extracted(warning=f"{_NOTHING}: it takes longer than {self._seconds:g} seconds")
         finally:
@@ -72,12 +72,12 @@ class Extractor:
                 with suppress(ProcessLookupError):
                     process.kill()
                 await process.wait()
-        text = reported.decode("utf-8", "replace")
+        text = output.decode("utf-8", "replace")
         if process.returncode == _MISSING:
             return Extracted(warning=f"{_NOTHING}: {text}")
         if process.returncode:
-            why = text if process.returncode == _FAILED else "its reader broke off"
-            return Extracted(warning=f"{_NOTHING}: {why}")
+            reason = text if process.returncode == _FAILED else "its reader crashed"
+            return Extracted(warning=f"{_NOTHING}: {reason}")
         return _cut(text, self._characters)
 
 
@@ -89,7 +89,7 @@ def _cut(text: str, characters: int, *, more: bool = False) -> Extracted:
 
 
 def main() -> int:
-    """Read the file that is our input, and print its text."""
+    """Read a file from standard input and print its text."""
     media_type, characters = sys.argv[1], int(sys.argv[2])
     _restrict()
     try:
@@ -104,10 +104,10 @@ def main() -> int:
 
 
 def _restrict() -> None:
-    """Take no more memory than one file can need, compute no longer than anybody waits, and write no file."""
+    """Limit the memory and the CPU time of this process, and forbid it to write files."""
     if sys.platform == "win32":
         return
-    import resource  # noqa: PLC0415 - there is none on Windows
+    import resource  # noqa: PLC0415 - not available on Windows
 
     limits = [(resource.RLIMIT_CPU, _LONGEST), (resource.RLIMIT_FSIZE, 0)]
     with suppress(OSError):

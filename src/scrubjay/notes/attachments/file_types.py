@@ -1,4 +1,4 @@
-"""What a file is, by its first bytes; its name is asked only where these leave several possibilities."""
+"""Detect the type of a file by its first bytes, and by its name where the bytes are ambiguous."""
 
 import codecs
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 __all__ = ["HEAD", "UNKNOWN", "Sniffed", "extension_of", "sniff"]
 
 HEAD = 4096
-"""So many of the first bytes are looked at."""
+"""The number of bytes that `sniff` examines."""
 UNKNOWN = "application/octet-stream"
 
-# Where it stands, and what: the first that fits is it.
+# Offset, magic bytes and type: the first match decides.
 _MAGIC: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\x89PNG\r\n\x1a\n", "image/png"),
     (0, b"\xff\xd8\xff", "image/jpeg"),
@@ -38,7 +38,7 @@ _DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document
 _XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 _ODT = "application/vnd.oasis.opendocument.text"
-# Types by the ends of names, and what the bytes of such a file look like.
+# By file extension: the type, and the type that its bytes look like.
 _NAMED = {
     "png": ("image/png", "image/png"),
     "jpg": ("image/jpeg", "image/jpeg"),
@@ -92,7 +92,7 @@ _MARKUP = ((b"<svg", "image/svg+xml"), (b"<!doctype html", "text/html"), (b"<htm
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sniffed:
-    """The type of a file, how the names of such files end, and a remark where its name says something else."""
+    """The type of a file, its usual extension, and a remark if its name suggests another type."""
 
     type: str
     end: str
@@ -100,14 +100,14 @@ class Sniffed:
 
 
 def sniff(head: bytes, name: str) -> Sniffed:
-    """What a file is. Its bytes go before its name, so that nothing passes for what it is not."""
+    """Detect the type of a file. Its bytes take precedence over its name, so that a name cannot disguise it."""
     end = extension_of(name)
-    looks = _looks(head)
+    looks = _type_by_bytes(head)
     named, base = _NAMED.get(end, ("", ""))
-    # An mp4 may hold sound alone, and the other way round: these forms differ in the name only.
+    # An MP4 container may hold audio or video; only the name tells them apart.
     if named and (looks == base or {looks, base} == {"audio/mp4", "video/mp4"}):
         return Sniffed(type=named, end=end)
-    kind = _marked_up(head) if looks == "text/plain" else looks
+    kind = _markup_type(head) if looks == "text/plain" else looks
     if not named and kind == "text/plain":
         return Sniffed(type=kind, end=end or "txt")
     remark = f"its name ends in .{end}, but it is {kind}" if named and kind != named else ""
@@ -115,13 +115,13 @@ def sniff(head: bytes, name: str) -> Sniffed:
 
 
 def extension_of(name: str) -> str:
-    """What follows the last dot of a name, if it can be the end of one."""
+    """Return the extension of a file name, in lower case, or an empty text."""
     before, dot, end = name.rpartition(".")
-    is_one = bool(dot and before.strip(". ")) and end.isascii() and end.isalnum() and len(end) <= 8  # noqa: PLR2004
-    return end.lower() if is_one else ""
+    is_extension = bool(dot and before.strip(". ")) and end.isascii() and end.isalnum() and len(end) <= 8  # noqa: PLR2004
+    return end.lower() if is_extension else ""
 
 
-def _looks(head: bytes) -> str:
+def _type_by_bytes(head: bytes) -> str:
     for at, mark, kind in _MAGIC:
         if head[at : at + len(mark)] == mark and (kind not in _RIFF or head.startswith(b"RIFF")):
             return kind
@@ -136,14 +136,14 @@ def _is_text(head: bytes) -> bool:
     if _CONTROL.intersection(head):
         return False
     try:
-        # A character may be cut in two at the end of what is looked at.
+        # The last character may be incomplete.
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
-        # What most old files are written in has few signs there.
-        return not any(0x80 <= item < 0xA0 for item in head)  # noqa: PLR2004
+        # Windows-1252, the usual legacy encoding, has few characters in this range.
+        return not any(0x80 <= byte < 0xA0 for byte in head)  # noqa: PLR2004
     return True
 
 
-def _marked_up(head: bytes) -> str:
+def _markup_type(head: bytes) -> str:
     lowered = head.lower()
     return next((kind for mark, kind in _MARKUP if mark in lowered[:1024]), "text/plain")

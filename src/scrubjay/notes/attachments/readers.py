@@ -1,4 +1,4 @@
-"""Readers of documents: the words of a page of HTML, of a Word or OpenDocument text, of a PDF."""
+"""Readers that extract the text of HTML, Word, OpenDocument and PDF files."""
 
 import codecs
 import io
@@ -28,40 +28,40 @@ _UNSEEN = frozenset({"script", "style", "template", "noscript"})
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _BLANKS = re.compile(r"\s+")
 _CHUNK = 1 << 16
-# So much of a document's markup is read at most, whatever it would unpack to.
+# The most markup that is read of a document, whatever its unpacked size.
 _MOST_MARKUP = 64 << 20
 _BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError, ValueError)
 
 
 class Unreadable(Exception):
-    """Raised for a file that is not what it is called, or that nobody should unpack."""
+    """A file does not have the format of its type, or is unsafe to unpack."""
 
 
 class _Enough(Exception):
-    """Raised when there is as much text as was asked for."""
+    """The reader has reached the limit of characters."""
 
 
 def decoded(data: bytes) -> str:
-    """Bytes as text: by their mark, else as UTF-8, else as what most old files are written in."""
+    """Decode bytes: by their byte order mark, else as UTF-8, else as Windows-1252."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")
     try:
-        # Cut off in the midst of a character is still UTF-8.
+        # The last character may be incomplete.
         return codecs.getincrementaldecoder("utf-8")().decode(data)
     except UnicodeDecodeError:
         return data.decode("cp1252", "replace")
 
 
 class _Words:
-    """Gathers words up to a length."""
+    """Collects text up to a length."""
 
     def __init__(self, characters: int) -> None:
         self._left = characters
         self._parts: list[str] = []
 
     def add(self, text: str) -> None:
-        """Take a piece of the text."""
+        """Add a piece of text; raises _Enough at the limit."""
         self._parts.append(text)
         self._left -= len(text)
         if self._left <= 0:
@@ -69,7 +69,7 @@ class _Words:
 
     @property
     def text(self) -> str:
-        """All of it, with white space as a reader would have it."""
+        """Return the whole text with normalised white space."""
         lines = (" ".join(line.split()) for line in "".join(self._parts).split("\n"))
         tidy: list[str] = []
         for line in lines:
@@ -79,7 +79,7 @@ class _Words:
 
 
 class _Page(HTMLParser):
-    """The words of HTML or SVG that a reader would see."""
+    """Collects the visible text of HTML or SVG."""
 
     def __init__(self, words: _Words) -> None:
         super().__init__(convert_charrefs=True)
@@ -119,11 +119,11 @@ def _html(file: BinaryIO, characters: int) -> str:
 
 
 class _Paragraphs:
-    """The words of one of the XML formats of word processors. A document type is refused: no entity is made here."""
+    """Collects the text of a word processor's XML; refuses document types, and thereby entities."""
 
-    def __init__(self, words: _Words, *, said: frozenset[str], ends: frozenset[str], gaps: frozenset[str]) -> None:
+    def __init__(self, words: _Words, *, texts: frozenset[str], ends: frozenset[str], gaps: frozenset[str]) -> None:
         self._words = words
-        self._said, self._ends, self._gaps = said, ends, gaps
+        self._texts, self._ends, self._gaps = texts, ends, gaps
         self._depth = 0
         parser = expat.ParserCreate()
         parser.StartDoctypeDeclHandler = self._refuse
@@ -134,15 +134,15 @@ class _Paragraphs:
         self.parser = parser
 
     def _refuse(self, *_: object) -> None:
-        raise Unreadable("it declares a document type of its own, which no such document does")
+        raise Unreadable("it declares a document type, which documents of this format never do")
 
     def _start(self, tag: str, _: dict[str, str]) -> None:
-        self._depth += tag in self._said
+        self._depth += tag in self._texts
         if tag in self._gaps:
             self._words.add(" ")
 
     def _end(self, tag: str) -> None:
-        self._depth -= tag in self._said
+        self._depth -= tag in self._texts
         if tag in self._ends:
             self._words.add("\n")
 
@@ -153,15 +153,15 @@ class _Paragraphs:
 
 def _zipped(file: BinaryIO, characters: int, *, part: str, **tags: frozenset[str]) -> str:
     words = _Words(characters)
-    paragraphs = _Paragraphs(words, said=tags["said"], ends=tags["ends"], gaps=tags["gaps"])
+    paragraphs = _Paragraphs(words, texts=tags["texts"], ends=tags["ends"], gaps=tags["gaps"])
     read = 0
     try:
         with zipfile.ZipFile(file) as archive, archive.open(part) as markup:
             while chunk := markup.read(_CHUNK):
                 read += len(chunk)
                 if read > _MOST_MARKUP:
-                    raise Unreadable("it unpacks to more than anybody would read")
-                paragraphs.parser.Parse(chunk, False)  # noqa: FBT003 - what expat calls it
+                    raise Unreadable(f"it unpacks to more than {_MOST_MARKUP >> 20} MB")
+                paragraphs.parser.Parse(chunk, False)  # noqa: FBT003 - the signature of expat
             paragraphs.parser.Parse(b"", True)  # noqa: FBT003
     except _Enough:
         pass
@@ -170,7 +170,7 @@ def _zipped(file: BinaryIO, characters: int, *, part: str, **tags: frozenset[str
     except expat.ExpatError as error:
         raise Unreadable(f"its XML is broken ({error})") from error
     except _BROKEN_ZIP as error:
-        raise Unreadable("it is no archive that can be opened") from error
+        raise Unreadable("it is not a readable archive") from error
     return words.text
 
 
@@ -179,7 +179,7 @@ def _docx(file: BinaryIO, characters: int) -> str:
         file,
         characters,
         part="word/document.xml",
-        said=frozenset({"w:t"}),
+        texts=frozenset({"w:t"}),
         ends=frozenset({"w:p", "w:br"}),
         gaps=frozenset({"w:tab"}),
     )
@@ -190,7 +190,7 @@ def _odt(file: BinaryIO, characters: int) -> str:
         file,
         characters,
         part="content.xml",
-        said=frozenset({"text:p", "text:h"}),
+        texts=frozenset({"text:p", "text:h"}),
         ends=frozenset({"text:p", "text:h", "text:line-break"}),
         gaps=frozenset({"text:tab", "text:s"}),
     )
@@ -202,7 +202,7 @@ def _pdf(file: BinaryIO, characters: int) -> str:
 
     words = _Words(characters)
     try:
-        # It goes to and fro in the file, which an input need not allow.
+        # pypdf seeks in the file, and standard input may not be seekable.
         document = pypdf.PdfReader(file if file.seekable() else io.BytesIO(file.read()))
         if document.is_encrypted and not document.decrypt(""):
             raise Unreadable("it is encrypted")
@@ -211,7 +211,7 @@ def _pdf(file: BinaryIO, characters: int) -> str:
     except _Enough:
         pass
     except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, OSError, RecursionError) as error:
-        # What a broken file makes of its reader is of no class in common.
+        # pypdf raises unrelated exceptions for broken files.
         raise Unreadable(f"it cannot be read ({type(error).__name__})") from error
     return words.text
 
@@ -224,4 +224,4 @@ READERS: dict[str, Callable[[BinaryIO, int], str]] = {
     "application/vnd.oasis.opendocument.text": _odt,
     "application/pdf": _pdf,
 }
-"""What reads documents of a type: so many characters of an open file."""
+"""The reader of each type: returns up to a number of characters of an open file."""

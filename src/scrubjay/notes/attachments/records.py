@@ -1,4 +1,4 @@
-"""The memories that stand for attached files: how they are found, made, and kept true."""
+"""Memories of attached files: find, create and update them."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _MOST_LABEL = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """What is told of a file in its memory."""
+    """The content of an attachment's memory."""
 
     stored: Stored
     title: str
@@ -35,7 +35,7 @@ class Card:
 
     @property
     def facts(self) -> dict[str, Json]:
-        """The metadata."""
+        """Return the metadata."""
         return {
             "media_type": self.stored.sniffed.type,
             "bytes": self.stored.size,
@@ -45,7 +45,7 @@ class Card:
         }
 
     def content(self, *, most: int) -> str:
-        """The caption, and under it what the file says, as far as a memory may be long."""
+        """Return the caption and the text of the file, cut to `most` bytes."""
         whole = "\n\n".join(part for part in (self.caption, self.extracted.text) if part)
         return whole.encode("utf-8", "replace")[:most].decode("utf-8", "ignore")
 
@@ -58,15 +58,15 @@ class Cards:
         self.space = space
 
     async def by_hash(self, sha256: str) -> Memory | None:
-        """The live memory of these very bytes."""
+        """Return the live memory of a file with these bytes."""
         return await self._first("sha256", sha256)
 
     async def by_file(self, file: str) -> Memory | None:
-        """The live memory of what lies, or lay, under a path."""
+        """Return the live memory of the file that is, or was, at a path."""
         return await self._first("file", file)
 
     async def all(self) -> AsyncIterator[Memory]:
-        """Every live one."""
+        """Yield every live memory of an attachment."""
         after: str | None = None
         while ids := await self._engine.store.list_ids(self.space, Filter(kind=ATTACHMENT), limit=_PAGE, after=after):
             for memory in (await self._engine.store.get(self.space, ids)).values():
@@ -74,7 +74,7 @@ class Cards:
             after = ids[-1]
 
     def new(self, card: Card, *, agent: str) -> NewMemory:
-        """The memory that is to be made of a file. Its text is a document's word, whoever attaches it."""
+        """Return the new memory of a file. Its trust is that of a document, regardless of the caller."""
         name = f"{slug(card.title)[:40].strip('-') or 'file'}-{card.stored.sha256[:12]}"
         source = Source(method=Method.FILE, agent=agent, trust=Trust.DOCUMENT)
         return NewMemory(
@@ -91,7 +91,7 @@ class Cards:
         )
 
     def edge(self, note: str, attachment: str, *, caption: str) -> Relation:
-        """That a note embeds it."""
+        """Return the relation from a note to an attachment that it embeds."""
         return Relation(
             source=note,
             target=attachment,
@@ -101,12 +101,12 @@ class Cards:
         )
 
     async def moved(self, memory: Memory, file: str, *, who: Caller) -> None:
-        """Its file lies elsewhere now."""
+        """Record the new path of a file."""
         facts = {**memory.metadata, "file": file}
         await self._revise(memory, {"metadata": facts}, message=f"moved to {file}", who=who)
 
     async def recaptioned(self, memory: Memory, caption: str, *, who: Caller) -> None:
-        """It is called something else now; what its file says stays."""
+        """Replace the caption; the text of the file stays."""
         former = str(memory.metadata.get("caption") or "")
         text = memory.content.removeprefix(former).lstrip("\n") if former else memory.content
         content = "\n\n".join(part for part in (caption, text) if part)
@@ -114,7 +114,7 @@ class Cards:
         await self._revise(memory, {"content": content, "metadata": facts}, message="another caption", who=who)
 
     async def changed(self, memory: Memory, card: Card, *, who: Caller) -> None:
-        """Its file has other bytes now."""
+        """Record the new content of a file."""
         content = card.content(most=self._engine.limits.text_bytes)
         fields: dict[str, Json] = {"content": content, "metadata": {**memory.metadata, **card.facts}}
         await self._revise(memory, fields, message=f"{card.stored.file} was changed", who=who)
@@ -124,16 +124,16 @@ class Cards:
         await self._engine.revise(memory.id, edit, who=who)
 
     async def _first(self, name: str, value: str) -> Memory | None:
-        expected = Filter(kind=ATTACHMENT, metadata={name: value})
-        ids = await self._engine.store.list_ids(self.space, expected, limit=_PAGE)
+        among = Filter(kind=ATTACHMENT, metadata={name: value})
+        ids = await self._engine.store.list_ids(self.space, among, limit=_PAGE)
         memories = (await self._engine.store.get(self.space, ids)).values()
-        # The oldest, so that all find the same one; facets do not tell capitals apart.
-        fitting = [memory for memory in memories if memory.metadata.get(name) == value]
-        return min(fitting, key=lambda memory: (memory.created_at, memory.id), default=None)
+        # The oldest, so that every caller gets the same one; the filter ignores case, so compare again.
+        matches = [memory for memory in memories if memory.metadata.get(name) == value]
+        return min(matches, key=lambda memory: (memory.created_at, memory.id), default=None)
 
 
 def caption_of(text: str) -> str:
-    """A caption as it is kept: one line, without what would end a link; a size such as `300x200` is none of it."""
+    """Normalise a caption: one line, without a size such as `300x200` or characters that would end a link."""
     spoken, _, last = text.rpartition("|")
     if all(part.isdecimal() for part in last.strip().lower().split("x")):
         text = spoken

@@ -1,4 +1,4 @@
-"""What is told of the files that notes embed."""
+"""Results about the files that notes embed."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,16 +19,16 @@ __all__ = [
 ]
 
 LARGEST_ATTACHMENT = 100_000_000
-"""So many bytes a file may have, unless the settings say otherwise."""
+"""The default size limit of a file, in bytes."""
 EMBEDS = "embeds"
-"""The relation that leads from a note to what it embeds."""
+"""The type of the relation from a note to an embedded file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attachment:
-    """A file that notes embed: `file` is its path in the folder of notes, `path` that on this machine, if it is there.
+    """A file that notes embed: `file` is its path in the folder of notes, `path` that on this machine if it exists.
 
-    `id` is that of the memory which its caption and its text are found by.
+    `id` belongs to the memory that holds its caption and its text for searches.
     """
 
     id: str
@@ -43,14 +43,14 @@ class Attachment:
 
     @property
     def embed(self) -> str:
-        """How a note embeds it."""
+        """Return the wiki link that embeds the file."""
         target = self.file.rpartition("/")[2]
         return f"![[{target}|{self.caption}]]" if self.caption else f"![[{target}]]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attached:
-    """What `attach` did: `created`, or `known` where the same bytes were there already."""
+    """The result of `attach`: `created`, or `known` if the same bytes were attached before."""
 
     action: str
     note: str
@@ -60,7 +60,7 @@ class Attached:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteAttachments:
-    """What a note embeds."""
+    """The attachments of a note."""
 
     note: str
     attachments: tuple[Attachment, ...]
@@ -68,7 +68,7 @@ class NoteAttachments:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenEmbeds:
-    """What became of the embeds of a note: the ids of what it embeds now, targets that are no file, what is odd."""
+    """The embeds of a note: the ids of its attachments, targets without a file, and warnings."""
 
     attached: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class TakenEmbeds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orphan:
-    """An attachment that no note embeds, a file that nothing knows of, or an attachment whose file is gone."""
+    """An attachment that no note embeds, a file without a memory, or an attachment without its file."""
 
     why: str
     file: str
@@ -87,13 +87,13 @@ class Orphan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orphans:
-    """All of them; nothing is removed."""
+    """All orphans; none is removed."""
 
     orphans: tuple[Orphan, ...]
 
 
 def attachment_from(memory: Memory, *, path: Path | None = None) -> Attachment | None:
-    """What the memory of an attachment says of its file; None for any other memory."""
+    """Return the attachment that a memory describes; None for any other memory."""
     facts = memory.metadata
     size = facts.get("bytes")
     if memory.kind != ATTACHMENT or not isinstance(size, int) or not facts.get("file"):

@@ -1,7 +1,7 @@
-"""Files that notes embed, as `![[picture.png|caption]]`: kept beside the notes, and found by what they say.
+"""Attachments: files that notes embed as `![[picture.png|caption]]`, stored beside the notes and found by content.
 
-Each is a memory of the kind `attachment` (scrubjay.model.media.ATTACHMENT), with the relation `embeds` from every note
-that embeds it. It is a file already: it gets no Markdown file of its own, and `embeds` is no link.
+Each has a memory of the kind `attachment` (scrubjay.model.media.ATTACHMENT) and a relation `embeds` from every note
+that embeds it. That memory has no Markdown file of its own, and `embeds` does not count as a link.
 """
 
 import asyncio
@@ -44,11 +44,11 @@ from scrubjay.writing.validate import text
 
 __all__ = ["Attachments"]
 
-# Who follows the files; undo of an agent's work must not take back what a person did in the folder.
+# The agent of changes in the folder: undoing an agent's work must not undo what a person did there.
 _AGENT = "file"
-# Two may attach the same bytes, or change the same note, at the same time.
+# Concurrent callers may attach the same bytes or change the same note.
 _TRIES = 10
-# A text of so many characters takes longer to embed than anybody who edits a note should wait.
+# Embedding a longer text would delay the edit of a note noticeably.
 _LONG = 20_000
 _CHUNK = 1 << 18
 
@@ -67,14 +67,14 @@ class Attachments:
     ) -> None:
         self._engine = engine
         self._space = space
-        self._depot = AttachmentStorage(root, largest=largest)
+        self._storage = AttachmentStorage(root, largest=largest)
         self._cards = Cards(engine, space=space)
-        self._names = FileNames(self._depot)
+        self._names = FileNames(self._storage)
         self._extractor = extractor or Extractor()
         self._taking = asyncio.Lock()
-        # By the key of its name, who embeds a file that is not there.
-        self._wanted: dict[str, set[str]] = {}
-        # Kept here, because the event loop holds tasks only weakly.
+        # The ids of the notes that embed a missing file, by the key of its name.
+        self._waiting: dict[str, set[str]] = {}
+        # The event loop holds only weak references to tasks.
         self._embedding_now: set[asyncio.Task[None]] = set()
 
     async def attach(
@@ -87,130 +87,131 @@ class Attachments:
         name: str = "",
         caption: str = "",
     ) -> Attached:
-        """Keep a file beside the notes and embed it in one of them; the same bytes are kept once."""
+        """Store a file beside the notes and embed it in one of them; equal files are stored once."""
         self._require_own(who)
-        for field, inputs in (("name", name), ("caption", caption)):
-            text(inputs, field=field, limit=self._engine.limits.text_bytes)
-        source = await asyncio.to_thread(_opened, path, data)
+        for field, value in (("name", name), ("caption", caption)):
+            text(value, field=field, limit=self._engine.limits.text_bytes)
+        source = await asyncio.to_thread(_open, path, data)
         with source:
-            called = _called(name or (path.name if path is not None else ""))
+            title = _title_of(name or (path.name if path is not None else ""))
             memory = await self._note(note)
-            received = await asyncio.to_thread(self._depot.receive, source, name=called)
+            received = await asyncio.to_thread(self._storage.receive, source, name=title)
         try:
             existing = await self._cards.by_hash(received.sha256)
             if existing is not None and await self._is_there(existing):
                 stored = _as_stored(existing, received)
-                await asyncio.to_thread(self._depot.discard, received)
+                await asyncio.to_thread(self._storage.discard, received)
             else:
-                stored = await asyncio.to_thread(self._depot.settle, received)
+                stored = await asyncio.to_thread(self._storage.settle, received)
                 if existing is not None:
                     await self._cards.moved(existing, stored.file, who=who)
         except BaseException:
-            await asyncio.to_thread(self._depot.discard, received)
+            await asyncio.to_thread(self._storage.discard, received)
             raise
         self._names.forget()
         try:
-            card = await self._card(stored, title=called, caption=caption_of(caption))
-            return await self._attached(memory, card, known=existing, who=who)
+            card = await self._card(stored, title=title, caption=caption_of(caption))
+            return await self._store_attachment(memory, card, known=existing, who=who)
         except ScrubjayError:
-            # What may not be kept leaves nothing behind; a file that somebody else attached meanwhile is theirs.
+            # A refused file is removed, unless another caller has attached it in the meantime.
             if existing is None and await self._cards.by_hash(stored.sha256) is None:
-                await asyncio.to_thread(self._depot.remove, stored)
+                await asyncio.to_thread(self._storage.remove, stored)
             raise
 
     async def note(self, ref: str) -> str:
-        """The id of the note that answers to a reference."""
+        """Return the id of the note with a reference."""
         return (await self._note(ref)).id
 
     async def attachments_of(self, note: str, *, who: Caller) -> tuple[Attachment, ...]:
-        """What a note embeds, in the order in which it came to it."""
+        """List the attachments of a note in the order in which they were added."""
         self._require_own(who)
         memory = await self._note(note)
-        ids = [item.target for item in await self._embedded(memory.id)]
-        results = await self._engine.store.get(self._space, ids)
-        return tuple([reported for id_ in ids if id_ in results and (reported := await self._told(results[id_]))])
+        ids = [relation.target for relation in await self._embedded(memory.id)]
+        memories = await self._engine.store.get(self._space, ids)
+        attachments = [await self._attachment_of(memories[id_]) for id_ in ids if id_ in memories]
+        return tuple(attachment for attachment in attachments if attachment)
 
     async def attachment(self, ref: str, *, who: Caller) -> Attachment:
-        """One attachment by the id, name or title of its memory."""
+        """Return the attachment with the id, name or title of its memory."""
         self._require_own(who)
         memory = await resolve(self._engine.store, ref, space=self._space)
-        results = await self._told(memory)
-        if results is None:
-            raise NotFound(f"{memory.label!r} is no attachment", hint="A note's attachments are listed by its id")
-        return results
+        attachment = await self._attachment_of(memory)
+        if attachment is None:
+            raise NotFound(f"{memory.label!r} is not an attachment", hint="List a note's attachments by the note's id")
+        return attachment
 
     @asynccontextmanager
     async def content(self, ref: str, *, who: Caller) -> AsyncGenerator[tuple[Attachment, AsyncIterator[bytes]]]:
-        """An attachment and its bytes, piece by piece, for as long as this lasts."""
-        results = await self.attachment(ref, who=who)
-        opening = self._depot.opened(results.file)
+        """Open an attachment and yield it with a stream of its bytes."""
+        attachment = await self.attachment(ref, who=who)
+        opening = self._storage.opened(attachment.file)
         stream = await asyncio.to_thread(opening.__enter__)
         try:
-            yield results, _pieces(stream)
+            yield attachment, _pieces(stream)
         finally:
             await asyncio.to_thread(opening.__exit__, None, None, None)
 
     async def orphans(self) -> Orphans:
-        """Attachments that no note embeds or whose file is gone, and files that nothing knows of."""
-        results: list[Orphan] = []
+        """List attachments without a note or without their file, and files without a memory."""
+        orphans: list[Orphan] = []
         files: set[str] = set()
         async for memory in self._cards.all():
-            entry = await self._told(memory)
+            entry = await self._attachment_of(memory)
             if entry is None:
                 continue
             files.add(entry.file)
             if entry.path is None:
-                results.append(Orphan(why="its file is gone", file=entry.file, id=entry.id, bytes=entry.bytes))
-            elif not await self._embedders(memory.id):
-                results.append(Orphan(why="no note embeds it", file=entry.file, id=entry.id, bytes=entry.bytes))
-        seen = await asyncio.to_thread(lambda: list(self._depot.files()))
-        results += [
-            Orphan(why="nothing knows of it", file=item.path, bytes=item.size)
-            for item in seen
-            if item.path.startswith(f"{ATTACHMENTS}/") and item.path not in files
+                orphans.append(Orphan(why="its file is missing", file=entry.file, id=entry.id, bytes=entry.bytes))
+            elif not await self._is_embedded(memory.id):
+                orphans.append(Orphan(why="no note embeds it", file=entry.file, id=entry.id, bytes=entry.bytes))
+        present = await asyncio.to_thread(lambda: list(self._storage.files()))
+        orphans += [
+            Orphan(why="no memory describes it", file=file.path, bytes=file.size)
+            for file in present
+            if file.path.startswith(f"{ATTACHMENTS}/") and file.path not in files
         ]
-        return Orphans(orphans=tuple(results))
+        return Orphans(orphans=tuple(orphans))
 
     async def take_embeds(self, memory: Memory, content: str) -> TakenEmbeds:
-        """Have the relations `embeds` of a note be what its text says; files are taken in where they are.
+        """Update the relations `embeds` of a note to match its text; files become attachments at their paths.
 
-        Neither the note nor any file is changed. What names a Markdown note is left to whoever follows links.
+        This changes neither the note nor any file. Embeds of Markdown notes are handled as links elsewhere.
         """
-        # One after the other: two notes may embed the same new file.
+        # Serialised, because two notes may embed the same new file.
         async with self._taking:
             return await self._take_embeds(memory, content)
 
     async def appeared(self, paths: Iterable[str]) -> tuple[str, ...]:
-        """Files have come, gone or changed: attachments follow them, and notes get what they embed and was missing.
+        """Follow files that were added, removed or changed, and attach those that notes were waiting for.
 
         Returns the ids of these notes.
         """
-        seen = tuple(dict.fromkeys(paths))
-        for path in seen:
+        changed = tuple(dict.fromkeys(paths))
+        for path in changed:
             card = await self._cards.by_file(path)
             if card is not None:
-                await self._followed(card, sure=True)
-        names = {key_of(path.rpartition("/")[2]) for path in seen}
-        wanting = {item for name in names for item in self._wanted.pop(name, ())}
-        if not wanting:
+                await self._follow(card, sure=True)
+        names = {key_of(path.rpartition("/")[2]) for path in changed}
+        waiting = {note for name in names for note in self._waiting.pop(name, ())}
+        if not waiting:
             return ()
         self._names.forget()
-        notes = await self._engine.store.get(self._space, sorted(wanting))
+        notes = await self._engine.store.get(self._space, sorted(waiting))
         live = [memory for memory in notes.values() if memory.state is State.LIVE]
         for memory in live:
             await self.take_embeds(memory, memory.content)
         return tuple(memory.id for memory in live)
 
     async def follow(self) -> int:
-        """Find files again that were moved, and take in those that were changed; returns how many there were."""
+        """Find moved files and read changed ones; returns the number of both."""
         count = 0
         self._names.forget()
         async for memory in self._cards.all():
-            count += await self._followed(memory)
+            count += await self._follow(memory)
         return count
 
     async def close(self) -> None:
-        """Let go of what is being embedded."""
+        """Cancel the embedding tasks."""
         for task in self._embedding_now:
             task.cancel()
         await asyncio.gather(*self._embedding_now, return_exceptions=True)
@@ -230,31 +231,32 @@ class Attachments:
             caption = caption_of(mention.text)
             if file is None:
                 missing += [mention.target] if self._names.names_a_file(mention.target) else []
-                # A file that is away, as in a folder that the notes have just come to, is embedded all the same.
+                # A missing file, for example in a newly moved folder, stays embedded.
                 if stored := await self._bound(memory.id, mention.target):
                     captions[stored] = captions.get(stored) or caption
                 continue
             try:
-                attachment, warning = await self._taken(file, caption=caption)
+                attachment, warning = await self._take(file, caption=caption)
             except ScrubjayError as error:
-                warnings.append(f"{quote_path(file)} was not taken in: {error.message}")
+                warnings.append(f"{quote_path(file)} was not attached: {error.message}")
                 continue
             warnings += [f"{quote_path(file)}: {warning}"] if warning else []
             captions[attachment] = captions.get(attachment) or caption
         await self._bind(memory, captions)
         for target in missing:
-            self._wanted.setdefault(key_of(target.rpartition("/")[2]), set()).add(memory.id)
+            self._waiting.setdefault(key_of(target.rpartition("/")[2]), set()).add(memory.id)
         return TakenEmbeds(attached=tuple(captions), missing=tuple(missing), warnings=tuple(warnings))
 
     async def _bound(self, note: str, target: str) -> str:
-        """The attachment that a note has by the name of its file, or nothing."""
-        results = await self._engine.store.get(self._space, [item.target for item in await self._embedded(note)])
+        """Return the id of the attachment that a note already embeds under a file name, or an empty text."""
+        ids = [relation.target for relation in await self._embedded(note)]
+        memories = await self._engine.store.get(self._space, ids)
         name = key_of(target.rpartition("/")[2])
-        files = {item.id: str(item.metadata.get("file") or "") for item in results.values()}
-        return next((item for item, file in files.items() if key_of(file.rpartition("/")[2]) == name), "")
+        files = {memory.id: str(memory.metadata.get("file") or "") for memory in memories.values()}
+        return next((id_ for id_, file in files.items() if key_of(file.rpartition("/")[2]) == name), "")
 
     async def _bind(self, memory: Memory, captions: dict[str, str]) -> None:
-        """Make, change and remove relations until they are those."""
+        """Create, change and remove relations to match the captions."""
         before = {item.target: item.text for item in await self._embedded(memory.id)}
         after = {item: self._cards.edge(memory.id, item, caption=caption) for item, caption in captions.items()}
         edges = [Edge(relation=edge, present=True) for item, edge in after.items() if before.get(item) != edge.text]
@@ -263,11 +265,11 @@ class Attachments:
         if edges:
             await self._engine.write_batch(Batch(edges=tuple(edges)), who=self._self)
 
-    async def _taken(self, file: str, *, caption: str) -> tuple[str, str]:
-        """The id of the attachment that a file of the folder is, made or brought up to date; and what is odd."""
-        stored = await asyncio.to_thread(self._depot.stored, file)
+    async def _take(self, file: str, *, caption: str) -> tuple[str, str]:
+        """Create or update the attachment of a file in the folder; returns its id and a warning."""
+        stored = await asyncio.to_thread(self._storage.stored, file)
         if stored is None:
-            raise NotFound("it is gone again")
+            raise NotFound("the file no longer exists")
         existing = await self._cards.by_hash(stored.sha256)
         if existing is not None:
             if existing.metadata.get("file") != file and not await self._is_there(existing):
@@ -290,16 +292,16 @@ class Attachments:
         self._embed_later(memory_id)
         return memory_id, "; ".join(part for part in (stored.sniffed.remark, card.extracted.warning) if part)
 
-    async def _followed(self, memory: Memory, *, sure: bool = False) -> bool:
-        """Find the file of an attachment again if it was moved, and take it in if it was changed.
+    async def _follow(self, memory: Memory, *, sure: bool = False) -> bool:
+        """Find the file of an attachment if it was moved, and read it if it was changed.
 
-        One of the same size is taken to be the same, unless `sure` has its bytes looked at.
+        A file of the same size counts as unchanged, unless `sure` compares its bytes.
         """
         file, size = str(memory.metadata.get("file") or ""), memory.metadata.get("bytes")
-        now = await asyncio.to_thread(self._depot.size_of, file)
+        now = await asyncio.to_thread(self._storage.size_of, file)
         if now is not None:
             with suppress(ScrubjayError):
-                return (sure or now != size) and await self._rewritten(memory, file)
+                return (sure or now != size) and await self._reread_changed(memory, file)
         elif isinstance(size, int):
             if sure:
                 self._names.forget()
@@ -309,8 +311,8 @@ class Attachments:
                 return True
         return False
 
-    async def _rewritten(self, memory: Memory, file: str) -> bool:
-        stored = await asyncio.to_thread(self._depot.stored, file)
+    async def _reread_changed(self, memory: Memory, file: str) -> bool:
+        stored = await asyncio.to_thread(self._storage.stored, file)
         if stored is None or stored.sha256 == memory.metadata.get("sha256"):
             return False
         caption = str(memory.metadata.get("caption") or "")
@@ -320,7 +322,7 @@ class Attachments:
         return True
 
     def _embed_later(self, memory_id: str) -> None:
-        """Embed a picture, or a long text, while the notes go on; what is not done by the end is made up for later."""
+        """Embed a picture or a long text in the background; a later run completes unfinished work."""
         task = asyncio.create_task(self._embed(memory_id))
         self._embedding_now.add(task)
         task.add_done_callback(self._embedding_now.discard)
@@ -329,8 +331,8 @@ class Attachments:
         with suppress(ScrubjayError):
             await self._engine.embed_some([memory_id], who=self._self)
 
-    async def _attached(self, note: Memory, card: Card, *, known: Memory | None, who: Caller) -> Attached:
-        """Store the memory of a file, the relation to it, and the note with its embed, all at once."""
+    async def _store_attachment(self, note: Memory, card: Card, *, known: Memory | None, who: Caller) -> Attached:
+        """Store the memory of a file, the relation to it, and the note with its embed in one transaction."""
         action = "known" if known else "created"
         for _ in range(_TRIES):
             new = None if known else self._cards.new(card, agent=who.agent)
@@ -343,7 +345,7 @@ class Attachments:
             try:
                 await self._engine.write_batch(batch, who=who)
             except Conflict:
-                # The note has moved on, or somebody attached the same bytes a moment ago.
+                # The note has a newer version, or another caller attached the same bytes.
                 note = await self._note(note.id)
                 known = await self._cards.by_hash(card.stored.sha256)
                 continue
@@ -354,13 +356,13 @@ class Attachments:
             fresh = await self._engine.store.get(self._space, [known.id])
             await self._cards.recaptioned(fresh[known.id], card.caption, who=who)
         await self._engine.embed_some([memory_id], who=who)
-        reported = await self._told((await self._engine.store.get(self._space, [memory_id]))[memory_id])
-        assert reported is not None
-        odd = tuple(part for part in (card.stored.sniffed.remark, card.extracted.warning) if part)
-        return Attached(action=action, note=note.id, attachment=reported, warnings=odd)
+        attachment = await self._attachment_of((await self._engine.store.get(self._space, [memory_id]))[memory_id])
+        assert attachment is not None
+        warnings = tuple(part for part in (card.stored.sniffed.remark, card.extracted.warning) if part)
+        return Attached(action=action, note=note.id, attachment=attachment, warnings=warnings)
 
     def _embedding(self, note: Memory, card: Card) -> tuple[tuple[Memory, Edit], ...]:
-        """The edit that puts the embed at the end of a note; one that stands there gets the caption, if any."""
+        """Return the edit that appends the embed to a note, or sets the caption of an existing embed."""
         target = card.stored.file.rpartition("/")[2]
         embed = f"![[{target}|{card.caption}]]" if card.caption else f"![[{target}]]"
         existing = [
@@ -381,7 +383,7 @@ class Attachments:
         return Card(stored=stored, title=title, caption=caption, extracted=extracted)
 
     async def _extracted(self, stored: Stored) -> Extracted:
-        opening = self._depot.opened(stored.file)
+        opening = self._storage.opened(stored.file)
         stream = await asyncio.to_thread(opening.__enter__)
         try:
             return await self._extractor.text_of(stream, media_type=stored.sniffed.type)
@@ -398,20 +400,20 @@ class Attachments:
         relations = await self._engine.store.relations(self._space, [note])
         return [relation for relation in relations if relation.type == EMBEDS and relation.source == note]
 
-    async def _embedders(self, attachment: str) -> bool:
+    async def _is_embedded(self, attachment: str) -> bool:
         relations = await self._engine.store.relations(self._space, [attachment])
         notes = [relation.source for relation in relations if relation.type == EMBEDS and relation.target == attachment]
-        results = (await self._engine.store.get(self._space, notes)).values()
-        return any(memory.state is State.LIVE for memory in results)
+        memories = (await self._engine.store.get(self._space, notes)).values()
+        return any(memory.state is State.LIVE for memory in memories)
 
     async def _is_there(self, memory: Memory) -> bool:
         file = str(memory.metadata.get("file") or "")
-        return await asyncio.to_thread(self._depot.size_of, file) == memory.metadata.get("bytes")
+        return await asyncio.to_thread(self._storage.size_of, file) == memory.metadata.get("bytes")
 
-    async def _told(self, memory: Memory) -> Attachment | None:
+    async def _attachment_of(self, memory: Memory) -> Attachment | None:
         file = str(memory.metadata.get("file") or "")
-        size = await asyncio.to_thread(self._depot.size_of, file)
-        return attachment_from(memory, path=None if size is None else self._depot.root / file)
+        size = await asyncio.to_thread(self._storage.size_of, file)
+        return attachment_from(memory, path=None if size is None else self._storage.root / file)
 
     def _require_own(self, who: Caller) -> None:
         if who.space != self._space:
@@ -422,8 +424,8 @@ class Attachments:
             )
 
 
-def _opened(path: Path | None, data: bytes | None) -> BinaryIO:
-    """What is to be attached, open for reading; a pipe or a device is refused, and never waited for."""
+def _open(path: Path | None, data: bytes | None) -> BinaryIO:
+    """Open the file to attach; refuses pipes and devices without waiting for them."""
     if (path is None) == (data is None):
         raise InvalidInput("give either a path or data", field="file")
     if path is None:
@@ -439,16 +441,16 @@ def _opened(path: Path | None, data: bytes | None) -> BinaryIO:
     return stream
 
 
-def _called(name: str) -> str:
-    """The last part of a name, as a title can have it."""
+def _title_of(name: str) -> str:
+    """Return the last part of a name, cleaned for a title."""
     last = name.replace("\\", "/").rpartition("/")[2]
-    tidy = " ".join("".join(item if item.isprintable() else " " for item in last).split())
+    tidy = " ".join("".join(character if character.isprintable() else " " for character in last).split())
     return tidy[:200] or "file"
 
 
-def _as_stored(known: Memory, received: Received) -> Stored:
+def _as_stored(memory: Memory, received: Received) -> Stored:
     return Stored(
-        file=str(known.metadata["file"]), sha256=received.sha256, size=received.size, sniffed=received.sniffed
+        file=str(memory.metadata["file"]), sha256=received.sha256, size=received.size, sniffed=received.sniffed
     )
 
 

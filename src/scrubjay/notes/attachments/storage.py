@@ -1,5 +1,6 @@
-"""The files that notes embed, on disk: kept under names that say what they are, found by name, told apart by hash."""
+"""The files that notes embed, on disk: stored under readable names and identified by hash."""
 
+import asyncio
 import hashlib
 import os
 import unicodedata
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from scrubjay.errors import FileChanged, InvalidInput, NotFound, PathRefused, ScrubjayError, TooLarge
+from scrubjay.model.media import Media, media_type_in
+from scrubjay.model.memory import Memory
 from scrubjay.notes.attachments.file_types import HEAD, Sniffed, sniff
 from scrubjay.notes.files.atomic_rename import rename_new
 from scrubjay.notes.files.errors import map_os_errors
@@ -20,16 +23,18 @@ from scrubjay.notes.files.tempfiles import new_file_name
 from scrubjay.notes.files.tree import FileInfo, file_info, open_folder, open_regular_file, open_subfolder
 from scrubjay.text.slug import slug
 
-__all__ = ["AttachmentStorage", "Received", "Stored"]
+__all__ = ["AttachmentStorage", "NotesGallery", "Received", "Stored"]
 
 _CHUNK = 1 << 20
 _MOST_STEM = 80
+# Models scale pictures down to a few hundred pixels a side, so a larger file is not worth its memory.
+_LARGEST_PICTURE = 64_000_000
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """A file as it lies in the folder: its path there, what it is, and the hash of its bytes in hexadecimal."""
+    """A file in the folder: its path there, its type, its size, and its SHA-256 in hexadecimal."""
 
     file: str
     sha256: str
@@ -39,7 +44,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Received:
-    """A file that was copied in and has no name of its own yet."""
+    """A copied file that still has a temporary name."""
 
     temporary: str
     name: str
@@ -49,77 +54,77 @@ class Received:
 
 
 class AttachmentStorage:
-    """The files beside the notes of one folder. It blocks, and no path leads out of the folder, whoever made it."""
+    """The files beside the notes of one folder. All methods block, and no path leads out of the folder."""
 
     def __init__(self, root: Path, *, largest: int) -> None:
         self.folder = Folder(root)
         self.root = self.folder.root
         self._largest = largest
-        self._known: dict[str, tuple[FileInfo, Stored]] = {}
+        self._cache: dict[str, tuple[FileInfo, Stored]] = {}
 
     def receive(self, source: BinaryIO, *, name: str) -> Received:
-        """Copy a file in, readable by nobody else, under a name that nobody sees; `settle` or `discard` must follow."""
+        """Copy a file to a hidden, private temporary name; call `settle` or `discard` afterwards."""
         temporary = new_file_name()
         with map_os_errors(self.root), self._attachments() as folder:
             try:
-                digest, size, head = self._copied(source, temporary, folder)
-                _require_some(size, name)
+                digest, size, head = self._copy(source, temporary, folder)
+                _require_content(size, name)
             except BaseException:
                 _unlink(temporary, folder)
                 raise
         return Received(temporary=temporary, name=name, sha256=digest, size=size, sniffed=sniff(head, name))
 
     def settle(self, received: Received) -> Stored:
-        """Give what was received the name that it is kept under; its very bytes may lie there already."""
+        """Move a received file to its final name; the same bytes may already exist there."""
         with map_os_errors(self.root), self._attachments() as folder:
             try:
-                kept = _named(received, folder)
+                name = _move_to_name(received, folder)
                 os.fsync(folder)
             finally:
                 _unlink(received.temporary, folder)
         return Stored(
-            file=f"{ATTACHMENTS}/{kept}", sha256=received.sha256, size=received.size, sniffed=received.sniffed
+            file=f"{ATTACHMENTS}/{name}", sha256=received.sha256, size=received.size, sniffed=received.sniffed
         )
 
     def discard(self, received: Received) -> None:
-        """Remove what was received."""
+        """Remove a received file."""
         with map_os_errors(self.root), self._attachments() as folder:
             _unlink(received.temporary, folder)
 
     def remove(self, stored: Stored) -> None:
-        """Remove a file, if it is still the same."""
+        """Remove a file if it is unchanged."""
         with suppress(FileChanged, NotFound):
             self.folder.remove(stored.file, over=bytes.fromhex(stored.sha256))
 
     def stored(self, file: str) -> Stored | None:
-        """What lies under a path, or None; it is not hashed again while the disk says that it is the same."""
+        """Return the file at a path, or None; the hash is cached until the file's status changes."""
         try:
             with self.opened(file) as stream:
-                seen = file_info(file, os.fstat(stream.fileno()))
-                known = self._known.get(file)
-                if known is not None and known[0] == seen:
-                    return known[1]
-                self._require_bearable(seen.size, file)
+                info = file_info(file, os.fstat(stream.fileno()))
+                cached = self._cache.get(file)
+                if cached is not None and cached[0] == info:
+                    return cached[1]
+                self._require_size(info.size, file)
                 head = stream.read(HEAD)
                 stream.seek(0)
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
         except NotFound:
             return None
-        found = Stored(file=file, sha256=digest, size=seen.size, sniffed=sniff(head, file.rpartition("/")[2]))
-        self._known[file] = (seen, found)
-        return found
+        stored = Stored(file=file, sha256=digest, size=info.size, sniffed=sniff(head, file.rpartition("/")[2]))
+        self._cache[file] = (info, stored)
+        return stored
 
     def size_of(self, file: str) -> int | None:
-        """How large the file under a path is; None where there is none that can be had."""
+        """Return the size of the file at a path; None if it is missing or inaccessible."""
         try:
-            seen = self.folder.stat(file)
+            info = self.folder.stat(file)
         except ScrubjayError:
             return None
-        return None if seen is None else seen.size
+        return None if info is None else info.size
 
     @contextmanager
     def opened(self, file: str) -> Generator[BufferedReader]:
-        """A regular file of the folder, open for reading; raises NotFound, and PathRefused for what leads elsewhere."""
+        """Open a regular file of the folder; raises NotFound, and PathRefused for a path out of the folder."""
         *folders, name = split_path(file)
         missing = NotFound(f"there is no file {quote_path(file)} among the notes", path=file)
         with (
@@ -132,15 +137,15 @@ class AttachmentStorage:
             yield stream
 
     def files(self) -> Iterator[FileInfo]:
-        """All files that are no notes; hidden ones, templates and links are left out."""
+        """List all files except notes, hidden files, templates and links."""
         return self.folder.list_other_files()
 
-    def _copied(self, source: BinaryIO, name: str, folder: int) -> tuple[str, int, bytes]:
+    def _copy(self, source: BinaryIO, name: str, folder: int) -> tuple[str, int, bytes]:
         digest, size, head = hashlib.sha256(), 0, b""
         with os.fdopen(os.open(name, _NEW, 0o600, dir_fd=folder), "wb") as target:
             while chunk := source.read(_CHUNK):
                 size += len(chunk)
-                self._require_bearable(size, "")
+                self._require_size(size, "")
                 head = head or chunk[:HEAD]
                 digest.update(chunk)
                 target.write(chunk)
@@ -153,7 +158,7 @@ class AttachmentStorage:
         with open_folder(self.root) as root, open_subfolder(root, (ATTACHMENTS,), make=True) as folder:
             yield folder
 
-    def _require_bearable(self, size: int, file: str) -> None:
+    def _require_size(self, size: int, file: str) -> None:
         if size > self._largest:
             raise TooLarge(
                 f"{quote_path(file) if file else 'the file'} has more than {self._largest:,} bytes",
@@ -162,21 +167,43 @@ class AttachmentStorage:
             )
 
 
-def _named(received: Received, folder: int) -> str:
+class NotesGallery:
+    """Provides the pictures of attachment memories to a vision model, verified by their hash."""
+
+    def __init__(self, root: Path) -> None:
+        self._storage = AttachmentStorage(root, largest=_LARGEST_PICTURE)
+
+    async def media(self, memory: Memory) -> Media | None:
+        """Return the picture of a memory, if its file is available and unchanged."""
+        kind = media_type_in(memory)
+        data = await asyncio.to_thread(self._read, memory) if kind else None
+        return None if data is None else Media(type=kind, data=data)
+
+    def _read(self, memory: Memory) -> bytes | None:
+        try:
+            with self._storage.opened(str(memory.metadata.get("file") or "")) as stream:
+                data = stream.read(_LARGEST_PICTURE + 1)
+        except ScrubjayError:
+            return None
+        is_same = hashlib.sha256(data).hexdigest() == memory.metadata.get("sha256")
+        return data if len(data) <= _LARGEST_PICTURE and is_same else None
+
+
+def _move_to_name(received: Received, folder: int) -> str:
     stem, digest = _stem(received.name), received.sha256
     for length in (12, len(digest)):
-        kept = f"{stem}-{digest[:length]}.{received.sniffed.end}"
+        name = f"{stem}-{digest[:length]}.{received.sniffed.end}"
         try:
-            rename_new(received.temporary, kept, folders=(folder, folder))
+            rename_new(received.temporary, name, folders=(folder, folder))
         except FileExistsError:
-            if _digest(kept, folder) == digest:
-                return kept
+            if _digest(name, folder) == digest:
+                return name
         else:
-            return kept
-    raise PathRefused(f"there is something else under the name of {quote_path(received.name)}", path=received.name)
+            return name
+    raise PathRefused(f"another file already has the name of {quote_path(received.name)}", path=received.name)
 
 
-def _require_some(size: int, name: str) -> None:
+def _require_content(size: int, name: str) -> None:
     if not size:
         raise InvalidInput(f"{quote_path(name)} is empty: there is nothing to attach", field="file")
 
@@ -195,7 +222,7 @@ def _digest(name: str, folder: int) -> str:
 
 
 def _stem(name: str) -> str:
-    """What stays of a name: letters, digits and hyphens, so that it is safe on every system and in a link."""
+    """Reduce a name to letters, digits and hyphens, which are safe on every system and in a link."""
     plain = unicodedata.normalize("NFC", name.replace("\\", "/").rpartition("/")[2])
     before, dot, _ = plain.rpartition(".")
     words = slug(before if dot and before else plain).encode("utf-8", "ignore")[:_MOST_STEM]

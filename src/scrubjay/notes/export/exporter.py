@@ -1,8 +1,8 @@
-"""Exports: one note or many, written page by page, so that no more of them than a page are in memory at once."""
+"""Export one note or many, page by page, so that at most one page of notes is in memory."""
 
 import asyncio
 import io
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 __all__ = ["Exporter"]
 
 T = TypeVar("T")
-Told = Callable[[Leaf], str]
-Made = Callable[[Leaf], bytes]
+RenderText = Callable[[Leaf], str]
+RenderBytes = Callable[[Leaf], bytes]
 End = Callable[[], str]
 _LINES = ".jsonl"
 _WEB = (".html", ".htm")
-# What a page that stands alone may carry in itself.
+# The size limit of a file inlined into a standalone page.
 _MOST_INLINED = 8_000_000
 _MOST_NAMED = 10
-_NO_PDF = "notes cannot be written as PDF here: reportlab is not installed"
+_NO_PDF = "PDF export needs reportlab, which is not installed"
 
 
 @dataclass(slots=True, kw_only=True)
 class _Done:
-    """What was written so far."""
+    """The progress of an export."""
 
     notes: int = 0
     files: set[str] = field(default_factory=set[str])
@@ -51,18 +51,18 @@ class _Done:
 
 
 class Exporter:
-    """Writes notes of one space. With their vault they are as their files are, and have what they embed."""
+    """Exports notes of one space. With a vault, it uses the files of the notes and includes their attachments."""
 
     def __init__(self, engine: Engine, *, who: Caller, vault: "Vault | None" = None) -> None:
         self._vault = vault
         self._leaves = Leaves(engine, who=replace(who, also=()), paths=self._paths)
         self._folder = Folder(vault.root) if vault is not None else None
-        self._depot = AttachmentStorage(vault.root, largest=LARGEST_ATTACHMENT) if vault is not None else None
+        self._storage = AttachmentStorage(vault.root, largest=LARGEST_ATTACHMENT) if vault is not None else None
 
     async def export(
         self, wanted: NotesSelection, *, format: str, target: Path, progress: Progress | None = None
     ) -> NotesExported:
-        """Write notes to a file, a folder or a .zip, whichever the target is called like."""
+        """Write notes to a file, a folder or a .zip, depending on the name of the target."""
         chosen = require_format(format)
         await asyncio.to_thread(_require_place, target)
         self._require_outside(target)
@@ -78,19 +78,19 @@ class Exporter:
         )  # fmt: skip
 
     async def sheaf(self, ref: str, *, format: str) -> Sheaf:
-        """One note as a file that is handed out."""
+        """Return one note as a file for download."""
         chosen = require_format(format)
         ids = await self._leaves.ids(NotesSelection(refs=(ref,)))
         async for leaf in self._each(ids, _Done(), _silent):
             data, warnings = await asyncio.to_thread(self._alone, leaf, chosen)
             name = f"{link_target(leaf.path).rpartition('/')[2]}.{chosen}"
             return Sheaf(name=name, media_type=MEDIA[chosen], data=data, warnings=warnings)
-        raise NotFound(f"{ref[:100]!r} is no note of its own", hint="Attachments are downloaded as they are")
+        raise NotFound(f"{ref[:100]!r} is not a note", hint="Download an attachment as it is")
 
     def _require_outside(self, target: Path) -> None:
         if self._vault is not None and target.parent.resolve().is_relative_to(self._vault.root):
             raise InvalidInput(
-                f"{target} is in the folder of notes: it would come back as new ones", hint="Choose another place",
+                f"{target} is in the folder of notes: the export would become new notes", hint="Choose another folder",
                 field="target",
             )  # fmt: skip
 
@@ -115,7 +115,7 @@ class Exporter:
         self, ids: Sequence[str], target: Path, done: _Done, *, is_one: bool, tell: Progress
     ) -> None:  # fmt: skip
         if is_one and target.suffix.lower() == ".md":
-            await self._one_file(ids, target, done, tell, self._file_of)
+            await self._write_single(ids, target, done, tell, self._file_of)
             return
         async with _in_thread(crate(target)) as box:
             async for page in self._pages(ids, done, tell):
@@ -123,9 +123,9 @@ class Exporter:
 
     async def _json(self, ids: Sequence[str], target: Path, done: _Done, *, is_one: bool, tell: Progress) -> None:
         if target.suffix.lower() == _LINES or (not is_one and target.suffix.lower() != ".json"):
-            await self._streamed(ids, target, done, tell, lambda leaf: f"{json_line(leaf)}\n")
+            await self._write_text(ids, target, done, tell, lambda leaf: f"{json_line(leaf)}\n")
         elif is_one:
-            await self._streamed(ids, target, done, tell, lambda leaf: f"{json_line(leaf, indent=2)}\n")
+            await self._write_text(ids, target, done, tell, lambda leaf: f"{json_line(leaf, indent=2)}\n")
         else:
             first = True
 
@@ -134,30 +134,30 @@ class Exporter:
                 lead, first = "[\n" if first else ",\n", False
                 return lead + json_line(leaf)
 
-            await self._streamed(ids, target, done, tell, item, end=lambda: "[]\n" if first else "\n]\n")
+            await self._write_text(ids, target, done, tell, item, end=lambda: "[]\n" if first else "\n]\n")
 
     async def _csv(self, ids: Sequence[str], target: Path, done: _Done, *, is_one: bool, tell: Progress) -> None:
         del is_one
-        await self._streamed(ids, target, done, tell, csv_rows, head=csv_head())
+        await self._write_text(ids, target, done, tell, csv_rows, head=csv_head())
 
     async def _html(self, ids: Sequence[str], target: Path, done: _Done, *, is_one: bool, tell: Progress) -> None:
-        # Few need it, and what reads Markdown takes a while to load.
+        # Few exports need it, and the Markdown parser loads slowly.
         from scrubjay.notes.export.html import FILES, STYLE, STYLE_FILE, Pages, page_of  # noqa: PLC0415
 
         if target.suffix.lower() in _WEB:
             if not is_one:
                 raise InvalidInput(
-                    f"{len(ids):,} notes are as many pages", hint="Name a folder or a .zip", field="target"
+                    f"a single HTML file cannot hold {len(ids):,} notes", hint="Name a folder or a .zip", field="target"
                 )
             register = await self._leaves.register(ids)
-            await self._one_file(ids, target, done, tell, lambda leaf: self._lone_page(leaf, register))
+            await self._write_single(ids, target, done, tell, lambda leaf: self._lone_page(leaf, register))
             return
         pages = Pages(register=await self._leaves.register(ids), files=done.files)
         async with _in_thread(crate(target)) as box:
 
             def put(page: Sequence[Leaf]) -> None:
-                # A page only links the files that are there.
-                self._pour(box, page, done, FILES)
+                # Files come first: a page links only those that were exported.
+                self._put_attachments(box, page, done, FILES)
                 for leaf in page:
                     box.put(page_of(leaf.path), pages.page(leaf), at=leaf.note.updated_at)
 
@@ -166,8 +166,8 @@ class Exporter:
             box.put(STYLE_FILE, STYLE.encode())
             box.put("index.html", pages.index(title="Notes"))
         if pages.missing:
-            named = ", ".join(sorted(pages.missing)[:_MOST_NAMED])
-            done.warnings.append(f"{len(pages.missing)} links lead to nothing that was exported: {named}")
+            names = ", ".join(sorted(pages.missing)[:_MOST_NAMED])
+            done.warnings.append(f"the targets of {len(pages.missing)} links were not exported: {names}")
 
     async def _pdf(self, ids: Sequence[str], target: Path, done: _Done, *, is_one: bool, tell: Progress) -> None:
         register = await self._leaves.register(ids)
@@ -185,34 +185,34 @@ class Exporter:
             await asyncio.to_thread(book.close)
         done.warnings += book.warnings
 
-    async def _streamed(
+    async def _write_text(
         self,
         ids: Sequence[str],
         target: Path,
         done: _Done,
         tell: Progress,
-        told: Told,
+        render_text: RenderText,
         *,
         head: str = "",
         end: End = lambda: "",
     ) -> None:
-        """One file of text, a note after the other."""
+        """Write the notes one after the other into one text file."""
         async with _in_thread(sheet(target)) as stream:
 
             def write(page: Sequence[Leaf]) -> None:
-                stream.writelines(told(item).encode("utf-8", "replace") for item in page)
+                stream.writelines(render_text(leaf).encode("utf-8", "replace") for leaf in page)
 
             stream.write(head.encode())
             async for page in self._pages(ids, done, tell):
                 await asyncio.to_thread(write, page)
             stream.write(end().encode())
 
-    async def _one_file(
-        self, ids: Sequence[str], target: Path, done: _Done, tell: Progress, made: Made
+    async def _write_single(
+        self, ids: Sequence[str], target: Path, done: _Done, tell: Progress, render_bytes: RenderBytes
     ) -> None:  # fmt: skip
         async with _in_thread(sheet(target)) as stream:
             async for leaf in self._each(ids, done, tell):
-                stream.write(await asyncio.to_thread(made, leaf))
+                stream.write(await asyncio.to_thread(render_bytes, leaf))
 
     async def _pages(self, ids: Sequence[str], done: _Done, tell: Progress) -> AsyncGenerator[list[Leaf]]:
         tell(0, len(ids))
@@ -235,10 +235,10 @@ class Exporter:
     def _put_files(self, box: Crate, page: Sequence[Leaf], done: _Done, prefix: str) -> None:
         for leaf in page:
             box.put(leaf.path, self._file_of(leaf), at=leaf.note.updated_at)
-        self._pour(box, page, done, prefix)
+        self._put_attachments(box, page, done, prefix)
 
     def _file_of(self, leaf: Leaf) -> bytes:
-        """The file that the vault has, or the one that it would have."""
+        """Return the file of a note in the vault, or render it."""
         if self._folder is not None:
             try:
                 return self._folder.read(leaf.path)[1]
@@ -246,29 +246,29 @@ class Exporter:
                 pass
         return render(leaf.note)
 
-    def _pour(self, box: Crate, page: Sequence[Leaf], done: _Done, prefix: str) -> None:
-        """What some notes embed, each file once."""
-        for item in (results for leaf in page for results in leaf.embedded):
-            if item.file in done.files or self._depot is None:
+    def _put_attachments(self, box: Crate, page: Sequence[Leaf], done: _Done, prefix: str) -> None:
+        """Add the attachments of some notes, each file once."""
+        for attachment in (embedded for leaf in page for embedded in leaf.embedded):
+            if attachment.file in done.files or self._storage is None:
                 continue
             try:
-                with self._depot.opened(item.file) as stream:
-                    box.pour(f"{prefix}/{item.file}" if prefix else item.file, stream)
+                with self._storage.opened(attachment.file) as stream:
+                    box.pour(f"{prefix}/{attachment.file}" if prefix else attachment.file, stream)
             except ScrubjayError as error:
-                done.warnings.append(f"{item.file} is left out: {error.message}")
+                done.warnings.append(f"{attachment.file} was not exported: {error.message}")
                 continue
-            done.files.add(item.file)
+            done.files.add(attachment.file)
 
     def _lone_page(self, leaf: Leaf, register: Register) -> bytes:
         from scrubjay.notes.export.html import Pages  # noqa: PLC0415 - as above
 
         return Pages(register=register, inlined=self._bytes).page(leaf)
 
-    def _bytes(self, found: Attachment) -> bytes | None:
-        if self._depot is None or found.bytes > _MOST_INLINED:
+    def _bytes(self, attachment: Attachment) -> bytes | None:
+        if self._storage is None or attachment.bytes > _MOST_INLINED:
             return None
         try:
-            with self._depot.opened(found.file) as stream:
+            with self._storage.opened(attachment.file) as stream:
                 data = stream.read(_MOST_INLINED + 1)
         except ScrubjayError:
             return None
@@ -284,12 +284,12 @@ class Exporter:
 
 @asynccontextmanager
 async def _in_thread(manager: AbstractContextManager[T]) -> AsyncGenerator[T]:
-    """What opens and closes files, without holding up others."""
+    """Enter and exit a context manager in a thread, without blocking the event loop."""
     with ExitStack() as stack:
-        held = await asyncio.to_thread(stack.enter_context, manager)
+        resource = await asyncio.to_thread(stack.enter_context, manager)
         closing = stack.pop_all()
     try:
-        yield held
+        yield resource
     except BaseException as error:
         await asyncio.to_thread(closing.__exit__, type(error), error, error.__traceback__)
         raise
@@ -299,12 +299,12 @@ async def _in_thread(manager: AbstractContextManager[T]) -> AsyncGenerator[T]:
 def _require_place(target: Path) -> None:
     if not target.parent.is_dir():
         raise InvalidInput(
-            f"there is no folder {target.parent}", hint="Make it first", path=str(target), field="target"
+            f"there is no folder {target.parent}", hint="Create it first", path=str(target), field="target"
         )
 
 
 def _size(target: Path) -> int:
-    files: Iterator[Path] = (item for item in target.rglob("*")) if target.is_dir() else iter((target,))
+    files = target.rglob("*") if target.is_dir() else iter((target,))
     return sum(file.stat().st_size for file in files if file.is_file())
 
 

@@ -1,4 +1,4 @@
-"""Which fonts of the machine a printed note is set in; only files are looked for, none is read."""
+"""Find the fonts for PDF exports on this machine, without opening the files."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ _MOST_FILES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """The names of four files that belong together."""
+    """The file names of the four styles of a font family."""
 
     regular: str
     bold: str
@@ -22,7 +22,7 @@ class Family:
     both: str
 
 
-# The first that is there is taken: those that know the most scripts before those that look best.
+# The first available family is used; those that cover more scripts come first.
 FAMILIES = (
     Family("DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSans-Oblique.ttf", "DejaVuSans-BoldOblique.ttf"),
     Family("NotoSans-Regular.ttf", "NotoSans-Bold.ttf", "NotoSans-Italic.ttf", "NotoSans-BoldItalic.ttf"),
@@ -34,7 +34,7 @@ FAMILIES = (
     ),
     Family("FreeSans.ttf", "FreeSansBold.ttf", "FreeSansOblique.ttf", "FreeSansBoldOblique.ttf"),
 )  # fmt: skip
-# For what the family does not know; tried in this order.
+# Fonts for characters that the family lacks, in order of preference.
 FALLBACKS = (
     "DejaVuSansMono.ttf", "Arial Unicode.ttf", "ARIALUNI.TTF", "unifont.ttf", "NotoSansArabic-Regular.ttf",
     "NotoSansHebrew-Regular.ttf", "NotoSansDevanagari-Regular.ttf", "NotoSansBengali-Regular.ttf",
@@ -49,17 +49,17 @@ FALLBACKS = (
 
 @cache
 def font_files() -> dict[str, Path]:
-    """The fonts of this machine that may be used, by the names of their files."""
-    expected = {
-        name for family in FAMILIES for name in (family.regular, family.bold, family.italic, family.both)
-    } | set(FALLBACKS)
-    results: dict[str, Path] = {}
+    """Return the usable fonts of this machine by file name."""
+    names = {name for family in FAMILIES for name in (family.regular, family.bold, family.italic, family.both)} | set(
+        FALLBACKS
+    )
+    files: dict[str, Path] = {}
     for number, path in enumerate(_files()):
         if number >= _MOST_FILES:
             break
-        if path.name in expected:
-            results.setdefault(path.name, path)
-    return results
+        if path.name in names:
+            files.setdefault(path.name, path)
+    return files
 
 
 def _files() -> Iterator[Path]:

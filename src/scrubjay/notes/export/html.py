@@ -1,4 +1,4 @@
-"""Notes as pages: for a browser, without a script, and without anything that is fetched from elsewhere."""
+"""Notes as HTML pages without scripts or external resources."""
 
 import base64
 import posixpath
@@ -40,27 +40,27 @@ _POLICY = (
 )
 _PAGES = "notes"
 FILES = "files"
-# What a page shows itself; all else is linked. A drawing (SVG) in an image runs nothing.
+# Media that a page shows inline; it links all others. An SVG in an `img` element cannot run scripts.
 _SHOWN = {"image": "img", "audio": "audio", "video": "video"}
 _SCHEMES = ("http", "https", "mailto", "tel")
 _SAFE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 Inlined = Callable[[Attachment], bytes | None]
-"""The bytes of a file that is put into the page itself; None where it cannot be."""
+"""Returns the bytes of a file to inline; None if it cannot be inlined."""
 
 
 def page_of(path: str) -> str:
-    """Where the page of a note lies in an export."""
+    """Return the path of a note's page in an export."""
     return f"{_PAGES}/{link_target(path)}.html"
 
 
 def file_place(file: str) -> str:
-    """Where an embedded file lies in an export."""
+    """Return the path of an embedded file in an export."""
     return f"{FILES}/{file}"
 
 
 @dataclass(slots=True, kw_only=True)
 class Pages:
-    """Makes pages. `files` are those that lie beside them; `inlined`: one page alone has what it shows in itself."""
+    """Renders pages. `files` are the exported attachments; `inlined` makes a standalone page with inlined media."""
 
     register: Register
     inlined: Inlined | None = None
@@ -68,7 +68,7 @@ class Pages:
     missing: set[str] = field(default_factory=set[str])
 
     def page(self, leaf: Leaf) -> bytes:
-        """The page of a note."""
+        """Render the page of a note."""
         place = "" if self.inlined else page_of(leaf.path)
         note = leaf.note
         body = _Body(pages=self, leaf=leaf, place=place)
@@ -80,30 +80,28 @@ class Pages:
         if note.observations:
             items = "".join(f"<li>{escape(observation)}</li>\n" for observation in note.observations)
             parts.append(f"<section><h2>Observations</h2>\n<ul>\n{items}</ul></section>\n")
-        linked = [(item, self.register.find(item.target)) for item in note.linked]
+        linked = [(link, self.register.find(link.target)) for link in note.linked]
         lines = [
-            f"<li>{body.to_note(results, item.text)}</li>\n"
-            for item, results in linked
-            if results and results.id != note.id
+            f"<li>{body.to_note(entry, link.text)}</li>\n" for link, entry in linked if entry and entry.id != note.id
         ]
         if lines:
             parts.append(f"<section><h2>Links</h2>\n<ul>\n{''.join(lines)}</ul></section>\n")
-        return _whole(note.title, "".join(parts), style=None if self.inlined else body.relative(STYLE_FILE))
+        return _document(note.title, "".join(parts), style=None if self.inlined else body.relative(STYLE_FILE))
 
     def index(self, *, title: str) -> bytes:
-        """The page from which all others are found, by category."""
+        """Render the index of all pages, by category."""
         groups: dict[str, list[Entry]] = {}
-        for one in self.register.entries.values():
-            groups.setdefault(one.category, []).append(one)
+        for entry in self.register.entries.values():
+            groups.setdefault(entry.category, []).append(entry)
         parts = [f"<header><h1>{escape(title)}</h1>\n<p>{len(self.register.entries):,} notes</p></header>\n<main>\n"]
         for category in sorted(groups, key=lambda name: (not name, name.casefold())):
-            entries = sorted(groups[category], key=lambda one: (one.title.casefold(), one.id))
+            entries = sorted(groups[category], key=lambda entry: (entry.title.casefold(), entry.id))
             items = "".join(
                 f'<li><a href="{escape(quote(page_of(entry.path)))}">{escape(entry.title)}</a></li>\n'
                 for entry in entries
             )
             parts.append(f"<h2>{escape(category or 'Without a category')}</h2>\n<ul>\n{items}</ul>\n")
-        return _whole(title, "".join([*parts, "</main>\n"]), style=STYLE_FILE)
+        return _document(title, "".join([*parts, "</main>\n"]), style=STYLE_FILE)
 
     def _facts(self, leaf: Leaf, body: "_Body") -> str:
         note = leaf.note
@@ -116,7 +114,7 @@ class Pages:
 
 @dataclass(slots=True, kw_only=True)
 class _Body:
-    """The text of one page."""
+    """Renders the content of one page."""
 
     pages: Pages
     leaf: Leaf
@@ -135,12 +133,12 @@ class _Body:
         return _Renderer(self).render(tokens, parser.options, env)
 
     def relative(self, target: str) -> str:
-        """The address of another file of the export, from this page."""
+        """Return the URL of another exported file relative to this page."""
         start = posixpath.dirname(self.place)
         return escape(quote(posixpath.relpath(target, start or ".")))
 
     def to_note(self, entry: Entry | None, text: str, *, heading: str = "") -> str:
-        """A link to another note, or its words where that is not among what is exported."""
+        """Render a link to another note, or only its text if that note is not exported."""
         if entry is None or (self.pages.inlined is not None and entry.id != self.leaf.note.id):
             return f'<span class="missing">{escape(text)}</span>'
         anchor = f"#{quote(anchor)}" if (anchor := anchor_of(heading)) else ""
@@ -161,18 +159,18 @@ class _Body:
         spoken = text or " > ".join(part for part in (target, heading.replace("#", " > ")) if part)
         return self.to_note(entry, spoken, heading=heading)
 
-    def file(self, found: Attachment, *, text: str, shows: bool, size: str = "") -> str:
-        """An embedded file: shown if a browser can, else linked."""
-        tag = _SHOWN.get(found.media_type.partition("/")[0], "") if shows else ""
+    def file(self, attachment: Attachment, *, text: str, shows: bool, size: str = "") -> str:
+        """Render an embedded file: inline if a browser can show it, else as a link."""
+        tag = _SHOWN.get(attachment.media_type.partition("/")[0], "") if shows else ""
         if self.pages.inlined is None:
-            if found.file not in self.pages.files:
+            if attachment.file not in self.pages.files:
                 return f'<span class="missing">{escape(text)}</span>'
-            address = self.relative(file_place(found.file))
+            address = self.relative(file_place(attachment.file))
         else:
-            data = self.pages.inlined(found) if tag else None
+            data = self.pages.inlined(attachment) if tag else None
             if data is None:
                 return f'<span class="missing">{escape(text)}</span>'
-            address = f"data:{escape(found.media_type)};base64,{base64.b64encode(data).decode('ascii')}"
+            address = f"data:{escape(attachment.media_type)};base64,{base64.b64encode(data).decode('ascii')}"
         if tag == "img":
             wide, _, high = size.partition("x")
             large = (f' width="{wide}"' if wide else "") + (f' height="{high}"' if high else "")
@@ -182,7 +180,7 @@ class _Body:
         return f'<a href="{address}" download>{escape(text)}</a>'
 
     def address(self, href: str) -> tuple[str, Attachment | Entry | None]:
-        """Where a link of Markdown leads: elsewhere, to a note or file of the export, or (empty) nowhere."""
+        """Resolve a Markdown link to an external URL, a note or an attachment; empty if it has no target."""
         if href.startswith("#"):
             return (f"#{anchor}", None) if (anchor := anchor_of(unquote(href[1:]))) else ("#", None)
         try:
@@ -208,7 +206,7 @@ class _Body:
 
 
 class _Renderer(RendererHTML):
-    """Writes what Markdown says; what leads nowhere is told as words."""
+    """Renders Markdown tokens; a link without a target becomes plain text."""
 
     def __init__(self, body: _Body) -> None:
         super().__init__()
@@ -243,7 +241,7 @@ class _Renderer(RendererHTML):
         return f"</{self._open.pop()}>"
 
     def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        """A picture beside the notes; one from elsewhere would tell others who reads, so it is linked."""
+        """Render an attached picture; an external one becomes a link, since loading it would reveal the reader."""
         del options, env
         words, size = sized(words_of(tokens[idx].children or ()))
         address, results = self._body.address(str(tokens[idx].attrGet("src") or ""))
@@ -259,7 +257,7 @@ def _is_task(tokens: Sequence[Token]) -> bool:
     return bool(inline and inline.children and inline.children[0].type == BOX)
 
 
-def _whole(title: str, body: str, *, style: str | None) -> bytes:
+def _document(title: str, body: str, *, style: str | None) -> bytes:
     sheet = f"<style>\n{STYLE}</style>" if style is None else f'<link rel="stylesheet" href="{style}">'
     head: Iterable[str] = (
         '<meta charset="utf-8">',

@@ -1,4 +1,4 @@
-"""Markdown of notes, taken apart: with wiki links, embeds and task boxes, and without raw HTML."""
+"""A Markdown parser for notes: with wiki links, embeds and task boxes, and without raw HTML."""
 
 import re
 from collections.abc import Sequence
@@ -14,19 +14,19 @@ from scrubjay.text.slug import slug
 __all__ = ["BOX", "WIKI", "anchor_of", "markdown", "sized", "words_of"]
 
 WIKI = "wiki"
-"""The kind of token that a wiki link is; its `meta` has target, heading, text, and whether and how large it embeds."""
+"""The token type of a wiki link; its `meta` has target, heading, text, embeds and size."""
 BOX = "task_box"
-"""The kind of token that the box of a task is; its `meta` says whether it is `done`."""
+"""The token type of a task's checkbox; its `meta` has `done`."""
 _LINK = re.compile(r"(!?)\[\[(?!\[)((?:[^\[\]\n]|\[(?!\[)|\](?!\]))++)\]\]")
 _TASK = re.compile(r"\[([ xX])\][ \t]+")
-# How wide, and how high: the last of what stands behind a bar.
+# Width and height: the part after the last bar.
 _SIZE = re.compile(r"(?:(.*)\|)?[ \t]*(\d{1,5}(?:x\d{1,5})?)[ \t]*", re.DOTALL)
 _BEFORE_PARAGRAPH = 2
 
 
 @cache
 def markdown() -> MarkdownIt:
-    """The parser; it keeps nothing between two texts."""
+    """Return the parser, which has no state between texts."""
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     parser.inline.ruler.before("link", WIKI, _wiki)
     parser.core.ruler.push(BOX, _boxes)
@@ -34,7 +34,7 @@ def markdown() -> MarkdownIt:
 
 
 def words_of(tokens: Sequence[Token]) -> str:
-    """The words of what stands on a line."""
+    """Return the plain text of inline tokens."""
     text: list[str] = []
     for token in tokens:
         if token.type in ("text", "code_inline"):
@@ -49,20 +49,19 @@ def words_of(tokens: Sequence[Token]) -> str:
 
 
 def anchor_of(heading: str) -> str:
-    """What a heading is called in an address; of `A#B`, the last counts, and a block (`^id`) has none."""
+    """Return the URL fragment of a heading: the last part of `A#B`; empty for a block (`^id`)."""
     last = heading.rpartition("#")[2].strip()
     return "" if last.startswith("^") else slug(last)
 
 
 def sized(text: str) -> tuple[str, str]:
-    """What is said of something embedded, and the size at which it is to be shown, as `300` or `300x200`."""
-    results = _SIZE.fullmatch(text)
-    return ((results[1] or "").strip(), results[2]) if results else (text, "")
+    """Split the text of an embed into its caption and its size, such as `300` or `300x200`."""
+    match = _SIZE.fullmatch(text)
+    return ((match[1] or "").strip(), match[2]) if match else (text, "")
 
 
 def _wiki(state: StateInline, silent: bool) -> bool:
-    sign = state.src[state.pos]
-    if sign not in "![":
+    if state.src[state.pos] not in "![":
         return False
     results = _LINK.match(state.src, state.pos, state.posMax)
     if not results:
@@ -81,7 +80,7 @@ def _wiki(state: StateInline, silent: bool) -> bool:
 
 
 def _boxes(state: StateCore) -> None:
-    """Make boxes of what begins the items of a list."""
+    """Replace `[ ]` and `[x]` at the start of list items with checkbox tokens."""
     for at, token in enumerate(state.tokens):
         children = token.children
         if token.type != "inline" or not children or at < _BEFORE_PARAGRAPH:

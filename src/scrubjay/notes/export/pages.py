@@ -1,4 +1,4 @@
-"""The notes that are exported, page by page: what each says, what it links and embeds, and where it lies."""
+"""Read the notes of an export page by page, with their links, attachments and paths."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,12 +24,12 @@ __all__ = ["Entry", "Leaf", "Leaves", "Register"]
 
 _PAGE = 200
 Paths = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
-"""Where the files of some notes lie in their folder."""
+"""Returns the paths of some notes in their folder, by id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What is known of every note of an export."""
+    """An entry of the register: a note of an export."""
 
     id: str
     title: str
@@ -39,7 +39,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaf:
-    """One note: `note` as its file tells it, `path` where that file lies, and what it embeds."""
+    """An exported note with the path of its file and its attachments."""
 
     memory: Memory
     note: Note
@@ -47,14 +47,14 @@ class Leaf:
     embedded: tuple[Attachment, ...] = ()
 
     def attachment(self, target: str) -> Attachment | None:
-        """The file that an embed names."""
+        """Return the attachment that an embed names."""
         name = _file_key(target)
-        return next((one for one in self.embedded if _file_key(one.file) == name), None)
+        return next((attachment for attachment in self.embedded if _file_key(attachment.file) == name), None)
 
 
 @dataclass(slots=True, kw_only=True)
 class Register:
-    """All notes of an export, by whatever links call them. The first of a name has it."""
+    """All notes of an export by every name that links use. The first note with a name keeps it."""
 
     entries: dict[str, Entry] = field(default_factory=dict[str, Entry])
     _keys: dict[str, str] = field(default_factory=dict[str, str])
@@ -70,62 +70,63 @@ class Register:
                 self._keys.setdefault(key, memory.id)
 
     def find(self, target: str) -> Entry | None:
-        """The note that a link means, if it is among them."""
+        """Return the note that a link names, if it is exported."""
         own = self._keys.get(key_of(target)) or self._keys.get(key_of(PurePosixPath(link_target(target)).name))
         return self.entries.get(own or id_in(target))
 
 
 class Leaves:
-    """Reads the notes of one space for an export; never more than a page of them at once."""
+    """Reads the notes of one space for an export, one page at a time."""
 
     def __init__(self, engine: Engine, *, who: Caller, paths: Paths) -> None:
         self._engine = engine
         self._who = who
         self._paths = paths
 
-    async def ids(self, wanted: NotesSelection) -> list[str]:
-        """Who is exported, in the order in which they came to be; raises NotFound for a name that nobody has."""
-        if wanted.refs:
-            return await self._named(wanted.refs)
-        among = Filter(category=wanted.category, tags=wanted.tags)
-        files = await self._listed(replace(among, kind=ATTACHMENT))
-        return sorted(await self._listed(among) - files)
+    async def ids(self, selection: NotesSelection) -> list[str]:
+        """Return the ids of the selected notes by age; raises NotFound for an unknown reference."""
+        if selection.refs:
+            return await self._resolve(selection.refs)
+        among = Filter(category=selection.category, tags=selection.tags)
+        files = await self._list(replace(among, kind=ATTACHMENT))
+        return sorted(await self._list(among) - files)
 
     async def register(self, ids: Sequence[str]) -> Register:
-        """What links may lead to. What is no note of its own is left out."""
-        found = Register()
+        """Return the register of the notes that links can lead to; memories that are not notes are left out."""
+        register = Register()
         async for memories in self._pages(ids):
             paths = await self._places(memories)
             for memory in memories:
-                found.add(memory, paths[memory.id])
-        return found
+                register.add(memory, paths[memory.id])
+        return register
 
     async def pages(self, ids: Sequence[str]) -> AsyncIterator[list[Leaf]]:
-        """The notes themselves."""
+        """Yield the notes page by page."""
         async for memories in self._pages(ids):
             yield await self._leaves(memories)
 
-    async def _listed(self, filter: Filter) -> set[str]:
-        # Somebody may write meanwhile, and what is updated comes first: so each may be told twice.
-        found: set[str] = set()
+    async def _list(self, filter: Filter) -> set[str]:
+        # A set, because concurrent writes reorder the list and an id may appear twice.
+        ids: set[str] = set()
         after: str | None = None
         while page := await self._engine.store.list_ids(self._who.space, filter, limit=1_000, after=after):
-            found |= set(page)
+            ids |= set(page)
             after = page[-1]
-        return found
+        return ids
 
-    async def _named(self, refs: Iterable[str]) -> list[str]:
-        found = await self._engine.read(tuple(refs), who=self._who, format="json")
-        for one in found.missing:
-            hint = f"Did you mean {' or '.join(one.suggestions)}?" if one.suggestions else "Find it with search_mem"
-            raise NotFound(f"no note answers to {one.ref[:100]!r}", hint=hint, ref=one.ref[:200])
-        return list(dict.fromkeys(memory.trunk or memory.id for memory in found.memories))
+    async def _resolve(self, refs: Iterable[str]) -> list[str]:
+        result = await self._engine.read(tuple(refs), who=self._who, format="json")
+        for missing in result.missing:
+            names = " or ".join(missing.suggestions)
+            hint = f"Did you mean {names}?" if names else "Find it with search_mem"
+            raise NotFound(f"no note is called {missing.ref[:100]!r}", hint=hint, ref=missing.ref[:200])
+        return list(dict.fromkeys(memory.trunk or memory.id for memory in result.memories))
 
     async def _pages(self, ids: Sequence[str]) -> AsyncIterator[list[Memory]]:
         for start in range(0, len(ids), _PAGE):
             page = ids[start : start + _PAGE]
-            found = await self._engine.store.get(self._who.space, page)
-            yield [found[one] for one in page if one in found and is_note(found[one])]
+            memories = await self._engine.store.get(self._who.space, page)
+            yield [memories[id_] for id_ in page if id_ in memories and is_note(memories[id_])]
 
     async def _leaves(self, memories: Sequence[Memory]) -> list[Leaf]:
         store, space = self._engine.store, self._who.space
@@ -137,47 +138,49 @@ class Leaves:
             if relation.type in (LINK, EMBEDS)
             for end in (relation.source, relation.target)
         }
-        known = {memory.id: memory for memory in memories}
-        known |= await store.get(space, [end for end in ends if end not in known])
-        paths = await self._places(known.values())
+        by_id = {memory.id: memory for memory in memories}
+        by_id |= await store.get(space, [end for end in ends if end not in by_id])
+        paths = await self._places(by_id.values())
         now = self._engine.clock.now()
         by_end: dict[str, list[Relation]] = {}
-        for one in relations:
-            for end in {one.source, one.target}:
-                by_end.setdefault(end, []).append(one)
+        for relation in relations:
+            for end in {relation.source, relation.target}:
+                by_end.setdefault(end, []).append(relation)
         leaves: list[Leaf] = []
         for memory in memories:
-            mine = sorted(by_end.get(memory.id, []), key=lambda one: (one.created_at, one.source, one.target))
-            linked = tuple(_linked(memory.id, mine, known, paths))
+            own_relations = sorted(
+                by_end.get(memory.id, []), key=lambda edge: (edge.created_at, edge.source, edge.target)
+            )
+            linked = tuple(_linked(memory.id, own_relations, by_id, paths))
             note = note_of(memory, linked, now=now, unlisted=ids_named_in(memory.content, linked))
-            embedded = [known[one.target] for one in mine if _embeds(one, memory.id) and one.target in known]
-            files = tuple(told for one in embedded if (told := attachment_from(one)))
+            embedded = [
+                by_id[relation.target]
+                for relation in own_relations
+                if relation.type == EMBEDS and relation.source == memory.id and relation.target in by_id
+            ]
+            files = tuple(attachment for item in embedded if (attachment := attachment_from(item)))
             leaves.append(Leaf(memory=memory, note=note, path=paths[memory.id], embedded=files))
         return leaves
 
     async def _places(self, memories: Iterable[Memory]) -> dict[str, str]:
-        known = {memory.id: memory for memory in memories}
-        paths = await self._paths(list(known))
+        by_id = {memory.id: memory for memory in memories}
+        paths = await self._paths(list(by_id))
         return {
-            one: paths.get(one) or file_name(category=memory.category, title=memory.label, id=memory.id)
-            for one, memory in known.items()
+            id_: paths.get(id_) or file_name(category=memory.category, title=memory.label, id=id_)
+            for id_, memory in by_id.items()
         }
 
 
 def _linked(
-    own: str, relations: Iterable[Relation], known: Mapping[str, Memory], paths: Mapping[str, str]
+    own: str, relations: Iterable[Relation], by_id: Mapping[str, Memory], paths: Mapping[str, str]
 ) -> Iterable[LinkedNote]:
     seen = {own}
     for relation in relations:
-        other = known.get(relation.target if relation.source == own else relation.source)
+        other = by_id.get(relation.target if relation.source == own else relation.source)
         if relation.type != LINK or other is None or other.id in seen or not is_note(other):
             continue
         seen.add(other.id)
         yield LinkedNote(id=other.id, target=link_target(paths[other.id]), text=relation.text or other.label)
-
-
-def _embeds(relation: Relation, own: str) -> bool:
-    return relation.type == EMBEDS and relation.source == own
 
 
 def _file_key(path: str) -> str:

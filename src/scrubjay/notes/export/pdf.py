@@ -1,4 +1,4 @@
-"""Notes on paper, with reportlab (the extra `pdf`), which is imported here alone."""
+"""Notes as PDF, with reportlab (the extra `pdf`), which only this module imports."""
 
 import io
 import unicodedata
@@ -51,7 +51,7 @@ _PALE = HexColor("#f2f2f2")
 _LINE = HexColor("#bbbbbb")
 _BLUE = "#1a5fb4"
 _MOST_PIXELS = 25_000_000
-# So much of a page has to be left below a heading.
+# The least space that a page must have for a heading and the text below it.
 _ROOM = 70
 _CODE_WIDTH = 84
 _CODE_LINES = 40
@@ -59,15 +59,15 @@ _MOST_CELLS = 2_000
 _MOST_NAMED = 12
 _SCHEMES = ("http", "https", "mailto", "tel")
 _HEADINGS = {"h1": 17.0, "h2": 15.0, "h3": 13.0, "h4": 12.0, "h5": 11.0, "h6": 10.5}
-# Fonts that a reader of PDF brings along: for Japanese, Korean, and Chinese where nothing else knows it.
+# Fonts that PDF viewers provide for Japanese, Korean and Chinese, if no other font has the character.
 _ASIAN = (("HeiseiKakuGo-W5", 0x3040, 0x30FF), ("HYSMyeongJo-Medium", 0xAC00, 0xD7AF), ("STSong-Light", 0x2E80, 0xFFEF))
 _BAD_PICTURE = (OSError, ValueError, SyntaxError, MemoryError, Picture.DecompressionBombError)
 Bytes = Callable[[Attachment], bytes | None]
-"""The bytes of an embedded file, if it can be had."""
+"""Returns the bytes of an embedded file, if it is available."""
 
 
 class Book:
-    """One PDF of notes, written note by note. It blocks."""
+    """A PDF of notes, written note by note. All methods block."""
 
     def __init__(self, stream: BinaryIO, *, title: str, register: Register, bytes_of: Bytes) -> None:
         self.type = _Type.load()
@@ -79,11 +79,11 @@ class Book:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What could not be shown."""
+        """Return warnings about text that the PDF cannot show correctly."""
         return self.type.warnings
 
     def add(self, leaf: Leaf) -> None:
-        """Print a note; each begins on a page of its own."""
+        """Add a note on a new page."""
         setter = _Setter(type=self.type, leaf=leaf, register=self._register, bytes_of=self._bytes_of)
         flowables: list[Flowable] = [] if self._is_first else [PageBreak()]
         self._is_first = False
@@ -91,14 +91,14 @@ class Book:
         self._doc.feed(flowables)
 
     def close(self) -> None:
-        """Write all of it."""
+        """Finish the document."""
         if self._is_first:
             self._doc.feed([Paragraph("There are no notes.", self.type.style())])
         self._doc.end()
 
 
 class _Paper(BaseDocTemplate):
-    """A document that takes its parts as they come."""
+    """A document that accepts flowables incrementally."""
 
     def __init__(self, stream: BinaryIO, *, title: str, numbers: str) -> None:
         super().__init__(
@@ -130,14 +130,14 @@ class _Paper(BaseDocTemplate):
 
 
 class _Mark(Flowable):
-    """Where links to a note lead, and its line in the outline."""
+    """The bookmark of a note, for links and the outline."""
 
     def __init__(self, *, key: str, title: str) -> None:
         super().__init__()
         self._key = key
         self._title = title
 
-    def wrap(self, aW: float, aH: float) -> tuple[float, float]:  # noqa: N803 - as the package names them
+    def wrap(self, aW: float, aH: float) -> tuple[float, float]:  # noqa: N803 - the names of reportlab
         del aW, aH
         return 0, 0
 
@@ -148,7 +148,7 @@ class _Mark(Flowable):
 
 @dataclass(slots=True, kw_only=True)
 class _Type:
-    """The fonts: a family, and what steps in for characters that it does not have."""
+    """The fonts: a family, and fallbacks for characters that it lacks."""
 
     regular: str = "Helvetica"
     mono: str = "Courier"
@@ -181,13 +181,11 @@ class _Type:
     def warnings(self) -> tuple[str, ...]:
         text: list[str] = []
         if self.unknown:
-            named = ", ".join(f"{item} (U+{ord(item):04X})" for item in sorted(self.unknown)[:_MOST_NAMED])
+            names = ", ".join(f"{item} (U+{ord(item):04X})" for item in sorted(self.unknown)[:_MOST_NAMED])
             more = f" and {len(self.unknown) - _MOST_NAMED} others" if len(self.unknown) > _MOST_NAMED else ""
-            text.append(f"no font of this machine has {named}{more}: they are shown as ?")
+            text.append(f"no font of this machine has {names}{more}: the PDF shows ? instead")
         if self.is_turned:
-            text.append(
-                "text that runs from right to left is set from left to right in PDF: HTML shows it as it is read"
-            )
+            text.append("the PDF shows right-to-left text from left to right; export as HTML to show it correctly")
         return tuple(text)
 
     def style(self, **more: object) -> ParagraphStyle:
@@ -199,25 +197,25 @@ class _Type:
         return ParagraphStyle("note", **(usual | more))
 
     def marked(self, text: str, *, mono: bool = False) -> str:
-        """A text as the markup of a paragraph, each character in a font that has it."""
+        """Return a text as paragraph markup, with each character in a font that has it."""
         parts: list[str] = []
         run, current = "", ""
-        for sign in text:
-            font = self._font_of(sign)
+        for character in text:
+            font = self._font_of(character)
             if font != current and run:
                 parts.append(_in_font(current, run))
                 run = ""
             current = font
-            run += sign if font is not None else "?"
+            run += character if font is not None else "?"
         parts.append(_in_font(current, run))
-        spoken = "".join(parts)
-        return f'<font name="{self.mono}">{spoken}</font>' if mono else spoken
+        markup = "".join(parts)
+        return f'<font name="{self.mono}">{markup}</font>' if mono else markup
 
     def _has(self, sign: str) -> bool:
         return ord(sign) in self.known if self.known is not None else _is_western(sign)
 
     def _font_of(self, sign: str) -> str | None:
-        """The font for a character: nothing where the family has it, None where none does."""
+        """Return the font for a character: an empty text for the family, None if no font has it."""
         if unicodedata.bidirectional(sign) in ("R", "AL"):
             self.is_turned = True
         if sign.isascii() or self._has(sign) or unicodedata.category(sign) in ("Cc", "Cf", "Zs", "Mn"):
@@ -237,7 +235,7 @@ class _Type:
 
 @dataclass(slots=True, kw_only=True)
 class _Setter:
-    """Sets one note: its blocks become paragraphs, indented as deep as they stand."""
+    """Lays out one note: its blocks become indented paragraphs."""
 
     type: _Type
     leaf: Leaf
@@ -297,7 +295,7 @@ class _Setter:
             at += 1
 
     def _turn(self, token: Token) -> None:
-        """Go into a list or a quotation, or out of it."""
+        """Enter or leave a list or a quotation."""
         if token.type in ("bullet_list_open", "ordered_list_open"):
             self._lists.append(int(token.attrGet("start") or 1) if token.type.startswith("ordered") else 0)
         elif token.type in ("bullet_list_close", "ordered_list_close"):
@@ -357,7 +355,7 @@ class _Setter:
                 rows[-1].append(Paragraph(self._inline(token.children or ()) or "&nbsp;", style))
         width = max((len(row) for row in rows), default=0)
         if not width or width * len(rows) > _MOST_CELLS or width > _DEEPEST * 2:
-            # What is as large as this is no table that can be printed: its rows are told one by one.
+            # The table is too large for a page, so its cells become paragraphs.
             yield from (cell for row in rows for cell in row)
             return
         rows = [[*row, *[Paragraph("", style)] * (width - len(row))] for row in rows]
@@ -417,9 +415,9 @@ class _Setter:
         results = self.leaf.attachment(unquote(source))
         return self._file(results, words or results.title, shows=True) if results else self.type.marked(words or source)
 
-    def _file(self, found: Attachment, words: str, *, shows: bool) -> str:
-        """An embedded picture goes below the line on which it stands, above its caption."""
-        if shows and found.media_type.startswith("image/") and (data := self.bytes_of(found)) is not None:
+    def _file(self, attachment: Attachment, words: str, *, shows: bool) -> str:
+        """Place an embedded picture below its line and above its caption."""
+        if shows and attachment.media_type.startswith("image/") and (data := self.bytes_of(attachment)) is not None:
             picture = _image(data)
             if picture is not None:
                 self._pictures.append(picture)
@@ -447,7 +445,7 @@ _BOLD = {"Helvetica": "Helvetica-Bold"}
 
 @lru_cache(maxsize=64)
 def _font(name: str) -> TTFont | None:
-    """A font of this machine, made known to the printer; None for one that it cannot use."""
+    """Load and register a font of this machine; None if reportlab cannot use it."""
     path = font_files().get(name)
     if path is None:
         return None
@@ -460,13 +458,13 @@ def _font(name: str) -> TTFont | None:
 
 
 def _image(data: bytes) -> Image | None:
-    """A picture in the width of the page; None for what is none, or is too large to be one."""
+    """Return a picture scaled to the page; None if it is broken or too large."""
     try:
         reader = ImageReader(io.BytesIO(data))
         width, height = reader.getSize()
         if not 0 < width * height <= _MOST_PIXELS:
             return None
-        # All of it is read here, where it can still be left out.
+        # Decode all of it now, while a broken picture can still be left out.
         reader.getRGBData()
     except _BAD_PICTURE:
         return None

@@ -1,4 +1,4 @@
-"""What an export answers, and in which forms there is one."""
+"""Export formats and results."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ MEDIA = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotesExported:
-    """What was written where: so many notes, with so many files that they embed."""
+    """The result of an export: the target, and the numbers of notes and attachments."""
 
     format: str
     target: str
@@ -30,7 +30,7 @@ class NotesExported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sheaf:
-    """One note as a file that is handed out: what it is called, what it is, and its bytes."""
+    """One note as a file for download."""
 
     name: str
     media_type: str
@@ -39,7 +39,7 @@ class Sheaf:
 
 
 def require_format(format: str) -> str:
-    """The format, if there is such a one; `markdown` is `md`."""
+    """Return a valid format name; `markdown` becomes `md`."""
     chosen = "md" if format == "markdown" else format
     if chosen not in FORMATS:
         raise InvalidInput(f"format must be one of {', '.join(FORMATS)}, not {str(format)[:60]!r}", field="format")

@@ -1,4 +1,4 @@
-"""Notes as JSON and as rows of a table."""
+"""Notes as JSON objects and CSV rows."""
 
 import csv
 import io
@@ -14,12 +14,12 @@ __all__ = ["COLUMNS", "csv_head", "csv_rows", "json_line", "json_of", "tame"]
 COLUMNS = (
     "id", "title", "category", "tags", "created_at", "updated_at", "last_reviewed", "links", "content"
 )  # fmt: skip
-# What a spreadsheet may take for a formula, in the widths that it knows.
+# Characters that begin a spreadsheet formula, in normal and full width.
 _ACTIVE = tuple("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - these, too, begin a formula
 
 
 def json_of(leaf: Leaf) -> dict[str, Json]:
-    """All that a note says, as an object."""
+    """Return a note as a JSON object."""
     note = leaf.note
     return {
         "id": note.id,
@@ -46,27 +46,27 @@ def json_of(leaf: Leaf) -> dict[str, Json]:
 
 
 def json_line(leaf: Leaf, *, indent: int | None = None) -> str:
-    """The same as text."""
+    """Return a note as JSON text."""
     return json.dumps(json_of(leaf), ensure_ascii=False, indent=indent)
 
 
 def csv_head() -> str:
-    """The first row."""
+    """Return the header row."""
     return _row(COLUMNS)
 
 
 def csv_rows(leaf: Leaf) -> str:
-    """A note as a row; what was written by somebody cannot become a formula of theirs."""
-    reported = json_of(leaf)
-    cells = {name: reported[name] for name in COLUMNS}
+    """Return a note as a row, with cells escaped against formula injection."""
+    fields = json_of(leaf)
+    cells = {name: fields[name] for name in COLUMNS}
     cells |= {
-        name: ", ".join(map(str, values)) for name in ("tags", "links") if isinstance(values := reported[name], list)
+        name: ", ".join(map(str, values)) for name in ("tags", "links") if isinstance(values := fields[name], list)
     }
     return _row(tame("" if value is None else str(value)) for value in cells.values())
 
 
 def tame(cell: str) -> str:
-    """A cell that no spreadsheet computes: before what begins as a formula does stands an apostrophe."""
+    """Prefix a cell that looks like a formula with an apostrophe, so that no spreadsheet computes it."""
     return f"'{cell}" if cell.startswith(_ACTIVE) else cell
 
 

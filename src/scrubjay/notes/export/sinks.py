@@ -1,4 +1,4 @@
-"""Where an export goes: a file, a folder or a .zip, that is there as a whole or not at all. Everything blocks."""
+"""Export targets: a file, a folder or a .zip, written atomically. All functions block."""
 
 import os
 import secrets
@@ -20,22 +20,22 @@ _FIRST_YEAR = 1980
 
 
 class Crate(Protocol):
-    """Several files under one roof."""
+    """A target that holds several files."""
 
     def put(self, path: str, data: bytes, *, at: datetime | None = None) -> None:
         """Add a file."""
         ...
 
     def pour(self, path: str, source: BinaryIO) -> None:
-        """Add a file that need not fit into memory."""
+        """Add a file from a stream, without loading it into memory."""
         ...
 
 
 @contextmanager
 def sheet(target: Path) -> Generator[BinaryIO]:
-    """One file, for its owner alone; it takes the place of one that is there when all of it is written."""
+    """Open a private file for writing; it replaces the target once it is complete."""
     partial = _partial(target)
-    with _told(target):
+    with _map_os_errors(target):
         try:
             descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "wb") as stream:
@@ -50,16 +50,16 @@ def sheet(target: Path) -> Generator[BinaryIO]:
 
 @contextmanager
 def crate(target: Path) -> Generator[Crate]:
-    """Several files: in a .zip if the target is called so, else in a folder, which must not have anything in it."""
+    """Open a .zip if the target has that extension, else a folder, which must be empty or new."""
     if target.suffix.lower() == ".zip":
         with sheet(target) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
             yield _Zip(archive)
         return
     partial = _partial(target)
-    with _told(target):
+    with _map_os_errors(target):
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise InvalidInput(
-                f"{target} is there already", hint="Choose another name, or a .zip", path=str(target), field="target"
+                f"{target} already exists", hint="Choose another name, or a .zip", path=str(target), field="target"
             )
         try:
             partial.mkdir(mode=0o700)
@@ -108,10 +108,10 @@ def _member(path: str, at: datetime | None) -> zipfile.ZipInfo:
     split_path(path)
     moment = at if at is not None and at.year >= _FIRST_YEAR else None
     date = moment.timetuple()[:6] if moment else (_FIRST_YEAR, 1, 1, 0, 0, 0)
-    results = zipfile.ZipInfo(path, date_time=date)
-    results.external_attr = 0o600 << 16
-    results.compress_type = zipfile.ZIP_DEFLATED
-    return results
+    member = zipfile.ZipInfo(path, date_time=date)
+    member.external_attr = 0o600 << 16
+    member.compress_type = zipfile.ZIP_DEFLATED
+    return member
 
 
 def _partial(target: Path) -> Path:
@@ -119,7 +119,7 @@ def _partial(target: Path) -> Path:
 
 
 @contextmanager
-def _told(target: Path) -> Generator[None]:
+def _map_os_errors(target: Path) -> Generator[None]:
     try:
         yield
     except OSError as error:

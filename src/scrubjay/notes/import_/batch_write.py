@@ -1,4 +1,4 @@
-"""New notes of an import, many in one write: screened as all are, embedded together, and compared with others later."""
+"""Store the new notes of an import in batches: screened and embedded together, checked for conflicts later."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ _MESSAGE = "imported from a folder"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """What became of a draft: its id, or why there is none."""
+    """The result of storing a draft: its id, or the problem."""
 
     id: str = ""
     problem: str = ""
@@ -27,39 +27,39 @@ class Kept:
 
 
 class Keeper:
-    """Stores drafts. Where a rule of the space lets memories wait for a person's yes, each goes its way alone."""
+    """Stores drafts in batches, or one by one if a rule of the space requires review."""
 
     def __init__(self, engine: Engine, *, who: Caller) -> None:
         self._engine = engine
         self._who = who
         self._names: set[str] = set()
-        # Whether some were stored that nobody has compared with what is there.
+        # Whether some notes were stored without a conflict check.
         self.is_to_be_looked_at = False
 
     async def keep(self, drafts: Mapping[str, Draft]) -> dict[str, Kept]:
-        """Store some drafts, by where they come from; one that cannot be stored keeps no other from it."""
+        """Store drafts by path; one that cannot be stored does not affect the others."""
         if not drafts:
             return {}
         if (await self._engine.rules(who=self._who)).review != "none":
-            return {path: await self._alone(draft) for path, draft in drafts.items()}
+            return {path: await self._store_single(draft) for path, draft in drafts.items()}
         try:
-            return await self._together({path: self._new(draft) for path, draft in drafts.items()})
+            return await self._store_batch({path: self._new(draft) for path, draft in drafts.items()})
         except StoreError:
             raise
         except ScrubjayError:
-            return {path: await self._alone(draft) for path, draft in drafts.items()}
+            return {path: await self._store_single(draft) for path, draft in drafts.items()}
 
-    async def _together(self, new: dict[str, NewMemory]) -> dict[str, Kept]:
+    async def _store_batch(self, new: dict[str, NewMemory]) -> dict[str, Kept]:
         try:
             await self._write(new)
         except NameTaken:
-            # Somebody has one of these names: each gets one that ends in a piece of its own id.
-            new = {path: _renamed(item) for path, item in new.items()}
+            # A name is taken: each note gets a name that ends in a part of its id.
+            new = {path: _add_id_to_name(item) for path, item in new.items()}
             await self._write(new)
         made = await self._engine.store.get(self._who.space, [item.id for item in new.values()])
         redacted = {item.id for item in made.values() if Flag.REDACTED in item.flags}
         return {
-            path: Kept(id=item.id, warnings=("a secret was taken out of it",) if item.id in redacted else ())
+            path: Kept(id=item.id, warnings=("a secret was redacted",) if item.id in redacted else ())
             for path, item in new.items()
         }
 
@@ -67,7 +67,7 @@ class Keeper:
         await self._engine.write_batch(Batch(new=tuple(new.values()), message=_MESSAGE), who=self._who)
         self.is_to_be_looked_at |= len(new) > MAX_CONFLICT_CHECKS
 
-    async def _alone(self, draft: Draft) -> Kept:
+    async def _store_single(self, draft: Draft) -> Kept:
         try:
             done = await self._engine.remember(draft, who=self._who)
         except StoreError:
@@ -84,7 +84,7 @@ class Keeper:
         return NewMemory(draft=replace(draft, id=own, name=name), id=own)
 
 
-def _renamed(new: NewMemory) -> NewMemory:
+def _add_id_to_name(new: NewMemory) -> NewMemory:
     name = new.draft.name
     own = add_suffix("", new.id)
     return new if name.endswith(own) else replace(new, draft=replace(new.draft, name=f"{name}{own}"))

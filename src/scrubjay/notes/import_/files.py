@@ -1,4 +1,4 @@
-"""The files that imported notes embed: copied beside the notes, and embedded by the names that they have there."""
+"""Copy the files that imported notes embed, and update the embeds to their new names."""
 
 import asyncio
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ __all__ = ["Embeds", "Files"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Embeds:
-    """A content with its embeds as they are named now, how many files it has, and what is missing."""
+    """A content with updated embeds, the files that it embeds, and missing targets."""
 
     content: str
     files: tuple[str, ...] = ()
@@ -28,7 +28,7 @@ class Embeds:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where something is embedded; `part` is which of it, such as `#page=2`."""
+    """The position of an embed; `part` is a fragment such as `#page=2`."""
 
     start: int
     end: int
@@ -38,30 +38,30 @@ class _Place:
 
 
 class Files:
-    """Takes the files of one folder, each once. Without a depot they are only counted."""
+    """Copies the files of one folder, each once. Without a storage, it only counts them."""
 
-    def __init__(self, origin: Origin, *, atlas: Atlas, depot: AttachmentStorage | None) -> None:
+    def __init__(self, origin: Origin, *, atlas: Atlas, storage: AttachmentStorage | None) -> None:
         self._origin = origin
         self._atlas = atlas
-        self._depot = depot
+        self._storage = storage
         self._taken: dict[str, asyncio.Task[str]] = {}
 
     async def embedded(self, content: str, *, path: str) -> Embeds:
-        """A content whose embeds name what was taken."""
+        """Copy the files that a content embeds, and return it with their new names."""
         parts: list[str] = []
         files: list[str] = []
         missing: list[str] = []
         warnings: list[str] = []
         done = 0
-        for place in sorted(_places(content), key=lambda one: one.start):
+        for place in sorted(_places(content), key=lambda place: place.start):
             file = self._atlas.file(place.target, beside=path)
             if file is None:
                 missing += [place.target] if self._atlas.note(place.target, beside=path) is None else []
                 continue
             try:
-                stored = await self._kept(file)
+                stored = await self._name_of(file)
             except ScrubjayError as error:
-                warnings.append(f"{file} was not taken: {error.message}")
+                warnings.append(f"{file} was not copied: {error.message}")
                 continue
             files.append(file)
             if stored and place.start >= done:
@@ -71,27 +71,27 @@ class Files:
         changed = "".join([*parts, content[done:]])
         return Embeds(content=changed, files=tuple(files), missing=tuple(missing), warnings=tuple(warnings))
 
-    async def _kept(self, file: str) -> str:
-        """The name that a file has beside the notes; several may ask for it at once."""
-        if self._depot is None:
+    async def _name_of(self, file: str) -> str:
+        """Return the new name of a file; concurrent callers share one copy."""
+        if self._storage is None:
             return ""
         task = self._taken.get(file)
         if task is None:
-            task = self._taken[file] = asyncio.ensure_future(asyncio.to_thread(self._take, file, self._depot))
+            task = self._taken[file] = asyncio.ensure_future(asyncio.to_thread(self._take, file, self._storage))
         return await asyncio.shield(task)
 
-    def _take(self, file: str, depot: AttachmentStorage) -> str:
+    def _take(self, file: str, storage: AttachmentStorage) -> str:
         with self._origin.opened(file) as stream:
-            received = depot.receive(stream, name=file.rpartition("/")[2])
+            received = storage.receive(stream, name=file.rpartition("/")[2])
         try:
-            return depot.settle(received).file.rpartition("/")[2]
+            return storage.settle(received).file.rpartition("/")[2]
         except BaseException:
-            depot.discard(received)
+            storage.discard(received)
             raise
 
 
 def _places(content: str) -> Iterator[_Place]:
-    """All that a text embeds and that is no note; what is elsewhere stays there."""
+    """Yield the embeds of a text that name a local file other than a note."""
     for mention in mentions(content):
         if mention.embeds and "." in mention.target:
             yield _Place(

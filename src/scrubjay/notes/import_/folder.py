@@ -1,4 +1,4 @@
-"""The folder that is imported: only ever read, and never through a link. Everything blocks."""
+"""Read-only access to the folder of an import, without following links. All functions block."""
 
 import json
 import os
@@ -19,7 +19,7 @@ __all__ = ["Origin", "Survey"]
 
 _LARGEST = 16 * 1024 * 1024
 _MOST_SETTINGS = 1_000_000
-# Where Obsidian's own plugin and the one that most use say which folder has their templates.
+# The settings of Obsidian's own templates plugin and of Templater that name the folder of templates.
 _SETTINGS = (
     ((".obsidian", "templates.json"), "folder"),
     ((".obsidian", "plugins", "templater-obsidian", "data.json"), "templates_folder"),
@@ -29,7 +29,7 @@ _NOTE = ".md"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """What lies in a folder: notes, other files, and what is neither, with the reason."""
+    """The content of a folder: notes, other files, and skipped entries with the reason."""
 
     notes: tuple[str, ...]
     files: tuple[str, ...]
@@ -37,7 +37,7 @@ class Survey:
 
 
 class Origin:
-    """A folder of Markdown."""
+    """A folder of Markdown files."""
 
     def __init__(self, root: Path) -> None:
         self.root = Path(os.path.realpath(root.expanduser()))
@@ -45,23 +45,23 @@ class Origin:
             raise InvalidInput(f"there is no folder {root}", hint="Check the path", field="folder", path=str(root))
 
     def survey(self) -> Survey:
-        """List it: without what is hidden, as Obsidian's own folders are, and without templates."""
+        """List the folder without templates and hidden entries, such as Obsidian's own folders."""
         skipped = (TEMPLATES, *self._template_folders())
         notes: list[str] = []
         files: list[str] = []
         odd: list[tuple[str, str]] = []
         with self._opened() as root:
-            for one in walk(root):
-                if any(one.path.casefold().startswith(f"{folder.casefold()}/") for folder in skipped):
+            for entry in walk(root):
+                if any(entry.path.casefold().startswith(f"{folder.casefold()}/") for folder in skipped):
                     continue
-                if not isinstance(one, WalkedFile):
-                    odd.append((one.path, f"it {one.reason}"))
+                if not isinstance(entry, WalkedFile):
+                    odd.append((entry.path, f"it {entry.reason}"))
                 else:
-                    (notes if one.path.casefold().endswith(_NOTE) else files).append(one.path)
+                    (notes if entry.path.casefold().endswith(_NOTE) else files).append(entry.path)
         return Survey(notes=tuple(notes), files=tuple(files), odd=tuple(odd))
 
     def read(self, path: str) -> bytes:
-        """All of a file; raises TooLarge for what is no note any more."""
+        """Read a whole file; raises TooLarge if it is too large for a note."""
         *folders, name = split_path(path)
         try:
             with (
@@ -75,18 +75,18 @@ class Origin:
 
     @contextmanager
     def opened(self, path: str) -> Generator[BufferedReader]:
-        """A file of any size, open for reading."""
+        """Open a file of any size for reading."""
         *folders, name = split_path(path)
-        with ExitStack() as held:
+        with ExitStack() as stack:
             try:
-                folder = held.enter_context(open_subfolder(held.enter_context(self._opened()), tuple(folders)))
-                descriptor = held.enter_context(open_regular_file(path, name, folder=folder))
+                folder = stack.enter_context(open_subfolder(stack.enter_context(self._opened()), tuple(folders)))
+                descriptor = stack.enter_context(open_regular_file(path, name, folder=folder))
             except OSError as error:
                 raise NotFound(f"{quote_path(path)} cannot be read: {error.strerror}", path=path) from error
-            yield held.enter_context(os.fdopen(descriptor, "rb", closefd=False))
+            yield stack.enter_context(os.fdopen(descriptor, "rb", closefd=False))
 
     def _template_folders(self) -> list[str]:
-        found: list[str] = []
+        templates: list[str] = []
         for (*folders, name), key in _SETTINGS:
             try:
                 with (
@@ -94,13 +94,13 @@ class Origin:
                     open_subfolder(root, tuple(folders)) as folder,
                     open_regular_file(name, name, folder=folder) as descriptor,
                 ):
-                    told = json.loads(read_content(name, descriptor, max_bytes=_MOST_SETTINGS)[1])
+                    settings = json.loads(read_content(name, descriptor, max_bytes=_MOST_SETTINGS)[1])
             except (OSError, ValueError, RecursionError, ScrubjayError):
                 continue
-            value = cast("dict[str, Json]", told).get(key) if isinstance(told, dict) else None
+            value = cast("dict[str, Json]", settings).get(key) if isinstance(settings, dict) else None
             if isinstance(value, str) and (place := value.strip("/ ")):
-                found.append(place)
-        return found
+                templates.append(place)
+        return templates
 
     @contextmanager
     def _opened(self) -> Generator[int]:
@@ -109,5 +109,5 @@ class Origin:
                 yield root
         except (NotADirectoryError, PermissionError) as error:
             raise InvalidInput(
-                f"{self.root} cannot be looked through: {error.strerror}", hint="Check its permissions", field="folder"
+                f"{self.root} cannot be listed: {error.strerror}", hint="Check its permissions", field="folder"
             ) from error

@@ -1,4 +1,4 @@
-"""Imports: each file of a folder becomes a memory through the one way that all writes take, many at once."""
+"""Import a folder: each file becomes a memory through the regular write path, in concurrent batches."""
 
 import asyncio
 import hashlib
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Importer"]
 
-# So many are embedded and stored together; while one page is embedded, another is read or stored.
+# Notes of one page are embedded and stored together; meanwhile, other pages are read or stored.
 _PAGE = 64
 _AT_ONCE = 3
 _MOST_WARNINGS = 1_000
@@ -43,7 +43,7 @@ _MOST_WARNINGS = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Card:
-    """What is kept in mind of every file."""
+    """The data of a file that the import keeps in memory."""
 
     path: str
     digest: str
@@ -64,12 +64,12 @@ class _Tally:
     broken: dict[tuple[str, str], None] = field(default_factory=dict[tuple[str, str], None])
     warnings: list[str] = field(default_factory=list[str])
     changed: list[str] = field(default_factory=list[str])
-    # The ids of the notes that the files are now, by their paths.
+    # The ids of the imported notes, by path.
     ids: dict[str, str] = field(default_factory=dict[str, str])
 
 
 class Importer:
-    """Takes a folder into one space. With the vault of that space, files are written and attachments kept there."""
+    """Imports a folder into one space. With a vault, it also writes note files and stores attachments there."""
 
     def __init__(self, engine: Engine, *, who: Caller, vault: "Vault | None" = None, largest: int = 0) -> None:
         self._engine = engine
@@ -80,19 +80,19 @@ class Importer:
     async def take(
         self, folder: Path, *, category: str = "", dry_run: bool = False, progress: Progress | None = None
     ) -> NotesImported:
-        """Take in what is new or has changed; what was cut off is gone on with by another run."""
+        """Import new and changed files; another run continues an interrupted one."""
         origin = await asyncio.to_thread(Origin, folder)
         self._require_elsewhere(origin.root)
         survey = await asyncio.to_thread(origin.survey)
         run = _Run(engine=self._engine, who=self._who, origin=origin, category=category, tell=progress or _silent)
         run.tally.skipped |= dict(survey.odd)
         cards = await run.read(survey)
-        depot = (
+        storage = (
             AttachmentStorage(self._vault.root, largest=self._largest)
             if self._vault is not None and not dry_run
             else None
         )
-        run.files = Files(origin, atlas=run.atlas, depot=depot)
+        run.files = Files(origin, atlas=run.atlas, storage=storage)
         await run.take(cards, dry_run=dry_run)
         linker = Linker(self._engine, who=self._who, atlas=run.atlas, ids=run.tally.ids, dry_run=dry_run)
         existing = [card for card in cards if card.path in run.tally.ids]
@@ -101,11 +101,11 @@ class Importer:
         if not dry_run:
             await self._settle(run)
             if self._vault is None and run.tally.files:
-                run.tally.warnings.append("there is no folder of notes for this space: no attachment was kept")
+                run.tally.warnings.append("this space has no folder of notes, so no attachment was stored")
         return _report(run, linked=linked, dry_run=dry_run)
 
     async def _settle(self, run: "_Run") -> None:
-        """Have what was embedded be known as such, and all files be written."""
+        """Register the attachments of the imported notes and write the note files."""
         if self._vault is None:
             return
         attachments = self._vault.attachments
@@ -123,15 +123,15 @@ class Importer:
             except (VaultUnavailable, StoreError):
                 raise
             except ScrubjayError as error:
-                run.warn((f"it is stored, and its file is not in step yet: {error}",), "")
+                run.warn((f"notes are stored, but their files are not up to date: {error}",), "")
             run.tell(run.tally.found + start + len(page), total)
 
     def _require_elsewhere(self, root: Path) -> None:
         own = self._vault.root if self._vault is not None else None
         if own is not None and (root == own or root in own.parents or own in root.parents):
             raise InvalidInput(
-                f"{root} is, has or is in the folder of notes itself", field="folder",
-                hint="What lies there is kept in step: `scrubjay notes sync` looks at it now",
+                f"{root} overlaps with the folder of notes", field="folder",
+                hint="Scrubjay synchronises that folder anyway; run `scrubjay notes sync` to do it now",
             )  # fmt: skip
 
 
@@ -149,7 +149,7 @@ class _Run:
     files: Files | None = None
 
     async def read(self, survey: Survey) -> list[_Card]:
-        """Look into every file, and find out which are known."""
+        """Read every file and match it with earlier imports."""
         folder = folder_key(self.origin.root)
         existing = await Known.load(self.engine.store, space=self.who.space, folder=folder)
         self.tally.found = len(survey.notes)
@@ -165,11 +165,11 @@ class _Run:
         return await self._by_id(results)
 
     async def take(self, cards: Sequence[_Card], *, dry_run: bool) -> None:
-        """Store what is new or has changed."""
+        """Store new and changed notes."""
         done = self.tally.found - len(cards)
         keeper = Keeper(self.engine, who=self.who)
 
-        async def some(page: Sequence[_Card]) -> None:
+        async def take_page(page: Sequence[_Card]) -> None:
             nonlocal done
             drafts: dict[str, Draft] = {}
             for card in page:
@@ -177,25 +177,25 @@ class _Run:
                     draft = await self._take(card, dry_run=dry_run)
                     drafts |= {card.path: draft} if draft is not None else {}
             for path, stored in (await keeper.keep(drafts)).items() if not dry_run else ():
-                self._note(path, stored)
+                self._record(path, stored)
             done += len(page)
             self.tell(done, self.tally.found)
 
         try:
-            await _at_once([cards[start : start + _PAGE] for start in range(0, len(cards), _PAGE)], some)
+            await _run_concurrently([cards[start : start + _PAGE] for start in range(0, len(cards), _PAGE)], take_page)
         finally:
-            # Also after it was cut off: what is there is not looked at by another run.
+            # Also after an interruption: another run does not check notes that already exist.
             if keeper.is_to_be_looked_at:
-                await self._have_looked_at()
+                await self._scan_conflicts_later()
 
-    async def _have_looked_at(self) -> None:
-        """Have somebody look later for what the new notes do not go with."""
+    async def _scan_conflicts_later(self) -> None:
+        """Schedule a conflict scan of the new notes, unless the rules turn it off."""
         if (await self.engine.rules(who=self.who)).conflicts != "off":
             await self.engine.scan_later(who=self.who)
 
     @contextmanager
     def _skipping(self, path: str) -> Generator[None]:
-        """What is wrong with one file is told, and holds up no other."""
+        """Report an error of one file without stopping the import."""
         try:
             yield
         except StoreError:
@@ -204,7 +204,7 @@ class _Run:
             self.tally.skipped[path] = str(error)
 
     def warn(self, warnings: Iterable[str], path: str) -> None:
-        """Note something that somebody should know."""
+        """Add warnings about a file."""
         self.tally.warnings += [f"{path}: {warning}" if path else warning for warning in warnings]
 
     def _cards(self, paths: Iterable[str]) -> list[_Card]:
@@ -213,25 +213,23 @@ class _Run:
     def _card(self, path: str) -> _Card | None:
         try:
             data = self.origin.read(path)
-            reported = understood(data, path=path, category=self.category)
+            parsed = understood(data, path=path, category=self.category)
         except ScrubjayError as error:
             self.tally.skipped[path] = error.message
             return None
-        self.atlas.add_note(path, (*reported.aliases, reported.note.title))
-        if not reported.note.content.strip() and not any(
-            observation.strip() for observation in reported.note.observations
-        ):
+        self.atlas.add_note(path, (*parsed.aliases, parsed.note.title))
+        if not parsed.note.content.strip() and not any(observation.strip() for observation in parsed.note.observations):
             self.tally.skipped[path] = "it is empty"
             return None
-        self.warn(reported.warnings, path)
-        own = reported.note.id.lower()
+        self.warn(parsed.warnings, path)
+        own = parsed.note.id.lower()
         return _Card(
-            path=path, digest=hashlib.sha256(data).hexdigest(), id=own if is_id(own) else "", links=reported.links,
-            typed=reported.typed,
+            path=path, digest=hashlib.sha256(data).hexdigest(), id=own if is_id(own) else "", links=parsed.links,
+            typed=parsed.typed,
         )  # fmt: skip
 
     async def _by_id(self, cards: Sequence[_Card]) -> list[_Card]:
-        """Those that no path is known of may tell their ids; of two with the same, the first has it."""
+        """Match files without an earlier import by their ids; of two with the same id, the first keeps it."""
         seen: set[str] = {card.before.id for card in cards if card.before}
         results: list[_Card] = []
         for start in range(0, len(cards), _PAGE):
@@ -242,7 +240,7 @@ class _Run:
                 if card.before is not None or not card.id:
                     results.append(replace(card, id=""))
                 elif card.id in seen:
-                    self.warn((f"another file has its id {card.id}: it gets one of its own",), card.path)
+                    self.warn((f"another file has its id {card.id}: it gets a new one",), card.path)
                     results.append(replace(card, id=""))
                 else:
                     seen.add(card.id)
@@ -252,10 +250,10 @@ class _Run:
         return results
 
     async def _take(self, card: _Card, *, dry_run: bool) -> Draft | None:
-        """Do what a file asks for, except for one that is new: what that is to be is told."""
+        """Update the note of a known file, or return the draft of a new one."""
         before = card.before
         if before is not None and before.state is not State.LIVE:
-            self.tally.skipped[card.path] = f"its note is {before.state.value}: bring it back with `scrubjay restore`"
+            self.tally.skipped[card.path] = f"its note is {before.state.value}: restore it with `scrubjay restore`"
             return None
         if before is not None and before.digest == card.digest and before.path == card.path:
             self.tally.unchanged += 1
@@ -263,37 +261,37 @@ class _Run:
             return None
         data = await asyncio.to_thread(self.origin.read, card.path)
         digest = hashlib.sha256(data).hexdigest()
-        reported = await asyncio.to_thread(understood, data, path=card.path, category=self.category)
+        parsed = await asyncio.to_thread(understood, data, path=card.path, category=self.category)
         assert self.files is not None
-        embeds = await self.files.embedded(reported.note.content, path=card.path)
+        embeds = await self.files.embedded(parsed.note.content, path=card.path)
         self._count(embeds, card.path)
-        reported = replace(reported, note=replace(reported.note, content=embeds.content))
+        parsed = replace(parsed, note=replace(parsed.note, content=embeds.content))
         if before is not None:
-            await self._update(card, before, reported, digest, dry_run=dry_run)
+            await self._update(card, before, parsed, digest, dry_run=dry_run)
             return None
-        draft = self._draft(card, reported, digest)
+        draft = self._draft(card, parsed, digest)
         validate(draft, limits=self.engine.limits)
         if dry_run:
             self.tally.created += 1
-            # No id is like this: it stands for the one that the note would get.
+            # A placeholder that no real id equals.
             self.tally.ids[card.path] = f"/{card.path}"
         return draft
 
-    def _note(self, path: str, kept: Kept) -> None:
-        self.warn(kept.warnings, path)
-        if kept.id:
+    def _record(self, path: str, stored: Kept) -> None:
+        self.warn(stored.warnings, path)
+        if stored.id:
             self.tally.created += 1
-            self.tally.ids[path] = kept.id
-            self.tally.changed.append(kept.id)
+            self.tally.ids[path] = stored.id
+            self.tally.changed.append(stored.id)
         else:
-            self.tally.skipped[path] = kept.problem
+            self.tally.skipped[path] = stored.problem
 
-    async def _update(self, card: _Card, before: Before, told: Understood, digest: str, *, dry_run: bool) -> None:
+    async def _update(self, card: _Card, before: Before, parsed: Understood, digest: str, *, dry_run: bool) -> None:
         memory = (await self.engine.store.get(self.who.space, [before.id]))[before.id]
-        facts = self._facts(card, told, digest, memory)
-        edit, clashes = await edit_for(memory, told, facts=facts, path=card.path, engine=self.engine)
+        facts = self._facts(card, parsed, digest, memory)
+        edit, clashes = await edit_for(memory, parsed, facts=facts, path=card.path, engine=self.engine)
         if clashes:
-            self.tally.skipped[card.path] = f"both it and its note were changed: {', '.join(clashes)}"
+            self.tally.skipped[card.path] = f"the file and its note both changed: {', '.join(clashes)}"
             return
         self.tally.ids[card.path] = memory.id
         if edit is None:
@@ -305,24 +303,24 @@ class _Run:
             self.warn(done.warnings, card.path)
             self.tally.changed.append(memory.id)
 
-    def _draft(self, card: _Card, told: Understood, digest: str) -> Draft:
-        note = told.note
+    def _draft(self, card: _Card, parsed: Understood, digest: str) -> Draft:
+        note = parsed.note
         most = self.engine.limits.tags
         if len(note.tags) > most:
-            self.warn((f"of its {len(note.tags)} tags the first {most} are kept",), card.path)
+            self.warn((f"only the first {most} of its {len(note.tags)} tags are kept",), card.path)
         return Draft(
             text=note.content, id=card.id, title=note.title, kind="" if note.kind == ATTACHMENT else note.kind,
             observations=tuple(observation for observation in note.observations if observation.strip()),
             tags=note.tags[:most],
             category=note.category, intent="new", fixed=True, pinned=note.pinned,
             source=Source(method=Method.IMPORT, agent=self.who.agent, at=note.created_at),
-            metadata=self._facts(card, told, digest, None),
+            metadata=self._facts(card, parsed, digest, None),
         )  # fmt: skip
 
-    def _facts(self, card: _Card, told: Understood, digest: str, memory: Memory | None) -> dict[str, Json]:
+    def _facts(self, card: _Card, parsed: Understood, digest: str, memory: Memory | None) -> dict[str, Json]:
         facts: dict[str, Json] = dict(memory.metadata) if memory is not None else {}
-        facts |= {FRONTMATTER_KEY: told.note.extra} if told.note.extra else {}
-        facts |= {"aliases": list(told.aliases)} if told.aliases else {}
+        facts |= {FRONTMATTER_KEY: parsed.note.extra} if parsed.note.extra else {}
+        facts |= {"aliases": list(parsed.aliases)} if parsed.aliases else {}
         version = memory.version + 1 if memory is not None else 1
         return facts | marks(
             folder=folder_key(self.origin.root), path=card.path, digest=digest, version=version
@@ -334,18 +332,20 @@ class _Run:
         self.warn(embeds.warnings, path)
 
 
-async def _at_once(pages: Iterable[Sequence[_Card]], work: Callable[[Sequence[_Card]], Awaitable[None]]) -> None:
-    """Do the same with many, so many at a time; the first that fails ends all."""
+async def _run_concurrently(
+    pages: Iterable[Sequence[_Card]], work: Callable[[Sequence[_Card]], Awaitable[None]]
+) -> None:
+    """Process pages concurrently; the first error ends all."""
     waiting = iter(pages)
 
-    async def one_by_one() -> None:
+    async def work_through() -> None:
         for page in waiting:
             await work(page)
 
     try:
         async with asyncio.TaskGroup() as group:
             for _ in range(_AT_ONCE):
-                group.create_task(one_by_one())
+                group.create_task(work_through())
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None
 
@@ -357,7 +357,7 @@ def _report(run: _Run, *, linked: int, dry_run: bool) -> NotesImported:
     return NotesImported(
         folder=str(run.origin.root), found=tally.found, created=tally.created, updated=tally.updated,
         unchanged=tally.unchanged, linked=linked, attachments=len(tally.files),
-        skipped=tuple(Skipped(path=path, reason=why) for path, why in sorted(tally.skipped.items())),
+        skipped=tuple(Skipped(path=path, reason=reason) for path, reason in sorted(tally.skipped.items())),
         broken_links=tuple(ImportedLink(path=path, target=target) for path, target in sorted(tally.broken)),
         warnings=(*warnings[:_MOST_WARNINGS], *more), dry_run=dry_run,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Which note or file of an imported folder a link means: by path, name or another name, as Obsidian finds it."""
+"""Resolve links in an imported folder like Obsidian: by path, file name or alias."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ __all__ = ["Atlas"]
 
 
 class Atlas:
-    """All that lies in a folder, by what it is called."""
+    """The notes and files of a folder, by their names."""
 
     def __init__(self) -> None:
         self._stems: dict[str, list[str]] = {}
@@ -18,45 +18,45 @@ class Atlas:
         self._files: dict[str, list[str]] = {}
 
     def add_note(self, path: str, others: Iterable[str]) -> None:
-        """A note, and what else it is called."""
+        """Add a note and its other names."""
         self._stems.setdefault(key_of(PurePosixPath(path).name), []).append(path)
         for name in others:
             self._others.setdefault(key_of(name), path)
 
     def add_file(self, path: str) -> None:
-        """A file that may be embedded."""
+        """Add a file that notes may embed."""
         self._files.setdefault(_key(PurePosixPath(path).name), []).append(path)
 
     def note(self, target: str, *, beside: str) -> str | None:
-        """The path of the note that a link in another means; None where there is none."""
-        expected = key_of(_plain(target))
-        stem = expected.rpartition("/")[2]
-        fitting = [item for item in self._stems.get(stem, ()) if _fits(key_of(item), expected)]
-        return _nearest(fitting, beside) or self._others.get(expected)
+        """Return the path of the note that a link names, or None; `beside` is the path of the linking note."""
+        target_key = key_of(_plain(target))
+        stem = target_key.rpartition("/")[2]
+        matches = [path for path in self._stems.get(stem, ()) if _fits(key_of(path), target_key)]
+        return _nearest(matches, beside) or self._others.get(target_key)
 
     def file(self, target: str, *, beside: str) -> str | None:
-        """The path of the file that an embed means."""
-        expected = _key(_plain(target))
-        fitting = [item for item in self._files.get(expected.rpartition("/")[2], ()) if _fits(_key(item), expected)]
-        return _nearest(fitting, beside)
+        """Return the path of the file that an embed names, or None."""
+        target_key = _key(_plain(target))
+        matches = [path for path in self._files.get(target_key.rpartition("/")[2], ()) if _fits(_key(path), target_key)]
+        return _nearest(matches, beside)
 
 
 def _plain(target: str) -> str:
-    """A target without the steps that lead from one note to it."""
+    """Return a target without relative steps such as `../`."""
     parts = [part for part in target.replace("\\", "/").split("/") if part not in ("", ".", "..")]
     return "/".join(parts)
 
 
-def _fits(path: str, wanted: str) -> bool:
-    return path == wanted or path.endswith(f"/{wanted}")
+def _fits(path: str, target_key: str) -> bool:
+    return path == target_key or path.endswith(f"/{target_key}")
 
 
 def _nearest(paths: list[str], beside: str) -> str | None:
-    """Of several with the same name: the one in the same folder, else the one nearest to the top."""
+    """Of paths with the same name, return the one in the same folder, else the one nearest to the root."""
     folder = str(PurePosixPath(beside).parent)
     return min(
         paths,
-        key=lambda one: (str(PurePosixPath(one).parent) != folder, one.count("/"), one),
+        key=lambda path: (str(PurePosixPath(path).parent) != folder, path.count("/"), path),
         default=None,
     )
 

@@ -1,4 +1,4 @@
-"""What was imported before: by where a file lay and what was in it."""
+"""Earlier imports, by the path and the content of each file."""
 
 import hashlib
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _STATES = (State.LIVE, State.TRASHED, State.ARCHIVED, State.WAITING, State.MERGE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
-    """A note that came from a file."""
+    """A note of an earlier import."""
 
     id: str
     path: str
@@ -28,7 +28,7 @@ class Before:
 
 
 class Known:
-    """All notes of a space that were imported, those of one folder by their paths."""
+    """All imported notes of a space; those of one folder by path."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -38,21 +38,21 @@ class Known:
 
     @classmethod
     async def load(cls, store: RecordStore, *, space: str, folder: str) -> "Known":
-        """Read what there is."""
-        results = cls(folder)
+        """Load the imported notes of a space."""
+        notes = cls(folder)
         for state in reversed(_STATES):
             values = await store.facet_values(space, f"meta.{FOLDER}", state=state, limit=_MOST_FOLDERS)
             for key in dict.fromkeys((folder, *(value for value, _ in values))):
                 after: str | None = None
-                expected = Filter(metadata={FOLDER: key}, state=state)
-                while ids := await store.list_ids(space, expected, limit=_PAGE, after=after):
+                among = Filter(metadata={FOLDER: key}, state=state)
+                while ids := await store.list_ids(space, among, limit=_PAGE, after=after):
                     for memory in (await store.get(space, ids)).values():
-                        results._add(memory)
+                        notes._add(memory)
                     after = ids[-1]
-        return results
+        return notes
 
     def at(self, path: str, digest: str, *, listed: Mapping[str, object]) -> Before | None:
-        """The note that a file was before: at the same path, or in a folder that was moved, or moved itself."""
+        """Return the earlier note of a file: at the same path, in a moved folder, or of a moved file."""
         existing = self._own.get(path) or self._others.get((path, digest))
         if existing is not None:
             return existing
@@ -64,7 +64,7 @@ class Known:
             id=memory.id, path=str(memory.metadata.get(PATH) or ""), digest=str(memory.metadata.get(DIGEST) or ""),
             state=memory.state,
         )  # fmt: skip
-        # Those that live are read last, and go before those that do not.
+        # Live notes are read last, so that they replace the others.
         if memory.metadata.get(FOLDER) == self._folder:
             self._own[item.path] = item
             self._digests.setdefault(item.digest, []).append(item)
@@ -73,10 +73,10 @@ class Known:
 
 
 def folder_key(root: Path) -> str:
-    """What a folder is known by; whoever reads it learns nothing of the machine."""
+    """Return the key of a folder: a hash that reveals nothing about the machine."""
     return hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def marks(*, folder: str, path: str, digest: str, version: int) -> dict[str, Json]:
-    """What a note's metadata says of the file that it came from."""
+    """Return the metadata that records the source file of a note."""
     return {FOLDER: folder, PATH: path, DIGEST: digest, VERSION: version}

@@ -1,4 +1,4 @@
-"""A file of somebody's Markdown as the note that it is to be, with what Obsidian's users write."""
+"""Parse a foreign Markdown file into a note, including Obsidian's conventions."""
 
 import re
 from collections.abc import Iterator
@@ -30,9 +30,9 @@ _PAGE = re.compile(r"(?<!!)\[([^\[\]\n]{0,1000})\]\(<?([^()<>\n]{1,1000}?\.md)(?
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Understood:
-    """A note, all that it links (with the words of the link), its other names, and what was odd in the file.
+    """A parsed file: its note, links with their texts, aliases, and warnings.
 
-    `typed` are those of the targets that only wiki links in the text name.
+    `typed` holds the targets that occur only in wiki links of the content.
     """
 
     note: Note
@@ -43,11 +43,11 @@ class Understood:
 
 
 def understood(data: bytes, *, path: str, category: str = "") -> Understood:
-    """What a file says; raises NoteUnreadable for what is no text. Frontmatter that is none stays as it stands."""
+    """Parse a file; raises NoteUnreadable if it is not text. Unreadable frontmatter stays in the content."""
     try:
         page = parse(data)
         head = page.layout.head or Head()
-        # An `id` or `links` of somebody else's is no key of ours, and is lost with the line that takes its place.
+        # A foreign `id` or `links` value would be lost when our own line replaces it.
         note = replace(page.note, extra=page.note.extra + of_others(head).replace("\r\n", "\n"))
         entries, warnings = head.entries, page.warnings
     except NoteUnreadable as error:
@@ -58,29 +58,29 @@ def understood(data: bytes, *, path: str, category: str = "") -> Understood:
         if "\0" in text:
             raise
         note, entries = Note(content=text.replace("\r\n", "\n")), ()
-        warnings = (f"its frontmatter stays in its text: {error.message}",)
+        warnings = (f"its frontmatter cannot be read and stays in the text: {error.message}",)
     place = PurePosixPath(link_target(path))
     folder = str(place.parent) if str(place.parent) != "." else ""
     within = "/".join(part for part in (category, note.category or folder) if part)
     tags = {tag_key(item): item for item in (*note.tags, *texts_of(entries, "tag"), *inline_tags(note.content))}
-    named = aliases_among(entries)
-    others = [place.name, *named] if note.title.strip() and note.title.strip() != place.name else named
-    typed, otherwise = tuple(_typed(note)), tuple(_otherwise(note))
+    aliases = aliases_among(entries)
+    others = [place.name, *aliases] if note.title.strip() and note.title.strip() != place.name else aliases
+    typed, other_links = tuple(_wiki_links(note)), tuple(_other_links(note))
     return Understood(
         note=replace(
             note, title=note.title.strip() or place.name, category=within,
             created_at=note.created_at or _created(entries),
             tags=tuple(item.lstrip("#") for key, item in tags.items() if key),
         ),
-        links=(*typed, *otherwise),
-        typed=frozenset(item.target for item in typed) - {item.target for item in otherwise},
+        links=(*typed, *other_links),
+        typed=frozenset(item.target for item in typed) - {item.target for item in other_links},
         aliases=tuple(dict.fromkeys(other for other in others if other.strip()))[:MOST_ALIASES],
         warnings=warnings,
     )  # fmt: skip
 
 
 def inline_tags(content: str) -> tuple[str, ...]:
-    """The `#tags` of a text, as Obsidian knows them: not in code, not a heading, not a number."""
+    """Return the `#tags` of a text by Obsidian's rules: no code, headings or numbers."""
     if "#" not in content:
         return ()
     results = (tag[1] for start, end in outside_code(content) for tag in _TAG.finditer(content, start, end))
@@ -88,7 +88,7 @@ def inline_tags(content: str) -> tuple[str, ...]:
 
 
 def picture_links(content: str) -> Iterator[tuple[int, int, str, str]]:
-    """Where pictures stand as Markdown has them: begin and end, what is embedded, and what is said of it."""
+    """Yield the Markdown images of a text: start, end, target and caption."""
     if "](" not in content:
         return
     for start, end in outside_code(content):
@@ -97,7 +97,7 @@ def picture_links(content: str) -> Iterator[tuple[int, int, str, str]]:
 
 
 def outside_code(content: str) -> Iterator[tuple[int, int]]:
-    """The pieces of a text that are no code and no comment, line by line."""
+    """Yield the spans of a text outside code and comments, line by line."""
     fence = ""
     at = 0
     for line in content.splitlines(keepends=True):
@@ -116,13 +116,13 @@ def outside_code(content: str) -> Iterator[tuple[int, int]]:
         yield start, at
 
 
-def _typed(note: Note) -> Iterator[Link]:
+def _wiki_links(note: Note) -> Iterator[Link]:
     for mention in mentions(note.content):
         if mention.target:
             yield Link(target=mention.target, text=mention.text)
 
 
-def _otherwise(note: Note) -> Iterator[Link]:
+def _other_links(note: Note) -> Iterator[Link]:
     if ".md" in note.content:
         for start, end in outside_code(note.content):
             for results in _PAGE.finditer(note.content, start, end):

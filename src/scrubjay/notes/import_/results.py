@@ -1,4 +1,4 @@
-"""What an import answers."""
+"""Results of an import."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ __all__ = ["ImportedLink", "NotesImported", "Skipped"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """A file that was left out, and why."""
+    """A skipped file and the reason."""
 
     path: str
     reason: str
@@ -15,7 +15,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedLink:
-    """A link in a file that leads to no note of the folder, nor to one that was there before."""
+    """A link whose target is neither a note of the folder nor an existing note."""
 
     path: str
     target: str
@@ -23,7 +23,7 @@ class ImportedLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotesImported:
-    """What became of the notes of a folder; in a dry run, what would."""
+    """The result of an import; in a dry run, the expected result."""
 
     folder: str
     found: int = 0

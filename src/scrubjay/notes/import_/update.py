@@ -1,4 +1,4 @@
-"""A file that was imported before and has changed: what is to be changed in its note, which may have changed too."""
+"""Merge a changed file into the note of an earlier import, which may have changed too."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,20 +19,20 @@ _LONGEST_REMARK = 1_000
 
 
 async def edit_for(
-    memory: Memory, told: Understood, *, facts: Mapping[str, Json], path: str, engine: Engine
+    memory: Memory, parsed: Understood, *, facts: Mapping[str, Json], path: str, engine: Engine
 ) -> tuple[Edit | None, tuple[str, ...]]:
-    """What brings a note to what its file says now, and the fields in which both were changed since the last import."""
+    """Return the edit that updates a note to its file, and the fields that both changed since the last import."""
     now = engine.clock.now()
     ours = note_of(memory, now=now)
     number = memory.metadata.get(VERSION)
     past = await engine.store.version(memory.space, memory.id, number) if isinstance(number, int) else None
     base = note_of(past.memory, now=now) if past is not None else ours
-    theirs = _completed(told.note, ours)
+    theirs = _completed(parsed.note, ours)
     note, clashes = merge_notes(base, ours, theirs)
     if clashes:
         return None, clashes
     edit = edit_between(memory, ours, note, message="")
-    facts = _with_frontmatter(memory, told, facts, before=ours.extra, after=note.extra)
+    facts = _with_frontmatter(memory, parsed, facts, before=ours.extra, after=note.extra)
     if edit is None and all(memory.metadata.get(name) == facts.get(name) for name in (DIGEST, PATH, FRONTMATTER_KEY)):
         return None, ()
     fields = dict(edit.fields) if edit is not None else {}
@@ -42,12 +42,12 @@ async def edit_for(
 
 
 def _with_frontmatter(
-    memory: Memory, told: Understood, facts: Mapping[str, Json], *, before: str, after: str
+    memory: Memory, parsed: Understood, facts: Mapping[str, Json], *, before: str, after: str
 ) -> dict[str, Json]:
-    """What is known of a note, with the frontmatter that both have made of it and the other names that this gives."""
-    own = set(aliases_in(told.note.extra))
-    known = aliases_of(with_aliases(memory.metadata, before=before, after=after))
-    names = dict.fromkeys((*known, *(alias for alias in told.aliases if alias not in own)))
+    """Return the metadata of a note with the merged frontmatter and its aliases."""
+    own = set(aliases_in(parsed.note.extra))
+    aliases = aliases_of(with_aliases(memory.metadata, before=before, after=after))
+    names = dict.fromkeys((*aliases, *(alias for alias in parsed.aliases if alias not in own)))
     rest: dict[str, Json] = {name: value for name, value in facts.items() if name not in (FRONTMATTER_KEY, ALIASES)}
     if after:
         rest[FRONTMATTER_KEY] = after
@@ -57,7 +57,7 @@ def _with_frontmatter(
 
 
 def _completed(note: Note, ours: Note) -> Note:
-    """What a file says; what it does not speak of stays, and so do the tags that were added since."""
+    """Complete the note of a file with the stored values that it does not set, and with added tags."""
     keys = {tag_key(tag) for tag in ours.tags}
     return replace(
         note,

@@ -1,4 +1,4 @@
-"""The other names of a note: `aliases` in its frontmatter, by which it is linked and found as by its title."""
+"""Aliases of a note, from its frontmatter: links and searches accept them like the title."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -10,21 +10,19 @@ from scrubjay.notes.markdown.yaml_values import Entry, Scalar
 __all__ = ["ALIASES", "MOST_ALIASES", "aliases_among", "aliases_in", "aliases_of", "texts_of", "with_aliases"]
 
 ALIASES = "aliases"
-"""Where a memory's metadata keeps its other names."""
+"""The metadata key that holds the aliases of a memory."""
 MOST_ALIASES = 64
 _KEYS = (ALIASES, "alias")
 
 
 def aliases_of(metadata: Mapping[str, Json]) -> tuple[str, ...]:
-    """The other names that a memory has."""
-    reported = metadata.get(ALIASES)
-    return (
-        tuple(item for item in reported[:MOST_ALIASES] if isinstance(item, str)) if isinstance(reported, list) else ()
-    )
+    """Return the aliases of a memory."""
+    names = metadata.get(ALIASES)
+    return tuple(name for name in names[:MOST_ALIASES] if isinstance(name, str)) if isinstance(names, list) else ()
 
 
 def aliases_in(extra: str) -> tuple[str, ...]:
-    """The other names that lines of frontmatter tell."""
+    """Return the aliases in lines of frontmatter."""
     if "alias" not in extra.casefold():
         return ()
     try:
@@ -34,16 +32,16 @@ def aliases_in(extra: str) -> tuple[str, ...]:
 
 
 def aliases_among(entries: Sequence[Entry]) -> tuple[str, ...]:
-    """The other names that a frontmatter tells."""
-    return _first(text for key in _KEYS for text in texts_of(entries, key))
+    """Return the aliases among the entries of a frontmatter."""
+    return _unique(text for key in _KEYS for text in texts_of(entries, key))
 
 
 def with_aliases(metadata: Mapping[str, Json], *, before: str, after: str) -> dict[str, Json]:
-    """Metadata with the other names of frontmatter that was changed; those that came from elsewhere stay."""
+    """Return metadata with the aliases of changed frontmatter; aliases from other sources stay."""
     old = set(aliases_in(before))
-    now = _first((*aliases_in(after), *(alias for alias in aliases_of(metadata) if alias not in old)))
+    now = _unique((*aliases_in(after), *(alias for alias in aliases_of(metadata) if alias not in old)))
     if not isinstance(metadata.get(ALIASES, []), list):
-        # What somebody keeps there that is no list of names is not ours.
+        # A value that is not a list belongs to the user.
         return dict(metadata)
     rest: dict[str, Json] = {name: value for name, value in metadata.items() if name != ALIASES}
     if now:
@@ -52,7 +50,7 @@ def with_aliases(metadata: Mapping[str, Json], *, before: str, after: str) -> di
 
 
 def texts_of(entries: Iterable[Entry], key: str) -> Iterator[str]:
-    """The texts under a key, in whichever way they are listed; a key is known in every case."""
+    """Yield the texts under a key, as a list or separated by commas; the case of the key does not matter."""
     for entry in entries:
         if entry.key.casefold() != key:
             continue
@@ -63,5 +61,5 @@ def texts_of(entries: Iterable[Entry], key: str) -> Iterator[str]:
                 yield from (part.strip() for part in parts if part.strip())
 
 
-def _first(names: Iterable[str]) -> tuple[str, ...]:
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))[:MOST_ALIASES]

@@ -1,4 +1,4 @@
-"""The fields of a note in its frontmatter: which there are, in which order, and how each is read and written."""
+"""The known frontmatter fields of a note, in order, with their readers and writers."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -18,19 +18,19 @@ _YES = frozenset({"true", "yes", "on", "y"})
 _NO = frozenset({"false", "no", "off", "n"})
 _HASHED = re.compile(r"#\S+(?:\s+#\S+)*")
 
-# What a field of a note can be.
+# The types of the fields of a note.
 Told = str | bool | datetime | None | tuple[str, ...]
 
 
 class WrongKind(ValueError):
-    """A value that is none for its field; says what would be."""
+    """A value of the wrong type for its field; the message names the expected type."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """A key that we know: how its value is read, and how it is written; nothing is written of what is not told.
+    """A known key with the reader and the writer of its value.
 
-    `ids`: it names memories. Others have keys that are called so too, for numbers or addresses of their own.
+    `ids`: its values are ids of memories. Other programs use the same keys for their own numbers or addresses.
     """
 
     key: str
@@ -40,17 +40,17 @@ class Field:
     ids: bool = False
 
     def of(self, note: Note) -> Told:
-        """What a note tells of it."""
+        """Return the value of this field in a note."""
         return cast("Told", getattr(note, self.key))
 
     def is_ours(self, value: Value) -> bool:
-        """Whether a value says something that we keep; what else is written there would be lost with its line."""
+        """Return whether we can store a value; any other value would be lost if its line were rewritten."""
         try:
-            reported = self.read(value)
+            content = self.read(value)
         except WrongKind:
             return False
-        named = (reported,) if isinstance(reported, str) else reported if isinstance(reported, tuple) else ()
-        return not self.ids or all(is_id(item) for item in named if item)
+        ids = (content,) if isinstance(content, str) else content if isinstance(content, tuple) else ()
+        return not self.ids or all(is_id(item) for item in ids if item)
 
 
 def _text(value: Value) -> str:
@@ -84,26 +84,31 @@ def _ids(value: Value) -> tuple[str, ...]:
 
 
 def _tags(value: Value) -> tuple[str, ...]:
-    """Also as Obsidian lets them be written: `a, b`, and with a hash before each."""
+    """Read tags, also in the forms that Obsidian accepts: `a, b`, and with a hash before each."""
     if isinstance(value, Scalar) and _HASHED.fullmatch(value.text):
         return tuple(item.strip(",").removeprefix("#") for item in value.text.split())
     return tuple(id_.removeprefix("#") for id_ in _ids(value))
 
 
-def _hashed(tags: Sequence[str]) -> tuple[str, ...]:
-    # One hash is taken off when it is read.
+def _escape_hashes(tags: Sequence[str]) -> tuple[str, ...]:
+    # The reader removes one hash.
     return tuple(f"#{tag}" if tag.startswith("#") else tag for tag in tags)
 
 
 FIELDS: tuple[Field, ...] = (
-    Field(key="id", read=_text, write=lambda one: scalar(cast("str", one)), ids=True),
-    Field(key="title", read=_text, write=lambda one: scalar(cast("str", one))),
-    Field(key="tags", read=_tags, write=lambda one: flow_list(_hashed(cast("tuple[str, ...]", one))), items=_hashed),
-    Field(key="category", read=_text, write=lambda one: scalar(cast("str", one))),
-    Field(key="created_at", read=_moment, write=lambda one: to_iso(cast("datetime", one))),
-    Field(key="updated_at", read=_moment, write=lambda one: to_iso(cast("datetime", one))),
-    Field(key="last_reviewed", read=_moment, write=lambda one: to_iso(cast("datetime", one))),
-    Field(key="links", read=_ids, write=lambda one: flow_list(cast("tuple[str, ...]", one)), ids=True),
-    Field(key="kind", read=_text, write=lambda one: scalar(cast("str", one))),
-    Field(key="pinned", read=_flag, write=lambda one: "true" if one else "false"),
+    Field(key="id", read=_text, write=lambda value: scalar(cast("str", value)), ids=True),
+    Field(key="title", read=_text, write=lambda value: scalar(cast("str", value))),
+    Field(
+        key="tags",
+        read=_tags,
+        write=lambda value: flow_list(_escape_hashes(cast("tuple[str, ...]", value))),
+        items=_escape_hashes,
+    ),
+    Field(key="category", read=_text, write=lambda value: scalar(cast("str", value))),
+    Field(key="created_at", read=_moment, write=lambda value: to_iso(cast("datetime", value))),
+    Field(key="updated_at", read=_moment, write=lambda value: to_iso(cast("datetime", value))),
+    Field(key="last_reviewed", read=_moment, write=lambda value: to_iso(cast("datetime", value))),
+    Field(key="links", read=_ids, write=lambda value: flow_list(cast("tuple[str, ...]", value)), ids=True),
+    Field(key="kind", read=_text, write=lambda value: scalar(cast("str", value))),
+    Field(key="pinned", read=_flag, write=lambda value: "true" if value else "false"),
 )

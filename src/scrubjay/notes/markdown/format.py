@@ -1,4 +1,4 @@
-"""Notes as Markdown files, and back: what a file says, and the same file with nothing else changed than what has."""
+"""Parse Markdown files into notes and render notes as files, changing only the lines whose content changed."""
 
 import re
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from scrubjay.errors import NoteUnreadable
 from scrubjay.notes.markdown.frontmatter import read_head
 from scrubjay.notes.markdown.frontmatter_fields import changed_head, fits, new_head, read_fields
-from scrubjay.notes.markdown.note import Note
+from scrubjay.notes.markdown.note import Note, unreadable
 from scrubjay.notes.markdown.sections import (
     Piece,
     links_of,
@@ -16,7 +16,6 @@ from scrubjay.notes.markdown.sections import (
     strays_of,
     with_sections,
 )
-from scrubjay.notes.markdown.unreadable import unreadable
 from scrubjay.notes.markdown.yaml_values import Head
 
 __all__ = ["MARKER", "Layout", "Page", "parse", "render"]
@@ -32,9 +31,9 @@ _FOREIGN_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """How a file writes what it says, for nobody but `render`.
+    """The layout of a file, for `render` alone.
 
-    The parts in their order are the text of the file; where all its lines end in `newline`, with a line feed instead.
+    The parts, in order, form the text of the file. If all lines end in `newline`, the parts have line feeds instead.
     """
 
     bom: bool = False
@@ -51,9 +50,9 @@ class Layout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A file: the note it tells, how it is laid out, which fields its frontmatter tells, and what is odd in it.
+    """A parsed file: its note, its layout, the fields that its frontmatter sets (`told`), and warnings.
 
-    A field whose value is of the wrong kind is not told; the file's lines stay, and `warnings` says so.
+    A field with a value of the wrong type is not set; its lines stay in the file, and `warnings` reports it.
     """
 
     note: Note
@@ -63,7 +62,7 @@ class Page:
 
 
 def parse(data: bytes) -> Page:
-    """What a file says; raises NoteUnreadable for what is no note."""
+    """Parse a file; raises NoteUnreadable if it is not a note."""
     text = _text_of(data)
     bom = text.startswith(_BOM)
     text = text[1:] if bom else text
@@ -71,7 +70,7 @@ def parse(data: bytes) -> Page:
     text = text.replace(newline, "\n") if newline != "\n" else text
     opening, head, closing = _head_of(text)
     body = text[len(opening) + len(head.raw) + len(closing) :] if head else text
-    above, marker, below = _parted(body)
+    above, marker, below = _split_at_marker(body)
     gap, content, end = _split(above, is_headed=head is not None, is_marked=bool(marker))
     pieces = read_sections(below)
     read = read_fields(head or Head())
@@ -97,18 +96,18 @@ def parse(data: bytes) -> Page:
 
 
 def render(note: Note, *, like: Page | None = None) -> bytes:
-    """The file of a note; `like` another, only the lines of what has changed differ from that one's.
+    """Render the file of a note; with `like`, only the lines of changed content differ from that page.
 
-    Frontmatter of others that is none (`extra`) is left out, or stays as it was.
+    Invalid frontmatter in `extra` is left out, or keeps its former value.
     """
     if like is None:
-        return _written(_canonical(replace(note, extra=note.extra if fits(note.extra) else "")))
+        return _encode(_canonical(replace(note, extra=note.extra if fits(note.extra) else "")))
     if note.extra != like.note.extra and not fits(note.extra):
         note = replace(note, extra=like.note.extra)
     if note == like.note:
-        return _written(like.layout)
-    written = _written(_changed(note, like))
-    return written if _says(written, note) else _written(_canonical(note, bom=like.layout.bom))
+        return _encode(like.layout)
+    data = _encode(_changed(note, like))
+    return data if _parses_to(data, note) else _encode(_canonical(note, bom=like.layout.bom))
 
 
 def _text_of(data: bytes) -> str:
@@ -127,13 +126,13 @@ def _text_of(data: bytes) -> str:
 
 
 def _newline_of(text: str) -> str:
-    """What all lines end in; where they differ a line feed, and other ends of lines are part of the text."""
+    """Return the common line ending; if endings differ, a line feed, and the others belong to the text."""
     pairs = text.count("\r\n") if "\r" in text else 0
     return "\r\n" if pairs and pairs == text.count("\n") == text.count("\r") else "\n"
 
 
 def _head_of(text: str) -> tuple[str, Head | None, str]:
-    """The frontmatter with the lines around it; raises NoteUnreadable."""
+    """Return the frontmatter with its delimiter lines; raises NoteUnreadable."""
     opening = _OPENING.match(text)
     if not opening:
         return "", None, ""
@@ -141,24 +140,22 @@ def _head_of(text: str) -> tuple[str, Head | None, str]:
     if closing:
         return opening[0], read_head(text[opening.end() : closing.start()]), closing[0]
     if _LOOKS_LIKE_YAML.match(text, opening.end()):
-        raise unreadable(
-            "the frontmatter that begins here has no end", line=1, hint="Put a line `---` below its last line"
-        )
-    # A line across the page.
+        raise unreadable("the frontmatter has no closing line", line=1, hint="Put a line `---` below its last line")
+    # A thematic break, not frontmatter.
     return "", None, ""
 
 
-def _parted(body: str) -> tuple[str, str, str]:
-    """What is above the last marker, its line, and what is below."""
+def _split_at_marker(body: str) -> tuple[str, str, str]:
+    """Return the text above the last marker, the line of the marker, and the text below."""
     at = len(body)
     while (at := body.rfind(MARKER, 0, at)) >= 0:
-        if (at == 0 or body[at - 1] == "\n") and (results := _MARKED.match(body, at + len(MARKER))):
-            return body[:at], body[at : results.end()], body[results.end() :]
+        if (at == 0 or body[at - 1] == "\n") and (match := _MARKED.match(body, at + len(MARKER))):
+            return body[:at], body[at : match.end()], body[match.end() :]
     return body, "", ""
 
 
 def _split(above: str, *, is_headed: bool, is_marked: bool) -> tuple[str, str, str]:
-    """The empty line below the frontmatter, the content, and what ends it: a newline, before a marker an empty line."""
+    """Return the empty line below the frontmatter, the content, and its end: a newline, or an empty line if marked."""
     gap = "\n" if is_headed and above.startswith("\n") else ""
     rest = above[len(gap) :]
     end = "\n\n" if is_marked and rest.endswith("\n\n") else "\n" if rest.endswith("\n") else ""
@@ -167,7 +164,7 @@ def _split(above: str, *, is_headed: bool, is_marked: bool) -> tuple[str, str, s
 
 def _canonical(note: Note, *, bom: bool = False) -> Layout:
     below = sections_of(note.observations, note.linked)
-    marker = f"{MARKER}\n" if below or _parted(note.content)[1] else ""
+    marker = f"{MARKER}\n" if below or _split_at_marker(note.content)[1] else ""
     gap = "\n" if note.content or marker else ""
     end = ("\n\n" if marker else "\n") if note.content else ""
     return Layout(
@@ -184,7 +181,7 @@ def _canonical(note: Note, *, bom: bool = False) -> Layout:
 
 
 def _changed(note: Note, like: Page) -> Layout:
-    """The layout of a page with what a note says otherwise."""
+    """Return the layout of a page with the changes of a note."""
     old, was = like.layout, like.note
     head = Head(raw=changed_head(note, was=was, head=old.head)) if old.head else None
     if head is None and (lines := new_head(note)):
@@ -195,7 +192,7 @@ def _changed(note: Note, like: Page) -> Layout:
     marker = old.marker or f"{MARKER}\n"
     if (
         not below.strip()
-        and not _parted(content)[1]
+        and not _split_at_marker(content)[1]
         and (was.observations or was.linked or not keeps or not old.marker)
     ):
         marker = below = ""
@@ -214,10 +211,10 @@ def _changed(note: Note, like: Page) -> Layout:
 
 
 def _around(content: str, old: Layout, *, is_headed: bool, is_marked: bool) -> tuple[str, str]:
-    """What stands before and after the content: as before if it is read in the same way, else as we write it."""
+    """Return the gap and the end around the content: the old ones if they parse to the same content, else ours."""
     usual = ("\n" if is_headed else "", "\n\n" if is_marked else "\n")
     was_empty = not old.content and content
-    # Before a marker that comes or goes, what ended the content is another's.
+    # If a marker is added or removed, the old end no longer applies.
     former = old.end if bool(old.marker) == is_marked else usual[1]
     for gap, end in () if was_empty else ((old.gap, former), (usual[0], former), (old.gap, usual[1])):
         if _split(gap + content + end, is_headed=is_headed, is_marked=is_marked) == (gap, content, end):
@@ -225,7 +222,7 @@ def _around(content: str, old: Layout, *, is_headed: bool, is_marked: bool) -> t
     return usual
 
 
-def _written(layout: Layout) -> bytes:
+def _encode(layout: Layout) -> bytes:
     parts = (
         layout.opening,
         layout.head.raw if layout.head else "",
@@ -244,7 +241,7 @@ def _written(layout: Layout) -> bytes:
     return ((_BOM if layout.bom else "") + text).encode()
 
 
-def _says(data: bytes, note: Note) -> bool:
+def _parses_to(data: bytes, note: Note) -> bool:
     try:
         return parse(data).note == note
     except NoteUnreadable:

@@ -1,19 +1,19 @@
-"""The YAML at the head of a file: read for what it says, and kept line by line as it is written.
+"""Read the YAML frontmatter of a file and keep its lines as they are.
 
-What we write ourselves, and most of what others write, is read by a few patterns, which agree with a real parser.
+A few patterns read our own files and most others; they agree with the full parser, which reads the rest.
 """
 
+from scrubjay.notes.markdown.note import unreadable
 from scrubjay.notes.markdown.plain_yaml import read_plainly
-from scrubjay.notes.markdown.unreadable import unreadable
 from scrubjay.notes.markdown.yaml_values import Head
 
 __all__ = ["read_head"]
 
 
 def read_head(text: str, *, first: int = 2) -> Head:
-    """The entries of a frontmatter, whose first line has that number in its file; raises NoteUnreadable."""
-    results = read_plainly(text)
-    head = Head(raw=text, entries=results[0], tail=results[1]) if results else _parsed(text, first=first)
+    """Read the entries of a frontmatter; `first` is the number of its first line. Raises NoteUnreadable."""
+    plain = read_plainly(text)
+    head = Head(raw=text, entries=plain[0], tail=plain[1]) if plain else _parse(text, first=first)
     seen: set[str] = set()
     line = first
     for entry in head.entries:
@@ -25,8 +25,8 @@ def read_head(text: str, *, first: int = 2) -> Head:
     return head
 
 
-def _parsed(text: str, *, first: int) -> Head:
-    # A parser that few files need; whoever has none of them never loads it.
+def _parse(text: str, *, first: int) -> Head:
+    # Few files need the parser, so it is loaded on first use.
     from scrubjay.notes.markdown.parsed_yaml import read_by_parser  # noqa: PLC0415
 
     return read_by_parser(text, first=first)

@@ -1,4 +1,4 @@
-"""The frontmatter of a note: what it tells of the fields we know, and how it is written anew where one has changed."""
+"""Read the known fields of a note's frontmatter, and rewrite the lines of the fields that changed."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _PROBE = "id: x\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """What a frontmatter says, which of the fields it has, and which of its values are none."""
+    """The note of a frontmatter, the fields that it sets (`told`), and warnings about invalid values."""
 
     note: Note
     told: frozenset[str]
@@ -27,11 +27,11 @@ class Read:
 
 
 def read_fields(head: Head) -> Read:
-    """What a frontmatter says. A value of the wrong kind is not told, and a warning says so."""
-    reported: dict[str, Told] = {}
+    """Read the fields of a frontmatter; a value of the wrong type is skipped with a warning."""
+    values: dict[str, Told] = {}
     warnings: list[str] = []
     extra: list[str] = []
-    # The first line of the file is the one above.
+    # The first line of the file is the opening delimiter.
     line = 2
     for entry in head.entries:
         field = _KNOWN.get(entry.key)
@@ -39,26 +39,26 @@ def read_fields(head: Head) -> Read:
             extra.append(entry.text)
         else:
             try:
-                reported[field.key] = field.read(entry.value)
+                values[field.key] = field.read(entry.value)
             except WrongKind as wrong:
                 at = line + entry.lead.count("\n")
-                warnings.append(f"line {at}: {field.key} should be {wrong}; it stays as it is and counts as not given")
+                warnings.append(f"line {at}: {field.key} should be {wrong}; the line stays, and its value is ignored")
         line += entry.text.count("\n")
     text = "".join([*extra, head.tail]).replace("\r\n", "\n")
-    note = replace(Note(extra=text if text.strip() else ""), **reported)
-    return Read(note=note, told=frozenset(reported), warnings=tuple(warnings))
+    note = replace(Note(extra=text if text.strip() else ""), **values)
+    return Read(note=note, told=frozenset(values), warnings=tuple(warnings))
 
 
 def new_head(note: Note) -> str:
-    """The lines of a frontmatter as we write it."""
-    # A note that is stored has its lists, also if they are empty: a person sees where something can be put.
+    """Return the lines of a new frontmatter."""
+    # A stored note shows its lists even if they are empty, so that people see where to add items.
     lists = {"tags", "links"} if note.id else set[str]()
     lines = [_line(field, field.of(note)) for field in FIELDS if field.of(note) or field.key in lists]
     return "".join(lines) + note.extra
 
 
 def changed_head(note: Note, *, was: Note, head: Head) -> str:
-    """The lines of a frontmatter with what has changed since it was read; all others are as they were."""
+    """Return the lines of a frontmatter with the changed fields rewritten and all other lines unchanged."""
     changed = {field.key: field for field in FIELDS if field.of(note) != field.of(was)}
     if not changed and note.extra == was.extra:
         return head.raw
@@ -70,7 +70,7 @@ def changed_head(note: Note, *, was: Note, head: Head) -> str:
         elif entry.key in _KNOWN:
             lines.append((entry.key, entry.text))
         elif (at := next((at for at, (key, _) in enumerate(others) if key == entry.key), -1)) >= 0:
-            # With those that come before it now: their order is the note's.
+            # Entries that now precede it come along: the note determines their order.
             lines += others[: at + 1]
             del others[: at + 1]
     for field in FIELDS:
@@ -80,7 +80,7 @@ def changed_head(note: Note, *, was: Note, head: Head) -> str:
 
 
 def fits(extra: str) -> bool:
-    """Whether a text can stand in a frontmatter below the fields we know: whole lines of YAML, with keys of others."""
+    """Return whether a text fits below the known fields: whole lines of YAML without any known key."""
     if not extra:
         return True
     if not extra.endswith("\n") or not extra.strip() or "\r" in extra or _FENCE.search(extra):
@@ -90,36 +90,36 @@ def fits(extra: str) -> bool:
     except NoteUnreadable:
         return False
     own, *others = head.entries or (None,)
-    stands_apart = own is not None and own.text == _PROBE and not head.is_odd
-    return stands_apart and not any(entry.key in _KNOWN for entry in others)
+    is_separate = own is not None and own.text == _PROBE and not head.is_odd
+    return is_separate and not any(entry.key in _KNOWN for entry in others)
 
 
 def of_others(head: Head) -> str:
-    """What a frontmatter has in our keys that is not ours, as the remarks that it becomes in a file of our own."""
-    existing = ((entry, _KNOWN.get(entry.key)) for entry in head.entries)
+    """Return the foreign values under our keys, as the comments that they become in our files."""
+    pairs = ((entry, _KNOWN.get(entry.key)) for entry in head.entries)
     return "".join(
-        _remarked(entry) for entry, field in existing if field is not None and not field.is_ours(entry.value)
+        _comment_out(entry) for entry, field in pairs if field is not None and not field.is_ours(entry.value)
     )
 
 
-def _remarked(entry: Entry) -> str:
-    # What somebody has written is not ours to lose, although it says nothing to us.
+def _comment_out(entry: Entry) -> str:
+    # We cannot interpret the user's value, but we must not lose it.
     return "".join(f"# {line}" for line in entry.raw.splitlines(keepends=True))
 
 
 def _others(note: Note, *, was: Note, head: Head) -> tuple[list[tuple[str, str]], str]:
-    """The keys that are not ours with their lines, and the lines after the last key."""
+    """Return the foreign keys with their lines, and the lines after the last key."""
     old = [(entry.key, entry.text) for entry in head.entries if entry.key not in _KNOWN]
     if note.extra == was.extra:
         return old, head.tail
     now = read_head(note.extra)
-    # Lines that say the same may end otherwise.
+    # Equal lines may differ in their line endings.
     same = {text.replace("\r\n", "\n"): text for _, text in old}
     return [(entry.key, same.get(entry.text, entry.text)) for entry in now.entries], now.tail
 
 
 def _place(field: Field, lines: Sequence[tuple[str, str]]) -> int:
-    """After the nearest of the fields that come before it, else at the top."""
+    """Return the position after the nearest preceding field, else the top."""
     before = {item.key for item in FIELDS[: FIELDS.index(field)]}
     return max((at + 1 for at, (key, _) in enumerate(lines) if key in before), default=0)
 
@@ -129,12 +129,12 @@ def _line(field: Field, value: Told) -> str:
 
 
 def _changed(entry: Entry, field: Field, note: Note) -> str:
-    """The lines of an entry with another value, in the manner in which the old one is written."""
+    """Return the lines of an entry with a new value in the style of the old one."""
     value = field.of(note)
     if value is None or value == "":
         return ""
     if not field.is_ours(entry.value):
-        return _remarked(entry) + _line(field, value)
+        return _comment_out(entry) + _line(field, value)
     if isinstance(entry.value, tuple) and not entry.end and isinstance(value, tuple) and value:
         return _in_lines(entry, field.items(value))
     if not entry.end:
@@ -147,7 +147,7 @@ def _changed(entry: Entry, field: Field, note: Note) -> str:
 
 
 def _in_lines(entry: Entry, items: Sequence[str]) -> str:
-    """A list with an item to a line, of which those that stay are left as they are."""
+    """Return a list with one item per line; the lines of unchanged items stay as they are."""
     first, *lines = entry.raw.splitlines(keepends=True)
     values = entry.value if isinstance(entry.value, tuple) else ()
     whole = len(lines) == len(values) and all(line.lstrip().startswith("- ") for line in lines)

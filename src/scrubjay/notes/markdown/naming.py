@@ -1,4 +1,4 @@
-"""What a note's file is called: safe on every system, readable, and ending in the id."""
+"""Names of note files: safe on every system, readable, and ending in the id."""
 
 import hashlib
 import re
@@ -17,7 +17,7 @@ _SAFE_ID = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 
 
 def file_name(*, category: str, title: str, id: str) -> str:
-    """`{category}-{slug}-{id}.md`: one component of at most 200 bytes, in lower case; an empty part is left out."""
+    """Return `{category}-{slug}-{id}.md`: up to 200 bytes, in lower case, without empty parts."""
     own = _safe_id(id)
     room = _LONGEST - len(SUFFIX) - len(own) - 2
     group = _cut(slug(category), min(room, _CATEGORY_BYTES))
@@ -26,25 +26,25 @@ def file_name(*, category: str, title: str, id: str) -> str:
 
 
 def id_in(name: str) -> str:
-    """The id at the end of a file's name, or nothing."""
-    results = _UUID.search(link_target(name))
-    return results[0].lower() if results else ""
+    """Return the id at the end of a file name, or an empty text."""
+    match = _UUID.search(link_target(name))
+    return match[0].lower() if match else ""
 
 
 def link_target(path: str) -> str:
-    """What a link to a file names: its path without `.md`."""
+    """Return the target of a link to a file: its path without `.md`."""
     return path[: -len(SUFFIX)] if path[-len(SUFFIX) :].lower() == SUFFIX else path
 
 
-def _safe_id(given: str) -> str:
-    """The id itself if it can stand in a file's name on every system, else one made of it."""
-    own = given.lower() if _UUID.fullmatch(given) else given
+def _safe_id(memory_id: str) -> str:
+    """Return the id if every system accepts it in a file name, else a hash of it."""
+    own = memory_id.lower() if _UUID.fullmatch(memory_id) else memory_id
     if len(own) <= _LONGEST_ID and _SAFE_ID.fullmatch(own):
         return own
     return hashlib.sha256(own.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _cut(text: str, most: int) -> str:
-    """As many whole characters as there is room for."""
+    """Cut a text to a number of bytes without splitting a character."""
     whole = unicodedata.normalize("NFC", text).encode("utf-8", "replace")
     return whole[: max(most, 0)].decode("utf-8", "ignore").strip("-")

@@ -1,9 +1,13 @@
-"""What a Markdown file of a memory says: pure data, without a store and without a disk."""
+"""The content of a memory's Markdown file as plain data, and the error for a file that is not a note."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
-__all__ = ["Link", "Note"]
+from scrubjay.errors import NoteUnreadable
+
+__all__ = ["UNREADABLE_HINT", "Link", "Note", "unreadable"]
+
+UNREADABLE_HINT = "Correct the file in an editor; until then, the file and the stored note stay unchanged"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,10 +20,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """A note. An empty field, or None, is one that the file does not tell.
+    """A note. An empty field, or None, means that the file does not set it.
 
-    `links` are the ids in the frontmatter, `linked` the lines of the section of links; what is linked in the content
-    stands there. `extra` is the frontmatter that we know nothing of: whole lines of YAML, in their order.
+    `links` are the ids in the frontmatter, `linked` the lines of the links section; links in the content stay in
+    `content`. `extra` is frontmatter with unknown keys: whole lines of YAML, in order.
     """
 
     id: str = ""
@@ -36,3 +40,8 @@ class Note:
     content: str = ""
     observations: tuple[str, ...] = ()
     linked: tuple[Link, ...] = ()
+
+
+def unreadable(reason: str, *, line: int, hint: str = UNREADABLE_HINT) -> NoteUnreadable:
+    """Return the error for a file that is not a note, with the reason and the line."""
+    return NoteUnreadable(f"line {line}: {reason}", hint=hint, line=line, reason=reason)

@@ -1,13 +1,13 @@
-"""The YAML at the head of a file, where it takes a real parser to tell what it says.
+"""Read frontmatter with a full YAML parser, for files that the simple patterns do not cover.
 
-Only the events of the parser are used: no object is built, no alias is followed, and nothing is nested on our stack.
+Only the parser's events are used: no objects are built, no aliases are followed, and nesting uses no stack.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from scrubjay.notes.markdown.unreadable import unreadable
+from scrubjay.notes.markdown.note import unreadable
 from scrubjay.notes.markdown.yaml_events import Sign, signs_of
 from scrubjay.notes.markdown.yaml_values import OTHER, Entry, Head, Scalar, Value
 
@@ -18,46 +18,46 @@ _BREAKS = re.compile(r"[ \t]*\r?\n\s*")
 
 
 def read_by_parser(text: str, *, first: int = 2) -> Head:
-    """The entries of a frontmatter by the parser alone; raises NoteUnreadable."""
+    """Read the entries of a frontmatter with the parser alone; raises NoteUnreadable."""
     signs = list(signs_of(text, first=first))
-    if not signs or _is_nothing(signs[0]):
+    if not signs or _is_empty(signs[0]):
         return Head(raw=text, tail=text)
     root = signs[0]
     if root.kind != "map" or root.anchor:
-        raise unreadable("the frontmatter is not made of `key: value` lines", line=_line(text, root.start, first))
+        raise unreadable("the frontmatter does not consist of `key: value` lines", line=_line(text, root.start, first))
     pairs = list(_pairs(text, signs[1:-1], first=first))
-    _refuse_borrowing(pairs, text, first=first)
+    _refuse_aliases(pairs, text, first=first)
     indent = text[_line_start(text, root.start) : root.start]
     if root.is_flow:
-        lines = [_on_a_line(pair, text) for pair in pairs]
+        lines = [_as_line(pair, text) for pair in pairs]
         plain = "".join([text[: root.start].rstrip(" "), *lines, text[signs[-1].end :].lstrip()])
-        return _standing_for(text, plain, signs, first=first) if pairs else Head(raw=text, tail=plain, is_odd=True)
+        return _read_rewritten(text, plain, signs, first=first) if pairs else Head(raw=text, tail=plain, is_odd=True)
     if indent:
         plain = re.sub(rf"^ {{1,{len(indent)}}}", "", text, flags=re.MULTILINE)
-        return _standing_for(text, plain, signs, first=first)
+        return _read_rewritten(text, plain, signs, first=first)
     for pair in pairs:
         if _line_start(text, pair.key.start) != pair.key.start:
             raise unreadable(
-                "a key of the frontmatter is not at the beginning of its line", line=_line(text, pair.key.start, first)
+                "a key of the frontmatter does not begin its line", line=_line(text, pair.key.start, first)
             )
     return _as_written(pairs, text)
 
 
-def _is_nothing(root: Sign) -> bool:
-    # Whatever is written above an anchor that has nothing after it would be what it stands before.
+def _is_empty(root: Sign) -> bool:
+    # An anchor without a value is not empty: it would apply to the entries written after it.
     return root.kind == "scalar" and not (root.text or root.style or root.anchor)
 
 
-def _standing_for(text: str, plain: str, signs: Sequence[Sign], *, first: int) -> Head:
-    """The entries of a text with a key to a line, which says the same as one that is written otherwise."""
-    again = list(signs_of(plain, first=first))
-    is_same = [(item.kind, item.text) for item in again] == [(sign.kind, sign.text) for sign in signs]
-    if not is_same or again[0].is_flow or _line_start(plain, again[0].start) != again[0].start:
-        raise unreadable("the frontmatter is not made of `key: value` lines", line=first)
+def _read_rewritten(text: str, plain: str, signs: Sequence[Sign], *, first: int) -> Head:
+    """Read a rewritten text with one key per line, after checking that it is equivalent to the original."""
+    rewritten = list(signs_of(plain, first=first))
+    is_same = [(sign.kind, sign.text) for sign in rewritten] == [(sign.kind, sign.text) for sign in signs]
+    if not is_same or rewritten[0].is_flow or _line_start(plain, rewritten[0].start) != rewritten[0].start:
+        raise unreadable("the frontmatter does not consist of `key: value` lines", line=first)
     return replace(read_by_parser(plain, first=first), raw=text, is_odd=True)
 
 
-def _on_a_line(pair: "_Pair", text: str) -> str:
+def _as_line(pair: "_Pair", text: str) -> str:
     key = text[pair.key.start : pair.key.end]
     return _BREAKS.sub(" ", f"{key}: {text[pair.value.start : pair.end]}".rstrip()) + "\n"
 
@@ -75,7 +75,7 @@ class _Pair:
 
     @property
     def read(self) -> Value:
-        """What it says."""
+        """Return the value."""
         if self.value.kind == "scalar":
             return Scalar(self.value.text, is_plain=not self.value.style)
         return OTHER if self.texts is None else self.texts
@@ -91,7 +91,7 @@ def _pairs(text: str, signs: Sequence[Sign], *, first: int) -> Iterator[_Pair]:
         yield _Pair(
             key=key,
             value=whole[0],
-            # Where nothing is written, the parser may have looked past empty lines before it says so.
+            # For a missing value, the parser may skip empty lines before it reports the end.
             end=key.end if whole[0].start == whole[-1].end else _last(whole),
             texts=_texts(whole),
             anchors={sign.anchor for sign in whole if sign.anchor and sign.kind != "alias"},
@@ -101,7 +101,7 @@ def _pairs(text: str, signs: Sequence[Sign], *, first: int) -> Iterator[_Pair]:
 
 
 def _after(signs: Sequence[Sign], at: int) -> int:
-    """Where the value that begins there is over."""
+    """Return the position after the value that begins at `at`."""
     depth = 0
     while True:
         depth += {"map": 1, "list": 1, "end": -1}.get(signs[at].kind, 0)
@@ -111,7 +111,7 @@ def _after(signs: Sequence[Sign], at: int) -> int:
 
 
 def _last(signs: Sequence[Sign]) -> int:
-    """Where the last of a value stands; a block of lines ends for the parser only where the next one begins."""
+    """Return the end of a value's text; the parser reports the end of a block only where the next one begins."""
     opened: list[Sign] = []
     last = signs[0].start
     for sign in signs:
@@ -129,19 +129,19 @@ def _texts(signs: Sequence[Sign]) -> tuple[Scalar, ...] | None:
     return tuple(Scalar(sign.text, is_plain=not sign.style) for sign in items)
 
 
-def _refuse_borrowing(pairs: Sequence[_Pair], text: str, *, first: int) -> None:
-    """A value that is another key's would be lost with it: each entry has to stand for itself."""
+def _refuse_aliases(pairs: Sequence[_Pair], text: str, *, first: int) -> None:
+    """Refuse aliases of another key's value: they would break if that key were removed."""
     for pair in pairs:
         if pair.aliases - pair.anchors:
             raise unreadable(
-                f"the key {pair.key.text[:80]!r} borrows its value by a YAML alias",
+                f"the key {pair.key.text[:80]!r} takes its value from a YAML alias",
                 line=_line(text, pair.key.start, first),
                 hint="Write the value out",
             )
 
 
 def _as_written(pairs: Sequence[_Pair], text: str) -> Head:
-    """Each key with the lines up to the next one; the comments above a key belong to it."""
+    """Split a text into keys with their lines; the comments above a key belong to it."""
     starts = [_line_start(text, pair.key.start) for pair in pairs]
     entries: list[Entry] = []
     lead = text[: starts[0]] if starts else ""
@@ -164,7 +164,7 @@ def _as_written(pairs: Sequence[_Pair], text: str) -> Head:
 
 
 def _own_end(pair: _Pair, text: str, end: int) -> int:
-    """Where an entry's lines end: comments and empty lines after them belong to what follows."""
+    """Return the end of an entry's lines; trailing comments and empty lines belong to the next entry."""
     own = end
     while (above := _line_start(text, own - 1)) >= pair.end and above > pair.key.start:
         line = text[above:own].strip()

@@ -1,4 +1,4 @@
-"""Markdown as plain text: what a reader would hear, without its marks."""
+"""Convert Markdown to plain text."""
 
 import re
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ __all__ = ["plain_text"]
 _WIKI = re.compile(r"!?\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]")
 _BLANKS = re.compile(r"\n{3,}")
 _CELL = "\t"
-# What is longer takes seconds to read: the rest of it keeps its marks.
+# Longer texts take seconds to parse, so the rest keeps its markup.
 _LONGEST = 200_000
 
 
 def plain_text(markdown: str) -> str:
-    """The text without its marks; what stands in code is left as it is."""
+    """Return the text without markup; code stays as it is."""
     end = len(markdown) if len(markdown) <= _LONGEST else markdown.rfind("\n\n", 0, _LONGEST)
     end = _LONGEST if end < 0 else end
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -25,7 +25,7 @@ def plain_text(markdown: str) -> str:
 
 
 class _Reader:
-    """Goes through the blocks of a text; each item of a list keeps its mark, since it tells where one ends."""
+    """Collects the lines of a text; list items keep their bullets, which separate them."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -36,7 +36,7 @@ class _Reader:
     def lines_of(self, tokens: Sequence[Token]) -> list[str]:
         for token in tokens:
             if token.type == "inline":
-                self._say(_words(token.children or ()))
+                self._add(_words(token.children or ()))
             elif token.type in ("fence", "code_block"):
                 self._lines += [*token.content.rstrip("\n").split("\n"), ""]
             elif token.type in ("bullet_list_open", "ordered_list_open"):
@@ -44,12 +44,12 @@ class _Reader:
             elif token.type == "list_item_open":
                 self._begin_item()
             elif token.type in ("tr_open", "tr_close"):
-                self._turn_row()
+                self._toggle_row()
             elif token.type.endswith("_close"):
                 self._end(token)
         return self._lines
 
-    def _say(self, words: str) -> None:
+    def _add(self, words: str) -> None:
         if self._row is not None:
             self._row.append(words)
             return
@@ -62,7 +62,7 @@ class _Reader:
         if number:
             self._lists[-1] += 1
 
-    def _turn_row(self) -> None:
+    def _toggle_row(self) -> None:
         if self._row is not None:
             self._lines.append(_CELL.join(self._row))
         self._row = [] if self._row is None else None
@@ -85,4 +85,4 @@ def _words(tokens: Sequence[Token]) -> str:
             text.append(_words(token.children or ()))
         elif token.type in ("softbreak", "hardbreak"):
             text.append("\n")
-    return _WIKI.sub(lambda found: found[2] or found[1], "".join(text))
+    return _WIKI.sub(lambda match: match[2] or match[1], "".join(text))

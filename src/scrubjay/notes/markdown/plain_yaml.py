@@ -1,6 +1,6 @@
-"""The part of YAML that nearly every frontmatter is written in, read line by line and quickly.
+"""A fast line-by-line reader for the subset of YAML that most frontmatter uses.
 
-Whatever is not certain to mean the same to a real parser is left to it.
+It leaves any text that a full parser might read differently to that parser.
 """
 
 import re
@@ -14,7 +14,7 @@ __all__ = ["read_plainly"]
 _DOUBLE = rf'"(?:(?!["\\])[{PRINTABLE}]|\\["\\/nrt]|\\u(?!d[89a-f])[0-9a-f]{{4}}|\\U000[0-9a-f]{{5}})*+"'
 _SINGLE = rf"'(?:(?!')[{PRINTABLE}]|'')*+'"
 _PLAIN = rf"\w(?:(?!:[ ]|:$|[ ]\#)[{PRINTABLE}])*(?<!\s)"
-# Within brackets a comma, a bracket or a colon means something.
+# Inside brackets, commas, brackets and colons are syntax.
 _PLAIN_ITEM = r"\w(?:[\w./+-]|[ ](?=[\w./+-]))*+"
 _ITEM = rf"(?:{_DOUBLE}|{_SINGLE}|{_PLAIN_ITEM})"
 _LIST = rf"\[[ ]?(?:{_ITEM}(?:,[ ]?{_ITEM})*+)?[ ]?\]"
@@ -28,7 +28,7 @@ _SHORT = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 def read_plainly(text: str) -> tuple[tuple[Entry, ...], str] | None:
-    """The entries of a frontmatter and the lines after the last of them; None where it takes a parser to tell."""
+    """Return the entries of a frontmatter and the lines after the last entry; None if it needs a full parser."""
     if text and not text.endswith("\n"):
         return None
     grammar = _grammar()
@@ -41,12 +41,12 @@ def read_plainly(text: str) -> tuple[tuple[Entry, ...], str] | None:
         if not line or grammar.comment.fullmatch(line):
             lead += line + "\n"
             continue
-        results = grammar.pair.fullmatch(line)
-        if not results:
+        match = grammar.pair.fullmatch(line)
+        if not match:
             return None
-        entry = _pair(results, lead)
+        entry = _pair(match, lead)
         end = at
-        if results.lastgroup == "key":
+        if match.lastgroup == "key":
             while end < len(lines) and lines[end].lstrip(" ").startswith("-"):
                 end += 1
         if end > at:
@@ -67,40 +67,40 @@ class _Grammar(NamedTuple):
 
 @cache
 def _grammar() -> _Grammar:
-    """Compiled for the first note: that takes a while, and not everybody has notes."""
+    """Compile the patterns on first use: that is slow, and not every installation has notes."""
     return _Grammar(*map(re.compile, (_PAIR, _DASH, _EACH, _COMMENT)))
 
 
-def _pair(found: re.Match[str], lead: str) -> Entry:
-    kind = found.lastgroup or ""
-    raw = found[0] + "\n"
+def _pair(match: re.Match[str], lead: str) -> Entry:
+    kind = match.lastgroup or ""
+    raw = match[0] + "\n"
     if kind == "key":
-        return Entry(key=found["key"], raw=raw, value=Scalar("", is_plain=True), lead=lead)
-    start, end = found.span(kind)
-    value = tuple(_one(item) for item in _grammar().each.finditer(found[kind])) if kind == "list" else _one(found)
-    return Entry(key=found["key"], raw=raw, value=value, lead=lead, start=start, end=end)
+        return Entry(key=match["key"], raw=raw, value=Scalar("", is_plain=True), lead=lead)
+    start, end = match.span(kind)
+    value = tuple(_scalar(item) for item in _grammar().each.finditer(match[kind])) if kind == "list" else _scalar(match)
+    return Entry(key=match["key"], raw=raw, value=value, lead=lead, start=start, end=end)
 
 
 def _with_items(entry: Entry, lines: list[str]) -> Entry | None:
-    """A key whose value is a list, an item to a line; None if one of them may be more than that."""
+    """Return an entry with a list of one item per line; None if a line may be anything else."""
     dash = _grammar().dash
-    items = [results for line in lines if (results := dash.fullmatch(line))]
-    if len(items) < len(lines) or len({results["indent"] for results in items}) > 1:
+    items = [item for line in lines if (item := dash.fullmatch(line))]
+    if len(items) < len(lines) or len({item["indent"] for item in items}) > 1:
         return None
     raw = entry.raw + "".join(line + "\n" for line in lines)
-    return Entry(key=entry.key, raw=raw, value=tuple(_one(results) for results in items), lead=entry.lead)
+    return Entry(key=entry.key, raw=raw, value=tuple(_scalar(item) for item in items), lead=entry.lead)
 
 
-def _one(found: re.Match[str]) -> Scalar:
-    kind = found.lastgroup or ""
-    text = found[kind]
+def _scalar(match: re.Match[str]) -> Scalar:
+    kind = match.lastgroup or ""
+    text = match[kind]
     if kind == "plain":
         return Scalar(text, is_plain=True)
     if kind == "single":
         return Scalar(text[1:-1].replace("''", "'"))
-    return Scalar(_ESCAPE.sub(_unescaped, text[1:-1]) if "\\" in text else text[1:-1])
+    return Scalar(_ESCAPE.sub(_unescape, text[1:-1]) if "\\" in text else text[1:-1])
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    code = found[1] or found[2]
-    return chr(int(code, 16)) if code else _SHORT.get(found[3], found[3])
+def _unescape(match: re.Match[str]) -> str:
+    code = match[1] or match[2]
+    return chr(int(code, 16)) if code else _SHORT.get(match[3], match[3])

@@ -1,6 +1,6 @@
-"""What stands below the marker of a file: the observations and the links, each in a section of its own.
+"""The sections below the marker of a file: observations and links.
 
-Whatever else somebody writes there is theirs, and belongs to the content.
+Any other text there belongs to the user and is part of the content.
 """
 
 import re
@@ -19,7 +19,7 @@ _HEADING = re.compile(r"#{1,6}[ \t]+(Observations|Links)[ \t]*#*\s*", re.IGNOREC
 _BULLETS = ("- ", "* ", "+ ")
 _INDENT = "  "
 _LINK = re.compile(r"\[\[((?:(?!\]\]|\[\[).)*+)\]\]")
-# What would end a link too soon, or its line; brackets only where they would be taken for those of the link.
+# Characters that would end a link or its line; brackets only where they look like those of the link.
 _UNSAFE = re.compile(r"&#|[\n\r]|\A\[|\[(?=\[)|\](?=\]|\Z)")
 _CODED = re.compile(r"&#(10|13|38|91|93|124);")
 
@@ -27,7 +27,7 @@ Item = str | Link
 
 
 class Piece(NamedTuple):
-    """Some lines: the heading of a section, an item in it, empty lines, or what is somebody's own (`stray`)."""
+    """Consecutive lines: the heading of a section, an item, an empty line, or the user's own text (`stray`)."""
 
     kind: str
     raw: str
@@ -36,7 +36,7 @@ class Piece(NamedTuple):
 
 
 def read_sections(text: str) -> tuple[Piece, ...]:
-    """The lines below the marker in pieces, none left out."""
+    """Split the lines below the marker into pieces, without leaving any out."""
     lines = [line + "\n" for line in text.split("\n")]
     lines[-1] = lines[-1][:-1]
     if not lines[-1]:
@@ -45,29 +45,29 @@ def read_sections(text: str) -> tuple[Piece, ...]:
 
 
 def observations_of(pieces: Sequence[Piece]) -> tuple[str, ...]:
-    """The observations, in order."""
+    """Return the observations, in order."""
     return tuple(value for piece in pieces for value in piece.values if isinstance(value, str))
 
 
 def links_of(pieces: Sequence[Piece]) -> tuple[Link, ...]:
-    """The links, in order."""
+    """Return the links, in order."""
     return tuple(value for piece in pieces for value in piece.values if isinstance(value, Link))
 
 
 def strays_of(pieces: Sequence[Piece]) -> tuple[str, ...]:
-    """The texts that are neither."""
+    """Return the texts that are neither observations nor links."""
     return tuple(piece.raw.strip("\n") for piece in pieces if piece.kind == "stray")
 
 
 def sections_of(observations: Sequence[str], links: Sequence[Link]) -> str:
-    """The sections as we write them."""
+    """Render new sections."""
     return _section("observations", observations) + _section("links", links)
 
 
 def with_sections(
     pieces: Sequence[Piece], observations: tuple[str, ...], links: tuple[Link, ...], *, keeps_strays: bool
 ) -> str:
-    """The lines below the marker with other items; all that stays the same is as it was."""
+    """Render the lines below the marker with new items; unchanged items keep their lines."""
     stored = [piece for piece in pieces if keeps_strays or piece.kind != "stray"]
     if observations_of(stored) != observations:
         stored = _changed(stored, "observations", observations)
@@ -91,7 +91,7 @@ def _pieces(lines: Sequence[str]) -> Iterator[Piece]:
             end = _item_end(lines, at)
             yield _item(lines[at:end], section)
         else:
-            # From here on it is somebody's own text, whatever it looks like, until a section begins.
+            # Until the next section begins, everything is the user's own text.
             section = ""
             while end < len(lines) and not _HEADING.fullmatch(lines[end]):
                 end += 1
@@ -100,7 +100,7 @@ def _pieces(lines: Sequence[str]) -> Iterator[Piece]:
 
 
 def _item_end(lines: Sequence[str], at: int) -> int:
-    """Where an item ends: its further lines are indented, and empty ones are its own if an indented one follows."""
+    """Return the end of an item: its indented lines, and empty lines that precede an indented one."""
     end = look = at + 1
     while look < len(lines) and (lines[look] == "\n" or lines[look].startswith(_INDENT)):
         look += 1
@@ -127,11 +127,11 @@ def _links(text: str) -> tuple[Link, ...]:
             for mention in mentions(text)
         )
     target, _, words = whole[1].partition("|")
-    return (Link(target=_decoded(target), text=_decoded(words)),)
+    return (Link(target=_unescape(target), text=_unescape(words)),)
 
 
 def _changed(pieces: list[Piece], section: str, new: tuple[Item, ...]) -> list[Piece]:
-    """The pieces with other items in one section; those at its beginning and its end that stay are left alone."""
+    """Replace the items of one section; unchanged items at its beginning and end keep their lines."""
     own = [at for at, piece in enumerate(pieces) if piece.section == section and piece.kind == "item"]
     if not own:
         return _with_section(pieces, section, new)
@@ -156,7 +156,7 @@ def _changed(pieces: list[Piece], section: str, new: tuple[Item, ...]) -> list[P
 
 
 def _with_section(pieces: list[Piece], section: str, new: tuple[Item, ...]) -> list[Piece]:
-    """The pieces with a section more; observations come before links."""
+    """Add a section; observations precede links."""
     pieces = _without_section(pieces, section)
     at = len(pieces)
     if section == "observations":
@@ -167,7 +167,7 @@ def _with_section(pieces: list[Piece], section: str, new: tuple[Item, ...]) -> l
 
 
 def _without_section(pieces: list[Piece], section: str) -> list[Piece]:
-    """The pieces without the heading of a section that is empty now, and the empty lines around it."""
+    """Remove the heading of an empty section and the empty lines around it."""
     stored: list[Piece] = []
     if any(piece.section == section and piece.kind in ("item", "stray") for piece in pieces):
         return pieces
@@ -190,21 +190,21 @@ def _line(item: Item) -> str:
     first, *further = item.split("\n")
     if not further:
         return f"- {first}\n"
-    # An empty line needs no spaces, unless it is one of the last: nothing would tell that it belongs to the item.
+    # Trailing empty lines need the indent: without it, they would not belong to the item.
     last = max((at for at, line in enumerate(further) if line), default=-1)
     lines = [_INDENT + line if line or at > last else "" for at, line in enumerate(further)]
     return "".join(f"{line}\n" for line in (f"- {first}", *lines))
 
 
 def link_syntax(link: Link) -> str:
-    """A link as a file has it, whatever brackets there are in its words."""
-    words = f"|{_coded(link.text)}" if link.text else ""
-    return f"[[{_coded(link.target).replace('|', '&#124;')}{words}]]"
+    """Render a link, with any brackets in its target and text escaped."""
+    words = f"|{_escape(link.text)}" if link.text else ""
+    return f"[[{_escape(link.target).replace('|', '&#124;')}{words}]]"
 
 
-def _coded(text: str) -> str:
-    return _UNSAFE.sub(lambda found: "&#38;#" if found[0] == "&#" else f"&#{ord(found[0])};", text)
+def _escape(text: str) -> str:
+    return _UNSAFE.sub(lambda match: "&#38;#" if match[0] == "&#" else f"&#{ord(match[0])};", text)
 
 
-def _decoded(text: str) -> str:
-    return _CODED.sub(lambda found: chr(int(found[1])), text)
+def _unescape(text: str) -> str:
+    return _CODED.sub(lambda match: chr(int(match[1])), text)

@@ -1,4 +1,4 @@
-"""Templates for new notes: those in the vault, as Obsidian's own plugin reads them, and a few of ours."""
+"""Templates for new notes: those in the vault, in the format of Obsidian's own plugin, and a few built in."""
 
 import re
 from collections.abc import Callable
@@ -32,17 +32,19 @@ _DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 
 
 def template_names(folder: Path) -> tuple[str, ...]:
-    """The templates that there are: those in `templates/` of a vault's folder, and those built in."""
+    """List the names of the templates: those in `templates/` of a vault's folder, and those built in."""
     own = folder / FOLDER
     names = {path.stem for path in own.glob("*.md") if _is_plain(path)} if own.is_dir() else set[str]()
     return tuple(sorted(names | BUILT_IN.keys()))
 
 
 def template_text(folder: Path, name: str) -> str:
-    """The text of a template, the vault's own before the one built in; raises NotFound naming those that there are."""
+    """Return the text of a template, preferring the vault's own; the NotFound error lists the valid names."""
     names = template_names(folder)
     if name not in names:
-        raise NotFound(f"there is no template {name[:80]!r}", hint=f"There are {', '.join(names)}", template=name[:80])
+        raise NotFound(
+            f"there is no template {name[:80]!r}", hint=f"Choose one of {', '.join(names)}", template=name[:80]
+        )
     path = folder / FOLDER / f"{name}.md"
     if not _is_plain(path):
         return BUILT_IN[name]
@@ -53,12 +55,12 @@ def template_text(folder: Path, name: str) -> str:
 
 
 def filled(template_text: str, *, title: str, now: datetime) -> str:
-    """A template with `{{title}}`, `{{date}}`, `{{time}}` and `{{date:YYYY-MM-DD}}` filled in; all else stays."""
-    return _FIELD.sub(lambda found: _value(found, title, now), template_text)
+    """Fill in `{{title}}`, `{{date}}`, `{{time}}` and `{{date:YYYY-MM-DD}}`; all other text stays."""
+    return _FIELD.sub(lambda match: _value(match, title, now), template_text)
 
 
 def begun(text: str) -> Note:
-    """What a note begins with: the frontmatter of a filled template is its own, unless it cannot be read."""
+    """Parse a filled template into a new note; unreadable frontmatter stays in the content."""
     try:
         page = parse(text.encode("utf-8", "replace"))
     except NoteUnreadable:
@@ -73,16 +75,16 @@ def _is_plain(path: Path) -> bool:
     return path.is_file() and not path.is_symlink() and path.stat().st_size <= _LARGEST
 
 
-def _value(found: re.Match[str], title: str, now: datetime) -> str:
-    name = found["name"].lower()
+def _value(match: re.Match[str], title: str, now: datetime) -> str:
+    name = match["name"].lower()
     if name == "title":
         return title
-    return _PART.sub(lambda part: _part(part, now), (found["format"] or "").strip() or _USUAL[name])
+    return _PART.sub(lambda part: _part(part, now), (match["format"] or "").strip() or _USUAL[name])
 
 
-def _part(found: re.Match[str], now: datetime) -> str:
-    """One part of a format, as Moment.js has them."""
-    return found["literal"] if found["literal"] is not None else _PARTS[found[0]](now)
+def _part(match: re.Match[str], now: datetime) -> str:
+    """Format one token of a Moment.js format."""
+    return match["literal"] if match["literal"] is not None else _PARTS[match[0]](now)
 
 
 def _ordinal(number: int) -> str:

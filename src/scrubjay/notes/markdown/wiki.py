@@ -1,4 +1,4 @@
-"""Wiki links in Markdown: where they stand, what they name, and how they are given another target."""
+"""Find wiki links in Markdown and change their targets."""
 
 import re
 import unicodedata
@@ -10,7 +10,7 @@ from scrubjay.notes.markdown.naming import link_target
 
 __all__ = ["Mention", "key_of", "mentions", "retargeted"]
 
-# Nothing here looks back or ahead further than a link or a line, so that hostile text takes no longer than other text.
+# No pattern looks back or ahead beyond a link or a line, so hostile text takes no longer than other text.
 _TOKEN = re.compile(
     r"""
     ^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t]){0,40}+(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})
@@ -21,7 +21,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.MULTILINE,
 )
-# Spaces before what still begins its line.
+# The most spaces before text that still begins its line.
 _DEEPEST = 3
 _TICKS = re.compile("`+")
 _BLANK = re.compile(r"\n[ \t]*\n")
@@ -30,7 +30,7 @@ _FENCE_LINE = re.compile(r"^[ \t>]{0,80}+(?P<fence>`{3,}|~{3,})[ \t]*$", re.MULT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
-    """`[[target#heading|text]]`, or `![[target|text]]` where it embeds; `start` and `end` are its place in the content.
+    """A link `[[target#heading|text]]` or an embed `![[target|text]]`, from `start` to `end` in the content.
 
     A link to a heading of the same note has no target.
     """
@@ -44,42 +44,42 @@ class Mention:
 
 
 def mentions(content: str) -> tuple[Mention, ...]:
-    """The wiki links of a content, in order; not those in code, in comments, or after a backslash."""
-    return tuple(_mention(results) for results in _links(content))
+    """Return the wiki links of a content, in order, except in code, in comments, and after a backslash."""
+    return tuple(_mention(match) for match in _links(content))
 
 
 def retargeted(content: str, targets: Mapping[str, str]) -> str:
-    """The content with other targets in its links, all else as it is; a target is known in every spelling."""
-    expected = {key_of(old): new for old, new in targets.items()}
+    """Return the content with new link targets and no other change; every spelling of a target matches."""
+    new_targets = {key_of(old): new for old, new in targets.items()}
     parts: list[str] = []
     done = 0
-    for results in _links(content):
-        target = _mention(results).target
-        new = expected.get(key_of(target)) if target else None
+    for match in _links(content):
+        target = _mention(match).target
+        new = new_targets.get(key_of(target)) if target else None
         if new is not None:
-            at = content.index(target, results.start("body"))
+            at = content.index(target, match.start("body"))
             parts += [content[done:at], new]
             done = at + len(target)
     return "".join([*parts, content[done:]])
 
 
 def key_of(target: str) -> str:
-    """What two spellings of one target have in common: case, composition, white space and `.md` are not told apart."""
+    """Normalise a target: case, Unicode composition, white space and `.md` make no difference."""
     plain = link_target(" ".join(unicodedata.normalize("NFC", target).split()))
     return unicodedata.normalize("NFC", plain.casefold())
 
 
-def _mention(found: re.Match[str]) -> Mention:
-    place, _, text = found["body"].partition("|")
-    # In a table the stroke has a backslash before it.
+def _mention(match: re.Match[str]) -> Mention:
+    place, _, text = match["body"].partition("|")
+    # In a table, a backslash precedes the bar.
     target, _, heading = place.removesuffix("\\").partition("#")
     return Mention(
         target=target.strip(),
         heading=heading.strip(),
         text=text.strip(),
-        embeds=bool(found["bang"]),
-        start=found.start(),
-        end=found.end(),
+        embeds=bool(match["bang"]),
+        start=match.start(),
+        end=match.end(),
     )
 
 
@@ -88,20 +88,20 @@ def _links(content: str) -> Iterator[re.Match[str]]:
         return
     reader = _Reader(content)
     at = 0
-    while results := _TOKEN.search(content, at):
-        at = results.end()
-        if results["link"]:
-            yield results
-        elif results["fence"]:
-            at = reader.after_fence(results["fence"], at)
-        elif results["ticks"]:
-            at = reader.after_code(results["ticks"], at)
-        elif results["comment"]:
+    while match := _TOKEN.search(content, at):
+        at = match.end()
+        if match["link"]:
+            yield match
+        elif match["fence"]:
+            at = reader.after_fence(match["fence"], at)
+        elif match["ticks"]:
+            at = reader.after_code(match["ticks"], at)
+        elif match["comment"]:
             at = reader.after_comment(at)
 
 
 class _Reader:
-    """Where the things end in which nothing is a link; each is looked for once, from the front to the back."""
+    """Finds the ends of code and comments, in which nothing is a link, in one pass over the content."""
 
     def __init__(self, content: str) -> None:
         self._content = content
@@ -111,7 +111,7 @@ class _Reader:
         self._has_comment_end = True
 
     def after_fence(self, fence: str, at: int) -> int:
-        """Behind the line that closes a fence; one that is never closed goes to the end."""
+        """Return the position after the closing line of a fence; an unclosed fence extends to the end."""
         if self._fences is None:
             self._fences = [(item.start(), item.end(), item["fence"]) for item in _FENCE_LINE.finditer(self._content)]
         for number in range(bisect_left(self._fences, (at, 0, "")), len(self._fences)):
@@ -121,19 +121,19 @@ class _Reader:
         return len(self._content)
 
     def after_code(self, ticks: str, at: int) -> int:
-        """Behind the next row of as many backticks in the paragraph; without one they are nothing but themselves."""
+        """Return the position after the matching backticks in the paragraph; without a match, they are plain text."""
         if self._ticks is None:
             self._ticks = {}
             for item in _TICKS.finditer(self._content):
                 self._ticks.setdefault(len(item[0]), []).append(item.start())
         rows = self._ticks.get(len(ticks), [])
-        next_one = bisect_left(rows, at)
-        if next_one < len(rows) and rows[next_one] < self._paragraph_end(at):
-            return rows[next_one] + len(ticks)
+        index = bisect_left(rows, at)
+        if index < len(rows) and rows[index] < self._paragraph_end(at):
+            return rows[index] + len(ticks)
         return at
 
     def after_comment(self, at: int) -> int:
-        """Behind the end of a comment; without one it is none, unless it begins its line."""
+        """Return the position after a comment; an unclosed one is plain text, unless it begins its line."""
         end = self._content.find("-->", at) if self._has_comment_end else -1
         if end >= 0:
             return end + len("-->")
@@ -145,6 +145,6 @@ class _Reader:
 
     def _paragraph_end(self, at: int) -> int:
         if at >= self._paragraph:
-            results = _BLANK.search(self._content, at)
-            self._paragraph = results.start() if results else len(self._content)
+            blank = _BLANK.search(self._content, at)
+            self._paragraph = blank.start() if blank else len(self._content)
         return self._paragraph

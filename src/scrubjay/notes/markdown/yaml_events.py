@@ -1,4 +1,4 @@
-"""The events of a YAML parser, as our own plain data: nothing is built of them, and nothing hostile gets far."""
+"""The events of a YAML parser as plain data, with limits against hostile input."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from ruamel.yaml.events import (
 )
 from ruamel.yaml.reader import ReaderError
 
-from scrubjay.notes.markdown.unreadable import HINT, unreadable
+from scrubjay.notes.markdown.note import UNREADABLE_HINT, unreadable
 
 __all__ = ["Sign", "signs_of"]
 
@@ -30,11 +30,11 @@ _MOST_ALIASES = 100
 _DEEPEST = 40
 _BRACKETS = re.compile(r"[\[{]")
 _SPACES = re.compile(r"\s+")
-_QUOTE = f"A value with `: ` or ` #` in it, or with a sign before it, needs quotes, and a tab is no space. {HINT}"
+_QUOTE = f"Quote values that contain `: ` or ` #` or begin with a symbol, and use spaces, not tabs. {UNREADABLE_HINT}"
 
 
 class Sign(NamedTuple):
-    """An event: a scalar, an alias, the beginning of a map or a list, or the end of one; its place in the text."""
+    """An event and its position in the text: a scalar, an alias, the start of a map or list, or an end."""
 
     kind: str
     start: int
@@ -46,7 +46,7 @@ class Sign(NamedTuple):
 
 
 def signs_of(text: str, *, first: int) -> Iterator[Sign]:
-    """The events of a document whose first line has that number in its file; raises NoteUnreadable."""
+    """Yield the events of a document; `first` is the number of its first line. Raises NoteUnreadable."""
     _refuse_bombs(text, first=first)
     depth = aliases = 0
     for number, event in enumerate(_events(text, first=first)):
@@ -65,7 +65,7 @@ def signs_of(text: str, *, first: int) -> Iterator[Sign]:
 
 
 def _refuse_bombs(text: str, *, first: int) -> None:
-    """What would only cost time is not even begun."""
+    """Refuse oversized input before parsing it."""
     if len(text.encode("utf-8", "surrogatepass")) > _LARGEST:
         raise unreadable(f"the frontmatter is larger than {_LARGEST // 1024} KB", line=first)
     for number, line in enumerate(text.split("\n"), start=first):
@@ -77,8 +77,8 @@ def _events(text: str, *, first: int) -> Iterator[Event]:
     try:
         yield from YAML(typ="safe", pure=True).parse(text)
     except (ValueError, OverflowError):
-        # A number that is no character's.
-        raise unreadable("the frontmatter has an escape that is no character", line=first) from None
+        # A code point out of range.
+        raise unreadable("the frontmatter has an escape that is not a character", line=first) from None
     except ReaderError as error:
         line = first + text.count("\n", 0, error.position)
         raise unreadable(f"the frontmatter has the character U+{error.character:04X}", line=line) from None
@@ -109,13 +109,13 @@ def _sign(event: Event) -> Sign | None:
     if isinstance(event, AliasEvent):
         return Sign("alias", start, end, anchor=anchor)
     if isinstance(event, ScalarEvent):
-        return Sign("scalar", start, end, text=_joined(event.value), style=event.style or "", anchor=anchor)
+        return Sign("scalar", start, end, text=_join_surrogates(event.value), style=event.style or "", anchor=anchor)
     if isinstance(event, CollectionStartEvent):
         kind = "map" if isinstance(event, MappingStartEvent) else "list"
         return Sign(kind, start, end, anchor=anchor, is_flow=bool(event.flow_style))
     return None
 
 
-def _joined(text: str) -> str:
-    """A text with halves of characters put together, as JSON writes them; a half alone becomes a sign for it."""
+def _join_surrogates(text: str) -> str:
+    """Join surrogate pairs, as JSON writes them; a lone surrogate becomes the replacement character."""
     return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -1,4 +1,4 @@
-"""The values of a frontmatter: as they are read, and as they are written so that every reader of YAML agrees."""
+"""Frontmatter values, and writers whose output every YAML parser reads alike."""
 
 import re
 from collections.abc import Iterable
@@ -20,11 +20,11 @@ __all__ = [
 ]
 
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})
-# What stands for itself in YAML of every version, in Markdown and on a screen.
+# Characters that need no escape in any YAML version, in Markdown or on a screen.
 PRINTABLE = "\x20-\x7e\xa0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufdcf\ufdf0-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
 _PLAIN = re.compile(rf"(?!\d)\w(?:(?!:[ ]|:$|[ ]\#)[{PRINTABLE}])*(?<!\s)")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
-# Words that some reader takes for something else than a text.
+# Words that some parsers do not read as text.
 _WORDS = frozenset({"y", "n", "yes", "no", "true", "false", "on", "off", "null"})
 _UNPRINTABLE = re.compile(rf'[^{PRINTABLE}]|["\\]')
 _UNQUOTABLE = re.compile(rf"[^{PRINTABLE}]")
@@ -34,19 +34,19 @@ _LARGEST_SHORT = 0xFFFF
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A text, and whether it stands without quotes."""
+    """A text, and whether it is unquoted."""
 
     text: str
     is_plain: bool = False
 
     @property
     def is_null(self) -> bool:
-        """Whether it says nothing."""
+        """Return whether the value is null."""
         return self.is_plain and self.text in NULLS
 
 
 class Other:
-    """A value that no field of ours has: a mapping, or lists in a list."""
+    """A value that no known field accepts: a mapping, or nested lists."""
 
 
 OTHER = Other()
@@ -55,9 +55,9 @@ Value = Scalar | tuple[Scalar, ...] | Other
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A key with its lines; `lead` are the comments and empty lines above it.
+    """A key with its lines; `lead` holds the comments and empty lines above it.
 
-    From `start` to `end` its value stands in `raw`; both are 0 where it is a block of lines.
+    The value is `raw[start:end]`; both are 0 for a block of lines.
     """
 
     key: str
@@ -69,13 +69,13 @@ class Entry:
 
     @property
     def text(self) -> str:
-        """All its lines."""
+        """Return all lines of the entry."""
         return self.lead + self.raw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """A frontmatter; `is_odd` says that its entries are not the lines of `raw`, but stand for them."""
+    """A frontmatter; `is_odd` means that the entries are a rewritten form of `raw`, not its lines."""
 
     raw: str = ""
     entries: tuple[Entry, ...] = ()
@@ -84,28 +84,28 @@ class Head:
 
 
 def scalar(text: str) -> str:
-    """A text as YAML, in quotes where it needs them."""
+    """Write a text as YAML, quoted if necessary."""
     if _UUID.fullmatch(text) or (_PLAIN.fullmatch(text) and text.casefold() not in _WORDS):
         return text
     return quoted(text)
 
 
 def quoted(text: str) -> str:
-    """A text as YAML in double quotes, which is also JSON."""
-    return f'"{_UNPRINTABLE.sub(_escaped, text)}"'
+    """Write a text as YAML in double quotes, which is also JSON."""
+    return f'"{_UNPRINTABLE.sub(_escape, text)}"'
 
 
 def singly_quoted(text: str) -> str:
-    """A text as YAML in single quotes, where it can stand in them."""
+    """Write a text as YAML in single quotes if possible, else in double quotes."""
     return quoted(text) if _UNQUOTABLE.search(text) else "'" + text.replace("'", "''") + "'"
 
 
 def flow_list(texts: Iterable[str]) -> str:
-    """Texts as a list on one line."""
+    """Write texts as a list on one line."""
     return f"[{', '.join(map(quoted, texts))}]"
 
 
-def _escaped(found: re.Match[str]) -> str:
-    sign = found[0]
-    code = ord(sign)
-    return _SHORT.get(sign) or (f"\\u{code:04x}" if code <= _LARGEST_SHORT else f"\\U{code:08x}")
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
+    code = ord(character)
+    return _SHORT.get(character) or (f"\\u{code:04x}" if code <= _LARGEST_SHORT else f"\\U{code:08x}")
