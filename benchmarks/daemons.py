@@ -110,7 +110,7 @@ async def daemon(settings: Settings) -> AsyncGenerator[Daemon]:
 async def connected(settings: Settings) -> AsyncGenerator[MemoryClient]:
     """A client of the daemon; where none runs a client would open the store itself, which is not what is measured."""
     async with MemoryClient(settings=settings) as memory:
-        if not isinstance(memory._open, RemoteEngine):  # noqa: SLF001 - no surface tells
+        if not isinstance(memory._engine, RemoteEngine):  # noqa: SLF001 - no surface tells
             raise SystemExit(f"no daemon serves {settings.home}")
         yield memory
 

@@ -17,7 +17,7 @@ import httpx2
 
 from scrubjay.app import open_store
 from scrubjay.auth.tokens import digest_of, new_secret
-from scrubjay.client.connect import ConnectionTarget
+from scrubjay.client.connect import Connection
 from scrubjay.model.grant import Access
 from scrubjay.model.identity import new_id
 from scrubjay.model.token import Token, TokenRequest
@@ -135,15 +135,15 @@ class ServerPair:
         """Have the owner make tokens, and end some of them at once."""
 
         async def make() -> None:
-            way = ConnectionTarget(settings=self.settings)
-            engine = await way.enter()
+            connection = Connection(settings=self.settings)
+            engine = await connection.open()
             try:
                 for wish in wishes:
                     self.secrets[wish.name] = (await engine.create_token(wish)).secret
                 for name in revoked:
                     await engine.revoke_token(name)
             finally:
-                await way.leave()
+                await connection.close()
             if expired:
                 self.secrets[expired] = await _expired(self.settings, expired)
 

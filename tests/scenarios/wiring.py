@@ -48,7 +48,7 @@ class Wiring:
     def client(self, *, space: str = "default", agent: str = "tester", run: str = "") -> MemoryClient:
         """Somebody who uses it; several may at once."""
         client = MemoryClient(settings=Settings(home=str(self.home)), space=space, agent=agent, run=run)
-        client._engine = self.engine
+        client._connection._engine = self.engine  # pyright: ignore[reportAttributeAccessIssue]
         return client
 
 

@@ -1,10 +1,11 @@
-"""The way from a client to the memory: the daemon that runs, or the store itself."""
+"""The connection of a client to a memory: a server, the running daemon, or the store itself."""
 
+import asyncio
 import sys
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
-from scrubjay.errors import DaemonUnavailable
+from scrubjay.errors import DaemonUnavailable, StoreError
 from scrubjay.paths import known_socket
 from scrubjay.rpc.client import Transport
 from scrubjay.rpc.engine import RemoteEngine
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
     from scrubjay.notes.service import Notes
 
 
-class ConnectionTarget:
-    """Chosen when it is entered. `alone`: open the store here, even if a daemon serves it.
+class Connection:
+    """Chooses its target when it is opened. `alone`: open the store here, even if a daemon serves it.
 
-    `names_space`: whether somebody chose the space; else a server takes the first that the token opens.
+    `names_space`: whether the caller chose the space; if not, a server uses the first space of the token.
     """
 
     def __init__(self, *, settings: Settings, url: str = "", alone: bool = False, names_space: bool = True) -> None:
@@ -28,16 +29,47 @@ class ConnectionTarget:
         self._names_space = names_space
         self._alone = alone
         self._stack = AsyncExitStack()
+        self._engine: Engine | RemoteEngine | None = None
+        self._notes: Notes | None = None
+        self._opening_notes = asyncio.Lock()
 
     @property
-    def is_far(self) -> bool:
+    def is_remote(self) -> bool:
         """Whether it leads to a server by its address, which has other files than this machine."""
         return bool(self._url)
 
-    async def enter(self) -> "Engine | RemoteEngine":
-        """An engine, here or afar."""
+    @property
+    def engine(self) -> "Engine | RemoteEngine":
+        """The engine, here or in a daemon; raises StoreError if the connection is not open."""
+        if self._engine is None:
+            raise StoreError("the client is not open", hint="Use it as `async with MemoryClient() as memory:`")
+        return self._engine
+
+    async def open(self) -> "Engine | RemoteEngine":
+        """Connect to the server or the daemon, else open the store."""
+        self._engine = await self._choose()
+        return self._engine
+
+    async def notes(self) -> "Notes | RemoteEngine":
+        """Return the verbs of notes: those of the daemon, or over the engine here, opened on first use."""
+        engine = self.engine
+        if isinstance(engine, RemoteEngine):
+            return engine
+        async with self._opening_notes:
+            if self._notes is None:
+                from scrubjay.app.notes import open_notes  # noqa: PLC0415 - few clients need notes
+
+                self._notes = await self._stack.enter_async_context(open_notes(self._settings, engine))
+            return self._notes
+
+    async def close(self) -> None:
+        """Close the engine and its connections."""
+        self._engine = self._notes = None
+        await self._stack.aclose()
+
+    async def _choose(self) -> "Engine | RemoteEngine":
         if self._url:
-            # Loaded by those who need it: the library takes as long to load as a whole command may.
+            # Loaded on demand: the HTTP library takes as long to load as a whole command may take.
             from scrubjay.rpc.http_transport import HttpTransport  # noqa: PLC0415
 
             token = self._settings.token
@@ -46,30 +78,45 @@ class ConnectionTarget:
             try:
                 return await self._remote(SocketTransport(known_socket(self._settings.data)))
             except DaemonUnavailable as error:
-                # Somebody is there who cannot be understood: the store is theirs.
+                # A daemon of another version runs: the store belongs to it.
                 if "version" in error.fields:
                     raise
-        # Here the ways part: the engine takes longer to load than a daemon takes to answer.
+        # Loaded on demand: the engine takes longer to load than a daemon takes to answer.
         from scrubjay.app import open_engine  # noqa: PLC0415
 
         return await self._stack.enter_async_context(open_engine(self._settings))
 
-    async def notes(self, engine: "Engine") -> "Notes":
-        """The verbs of notes over an engine that was opened here."""
-        from scrubjay.app.notes import open_notes  # noqa: PLC0415 - for the few who keep notes
-
-        return await self._stack.enter_async_context(open_notes(self._settings, engine))
-
-    async def leave(self) -> None:
-        """Close what was opened."""
-        await self._stack.aclose()
-
-    async def _remote(self, line: Transport) -> RemoteEngine:
+    async def _remote(self, transport: Transport) -> RemoteEngine:
         try:
-            await line.open()
+            await transport.open()
         except BaseException:
-            await line.close()
+            await transport.close()
             raise
-        engine = RemoteEngine(line)
+        engine = RemoteEngine(transport)
         self._stack.push_async_callback(engine.close)
         return engine
+
+
+class BorrowedConnection:
+    """A connection to an engine, and notes, that another owner opened and closes."""
+
+    is_remote = False
+
+    def __init__(self, engine: "Engine", notes: "Notes | None") -> None:
+        self.engine = engine
+        self._notes = notes
+
+    async def open(self) -> "Engine":
+        """Return the engine, which is open."""
+        return self.engine
+
+    async def notes(self) -> "Notes":
+        """Return the verbs of notes over the engine."""
+        if self._notes is None:
+            from scrubjay.notes.service import Notes  # noqa: PLC0415 - few clients need notes
+
+            self._notes = Notes(engine=self.engine)
+        return self._notes
+
+    async def close(self) -> None:
+        """Leave the engine to its owner."""

@@ -1,4 +1,4 @@
-"""`SyncMemoryClient`: the same verbs for programs without an event loop."""
+"""`SyncMemoryClient`: the verbs of MemoryClient for programs without an event loop."""
 
 import asyncio
 import threading
@@ -18,7 +18,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def _twin(
+def _blocking(
     verb: Callable[Concatenate[MemoryClient, P], Coroutine[object, object, R]],
 ) -> Callable[Concatenate["SyncMemoryClient", P], R]:
     @wraps(verb)
@@ -29,7 +29,7 @@ def _twin(
 
 
 class SyncMemoryClient:
-    """The twin of MemoryClient; its event loop runs in a thread of its own."""
+    """The synchronous MemoryClient; its event loop runs in a thread of its own."""
 
     def __init__(
         self,
@@ -67,77 +67,77 @@ class SyncMemoryClient:
         finally:
             self._stop()
 
-    remember = _twin(MemoryClient.remember)
-    recall = _twin(MemoryClient.recall)
-    read = _twin(MemoryClient.read)
-    revise = _twin(MemoryClient.revise)
-    forget = _twin(MemoryClient.forget)
-    restore = _twin(MemoryClient.restore)
-    purge = _twin(MemoryClient.purge)
-    relate = _twin(MemoryClient.relate)
-    unrelate = _twin(MemoryClient.unrelate)
-    history = _twin(MemoryClient.history)
-    revert = _twin(MemoryClient.revert)
-    undo = _twin(MemoryClient.undo)
-    commit = _twin(MemoryClient.commit)
-    branch = _twin(MemoryClient.branch)
-    branches = _twin(MemoryClient.branches)
-    switch = _twin(MemoryClient.switch)
-    drop_branch = _twin(MemoryClient.drop_branch)
-    merge_branch = _twin(MemoryClient.merge_branch)
-    related = _twin(MemoryClient.related)
-    graph = _twin(MemoryClient.graph)
-    path = _twin(MemoryClient.path)
-    conflicts = _twin(MemoryClient.conflicts)
-    probe_conflicts = _twin(MemoryClient.probe_conflicts)
-    scan_later = _twin(MemoryClient.scan_later)
-    scan_conflicts = _twin(MemoryClient.scan_conflicts)
-    resolve_conflict = _twin(MemoryClient.resolve_conflict)
-    extract = _twin(MemoryClient.extract)
-    context = _twin(MemoryClient.context)
-    create_entities = _twin(MemoryClient.create_entities)
-    update_entity = _twin(MemoryClient.update_entity)
-    search_nodes = _twin(MemoryClient.search_nodes)
-    get_memory_status = _twin(MemoryClient.get_memory_status)
-    write_note = _twin(MemoryClient.write_note)
-    read_note = _twin(MemoryClient.read_note)
-    edit_note = _twin(MemoryClient.edit_note)
-    search_notes = _twin(MemoryClient.search_notes)
-    link_notes = _twin(MemoryClient.link_notes)
-    unlink_notes = _twin(MemoryClient.unlink_notes)
-    current_date = _twin(MemoryClient.current_date)
-    review_note = _twin(MemoryClient.review_note)
-    due_notes = _twin(MemoryClient.due_notes)
-    backlinks = _twin(MemoryClient.backlinks)
-    broken_links = _twin(MemoryClient.broken_links)
-    note_categories = _twin(MemoryClient.note_categories)
-    note_templates = _twin(MemoryClient.note_templates)
-    sync_notes = _twin(MemoryClient.sync_notes)
-    attach_file = _twin(MemoryClient.attach_file)
-    attach_path = _twin(MemoryClient.attach_path)
-    note_attachments = _twin(MemoryClient.note_attachments)
-    orphaned_files = _twin(MemoryClient.orphaned_files)
-    export_notes = _twin(MemoryClient.export_notes)
-    import_notes = _twin(MemoryClient.import_notes)
-    rules = _twin(MemoryClient.rules)
-    set_rules = _twin(MemoryClient.set_rules)
-    tags = _twin(MemoryClient.tags)
-    add_synonyms = _twin(MemoryClient.add_synonyms)
-    remove_synonyms = _twin(MemoryClient.remove_synonyms)
-    preview_tags = _twin(MemoryClient.preview_tags)
-    inbox = _twin(MemoryClient.inbox)
-    approve = _twin(MemoryClient.approve)
-    decline = _twin(MemoryClient.decline)
-    jobs = _twin(MemoryClient.jobs)
-    retry_job = _twin(MemoryClient.retry_job)
-    cancel_job = _twin(MemoryClient.cancel_job)
-    status = _twin(MemoryClient.status)
-    doctor = _twin(MemoryClient.doctor)
-    backup = _twin(MemoryClient.backup)
-    import_lines = _twin(MemoryClient.import_lines)
+    remember = _blocking(MemoryClient.remember)
+    recall = _blocking(MemoryClient.recall)
+    read = _blocking(MemoryClient.read)
+    revise = _blocking(MemoryClient.revise)
+    forget = _blocking(MemoryClient.forget)
+    restore = _blocking(MemoryClient.restore)
+    purge = _blocking(MemoryClient.purge)
+    relate = _blocking(MemoryClient.relate)
+    unrelate = _blocking(MemoryClient.unrelate)
+    history = _blocking(MemoryClient.history)
+    revert = _blocking(MemoryClient.revert)
+    undo = _blocking(MemoryClient.undo)
+    commit = _blocking(MemoryClient.commit)
+    branch = _blocking(MemoryClient.branch)
+    branches = _blocking(MemoryClient.branches)
+    switch = _blocking(MemoryClient.switch)
+    drop_branch = _blocking(MemoryClient.drop_branch)
+    merge_branch = _blocking(MemoryClient.merge_branch)
+    related = _blocking(MemoryClient.related)
+    graph = _blocking(MemoryClient.graph)
+    path = _blocking(MemoryClient.path)
+    conflicts = _blocking(MemoryClient.conflicts)
+    probe_conflicts = _blocking(MemoryClient.probe_conflicts)
+    scan_later = _blocking(MemoryClient.scan_later)
+    scan_conflicts = _blocking(MemoryClient.scan_conflicts)
+    resolve_conflict = _blocking(MemoryClient.resolve_conflict)
+    extract = _blocking(MemoryClient.extract)
+    context = _blocking(MemoryClient.context)
+    create_entities = _blocking(MemoryClient.create_entities)
+    update_entity = _blocking(MemoryClient.update_entity)
+    search_nodes = _blocking(MemoryClient.search_nodes)
+    get_memory_status = _blocking(MemoryClient.get_memory_status)
+    write_note = _blocking(MemoryClient.write_note)
+    read_note = _blocking(MemoryClient.read_note)
+    edit_note = _blocking(MemoryClient.edit_note)
+    search_notes = _blocking(MemoryClient.search_notes)
+    link_notes = _blocking(MemoryClient.link_notes)
+    unlink_notes = _blocking(MemoryClient.unlink_notes)
+    current_date = _blocking(MemoryClient.current_date)
+    review_note = _blocking(MemoryClient.review_note)
+    due_notes = _blocking(MemoryClient.due_notes)
+    backlinks = _blocking(MemoryClient.backlinks)
+    broken_links = _blocking(MemoryClient.broken_links)
+    note_categories = _blocking(MemoryClient.note_categories)
+    note_templates = _blocking(MemoryClient.note_templates)
+    sync_notes = _blocking(MemoryClient.sync_notes)
+    attach_file = _blocking(MemoryClient.attach_file)
+    attach_path = _blocking(MemoryClient.attach_path)
+    note_attachments = _blocking(MemoryClient.note_attachments)
+    orphaned_files = _blocking(MemoryClient.orphaned_files)
+    export_notes = _blocking(MemoryClient.export_notes)
+    import_notes = _blocking(MemoryClient.import_notes)
+    rules = _blocking(MemoryClient.rules)
+    set_rules = _blocking(MemoryClient.set_rules)
+    tags = _blocking(MemoryClient.tags)
+    add_synonyms = _blocking(MemoryClient.add_synonyms)
+    remove_synonyms = _blocking(MemoryClient.remove_synonyms)
+    preview_tags = _blocking(MemoryClient.preview_tags)
+    inbox = _blocking(MemoryClient.inbox)
+    approve = _blocking(MemoryClient.approve)
+    decline = _blocking(MemoryClient.decline)
+    jobs = _blocking(MemoryClient.jobs)
+    retry_job = _blocking(MemoryClient.retry_job)
+    cancel_job = _blocking(MemoryClient.cancel_job)
+    status = _blocking(MemoryClient.status)
+    doctor = _blocking(MemoryClient.doctor)
+    backup = _blocking(MemoryClient.backup)
+    import_lines = _blocking(MemoryClient.import_lines)
 
     def export(self, *, format: str = FORMATS[0], progress: Progress | None = None) -> Iterator[str]:
-        """Every memory of the space as JSON Lines, with its whole past; `kg` as the reference graph server keeps it."""
+        """Return all memories with their versions as JSON Lines; `kg` is the format of the reference graph server."""
         lines = self.client.export(format=format, progress=progress)
         while True:
             try:
@@ -146,7 +146,7 @@ class SyncMemoryClient:
                 return
 
     def run(self, call: Coroutine[object, object, R]) -> R:
-        """Run a coroutine on the client's own loop and wait for it."""
+        """Run a coroutine on the event loop of the client and wait for it."""
         if self._loop is None:
             call.close()
             raise StoreError("the client is not open", hint="Use it as `with SyncMemoryClient() as memory:`")
@@ -155,14 +155,14 @@ class SyncMemoryClient:
     def _stop(self) -> None:
         loop, thread = self._loop, self._thread
         if loop is not None and thread is not None:
-            self.run(_settle(loop))
+            self.run(_shut_down(loop))
             self._loop = self._thread = None
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
             loop.close()
 
 
-async def _settle(loop: asyncio.AbstractEventLoop) -> None:
-    """End what the loop has begun besides our calls, as `asyncio.run` does."""
+async def _shut_down(loop: asyncio.AbstractEventLoop) -> None:
+    """Shut down generators and executors of the loop, as `asyncio.run` does."""
     await loop.shutdown_asyncgens()
     await loop.shutdown_default_executor()

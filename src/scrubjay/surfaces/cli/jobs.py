@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from scrubjay.client import MemoryClient
-from scrubjay.client.connect import ConnectionTarget
+from scrubjay.client.connect import Connection
 from scrubjay.model.job import Job, JobState
 from scrubjay.rpc.engine import RemoteEngine
 from scrubjay.settings import Settings
@@ -93,16 +93,16 @@ async def cancel(client: MemoryClient, id: Id) -> Told:
 
 
 async def _run(settings: Settings) -> Ran:
-    way = ConnectionTarget(settings=settings.in_passing)
+    connection = Connection(settings=settings.in_passing)
     try:
-        engine = await way.enter()
+        engine = await connection.open()
         if isinstance(engine, RemoteEngine):
             return Ran(tried=0, elsewhere=True)
         from scrubjay.curation import run_jobs  # noqa: PLC0415 - for whoever has the store alone
 
         return Ran(tried=await run_jobs(engine))
     finally:
-        await way.leave()
+        await connection.close()
 
 
 def _due(job: Job) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from scrubjay.client.connect import ConnectionTarget
+from scrubjay.client.connect import Connection
 from scrubjay.model.grant import Access
 from scrubjay.model.token import Token, TokenRequest
 from scrubjay.rpc.engine import RemoteEngine
@@ -152,11 +152,11 @@ def _ask(settings: Settings, question: "Callable[[Engine | RemoteEngine], Awaita
     """Ask the daemon that runs, or else the store: tokens are its owner's business, and no verb of a client."""
 
     async def ask() -> T:
-        way = ConnectionTarget(settings=settings.in_passing)
+        connection = Connection(settings=settings.in_passing)
         try:
-            return await question(await way.enter())
+            return await question(await connection.open())
         finally:
-            await way.leave()
+            await connection.close()
 
     return asyncio.run(ask())
 
