@@ -89,7 +89,7 @@ def test_the_command_reads_a_file_or_what_is_piped(folder: Path) -> None:
     assert json.loads(stored.output)["session"] == "s1"
     again = invoke(["extract", str(log), "--session", "s1"])
     assert "3 unchanged" in again.output
-    assert "say which of them you are with `me` (Ann, Ben)" in again.output
+    assert "say which one you are with `me` (Ann, Ben)" in again.output
     mine = invoke(["extract", str(log), "--session", "s1", "--me", "ann"])
     assert "2 unchanged, 1 updated" in mine.output
     assert "warning" not in mine.output
@@ -107,7 +107,7 @@ def test_the_command_says_what_is_wrong_with_a_file(folder: Path) -> None:
     broken.write_text(LOG, encoding="utf-16")
     assert "3 facts" in invoke(["extract", str(broken), "--dry-run"]).output
     assert "there is no file" in invoke(["extract", str(folder / "nowhere")]).output
-    assert "no JSON" in invoke(["extract", "-"], stdin='{"messages": [').output
+    assert "not valid JSON" in invoke(["extract", "-"], stdin='{"messages": [').output
     assert "is empty" in invoke(["extract", "-"], stdin="").output
 
 
