@@ -151,7 +151,7 @@ async def time_recalls(store_: Store, *, embedder: Embedder, progress: Progress,
 class _Unseen(AccessLog):
     """Counts nothing: what one question finds must not stand higher when the next is asked."""
 
-    def note(self, read: Iterable[tuple[str, str]]) -> None:
+    def note(self, accesses: Iterable[tuple[str, str]]) -> None:
         """Leave no trace."""
 
 
