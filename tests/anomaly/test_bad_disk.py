@@ -36,8 +36,8 @@ def test_a_full_disk_refuses_the_write_and_loses_nothing(home: Path) -> None:
     disk, answer = home.parent / "disk", home.parent / "answer"
     disk.mkdir()
     task = (
-        "import asyncio; from pathlib import Path; from tests.anomaly import deeds; "
-        f"asyncio.run(deeds.fill_disk(Path({str(disk / 'data')!r}), answer={str(answer)!r}))"
+        "import asyncio; from pathlib import Path; from tests.anomaly import child_tasks; "
+        f"asyncio.run(child_tasks.fill_disk(Path({str(disk / 'data')!r}), answer={str(answer)!r}))"
     )
     done = subprocess.run(
         [*OWN_MOUNTS, "sh", "-c", SMALL_DISK, "sh", str(disk), sys.executable, "-c", task],

@@ -284,7 +284,7 @@ def test_a_caller_without_a_sound_name(home: Path, options: dict[str, str]) -> N
         (("recall", "x", "--since", "yesterday-ish"), 2, "since"),
         (("read", "nobody"), 3, "not found"),
         (("revise", "nobody", "--text", "x"), 3, "no memory is called"),
-        (("forget",), 2, "say which"),
+        (("forget",), 2, "name the memories"),
         (("backup", "restore", "/nowhere/at/all"), 65, "no backup"),
     ],
 )

@@ -207,7 +207,7 @@ async def test_a_filter_of_thousands_of_tags(full: MemoryClient) -> None:
 
 
 async def test_forgetting_by_a_filter_that_says_nothing(full: MemoryClient) -> None:
-    with pytest.raises(InvalidInput, match="everything"):
+    with pytest.raises(InvalidInput, match="every memory"):
         await full.forget(filter=Filter())
     with pytest.raises(InvalidInput, match="not both"):
         await full.forget("b1", filter=Filter(kind="fact"))

@@ -80,7 +80,7 @@ async def test_what_cannot_be_a_moment_is_refused(memory: MemoryClient) -> None:
     with pytest.raises(InvalidInput) as caught:
         await memory.recall("office", as_of="the day before")
     assert caught.value.fields["field"] == "as_of"
-    with pytest.raises(InvalidInput, match="together"):
+    with pytest.raises(InvalidInput, match="exclude each other"):
         await memory.read("office", version=1, as_of=datetime.now(UTC))
     with pytest.raises(NotFound, match="no branch"):
         await memory.read("office", branch="nowhere")

@@ -82,7 +82,7 @@ def test_what_stands_twice_in_such_a_file_is_told(tmp_path: Path) -> None:
 def test_a_format_that_there_is_not_leaves_no_file(tmp_path: Path) -> None:
     answer = run("export", str(tmp_path / "out"), "--format", "xml")
     assert answer.code == CODES[InvalidInput].exit
-    assert "scrubjay and kg" in answer.err
+    assert "scrubjay or kg" in answer.err
     assert list(tmp_path.glob("out*")) == []
 
 

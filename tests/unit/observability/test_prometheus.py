@@ -177,7 +177,7 @@ def test_the_gate_knows_whatever_is_asked_by_name() -> None:
         argument.value
         for module in modules("src")
         for node in module.nodes()
-        if isinstance(node, ast.Call) and called(node) in {"visit.read", "visit.write", "self._read"}
+        if isinstance(node, ast.Call) and called(node) in {"context.read", "context.write", "self._read"}
         for argument in node.args
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
     }

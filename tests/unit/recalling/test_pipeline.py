@@ -257,7 +257,7 @@ async def test_an_unavailable_part_is_reported(shop: Workshop) -> None:
     results = await shop.recall("tea")
     assert (ids(results), results.degraded) == ([tea.id], ("searched by words only: the index is in pieces",))
     shop.embedder.failing = True
-    assert "told to fail" in (await shop.recall("tea")).degraded[0]
+    assert "set to fail" in (await shop.recall("tea")).degraded[0]
     assert (await shop.recall("")).degraded == ()
 
 

@@ -91,7 +91,7 @@ class CrossEncoder:
     def predict(self, pairs, **options): return [[float(len(text))] for _, text in pairs]
 package.CrossEncoder = CrossEncoder
 from scrubjay.errors import RerankingUnavailable
-from scrubjay.reranking.chosen import Chosen
+from scrubjay.reranking.config import Chosen
 from scrubjay.reranking.fastembed import fastembed_reranker
 from scrubjay.reranking.sentence_transformers import sentence_transformers_reranker
 assert not {"onnxruntime", "fastembed.rerank", "sentence_transformers"} & set(sys.modules)

@@ -18,7 +18,7 @@ MANY = 2_000
 FEW = 300
 _INDEXES = {
     "neighbours": "passages_thread",
-    "beside": "passages_thread",
+    "session_neighbours": "passages_thread",
     "similar terms": "vocabulary_grams",
     "terms beginning": "vocabulary_terms",
     "memories having": "passages_words",
@@ -159,5 +159,5 @@ async def test_no_operation_reads_more_than_it_must(counted: CountedStore) -> No
         assert await counted.operations()[name]()
         uses[name] = await counted.scans(index) - before
     # Twice for each passage; once for each trigram, and for each group of terms.
-    expected = {"neighbours": 4, "beside": 4, "similar terms": len(grams_of("qjay"))}
+    expected = {"neighbours": 4, "session_neighbours": 4, "similar terms": len(grams_of("qjay"))}
     assert uses == {**expected, "terms beginning": 1, "memories having": 2}
