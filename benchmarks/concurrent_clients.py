@@ -1,4 +1,4 @@
-"""Many clients of one daemon at once, from processes of their own: `python -m benchmarks.crowd` is one of those.
+"""Many clients of one daemon at once, each process started as `python -m benchmarks.concurrent_clients`.
 
 It reads its job, connects its clients and says so, waits for a word, and tells how long everything took.
 """
@@ -87,7 +87,7 @@ async def _child(job: Job) -> AsyncGenerator[asyncio.subprocess.Process]:
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "benchmarks.crowd",
+        "benchmarks.concurrent_clients",
         cwd=_ROOT,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
