@@ -38,7 +38,7 @@ from scrubjay.writing.results import request_of
 from scrubjay.writing.revise import apply_edit
 from tests.fakes import FakeStore
 from tests.fakes.build import START, a_memory
-from tests.unit.write_world import PLAIN, Workshop
+from tests.unit.harness import PLAIN, Harness
 
 TEXT = "Sarah prefers green tea in the morning"
 LATER = START + timedelta(days=900)
@@ -223,9 +223,9 @@ def test_the_digest_of_a_request_covers_every_field() -> None:
 
 async def test_a_draft_that_differs_in_any_field_is_no_duplicate() -> None:
     async def repeat(name: str) -> str:
-        shop = Workshop(store=FakeStore(), rules=PLAIN)
-        await shop.remember(Draft(text=TEXT))
-        return (await shop.remember(_varied(Draft(text=TEXT), name))).action
+        harness = Harness(store=FakeStore(), rules=PLAIN)
+        await harness.remember(Draft(text=TEXT))
+        return (await harness.remember(_varied(Draft(text=TEXT), name))).action
 
     handled = {name for name in DRAFT if await repeat(name) != "unchanged"}
     _require_all("the comparison with stored memories (exact duplicates)", Draft, handled, DUPLICATE)
@@ -235,10 +235,10 @@ async def test_no_field_is_lost_when_a_draft_is_merged_into_a_memory() -> None:
     similar = Draft(text=f"{TEXT}!")
 
     async def outcome(draft: Draft) -> tuple[str, object]:
-        shop = Workshop(store=FakeStore(), rules=replace(PLAIN, gate="merge"))
-        target = (await shop.remember(Draft(text=TEXT))).id
-        done = await shop.remember(draft)
-        memory = await shop.get(target)
+        harness = Harness(store=FakeStore(), rules=replace(PLAIN, gate="merge"))
+        target = (await harness.remember(Draft(text=TEXT))).id
+        done = await harness.remember(draft)
+        memory = await harness.get(target)
         merged = [(part.source, part.statements) for part in memory.merged]
         return done.action, (replace(memory, id="", merged=()), merged, done.warnings)
 
@@ -343,14 +343,14 @@ async def test_remember_takes_every_field(place: str, send: Send, exempt: Exempt
 
 
 async def test_the_digest_of_an_edit_covers_every_field() -> None:
-    shop = Workshop(store=FakeStore(), rules=PLAIN)
-    memory = await shop.kept(TEXT)
+    harness = Harness(store=FakeStore(), rules=PLAIN)
+    memory = await harness.kept(TEXT)
     base = Edit(fields={"title": "Breakfast"}, idempotency_key="key")
-    await shop.revise(memory.id, base)
+    await harness.revise(memory.id, base)
 
     async def is_repeated(edit: Edit) -> bool:
         try:
-            await shop.revise(memory.id, replace(edit, idempotency_key="key"))
+            await harness.revise(memory.id, replace(edit, idempotency_key="key"))
         except KeyReused:
             return False
         return True

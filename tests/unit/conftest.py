@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.fakes import FakeStore
 from tests.new_files import new_file
-from tests.unit.write_world import Workshop
+from tests.unit.harness import Harness
 
 from scrubjay.ports import RecordStore
 from scrubjay.storage.sqlite import SqliteStore
@@ -23,12 +23,12 @@ async def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIter
 
 
 @pytest.fixture
-def shop(any_store: RecordStore) -> Workshop:
+def harness(any_store: RecordStore) -> Harness:
     """The write and read paths over each store."""
-    return Workshop(store=any_store)
+    return Harness(store=any_store)
 
 
 @pytest.fixture
-def quick() -> Workshop:
+def quick() -> Harness:
     """The same over the store in memory, where the store is not the point."""
-    return Workshop(store=FakeStore())
+    return Harness(store=FakeStore())

@@ -9,8 +9,8 @@ import threading
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.harness import Harness
 from tests.unit.recording_observer import Ear
-from tests.unit.write_world import Workshop
 
 from scrubjay import telemetry
 from scrubjay.errors import InvalidInput
@@ -185,12 +185,12 @@ def test_at_level_debug_each_request_is_a_line(caplog: pytest.LogCaptureFixture)
     assert fields["ms"] >= 0
 
 
-async def test_a_write_and_a_recall_go_through_their_stages(shop: Workshop) -> None:
+async def test_a_write_and_a_recall_go_through_their_stages(harness: Harness) -> None:
     ear = Ear()
     with telemetry.observe(ear):
-        await shop.remember("Sarah prefers voice calls")
+        await harness.remember("Sarah prefers voice calls")
         writing = [name for name in ear.names if name.startswith("write.")]
-        await shop.recall("how does Sarah like to be reached?")
+        await harness.recall("how does Sarah like to be reached?")
         recalling = {name for name in ear.names if name.startswith("recall.")}
     stages = ("validate", "prepare", "duplicate", "slice", "embed", "gate", "commit")
     assert writing == [f"write.{stage}" for stage in stages]
@@ -200,7 +200,7 @@ async def test_a_write_and_a_recall_go_through_their_stages(shop: Workshop) -> N
     }
 
 
-async def test_what_became_of_each_write_is_counted(quick: Workshop) -> None:
+async def test_what_became_of_each_write_is_counted(quick: Harness) -> None:
     ear = Ear()
     with telemetry.observe(ear):
         first = await quick.remember(Draft(text="one", entities=("a", "b"), idempotency_key="k"))

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from tests.fakes.build import a_commit, a_memory, moment
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.conflicts.repository import reopen
 from scrubjay.conflicts.resolve import resolve_conflict
@@ -31,7 +31,7 @@ def thing(*facts: str, at: Sequence[datetime] = (), name: str = "ann") -> Memory
 
 
 async def dispute(
-    shop: Workshop,
+    harness: Harness,
     newer: Memory,
     older: Memory,
     *,
@@ -43,11 +43,11 @@ async def dispute(
     at: datetime = LATER,
 ) -> Conflict:
     """Store what is not stored yet, and have the conflict of both wait."""
-    known = await shop.store.get(SPACE, [newer.id, older.id])
+    known = await harness.store.get(SPACE, [newer.id, older.id])
     fresh = {one.id: one for one in (older, newer) if one.id not in known}
     if fresh:
-        await shop.store.commit(a_commit(*fresh.values()))
-    shop.clock.set(at + timedelta(hours=1))
+        await harness.store.commit(a_commit(*fresh.values()))
+    harness.clock.set(at + timedelta(hours=1))
     conflict = Conflict(
         space=SPACE,
         type=type,
@@ -59,12 +59,12 @@ async def dispute(
         statement=statement_key(statement) if statement else "",
         against=statement_key(against) if against else "",
     )
-    await shop.store.put_document(conflict.document(at=at), base=None)
+    await harness.store.put_document(conflict.document(at=at), base=None)
     return conflict
 
 
 async def settle(
-    shop: Workshop,
+    harness: Harness,
     conflict: Conflict | str,
     strategy: str = "auto",
     *,
@@ -76,12 +76,12 @@ async def settle(
     """Resolve a conflict."""
     return await resolve_conflict(
         conflict if isinstance(conflict, str) else conflict.id, strategy=strategy, notes=notes, branch=branch,
-        space=SPACE, origin=shop.origin(run=run), context=shop.context, combine=merge_records, key=key,
+        space=SPACE, origin=harness.origin(run=run), context=harness.context, combine=merge_records, key=key,
     )  # fmt: skip
 
 
-async def take_back(shop: Workshop, run: str = "") -> tuple[str, ...]:
+async def take_back(harness: Harness, run: str = "") -> tuple[str, ...]:
     """Undo a run, as the engine does; tells what was skipped."""
-    done = await undo(run=run, agent="tester", space=SPACE, origin=shop.origin(), store=shop.store)
-    await reopen(done, space=SPACE, store=shop.store)
+    done = await undo(run=run, agent="tester", space=SPACE, origin=harness.origin(), store=harness.store)
+    await reopen(done, space=SPACE, store=harness.store)
     return done.skipped

@@ -7,7 +7,7 @@ import pytest
 from tests.fakes import FakeStore
 from tests.fakes.build import moment
 from tests.unit.conflicts.conflict_world import LATER, dispute, fact, settle, take_back, thing
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.conflicts.listing import conflicts
 from scrubjay.conflicts.repository import delete_obsolete, list_conflicts
@@ -27,130 +27,130 @@ from scrubjay.model.timestamps import to_iso
 BERLIN, PARIS, ROME = "Ann lives in Berlin.", "Ann lives in Paris.", "Ann lives in Rome."
 
 
-async def listed(shop: Workshop, status: str = "pending", *, ref: str = "", limit: int = 50) -> list[ConflictDetails]:
+async def listed(harness: Harness, status: str = "pending", *, ref: str = "", limit: int = 50) -> list[ConflictDetails]:
     return list(
-        await conflicts(status=status, ref=ref, limit=limit, now=shop.clock.now(), space=SPACE, store=shop.store)
+        await conflicts(status=status, ref=ref, limit=limit, now=harness.clock.now(), space=SPACE, store=harness.store)
     )
 
 
-async def kept(shop: Workshop, collection: str = PENDING_COLLECTION) -> list[Conflict]:
-    return await list_conflicts(collection, space=SPACE, documents=shop.store)
+async def kept(harness: Harness, collection: str = PENDING_COLLECTION) -> list[Conflict]:
+    return await list_conflicts(collection, space=SPACE, documents=harness.store)
 
 
-async def papers_of(shop: Workshop) -> list[Document]:
-    return await shop.store.all_documents(SPACE, limit=1_000)
+async def papers_of(harness: Harness) -> list[Document]:
+    return await harness.store.all_documents(SPACE, limit=1_000)
 
 
-async def three(shop: Workshop) -> list[Conflict]:
+async def three(harness: Harness) -> list[Conflict]:
     """Three statements, each against the other two."""
     memories = [fact(text, at=moment(60 * place), name=text[13:-1]) for place, text in enumerate((BERLIN, PARIS, ROME))]
     pairs = [(1, 0), (2, 0), (2, 1)]
     return [
         await dispute(
-            shop, memories[newer], memories[older], statement=memories[newer].content,
+            harness, memories[newer], memories[older], statement=memories[newer].content,
             against=memories[older].content, at=LATER + timedelta(minutes=place),
         )
         for place, (newer, older) in enumerate(pairs)
     ]  # fmt: skip
 
 
-async def test_the_newest_come_first_with_both_sides_in_words(shop: Workshop) -> None:
-    first, second, third = await three(shop)
-    found = await listed(shop)
+async def test_the_newest_come_first_with_both_sides_in_words(harness: Harness) -> None:
+    first, second, third = await three(harness)
+    found = await listed(harness)
     assert [one.id for one in found] == [third.id, second.id, first.id]
     told = found[-1]
     assert (told.memory.statement, told.other.statement, told.memory.trust) == (PARIS, BERLIN, "user")
     assert (told.memory.date, told.status, told.suggested_action) == (moment(60), "pending", "supersede")
     assert any("Berlin" in differ and "Paris" in differ for differ in told.differs)
-    assert [one.id for one in await listed(shop, limit=2)] == [third.id, second.id]
+    assert [one.id for one in await listed(harness, limit=2)] == [third.id, second.id]
 
 
-async def test_those_of_one_memory_and_one_by_its_id(shop: Workshop) -> None:
-    first, second, third = await three(shop)
-    assert [one.id for one in await listed(shop, ref="Paris")] == [third.id, first.id]
-    assert [one.id for one in await listed(shop, ref=second.id)] == [second.id]
-    assert await listed(shop, "resolved", ref=second.id) == []
-    await settle(shop, second, "ignore")
-    (told,) = await listed(shop, "all", ref=second.id)
+async def test_those_of_one_memory_and_one_by_its_id(harness: Harness) -> None:
+    first, second, third = await three(harness)
+    assert [one.id for one in await listed(harness, ref="Paris")] == [third.id, first.id]
+    assert [one.id for one in await listed(harness, ref=second.id)] == [second.id]
+    assert await listed(harness, "resolved", ref=second.id) == []
+    await settle(harness, second, "ignore")
+    (told,) = await listed(harness, "all", ref=second.id)
     assert (told.status, told.strategy) == (ConflictStatus.IGNORED, Strategy.IGNORE)
     for unknown in ("c-0123456789abcdef", "nobody"):
         with pytest.raises(NotFound):
-            await listed(shop, ref=unknown)
+            await listed(harness, ref=unknown)
 
 
-async def test_what_was_decided_is_told_with_who_when_and_how(shop: Workshop) -> None:
-    first, second, third = await three(shop)
-    done = await settle(shop, first, "supersede", notes="she moved")
-    await settle(shop, third, "ignore")
-    (resolved,) = await listed(shop, "resolved")
+async def test_what_was_decided_is_told_with_who_when_and_how(harness: Harness) -> None:
+    first, second, third = await three(harness)
+    done = await settle(harness, first, "supersede", notes="she moved")
+    await settle(harness, third, "ignore")
+    (resolved,) = await listed(harness, "resolved")
     assert (resolved.id, resolved.strategy, resolved.notes) == (first.id, Strategy.SUPERSEDE, "she moved")
     assert (resolved.resolved_by, resolved.run) == ("tester", done.run)
-    assert [one.id for one in await listed(shop, "ignored")] == [third.id]
+    assert [one.id for one in await listed(harness, "ignored")] == [third.id]
     # What Berlin is against is not asked any more, but is kept: it may come back.
-    assert await listed(shop) == []
-    assert [one.id for one in await kept(shop)] == [second.id]
-    assert [one.id for one in await listed(shop, "all")] == [third.id, first.id]
+    assert await listed(harness) == []
+    assert [one.id for one in await kept(harness)] == [second.id]
+    assert [one.id for one in await listed(harness, "all")] == [third.id, first.id]
 
 
-async def test_what_is_undone_waits_again(shop: Workshop) -> None:
-    first, _, third = await three(shop)
-    await settle(shop, first, "supersede", run="tidying")
-    await settle(shop, third, "ignore", run="tidying")
-    assert await take_back(shop, "tidying") == ()
-    assert {one.id for one in await listed(shop)} >= {first.id, third.id}
-    assert [(one.run, one.resolved_at, one.strategy) for one in await listed(shop)] == [("", None, None)] * 3
-    assert await listed(shop, "resolved") == []
+async def test_what_is_undone_waits_again(harness: Harness) -> None:
+    first, _, third = await three(harness)
+    await settle(harness, first, "supersede", run="tidying")
+    await settle(harness, third, "ignore", run="tidying")
+    assert await take_back(harness, "tidying") == ()
+    assert {one.id for one in await listed(harness)} >= {first.id, third.id}
+    assert [(one.run, one.resolved_at, one.strategy) for one in await listed(harness)] == [("", None, None)] * 3
+    assert await listed(harness, "resolved") == []
 
 
-async def test_what_cannot_go_back_stays_decided(shop: Workshop) -> None:
-    first, *_ = await three(shop)
-    done = await settle(shop, first, "supersede")
-    await shop.revise("Paris", tags=["city"])
-    await shop.revise("Berlin", tags=["city"])
-    assert await take_back(shop, done.run)
-    (told,) = await listed(shop, "resolved")
+async def test_what_cannot_go_back_stays_decided(harness: Harness) -> None:
+    first, *_ = await three(harness)
+    done = await settle(harness, first, "supersede")
+    await harness.revise("Paris", tags=["city"])
+    await harness.revise("Berlin", tags=["city"])
+    assert await take_back(harness, done.run)
+    (told,) = await listed(harness, "resolved")
     assert (told.id, told.run) == (first.id, done.run)
 
 
-async def test_what_was_said_twice_and_is_said_once_is_still_told(shop: Workshop) -> None:
+async def test_what_was_said_twice_and_is_said_once_is_still_told(harness: Harness) -> None:
     memory = thing("likes tea", "is fond of tea")
     conflict = await dispute(
-        shop, memory, memory, type=ConflictType.DUPLICATE, statement="is fond of tea", against="likes tea"
+        harness, memory, memory, type=ConflictType.DUPLICATE, statement="is fond of tea", against="likes tea"
     )
-    await settle(shop, conflict, "merge")
-    await shop.revise(memory.id, tags=["drinks"])
-    (told,) = await listed(shop, "resolved")
+    await settle(harness, conflict, "merge")
+    await harness.revise(memory.id, tags=["drinks"])
+    (told,) = await listed(harness, "resolved")
     assert (told.memory.statement, told.other.statement) == ("is fond of tea", "likes tea")
 
 
-async def test_the_trash_hides_a_conflict_and_a_purge_ends_it(shop: Workshop) -> None:
-    first, _, third = await three(shop)
-    await shop.forget("Berlin")
-    assert [one.id for one in await listed(shop)] == [third.id]
-    await shop.restore("Berlin")
-    assert len(await listed(shop)) == 3
-    await settle(shop, first, "ignore")
-    await shop.forget("Berlin")
-    await shop.purge("Berlin")
-    assert [one.id for one in await listed(shop, "all")] == [third.id]
-    assert [one.id for one in await kept(shop)] == [third.id]
-    assert await kept(shop, SETTLED_COLLECTION) == []
+async def test_the_trash_hides_a_conflict_and_a_purge_ends_it(harness: Harness) -> None:
+    first, _, third = await three(harness)
+    await harness.forget("Berlin")
+    assert [one.id for one in await listed(harness)] == [third.id]
+    await harness.restore("Berlin")
+    assert len(await listed(harness)) == 3
+    await settle(harness, first, "ignore")
+    await harness.forget("Berlin")
+    await harness.purge("Berlin")
+    assert [one.id for one in await listed(harness, "all")] == [third.id]
+    assert [one.id for one in await kept(harness)] == [third.id]
+    assert await kept(harness, SETTLED_COLLECTION) == []
 
 
-async def test_what_is_said_no_more_is_not_told_and_forgotten_by_a_sweep(shop: Workshop) -> None:
-    first, second, third = await three(shop)
-    await shop.revise("Paris", content="Ann lives nowhere.")
-    before = await papers_of(shop)
-    assert [one.id for one in await listed(shop)] == [second.id]
+async def test_what_is_said_no_more_is_not_told_and_forgotten_by_a_sweep(harness: Harness) -> None:
+    first, second, third = await three(harness)
+    await harness.revise("Paris", content="Ann lives nowhere.")
+    before = await papers_of(harness)
+    assert [one.id for one in await listed(harness)] == [second.id]
     # Who reads changes nothing.
-    assert await papers_of(shop) == before
-    assert await delete_obsolete(space=SPACE, store=shop.store) == 2
-    assert {first.id, third.id}.isdisjoint({one.id for one in await kept(shop)})
-    assert await delete_obsolete(space=SPACE, store=shop.store) == 0
+    assert await papers_of(harness) == before
+    assert await delete_obsolete(space=SPACE, store=harness.store) == 2
+    assert {first.id, third.id}.isdisjoint({one.id for one in await kept(harness)})
+    assert await delete_obsolete(space=SPACE, store=harness.store) == 0
 
 
 @pytest.mark.parametrize("cut", ["settling", "undoing"])
-async def test_who_is_cut_off_leaves_nothing_that_is_told_or_stays(quick: Workshop, cut: str) -> None:
+async def test_who_is_cut_off_leaves_nothing_that_is_told_or_stays(quick: Harness, cut: str) -> None:
     first, *_ = await three(quick)
     (waiting,) = [one for one in await kept(quick) if one.id == first.id]
     await settle(quick, first, "ignore")
@@ -170,7 +170,7 @@ async def test_who_is_cut_off_leaves_nothing_that_is_told_or_stays(quick: Worksh
     assert (first.id in {one.id for one in await kept(quick)}) == (cut == "undoing")
 
 
-async def test_what_is_found_again_after_it_was_resolved_waits(quick: Workshop) -> None:
+async def test_what_is_found_again_after_it_was_resolved_waits(quick: Harness) -> None:
     first, *_ = await three(quick)
     await settle(quick, first, "update")
     again = replace(first, detected_at=LATER + timedelta(days=1))
@@ -179,7 +179,7 @@ async def test_what_is_found_again_after_it_was_resolved_waits(quick: Workshop) 
     assert await listed(quick, "resolved") == []
 
 
-async def test_papers_that_cannot_be_read_are_left_out(quick: Workshop) -> None:
+async def test_papers_that_cannot_be_read_are_left_out(quick: Harness) -> None:
     first, *_ = await three(quick)
     document = first.document(at=LATER)
     await quick.store.put_document(
@@ -188,7 +188,7 @@ async def test_papers_that_cannot_be_read_are_left_out(quick: Workshop) -> None:
     assert len(await listed(quick)) == 3
 
 
-async def test_what_has_expired_is_no_conflict(quick: Workshop) -> None:
+async def test_what_has_expired_is_no_conflict(quick: Harness) -> None:
     first, second, third = await three(quick)
     now = quick.clock.now()
     await quick.revise("Berlin", expires_at=to_iso(now + timedelta(hours=2)))
@@ -201,7 +201,7 @@ async def test_what_has_expired_is_no_conflict(quick: Workshop) -> None:
     assert {one.id for one in await listed(quick)} == {first.id, second.id, third.id}
 
 
-async def test_words_of_what_was_forgotten_are_not_told_of_what_was_decided(quick: Workshop) -> None:
+async def test_words_of_what_was_forgotten_are_not_told_of_what_was_decided(quick: Harness) -> None:
     first, *_ = await three(quick)
     await settle(quick, first, "supersede")
     await quick.forget("Berlin")
@@ -210,7 +210,7 @@ async def test_words_of_what_was_forgotten_are_not_told_of_what_was_decided(quic
     assert [one.id for one in await listed(quick, "resolved")] == [first.id]
 
 
-async def test_a_long_list_is_read_as_far_as_it_is_asked_for(quick: Workshop) -> None:
+async def test_a_long_list_is_read_as_far_as_it_is_asked_for(quick: Harness) -> None:
     class Counting(FakeStore):
         read = 0
 
@@ -248,7 +248,7 @@ async def test_a_long_list_is_read_as_far_as_it_is_asked_for(quick: Workshop) ->
     assert [one.status for one in await listed(quick, "all", limit=4)] == ["ignored", *["pending"] * 3]
 
 
-async def test_bad_input_is_told_what_is_right(quick: Workshop) -> None:
+async def test_bad_input_is_told_what_is_right(quick: Harness) -> None:
     with pytest.raises(InvalidInput, match="pending, resolved, ignored, all"):
         await listed(quick, "open")
     with pytest.raises(InvalidInput):

@@ -8,7 +8,7 @@ import pytest
 from tests.fakes import FakeEmbedder
 from tests.fakes.build import a_commit, an_edge, moment
 from tests.unit.conflicts.conflict_world import LATER, dispute, fact, settle, take_back, thing
-from tests.unit.write_world import SPACE, Overtaken, Workshop
+from tests.unit.harness import SPACE, Harness, Overtaken
 
 from scrubjay.conflicts.repository import list_conflicts
 from scrubjay.errors import InvalidInput, KeyReused, NameTaken, NotFound, TooLarge, WrongState
@@ -31,61 +31,61 @@ def said(memory: Memory) -> Memory:
     return replace(memory, version=1, updated_at=memory.created_at)
 
 
-async def waiting(shop: Workshop) -> list[str]:
-    return [one.id for one in await list_conflicts(PENDING_COLLECTION, space=SPACE, documents=shop.store)]
+async def waiting(harness: Harness) -> list[str]:
+    return [one.id for one in await list_conflicts(PENDING_COLLECTION, space=SPACE, documents=harness.store)]
 
 
-async def test_the_newer_one_supersedes_the_older_from_the_day_it_was_said(shop: Workshop) -> None:
+async def test_the_newer_one_supersedes_the_older_from_the_day_it_was_said(harness: Harness) -> None:
     older, newer = fact(BERLIN), fact(PARIS, at=moment(60))
-    conflict = await dispute(shop, newer, older)
-    done = await settle(shop, conflict, "supersede", notes="she moved")
+    conflict = await dispute(harness, newer, older)
+    done = await settle(harness, conflict, "supersede", notes="she moved")
     assert (done.action, done.strategy, done.kept) == ("superseded", Strategy.SUPERSEDE, newer.id)
-    assert (await shop.get(older.id)).valid_until == newer.date
-    assert (await shop.get(newer.id)).valid_until is None
-    versions = await shop.store.versions(SPACE, older.id, limit=1)
+    assert (await harness.get(older.id)).valid_until == newer.date
+    assert (await harness.get(newer.id)).valid_until is None
+    versions = await harness.store.versions(SPACE, older.id, limit=1)
     assert (versions[0].action, versions[0].agent, versions[0].run) == ("resolved", "tester", done.run)
     assert versions[0].message == f"conflict {conflict.id}: supersede, she moved"
-    (settled,) = await list_conflicts(SETTLED_COLLECTION, space=SPACE, documents=shop.store)
+    (settled,) = await list_conflicts(SETTLED_COLLECTION, space=SPACE, documents=harness.store)
     assert (settled.status, settled.strategy, settled.notes) == (ConflictStatus.RESOLVED, "supersede", "she moved")
     assert (settled.resolved_by, settled.run, settled.resolved_at) == ("tester", done.run, versions[0].created_at)
-    assert await waiting(shop) == []
+    assert await waiting(harness) == []
 
 
 @pytest.mark.parametrize("strategy", ["merge", "update", "supersede", "branch", "ignore"])
-async def test_whatever_was_done_is_undone(shop: Workshop, strategy: str) -> None:
+async def test_whatever_was_done_is_undone(harness: Harness, strategy: str) -> None:
     older, newer, third = fact(BERLIN), fact(PARIS, at=moment(60)), fact("Somebody else")
-    await shop.store.commit(a_commit(older, newer, third, an_edge(newer, third), an_edge(third, older)))
-    edges = await shop.store.relations(SPACE, [third.id])
-    conflict = await dispute(shop, newer, older)
+    await harness.store.commit(a_commit(older, newer, third, an_edge(newer, third), an_edge(third, older)))
+    edges = await harness.store.relations(SPACE, [third.id])
+    conflict = await dispute(harness, newer, older)
     for _ in range(2):
         # Settled, undone, and settled again.
-        shop.clock.advance(timedelta(minutes=1))
-        done = await settle(shop, conflict, strategy)
+        harness.clock.advance(timedelta(minutes=1))
+        done = await settle(harness, conflict, strategy)
         assert done.changed
-        assert await waiting(shop) == []
-        assert await take_back(shop) == ()
-        assert [said(await shop.get(one.id)) for one in (older, newer)] == [said(older), said(newer)]
-        assert sorted(await shop.store.relations(SPACE, [third.id]), key=lambda one: one.key) == sorted(
+        assert await waiting(harness) == []
+        assert await take_back(harness) == ()
+        assert [said(await harness.get(one.id)) for one in (older, newer)] == [said(older), said(newer)]
+        assert sorted(await harness.store.relations(SPACE, [third.id]), key=lambda one: one.key) == sorted(
             edges, key=lambda one: one.key
         )
-        assert await waiting(shop) == [conflict.id]
-        assert await list_conflicts(SETTLED_COLLECTION, space=SPACE, documents=shop.store) == []
+        assert await waiting(harness) == [conflict.id]
+        assert await list_conflicts(SETTLED_COLLECTION, space=SPACE, documents=harness.store) == []
 
 
-async def test_merging_keeps_the_older_id_and_all_that_both_said(shop: Workshop) -> None:
+async def test_merging_keeps_the_older_id_and_all_that_both_said(harness: Harness) -> None:
     older = replace(
         fact("Ann likes tea.", name="tea"), observations=(Observation(text="green", recorded_at=moment(0)),)
     )
     newer = replace(fact("Ann is fond of tea.", at=moment(60), name="fond"), pinned=True)
-    conflict = await dispute(shop, newer, older, type=ConflictType.DUPLICATE)
-    done = await settle(shop, conflict, "merge")
-    kept, away = await shop.get(older.id), await shop.get(newer.id)
+    conflict = await dispute(harness, newer, older, type=ConflictType.DUPLICATE)
+    done = await settle(harness, conflict, "merge")
+    kept, away = await harness.get(older.id), await harness.get(newer.id)
     assert (done.action, done.kept, set(done.changed)) == ("merged", older.id, {older.id, newer.id})
     assert told(kept) == ("Ann likes tea.\n\nAnn is fond of tea.", ("green",))
     assert (kept.resolution, kept.pinned, kept.state, kept.merged[0].id) == ("merge", True, State.LIVE, newer.id)
     assert (away.resolution, away.state, away.merged_into) == ("merged_into", State.MERGED, older.id)
     assert told(away) == told(newer)
-    assert {memory.id for memory in (await shop.read("fond", newer.id)).memories} == {newer.id}
+    assert {memory.id for memory in (await harness.read("fond", newer.id)).memories} == {newer.id}
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ async def test_merging_keeps_the_older_id_and_all_that_both_said(shop: Workshop)
     [(9, 90, 90), (90, 9, 90), (9, None, None), (None, 9, None), (None, None, None)],
 )
 async def test_a_merged_memory_expires_when_neither_would_be_left(
-    quick: Workshop, older_ends: int | None, newer_ends: int | None, kept_until: int | None
+    quick: Harness, older_ends: int | None, newer_ends: int | None, kept_until: int | None
 ) -> None:
     ends = [None if day is None else moment(86_400 * day) for day in (older_ends, newer_ends, kept_until)]
     older = replace(fact("Ann likes tea."), expires_at=ends[0])
@@ -102,7 +102,7 @@ async def test_a_merged_memory_expires_when_neither_would_be_left(
     assert (await quick.get(older.id)).expires_at == ends[2]
 
 
-async def test_what_adds_nothing_is_merged_all_the_same(quick: Workshop) -> None:
+async def test_what_adds_nothing_is_merged_all_the_same(quick: Harness) -> None:
     older, newer = fact("Ann likes tea."), fact("Ann likes tea.", at=moment(60))
     await settle(quick, await dispute(quick, newer, older, type=ConflictType.DUPLICATE), "merge")
     kept = await quick.get(older.id)
@@ -110,9 +110,9 @@ async def test_what_adds_nothing_is_merged_all_the_same(quick: Workshop) -> None
     assert (await quick.get(newer.id)).state is State.MERGED
 
 
-async def test_relations_move_to_what_stays(shop: Workshop) -> None:
+async def test_relations_move_to_what_stays(harness: Harness) -> None:
     older, newer, third, fourth = fact(BERLIN), fact(PARIS, at=moment(60)), fact("Bob"), fact("Cid")
-    await shop.store.commit(
+    await harness.store.commit(
         a_commit(
             older, newer, third, fourth,
             an_edge(newer, third, type="knows", strength=0.9, metadata={"since": 1}),
@@ -120,8 +120,8 @@ async def test_relations_move_to_what_stays(shop: Workshop) -> None:
             an_edge(fourth, newer), an_edge(newer, older, type="after"),
         )
     )  # fmt: skip
-    await settle(shop, await dispute(shop, newer, older), "merge")
-    edges = {relation.key: relation for relation in await shop.store.relations(SPACE, [older.id, newer.id])}
+    await settle(harness, await dispute(harness, newer, older), "merge")
+    edges = {relation.key: relation for relation in await harness.store.relations(SPACE, [older.id, newer.id])}
     knows = edges[older.id, "knows", third.id]
     assert (knows.text, knows.strength, knows.metadata) == ("well", 0.9, {"since": 1})
     assert set(edges) == {
@@ -129,7 +129,7 @@ async def test_relations_move_to_what_stays(shop: Workshop) -> None:
     }  # fmt: skip
 
 
-async def test_what_would_be_too_large_is_not_merged(quick: Workshop) -> None:
+async def test_what_would_be_too_large_is_not_merged(quick: Harness) -> None:
     quick.limits = Limits(text_bytes=40)
     conflict = await dispute(quick, fact(PARIS * 2, at=moment(60)), fact(BERLIN))
     with pytest.raises(TooLarge):
@@ -137,28 +137,28 @@ async def test_what_would_be_too_large_is_not_merged(quick: Workshop) -> None:
     assert await waiting(quick) == [conflict.id]
 
 
-async def test_an_update_has_the_older_one_count_less(quick: Workshop) -> None:
+async def test_an_update_has_the_older_one_count_less(quick: Harness) -> None:
     older, newer = fact(BERLIN), replace(fact(PARIS, at=moment(60)), relevance=0.4)
     done = await settle(quick, await dispute(quick, newer, older), "update")
     assert (done.action, done.kept) == ("updated_scores", newer.id)
     assert ((await quick.get(newer.id)).relevance, (await quick.get(older.id)).relevance) == (1.0, 0.7)
 
 
-async def test_the_newer_one_goes_onto_a_branch_of_the_older(shop: Workshop) -> None:
+async def test_the_newer_one_goes_onto_a_branch_of_the_older(harness: Harness) -> None:
     older = fact(f"Ann is a judge. {BERLIN} She has a dog.")
     newer = fact(PARIS, at=moment(60))
-    conflict = await dispute(shop, newer, older, statement=PARIS, against=BERLIN)
-    done = await settle(shop, conflict, "branch", branch="paris")
+    conflict = await dispute(harness, newer, older, statement=PARIS, against=BERLIN)
+    done = await settle(harness, conflict, "branch", branch="paris")
     assert (done.action, done.branch, done.kept) == ("branched", "paris", older.id)
-    record = next(one for one in [await shop.get(one) for one in done.changed] if one.trunk)
+    record = next(one for one in [await harness.get(one) for one in done.changed] if one.trunk)
     assert (record.state, record.trunk, record.forked, record.branch) == (State.BRANCHED, older.id, 1, "paris")
     assert record.content == f"Ann is a judge. {PARIS} She has a dog."
-    assert (await shop.get(older.id)).content == older.content
-    assert (await shop.get(newer.id)).state is State.ARCHIVED
-    assert [version.action for version in await shop.store.versions(SPACE, record.id, limit=9)] == ["branched"]
+    assert (await harness.get(older.id)).content == older.content
+    assert (await harness.get(newer.id)).state is State.ARCHIVED
+    assert [version.action for version in await harness.store.versions(SPACE, record.id, limit=9)] == ["branched"]
 
 
-async def test_a_branch_has_a_name_of_its_own(quick: Workshop) -> None:
+async def test_a_branch_has_a_name_of_its_own(quick: Harness) -> None:
     older = fact(f"{BERLIN} {PARIS}")
     first = await dispute(quick, fact("Ann lives in Rome.", at=moment(60)), older, against=BERLIN)
     second = await dispute(quick, fact("Ann lives in Oslo.", at=moment(61)), older, against=BERLIN)
@@ -171,27 +171,27 @@ async def test_a_branch_has_a_name_of_its_own(quick: Workshop) -> None:
             await settle(quick, second, "branch", branch=odd)
 
 
-async def test_observations_of_one_memory(shop: Workshop) -> None:
+async def test_observations_of_one_memory(harness: Harness) -> None:
     memory = thing("lives in Berlin", "has a dog", "lives in Paris")
-    conflict = await dispute(shop, memory, memory, statement="lives in Paris", against="lives in Berlin")
-    await settle(shop, conflict, "supersede")
-    after = await shop.get(memory.id)
+    conflict = await dispute(harness, memory, memory, statement="lives in Paris", against="lives in Berlin")
+    await settle(harness, conflict, "supersede")
+    after = await harness.get(memory.id)
     assert [observation.valid_until for observation in after.observations] == [moment(120), None, None]
     assert (after.valid_until, after.resolution) == (None, "superseded")
-    assert await take_back(shop) == ()
-    done = await settle(shop, conflict, "update")
+    assert await take_back(harness) == ()
+    done = await settle(harness, conflict, "update")
     assert (done.changed, "no relevance was changed" in done.warnings[0]) == ((memory.id,), True)
-    await take_back(shop)
-    done = await settle(shop, conflict, "merge")
+    await take_back(harness)
+    done = await settle(harness, conflict, "merge")
     assert "both statements stay" in done.warnings[0]
-    await take_back(shop)
-    done = await settle(shop, conflict, "branch")
-    record = next(one for one in [await shop.get(one) for one in done.changed] if one.trunk)
+    await take_back(harness)
+    done = await settle(harness, conflict, "branch")
+    record = next(one for one in [await harness.get(one) for one in done.changed] if one.trunk)
     assert told(record) == ("", ("has a dog", "lives in Paris"))
-    assert told(await shop.get(memory.id)) == ("", ("lives in Berlin", "has a dog"))
+    assert told(await harness.get(memory.id)) == ("", ("lives in Berlin", "has a dog"))
 
 
-async def test_what_is_said_twice_in_one_memory_is_said_once(quick: Workshop) -> None:
+async def test_what_is_said_twice_in_one_memory_is_said_once(quick: Harness) -> None:
     memory = thing("likes tea", "is fond of tea")
     conflict = await dispute(
         quick, memory, memory, type=ConflictType.DUPLICATE, statement="is fond of tea", against="likes tea"
@@ -201,7 +201,7 @@ async def test_what_is_said_twice_in_one_memory_is_said_once(quick: Workshop) ->
     assert len((await quick.store.versions(SPACE, memory.id, limit=9))[-1].memory.observations) == 2
 
 
-async def test_a_sentence_among_others_becomes_what_held_until_then(quick: Workshop) -> None:
+async def test_a_sentence_among_others_becomes_what_held_until_then(quick: Harness) -> None:
     older = fact(f"Ann is a judge. {BERLIN}\n\n- a dog\n- a cat")
     newer = fact(PARIS, at=moment(60))
     await settle(quick, await dispute(quick, newer, older, statement=PARIS, against=BERLIN), "supersede")
@@ -211,7 +211,7 @@ async def test_a_sentence_among_others_becomes_what_held_until_then(quick: Works
     assert after.valid_until is None
 
 
-async def test_what_was_settled_is_not_settled_again(quick: Workshop) -> None:
+async def test_what_was_settled_is_not_settled_again(quick: Harness) -> None:
     conflict = await dispute(quick, fact(PARIS, at=moment(60)), fact(BERLIN))
     done = await settle(quick, conflict, "update")
     with pytest.raises(WrongState, match="resolved by `update` by tester") as caught:
@@ -220,7 +220,7 @@ async def test_what_was_settled_is_not_settled_again(quick: Workshop) -> None:
     assert done.run in caught.value.hint
 
 
-async def test_bad_input_is_told_what_is_right(quick: Workshop) -> None:
+async def test_bad_input_is_told_what_is_right(quick: Harness) -> None:
     conflict = await dispute(quick, fact(PARIS, at=moment(60)), fact(BERLIN))
     with pytest.raises(NotFound) as caught:
         await settle(quick, conflict.id[:-1] + "x", "merge")
@@ -232,20 +232,20 @@ async def test_bad_input_is_told_what_is_right(quick: Workshop) -> None:
     assert await waiting(quick) == [conflict.id]
 
 
-async def test_the_same_request_gets_the_same_answer(shop: Workshop) -> None:
-    conflict = await dispute(shop, fact(PARIS, at=moment(60)), fact(BERLIN))
-    first = await settle(shop, conflict, "branch", key="once")
-    assert await settle(shop, conflict, "branch", key="once") == first
+async def test_the_same_request_gets_the_same_answer(harness: Harness) -> None:
+    conflict = await dispute(harness, fact(PARIS, at=moment(60)), fact(BERLIN))
+    first = await settle(harness, conflict, "branch", key="once")
+    assert await settle(harness, conflict, "branch", key="once") == first
     with pytest.raises(KeyReused):
-        await settle(shop, conflict, "merge", key="once")
+        await settle(harness, conflict, "merge", key="once")
 
 
 @pytest.mark.parametrize("key", ["", "once"])
-async def test_of_many_who_decide_at_once_one_does(shop: Workshop, key: str) -> None:
-    conflict = await dispute(shop, fact(PARIS, at=moment(60)), fact(BERLIN))
+async def test_of_many_who_decide_at_once_one_does(harness: Harness, key: str) -> None:
+    conflict = await dispute(harness, fact(PARIS, at=moment(60)), fact(BERLIN))
     others = ("supersede", "ignore", "merge", "update") if not key else ("supersede",) * 4
     answers = await asyncio.gather(
-        *(settle(shop, conflict, other, key=key) for other in others), return_exceptions=True
+        *(settle(harness, conflict, other, key=key) for other in others), return_exceptions=True
     )
     done = [answer for answer in answers if not isinstance(answer, BaseException)]
     if key:
@@ -256,37 +256,37 @@ async def test_of_many_who_decide_at_once_one_does(shop: Workshop, key: str) -> 
     assert all(isinstance(answer, WrongState) for answer in answers if isinstance(answer, BaseException))
 
 
-async def test_what_somebody_changes_meanwhile_is_looked_at_again(shop: Workshop) -> None:
+async def test_what_somebody_changes_meanwhile_is_looked_at_again(harness: Harness) -> None:
     memory = thing("lives in Berlin", "lives in Paris")
-    conflict = await dispute(shop, memory, memory, statement="lives in Paris", against="lives in Berlin")
+    conflict = await dispute(harness, memory, memory, statement="lives in Paris", against="lives in Berlin")
     await asyncio.gather(
-        settle(shop, conflict, "supersede"), *(shop.revise(memory.id, tags=[f"t{number}"]) for number in range(3))
+        settle(harness, conflict, "supersede"), *(harness.revise(memory.id, tags=[f"t{number}"]) for number in range(3))
     )
-    after = await shop.get(memory.id)
+    after = await harness.get(memory.id)
     assert (len(after.observations), after.observations[0].valid_until) == (2, moment(60))
     assert after.version == 5
 
 
-async def test_what_is_in_the_trash_cannot_be_settled_and_what_is_gone_is_told(shop: Workshop) -> None:
+async def test_what_is_in_the_trash_cannot_be_settled_and_what_is_gone_is_told(harness: Harness) -> None:
     older, newer = fact(BERLIN), fact(PARIS, at=moment(60))
-    conflict = await dispute(shop, newer, older)
-    await shop.forget(older.id)
+    conflict = await dispute(harness, newer, older)
+    await harness.forget(older.id)
     with pytest.raises(WrongState, match="is no longer in force"):
-        await settle(shop, conflict, "merge")
-    await shop.purge(older.id)
+        await settle(harness, conflict, "merge")
+    await harness.purge(older.id)
     with pytest.raises(NotFound, match="there is no conflict"):
-        await settle(shop, conflict, "merge")
-    assert await waiting(shop) == []
+        await settle(harness, conflict, "merge")
+    assert await waiting(harness) == []
 
 
-async def test_notes_keep_no_secret(quick: Workshop) -> None:
+async def test_notes_keep_no_secret(quick: Harness) -> None:
     conflict = await dispute(quick, fact(PARIS, at=moment(60)), fact(BERLIN))
     await settle(quick, conflict, "ignore", notes="key AKIAIOSFODNN7EXAMPLE")
     (settled,) = await list_conflicts(SETTLED_COLLECTION, space=SPACE, documents=quick.store)
     assert settled.notes == "key [redacted: aws access key]"
 
 
-async def test_a_conflict_follows_what_it_is_about_into_what_that_was_merged_into(quick: Workshop) -> None:
+async def test_a_conflict_follows_what_it_is_about_into_what_that_was_merged_into(quick: Harness) -> None:
     older, newer, third = fact(BERLIN), fact(PARIS, at=moment(60)), fact("Ann has a cat.", at=moment(30))
     first = await dispute(quick, newer, older, statement=PARIS, against=BERLIN)
     await settle(quick, await dispute(quick, third, older, type=ConflictType.DUPLICATE), "merge")
@@ -298,7 +298,7 @@ async def test_a_conflict_follows_what_it_is_about_into_what_that_was_merged_int
     assert [observation.text for observation in (await quick.get(older.id)).observations] == ["Ann has a cat.", BERLIN]
 
 
-async def test_without_a_model_a_conflict_is_settled_all_the_same(quick: Workshop) -> None:
+async def test_without_a_model_a_conflict_is_settled_all_the_same(quick: Harness) -> None:
     quick.embedder = FakeEmbedder(failing=True)
     conflict = await dispute(quick, fact(PARIS, at=moment(60)), fact(f"{BERLIN} And more."), against=BERLIN)
     done = await settle(quick, conflict, "supersede")
@@ -308,24 +308,24 @@ async def test_without_a_model_a_conflict_is_settled_all_the_same(quick: Worksho
 @pytest.mark.parametrize("strategy", ["branch", "supersede"])
 async def test_what_is_purged_meanwhile_is_settled_by_nobody(strategy: str) -> None:
     store = Overtaken()
-    shop = Workshop(store=store)
+    harness = Harness(store=store)
     older, newer = fact(BERLIN, name="older"), fact(PARIS, at=moment(60), name="newer")
-    conflict = await dispute(shop, newer, older)
+    conflict = await dispute(harness, newer, older)
     gone = older if strategy == "branch" else newer
 
     async def purge() -> None:
-        await shop.forget(gone.name)
-        await shop.purge(gone.name)
+        await harness.forget(gone.name)
+        await harness.purge(gone.name)
 
     store.first = [purge]
     with pytest.raises(NotFound):
-        await settle(shop, conflict, strategy)
+        await settle(harness, conflict, strategy)
     assert await store.list_ids(SPACE, Filter(state=State.BRANCHED), limit=9) == []
     (left,) = (await store.get(SPACE, [older.id, newer.id])).values()
     assert (left.version, left.valid_until) == (1, None)
 
 
-async def test_a_branch_that_a_conflict_makes_begins_where_it_is_made(quick: Workshop) -> None:
+async def test_a_branch_that_a_conflict_makes_begins_where_it_is_made(quick: Harness) -> None:
     ann = await quick.kept(Draft(text=BERLIN, name="ann"))
     context, origin = quick.context, quick.origin()
     await branches.branch(

@@ -7,7 +7,7 @@ import pytest
 from tests.fakes import FakeEmbedder
 from tests.fakes.build import START, a_commit, a_memory, moment
 from tests.unit.conflicts.conflict_world import settle
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.conflicts.listing import conflicts
 from scrubjay.conflicts.repository import list_conflicts
@@ -31,48 +31,50 @@ APART = (
 )  # fmt: skip
 
 
-async def stored(shop: Workshop, *memories: Memory) -> None:
+async def stored(harness: Harness, *memories: Memory) -> None:
     """Store memories as they are, with their vectors."""
     sliced = [(memory, passages_of(memory)) for memory in memories]
-    made, _ = await embed_new(sliced, space=SPACE, vector_store=shop.store, embedder=shop.embedder)
-    await shop.store.commit(a_commit(*memories, embedded=made))
+    made, _ = await embed_new(sliced, space=SPACE, vector_store=harness.store, embedder=harness.embedder)
+    await harness.store.commit(a_commit(*memories, embedded=made))
 
 
 def facts(*texts: str) -> list[Memory]:
     return [a_memory(text, created_at=moment(place), updated_at=moment(place)) for place, text in enumerate(texts)]
 
 
-async def looked_through(shop: Workshop, *, limit: int = 10) -> Scan:
-    return await scan(limit=limit, space=SPACE, origin=shop.origin(), context=shop.context)
+async def looked_through(harness: Harness, *, limit: int = 10) -> Scan:
+    return await scan(limit=limit, space=SPACE, origin=harness.origin(), context=harness.context)
 
 
-async def test_what_contradicts_is_found_and_filed_once(shop: Workshop) -> None:
+async def test_what_contradicts_is_found_and_filed_once(harness: Harness) -> None:
     memories = facts(BERLIN, *OTHERS, PARIS)
-    await stored(shop, *memories)
-    done = await looked_through(shop)
+    await stored(harness, *memories)
+    done = await looked_through(harness)
     assert (done.memories, done.count, done.by_type) == (5, 1, {"contradiction": 1})
     (found,) = done.found
     assert (found.memory.statement, found.other.statement) == (PARIS, BERLIN)
-    assert [one.id for one in await list_conflicts(PENDING_COLLECTION, space=SPACE, documents=shop.store)] == [found.id]
-    again = await looked_through(shop)
+    assert [one.id for one in await list_conflicts(PENDING_COLLECTION, space=SPACE, documents=harness.store)] == [
+        found.id
+    ]
+    again = await looked_through(harness)
     assert (again.count, again.found) == (0, ())
-    await settle(shop, found.id, "ignore")
-    assert (await looked_through(shop)).count == 0
+    await settle(harness, found.id, "ignore")
+    assert (await looked_through(harness)).count == 0
 
 
-async def test_a_sentence_among_others_is_found_by_its_words(quick: Workshop) -> None:
+async def test_a_sentence_among_others_is_found_by_its_words(quick: Harness) -> None:
     await stored(quick, *facts(f"The ferns are dry. {BERLIN} Bob sleeps.", *OTHERS, f"It rains. {PARIS} Tea is late."))
     (found,) = (await looked_through(quick)).found
     assert (found.memory.statement, found.other.statement) == (PARIS, BERLIN)
 
 
-async def test_another_value_is_found_whatever_the_words(quick: Workshop) -> None:
+async def test_another_value_is_found_whatever_the_words(quick: Harness) -> None:
     await stored(quick, *facts("I live in Berlin.", *OTHERS, "I moved to Paris last month."))
     (found,) = (await looked_through(quick)).found
     assert (found.other.statement, found.differs) == ("I live in Berlin.", ("lives in: Paris or Berlin",))
 
 
-async def test_of_a_memory_that_says_much_all_is_looked_at(quick: Workshop) -> None:
+async def test_of_a_memory_that_says_much_all_is_looked_at(quick: Harness) -> None:
     many = tuple(Observation(text=f"Shelf {place} holds jar number {place}.", recorded_at=START) for place in range(30))
     late = (*many, Observation(text=PARIS, recorded_at=moment(60)))
     long = " ".join(f"The {word} is green." for word in "door roof gate wall lamp sofa desk rug vase".split())
@@ -83,34 +85,34 @@ async def test_of_a_memory_that_says_much_all_is_looked_at(quick: Workshop) -> N
     assert (PARIS, BERLIN) in found
 
 
-async def test_what_a_write_does_not_look_at_is_left_to_a_job(shop: Workshop) -> None:
-    shop.rules = replace(shop.rules, conflicts="detect")
+async def test_what_a_write_does_not_look_at_is_left_to_a_job(harness: Harness) -> None:
+    harness.rules = replace(harness.rules, conflicts="detect")
     (berlin,) = facts(BERLIN)
-    await stored(shop, berlin)
-    short = await shop.remember(Draft(text=OTHERS[0], observations=APART[:7]))
-    long = await shop.remember(Draft(text=OTHERS[1], observations=(*APART[7:], PARIS)))
+    await stored(harness, berlin)
+    short = await harness.remember(Draft(text=OTHERS[0], observations=APART[:7]))
+    long = await harness.remember(Draft(text=OTHERS[1], observations=(*APART[7:], PARIS)))
     assert (short.conflicts, long.conflicts) == ((), ())
-    assert await _left(shop) == [long.id]
-    first = await scan_memory(long.id, space=SPACE, origin=shop.origin(), context=shop.context)
-    found = await list_conflicts(PENDING_COLLECTION, space=SPACE, documents=shop.store)
+    assert await _left(harness) == [long.id]
+    first = await scan_memory(long.id, space=SPACE, origin=harness.origin(), context=harness.context)
+    found = await list_conflicts(PENDING_COLLECTION, space=SPACE, documents=harness.store)
     assert (first, berlin.id in {one.other for one in found}) == (1, True)
-    assert await scan_memory(long.id, space=SPACE, origin=shop.origin(), context=shop.context) == 0
-    await shop.revise(short.id, Edit(add_observations=(*OTHERS[1:], *APART[8:])))
-    assert await _left(shop) == [long.id, short.id]
-    await shop.forget(long.id)
-    assert await scan_memory(long.id, space=SPACE, origin=shop.origin(), context=shop.context) is None
+    assert await scan_memory(long.id, space=SPACE, origin=harness.origin(), context=harness.context) == 0
+    await harness.revise(short.id, Edit(add_observations=(*OTHERS[1:], *APART[8:])))
+    assert await _left(harness) == [long.id, short.id]
+    await harness.forget(long.id)
+    assert await scan_memory(long.id, space=SPACE, origin=harness.origin(), context=harness.context) is None
 
 
-async def _left(shop: Workshop) -> list[object]:
+async def _left(harness: Harness) -> list[object]:
     """Of which memories all is to be looked at."""
     jobs = [
-        Job.from_document(document) for document in await shop.store.documents(SPACE, COLLECTION, after="", limit=10)
+        Job.from_document(document) for document in await harness.store.documents(SPACE, COLLECTION, after="", limit=10)
     ]
     assert {job.kind for job in jobs} == {CONFLICTS}
     return [job.about["memory_id"] for job in jobs]
 
 
-async def test_what_is_known_of_one_thing_is_compared_whatever_the_words(quick: Workshop) -> None:
+async def test_what_is_known_of_one_thing_is_compared_whatever_the_words(quick: Harness) -> None:
     first, second, other = facts(*(f"lives in {city} near the old harbour" for city in ("Berlin", "Paris", "Rome")))
     about = [replace(first, entity="Ann"), replace(second, entity="ann"), replace(other, entity="Bob")]
     await stored(quick, *about)
@@ -118,22 +120,22 @@ async def test_what_is_known_of_one_thing_is_compared_whatever_the_words(quick: 
     assert [(one.memory.id, one.other.id) for one in found] == [(second.id, first.id)]
 
 
-async def test_without_a_model_words_alone_are_gone_by(quick: Workshop) -> None:
+async def test_without_a_model_words_alone_are_gone_by(quick: Harness) -> None:
     quick.embedder = FakeEmbedder(failing=True)
     await quick.store.commit(a_commit(*facts(BERLIN, *OTHERS, PARIS)))
     assert (await looked_through(quick)).by_type == {"contradiction": 1}
 
 
-async def test_other_spaces_and_what_is_in_the_trash_are_left_out(shop: Workshop) -> None:
+async def test_other_spaces_and_what_is_in_the_trash_are_left_out(harness: Harness) -> None:
     berlin, paris = facts(BERLIN, PARIS)
-    await stored(shop, berlin, paris)
-    await shop.store.commit(a_commit(a_memory(BERLIN, space="other"), a_memory(PARIS, space="other")))
-    await shop.forget(paris.id)
-    done = await looked_through(shop)
+    await stored(harness, berlin, paris)
+    await harness.store.commit(a_commit(a_memory(BERLIN, space="other"), a_memory(PARIS, space="other")))
+    await harness.forget(paris.id)
+    done = await looked_through(harness)
     assert (done.memories, done.count) == (1, 0)
 
 
-async def test_progress_is_told_and_so_many_are_shown_as_are_wanted(quick: Workshop) -> None:
+async def test_progress_is_told_and_so_many_are_shown_as_are_wanted(quick: Harness) -> None:
     await stored(quick, *facts(BERLIN, PARIS, BERLIN.replace("Berlin", "Rome"), BERLIN.replace("Berlin", "Oslo")))
     told: list[tuple[int, int]] = []
     done = await scan(
@@ -146,29 +148,29 @@ async def test_progress_is_told_and_so_many_are_shown_as_are_wanted(quick: Works
         await looked_through(quick, limit=-1)
 
 
-async def test_an_empty_space_has_no_conflicts(shop: Workshop) -> None:
-    assert await looked_through(shop) == Scan(memories=0)
+async def test_an_empty_space_has_no_conflicts(harness: Harness) -> None:
+    assert await looked_through(harness) == Scan(memories=0)
 
 
-async def test_a_draft_is_probed_and_nothing_is_kept(shop: Workshop) -> None:
+async def test_a_draft_is_probed_and_nothing_is_kept(harness: Harness) -> None:
     (berlin,) = facts(BERLIN)
-    await stored(shop, berlin)
-    shop.clock.advance(timedelta(days=1))
+    await stored(harness, berlin)
+    harness.clock.advance(timedelta(days=1))
     first, second = await check_drafts(
         [Draft(text=PARIS), Draft(text=OTHERS[0])],
         threshold=0.5,
         space=SPACE,
-        origin=shop.origin(),
-        context=shop.context,
+        origin=harness.origin(),
+        context=harness.context,
     )
     assert ([(one.type, one.other.id) for one in first], second) == ([("contradiction", berlin.id)], ())
-    assert await list_conflicts(PENDING_COLLECTION, space=SPACE, documents=shop.store) == []
+    assert await list_conflicts(PENDING_COLLECTION, space=SPACE, documents=harness.store) == []
     unsure = await check_drafts(
-        [Draft(text=PARIS)], threshold=1.0, space=SPACE, origin=shop.origin(), context=shop.context
+        [Draft(text=PARIS)], threshold=1.0, space=SPACE, origin=harness.origin(), context=harness.context
     )
     assert unsure == ((),)
     with pytest.raises(InvalidInput):
-        await check_drafts([], threshold=2.0, space=SPACE, origin=shop.origin(), context=shop.context)
+        await check_drafts([], threshold=2.0, space=SPACE, origin=harness.origin(), context=harness.context)
 
 
 def chatter(*names: str) -> list[str]:
@@ -186,26 +188,26 @@ def chatter(*names: str) -> list[str]:
     ],
 )
 async def test_what_tells_of_the_same_is_compared_though_all_of_its_words_are_common(
-    quick: Workshop, older: str, newer: str, differs: str
+    quick: Harness, older: str, newer: str, differs: str
 ) -> None:
     # Without a model nothing but words and what they tell of brings two together.
-    shop = replace(quick, embedder=FakeEmbedder(failing=True))
+    harness = replace(quick, embedder=FakeEmbedder(failing=True))
     memories = facts(older, *chatter("Ann", "Bob"), newer)
-    await shop.store.commit(a_commit(*memories))
-    await looked_through(shop)
+    await harness.store.commit(a_commit(*memories))
+    await looked_through(harness)
     found = await conflicts(
-        status="pending", ref=memories[-1].id, limit=50, now=shop.clock.now(), space=SPACE, store=shop.store
+        status="pending", ref=memories[-1].id, limit=50, now=harness.clock.now(), space=SPACE, store=harness.store
     )
     told = {one.other.statement: one.differs for one in found}
     assert told[older] == (differs,)
 
 
-async def test_of_what_tells_of_the_same_the_latest_are_compared(quick: Workshop) -> None:
-    shop = replace(quick, embedder=FakeEmbedder(failing=True))
+async def test_of_what_tells_of_the_same_the_latest_are_compared(quick: Harness) -> None:
+    harness = replace(quick, embedder=FakeEmbedder(failing=True))
     cities = ("Rome", "Oslo", "Lima", "Cairo", "Delhi", "Tokyo", "Quito", "Accra", "Dakar", "Perth", "Turin", "Lyon")
     memories = facts(*(f"Ann lives in {city}." for city in cities[:-1]), *chatter("Ann"), f"Ann lives in {cities[-1]}.")
-    await shop.store.commit(a_commit(*memories))
-    space_scan = await load_space(SPACE, profile=None, store=shop.store)
+    await harness.store.commit(a_commit(*memories))
+    space_scan = await load_space(SPACE, profile=None, store=harness.store)
     for number, memory in enumerate(memories[:-1], start=1):
         space_scan.add_relations(number, memory, now=moment(10_000))
     same = space_scan.same_relation("Ann moved to Lyon.", memory=memories[-1])
@@ -213,13 +215,13 @@ async def test_of_what_tells_of_the_same_the_latest_are_compared(quick: Workshop
     assert read == [memory.id for memory in reversed(memories[3:11])]
 
 
-async def test_what_does_not_say_of_whom_it_is_tells_of_its_entity(quick: Workshop) -> None:
-    shop = replace(quick, embedder=FakeEmbedder(failing=True))
+async def test_what_does_not_say_of_whom_it_is_tells_of_its_entity(quick: Harness) -> None:
+    harness = replace(quick, embedder=FakeEmbedder(failing=True))
     ann, bob = (a_memory("Lives in Berlin.", entity=name) for name in ("Ann", "Bob"))
     later = a_memory("Moved to Paris last month.", entity="Ann")
-    await shop.store.commit(a_commit(ann, bob, *facts(*chatter("Ann", "Bob")), later))
-    await looked_through(shop)
+    await harness.store.commit(a_commit(ann, bob, *facts(*chatter("Ann", "Bob")), later))
+    await looked_through(harness)
     found = await conflicts(
-        status="pending", ref=later.id, limit=50, now=shop.clock.now(), space=SPACE, store=shop.store
+        status="pending", ref=later.id, limit=50, now=harness.clock.now(), space=SPACE, store=harness.store
     )
     assert [one.other.id for one in found] == [ann.id]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.fakes.build import a_commit, a_memory, a_rewrite, moment
 from tests.unit.conflicts.conflict_world import dispute, fact, settle, take_back, thing
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.conflicts.listing import conflicts
 from scrubjay.errors import WrongState
@@ -30,7 +30,7 @@ def said_by(trust: Trust, *, at: float, text: str = BERLIN) -> Memory:
     ],
 )
 async def test_what_is_done_follows_from_the_type(
-    quick: Workshop, kind: ConflictType, suggested: Strategy, strategy: str
+    quick: Harness, kind: ConflictType, suggested: Strategy, strategy: str
 ) -> None:
     newer, older = said_by(Trust.USER, at=60, text=PARIS), said_by(Trust.USER, at=0)
     done = await settle(quick, await dispute(quick, newer, older, type=kind, suggested=suggested))
@@ -50,7 +50,7 @@ async def test_what_is_done_follows_from_the_type(
         (Trust.DOCUMENT, Trust.UNKNOWN, False),
     ],
 )
-async def test_nobody_overrules_who_is_trusted_more(quick: Workshop, newer: Trust, older: Trust, decided: bool) -> None:
+async def test_nobody_overrules_who_is_trusted_more(quick: Harness, newer: Trust, older: Trust, decided: bool) -> None:
     first, second = said_by(newer, at=60, text=PARIS), said_by(older, at=0)
     done = await settle(quick, await dispute(quick, first, second))
     expected = (await quick.get(second.id)).valid_until is None
@@ -60,7 +60,7 @@ async def test_nobody_overrules_who_is_trusted_more(quick: Workshop, newer: Trus
         assert "does not overrule" in done.why
 
 
-async def test_the_word_of_an_observation_goes_before_that_of_its_memory(quick: Workshop) -> None:
+async def test_the_word_of_an_observation_goes_before_that_of_its_memory(quick: Harness) -> None:
     document = Observation(text="lives in Paris", recorded_at=moment(60), source=Source(trust=Trust.DOCUMENT))
     memory = a_memory(
         "",
@@ -73,7 +73,7 @@ async def test_the_word_of_an_observation_goes_before_that_of_its_memory(quick: 
     assert done.action == "left_pending"
 
 
-async def test_what_cannot_be_told_is_left_to_people(quick: Workshop) -> None:
+async def test_what_cannot_be_told_is_left_to_people(quick: Harness) -> None:
     older, newer = said_by(Trust.USER, at=0), said_by(Trust.USER, at=60, text=PARIS)
     unsure = await settle(quick, await dispute(quick, newer, older, confidence=0.4))
     assert "confidence is 0.40" in unsure.why
@@ -89,7 +89,7 @@ async def test_what_cannot_be_told_is_left_to_people(quick: Workshop) -> None:
     assert (await quick.get(older.id)).version == 2
 
 
-async def test_in_one_memory_the_newer_statement_takes_the_place_of_the_older(quick: Workshop) -> None:
+async def test_in_one_memory_the_newer_statement_takes_the_place_of_the_older(quick: Harness) -> None:
     memory = thing("likes tea", "likes tea and coffee")
     conflict = await dispute(
         quick, memory, memory, type=ConflictType.UPDATE, statement="likes tea and coffee", against="likes tea",
@@ -99,7 +99,7 @@ async def test_in_one_memory_the_newer_statement_takes_the_place_of_the_older(qu
     assert [observation.valid_until for observation in (await quick.get(memory.id)).observations] == [moment(60), None]
 
 
-async def test_a_document_becomes_part_of_what_the_user_said_and_not_its_word(quick: Workshop) -> None:
+async def test_a_document_becomes_part_of_what_the_user_said_and_not_its_word(quick: Harness) -> None:
     document = fact(f"{BERLIN} Ann has a dog.", trust=Trust.DOCUMENT, name="paper")
     user = said_by(Trust.USER, at=60)
     for newer, older in ((user, document), (fact("Ann has a dog.", at=moment(90), trust=Trust.DOCUMENT), user)):
@@ -113,7 +113,7 @@ async def test_a_document_becomes_part_of_what_the_user_said_and_not_its_word(qu
     assert (await quick.get(document.id)).merged_into == user.id
 
 
-async def test_of_one_statement_twice_in_a_memory_that_stays_which_is_trusted_more(quick: Workshop) -> None:
+async def test_of_one_statement_twice_in_a_memory_that_stays_which_is_trusted_more(quick: Harness) -> None:
     texts = ("lives in Berlin", "Lives in Berlin!")
     trusts = (Trust.DOCUMENT, Trust.USER)
     observations = tuple(
@@ -130,7 +130,7 @@ async def test_of_one_statement_twice_in_a_memory_that_stays_which_is_trusted_mo
 
 
 @pytest.mark.parametrize("strategy", ["supersede", "update"])
-async def test_who_has_a_document_overrule_the_user_is_told_so(quick: Workshop, strategy: str) -> None:
+async def test_who_has_a_document_overrule_the_user_is_told_so(quick: Harness, strategy: str) -> None:
     newer, older = said_by(Trust.DOCUMENT, at=60, text=PARIS), said_by(Trust.USER, at=0)
     done = await settle(quick, await dispute(quick, newer, older), strategy)
     assert "the older one (trust user)" in done.warnings[0]
@@ -138,21 +138,21 @@ async def test_who_has_a_document_overrule_the_user_is_told_so(quick: Workshop, 
     assert (await settle(quick, await dispute(quick, later, newer), strategy)).warnings == ()
 
 
-async def changed(shop: Workshop, memory: Memory) -> None:
+async def changed(harness: Harness, memory: Memory) -> None:
     """Store another version of a memory."""
-    known = await shop.get(memory.id)
-    await shop.store.commit(a_commit(a_rewrite(replace(memory, version=known.version + 1))))
+    known = await harness.get(memory.id)
+    await harness.store.commit(a_commit(a_rewrite(replace(memory, version=known.version + 1))))
 
 
-async def suggested(shop: Workshop, conflict: Conflict) -> str:
+async def suggested(harness: Harness, conflict: Conflict) -> str:
     """What the list of conflicts suggests for one now."""
     (told,) = await conflicts(
-        status="pending", ref=conflict.id, limit=1, now=shop.clock.now(), space=SPACE, store=shop.store
+        status="pending", ref=conflict.id, limit=1, now=harness.clock.now(), space=SPACE, store=harness.store
     )
     return told.suggested_action.value
 
 
-async def test_a_suggestion_follows_the_trust_of_either_side(quick: Workshop) -> None:
+async def test_a_suggestion_follows_the_trust_of_either_side(quick: Harness) -> None:
     newer, older = said_by(Trust.DOCUMENT, at=60, text=PARIS), said_by(Trust.USER, at=0)
     conflict = await dispute(quick, newer, older, suggested=Strategy.IGNORE)
     assert await suggested(quick, conflict) == "ignore"
@@ -163,7 +163,7 @@ async def test_a_suggestion_follows_the_trust_of_either_side(quick: Workshop) ->
     assert (await settle(quick, conflict)).action == "left_pending"
 
 
-async def test_a_suggestion_follows_what_else_the_memories_say(quick: Workshop) -> None:
+async def test_a_suggestion_follows_what_else_the_memories_say(quick: Harness) -> None:
     first, second = fact(f"Ann is a judge. {BERLIN}"), fact(BERLIN, at=moment(60))
     conflict = await dispute(
         quick, second, first, type=ConflictType.DUPLICATE, statement=BERLIN, against=BERLIN, suggested=Strategy.MERGE
@@ -176,7 +176,7 @@ async def test_a_suggestion_follows_what_else_the_memories_say(quick: Workshop) 
     assert (await settle(quick, conflict)).strategy == "merge"
 
 
-async def test_a_suggestion_follows_time_and_marks(quick: Workshop) -> None:
+async def test_a_suggestion_follows_time_and_marks(quick: Harness) -> None:
     newer, older = said_by(Trust.USER, at=0, text=PARIS), said_by(Trust.USER, at=0)
     conflict = await dispute(quick, newer, older, suggested=Strategy.IGNORE)
     assert await suggested(quick, conflict) == "ignore"
@@ -187,7 +187,7 @@ async def test_a_suggestion_follows_time_and_marks(quick: Workshop) -> None:
     assert await suggested(quick, conflict) == "ignore"
 
 
-async def test_what_was_superseded_meanwhile_is_not_suggested_and_what_comes_back_is(quick: Workshop) -> None:
+async def test_what_was_superseded_meanwhile_is_not_suggested_and_what_comes_back_is(quick: Harness) -> None:
     newer, older = said_by(Trust.USER, at=60, text=PARIS), said_by(Trust.USER, at=0)
     conflict = await dispute(quick, newer, older)
     last = await dispute(

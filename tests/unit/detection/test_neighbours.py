@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from tests.fakes import FakeEmbedder, FakeStore
 from tests.fakes.build import DIMENSION, MODEL, START, a_commit, a_memory
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.detection.neighbours import ReadCache
 from scrubjay.errors import IndexUnavailable
@@ -55,19 +55,19 @@ class RecordingIndex:
         return await self._inner.search(space, vector, filter, limit=limit)
 
 
-def world_of(store: FakeStore, index: RecordingIndex) -> Workshop:
-    return Workshop(store=store, index=index, rules=Rules(gate="merge", conflicts="detect", tags="off", density="off"))
+def world_of(store: FakeStore, index: RecordingIndex) -> Harness:
+    return Harness(store=store, index=index, rules=Rules(gate="merge", conflicts="detect", tags="off", density="off"))
 
 
 async def test_gate_and_detection_search_and_read_once() -> None:
     store = CountingStore()
     index = RecordingIndex(store)
-    shop = world_of(store, index)
-    first = await shop.remember(ROME)
+    harness = world_of(store, index)
+    first = await harness.remember(ROME)
     index.filters.clear()
     store.memories.clear()
     store.passages.clear()
-    done = await shop.remember(PARIS)
+    done = await harness.remember(PARIS)
     assert (done.action, [conflict.other.id for conflict in done.conflicts]) == ("created", [first.id])
     assert index.filters == [Filter()]
     assert store.memories[first.id] == 1
@@ -76,25 +76,25 @@ async def test_gate_and_detection_search_and_read_once() -> None:
 
 async def test_the_gate_ignores_a_memory_that_is_found_but_too_old() -> None:
     store = CountingStore()
-    shop = world_of(store, RecordingIndex(store))
-    first = await shop.remember(ROME)
+    harness = world_of(store, RecordingIndex(store))
+    first = await harness.remember(ROME)
     for days, near in ((3, {first.id}), (5, set[str]())):
-        shop.clock.advance(timedelta(days=days))
-        done = await shop.remember(Draft(text=f"{ROME} It is so.", dry_run=True))
+        harness.clock.advance(timedelta(days=days))
+        done = await harness.remember(Draft(text=f"{ROME} It is so.", dry_run=True))
         assert {done.merged_into, *(similar.id for similar in done.similar)} - {"", None} == near
 
 
 async def test_among_many_near_memories_those_of_the_window_are_searched_for() -> None:
     store = CountingStore()
     index = RecordingIndex(store)
-    shop = world_of(store, index)
+    harness = world_of(store, index)
     old = [a_memory(f"{ROME} {'!' * number}", created_at=START, updated_at=START) for number in range(1, 12)]
-    await shop.store.commit(a_commit(*old))
-    await _embed(shop, old)
-    shop.clock.advance(timedelta(days=30))
-    recent = await shop.remember(Draft(text=f"{ROME} ?", intent="new"))
+    await harness.store.commit(a_commit(*old))
+    await _embed(harness, old)
+    harness.clock.advance(timedelta(days=30))
+    recent = await harness.remember(Draft(text=f"{ROME} ?", intent="new"))
     index.filters.clear()
-    done = await shop.remember(Draft(text=f"{ROME} ...", dry_run=True))
+    done = await harness.remember(Draft(text=f"{ROME} ...", dry_run=True))
     assert [filter_.since is not None for filter_ in index.filters].count(True) == 1
     assert recent.id in (done.merged_into, *(similar.id for similar in done.similar))
     assert not {memory.id for memory in old} & {done.merged_into, *(similar.id for similar in done.similar)}
@@ -103,9 +103,9 @@ async def test_among_many_near_memories_those_of_the_window_are_searched_for() -
 async def test_gate_and_detection_each_handle_a_broken_index() -> None:
     store = CountingStore()
     index = RecordingIndex(store, error=IndexUnavailable("it is in pieces"))
-    shop = world_of(store, index)
-    first = await shop.remember(ROME)
-    done = await shop.remember(PARIS)
+    harness = world_of(store, index)
+    first = await harness.remember(ROME)
+    done = await harness.remember(PARIS)
     # Words decide.
     assert [conflict.other.id for conflict in done.conflicts] == [first.id]
     assert any("could not be searched for" in decision.why for decision in done.trace)
@@ -125,7 +125,7 @@ async def test_a_missing_record_is_read_once_and_a_filtered_search_is_made_each_
     assert len(index.filters) == 3
 
 
-async def _embed(shop: Workshop, memories: Sequence[Memory]) -> None:
+async def _embed(harness: Harness, memories: Sequence[Memory]) -> None:
     await embed_some(
-        SPACE, [memory.id for memory in memories], store=shop.store, embedder=shop.embedder, clock=shop.clock
+        SPACE, [memory.id for memory in memories], store=harness.store, embedder=harness.embedder, clock=harness.clock
     )

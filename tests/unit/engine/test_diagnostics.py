@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pytest
 from tests.fakes import FakeEmbedder, FakeStore
+from tests.unit.harness import SPACE, Harness
 from tests.unit.recalling.branches import make_branch
-from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.engine.diagnostics import Subject, doctor, status
 from scrubjay.errors import StoreDamaged
@@ -76,10 +76,10 @@ async def checks(subject: Subject, *, deep: bool = False) -> dict[str, Check]:
 
 async def test_status_counts_memories_and_relations(data: Path) -> None:
     subject = make_subject(data)
-    shop = Workshop(store=subject.store)
-    tea, jay = await shop.kept("tea"), await shop.kept(Draft(text="jay"))
-    await shop.relate(tea.id, jay.id)
-    await shop.forget(jay.id)
+    harness = Harness(store=subject.store)
+    tea, jay = await harness.kept("tea"), await harness.kept(Draft(text="jay"))
+    await harness.relate(tea.id, jay.id)
+    await harness.forget(jay.id)
     result = await status(subject, space=SPACE)
     assert (result.space, result.version, result.data) == (SPACE, VERSION, str(data))
     assert (result.memories, result.versions, result.relations) == ({"live": 1, "trashed": 1}, 3, 1)
@@ -154,26 +154,26 @@ async def test_low_disk_space_fails_the_check(data: Path, monkeypatch: pytest.Mo
 
 async def test_a_branch_without_a_memory_is_found_and_can_be_purged(data: Path) -> None:
     store = FakeStore()
-    shop = Workshop(store=store)
-    tea, milk = await shop.kept(Draft(text="tea", name="tea")), await shop.kept(Draft(text="milk", name="milk"))
-    lost, _ = [await make_branch(shop, memory, "draft", "what if") for memory in (tea, milk)]
+    harness = Harness(store=store)
+    tea, milk = await harness.kept(Draft(text="tea", name="tea")), await harness.kept(Draft(text="milk", name="milk"))
+    lost, _ = [await make_branch(harness, memory, "draft", "what if") for memory in (tea, milk)]
     subject = make_subject(data, store=store)
     assert (await checks(subject))["branches"].ok
-    await store.purge(SPACE, [tea.id], origin=shop.origin())
+    await store.purge(SPACE, [tea.id], origin=harness.origin())
     check = (await checks(subject))["branches"]
     assert (check.ok, check.detail) == (False, f"1 have no memory: {lost.id}")
     assert lost.id in check.fix
-    await shop.forget(lost.id)
-    await shop.purge(lost.id)
+    await harness.forget(lost.id)
+    await harness.purge(lost.id)
     assert (await checks(subject))["branches"].ok
 
 
 async def test_many_branches_without_memories_are_all_found_and_a_few_named(data: Path) -> None:
     store = FakeStore()
-    shop = Workshop(store=store)
-    memories = [await shop.kept(f"tea number {number}") for number in range(103)]
-    lost = [(await make_branch(shop, memory, "draft", "what if")).id for memory in memories]
-    await store.purge(SPACE, [memory.id for memory in memories[1:]], origin=shop.origin())
+    harness = Harness(store=store)
+    memories = [await harness.kept(f"tea number {number}") for number in range(103)]
+    lost = [(await make_branch(harness, memory, "draft", "what if")).id for memory in memories]
+    await store.purge(SPACE, [memory.id for memory in memories[1:]], origin=harness.origin())
     check = (await checks(make_subject(data, store=store)))["branches"]
     assert check.detail.startswith("102 have no memory: ")
     assert check.detail.endswith(" and 97 more")
@@ -182,8 +182,8 @@ async def test_many_branches_without_memories_are_all_found_and_a_few_named(data
 
 async def test_a_branch_is_not_lost_while_its_memory_is_in_the_trash(data: Path) -> None:
     store = FakeStore()
-    shop = Workshop(store=store)
-    tea = await shop.kept(Draft(text="tea", name="tea"))
-    await make_branch(shop, tea, "draft", "what if")
-    await shop.forget("tea")
+    harness = Harness(store=store)
+    tea = await harness.kept(Draft(text="tea", name="tea"))
+    await make_branch(harness, tea, "draft", "what if")
+    await harness.forget("tea")
     assert (await checks(make_subject(data, store=store)))["branches"].ok

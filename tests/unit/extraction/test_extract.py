@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from tests.unit.extraction.scripted import Scripted, a_fact
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import InvalidInput
 from scrubjay.extraction.extract import extract
@@ -23,7 +23,7 @@ user: I live in Berlin.
 
 
 async def take(
-    shop: Workshop,
+    harness: Harness,
     text: str = LOG,
     *,
     session: str = "",
@@ -35,7 +35,8 @@ async def take(
 ) -> Extracted:
     return await extract(
         text, session=session, store=store, format="auto", method="auto", project="", me=me, trusted=trusted,
-        space=SPACE, origin=shop.origin(run=run), context=shop.context, llm=None, hand_on=no_jobs, progress=progress,
+        space=SPACE, origin=harness.origin(run=run), context=harness.context, llm=None, hand_on=no_jobs,
+        progress=progress,
     )  # fmt: skip
 
 
@@ -44,48 +45,48 @@ async def no_jobs(outcome: WriteOutcome) -> None:
     assert not outcome.jobs
 
 
-async def test_facts_are_stored_with_their_source(shop: Workshop) -> None:
-    done = await take(shop, session="s1")
+async def test_facts_are_stored_with_their_source(harness: Harness) -> None:
+    done = await take(harness, session="s1")
     assert (done.turns, done.session, done.run, done.method) == (4, "s1", "r1", "patterns")
     assert [fact.action for fact in done.facts] == ["created"] * 3
-    first, second, _ = [await shop.get(fact.id) for fact in done.facts]
+    first, second, _ = [await harness.get(fact.id) for fact in done.facts]
     assert (first.content, first.kind, first.entity) == ("user: I prefer tabs over spaces.", "preference", "user")
     assert (first.source.session, first.source.method, first.source.trust) == ("s1", Method.AUTO, Trust.USER)
     assert (first.metadata["turn"], first.metadata["extracted_by"]) == ("1", "patterns")
     assert (second.kind, second.source.trust) == ("decision", Trust.AGENT)
 
 
-async def test_the_same_log_stores_nothing_twice(shop: Workshop) -> None:
-    first = await take(shop)
-    again = await take(shop, run="r2")
+async def test_the_same_log_stores_nothing_twice(harness: Harness) -> None:
+    first = await take(harness)
+    again = await take(harness, run="r2")
     assert [fact.action for fact in again.facts] == ["unchanged"] * 3
     assert [fact.id for fact in again.facts] == [fact.id for fact in first.facts]
     assert first.session == again.session
     assert first.session.startswith("log-")
-    longer = await take(shop, f"{LOG}user: I have two kids.\n", run="r3")
+    longer = await take(harness, f"{LOG}user: I have two kids.\n", run="r3")
     assert ([fact.action for fact in longer.facts], longer.session) == (["unchanged"] * 3 + ["created"], first.session)
 
 
-async def test_a_merged_fact_is_not_merged_again(quick: Workshop) -> None:
-    shop = replace(quick, rules=Rules(gate="merge", density="off", tags="off"))
+async def test_a_merged_fact_is_not_merged_again(quick: Harness) -> None:
+    harness = replace(quick, rules=Rules(gate="merge", density="off", tags="off"))
     log = "Ann: I prefer tea to coffee.\nAnn: i prefer tea to coffee\n"
-    first = await take(shop, log, session="s1")
+    first = await take(harness, log, session="s1")
     assert [fact.action for fact in first.facts] == ["created", "merged"]
     (target,) = {fact.id for fact in first.facts}
-    version = (await shop.get(target)).version
-    again = await take(shop, log, session="s1", run="r2")
+    version = (await harness.get(target)).version
+    again = await take(harness, log, session="s1", run="r2")
     assert [fact.action for fact in again.facts] == ["unchanged", "unchanged"]
-    assert (await shop.get(target)).version == version
+    assert (await harness.get(target)).version == version
 
 
-async def test_a_dry_run_stores_nothing(quick: Workshop) -> None:
+async def test_a_dry_run_stores_nothing(quick: Harness) -> None:
     done = await take(quick, store=False)
     assert (len(done.facts), done.run) == (3, "")
     assert {(fact.action, fact.id) for fact in done.facts} == {("", "")}
     assert await quick.store.list_ids(SPACE, Filter(state=State.LIVE), limit=9) == []
 
 
-async def test_invalid_arguments_are_refused(quick: Workshop) -> None:
+async def test_invalid_arguments_are_refused(quick: Harness) -> None:
     for invalid in ({"method": "magic"}, {"method": "llm"}, {"format": "morse"}, {"text": "  "}):
         request = {"text": LOG, "format": "auto", "method": "auto"} | invalid
         with pytest.raises(InvalidInput) as refused:
@@ -97,7 +98,7 @@ async def test_invalid_arguments_are_refused(quick: Workshop) -> None:
         assert refused.value.hint
 
 
-async def test_a_model_is_asked_where_there_is_one_unless_patterns_are_wanted(quick: Workshop) -> None:
+async def test_a_model_is_asked_where_there_is_one_unless_patterns_are_wanted(quick: Harness) -> None:
     log = "Ann: I moved to Rome in May 2024."
     for method, content in (
         ("patterns", "Ann: I moved to Rome in May 2024."),
@@ -113,12 +114,12 @@ async def test_a_model_is_asked_where_there_is_one_unless_patterns_are_wanted(qu
         assert memory.metadata["extracted_by"] == done.method == ("patterns" if method == "patterns" else "llm")
 
 
-async def test_a_secret_is_cut_out_and_a_second_look_changes_nothing(quick: Workshop) -> None:
+async def test_a_secret_is_cut_out_and_a_second_look_changes_nothing(quick: Harness) -> None:
     log = "user: My username is ann and my key is AKIAIOSFODNN7EXAMPLE"
-    shop = replace(quick, rules=Rules(gate="off", density="off", tags="off"))
-    (first,) = (await take(shop, log)).facts
-    assert "AKIA" not in (await shop.get(first.id)).content
-    (again,) = (await take(shop, log, run="r2")).facts
+    harness = replace(quick, rules=Rules(gate="off", density="off", tags="off"))
+    (first,) = (await take(harness, log)).facts
+    assert "AKIA" not in (await harness.get(first.id)).content
+    (again,) = (await take(harness, log, run="r2")).facts
     assert (again.action, again.id) == ("unchanged", first.id)
 
 
@@ -143,14 +144,14 @@ assistant: We decided to go with Postgres.
     ],
 )
 async def test_only_the_users_own_words_are_trusted_as_such(
-    quick: Workshop, text: str, me: str, trusts: list[str]
+    quick: Harness, text: str, me: str, trusts: list[str]
 ) -> None:
     done = await take(quick, text, me=me)
     assert [(await quick.get(fact.id)).source.trust for fact in done.facts] == trusts
     assert bool(done.warnings) == ("user" not in trusts)
 
 
-async def test_a_later_me_raises_the_trust_of_stored_facts(quick: Workshop) -> None:
+async def test_a_later_me_raises_the_trust_of_stored_facts(quick: Harness) -> None:
     first = await take(quick, GROUP)
     again = await take(quick, GROUP, me="Ann", run="r2")
     assert [fact.action for fact in again.facts] == ["updated", "unchanged", "unchanged"]
@@ -158,13 +159,13 @@ async def test_a_later_me_raises_the_trust_of_stored_facts(quick: Workshop) -> N
     assert (await quick.get(first.facts[0].id)).source.trust is Trust.USER
 
 
-async def test_no_speaker_is_the_user_in_a_log_from_an_agent(quick: Workshop) -> None:
+async def test_no_speaker_is_the_user_in_a_log_from_an_agent(quick: Harness) -> None:
     done = await take(quick, GROUP, me="Ann", trusted=False)
     assert {(await quick.get(fact.id)).source.trust for fact in done.facts} == {Trust.AGENT}
     assert not done.warnings
 
 
-async def test_an_unknown_speaker_is_refused_with_the_speakers_of_the_log(quick: Workshop) -> None:
+async def test_an_unknown_speaker_is_refused_with_the_speakers_of_the_log(quick: Harness) -> None:
     for me, hint in (
         ("Been", "Did you mean Ben?"),
         ("Zoe", "The speakers are: Ann, Ben"),
@@ -176,7 +177,7 @@ async def test_an_unknown_speaker_is_refused_with_the_speakers_of_the_log(quick:
         assert refused.value.fields["field"] == "me"
 
 
-async def test_it_reports_its_progress(quick: Workshop) -> None:
+async def test_it_reports_its_progress(quick: Harness) -> None:
     reports: list[tuple[int, int]] = []
     await take(quick, progress=lambda done, total: reports.append((done, total)))
     assert reports == sorted(reports)

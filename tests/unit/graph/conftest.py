@@ -3,17 +3,17 @@
 import pytest
 from tests.fakes import FakeStore
 from tests.unit.graph.graph_world import Garden
-from tests.unit.write_world import Workshop
+from tests.unit.harness import Harness
 
 from scrubjay.ports import RecordStore
 
 
 @pytest.fixture
 def garden(any_store: RecordStore) -> Garden:
-    return Garden(shop=Workshop(store=any_store))
+    return Garden(harness=Harness(store=any_store))
 
 
 @pytest.fixture
 def bed() -> Garden:
     """The same over the store in memory."""
-    return Garden(shop=Workshop(store=FakeStore()))
+    return Garden(harness=Harness(store=FakeStore()))

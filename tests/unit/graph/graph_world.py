@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.graph.entity import Entity, EntityRelation
 from scrubjay.graph.knowledge import KnowledgeGraph
@@ -20,15 +20,15 @@ async def _nothing() -> None:
 class Garden:
     """A graph, the other tools over the same store, and shortcuts to both."""
 
-    shop: Workshop
+    harness: Harness
     text_caches: TextCaches = field(default_factory=TextCaches)
     after_commit: Callable[[], Awaitable[None]] = _nothing
 
     @property
     def graph(self) -> KnowledgeGraph:
         return KnowledgeGraph(
-            context=self.shop.context, text_caches=self.text_caches, clock=self.shop.clock, space=SPACE,
-            origin=self.shop.origin(),
+            context=self.harness.context, text_caches=self.text_caches, clock=self.harness.clock, space=SPACE,
+            origin=self.harness.origin(),
             source=Source(method=Method.AGENT, agent="tester"), after_commit=self.after_commit, project="garden",
         )  # fmt: skip
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from tests.unit.graph.graph_world import Garden, link
-from tests.unit.write_world import SPACE
+from tests.unit.harness import SPACE
 
 from scrubjay.errors import InvalidInput, NotFound, WrongState
 from scrubjay.graph.entity import Entity
@@ -17,16 +17,16 @@ ADA = Entity(name="Ada", type="person", observations=("likes tea", "likes tea", 
 
 async def test_an_entity_is_a_memory_like_any_other(garden: Garden) -> None:
     assert await garden.graph.create_entities([ADA]) == [ADA]
-    (handle,) = await garden.shop.store.find(SPACE, "Ada")
-    memory = await garden.shop.get(handle.id)
+    (handle,) = await garden.harness.store.find(SPACE, "Ada")
+    memory = await garden.harness.get(handle.id)
     assert (memory.kind, memory.project, memory.content, memory.state) == ("person", "garden", "", State.LIVE)
     assert (memory.source.method, memory.source.agent) == (Method.AGENT, "tester")
-    assert [hit.name for hit in (await garden.shop.recall("who likes tea?")).hits] == ["Ada"]
+    assert [hit.name for hit in (await garden.harness.recall("who likes tea?")).hits] == ["Ada"]
 
 
 async def test_an_entity_without_observations_is_found_by_its_name(garden: Garden) -> None:
     await garden.create("Zanzibar")
-    assert [hit.name for hit in (await garden.shop.recall("zanzibar")).hits] == ["Zanzibar"]
+    assert [hit.name for hit in (await garden.harness.recall("zanzibar")).hits] == ["Zanzibar"]
 
 
 async def test_existing_and_duplicate_names_keep_the_first_entity(garden: Garden) -> None:
@@ -39,7 +39,9 @@ async def test_existing_and_duplicate_names_keep_the_first_entity(garden: Garden
 
 async def test_a_memory_of_another_tool_is_an_entity_by_exact_name_only(garden: Garden) -> None:
     mine = Source(trust=Trust.USER)
-    note = await garden.shop.kept(Draft(text="green tea", title="About Tea", name="tea-note", kind="fact", source=mine))
+    note = await garden.harness.kept(
+        Draft(text="green tea", title="About Tea", name="tea-note", kind="fact", source=mine)
+    )
     assert await garden.entities() == [Entity(name="tea-note", type="fact", observations=("green tea",))]
     for near in ("About Tea", "about-tea", "Tea-Note", "tea note"):
         assert await garden.walk_named(near) == []
@@ -47,7 +49,7 @@ async def test_a_memory_of_another_tool_is_an_entity_by_exact_name_only(garden: 
             await garden.graph.add_observations([(near, ["x"])])
     assert await garden.graph.add_observations([("tea-note", ["green tea", "hot"])]) == [("tea-note", ["hot"])]
     # An addition has the source of the agent, not that of the memory.
-    (added,) = (await garden.shop.get(note.id)).observations
+    (added,) = (await garden.harness.get(note.id)).observations
     assert added.source == garden.graph.source
     await garden.graph.delete_observations([("tea-note", ["green tea", "hot"])])
     assert await garden.entities() == [Entity(name="tea-note", type="fact")]
@@ -68,17 +70,17 @@ async def test_an_invalid_entity_stops_the_whole_call(garden: Garden) -> None:
         await garden.relate(("a", "b", "fine"), ("a", "c", "nul\x00"))
     with pytest.raises(InvalidInput):
         await garden.relate(("a", "b", "fine"), ("a", "nul\x00", "fine"))
-    assert await garden.shop.store.last_seq() == 0
+    assert await garden.harness.store.last_seq() == 0
 
 
 async def test_a_change_that_changes_nothing_makes_no_version(garden: Garden) -> None:
     await garden.graph.create_entities([ADA])
-    before = await garden.shop.store.last_seq()
+    before = await garden.harness.store.last_seq()
     assert await garden.graph.add_observations([("Ada", ["likes tea"])]) == [("Ada", [])]
     await garden.graph.delete_observations([("Ada", ["never said"])])
     await garden.graph.delete_relations([link("Ada", "Bob")])
     await garden.graph.delete_entities(["Nobody"])
-    assert await garden.shop.store.last_seq() == before
+    assert await garden.harness.store.last_seq() == before
 
 
 async def test_relations_keep_their_order_within_a_call_and_between_calls(garden: Garden) -> None:
@@ -94,12 +96,12 @@ async def test_a_mention_is_no_entity_until_it_is_created(garden: Garden) -> Non
     await garden.relate(("Ada", "Bob", "knows"))
     assert (await garden.entities(), await garden.links()) == ([], [link("Ada", "Bob")])
     assert await garden.walk_named("Ada") == []
-    assert (await garden.shop.recall("Ada")).hits == ()
+    assert (await garden.harness.recall("Ada")).hits == ()
     await garden.create("Cy", "Bob")
     assert await garden.names() == ["Cy", "Bob"]
     assert await garden.walk_named("Bob") == [Entity(name="Bob", type="thing"), link("Ada", "Bob")]
-    (bob,) = await garden.shop.store.find(SPACE, "Bob")
-    assert (await garden.shop.read("Bob")).relations[0].target == bob.id
+    (bob,) = await garden.harness.store.find(SPACE, "Bob")
+    assert (await garden.harness.read("Bob")).relations[0].target == bob.id
 
 
 async def test_both_ends_of_a_relation_may_be_created_together(garden: Garden) -> None:
@@ -112,7 +114,7 @@ async def test_both_ends_of_a_relation_may_be_created_together(garden: Garden) -
 async def test_an_entity_of_another_tool_replaces_its_mention(garden: Garden) -> None:
     await garden.create("Ada")
     await garden.relate(("Ada", "Bob", "knows"), ("Bob", "Cy", "knows"))
-    await garden.shop.remember(Draft(text="a person", name="Bob"))
+    await garden.harness.remember(Draft(text="a person", name="Bob"))
     assert await garden.walk_named("Bob") == [
         Entity(name="Bob", type="note", observations=("a person",)), link("Ada", "Bob"), link("Bob", "Cy"),
     ]  # fmt: skip
@@ -128,9 +130,9 @@ async def test_an_entity_of_another_tool_replaces_its_mention(garden: Garden) ->
 
 async def test_a_duplicate_relation_by_name_is_shown_once(garden: Garden) -> None:
     await garden.relate(("Ada", "Bob", "knows"))
-    await garden.shop.remember(Draft(text="a person", name="Bob"))
-    await garden.shop.remember(Draft(text="a person too", name="Ada"))
-    await garden.shop.relate("Ada", "Bob", relation="knows")
+    await garden.harness.remember(Draft(text="a person", name="Bob"))
+    await garden.harness.remember(Draft(text="a person too", name="Ada"))
+    await garden.harness.relate("Ada", "Bob", relation="knows")
     assert await garden.links() == [link("Ada", "Bob")]
 
 
@@ -139,17 +141,17 @@ async def test_a_deletion_can_be_restored_and_undone(garden: Garden) -> None:
     await garden.relate(("Ada", "Bob", "knows"))
     await garden.graph.delete_entities(["Ada"])
     assert (await garden.entities(), await garden.links()) == ([], [])
-    (gone,) = await garden.shop.store.find(SPACE, "Ada", state=State.TRASHED)
-    (newest,) = await garden.shop.store.versions(SPACE, gone.id, limit=1)
+    (gone,) = await garden.harness.store.find(SPACE, "Ada", state=State.TRASHED)
+    (newest,) = await garden.harness.store.versions(SPACE, gone.id, limit=1)
     assert (newest.action, newest.message) == ("trashed", "deleted from the knowledge graph")
-    await garden.shop.restore(gone.id)
+    await garden.harness.restore(gone.id)
     assert (await garden.entities(), await garden.links()) == ([ADA], [])
 
 
 async def test_relations_of_forgotten_memories_are_not_shown(garden: Garden) -> None:
     await garden.create("Ada", "Bob")
     await garden.relate(("Ada", "Bob", "knows"))
-    await garden.shop.forget("Bob")
+    await garden.harness.forget("Bob")
     assert await garden.walk_named("Ada") == [Entity(name="Ada", type="thing")]
     await garden.relate(("Ada", "Bob", "knows"))
     assert await garden.links() == [link("Ada", "Bob")]
@@ -179,7 +181,7 @@ async def test_after_commit_runs_after_every_write(bed: Garden) -> None:
     received: list[int] = []
 
     async def hear() -> None:
-        received.append(await bed.shop.store.last_seq())
+        received.append(await bed.harness.store.last_seq())
 
     bed.after_commit = hear
     await bed.create("Ada")
@@ -189,7 +191,7 @@ async def test_after_commit_runs_after_every_write(bed: Garden) -> None:
 
 async def test_deny_rules_apply_to_entities(bed: Garden) -> None:
     await bed.create("Ada")
-    bed.shop.rules = Rules(never=("tea", "falcon"))
+    bed.harness.rules = Rules(never=("tea", "falcon"))
     calls = (
         bed.graph.create_entities([Entity(name="Falcon", type="project")]),
         bed.graph.create_entities([Entity(name="Bob", type="person", observations=("flies a falcon",))]),
@@ -205,7 +207,7 @@ async def test_deny_rules_apply_to_entities(bed: Garden) -> None:
 
 async def test_a_graph_does_not_bypass_the_inbox(bed: Garden) -> None:
     await bed.create("Ada")
-    bed.shop.rules = Rules(review="agents")
+    bed.harness.rules = Rules(review="agents")
     for call in (
         bed.graph.create_entities([Entity(name="Bob", type="person")]),
         bed.graph.add_observations([("Ada", ["likes tea"])]),

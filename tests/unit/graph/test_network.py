@@ -8,7 +8,7 @@ import pytest
 from tests.fakes import FakeStore
 from tests.fakes.build import START, a_memory
 from tests.unit.graph.graph_world import Garden
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import Ambiguous, InvalidInput, NotFound
 from scrubjay.graph.network import find_path, neighbourhood
@@ -20,7 +20,7 @@ from scrubjay.ports import Commit, Edge, Write
 
 
 async def _around(
-    shop: Workshop,
+    harness: Harness,
     *refs: str,
     depth: int = 1,
     types: Sequence[str] = (),
@@ -29,12 +29,12 @@ async def _around(
     as_of: datetime | None = None,
 ) -> Network:
     return await neighbourhood(
-        refs, depth=depth, types=types, direction=direction, limit=limit, as_of=as_of, space=SPACE, store=shop.store
+        refs, depth=depth, types=types, direction=direction, limit=limit, as_of=as_of, space=SPACE, store=harness.store
     )
 
 
 async def _path(
-    shop: Workshop,
+    harness: Harness,
     source: str,
     target: str,
     *,
@@ -44,7 +44,7 @@ async def _path(
     as_of: datetime | None = None,
 ) -> Network:
     return await find_path(
-        source, target, types=types, direction=direction, most=most, as_of=as_of, space=SPACE, store=shop.store
+        source, target, types=types, direction=direction, most=most, as_of=as_of, space=SPACE, store=harness.store
     )
 
 
@@ -61,29 +61,33 @@ async def test_a_walk_goes_so_many_steps_along_types_and_directions(garden: Gard
     await garden.create("Ada", "Acme", "Oslo", "Bo", "Cy")
     await garden.relate(("Ada", "Acme", "works_at"), ("Acme", "Oslo", "sits_in"), ("Bo", "Ada", "knows"))
     await garden.relate(("Cy", "Bo", "knows"))
-    shop = garden.shop
-    alone = await _around(shop, "Ada", depth=0)
+    harness = garden.harness
+    alone = await _around(harness, "Ada", depth=0)
     assert (_names(alone), alone.edges, alone.truncated) == (["Ada"], (), False)
-    near = await _around(shop, "Ada")
+    near = await _around(harness, "Ada")
     assert sorted(_names(near)) == ["Acme", "Ada", "Bo"]
     assert _edges(near) == {"Ada works_at Acme", "Bo knows Ada"}
-    far = await _around(shop, "Ada", depth=10)
+    far = await _around(harness, "Ada", depth=10)
     assert {node.name: node.distance for node in far.nodes} == {"Ada": 0, "Acme": 1, "Bo": 1, "Oslo": 2, "Cy": 2}
-    assert sorted(_names(await _around(shop, "Ada", depth=3, direction="out"))) == ["Acme", "Ada", "Oslo"]
-    assert sorted(_names(await _around(shop, "Ada", depth=3, direction="in"))) == ["Ada", "Bo", "Cy"]
-    assert sorted(_names(await _around(shop, "Ada", depth=3, types=["Works_At", "sits_in"]))) == ["Acme", "Ada", "Oslo"]
-    assert _names(await _around(shop, "Ada", depth=3, types=["hates"])) == ["Ada"]
+    assert sorted(_names(await _around(harness, "Ada", depth=3, direction="out"))) == ["Acme", "Ada", "Oslo"]
+    assert sorted(_names(await _around(harness, "Ada", depth=3, direction="in"))) == ["Ada", "Bo", "Cy"]
+    assert sorted(_names(await _around(harness, "Ada", depth=3, types=["Works_At", "sits_in"]))) == [
+        "Acme",
+        "Ada",
+        "Oslo",
+    ]
+    assert _names(await _around(harness, "Ada", depth=3, types=["hates"])) == ["Ada"]
 
 
 async def test_cycles_and_self_relations_end(garden: Garden) -> None:
     await garden.create("Ada", "Bo", "Cy")
     await garden.relate(("Ada", "Bo", "knows"), ("Bo", "Cy", "knows"), ("Cy", "Ada", "knows"), ("Ada", "Ada", "trusts"))
-    results = await _around(garden.shop, "Ada", depth=10, direction="out")
+    results = await _around(garden.harness, "Ada", depth=10, direction="out")
     assert sorted(_names(results)) == ["Ada", "Bo", "Cy"]
     assert _edges(results) == {"Ada knows Bo", "Bo knows Cy", "Cy knows Ada", "Ada trusts Ada"}
 
 
-async def test_a_link_leads_both_ways(quick: Workshop) -> None:
+async def test_a_link_leads_both_ways(quick: Harness) -> None:
     for name in ("tea", "pot"):
         await quick.remember(Draft(text=f"about {name}", name=name))
     await quick.relate("tea", "pot")
@@ -94,24 +98,24 @@ async def test_a_link_leads_both_ways(quick: Workshop) -> None:
 async def test_mentions_are_shown_and_trashed_entities_are_not(garden: Garden) -> None:
     await garden.create("Ada", "Bo")
     await garden.relate(("Ada", "Nobody yet", "knows"), ("Ada", "Bo", "knows"), ("Nobody yet", "Zed", "knows"))
-    await garden.shop.forget("Bo")
-    results = await _around(garden.shop, "Ada", depth=2)
+    await garden.harness.forget("Bo")
+    results = await _around(garden.harness, "Ada", depth=2)
     assert _names(results) == ["Ada", "Nobody yet", "Zed"]
     assert [node.kind for node in results.nodes] == ["thing", "mention", "mention"]
-    assert _names(await _around(garden.shop, "Zed", depth=2)) == ["Zed", "Nobody yet", "Ada"]
+    assert _names(await _around(garden.harness, "Zed", depth=2)) == ["Zed", "Nobody yet", "Ada"]
     with pytest.raises(NotFound, match="is in the trash"):
-        await _around(garden.shop, "Bo")
+        await _around(garden.harness, "Bo")
 
 
 async def test_a_mention_and_its_later_entity_are_one(garden: Garden) -> None:
     await garden.create("Ada")
     await garden.relate(("Ada", "Bo", "knows"), ("Bo", "Cy", "knows"))
-    await garden.shop.remember(Draft(text="Bo bakes", name="Bo", kind="person"))
-    assert [node.kind for node in (await _around(garden.shop, "Ada")).nodes] == ["thing", "person"]
-    assert sorted(_names(await _around(garden.shop, "Bo"))) == ["Ada", "Bo", "Cy"]
+    await garden.harness.remember(Draft(text="Bo bakes", name="Bo", kind="person"))
+    assert [node.kind for node in (await _around(garden.harness, "Ada")).nodes] == ["thing", "person"]
+    assert sorted(_names(await _around(garden.harness, "Bo"))) == ["Ada", "Bo", "Cy"]
 
 
-async def test_the_strongest_come_first_within_a_limit(quick: Workshop) -> None:
+async def test_the_strongest_come_first_within_a_limit(quick: Harness) -> None:
     for name in ("hub", "weak", "strong", "middling"):
         await quick.remember(Draft(text=f"about {name}", name=name))
     for name, strength in (("weak", 0.1), ("strong", 0.9), ("middling", 0.5)):
@@ -122,7 +126,7 @@ async def test_the_strongest_come_first_within_a_limit(quick: Workshop) -> None:
     assert (await _around(quick, "hub", limit=4)).truncated is False
 
 
-async def test_several_starts_and_their_common_neighbour(quick: Workshop) -> None:
+async def test_several_starts_and_their_common_neighbour(quick: Harness) -> None:
     for name in ("a", "b", "c"):
         await quick.remember(Draft(text=f"about {name}", name=name))
     await quick.relate("a", "b", relation="x")
@@ -135,47 +139,47 @@ async def test_several_starts_and_their_common_neighbour(quick: Workshop) -> Non
 async def test_a_path_is_the_shortest(garden: Garden) -> None:
     await garden.create("a", "b", "c", "d", "e", "alone")
     await garden.relate(("a", "b", "to"), ("b", "c", "to"), ("c", "d", "to"), ("d", "e", "to"), ("a", "d", "jumps"))
-    shop = garden.shop
-    results = await _path(shop, "a", "e")
+    harness = garden.harness
+    results = await _path(harness, "a", "e")
     assert [(node.name, node.distance) for node in results.nodes] == [("a", 0), ("d", 1), ("e", 2)]
     assert [edge.type for edge in results.edges] == ["jumps", "to"]
-    assert _names(await _path(shop, "a", "e", types=["to"])) == ["a", "b", "c", "d", "e"]
-    assert _names(await _path(shop, "e", "a", direction="in", types=["to"])) == ["e", "d", "c", "b", "a"]
-    assert await _path(shop, "e", "a", direction="out") == Network(nodes=(), edges=())
-    assert await _path(shop, "a", "alone") == Network(nodes=(), edges=())
-    assert await _path(shop, "a", "e", types=["to"], most=3) == Network(nodes=(), edges=())
-    assert _names(await _path(shop, "a", "e", types=["to"], most=4)) == ["a", "b", "c", "d", "e"]
-    assert _names(await _path(shop, "a", "a", most=0)) == ["a"]
+    assert _names(await _path(harness, "a", "e", types=["to"])) == ["a", "b", "c", "d", "e"]
+    assert _names(await _path(harness, "e", "a", direction="in", types=["to"])) == ["e", "d", "c", "b", "a"]
+    assert await _path(harness, "e", "a", direction="out") == Network(nodes=(), edges=())
+    assert await _path(harness, "a", "alone") == Network(nodes=(), edges=())
+    assert await _path(harness, "a", "e", types=["to"], most=3) == Network(nodes=(), edges=())
+    assert _names(await _path(harness, "a", "e", types=["to"], most=4)) == ["a", "b", "c", "d", "e"]
+    assert _names(await _path(harness, "a", "a", most=0)) == ["a"]
 
 
 async def test_a_path_does_not_lead_through_the_trash(garden: Garden) -> None:
     await garden.create("a", "b", "c")
     await garden.relate(("a", "b", "to"), ("b", "c", "to"))
-    before = garden.shop.clock.now()
-    await garden.shop.forget("b")
-    assert (await _path(garden.shop, "a", "c")).nodes == ()
-    assert _names(await _path(garden.shop, "a", "c", as_of=before)) == ["a", "b", "c"]
+    before = garden.harness.clock.now()
+    await garden.harness.forget("b")
+    assert (await _path(garden.harness, "a", "c")).nodes == ()
+    assert _names(await _path(garden.harness, "a", "c", as_of=before)) == ["a", "b", "c"]
 
 
 async def test_relations_and_memories_are_as_they_were(garden: Garden) -> None:
-    shop = garden.shop
-    before_all = shop.clock.now()
+    harness = garden.harness
+    before_all = harness.clock.now()
     await garden.create("Ada", "Acme", "Bolt")
     await garden.relate(("Ada", "Acme", "works_at"))
-    then = shop.clock.now()
-    shop.clock.advance(timedelta(days=1))
-    await shop.unrelate("Ada", "Acme", relation="works_at")
+    then = harness.clock.now()
+    harness.clock.advance(timedelta(days=1))
+    await harness.unrelate("Ada", "Acme", relation="works_at")
     await garden.relate(("Ada", "Bolt", "works_at"))
-    await shop.revise("Acme", title="Acme, renamed", content="It has another name now.")
-    assert _names(await _around(shop, "Ada")) == ["Ada", "Bolt"]
-    results = await _around(shop, "Ada", as_of=then)
+    await harness.revise("Acme", title="Acme, renamed", content="It has another name now.")
+    assert _names(await _around(harness, "Ada")) == ["Ada", "Bolt"]
+    results = await _around(harness, "Ada", as_of=then)
     assert [(node.name, node.title) for node in results.nodes] == [("Ada", ""), ("Acme", "")]
     with pytest.raises(NotFound, match="did not exist"):
-        await _around(shop, "Ada", as_of=before_all)
+        await _around(harness, "Ada", as_of=before_all)
 
 
 async def test_a_merged_memory_is_its_successor() -> None:
-    shop = Workshop(store=FakeStore())
+    harness = Harness(store=FakeStore())
     item, two, other = (a_memory(f"about {name}", name=name) for name in ("one", "two", "other"))
     item = replace(item, merged=(Merged(id=two.id, at=START),))
     two = replace(two, state=State.MERGED, merged_into=item.id)
@@ -184,22 +188,22 @@ async def test_a_merged_memory_is_its_successor() -> None:
         Relation(source=two.id, target=other.id, type="owns", created_at=START),
         Relation(source=two.id, target=item.id, type="like", created_at=START),
     ]
-    await shop.store.commit(
+    await harness.store.commit(
         Commit(
             space=SPACE,
-            origin=shop.origin(),
+            origin=harness.origin(),
             writes=writes,
             edges=tuple(Edge(relation=edge, present=True) for edge in edges),
         )
     )
     for start in ("one", "two"):
-        results = await _around(shop, start)
+        results = await _around(harness, start)
         assert (_names(results), _edges(results)) == (["one", "other"], {"one owns other"})
-    assert _edges(await _around(shop, "other")) == {"one owns other"}
-    assert _names(await _path(shop, "other", "two")) == ["other", "one"]
+    assert _edges(await _around(harness, "other")) == {"one owns other"}
+    assert _names(await _path(harness, "other", "two")) == ["other", "one"]
 
 
-async def test_bad_requests_are_refused_with_help(quick: Workshop) -> None:
+async def test_bad_requests_are_refused_with_help(quick: Harness) -> None:
     await quick.remember(Draft(text="about tea", name="green-tea", title="Tea"))
     await quick.remember(Draft(text="about pots", name="pot", title="Tea"))
     with pytest.raises(NotFound) as caught:

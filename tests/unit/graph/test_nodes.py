@@ -83,9 +83,9 @@ async def test_a_hub_is_walked_page_by_page(bed: Garden) -> None:
 
 async def test_expired_entities_are_not_shown(bed: Garden) -> None:
     await bed.create("Ada")
-    await bed.shop.remember(Draft(text="old", name="old", expires_at=START + timedelta(hours=1)))
+    await bed.harness.remember(Draft(text="old", name="old", expires_at=START + timedelta(hours=1)))
     assert await bed.names() == ["Ada", "old"]
-    bed.shop.clock.advance(timedelta(hours=2))
+    bed.harness.clock.advance(timedelta(hours=2))
     assert await bed.names() == ["Ada"]
     assert await bed.walk_matching("old") == []
 
@@ -105,7 +105,7 @@ async def test_a_search_covers_names_types_and_observations_only(garden: Garden)
         Entity(name=" Odd  name ", type="Some\nType", observations=("One Fact", " ")),
         Entity(name="plain", type="t"),
     ])  # fmt: skip
-    await garden.shop.remember(
+    await garden.harness.remember(
         Draft(text="prose", name="n", title="Unseen", tags=("unseen",), metadata={"k": "unseen"})
     )
     for query in ("odd  NAME ", "some\ntype", "FACT", "e fact"):

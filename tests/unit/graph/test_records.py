@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from tests.fakes.build import a_commit, a_memory
 from tests.unit.graph.graph_world import Garden
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import InvalidInput, NotFound, TooLarge
 from scrubjay.graph import records
@@ -26,45 +26,47 @@ PROFILE: dict[str, Json] = {
 }
 
 
-async def _create(shop: Workshop, *entities: object) -> Any:
+async def _create(harness: Harness, *entities: object) -> Any:
     inputs = cast("list[dict[str, Json]]", list(entities))
-    return await records.create_entities(inputs, space=SPACE, origin=shop.origin(), context=shop.context)
+    return await records.create_entities(inputs, space=SPACE, origin=harness.origin(), context=harness.context)
 
 
-async def _one(shop: Workshop, **changes: Json) -> Any:
+async def _one(harness: Harness, **changes: Json) -> Any:
     """Create one entity and return its result."""
-    answer = await _create(shop, {"name": "Ada", "entityType": "person", "observations": ["likes tea"], **changes})
+    answer = await _create(harness, {"name": "Ada", "entityType": "person", "observations": ["likes tea"], **changes})
     assert (answer["success"], answer["errors"]) == (True, [])
     return answer["results"][0]
 
 
-async def _update(shop: Workshop, ref: str, **changes: Json) -> Any:
-    return await records.update_entity(ref, changes, space=SPACE, origin=shop.origin(), context=shop.context)
+async def _update(harness: Harness, ref: str, **changes: Json) -> Any:
+    return await records.update_entity(ref, changes, space=SPACE, origin=harness.origin(), context=harness.context)
 
 
 def _texts(memory: Memory) -> list[str]:
     return [observation.text for observation in memory.observations if observation.valid_until is None]
 
 
-async def test_an_entity_is_created_updated_and_left_as_it_is(shop: Workshop) -> None:
-    answer = await _create(shop, PROFILE)
+async def test_an_entity_is_created_updated_and_left_as_it_is(harness: Harness) -> None:
+    answer = await _create(harness, PROFILE)
     (made,) = answer["results"]
     assert made.keys() == {"id", "name", "action", "compression", "version"}
     assert (made["name"], made["action"], made["version"]) == ("user-profile", "created", 1)
     assert 0 < made["compression"] < 3
-    memory = await shop.get(made["id"])
+    memory = await harness.get(made["id"])
     assert (memory.kind, memory.pinned, _texts(memory)) == ("user_profile", True, PROFILE["observations"])
-    (same,) = (await _create(shop, PROFILE))["results"]
+    (same,) = (await _create(harness, PROFILE))["results"]
     assert (same["id"], same["action"], same["version"]) == (made["id"], "unchanged", 1)
-    (changed,) = (await _create(shop, {**PROFILE, "observations": ["Works in parallel", "Lives in Oslo"]}))["results"]
+    (changed,) = (await _create(harness, {**PROFILE, "observations": ["Works in parallel", "Lives in Oslo"]}))[
+        "results"
+    ]
     assert (changed["id"], changed["action"], changed["version"]) == (made["id"], "updated", 2)
-    assert _texts(await shop.get(made["id"])) == ["Works in parallel", "Lives in Oslo"]
-    before = await shop.store.version(SPACE, made["id"], 1)
+    assert _texts(await harness.get(made["id"])) == ["Works in parallel", "Lives in Oslo"]
+    before = await harness.store.version(SPACE, made["id"], 1)
     assert before is not None
     assert _texts(before.memory) == PROFILE["observations"]
 
 
-async def test_an_invalid_entity_does_not_affect_the_others(quick: Workshop) -> None:
+async def test_an_invalid_entity_does_not_affect_the_others(quick: Harness) -> None:
     good: dict[str, Json] = {"name": "Ada", "entityType": "person", "observations": ["likes tea"]}
     answer = await _create(
         quick, good, {"name": "x"}, "no object", {**good, "name": " "}, {**good, "extraction_method": "guess"},
@@ -91,29 +93,29 @@ async def test_an_invalid_entity_does_not_affect_the_others(quick: Workshop) -> 
         await records.create_entities(cast("Any", good), space=SPACE, origin=quick.origin(), context=quick.context)
 
 
-async def test_the_source_is_stored(shop: Workshop) -> None:
-    made = await _one(shop, source_session="s1", extraction_method="auto", relevance_score=0.4, tags=["Tea"])
-    memory = await shop.get(made["id"])
+async def test_the_source_is_stored(harness: Harness) -> None:
+    made = await _one(harness, source_session="s1", extraction_method="auto", relevance_score=0.4, tags=["Tea"])
+    memory = await harness.get(made["id"])
     assert (memory.source.session, memory.source.method, memory.source.agent) == ("s1", Method.AUTO, "tester")
     assert (memory.relevance, memory.version, memory.tags) == (0.4, 1, ("tea",))
 
 
-async def test_each_observation_keeps_its_own_source(shop: Workshop) -> None:
-    made = await _one(shop, source_session="s1", extraction_method="import")
-    await _update(shop, "Ada", add_observations=["reads Ibsen"], source_session="s2", extraction_method="auto")
-    first, second = (await shop.get(made["id"])).observations
+async def test_each_observation_keeps_its_own_source(harness: Harness) -> None:
+    made = await _one(harness, source_session="s1", extraction_method="import")
+    await _update(harness, "Ada", add_observations=["reads Ibsen"], source_session="s2", extraction_method="auto")
+    first, second = (await harness.get(made["id"])).observations
     assert first.source is None
     assert second.source is not None
     assert (second.source.session, second.source.method, second.source.agent) == ("s2", Method.AUTO, "tester")
 
 
-async def test_a_duplicate_observation_is_stored_once(quick: Workshop) -> None:
+async def test_a_duplicate_observation_is_stored_once(quick: Harness) -> None:
     made = await _one(quick, observations=["likes tea", "likes tea", " ", "likes ham"])
     assert _texts(await quick.get(made["id"])) == ["likes tea", "likes ham"]
     assert (await _update(quick, "Ada", add_observations=["likes tea"]))["action"] == "unchanged"
 
 
-async def test_more_observations_than_a_memory_holds_are_refused_and_nothing_is_lost(quick: Workshop) -> None:
+async def test_more_observations_than_a_memory_holds_are_refused_and_nothing_is_lost(quick: Harness) -> None:
     answer = await _create(
         quick, {"name": "Ada", "entityType": "t", "observations": [f"fact {number}" for number in range(100_000)]}
     )
@@ -125,7 +127,7 @@ async def test_more_observations_than_a_memory_holds_are_refused_and_nothing_is_
     assert _texts(await quick.get(made["id"])) == ["likes tea"]
 
 
-async def test_names_and_types_are_returned_exactly(quick: Workshop) -> None:
+async def test_names_and_types_are_returned_exactly(quick: Harness) -> None:
     made = await _one(quick, name="Ada  Lovelace\n", entityType="a  person")
     assert made["name"] == "Ada  Lovelace\n"
     again = await _one(quick, name="Ada  Lovelace\n", entityType="another\tperson")
@@ -136,23 +138,23 @@ async def test_names_and_types_are_returned_exactly(quick: Workshop) -> None:
     assert (memory.name, memory.kind, memory.metadata) == ("Ada", "person", {})
 
 
-async def test_fields_are_changed_one_by_one(shop: Workshop) -> None:
-    made = await _one(shop, metadata={"team": "red"})
+async def test_fields_are_changed_one_by_one(harness: Harness) -> None:
+    made = await _one(harness, metadata={"team": "red"})
     done = await _update(
-        shop, made["id"], add_observations=["reads"], remove_observations=["likes tea"], entityType="author",
+        harness, made["id"], add_observations=["reads"], remove_observations=["likes tea"], entityType="author",
         always_include=True, relevance_score=0.7, tags=["books"], metadata={"team": "blue"}, tier="semantic",
     )  # fmt: skip
     assert done["success"] is True
     assert (done["id"], done["action"], done["version"]) == (made["id"], "updated", 2)
-    memory = await shop.get(made["id"])
+    memory = await harness.get(made["id"])
     assert (memory.kind, memory.pinned, memory.relevance, memory.tags) == ("author", True, 0.7, ("books",))
     assert (_texts(memory), dict(memory.metadata), memory.tier.value) == (["reads"], {"team": "blue"}, "semantic")
     assert _texts(memory) == ["reads"]
-    await _update(shop, "Ada", observations=[])
-    assert _texts(await shop.get(made["id"])) == []
+    await _update(harness, "Ada", observations=[])
+    assert _texts(await harness.get(made["id"])) == []
 
 
-async def test_an_invalid_change_is_refused_with_help(quick: Workshop) -> None:
+async def test_an_invalid_change_is_refused_with_help(quick: Harness) -> None:
     await _one(quick)
     await _one(quick, name="ada-notes")
     with pytest.raises(NotFound) as caught:
@@ -168,7 +170,7 @@ async def test_an_invalid_change_is_refused_with_help(quick: Workshop) -> None:
         await _update(quick, "Ada", tier="golden")
 
 
-async def test_superseded_observations_stay_beside_new_ones(quick: Workshop) -> None:
+async def test_superseded_observations_stay_beside_new_ones(quick: Harness) -> None:
     now = quick.clock.now()
     ada = replace(
         a_memory("", name="Ada"),
@@ -190,7 +192,7 @@ async def test_superseded_observations_stay_beside_new_ones(quick: Workshop) -> 
     ]
 
 
-async def test_observations_with_a_future_end_are_replaced_like_others(quick: Workshop) -> None:
+async def test_observations_with_a_future_end_are_replaced_like_others(quick: Harness) -> None:
     now = quick.clock.now()
     lease = Observation(text="rents a flat", recorded_at=now, valid_until=now + timedelta(days=1))
     ada = a_memory("", name="Ada", kind="person", observations=(lease,))
@@ -202,7 +204,7 @@ async def test_observations_with_a_future_end_are_replaced_like_others(quick: Wo
     assert [observation.text for observation in (await quick.get(ada.id)).observations] == ["lives in Bergen"]
 
 
-async def test_a_note_of_another_tool_is_an_entity_too(quick: Workshop) -> None:
+async def test_a_note_of_another_tool_is_an_entity_too(quick: Harness) -> None:
     note = await quick.kept(Draft(text="green tea", name="tea", kind="fact"))
     await _one(quick, name="tea", entityType="drink", observations=["green tea", "hot"])
     memory = await quick.get(note.id)
@@ -212,7 +214,7 @@ async def test_a_note_of_another_tool_is_an_entity_too(quick: Workshop) -> None:
     assert (memory.content, _texts(memory)) == ("", ["cold"])
 
 
-async def test_the_name_of_a_merged_entity_leads_to_its_successor(quick: Workshop) -> None:
+async def test_the_name_of_a_merged_entity_leads_to_its_successor(quick: Harness) -> None:
     made = await _one(quick)
     gone = replace(a_memory("", name="Countess"), state=State.MERGED, merged_into=made["id"])
     write = Write(memory=gone, base=None, action=Action.CREATED, passages=())
@@ -232,27 +234,27 @@ async def test_the_name_of_a_merged_entity_leads_to_its_successor(quick: Worksho
 async def test_an_entity_takes_over_the_relations_that_mention_it(garden: Garden) -> None:
     await garden.create("Bo")
     await garden.relate(("Bo", "Ada", "knows"))
-    made = await _one(garden.shop)
-    (relation,) = await garden.shop.store.relations(SPACE, [made["id"]])
+    made = await _one(garden.harness)
+    (relation,) = await garden.harness.store.relations(SPACE, [made["id"]])
     assert (relation.type, relation.target) == ("knows", made["id"])
     await garden.relate(("Bo", "Cy", "knows"))
     with pytest.raises(InvalidInput, match="only mentioned"):
-        await _update(garden.shop, "Cy", relevance_score=1.0)
+        await _update(garden.harness, "Cy", relevance_score=1.0)
 
 
-async def test_deny_rules_are_reported_and_secrets_are_removed(quick: Workshop) -> None:
+async def test_deny_rules_are_reported_and_secrets_are_removed(quick: Harness) -> None:
     strict = replace(quick, rules=replace(quick.rules, never=("do not keep*",)))
     answer = await _create(strict, {"name": "Ada", "entityType": "t", "observations": ["do not keep this"]})
     assert (answer["success"], len(answer["errors"])) == (False, 1)
     secret = "sk-proj-" + "a1B2" * 12
-    shop = replace(quick, rules=Rules(gate="off"))
-    made = await _one(shop, name=f"key {secret}", observations=[f"the key is {secret}"])
-    memory = await shop.get(made["id"])
+    harness = replace(quick, rules=Rules(gate="off"))
+    made = await _one(harness, name=f"key {secret}", observations=[f"the key is {secret}"])
+    memory = await harness.get(made["id"])
     assert secret not in repr(memory)
-    assert (await _one(shop, name=f"key {secret}", observations=["other"]))["id"] == made["id"]
+    assert (await _one(harness, name=f"key {secret}", observations=["other"]))["id"] == made["id"]
 
 
-async def test_concurrent_additions_all_succeed(quick: Workshop) -> None:
+async def test_concurrent_additions_all_succeed(quick: Harness) -> None:
     await _one(quick)
     spoken = [f"was seen by guest {number}" for number in range(40)]
     done = await asyncio.gather(*(_update(quick, "Ada", add_observations=[text]) for text in spoken))
@@ -260,8 +262,8 @@ async def test_concurrent_additions_all_succeed(quick: Workshop) -> None:
     assert sorted(_texts(await quick.get(done[0]["id"]))) == sorted(["likes tea", *spoken])
 
 
-async def test_concurrent_creations_of_one_name_make_one_entity(shop: Workshop) -> None:
-    await asyncio.gather(*(_one(shop, observations=[f"seen by {number}"]) for number in range(6)))
-    (memory,) = (await shop.read("Ada")).memories
+async def test_concurrent_creations_of_one_name_make_one_entity(harness: Harness) -> None:
+    await asyncio.gather(*(_one(harness, observations=[f"seen by {number}"]) for number in range(6)))
+    (memory,) = (await harness.read("Ada")).memories
     assert memory.version == 6
     assert len(_texts(memory)) == 1

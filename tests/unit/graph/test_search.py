@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.fakes import FakeStore
 from tests.fakes.build import a_commit, a_memory
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import InvalidInput
 from scrubjay.graph import records, search, status
@@ -18,31 +18,31 @@ from scrubjay.model.results import Recalled
 from scrubjay.recalling.text_cache import TextCaches
 
 
-async def _create(shop: Workshop, name: str, type_: str, *observations: str, **more: Json) -> str:
+async def _create(harness: Harness, name: str, type_: str, *observations: str, **more: Json) -> str:
     record: dict[str, Json] = {"name": name, "entityType": type_, "observations": list[Json](observations), **more}
-    answer: Any = await records.create_entities([record], space=SPACE, origin=shop.origin(), context=shop.context)
+    answer: Any = await records.create_entities([record], space=SPACE, origin=harness.origin(), context=harness.context)
     return str(answer["results"][0]["id"])
 
 
-async def _search(shop: Workshop, query: str, *, limit: int = 10, text_caches: TextCaches | None = None) -> Any:
+async def _search(harness: Harness, query: str, *, limit: int = 10, text_caches: TextCaches | None = None) -> Any:
     request = Question(query=query, limit=max(limit, 1), max_tokens=100_000, detail="full")
-    recalled = await shop.recall(request) if query.strip() else Recalled(hits=())
+    recalled = await harness.recall(request) if query.strip() else Recalled(hits=())
     return await search.search_nodes(
-        query, limit=limit, recalled=recalled, now=shop.clock.now(), space=SPACE, store=shop.store,
+        query, limit=limit, recalled=recalled, now=harness.clock.now(), space=SPACE, store=harness.store,
         text_caches=text_caches or TextCaches(),
     )  # fmt: skip
 
 
-async def _find_names(shop: Workshop, query: str, *, limit: int = 10) -> list[str]:
-    return [node["name"] for node in (await _search(shop, query, limit=limit))["results"]]
+async def _find_names(harness: Harness, query: str, *, limit: int = 10) -> list[str]:
+    return [node["name"] for node in (await _search(harness, query, limit=limit))["results"]]
 
 
-async def test_an_entity_is_returned_with_every_field(shop: Workshop) -> None:
-    made = await _create(shop, "Ada", "Person", "likes tea", relevance_score=0.5)
-    answer = await _search(shop, "ada")
+async def test_an_entity_is_returned_with_every_field(harness: Harness) -> None:
+    made = await _create(harness, "Ada", "Person", "likes tea", relevance_score=0.5)
+    answer = await _search(harness, "ada")
     assert (answer["success"], answer["query"], answer["count"]) == (True, "ada", 1)
     (node,) = answer["results"]
-    memory = await shop.get(made)
+    memory = await harness.get(made)
     # Clients compare these with times without a zone.
     written = memory.created_at.replace(tzinfo=None)
     assert {name: datetime.fromisoformat(node[name]) for name in ("created", "accessed", "last_confirmed")} == (
@@ -55,18 +55,18 @@ async def test_an_entity_is_returned_with_every_field(shop: Workshop) -> None:
     }  # fmt: skip
 
 
-async def test_names_and_types_are_found_by_a_part_in_any_case_and_with_a_typo(shop: Workshop) -> None:
-    await _create(shop, "system-architecture", "doc")
-    await _create(shop, "Oslo", "city_guide")
-    await _create(shop, "unrelated", "thing", "says nothing")
-    assert await _find_names(shop, "ARCHITECT") == ["system-architecture"]
-    assert await _find_names(shop, "system architecture") == ["system-architecture"]
-    assert await _find_names(shop, "city gui") == ["Oslo"]
-    assert await _find_names(shop, "sistem-architecure") == ["system-architecture"]
-    assert "unrelated" not in await _find_names(shop, "doc")
+async def test_names_and_types_are_found_by_a_part_in_any_case_and_with_a_typo(harness: Harness) -> None:
+    await _create(harness, "system-architecture", "doc")
+    await _create(harness, "Oslo", "city_guide")
+    await _create(harness, "unrelated", "thing", "says nothing")
+    assert await _find_names(harness, "ARCHITECT") == ["system-architecture"]
+    assert await _find_names(harness, "system architecture") == ["system-architecture"]
+    assert await _find_names(harness, "city gui") == ["Oslo"]
+    assert await _find_names(harness, "sistem-architecure") == ["system-architecture"]
+    assert "unrelated" not in await _find_names(harness, "doc")
 
 
-async def test_the_exact_name_comes_first_and_then_the_most_read(quick: Workshop) -> None:
+async def test_the_exact_name_comes_first_and_then_the_most_read(quick: Harness) -> None:
     ids = {name: await _create(quick, name, "person", "is here") for name in ("ann", "anna", "annabel", "joanna")}
     at = quick.clock.now()
     for name in ("joanna", "joanna", "annabel"):
@@ -76,7 +76,7 @@ async def test_the_exact_name_comes_first_and_then_the_most_read(quick: Workshop
     assert len(await _find_names(quick, "", limit=100)) == 4
 
 
-async def test_pinned_entities_come_with_every_answer(quick: Workshop) -> None:
+async def test_pinned_entities_come_with_every_answer(quick: Harness) -> None:
     await _create(quick, "profile", "user_profile", "prefers voice", always_include=True)
     for name in ("tea one", "tea two", "tea three"):
         await _create(quick, name, "drink")
@@ -86,7 +86,7 @@ async def test_pinned_entities_come_with_every_answer(quick: Workshop) -> None:
     assert await _find_names(quick, "profile", limit=1) == ["profile"]
 
 
-async def test_pinned_entities_do_not_displace_matches(quick: Workshop) -> None:
+async def test_pinned_entities_do_not_displace_matches(quick: Harness) -> None:
     made = [await _create(quick, f"profile {n}", "user_profile", always_include=True) for n in range(25)]
     for name in ("tea one", "tea two"):
         await _create(quick, name, "drink")
@@ -99,14 +99,14 @@ async def test_pinned_entities_do_not_displace_matches(quick: Workshop) -> None:
     assert [node["id"] for node in answer["results"]][20:] == [made[24]]
 
 
-async def test_matches_by_meaning_come_after_matches_by_name(quick: Workshop) -> None:
+async def test_matches_by_meaning_come_after_matches_by_name(quick: Harness) -> None:
     await _create(quick, "Ada", "person", "likes green tea in the morning")
     await _create(quick, "tea", "drink", "comes in cups")
     assert (await _find_names(quick, "tea"))[0] == "tea"
     assert set(await _find_names(quick, "green tea in the morning")) >= {"Ada"}
 
 
-async def test_trashed_entities_are_not_found(quick: Workshop) -> None:
+async def test_trashed_entities_are_not_found(quick: Harness) -> None:
     await _create(quick, "Ada", "person", "likes tea")
     await quick.forget("Ada")
     assert await _find_names(quick, "Ada") == []
@@ -125,14 +125,14 @@ async def test_of_very_many_with_one_type_only_some_are_read() -> None:
 
     store, text_caches = Counting(), TextCaches()
     await store.commit(a_commit(*(a_memory(name=f"place {number}", kind="city") for number in range(800))))
-    shop = Workshop(store=store)
-    assert len((await _search(shop, "", limit=800, text_caches=text_caches))["results"]) == 800
+    harness = Harness(store=store)
+    assert len((await _search(harness, "", limit=800, text_caches=text_caches))["results"]) == 800
     store.read = 0
     results = await search.search_nodes(
         "city",
         limit=5,
         recalled=Recalled(hits=()),
-        now=shop.clock.now(),
+        now=harness.clock.now(),
         space=SPACE,
         store=store,
         text_caches=text_caches,
@@ -140,14 +140,14 @@ async def test_of_very_many_with_one_type_only_some_are_read() -> None:
     assert (results["count"], store.read) == (5, 500)
 
 
-async def test_a_space_too_large_for_the_cache_is_read(quick: Workshop) -> None:
+async def test_a_space_too_large_for_the_cache_is_read(quick: Harness) -> None:
     await _create(quick, "Ada", "person", "likes tea")
     (results,) = (await _search(quick, "ada", text_caches=TextCaches(max_bytes=1)))["results"]
     assert results["name"] == "Ada"
 
 
 @pytest.mark.parametrize("limit", [0, -1, 10_001, True])
-async def test_the_limit_is_checked(quick: Workshop, limit: int) -> None:
+async def test_the_limit_is_checked(quick: Harness, limit: int) -> None:
     with pytest.raises(InvalidInput):
         await search.search_nodes(
             "x", limit=limit, recalled=Recalled(hits=()), now=quick.clock.now(), space=SPACE, store=quick.store,
@@ -155,15 +155,15 @@ async def test_the_limit_is_checked(quick: Workshop, limit: int) -> None:
         )  # fmt: skip
 
 
-async def test_the_status_counts_by_type_and_tier(shop: Workshop) -> None:
-    empty: Any = await status.memory_status(space=SPACE, store=shop.store)
+async def test_the_status_counts_by_type_and_tier(harness: Harness) -> None:
+    empty: Any = await status.memory_status(space=SPACE, store=harness.store)
     assert (empty["total_entities"], empty["by_type"], empty["compression"]["avg_ratio"]) == (0, {}, 0.0)
-    await _create(shop, "Ada", "UserProfile", "likes tea " * 50)
-    await _create(shop, "Bo", "UserProfile", "likes ham")
-    await _create(shop, "Bo", "UserProfile", "likes jam")
-    await shop.remember(Draft(text="a note", name="note"))
-    await shop.revise("note", tier="semantic")
-    results: Any = await status.memory_status(space=SPACE, store=shop.store)
+    await _create(harness, "Ada", "UserProfile", "likes tea " * 50)
+    await _create(harness, "Bo", "UserProfile", "likes ham")
+    await _create(harness, "Bo", "UserProfile", "likes jam")
+    await harness.remember(Draft(text="a note", name="note"))
+    await harness.revise("note", tier="semantic")
+    results: Any = await status.memory_status(space=SPACE, store=harness.store)
     assert results["success"] is True
     assert results["total_entities"] == 3
     assert results["by_type"] == {"UserProfile": 2, "note": 1}
@@ -176,7 +176,7 @@ async def test_the_status_counts_by_type_and_tier(shop: Workshop) -> None:
     assert results["database_size_mb"] >= 0
 
 
-async def test_an_entity_includes_observations_with_a_future_end(quick: Workshop) -> None:
+async def test_an_entity_includes_observations_with_a_future_end(quick: Harness) -> None:
     end = quick.clock.now() + timedelta(days=1)
     lease = Observation(text="rents a flat", recorded_at=quick.clock.now(), valid_until=end)
     await quick.store.commit(a_commit(a_memory("", name="Ada", kind="person", observations=(lease,))))

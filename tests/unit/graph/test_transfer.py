@@ -78,11 +78,11 @@ async def test_a_bad_line_is_named_and_nothing_is_stored(bed: Garden, line: str,
     with pytest.raises(InvalidInput, match=f"^line 3: .*{said}") as caught:
         await taken(bed, [ADA, "", line, KNOWS])
     assert caught.value.fields["line"] == 3
-    assert await bed.shop.store.last_seq() == 0
+    assert await bed.harness.store.last_seq() == 0
 
 
 async def test_too_many_observations_after_merging_are_refused(bed: Garden) -> None:
-    bed.shop.limits = Limits(observations=3)
+    bed.harness.limits = Limits(observations=3)
     lines = [
         json.dumps({"type": "entity", "name": "a", "entityType": "t", "observations": [f"{n}", f"{n}!"]})
         for n in (1, 2)
@@ -105,7 +105,7 @@ async def test_progress_is_reported(bed: Garden) -> None:
 
 async def test_vectors_are_left_for_later(bed: Garden) -> None:
     await taken(bed, [ADA])
-    assert len(await bed.shop.store.without_vectors((await bed.shop.embedder.profile()).model, limit=9)) == 1
+    assert len(await bed.harness.store.without_vectors((await bed.harness.embedder.profile()).model, limit=9)) == 1
 
 
 @pytest.mark.parametrize(

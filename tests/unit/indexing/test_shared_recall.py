@@ -9,8 +9,8 @@ from tests.fakes import FakeEmbedder, FakeStore
 from tests.fakes.build import vector_of
 from tests.postgres import a_database, address_of
 from tests.qdrant import Ground, a_ground
+from tests.unit.harness import Harness
 from tests.unit.indexing.world import World
-from tests.unit.write_world import Workshop
 
 from scrubjay.indexing.file_leadership import FileLeadership
 from scrubjay.indexing.shared import SharedIndex, SharedIndexParts
@@ -40,7 +40,7 @@ async def test_recall_finds_by_words_and_says_why(ground: Ground, tmp_path: Path
         profile=embedder.profile, index=index_of, leader=lambda _: FileLeadership(tmp_path / "lead")
     )
     index = SharedIndex(store, means)
-    job_runner = Workshop(store=store, embedder=embedder, index=index)
+    job_runner = Harness(store=store, embedder=embedder, index=index)
     ground.cut()
     memory = await job_runner.kept("Jays hide acorns")
     await index.after_commit()

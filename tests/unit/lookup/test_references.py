@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from tests.unit.harness import SPACE, Harness
 from tests.unit.storage.sqlite.damage import spoil_body
-from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import Ambiguous, InvalidInput, NotFound
 from scrubjay.lookup.references import TolerantReader, not_found, resolve, resolve_all
@@ -26,88 +26,88 @@ MEETING = Draft(text="text", title="Meeting with John about Q4 goals", name="joh
         "the john meeting",
     ],
 )
-async def test_one_memory_has_many_handles(shop: Workshop, ref: str) -> None:
-    memory = await shop.kept(MEETING)
-    assert await resolve(shop.store, ref, space=SPACE) == memory
-    assert await resolve(shop.store, memory.id, space=SPACE) == memory
-    assert await resolve(shop.store, memory.id.upper(), space=SPACE) == memory
+async def test_one_memory_has_many_handles(harness: Harness, ref: str) -> None:
+    memory = await harness.kept(MEETING)
+    assert await resolve(harness.store, ref, space=SPACE) == memory
+    assert await resolve(harness.store, memory.id, space=SPACE) == memory
+    assert await resolve(harness.store, memory.id.upper(), space=SPACE) == memory
 
 
-async def test_a_name_wins_over_a_title(shop: Workshop) -> None:
-    await shop.remember(Draft(text="a", title="tea", name="x"))
-    named = await shop.kept(Draft(text="b", name="tea"))
-    assert await resolve(shop.store, "tea", space=SPACE) == named
+async def test_a_name_wins_over_a_title(harness: Harness) -> None:
+    await harness.remember(Draft(text="a", title="tea", name="x"))
+    named = await harness.kept(Draft(text="b", name="tea"))
+    assert await resolve(harness.store, "tea", space=SPACE) == named
 
 
-async def test_the_live_win_over_the_trashed_of_the_same_name(shop: Workshop) -> None:
-    first = await shop.kept(Draft(text="a", name="tea"))
-    await shop.forget(first.id)
-    assert (await resolve(shop.store, "tea", space=SPACE)).id == first.id
-    second = await shop.kept(Draft(text="b", name="tea"))
-    assert await resolve(shop.store, "tea", space=SPACE) == second
-    trashed = await resolve(shop.store, "tea", space=SPACE, state=State.TRASHED)
+async def test_the_live_win_over_the_trashed_of_the_same_name(harness: Harness) -> None:
+    first = await harness.kept(Draft(text="a", name="tea"))
+    await harness.forget(first.id)
+    assert (await resolve(harness.store, "tea", space=SPACE)).id == first.id
+    second = await harness.kept(Draft(text="b", name="tea"))
+    assert await resolve(harness.store, "tea", space=SPACE) == second
+    trashed = await resolve(harness.store, "tea", space=SPACE, state=State.TRASHED)
     assert trashed.id == first.id
 
 
-async def test_several_that_answer_are_listed(shop: Workshop) -> None:
-    ids = {(await shop.remember(Draft(text=name, title="Tea", name=name))).id for name in ("a", "b", "c")}
+async def test_several_that_answer_are_listed(harness: Harness) -> None:
+    ids = {(await harness.remember(Draft(text=name, title="Tea", name=name))).id for name in ("a", "b", "c")}
     with pytest.raises(Ambiguous, match="3 memories") as caught:
-        await resolve(shop.store, "Tea", space=SPACE)
+        await resolve(harness.store, "Tea", space=SPACE)
     matches = caught.value.fields["matches"]
     assert isinstance(matches, tuple)
     assert set(matches) == ids
     assert all(id_ in caught.value.hint for id_ in ids)
 
 
-async def test_nobody_is_told_with_the_nearest_names(shop: Workshop) -> None:
-    await shop.remember(MEETING)
+async def test_nobody_is_told_with_the_nearest_names(harness: Harness) -> None:
+    await harness.remember(MEETING)
     with pytest.raises(NotFound, match="jon-meeting") as caught:
-        await resolve(shop.store, "jon-meeting", space=SPACE)
+        await resolve(harness.store, "jon-meeting", space=SPACE)
     assert caught.value.fields["suggestions"] == ("john-meeting",)
     assert "john-meeting" in caught.value.hint
-    assert "recall" in (await not_found(shop.store, "zzz", space=SPACE)).hint
+    assert "recall" in (await not_found(harness.store, "zzz", space=SPACE)).hint
 
 
-async def test_a_long_reference_is_not_repeated_whole(quick: Workshop) -> None:
+async def test_a_long_reference_is_not_repeated_whole(quick: Harness) -> None:
     error = await not_found(quick.store, "x" * 5000, space=SPACE)
     assert len(str(error)) < 300
 
 
 @pytest.mark.parametrize("ref", ["", " ", "☕", "the", "\x00"])
-async def test_what_says_nothing_answers_to_nobody(shop: Workshop, ref: str) -> None:
-    await shop.remember(Draft(text="text", title="☕", name="☕☕"))
+async def test_what_says_nothing_answers_to_nobody(harness: Harness, ref: str) -> None:
+    await harness.remember(Draft(text="text", title="☕", name="☕☕"))
     if ref == "☕":
-        assert (await resolve(shop.store, ref, space=SPACE)).title == "☕"
+        assert (await resolve(harness.store, ref, space=SPACE)).title == "☕"
     else:
         with pytest.raises(NotFound):
-            await resolve(shop.store, ref, space=SPACE)
+            await resolve(harness.store, ref, space=SPACE)
 
 
 @pytest.mark.parametrize("ref", [5, None, b"tea", "\ud800"])
-async def test_a_reference_is_a_text(quick: Workshop, ref: str) -> None:
+async def test_a_reference_is_a_text(quick: Harness, ref: str) -> None:
     with pytest.raises(InvalidInput):
         await resolve(quick.store, ref, space=SPACE)
     with pytest.raises(InvalidInput):
         await resolve_all(quick.store, [ref], space=SPACE)
 
 
-async def test_all_come_in_order_once_each(shop: Workshop) -> None:
-    tea, jay = await shop.kept(Draft(text="a", name="tea")), await shop.kept(Draft(text="b", name="jay"))
-    found, missing = await resolve_all(shop.store, ["jay", tea.id, jay.id, "nobody"], space=SPACE)
+async def test_all_come_in_order_once_each(harness: Harness) -> None:
+    tea, jay = await harness.kept(Draft(text="a", name="tea")), await harness.kept(Draft(text="b", name="jay"))
+    found, missing = await resolve_all(harness.store, ["jay", tea.id, jay.id, "nobody"], space=SPACE)
     assert found == [jay, tea]
     assert [one.ref for one in missing] == ["nobody"]
 
 
 async def test_one_damaged_memory_does_not_hide_the_others(tmp_path: Path) -> None:
     store = await SqliteStore.open(tmp_path / "memory.db", readers=1)
-    shop = Workshop(store=store)
-    sound = [await shop.kept(f"text {number} " * 20) for number in range(3)]
-    damaged = await shop.kept("damaged " * 20)
+    harness = Harness(store=store)
+    sound = [await harness.kept(f"text {number} " * 20) for number in range(3)]
+    damaged = await harness.kept("damaged " * 20)
     spoil_body(store.path, damaged.id, 1)
     reader = TolerantReader(store, space=SPACE)
     assert await reader.get([sound[2].id, damaged.id, sound[0].id]) == [sound[2], sound[0]]
     assert list(reader.problems) == [damaged.id]
-    found = await shop.recall("text damaged")
+    found = await harness.recall("text damaged")
     assert len(found.hits) == 3
     assert damaged.id in found.degraded[0]
     await store.close()

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
+from tests.unit.harness import Harness
 from tests.unit.observability.collecting import collector
-from tests.unit.write_world import Workshop
 
 from scrubjay import telemetry
 from scrubjay.errors import InvalidInput, NotFound
@@ -49,7 +49,7 @@ def recorded() -> Iterator[RecordedSpans]:
     traces.close()
 
 
-async def test_a_request_is_a_span_and_its_stages_are_below_it(recorded: RecordedSpans, quick: Workshop) -> None:
+async def test_a_request_is_a_span_and_its_stages_are_below_it(recorded: RecordedSpans, quick: Harness) -> None:
     limiter = RequestLimiter(most=5, seconds=9)
     with arriving(given="0b6f3f0c-77f1"):
         await limiter.run("remember", quick.remember(TEXT))
@@ -67,7 +67,7 @@ async def test_a_request_is_a_span_and_its_stages_are_below_it(recorded: Recorde
             assert spans[stage].kind is SpanKind.INTERNAL
 
 
-async def test_nothing_that_anybody_said_is_in_them(recorded: RecordedSpans, quick: Workshop) -> None:
+async def test_nothing_that_anybody_said_is_in_them(recorded: RecordedSpans, quick: Harness) -> None:
     limiter = RequestLimiter(most=5, seconds=9)
     await limiter.run("remember", quick.remember(TEXT))
     with pytest.raises(NotFound):

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from tests.fakes.build import DIMENSION, MODEL, a_commit, a_rewrite, a_write
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.lookup.branches import CURRENT_COLLECTION, branch_id
 from scrubjay.model.change import Action
@@ -17,37 +17,37 @@ from scrubjay.recalling.read import read
 from scrubjay.text.passages import embedding_text, passages_of
 
 
-async def make_branch(shop: Workshop, memory: Memory, name: str, content: str) -> Memory:
+async def make_branch(harness: Harness, memory: Memory, name: str, content: str) -> Memory:
     """Add a branch with another content to a memory."""
-    now = shop.clock.now()
+    now = harness.clock.now()
     record = replace(
         memory, id=branch_id(memory.id, name), state=State.BRANCHED, branch=name, trunk=memory.id,
         forked=memory.version, version=memory.version + 1, content=content, created_at=now, updated_at=now,
     )  # fmt: skip
-    await _commit(shop, record, is_new=True)
+    await _commit(harness, record, is_new=True)
     return record
 
 
-async def rewrite_branch(shop: Workshop, record: Memory, *, content: str = "", state: State | None = None) -> Memory:
+async def rewrite_branch(harness: Harness, record: Memory, *, content: str = "", state: State | None = None) -> Memory:
     """Add a version to a branch."""
     later = replace(
-        record, version=record.version + 1, updated_at=shop.clock.now(), content=content or record.content,
+        record, version=record.version + 1, updated_at=harness.clock.now(), content=content or record.content,
         state=state or record.state,
     )  # fmt: skip
-    await _commit(shop, later, is_new=False)
+    await _commit(harness, later, is_new=False)
     return later
 
 
-async def switch_branch(shop: Workshop, memory: Memory, name: str) -> None:
+async def switch_branch(harness: Harness, memory: Memory, name: str) -> None:
     """Make a branch the current one of a memory."""
     document = Document(
-        space=SPACE, collection=CURRENT_COLLECTION, key=memory.id, value={"current": name}, at=shop.clock.now()
+        space=SPACE, collection=CURRENT_COLLECTION, key=memory.id, value={"current": name}, at=harness.clock.now()
     )
-    await shop.store.put_document(document, base=None)
+    await harness.store.put_document(document, base=None)
 
 
 async def read_memories(
-    shop: Workshop,
+    harness: Harness,
     *refs: str,
     branch: str = "",
     as_of: datetime | None = None,
@@ -56,15 +56,17 @@ async def read_memories(
     spaces: Sequence[str] = (SPACE,),
 ) -> ReadResult:
     """Read memories on a branch or as of a moment."""
-    return await read(refs, format=format, version=version, branch=branch, as_of=as_of, spaces=spaces, store=shop.store)
+    return await read(
+        refs, format=format, version=version, branch=branch, as_of=as_of, spaces=spaces, store=harness.store
+    )
 
 
-async def _commit(shop: Workshop, record: Memory, *, is_new: bool) -> None:
+async def _commit(harness: Harness, record: Memory, *, is_new: bool) -> None:
     texts = {
         passage.hash: embedding_text(record, passage.observation, passage.start, passage.end)
         for passage in passages_of(record)
     }
-    vectors = await shop.embedder.embed(list(texts.values()))
+    vectors = await harness.embedder.embed(list(texts.values()))
     embedded = Embedded(model=MODEL, dimension=DIMENSION, vectors=dict(zip(texts, vectors, strict=True)))
     write = a_write(record, action=Action.BRANCHED) if is_new else a_rewrite(record)
-    await shop.store.commit(a_commit(write, embedded=embedded))
+    await harness.store.commit(a_commit(write, embedded=embedded))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 from tests.fakes.build import START
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import IndexUnavailable
 from scrubjay.model.draft import Draft, Limits
@@ -32,7 +32,7 @@ class Behind:
 
 
 async def gathered(
-    shop: Workshop,
+    harness: Harness,
     query: str,
     *,
     filter: Filter | None = None,
@@ -41,16 +41,16 @@ async def gathered(
 ) -> Candidates:
     question = Question(query=query, filter=filter or Filter())
     parsed = understand(question, limits=Limits(), ranking=Ranking(), now=START)
-    context = shop.recall_context
+    context = harness.recall_context
     search = SpaceSearch(
         space=SPACE, store=context.store, embedder=context.embedder, index=context.index, ranking=context.ranking
     )
     return await gather_candidates(parsed, search=search, deeper=deeper, numbers=numbers)
 
 
-async def test_words_and_meaning_both_bring_candidates_each_once(shop: Workshop) -> None:
-    tea, jay = await shop.kept("green tea"), await shop.kept("a scrub jay")
-    candidates = await gathered(shop, "tea")
+async def test_words_and_meaning_both_bring_candidates_each_once(harness: Harness) -> None:
+    tea, jay = await harness.kept("green tea"), await harness.kept("a scrub jay")
+    candidates = await gathered(harness, "tea")
     assert sorted(passage.memory_id for passage in candidates.passages) == sorted([tea.id, jay.id])
     assert len(candidates.dense.cosines) == 2
     assert (candidates.terms.statistics.passages, candidates.terms.statistics.frequencies["tea"]) == (2, 1)
@@ -58,40 +58,40 @@ async def test_words_and_meaning_both_bring_candidates_each_once(shop: Workshop)
     assert candidates.dense.degraded == ()
 
 
-async def test_only_what_passes_the_filter_is_a_candidate(shop: Workshop) -> None:
-    await shop.kept("green tea")
-    black = await shop.kept(Draft(text="black tea", kind="fact"))
-    candidates = await gathered(shop, "tea", filter=Filter(kind="fact"))
+async def test_only_what_passes_the_filter_is_a_candidate(harness: Harness) -> None:
+    await harness.kept("green tea")
+    black = await harness.kept(Draft(text="black tea", kind="fact"))
+    candidates = await gathered(harness, "tea", filter=Filter(kind="fact"))
     assert [passage.memory_id for passage in candidates.passages] == [black.id]
 
 
-async def test_without_a_model_the_words_alone_are_searched(shop: Workshop) -> None:
-    tea, _ = await shop.kept("green tea"), await shop.kept("a scrub jay")
-    shop.embedder.failing = True
-    candidates = await gathered(shop, "tea")
+async def test_without_a_model_the_words_alone_are_searched(harness: Harness) -> None:
+    tea, _ = await harness.kept("green tea"), await harness.kept("a scrub jay")
+    harness.embedder.failing = True
+    candidates = await gathered(harness, "tea")
     assert [passage.memory_id for passage in candidates.passages] == [tea.id]
     assert (candidates.dense.cosines, candidates.dense.weight) == ({}, 0.0)
     assert len(candidates.dense.degraded) == 1
     assert candidates.dense.degraded[0].startswith("searched by words only")
 
 
-async def test_with_a_broken_index_words_are_searched_and_ranked_by_meaning_too(shop: Workshop) -> None:
-    tea, _ = await shop.kept("green tea"), await shop.kept("a scrub jay")
-    shop.index = Broken()
-    candidates = await gathered(shop, "tea")
+async def test_with_a_broken_index_words_are_searched_and_ranked_by_meaning_too(harness: Harness) -> None:
+    tea, _ = await harness.kept("green tea"), await harness.kept("a scrub jay")
+    harness.index = Broken()
+    candidates = await gathered(harness, "tea")
     assert [passage.memory_id for passage in candidates.passages] == [tea.id]
     assert candidates.dense.degraded == ("searched by words only: the index is in pieces",)
     assert len(candidates.dense.cosines) == 1
 
 
-async def test_passages_that_only_the_index_has_are_dropped(shop: Workshop) -> None:
-    await shop.kept("green tea")
-    shop.index = Behind()
-    assert (await gathered(shop, "jay")).passages == ()
+async def test_passages_that_only_the_index_has_are_dropped(harness: Harness) -> None:
+    await harness.kept("green tea")
+    harness.index = Behind()
+    assert (await gathered(harness, "jay")).passages == ()
 
 
 @pytest.mark.parametrize("failing", [False, True])
-async def test_of_many_candidates_the_most_promising_are_ranked(quick: Workshop, *, failing: bool) -> None:
+async def test_of_many_candidates_the_most_promising_are_ranked(quick: Harness, *, failing: bool) -> None:
     await quick.kept(Draft(text="", observations=("jay tea", *(f"tea {number}" for number in range(230)))))
     quick.embedder.failing = failing
     candidates = await gathered(quick, "jay tea")
@@ -100,40 +100,40 @@ async def test_of_many_candidates_the_most_promising_are_ranked(quick: Workshop,
 
 
 @pytest.mark.parametrize("failing", [False, True])
-async def test_the_result_says_whether_it_is_complete(quick: Workshop, *, failing: bool) -> None:
+async def test_the_result_says_whether_it_is_complete(quick: Harness, *, failing: bool) -> None:
     await quick.kept(Draft(text="", observations=tuple(f"tea {number}" for number in range(230))))
     quick.embedder.failing = failing
     assert not (await gathered(quick, "tea")).is_complete
     assert (await gathered(quick, "tea", deeper=200)).is_complete
 
 
-async def test_exactly_the_numbered_passages_are_candidates(shop: Workshop) -> None:
-    tea, _, jay = await shop.kept("green tea"), await shop.kept("black tea"), await shop.kept("a scrub jay")
-    numbers = await shop.store.passage_numbers(SPACE, [tea.id, jay.id])
-    candidates = await gathered(shop, "tea", numbers=numbers)
+async def test_exactly_the_numbered_passages_are_candidates(harness: Harness) -> None:
+    tea, _, jay = await harness.kept("green tea"), await harness.kept("black tea"), await harness.kept("a scrub jay")
+    numbers = await harness.store.passage_numbers(SPACE, [tea.id, jay.id])
+    candidates = await gathered(harness, "tea", numbers=numbers)
     assert sorted(passage.memory_id for passage in candidates.passages) == sorted([tea.id, jay.id])
     assert candidates.is_complete
     assert set(candidates.dense.cosines) == set(numbers)
 
 
-async def test_candidates_come_with_their_neighbours(shop: Workshop) -> None:
+async def test_candidates_come_with_their_neighbours(harness: Harness) -> None:
     memories = [
-        await shop.kept(Draft(text=text, source=Source(session="monday")))
+        await harness.kept(Draft(text=text, source=Source(session="monday")))
         for text in ("where shall we meet?", "green tea", "at the harbour")
     ]
-    shop.embedder.failing = True
-    candidates = await gathered(shop, "tea")
+    harness.embedder.failing = True
+    candidates = await gathered(harness, "tea")
     (passage,) = candidates.passages
     assert passage.memory_id == memories[1].id
     assert [neighbour.memory_id for neighbour in candidates.neighbours] == [memories[0].id, memories[2].id]
-    shop.ranking = Ranking.parse(without="context")
-    assert (await gathered(shop, "tea")).neighbours == ()
+    harness.ranking = Ranking.parse(without="context")
+    assert (await gathered(harness, "tea")).neighbours == ()
 
 
-async def test_words_or_meaning_can_be_left_out(shop: Workshop) -> None:
-    tea, _ = await shop.kept("green tea"), await shop.kept("a scrub jay")
-    shop.ranking = Ranking.parse(without="meaning")
-    candidates = await gathered(shop, "tea")
+async def test_words_or_meaning_can_be_left_out(harness: Harness) -> None:
+    tea, _ = await harness.kept("green tea"), await harness.kept("a scrub jay")
+    harness.ranking = Ranking.parse(without="meaning")
+    candidates = await gathered(harness, "tea")
     assert ([passage.memory_id for passage in candidates.passages], candidates.dense.degraded) == ([tea.id], ())
-    shop.ranking = Ranking.parse(without="words,meaning")
-    assert (await gathered(shop, "tea")).passages == ()
+    harness.ranking = Ranking.parse(without="words,meaning")
+    assert (await gathered(harness, "tea")).passages == ()

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 from tests.fakes.build import START, a_memory
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.draft import Draft
@@ -24,79 +24,81 @@ def scored(memory_id: str, score: float = 1.0, *, observation: int | None = None
 
 
 async def collapsed(
-    shop: Workshop,
+    harness: Harness,
     *passages: ScoredPassage,
     filter: Filter | None = None,
     count: int = 10,
     excluded: frozenset[str] = frozenset(),
     now: datetime = NOW,
 ) -> list[RankedMemory]:
-    reader = TolerantReader(shop.store, space=SPACE)
+    reader = TolerantReader(harness.store, space=SPACE)
     request = PageRequest(
         filter=filter or Filter(), count=count, now=now, excludes_id=excluded.__contains__, admits=bool
     )
     return await collapse(passages, request=request, reader=reader)
 
 
-async def test_a_memory_is_shown_once_by_its_best_passage(shop: Workshop) -> None:
-    memory = await shop.kept(Draft(text="", observations=("tea", "jay")))
-    (match,) = await collapsed(shop, scored(memory.id, 3, observation=1), scored(memory.id, 2, observation=0))
+async def test_a_memory_is_shown_once_by_its_best_passage(harness: Harness) -> None:
+    memory = await harness.kept(Draft(text="", observations=("tea", "jay")))
+    (match,) = await collapsed(harness, scored(memory.id, 3, observation=1), scored(memory.id, 2, observation=0))
     assert match.best.passage.observation == 1
     assert match.memory == memory
     assert match.entities == ()
 
 
-async def test_the_order_stays_and_no_more_than_requested_come(shop: Workshop) -> None:
-    ids = [(await shop.remember(f"tea {number}")).id for number in range(12)]
-    matches = await collapsed(shop, *(scored(id_) for id_ in reversed(ids)), count=3)
+async def test_the_order_stays_and_no_more_than_requested_come(harness: Harness) -> None:
+    ids = [(await harness.remember(f"tea {number}")).id for number in range(12)]
+    matches = await collapsed(harness, *(scored(id_) for id_ in reversed(ids)), count=3)
     assert [match.memory.id for match in matches] == ids[:-4:-1]
 
 
-async def test_records_of_one_text_are_one_answer_with_all_entities(shop: Workshop) -> None:
-    group = await shop.remember(Draft(text="tea", entities=("Sarah", "Acme", "Jay")))
-    single = await shop.remember(Draft(text="coffee", entities=("Bob",)))
-    matches = await collapsed(shop, scored(group.ids[1]), scored(single.id), scored(group.ids[0]), scored(group.ids[2]))
+async def test_records_of_one_text_are_one_answer_with_all_entities(harness: Harness) -> None:
+    group = await harness.remember(Draft(text="tea", entities=("Sarah", "Acme", "Jay")))
+    single = await harness.remember(Draft(text="coffee", entities=("Bob",)))
+    matches = await collapsed(
+        harness, scored(group.ids[1]), scored(single.id), scored(group.ids[0]), scored(group.ids[2])
+    )
     assert [match.memory.id for match in matches] == [group.ids[1], single.id]
     assert sorted(matches[0].entities) == ["Acme", "Jay", "Sarah"]
     assert matches[1].entities == ("Bob",)
 
 
-async def test_a_filter_by_entity_returns_that_entity_only(shop: Workshop) -> None:
-    group = await shop.remember(Draft(text="tea", entities=("Sarah", "Acme")))
-    matches = await collapsed(shop, *(scored(id_) for id_ in group.ids), filter=Filter(entity="acme"))
+async def test_a_filter_by_entity_returns_that_entity_only(harness: Harness) -> None:
+    group = await harness.remember(Draft(text="tea", entities=("Sarah", "Acme")))
+    matches = await collapsed(harness, *(scored(id_) for id_ in group.ids), filter=Filter(entity="acme"))
     assert [(match.memory.id, match.entities) for match in matches] == [(group.ids[1], ("Acme",))]
 
 
-async def test_a_forgotten_sibling_is_left_out(shop: Workshop) -> None:
-    group = await shop.remember(Draft(text="tea", entities=("Sarah", "Acme")))
-    await shop.forget(group.ids[0])
-    matches = await collapsed(shop, *(scored(id_) for id_ in group.ids))
+async def test_a_forgotten_sibling_is_left_out(harness: Harness) -> None:
+    group = await harness.remember(Draft(text="tea", entities=("Sarah", "Acme")))
+    await harness.forget(group.ids[0])
+    matches = await collapsed(harness, *(scored(id_) for id_ in group.ids))
     assert [(match.memory.id, match.entities) for match in matches] == [(group.ids[1], ("Acme",))]
 
 
-async def test_outdated_index_entries_are_dropped(shop: Workshop) -> None:
-    live = await shop.remember("live")
-    trashed = await shop.remember("trashed")
-    await shop.forget(trashed.id)
-    expired = await shop.remember(Draft(text="expired", expires_at=NOW))
-    later = await shop.remember(Draft(text="later", expires_at=NOW + timedelta(seconds=1)))
+async def test_outdated_index_entries_are_dropped(harness: Harness) -> None:
+    live = await harness.remember("live")
+    trashed = await harness.remember("trashed")
+    await harness.forget(trashed.id)
+    expired = await harness.remember(Draft(text="expired", expires_at=NOW))
+    later = await harness.remember(Draft(text="later", expires_at=NOW + timedelta(seconds=1)))
     gone = a_memory("never stored").id
     ids = [live.id, trashed.id, expired.id, later.id, gone]
-    assert [match.memory.id for match in await collapsed(shop, *map(scored, ids))] == [live.id, later.id]
+    assert [match.memory.id for match in await collapsed(harness, *map(scored, ids))] == [live.id, later.id]
 
 
-async def test_excluded_memories_make_room_for_others(shop: Workshop) -> None:
-    ids = [(await shop.remember(f"tea {number}")).id for number in range(5)]
-    matches = await collapsed(shop, *map(scored, ids), excluded=frozenset(ids[:2]), count=2)
+async def test_excluded_memories_make_room_for_others(harness: Harness) -> None:
+    ids = [(await harness.remember(f"tea {number}")).id for number in range(5)]
+    matches = await collapsed(harness, *map(scored, ids), excluded=frozenset(ids[:2]), count=2)
     assert [match.memory.id for match in matches] == ids[2:4]
 
 
-async def test_many_that_do_not_pass_do_not_hide_one_that_does(shop: Workshop) -> None:
+async def test_many_that_do_not_pass_do_not_hide_one_that_does(harness: Harness) -> None:
     for number in range(20):
-        await shop.remember(Draft(text=f"expired {number}", expires_at=START))
-    last = await shop.remember("live")
-    ids = await shop.store.list_ids(SPACE, Filter(), limit=50)
-    matches = await collapsed(shop, *map(scored, [*ids[1:], last.id]), count=1)
+        await harness.remember(Draft(text=f"expired {number}", expires_at=START))
+    last = await harness.remember("live")
+    ids = await harness.store.list_ids(SPACE, Filter(), limit=50)
+    matches = await collapsed(harness, *map(scored, [*ids[1:], last.id]), count=1)
     assert [match.memory.id for match in matches] == [last.id]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.fakes import FakeStore
 from tests.fakes.build import START, a_commit, a_memory, moment
-from tests.unit.write_world import SPACE
+from tests.unit.harness import SPACE
 
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.draft import Limits

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes import FakeEmbedder, FakeStore
 from tests.fakes.build import START, a_commit, a_memory
+from tests.unit.harness import SPACE, Harness
 from tests.unit.strategies import few
-from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import IndexUnavailable, InvalidInput
 from scrubjay.model.draft import Draft, Edit
@@ -68,21 +68,21 @@ def ids(answer: Recalled) -> list[str]:
     return [hit.id for hit in answer.hits]
 
 
-async def list_pages(shop: Workshop, question: Question) -> list[list[str]]:
+async def list_pages(harness: Harness, question: Question) -> list[list[str]]:
     pages: list[list[str]] = []
     cursor = ""
     while not pages or cursor:
-        page = await shop.recall(question, cursor=cursor)
+        page = await harness.recall(question, cursor=cursor)
         pages.append(ids(page))
         cursor = page.cursor
     return pages
 
 
-async def test_the_best_answer_comes_first_and_says_all_about_itself(shop: Workshop) -> None:
+async def test_the_best_answer_comes_first_and_says_all_about_itself(harness: Harness) -> None:
     source = Source(agent="bot", at=START - timedelta(days=2), trust=Trust.USER)
-    await shop.remember("Bob keeps bees in the garden")
-    tea = await shop.kept(Draft(text="Sarah prefers green tea", title="Tea", entities=("Sarah",), source=source))
-    results = await shop.recall("which tea does Sarah prefer?")
+    await harness.remember("Bob keeps bees in the garden")
+    tea = await harness.kept(Draft(text="Sarah prefers green tea", title="Tea", entities=("Sarah",), source=source))
+    results = await harness.recall("which tea does Sarah prefer?")
     best = results.hits[0]
     assert (best.id, best.name, best.title, best.passage) == (tea.id, "tea", "Tea", "Sarah prefers green tea")
     assert (best.date, best.entities, best.source, best.trust) == (source.at, ("Sarah",), source, "user")
@@ -91,9 +91,9 @@ async def test_the_best_answer_comes_first_and_says_all_about_itself(shop: Works
     assert results.tokens == sum(map(cost_of, results.hits))
 
 
-async def test_detail_and_explanation_are_optional(shop: Workshop) -> None:
-    memory = await shop.kept(Draft(text="", observations=("likes jays", "prefers green tea"), pinned=False))
-    (hit,) = (await shop.recall(Question(query="green tea", detail="full", explain=True))).hits
+async def test_detail_and_explanation_are_optional(harness: Harness) -> None:
+    memory = await harness.kept(Draft(text="", observations=("likes jays", "prefers green tea"), pinned=False))
+    (hit,) = (await harness.recall(Question(query="green tea", detail="full", explain=True))).hits
     assert hit.memory == memory
     assert hit.passage == "prefers green tea"
     assert hit.why[0].endswith("green, tea")
@@ -104,61 +104,61 @@ async def test_detail_and_explanation_are_optional(shop: Workshop) -> None:
 
 
 async def test_a_hit_by_meaning_alone_says_that_no_word_matched(any_store: RecordStore) -> None:
-    shop = Workshop(store=any_store, embedder=Alike())
-    memory = await shop.kept("green tea")
-    (hit,) = (await shop.recall(Question(query="a warm drink", explain=True))).hits
+    harness = Harness(store=any_store, embedder=Alike())
+    memory = await harness.kept("green tea")
+    (hit,) = (await harness.recall(Question(query="a warm drink", explain=True))).hits
     assert (hit.id, hit.why[:2]) == (memory.id, ("words 0.00: none", "meaning 4.00: cosine 1.000"))
 
 
-async def test_an_empty_query_lists_the_most_recent(shop: Workshop) -> None:
-    made = [await shop.kept(f"note {number}") for number in range(4)]
-    await shop.revise(made[1].id, content="note one")
-    results = await shop.recall("  ")
+async def test_an_empty_query_lists_the_most_recent(harness: Harness) -> None:
+    made = [await harness.kept(f"note {number}") for number in range(4)]
+    await harness.revise(made[1].id, content="note one")
+    results = await harness.recall("  ")
     assert ids(results) == [made[number].id for number in (1, 3, 2, 0)]
     assert {hit.score for hit in results.hits} == {0.0}
 
 
-async def test_the_most_recent_are_shown_from_their_beginning(shop: Workshop) -> None:
-    await shop.remember("tea. " * 500)
-    await shop.remember(Draft(text="", observations=("likes tea", "hates milk")))
-    facts, long = (await shop.recall(Question(query="", max_tokens=5000))).hits
+async def test_the_most_recent_are_shown_from_their_beginning(harness: Harness) -> None:
+    await harness.remember("tea. " * 500)
+    await harness.remember(Draft(text="", observations=("likes tea", "hates milk")))
+    facts, long = (await harness.recall(Question(query="", max_tokens=5000))).hits
     assert facts.passage == "likes tea; hates milk"
     assert long.passage != "tea. " * 500
     assert long.passage.startswith("tea. tea. ")
 
 
-async def test_no_match_is_an_empty_answer(shop: Workshop) -> None:
-    assert await shop.recall("tea") == Recalled(hits=())
-    await shop.remember("a scrub jay")
-    shop.embedder.failing = True
-    results = await shop.recall("tea")
+async def test_no_match_is_an_empty_answer(harness: Harness) -> None:
+    assert await harness.recall("tea") == Recalled(hits=())
+    await harness.remember("a scrub jay")
+    harness.embedder.failing = True
+    results = await harness.recall("tea")
     assert (results.hits, results.cursor, results.tokens) == ((), "", 0)
 
 
-async def test_filters_apply_with_and_without_a_query(shop: Workshop) -> None:
-    await shop.remember("green tea")
-    fact = await shop.remember(Draft(text="black tea", kind="fact"))
-    gone = await shop.remember(Draft(text="cold tea", kind="fact"))
-    await shop.forget(gone.id)
+async def test_filters_apply_with_and_without_a_query(harness: Harness) -> None:
+    await harness.remember("green tea")
+    fact = await harness.remember(Draft(text="black tea", kind="fact"))
+    gone = await harness.remember(Draft(text="cold tea", kind="fact"))
+    await harness.forget(gone.id)
     for query in ("tea", ""):
-        assert ids(await shop.recall(query, filter=Filter(kind="fact"))) == [fact.id]
-        assert ids(await shop.recall(query, filter=Filter(kind="fact", state=State.TRASHED))) == [gone.id]
+        assert ids(await harness.recall(query, filter=Filter(kind="fact"))) == [fact.id]
+        assert ids(await harness.recall(query, filter=Filter(kind="fact", state=State.TRASHED))) == [gone.id]
 
 
-async def test_expired_memories_are_not_found(shop: Workshop) -> None:
-    await shop.remember(Draft(text="milk is in the fridge", expires_at=START - timedelta(days=1)))
-    await shop.remember(Draft(text="pinned milk", expires_at=START - timedelta(days=1), pinned=True))
+async def test_expired_memories_are_not_found(harness: Harness) -> None:
+    await harness.remember(Draft(text="milk is in the fridge", expires_at=START - timedelta(days=1)))
+    await harness.remember(Draft(text="pinned milk", expires_at=START - timedelta(days=1), pinned=True))
     for query in ("milk", ""):
-        results = await shop.recall(query)
+        results = await harness.recall(query)
         assert (results.hits, results.pinned) == ((), ())
 
 
-async def test_pinned_memories_come_first_once_and_are_counted(shop: Workshop) -> None:
-    pinned = await shop.kept(Draft(text="always be kind", pinned=True))
-    second = await shop.kept(Draft(text="always drink tea", pinned=True, title="Tea"))
-    tea = await shop.kept("green tea")
+async def test_pinned_memories_come_first_once_and_are_counted(harness: Harness) -> None:
+    pinned = await harness.kept(Draft(text="always be kind", pinned=True))
+    second = await harness.kept(Draft(text="always drink tea", pinned=True, title="Tea"))
+    tea = await harness.kept("green tea")
     for query in ("tea", ""):
-        results = await shop.recall(Question(query=query, explain=True))
+        results = await harness.recall(Question(query=query, explain=True))
         assert [hit.id for hit in results.pinned] == [pinned.id, second.id]
         assert ids(results) == [tea.id]
         assert results.tokens == sum(map(cost_of, (*results.pinned, *results.hits)))
@@ -166,7 +166,7 @@ async def test_pinned_memories_come_first_once_and_are_counted(shop: Workshop) -
 
 
 @pytest.mark.parametrize("max_tokens", [200, 600])
-async def test_many_pinned_memories_do_not_push_out_a_hit(quick: Workshop, max_tokens: int) -> None:
+async def test_many_pinned_memories_do_not_push_out_a_hit(quick: Harness, max_tokens: int) -> None:
     for number in range(30):
         await quick.remember(Draft(text=f"rule {number}: " + "always be kind to all " * 9, pinned=True))
     target = await quick.kept("the target is here")
@@ -175,9 +175,9 @@ async def test_many_pinned_memories_do_not_push_out_a_hit(quick: Workshop, max_t
     assert (0 < len(results.pinned) < 30, any("pinned" in why for why in results.degraded)) == (True, True)
 
 
-async def test_a_pinned_group_is_shown_once(shop: Workshop) -> None:
-    await shop.remember(Draft(text="always be kind", entities=("Sarah", "Acme"), pinned=True))
-    results = await shop.recall("kind")
+async def test_a_pinned_group_is_shown_once(harness: Harness) -> None:
+    await harness.remember(Draft(text="always be kind", entities=("Sarah", "Acme"), pinned=True))
+    results = await harness.recall("kind")
     (hit,) = results.pinned
     assert sorted(hit.entities) == ["Acme", "Sarah"]
     assert results.hits == ()
@@ -185,83 +185,83 @@ async def test_a_pinned_group_is_shown_once(shop: Workshop) -> None:
 
 @pytest.mark.parametrize("query", ["tea", ""])
 @pytest.mark.parametrize("limit", [1, 3, 7])
-async def test_pages_have_neither_gap_nor_repetition(shop: Workshop, query: str, limit: int) -> None:
-    await shop.remember(Draft(text="always drink tea", pinned=True))
+async def test_pages_have_neither_gap_nor_repetition(harness: Harness, query: str, limit: int) -> None:
+    await harness.remember(Draft(text="always drink tea", pinned=True))
     for number in range(5):
-        await shop.remember(f"tea number {number}")
-    await shop.remember(Draft(text="tea for all", entities=("Sarah", "Acme", "Jay")))
+        await harness.remember(f"tea number {number}")
+    await harness.remember(Draft(text="tea for all", entities=("Sarah", "Acme", "Jay")))
     for number in range(5):
-        await shop.remember(f"cup {number} of tea")
-    whole = await shop.recall(Question(query=query, limit=100, max_tokens=100_000))
-    results = await list_pages(shop, Question(query=query, limit=limit, max_tokens=100_000))
+        await harness.remember(f"cup {number} of tea")
+    whole = await harness.recall(Question(query=query, limit=100, max_tokens=100_000))
+    results = await list_pages(harness, Question(query=query, limit=limit, max_tokens=100_000))
     assert [hit_id for page in results for hit_id in page] == ids(whole)
     assert [len(page) for page in results[:-1]] == [limit] * (len(results) - 1)
     assert len(ids(whole)) == 11
     assert whole.cursor == ""
 
 
-async def test_pinned_memories_come_with_the_first_page_only(shop: Workshop) -> None:
-    await shop.remember(Draft(text="always drink tea", pinned=True))
+async def test_pinned_memories_come_with_the_first_page_only(harness: Harness) -> None:
+    await harness.remember(Draft(text="always drink tea", pinned=True))
     for number in range(3):
-        await shop.remember(f"tea {number}")
-    first = await shop.recall("tea", limit=2)
-    second = await shop.recall("tea", limit=2, cursor=first.cursor)
+        await harness.remember(f"tea {number}")
+    first = await harness.recall("tea", limit=2)
+    second = await harness.recall("tea", limit=2, cursor=first.cursor)
     assert (len(first.pinned), len(second.pinned)) == (1, 0)
 
 
-async def test_a_page_cut_short_by_its_budget_goes_on_where_it_ended(shop: Workshop) -> None:
+async def test_a_page_cut_short_by_its_budget_goes_on_where_it_ended(harness: Harness) -> None:
     for number in range(6):
-        await shop.remember(f"tea number {number} " + "with milk " * 20)
+        await harness.remember(f"tea number {number} " + "with milk " * 20)
     question = Question(query="tea", limit=5, max_tokens=260)
-    results = await list_pages(shop, question)
+    results = await list_pages(harness, question)
     assert all(len(page) < 5 for page in results)
     everything = [hit_id for page in results for hit_id in page]
     assert len(everything) == len(set(everything)) == 6
 
 
-async def test_a_large_group_does_not_hide_the_others(shop: Workshop) -> None:
-    others = [(await shop.remember(f"tea {number}")).id for number in range(3)]
-    group = await shop.remember(Draft(text="tea for all", entities=tuple(f"person {n}" for n in range(60))))
+async def test_a_large_group_does_not_hide_the_others(harness: Harness) -> None:
+    others = [(await harness.remember(f"tea {number}")).id for number in range(3)]
+    group = await harness.remember(Draft(text="tea for all", entities=tuple(f"person {n}" for n in range(60))))
     for query in ("tea", ""):
-        results = await shop.recall(query, limit=4)
+        results = await harness.recall(query, limit=4)
         assert set(ids(results)) - set(group.ids) == set(others)
         assert len(results.hits) == 4
 
 
-async def test_a_long_text_does_not_hide_the_others(quick: Workshop) -> None:
+async def test_a_long_text_does_not_hide_the_others(quick: Harness) -> None:
     others = [(await quick.remember(f"a cup of tea, number {number}, and a biscuit")).id for number in range(3)]
     await quick.remember(Draft(text="", observations=tuple(f"tea {number}" for number in range(600))))
     assert set(others) < set(ids(await quick.recall("tea", limit=6)))
 
 
-async def test_a_cursor_belongs_to_its_question(shop: Workshop) -> None:
+async def test_a_cursor_belongs_to_its_question(harness: Harness) -> None:
     for number in range(4):
-        await shop.remember(f"tea {number}")
-    cursor = (await shop.recall("tea", limit=2)).cursor
-    assert len((await shop.recall("tea", limit=1, cursor=cursor)).hits) == 1
+        await harness.remember(f"tea {number}")
+    cursor = (await harness.recall("tea", limit=2)).cursor
+    assert len((await harness.recall("tea", limit=1, cursor=cursor)).hits) == 1
     for other in (Question(query="jay"), Question(query="tea", filter=Filter(kind="note"))):
         with pytest.raises(InvalidInput, match="cursor"):
-            await shop.recall(other, cursor=cursor)
+            await harness.recall(other, cursor=cursor)
 
 
 @pytest.mark.parametrize("cursor", ["x", "ä", "####", "AAAA", "A" * 40, "A" * 9, "\ud800", 5])
-async def test_a_foreign_cursor_is_refused(quick: Workshop, cursor: str) -> None:
+async def test_a_foreign_cursor_is_refused(quick: Harness, cursor: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         await quick.recall("tea", cursor=cursor)
     assert caught.value.fields["field"] == "cursor"
 
 
-async def test_an_unavailable_part_is_reported(shop: Workshop) -> None:
-    tea = await shop.kept("green tea")
-    shop.index = Broken()
-    results = await shop.recall("tea")
+async def test_an_unavailable_part_is_reported(harness: Harness) -> None:
+    tea = await harness.kept("green tea")
+    harness.index = Broken()
+    results = await harness.recall("tea")
     assert (ids(results), results.degraded) == ([tea.id], ("searched by words only: the index is in pieces",))
-    shop.embedder.failing = True
-    assert "set to fail" in (await shop.recall("tea")).degraded[0]
-    assert (await shop.recall("")).degraded == ()
+    harness.embedder.failing = True
+    assert "set to fail" in (await harness.recall("tea")).degraded[0]
+    assert (await harness.recall("")).degraded == ()
 
 
-async def test_no_room_for_a_hit_is_reported(quick: Workshop) -> None:
+async def test_no_room_for_a_hit_is_reported(quick: Harness) -> None:
     await quick.remember("green tea")
     results = await quick.recall(Question(query="tea", max_tokens=5))
     assert (results.hits, results.tokens) == ((), 0)
@@ -280,44 +280,44 @@ async def test_no_room_for_a_hit_is_reported(quick: Workshop) -> None:
 async def test_no_answer_costs_more_than_its_budget(
     texts: list[str], pinned: int, max_tokens: int, detail: str, *, explain: bool, query: str
 ) -> None:
-    shop = Workshop(store=FakeStore())
+    harness = Harness(store=FakeStore())
     memories = [a_memory(text, pinned=number < pinned) for number, text in enumerate(texts)]
-    await shop.store.commit(a_commit(*memories))
-    results = await shop.recall(Question(query=query, max_tokens=max_tokens, detail=detail, explain=explain))
+    await harness.store.commit(a_commit(*memories))
+    results = await harness.recall(Question(query=query, max_tokens=max_tokens, detail=detail, explain=explain))
     assert results.tokens == sum(map(cost_of, (*results.pinned, *results.hits)))
     assert results.tokens <= max_tokens
 
 
 async def test_a_record_newer_than_the_index_is_shown_by_its_name() -> None:
     store = Lagging()
-    shop = Workshop(store=store)
-    memory = await shop.kept(Draft(text="tea", observations=("one", "two", "three"), title="Tea"))
+    harness = Harness(store=store)
+    memory = await harness.kept(Draft(text="tea", observations=("one", "two", "three"), title="Tea"))
     last = passage_id((await store.changes(after=0, limit=1))[0].number, 3)
     store.left = await store.stored_passages(SPACE, [last])
-    await shop.revise(memory.id, Edit(remove_observations=("two", "three")))
-    shop.index = Fixed(last)
-    (hit,) = (await shop.recall("three")).hits
+    await harness.revise(memory.id, Edit(remove_observations=("two", "three")))
+    harness.index = Fixed(last)
+    (hit,) = (await harness.recall("three")).hits
     assert hit.passage == "Tea"
 
 
-async def test_a_question_is_of_one_space(quick: Workshop) -> None:
+async def test_a_question_is_of_one_space(quick: Harness) -> None:
     other: Memory = a_memory("tea", space="other", pinned=True)
     await quick.store.commit(a_commit(other))
     for query in ("tea", ""):
         assert await quick.recall(query) == Recalled(hits=())
 
 
-async def test_contains_finds_literal_texts(shop: Workshop) -> None:
+async def test_contains_finds_literal_texts(harness: Harness) -> None:
     draft = Draft(text="brew it", observations=("Earl Grey tea", "milk"), title="Morning")
     ids_of = {
-        name: (await shop.kept(draft)).id
+        name: (await harness.kept(draft)).id
         for name, draft in {
             "grey": draft,
             "green": Draft(text="green tea"),
             "gray": Draft(text="earl gray tea"),
         }.items()
     }
-    await shop.forget((await shop.kept("earl grey, thrown away")).id)
+    await harness.forget((await harness.kept("earl grey, thrown away")).id)
     for query in ("tea", "", "earl"):
         for needle, expected in (
             ("EARL G", {"grey", "gray"}),
@@ -325,11 +325,11 @@ async def test_contains_finds_literal_texts(shop: Workshop) -> None:
             ("ning", {"grey"}),
             ("%", set[str]()),
         ):
-            results = await shop.recall(Question(query=query, contains=needle))
+            results = await harness.recall(Question(query=query, contains=needle))
             assert set(ids(results)) == {ids_of[name] for name in expected}, (query, needle)
 
 
-async def test_of_many_that_contain_a_text_none_is_left_out(quick: Workshop) -> None:
+async def test_of_many_that_contain_a_text_none_is_left_out(quick: Harness) -> None:
     memories = [a_memory(f"cup {number} of {'tea' if number % 3 else 'coffee'}") for number in range(900)]
     await quick.store.commit(a_commit(*memories))
     expected = {memory.id for memory in memories if "coffee" in memory.content}
@@ -339,72 +339,72 @@ async def test_of_many_that_contain_a_text_none_is_left_out(quick: Workshop) -> 
     assert set(ids(await quick.recall(broader))) == {memory.id for memory in memories}
 
 
-async def test_hits_come_with_their_neighbours(shop: Workshop) -> None:
+async def test_hits_come_with_their_neighbours(harness: Harness) -> None:
     spoken = [
-        await shop.kept(Draft(text=text, source=Source(session="monday")))
+        await harness.kept(Draft(text=text, source=Source(session="monday")))
         for text in ("shall we meet?", "where?", "at the harbour", "see you there", "bye")
     ]
-    await shop.remember(Draft(text="harbour dues", source=Source(session="tuesday")))
-    results = await shop.recall(Question(query="harbour", around=1, limit=8))
+    await harness.remember(Draft(text="harbour dues", source=Source(session="tuesday")))
+    results = await harness.recall(Question(query="harbour", around=1, limit=8))
     best = next(hit for hit in results.hits if hit.id == spoken[2].id)
     assert [(neighbour.place, neighbour.id, neighbour.passage) for neighbour in best.around] == [
         (-1, spoken[1].id, "where?"), (1, spoken[3].id, "see you there"),
     ]  # fmt: skip
     assert results.tokens == sum(map(cost_of, results.hits))
-    assert all(hit.around == () for hit in (await shop.recall("harbour")).hits)
-    recent = await shop.recall(Question(query="", around=2))
+    assert all(hit.around == () for hit in (await harness.recall("harbour")).hits)
+    recent = await harness.recall(Question(query="", around=2))
     assert [neighbour.id for neighbour in next(hit for hit in recent.hits if hit.id == spoken[0].id).around] == [
         spoken[1].id,
         spoken[2].id,
     ]
 
 
-async def test_an_answer_is_found_by_the_question_before_it(shop: Workshop) -> None:
+async def test_an_answer_is_found_by_the_question_before_it(harness: Harness) -> None:
     session = Source(session="monday")
-    await shop.remember(Draft(text="Where did Sarah leave the spare key?", source=session))
-    answer = await shop.kept(Draft(text="Under the blue pot", source=session))
+    await harness.remember(Draft(text="Where did Sarah leave the spare key?", source=session))
+    answer = await harness.kept(Draft(text="Under the blue pot", source=session))
     for number in range(30):
-        await shop.remember(f"note {number} about the garden")
-    shop.embedder.failing = True
-    results = await shop.recall("spare key")
+        await harness.remember(f"note {number} about the garden")
+    harness.embedder.failing = True
+    results = await harness.recall("spare key")
     assert answer.id in ids(results)[:2]
 
 
-async def test_misspelt_and_partial_words_are_corrected(shop: Workshop) -> None:
-    await shop.remember("a walk in the park")
-    receipt = await shop.kept("the receipt is in the drawer")
-    shop.embedder.failing = True
+async def test_misspelt_and_partial_words_are_corrected(harness: Harness) -> None:
+    await harness.remember("a walk in the park")
+    receipt = await harness.kept("the receipt is in the drawer")
+    harness.embedder.failing = True
     for query in ("reciept", "receit", "recei", "RECEIPTT"):
-        results = await shop.recall(Question(query=query, explain=True))
+        results = await harness.recall(Question(query=query, explain=True))
         assert ids(results) == [receipt.id], query
         assert any("taken for receipt" in why for why in results.hits[0].why)
         assert results.hits[0].why[0].endswith(": receipt")
-    shop.ranking = Ranking.parse(without="typos")
-    assert (await shop.recall("reciept")).hits == ()
+    harness.ranking = Ranking.parse(without="typos")
+    assert (await harness.recall("reciept")).hits == ()
 
 
-async def test_an_entity_with_several_names_is_found_by_each(shop: Workshop) -> None:
-    await shop.remember(
+async def test_an_entity_with_several_names_is_found_by_each(harness: Harness) -> None:
+    await harness.remember(
         Draft(text="a company", title="Acme Corporation", metadata={"aliases": ["AWC", "Acme Widgets"]})
     )
-    short = await shop.kept("AWC pays its invoices late")
-    long = await shop.kept("Acme Corporation moved to Turin")
-    shop.embedder.failing = True
+    short = await harness.kept("AWC pays its invoices late")
+    long = await harness.kept("Acme Corporation moved to Turin")
+    harness.embedder.failing = True
     for query in ("what of awc?", "and Acme Corporation?"):
-        assert {short.id, long.id} <= set(ids(await shop.recall(query))), query
-    shop.ranking = Ranking.parse(without="names")
-    assert long.id not in ids(await shop.recall("what of awc?"))
+        assert {short.id, long.id} <= set(ids(await harness.recall(query))), query
+    harness.ranking = Ranking.parse(without="names")
+    assert long.id not in ids(await harness.recall("what of awc?"))
 
 
-async def test_a_quoted_phrase_comes_first(shop: Workshop) -> None:
+async def test_a_quoted_phrase_comes_first(harness: Harness) -> None:
     for text in ("tea that is green, and milk", "milk tea", "a green field and a tea house"):
-        await shop.remember(text)
-    exact = await shop.kept("she orders green tea")
-    shop.embedder.failing = True
-    assert ids(await shop.recall('"green tea" milk'))[0] == exact.id
+        await harness.remember(text)
+    exact = await harness.kept("she orders green tea")
+    harness.embedder.failing = True
+    assert ids(await harness.recall('"green tea" milk'))[0] == exact.id
 
 
-async def test_an_unrelated_memory_never_removes_an_exact_match_from_the_top(quick: Workshop) -> None:
+async def test_an_unrelated_memory_never_removes_an_exact_match_from_the_top(quick: Harness) -> None:
     exact = await quick.kept("the boiler was serviced by Ilse in October")
     for number in range(40):
         await quick.remember(f"unrelated thing {number} happened")
@@ -426,24 +426,24 @@ class Backwards:
         """There is nothing to release."""
 
 
-async def test_a_reranker_reorders_the_best(shop: Workshop) -> None:
+async def test_a_reranker_reorders_the_best(harness: Harness) -> None:
     for letter in "abcdef":
-        await shop.remember(f"{letter} tea")
-    shop.reranker, shop.rerank_top = Backwards(), 4
-    results = await list_pages(shop, Question(query="tea", limit=2))
+        await harness.remember(f"{letter} tea")
+    harness.reranker, harness.rerank_top = Backwards(), 4
+    results = await list_pages(harness, Question(query="tea", limit=2))
     assert sorted(hit_id for page in results for hit_id in page) == sorted(
-        ids(await shop.recall(Question(query="", limit=9)))
+        ids(await harness.recall(Question(query="", limit=9)))
     )
-    first = (await shop.recall(Question(query="tea", limit=4, explain=True))).hits
+    first = (await harness.recall(Question(query="tea", limit=4, explain=True))).hits
     assert [hit.passage for hit in first] == sorted((hit.passage for hit in first), reverse=True)
     assert all("reranked by" in hit.why[-1] for hit in first)
-    shop.ranking = Ranking.parse(without="rerank")
-    shop.reranker.read.clear()
-    await shop.recall("tea again")
-    assert shop.reranker.read == []
+    harness.ranking = Ranking.parse(without="rerank")
+    harness.reranker.read.clear()
+    await harness.recall("tea again")
+    assert harness.reranker.read == []
 
 
-async def test_pinned_memories_without_room_are_found_like_others(quick: Workshop) -> None:
+async def test_pinned_memories_without_room_are_found_like_others(quick: Harness) -> None:
     for number in range(30):
         await quick.remember(Draft(text=f"rule number {number} " + "to be kept " * 20, pinned=True))
     exact = await quick.kept(Draft(text="the zeppelin is in the hangar", pinned=True))
@@ -454,15 +454,15 @@ async def test_pinned_memories_without_room_are_found_like_others(quick: Worksho
     assert results.tokens <= 600
 
 
-async def test_a_group_with_a_pinned_member_is_shown_once(shop: Workshop) -> None:
-    group = await shop.remember(Draft(text="tea for all", entities=("Sarah", "Acme", "Jay")))
-    await shop.revise(group.ids[1], pinned=True)
-    results = await shop.recall("tea")
+async def test_a_group_with_a_pinned_member_is_shown_once(harness: Harness) -> None:
+    group = await harness.remember(Draft(text="tea for all", entities=("Sarah", "Acme", "Jay")))
+    await harness.revise(group.ids[1], pinned=True)
+    results = await harness.recall("tea")
     assert [hit.id for hit in results.pinned] == [group.ids[1]]
     assert results.hits == ()
 
 
-async def test_memories_of_named_days_are_found_among_many(quick: Workshop) -> None:
+async def test_memories_of_named_days_are_found_among_many(quick: Harness) -> None:
     long_ago = [
         a_memory(f"we decided on paint {n}", source=Source(at=START - timedelta(days=400 + n))) for n in range(300)
     ]
@@ -472,16 +472,16 @@ async def test_memories_of_named_days_are_found_among_many(quick: Workshop) -> N
     assert {hit.passage.split()[3] for hit in results.hits} == {"oak"}
 
 
-async def test_words_alone_find_the_passage_that_contains_them(shop: Workshop) -> None:
+async def test_words_alone_find_the_passage_that_contains_them(harness: Harness) -> None:
     session = Source(session="monday")
-    text = await shop.kept(Draft(text="Sarah: shall we meet at the Kyoto office?", source=session))
-    reply = await shop.kept(Draft(text="Bob: yes, at ten.", source=session))
-    shop.embedder.failing = True
-    assert ids(await shop.recall("Kyoto office"))[0] == text.id
-    assert ids(await shop.recall("When do they meet at the Kyoto office?"))[0] == reply.id
+    text = await harness.kept(Draft(text="Sarah: shall we meet at the Kyoto office?", source=session))
+    reply = await harness.kept(Draft(text="Bob: yes, at ten.", source=session))
+    harness.embedder.failing = True
+    assert ids(await harness.recall("Kyoto office"))[0] == text.id
+    assert ids(await harness.recall("When do they meet at the Kyoto office?"))[0] == reply.id
 
 
-async def test_long_memories_that_hide_others_are_reported(quick: Workshop) -> None:
+async def test_long_memories_that_hide_others_are_reported(quick: Harness) -> None:
     for number in range(3):
         lines = (Observation(text=f"zebra {number} {line}", recorded_at=START) for line in range(2500))
         await quick.store.commit(a_commit(a_memory("", observations=tuple(lines))))

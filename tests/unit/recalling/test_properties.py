@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes import FakeStore
 from tests.fakes.build import START, a_commit, a_memory
+from tests.unit.harness import Harness
 from tests.unit.strategies import few
-from tests.unit.write_world import Workshop
 
 from scrubjay.model.memory import Json, Memory, Source
 from scrubjay.model.query import Filter, Question
@@ -71,9 +71,9 @@ questions = st.tuples(
 
 
 async def recalled_ids(stored: list[Memory], question: Question, ranking: Ranking) -> list[str]:
-    shop = Workshop(store=FakeStore(), ranking=ranking)
-    await shop.store.commit(a_commit(*stored))
-    return [hit.id for hit in (await shop.recall(question)).hits]
+    harness = Harness(store=FakeStore(), ranking=ranking)
+    await harness.store.commit(a_commit(*stored))
+    return [hit.id for hit in (await harness.recall(question)).hits]
 
 
 @given(memories, questions, filters)
@@ -91,9 +91,9 @@ async def test_a_filter_never_widens(stored: list[Memory], drawn: tuple[Question
 @few
 async def test_a_budget_is_never_exceeded(stored: list[Memory], drawn: tuple[Question, Ranking], limit: int) -> None:
     question, ranking = drawn
-    shop = Workshop(store=FakeStore(), ranking=ranking)
-    await shop.store.commit(a_commit(*stored))
-    answer = await shop.recall(replace(question, max_tokens=limit))
+    harness = Harness(store=FakeStore(), ranking=ranking)
+    await harness.store.commit(a_commit(*stored))
+    answer = await harness.recall(replace(question, max_tokens=limit))
     assert answer.tokens == sum(map(cost_of, (*answer.pinned, *answer.hits))) <= limit
 
 
@@ -110,13 +110,13 @@ async def test_an_unrelated_memory_never_removes_an_exact_match_from_the_top(sto
 @few
 async def test_pages_show_everything_once(stored: list[Memory], drawn: tuple[Question, Ranking], limit: int) -> None:
     question, ranking = drawn
-    shop = Workshop(store=FakeStore(), ranking=ranking)
-    await shop.store.commit(a_commit(*stored))
-    whole = [hit.id for hit in (await shop.recall(question)).hits]
+    harness = Harness(store=FakeStore(), ranking=ranking)
+    await harness.store.commit(a_commit(*stored))
+    whole = [hit.id for hit in (await harness.recall(question)).hits]
     shown: list[str] = []
     cursor = ""
     while not shown or cursor:
-        page = await shop.recall(replace(question, limit=limit), cursor=cursor)
+        page = await harness.recall(replace(question, limit=limit), cursor=cursor)
         shown += [hit.id for hit in page.hits]
         cursor = page.cursor
         if not page.hits:

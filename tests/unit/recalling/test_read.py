@@ -4,7 +4,7 @@ import json
 
 import pytest
 from tests.fakes.build import START
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import Ambiguous, InvalidInput, NotFound
 from scrubjay.model.draft import Draft
@@ -17,14 +17,14 @@ TEA = Draft(
 )  # fmt: skip
 
 
-async def test_markdown_shows_everything_a_person_wants(shop: Workshop) -> None:
-    memory = await shop.kept(TEA)
-    acme = await shop.kept(Draft(text="a company", title="Acme"))
-    bob = await shop.kept(Draft(text="a person", name="bob"))
-    await shop.relate(memory.id, acme.id, text="serves it")
-    await shop.relate(memory.id, bob.id, relation="shared with")
-    await shop.relate(acme.id, memory.id, relation="sells")
-    result = await shop.read("tea")
+async def test_markdown_shows_everything_a_person_wants(harness: Harness) -> None:
+    memory = await harness.kept(TEA)
+    acme = await harness.kept(Draft(text="a company", title="Acme"))
+    bob = await harness.kept(Draft(text="a person", name="bob"))
+    await harness.relate(memory.id, acme.id, text="serves it")
+    await harness.relate(memory.id, bob.id, relation="shared with")
+    await harness.relate(acme.id, memory.id, relation="sells")
+    result = await harness.read("tea")
     assert result.memories == (memory,)
     facts = "preference · 2026-01-01 · entity: Sarah · category: food · project: jay · scope: team · #tea #hot"
     (text,) = result.texts
@@ -46,32 +46,32 @@ async def test_markdown_shows_everything_a_person_wants(shop: Workshop) -> None:
     assert len(result.relations) == 3
 
 
-async def test_each_memory_shows_its_own_relations(shop: Workshop) -> None:
+async def test_each_memory_shows_its_own_relations(harness: Harness) -> None:
     for name in ("a", "b", "c"):
-        await shop.remember(Draft(text=f"text {name}", name=name))
-    await shop.relate("a", "b")
-    first, last = (await shop.read("a", "c")).texts
+        await harness.remember(Draft(text=f"text {name}", name=name))
+    await harness.relate("a", "b")
+    first, last = (await harness.read("a", "c")).texts
     assert "[[b]]" in first
     assert "Related" not in last
 
 
-async def test_markdown_of_a_short_memory_is_short(shop: Workshop) -> None:
-    memory = await shop.kept(Draft(text="", observations=("likes tea",), name="sarah", source=Source(at=START)))
-    await shop.forget("sarah")
-    (text,) = (await shop.read("sarah")).texts
+async def test_markdown_of_a_short_memory_is_short(harness: Harness) -> None:
+    memory = await harness.kept(Draft(text="", observations=("likes tea",), name="sarah", source=Source(at=START)))
+    await harness.forget("sarah")
+    (text,) = (await harness.read("sarah")).texts
     assert text == f"# sarah\n\n*note · 2026-01-01 · trashed · version 2 · {memory.id}*\n\n- likes tea\n"
 
 
-async def test_plain_is_the_words_alone(shop: Workshop) -> None:
-    await shop.remember(TEA)
-    assert (await shop.read("tea", format="plain")).texts == (f"{TEA.text}\ntwo cups a day",)
+async def test_plain_is_the_words_alone(harness: Harness) -> None:
+    await harness.remember(TEA)
+    assert (await harness.read("tea", format="plain")).texts == (f"{TEA.text}\ntwo cups a day",)
 
 
-async def test_json_has_every_field_and_can_be_read_back(shop: Workshop) -> None:
-    memory = await shop.kept(TEA)
-    await shop.store.touch(SPACE, [memory.id], at=START)
-    read = await shop.get(memory.id)
-    (text,) = (await shop.read(memory.id, format="json")).texts
+async def test_json_has_every_field_and_can_be_read_back(harness: Harness) -> None:
+    memory = await harness.kept(TEA)
+    await harness.store.touch(SPACE, [memory.id], at=START)
+    read = await harness.get(memory.id)
+    (text,) = (await harness.read(memory.id, format="json")).texts
     parsed = json.loads(text)
     assert (parsed["id"], parsed["space"], parsed["version"], parsed["access_count"]) == (memory.id, SPACE, 1, 1)
     assert parsed["last_accessed"] == "2026-01-01T12:00:00Z"
@@ -86,50 +86,50 @@ async def test_json_has_every_field_and_can_be_read_back(shop: Workshop) -> None
     assert again == read
 
 
-async def test_several_in_the_requested_order_and_the_missing_with_suggestions(shop: Workshop) -> None:
-    tea, jay = await shop.kept(TEA), await shop.kept(Draft(text="a bird", name="scrub-jay"))
-    result = await shop.read("scrub-jay", "Tea", "scrub-jey", jay.id)
+async def test_several_in_the_requested_order_and_the_missing_with_suggestions(harness: Harness) -> None:
+    tea, jay = await harness.kept(TEA), await harness.kept(Draft(text="a bird", name="scrub-jay"))
+    result = await harness.read("scrub-jay", "Tea", "scrub-jey", jay.id)
     assert [memory.id for memory in result.memories] == [jay.id, tea.id]
     assert [(missing.ref, missing.suggestions) for missing in result.missing] == [("scrub-jey", ("scrub-jay",))]
 
 
-async def test_nothing_near_has_no_suggestion(quick: Workshop) -> None:
+async def test_nothing_near_has_no_suggestion(quick: Harness) -> None:
     (missing,) = (await quick.read("anything")).missing
     assert missing.suggestions == ()
 
 
-async def test_an_older_version(shop: Workshop) -> None:
-    memory = await shop.kept(TEA)
-    await shop.revise(memory.id, content="coffee")
-    result = await shop.read(memory.id, version=1, format="plain")
+async def test_an_older_version(harness: Harness) -> None:
+    memory = await harness.kept(TEA)
+    await harness.revise(memory.id, content="coffee")
+    result = await harness.read(memory.id, version=1, format="plain")
     assert result.texts[0].startswith("Sarah prefers")
     assert result.memories[0].version == 1
     with pytest.raises(NotFound, match="version 9"):
-        await shop.read(memory.id, version=9)
+        await harness.read(memory.id, version=9)
 
 
 @pytest.mark.parametrize("version", [0, -1, True, "1"])
-async def test_a_version_is_a_number(quick: Workshop, version: int) -> None:
+async def test_a_version_is_a_number(quick: Harness, version: int) -> None:
     with pytest.raises(InvalidInput, match="version"):
         await quick.read("tea", version=version)
 
 
-async def test_an_unknown_format_is_refused(quick: Workshop) -> None:
+async def test_an_unknown_format_is_refused(quick: Harness) -> None:
     with pytest.raises(InvalidInput, match="markdown, plain, json"):
         await quick.read("tea", format="pdf")
 
 
-async def test_a_reference_is_required(quick: Workshop) -> None:
+async def test_a_reference_is_required(quick: Harness) -> None:
     with pytest.raises(InvalidInput, match="ids, names or titles"):
         await quick.read()
     with pytest.raises(InvalidInput, match="ids"):
         await quick.read(5)  # pyright: ignore[reportArgumentType]
 
 
-async def test_a_title_of_two_is_not_guessed(shop: Workshop) -> None:
-    first = await shop.kept(Draft(text="a", title="Tea", name="a"))
-    second = await shop.kept(Draft(text="b", title="tea", name="b"))
+async def test_a_title_of_two_is_not_guessed(harness: Harness) -> None:
+    first = await harness.kept(Draft(text="a", title="Tea", name="a"))
+    second = await harness.kept(Draft(text="b", title="tea", name="b"))
     with pytest.raises(Ambiguous) as caught:
-        await shop.read("TEA")
+        await harness.read("TEA")
     assert first.id in caught.value.hint
     assert second.id in caught.value.hint

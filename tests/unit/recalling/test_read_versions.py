@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.fakes.build import START, a_commit, a_memory, a_rewrite, revised
+from tests.unit.harness import SPACE, Harness
 from tests.unit.recalling.branches import make_branch, read_memories, rewrite_branch, switch_branch
-from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.model.draft import Draft
@@ -17,70 +17,70 @@ from scrubjay.model.timestamps import to_iso
 MARCH = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-async def test_a_memory_is_read_as_it_was(shop: Workshop) -> None:
-    before = shop.clock.now()
-    office = await shop.kept(Draft(text="in Oslo", name="office"))
-    first = shop.clock.now()
-    await shop.revise("office", content="in Bergen")
-    second = shop.clock.now()
-    await shop.forget("office")
-    trashed = shop.clock.now()
-    await shop.restore("office")
-    assert (await read_memories(shop, "office", as_of=first)).texts == ("in Oslo",)
-    assert (await read_memories(shop, office.id, as_of=second)).texts == ("in Bergen",)
-    assert (await read_memories(shop, "office", as_of=second)).memories[0].version == 2
-    (missing,) = (await read_memories(shop, "office", as_of=before)).missing
+async def test_a_memory_is_read_as_it_was(harness: Harness) -> None:
+    before = harness.clock.now()
+    office = await harness.kept(Draft(text="in Oslo", name="office"))
+    first = harness.clock.now()
+    await harness.revise("office", content="in Bergen")
+    second = harness.clock.now()
+    await harness.forget("office")
+    trashed = harness.clock.now()
+    await harness.restore("office")
+    assert (await read_memories(harness, "office", as_of=first)).texts == ("in Oslo",)
+    assert (await read_memories(harness, office.id, as_of=second)).texts == ("in Bergen",)
+    assert (await read_memories(harness, "office", as_of=second)).memories[0].version == 2
+    (missing,) = (await read_memories(harness, "office", as_of=before)).missing
     assert (missing.ref, missing.suggestions) == ("office", ())
     assert missing.why == f"it did not exist at {to_iso(before)}: it was created at {to_iso(office.created_at)}"
-    (missing,) = (await read_memories(shop, office.id, as_of=trashed)).missing
+    (missing,) = (await read_memories(harness, office.id, as_of=trashed)).missing
     assert (missing.ref, missing.why) == (office.id, f"it was in the trash at {to_iso(trashed)}")
 
 
-async def test_several_are_read_as_they_were_once_each(shop: Workshop) -> None:
-    tea = await shop.kept(Draft(text="tea", name="tea"))
-    then = shop.clock.now()
-    await shop.remember(Draft(text="milk", name="milk"))
-    await shop.relate("tea", "milk")
-    result = await read_memories(shop, "milk", "tea", "nothing", tea.id, as_of=then, format="markdown")
+async def test_several_are_read_as_they_were_once_each(harness: Harness) -> None:
+    tea = await harness.kept(Draft(text="tea", name="tea"))
+    then = harness.clock.now()
+    await harness.remember(Draft(text="milk", name="milk"))
+    await harness.relate("tea", "milk")
+    result = await read_memories(harness, "milk", "tea", "nothing", tea.id, as_of=then, format="markdown")
     assert [memory.id for memory in result.memories] == [tea.id]
     assert [missing.ref for missing in result.missing] == ["milk", "nothing"]
     assert result.relations == ()
     assert f"as of {to_iso(then)}" in result.texts[0]
-    now = shop.clock.now()
-    assert "[[milk]]" in (await read_memories(shop, "tea", as_of=now, format="markdown")).texts[0]
+    now = harness.clock.now()
+    assert "[[milk]]" in (await read_memories(harness, "tea", as_of=now, format="markdown")).texts[0]
 
 
-async def test_a_memory_missing_in_every_space_has_a_reason(shop: Workshop) -> None:
-    then = shop.clock.now()
-    await shop.remember(Draft(text="tea", name="tea"))
-    (missing,) = (await read_memories(shop, "tea", as_of=then, spaces=(SPACE, "other"))).missing
+async def test_a_memory_missing_in_every_space_has_a_reason(harness: Harness) -> None:
+    then = harness.clock.now()
+    await harness.remember(Draft(text="tea", name="tea"))
+    (missing,) = (await read_memories(harness, "tea", as_of=then, spaces=(SPACE, "other"))).missing
     assert missing.why.startswith("it did not exist")
 
 
-async def test_the_former_owner_of_a_name_is_found(shop: Workshop) -> None:
-    old = await shop.kept(Draft(text="the old plan", name="plan"))
-    then = shop.clock.now()
-    await shop.forget(old.id)
-    await shop.remember(Draft(text="the new plan", name="plan"))
-    assert (await read_memories(shop, "plan", as_of=then)).texts == ("the old plan",)
-    assert (await read_memories(shop, "plan")).texts == ("the new plan",)
+async def test_the_former_owner_of_a_name_is_found(harness: Harness) -> None:
+    old = await harness.kept(Draft(text="the old plan", name="plan"))
+    then = harness.clock.now()
+    await harness.forget(old.id)
+    await harness.remember(Draft(text="the new plan", name="plan"))
+    assert (await read_memories(harness, "plan", as_of=then)).texts == ("the old plan",)
+    assert (await read_memories(harness, "plan")).texts == ("the new plan",)
 
 
-async def test_a_memory_is_found_by_its_former_name(shop: Workshop) -> None:
-    bridge = await shop.kept(Draft(text="the old story", name="bridge", title="The bridge"))
-    then = shop.clock.now()
-    await shop.revise("bridge", name="viaduct", title="The viaduct", content="the new story")
+async def test_a_memory_is_found_by_its_former_name(harness: Harness) -> None:
+    bridge = await harness.kept(Draft(text="the old story", name="bridge", title="The bridge"))
+    then = harness.clock.now()
+    await harness.revise("bridge", name="viaduct", title="The viaduct", content="the new story")
     for ref in ("bridge", "The bridge", "viaduct"):
-        assert (await read_memories(shop, ref, as_of=then)).texts == ("the old story",)
-    assert [missing.ref for missing in (await read_memories(shop, "bridge")).missing] == ["bridge"]
-    other = await shop.kept(Draft(text="another bridge", name="bridge"))
-    assert [memory.id for memory in (await read_memories(shop, "bridge", as_of=then)).memories] == [bridge.id]
-    now = shop.clock.now()
-    assert [memory.id for memory in (await read_memories(shop, "bridge", as_of=now)).memories] == [other.id]
-    assert (await read_memories(shop, "nothing", as_of=then)).missing[0].ref == "nothing"
+        assert (await read_memories(harness, ref, as_of=then)).texts == ("the old story",)
+    assert [missing.ref for missing in (await read_memories(harness, "bridge")).missing] == ["bridge"]
+    other = await harness.kept(Draft(text="another bridge", name="bridge"))
+    assert [memory.id for memory in (await read_memories(harness, "bridge", as_of=then)).memories] == [bridge.id]
+    now = harness.clock.now()
+    assert [memory.id for memory in (await read_memories(harness, "bridge", as_of=now)).memories] == [other.id]
+    assert (await read_memories(harness, "nothing", as_of=then)).missing[0].ref == "nothing"
 
 
-async def test_a_version_and_a_moment_exclude_each_other(quick: Workshop) -> None:
+async def test_a_version_and_a_moment_exclude_each_other(quick: Harness) -> None:
     with pytest.raises(InvalidInput, match="exclude each other") as caught:
         await read_memories(quick, "tea", version=1, as_of=START)
     assert caught.value.fields["field"] == "as_of"
@@ -91,33 +91,35 @@ async def test_a_version_and_a_moment_exclude_each_other(quick: Workshop) -> Non
 # ---- branches -------------------------------------------------------------------------------------
 
 
-async def test_a_branch_is_read_as_the_memory_itself(shop: Workshop) -> None:
-    office = await shop.kept(Draft(text="in Oslo", name="office", title="Office"))
-    await make_branch(shop, office, "plan", "in Bergen")
-    result = await read_memories(shop, "office", branch="plan", format="markdown")
+async def test_a_branch_is_read_as_the_memory_itself(harness: Harness) -> None:
+    office = await harness.kept(Draft(text="in Oslo", name="office", title="Office"))
+    await make_branch(harness, office, "plan", "in Bergen")
+    result = await read_memories(harness, "office", branch="plan", format="markdown")
     (memory,) = result.memories
     assert (memory.id, memory.state, memory.branch, memory.version) == (office.id, State.LIVE, "plan", 2)
     assert result.texts[0].splitlines()[2].endswith(f" · branch: plan · version 2 · {office.id}*")
-    assert (await read_memories(shop, "office", branch="plan")).texts == ("(on branch plan)\nin Bergen",)
-    assert json.loads((await read_memories(shop, "office", branch="plan", format="json")).texts[0])["branch"] == "plan"
+    assert (await read_memories(harness, "office", branch="plan")).texts == ("(on branch plan)\nin Bergen",)
+    assert (
+        json.loads((await read_memories(harness, "office", branch="plan", format="json")).texts[0])["branch"] == "plan"
+    )
     for main in ("", "main"):
-        assert (await read_memories(shop, "office", branch=main)).texts == ("in Oslo",)
+        assert (await read_memories(harness, "office", branch=main)).texts == ("in Oslo",)
 
 
-async def test_without_a_name_it_is_the_branch_that_a_memory_is_switched_to(shop: Workshop) -> None:
-    office = await shop.kept(Draft(text="in Oslo", name="office"))
-    record = await make_branch(shop, office, "plan", "in Bergen")
-    await switch_branch(shop, office, "plan")
-    assert (await read_memories(shop, "office")).memories[0].content == "in Bergen"
-    assert (await read_memories(shop, "office", branch="main")).memories[0].content == "in Oslo"
-    assert (await read_memories(shop, record.id)).memories[0].id == office.id
-    await shop.forget("office")
-    assert (await read_memories(shop, "office")).memories[0].state is State.TRASHED
-    await rewrite_branch(shop, record, state=State.TRASHED)
-    assert (await read_memories(shop, "office")).memories[0].content == "in Oslo"
+async def test_without_a_name_it_is_the_branch_that_a_memory_is_switched_to(harness: Harness) -> None:
+    office = await harness.kept(Draft(text="in Oslo", name="office"))
+    record = await make_branch(harness, office, "plan", "in Bergen")
+    await switch_branch(harness, office, "plan")
+    assert (await read_memories(harness, "office")).memories[0].content == "in Bergen"
+    assert (await read_memories(harness, "office", branch="main")).memories[0].content == "in Oslo"
+    assert (await read_memories(harness, record.id)).memories[0].id == office.id
+    await harness.forget("office")
+    assert (await read_memories(harness, "office")).memories[0].state is State.TRASHED
+    await rewrite_branch(harness, record, state=State.TRASHED)
+    assert (await read_memories(harness, "office")).memories[0].content == "in Oslo"
 
 
-async def test_a_missing_branch_is_named(quick: Workshop) -> None:
+async def test_a_missing_branch_is_named(quick: Harness) -> None:
     await quick.remember(Draft(text="in Oslo", name="office"))
     with pytest.raises(NotFound, match="no branch 'plan'"):
         await read_memories(quick, "office", branch="plan")
@@ -125,70 +127,71 @@ async def test_a_missing_branch_is_named(quick: Workshop) -> None:
         await read_memories(quick, "office", branch=3)  # type: ignore[arg-type]
 
 
-async def test_of_several_those_without_the_version_are_missing(shop: Workshop) -> None:
-    office = await shop.kept(Draft(text="in Oslo", name="office"))
-    await make_branch(shop, office, "plan", "in Bergen")
-    await shop.remember(Draft(text="tea", name="tea"))
-    result = await read_memories(shop, "tea", "office", "nothing", branch="plan", spaces=(SPACE, "other"))
+async def test_of_several_those_without_the_version_are_missing(harness: Harness) -> None:
+    office = await harness.kept(Draft(text="in Oslo", name="office"))
+    await make_branch(harness, office, "plan", "in Bergen")
+    await harness.remember(Draft(text="tea", name="tea"))
+    result = await read_memories(harness, "tea", "office", "nothing", branch="plan", spaces=(SPACE, "other"))
     assert [memory.content for memory in result.memories] == ["in Bergen"]
     assert {missing.ref: missing.why for missing in result.missing} == {
         "tea": "'tea' has no branch 'plan'",
         "nothing": "",
     }
-    await shop.revise("tea", content="green tea")
-    result = await read_memories(shop, "office", "tea", version=2)
+    await harness.revise("tea", content="green tea")
+    result = await read_memories(harness, "office", "tea", version=2)
     assert [memory.content for memory in result.memories] == ["green tea"]
     assert [missing.why for missing in result.missing] == ["version 2 of 'office' is on branch 'plan', not on 'main'"]
 
 
-async def test_a_missing_version_is_reported(quick: Workshop) -> None:
+async def test_a_missing_version_is_reported(quick: Harness) -> None:
     await quick.remember(Draft(text="in Oslo", name="office"))
     with pytest.raises(NotFound, match="'office' has no version 7") as caught:
         await read_memories(quick, "office", version=7)
     assert caught.value.hint == "Its versions go from 1 to 1"
 
 
-async def test_versions_before_the_branch_are_those_of_the_memory(shop: Workshop) -> None:
-    office = await shop.kept(Draft(text="in Oslo", name="office"))
-    record = await make_branch(shop, office, "plan", "in Bergen")
-    await rewrite_branch(shop, record, content="in Tromsø")
+async def test_versions_before_the_branch_are_those_of_the_memory(harness: Harness) -> None:
+    office = await harness.kept(Draft(text="in Oslo", name="office"))
+    record = await make_branch(harness, office, "plan", "in Bergen")
+    await rewrite_branch(harness, record, content="in Tromsø")
     contents = [
-        (await read_memories(shop, "office", branch="plan", version=number)).memories[0].content for number in (1, 2, 3)
+        (await read_memories(harness, "office", branch="plan", version=number)).memories[0].content
+        for number in (1, 2, 3)
     ]
     assert contents == ["in Oslo", "in Bergen", "in Tromsø"]
     with pytest.raises(NotFound, match="version 4"):
-        await read_memories(shop, "office", branch="plan", version=4)
+        await read_memories(harness, "office", branch="plan", version=4)
 
 
-async def test_before_the_branch_main_applies(shop: Workshop) -> None:
-    office = await shop.kept(Draft(text="in Oslo", name="office"))
-    before = shop.clock.now()
-    record = await make_branch(shop, office, "plan", "in Bergen")
-    first = shop.clock.now()
-    await rewrite_branch(shop, record, content="in Tromsø")
-    for moment, content in ((before, "in Oslo"), (first, "in Bergen"), (shop.clock.now(), "in Tromsø")):
-        (memory,) = (await read_memories(shop, "office", branch="plan", as_of=moment)).memories
+async def test_before_the_branch_main_applies(harness: Harness) -> None:
+    office = await harness.kept(Draft(text="in Oslo", name="office"))
+    before = harness.clock.now()
+    record = await make_branch(harness, office, "plan", "in Bergen")
+    first = harness.clock.now()
+    await rewrite_branch(harness, record, content="in Tromsø")
+    for moment, content in ((before, "in Oslo"), (first, "in Bergen"), (harness.clock.now(), "in Tromsø")):
+        (memory,) = (await read_memories(harness, "office", branch="plan", as_of=moment)).memories
         assert (memory.id, memory.content, memory.state) == (office.id, content, State.LIVE)
 
 
-async def test_a_dropped_branch_is_readable_as_of_its_day(shop: Workshop) -> None:
-    office = await shop.kept(Draft(text="in Oslo", name="office"))
-    record = await make_branch(shop, office, "plan", "in Bergen")
-    then = shop.clock.now()
-    await rewrite_branch(shop, record, state=State.TRASHED)
-    dropped = shop.clock.now()
-    await shop.forget("office")
-    trashed = shop.clock.now()
-    assert (await read_memories(shop, "office", branch="plan", as_of=then)).memories[0].content == "in Bergen"
-    assert (await read_memories(shop, "office", branch="plan", as_of=dropped)).memories[0].content == "in Oslo"
+async def test_a_dropped_branch_is_readable_as_of_its_day(harness: Harness) -> None:
+    office = await harness.kept(Draft(text="in Oslo", name="office"))
+    record = await make_branch(harness, office, "plan", "in Bergen")
+    then = harness.clock.now()
+    await rewrite_branch(harness, record, state=State.TRASHED)
+    dropped = harness.clock.now()
+    await harness.forget("office")
+    trashed = harness.clock.now()
+    assert (await read_memories(harness, "office", branch="plan", as_of=then)).memories[0].content == "in Bergen"
+    assert (await read_memories(harness, "office", branch="plan", as_of=dropped)).memories[0].content == "in Oslo"
     assert (
-        (await read_memories(shop, "office", branch="plan", as_of=trashed))
+        (await read_memories(harness, "office", branch="plan", as_of=trashed))
         .missing[0]
         .why.startswith("it was in the trash")
     )
-    await shop.restore("office")
+    await harness.restore("office")
     with pytest.raises(NotFound, match="no branch"):
-        await read_memories(shop, "office", branch="other", as_of=then)
+        await read_memories(harness, "office", branch="other", as_of=then)
 
 
 # ---- superseded and merged ------------------------------------------------------------------------
@@ -207,33 +210,33 @@ def sarah() -> Memory:
     )  # fmt: skip
 
 
-async def test_superseded_observations_are_at_the_end_with_their_end(shop: Workshop) -> None:
-    await shop.store.commit(a_commit(sarah()))
-    (text,) = (await read_memories(shop, "sarah", format="markdown")).texts
+async def test_superseded_observations_are_at_the_end_with_their_end(harness: Harness) -> None:
+    await harness.store.commit(a_commit(sarah()))
+    (text,) = (await read_memories(harness, "sarah", format="markdown")).texts
     assert text.splitlines()[4:] == [
         "- has a dog",
         "- lives in Bergen *(chat-7, bot, user)*",
         "- is tall",
         "- until 2026-03-01: lives in Oslo",
     ]
-    (text,) = (await read_memories(shop, "sarah")).texts
+    (text,) = (await read_memories(harness, "sarah")).texts
     assert text.splitlines()[-1] == "lives in Oslo (until 2026-03-01)"
-    (text,) = (await read_memories(shop, "sarah", format="json")).texts
+    (text,) = (await read_memories(harness, "sarah", format="json")).texts
     first, _, third, _ = json.loads(text)["observations"]
     assert first["valid_until"] == "2026-03-01T00:00:00Z"
     assert third["source"] == {"session": "chat-7", "agent": "bot", "trust": "user"}
 
 
-async def test_observations_valid_then_are_shown_as_valid(shop: Workshop) -> None:
-    await shop.store.commit(a_commit(sarah()))
+async def test_observations_valid_then_are_shown_as_valid(harness: Harness) -> None:
+    await harness.store.commit(a_commit(sarah()))
     february = MARCH - timedelta(days=1)
-    (text,) = (await read_memories(shop, "sarah", as_of=february)).texts
+    (text,) = (await read_memories(harness, "sarah", as_of=february)).texts
     assert text.splitlines()[0] == "lives in Oslo"
-    (text,) = (await read_memories(shop, "sarah", as_of=MARCH)).texts
+    (text,) = (await read_memories(harness, "sarah", as_of=MARCH)).texts
     assert text.splitlines()[-1] == "lives in Oslo (until 2026-03-01)"
 
 
-async def test_a_memory_that_was_superseded_as_a_whole_says_so(quick: Workshop) -> None:
+async def test_a_memory_that_was_superseded_as_a_whole_says_so(quick: Harness) -> None:
     await quick.store.commit(a_commit(a_memory("in Oslo", name="office", valid_until=MARCH)))
     (text,) = (await read_memories(quick, "office", format="markdown")).texts
     assert " · until 2026-03-01 · " in text
@@ -241,14 +244,14 @@ async def test_a_memory_that_was_superseded_as_a_whole_says_so(quick: Workshop) 
     assert "until" not in text
 
 
-async def test_a_merged_memory_is_reached_by_its_old_id_and_name(shop: Workshop) -> None:
+async def test_a_merged_memory_is_reached_by_its_old_id_and_name(harness: Harness) -> None:
     tea, merged = a_memory("green tea", name="tea", title="Tea"), a_memory("also tea", name="old-tea", title="Old tea")
-    await shop.store.commit(a_commit(tea, merged))
+    await harness.store.commit(a_commit(tea, merged))
     gone = replace(revised(merged), state=State.MERGED, merged_into=tea.id)
-    await shop.store.commit(a_commit(a_rewrite(gone)))
+    await harness.store.commit(a_commit(a_rewrite(gone)))
     for ref in ("old-tea", "Old tea", merged.id):
-        result = await read_memories(shop, ref, format="markdown")
+        result = await read_memories(harness, ref, format="markdown")
         assert result.memories == (gone,)
         assert " · merged · into [[Tea]] · " in result.texts[0]
-        assert json.loads((await read_memories(shop, ref, format="json")).texts[0])["merged_into"] == tea.id
-    assert (await read_memories(shop, "old-tea", as_of=merged.updated_at)).memories == (merged,)
+        assert json.loads((await read_memories(harness, ref, format="json")).texts[0])["merged_into"] == tea.id
+    assert (await read_memories(harness, "old-tea", as_of=merged.updated_at)).memories == (merged,)

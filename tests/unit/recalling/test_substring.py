@@ -3,7 +3,7 @@
 import pytest
 from tests.fakes import FakeStore
 from tests.fakes.build import START, a_commit, a_memory
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import State
@@ -14,23 +14,23 @@ from scrubjay.recalling.text_cache import TextCaches, TextView
 STACKS = TextView(Filter(), lambda memory: join_lowercase((memory.name, memory.content)))
 
 
-async def find(needle: str, shop: Workshop, text_caches: TextCaches) -> SubstringMatches:
-    return await find_in_view(needle, view=STACKS, space=SPACE, store=shop.store, text_caches=text_caches)
+async def find(needle: str, harness: Harness, text_caches: TextCaches) -> SubstringMatches:
+    return await find_in_view(needle, view=STACKS, space=SPACE, store=harness.store, text_caches=text_caches)
 
 
-async def test_a_text_is_found_literally_in_any_case(shop: Workshop) -> None:
+async def test_a_text_is_found_literally_in_any_case(harness: Harness) -> None:
     text_caches = TextCaches()
-    tea = await shop.kept(Draft(text="Green TEA, ΟΔΟΣ and İstanbul", name="one"))
-    jam = await shop.kept(Draft(text="jam with tea", name="two"))
-    assert (await find("TEA", shop, text_caches)).ids == (tea.id, jam.id)
-    assert (await find("", shop, text_caches)).ids == (tea.id, jam.id)
-    assert (await find("Green tea, \u03bf", shop, text_caches)).ids == (tea.id,)
-    assert (await find("i\u0307STANBUL", shop, text_caches)).ids == (tea.id,)
-    assert (await find("oNe", shop, text_caches)).ids == (tea.id,)
+    tea = await harness.kept(Draft(text="Green TEA, ΟΔΟΣ and İstanbul", name="one"))
+    jam = await harness.kept(Draft(text="jam with tea", name="two"))
+    assert (await find("TEA", harness, text_caches)).ids == (tea.id, jam.id)
+    assert (await find("", harness, text_caches)).ids == (tea.id, jam.id)
+    assert (await find("Green tea, \u03bf", harness, text_caches)).ids == (tea.id,)
+    assert (await find("i\u0307STANBUL", harness, text_caches)).ids == (tea.id,)
+    assert (await find("oNe", harness, text_caches)).ids == (tea.id,)
     # Parts are separate: neither a text across two parts nor the separator itself is found.
-    assert (await find("onegreen", shop, text_caches)).ids == ()
-    assert (await find("one\x00green", shop, text_caches)).ids == ()
-    assert (await find("\x00", shop, text_caches)).ids == ()
+    assert (await find("onegreen", harness, text_caches)).ids == ()
+    assert (await find("one\x00green", harness, text_caches)).ids == ()
+    assert (await find("\x00", harness, text_caches)).ids == ()
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,14 @@ async def test_a_text_is_found_literally_in_any_case(shop: Workshop) -> None:
         ("a J\u030c here", "ǰ"),
     ],
 )
-async def test_recall_compares_letters_not_their_codes(shop: Workshop, content: str, needle: str) -> None:
-    memory, _ = await shop.kept(content), await shop.kept("something else")
+async def test_recall_compares_letters_not_their_codes(harness: Harness, content: str, needle: str) -> None:
+    memory, _ = await harness.kept(content), await harness.kept("something else")
     assert contains_text(needle, memory, now=START)
-    matches = await find_containing(needle, state=State.LIVE, space=SPACE, store=shop.store, text_caches=TextCaches())
+    matches = await find_containing(
+        needle, state=State.LIVE, space=SPACE, store=harness.store, text_caches=TextCaches()
+    )
     assert matches.ids == (memory.id,)
-    assert [hit.id for hit in (await shop.recall(Question(query="", contains=needle))).hits] == [memory.id]
+    assert [hit.id for hit in (await harness.recall(Question(query="", contains=needle))).hits] == [memory.id]
 
 
 def test_an_accent_makes_another_letter() -> None:
@@ -62,16 +64,16 @@ def test_an_accent_makes_another_letter() -> None:
     assert contains_text("", a_memory("anything"), now=START)
 
 
-async def test_a_space_that_is_too_large_is_read_whole_and_that_is_reported(shop: Workshop) -> None:
+async def test_a_space_that_is_too_large_is_read_whole_and_that_is_reported(harness: Harness) -> None:
     text_caches = TextCaches(max_bytes=2_000)
-    tea = await shop.kept("tea " * 1_000)
-    await shop.kept("jam")
-    matches = await find("TEA", shop, text_caches)
+    tea = await harness.kept("tea " * 1_000)
+    await harness.kept("jam")
+    matches = await find("TEA", harness, text_caches)
     assert matches.ids == (tea.id,)
     assert "too large" in matches.degraded
 
 
-async def test_a_restored_memory_is_listed_by_its_age(quick: Workshop) -> None:
+async def test_a_restored_memory_is_listed_by_its_age(quick: Harness) -> None:
     text_caches = TextCaches()
     first, second = await quick.kept("tea one"), await quick.kept("tea two")
     await find("tea", quick, text_caches)

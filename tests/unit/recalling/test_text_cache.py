@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from tests.fakes import FakeStore
 from tests.fakes.build import a_commit, a_memory
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import BodyDamaged
 from scrubjay.model.change import Change
@@ -39,31 +39,31 @@ class Counting(FakeStore):
         return await super().changes_in(space, after=after, limit=limit)
 
 
-async def texts(text_caches: TextCaches, shop: Workshop, view: TextView = CONTENTS) -> list[str] | None:
-    cached = await text_caches.texts(view, space=SPACE, store=shop.store)
+async def texts(text_caches: TextCaches, harness: Harness, view: TextView = CONTENTS) -> list[str] | None:
+    cached = await text_caches.texts(view, space=SPACE, store=harness.store)
     return None if cached is None else sorted(cached.values())
 
 
-async def test_it_follows_every_way_of_changing(shop: Workshop) -> None:
+async def test_it_follows_every_way_of_changing(harness: Harness) -> None:
     text_caches = TextCaches()
-    tea = await shop.kept("tea")
-    assert await texts(text_caches, shop) == ["tea"]
-    jam = await shop.kept("jam")
-    await shop.revise(tea.id, content="green tea")
-    assert await texts(text_caches, shop) == ["green tea", "jam"]
-    await shop.forget(jam.id)
-    assert await texts(text_caches, shop) == ["green tea"]
-    assert await texts(text_caches, shop, TRASHED) == ["jam"]
-    await shop.relate(tea.id, jam.id)
-    await shop.restore(jam.id)
-    assert await texts(text_caches, shop) == ["green tea", "jam"]
-    await shop.forget(jam.id)
-    await shop.purge(wanted=Selection(refs=(jam.id,)))
-    assert await texts(text_caches, shop) == ["green tea"]
-    assert await texts(text_caches, shop, TRASHED) == []
+    tea = await harness.kept("tea")
+    assert await texts(text_caches, harness) == ["tea"]
+    jam = await harness.kept("jam")
+    await harness.revise(tea.id, content="green tea")
+    assert await texts(text_caches, harness) == ["green tea", "jam"]
+    await harness.forget(jam.id)
+    assert await texts(text_caches, harness) == ["green tea"]
+    assert await texts(text_caches, harness, TRASHED) == ["jam"]
+    await harness.relate(tea.id, jam.id)
+    await harness.restore(jam.id)
+    assert await texts(text_caches, harness) == ["green tea", "jam"]
+    await harness.forget(jam.id)
+    await harness.purge(wanted=Selection(refs=(jam.id,)))
+    assert await texts(text_caches, harness) == ["green tea"]
+    assert await texts(text_caches, harness, TRASHED) == []
 
 
-async def test_a_view_leaves_out_memories_without_text(quick: Workshop) -> None:
+async def test_a_view_leaves_out_memories_without_text(quick: Harness) -> None:
     text_caches = TextCaches()
     await quick.kept("tea")
     hidden = await quick.kept("hidden")
@@ -120,7 +120,7 @@ async def test_concurrent_callers_share_one_scan() -> None:
     assert len(store.read) == 300
 
 
-async def test_texts_beyond_the_limit_are_not_cached(quick: Workshop) -> None:
+async def test_texts_beyond_the_limit_are_not_cached(quick: Harness) -> None:
     text_caches = TextCaches(max_bytes=5_000)
     await quick.kept("tea")
     assert await texts(text_caches, quick) == ["tea"]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from tests.fakes import FakeStore
 from tests.fakes.build import START, a_commit, a_memory, an_edge, an_origin
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Draft
@@ -21,114 +21,116 @@ from scrubjay.transfer.import_ import check_lines, import_lines
 from scrubjay.transfer.lines import header, history_line
 
 
-async def exported(shop: Workshop) -> list[str]:
-    return [line async for line in export_lines(space=SPACE, store=shop.store, now=START)]
+async def exported(harness: Harness) -> list[str]:
+    return [line async for line in export_lines(space=SPACE, store=harness.store, now=START)]
 
 
-async def imported(shop: Workshop, lines: list[str], *, space: str = SPACE) -> Imported:
-    return await import_lines(lambda: lines, space=space, origin=an_origin(), store=shop.store)
+async def imported(harness: Harness, lines: list[str], *, space: str = SPACE) -> Imported:
+    return await import_lines(lambda: lines, space=space, origin=an_origin(), store=harness.store)
 
 
-async def everything(shop: Workshop, *, space: str = SPACE) -> dict[str, tuple[Memory, list[Version]]]:
-    ids = [id_ for state in State for id_ in await shop.store.list_ids(space, Filter(state=state), limit=1000)]
-    stored = await shop.store.get(space, ids)
-    return {memory.id: (memory, await shop.store.versions(space, memory.id, limit=100)) for memory in stored.values()}
+async def everything(harness: Harness, *, space: str = SPACE) -> dict[str, tuple[Memory, list[Version]]]:
+    ids = [id_ for state in State for id_ in await harness.store.list_ids(space, Filter(state=state), limit=1000)]
+    stored = await harness.store.get(space, ids)
+    return {
+        memory.id: (memory, await harness.store.versions(space, memory.id, limit=100)) for memory in stored.values()
+    }
 
 
-async def lived_in(shop: Workshop) -> None:
-    tea = await shop.kept(Draft(text="green tea", title="Tea", tags=("drink",), metadata={"cups": [1]}, pinned=True))
-    jay = await shop.kept(Draft(text="a scrub jay\x0b\n\u2028 …", observations=("blue", "clever")))
-    gone = await shop.kept(Draft(text="cold milk", entities=("Sarah", "Acme")))
-    await shop.revise(tea.id, content="black tea")
-    await shop.revise(tea.id, title="Black tea")
-    await shop.forget(gone.id)
-    await shop.relate(tea.id, jay.id, text="drinks", strength=0.9, metadata={"a": 1})
-    await shop.relate(jay.id, tea.id, relation="likes")
-    await shop.store.touch(SPACE, [tea.id], at=START)
+async def lived_in(harness: Harness) -> None:
+    tea = await harness.kept(Draft(text="green tea", title="Tea", tags=("drink",), metadata={"cups": [1]}, pinned=True))
+    jay = await harness.kept(Draft(text="a scrub jay\x0b\n\u2028 …", observations=("blue", "clever")))
+    gone = await harness.kept(Draft(text="cold milk", entities=("Sarah", "Acme")))
+    await harness.revise(tea.id, content="black tea")
+    await harness.revise(tea.id, title="Black tea")
+    await harness.forget(gone.id)
+    await harness.relate(tea.id, jay.id, text="drinks", strength=0.9, metadata={"a": 1})
+    await harness.relate(jay.id, tea.id, relation="likes")
+    await harness.store.touch(SPACE, [tea.id], at=START)
 
 
-async def test_an_import_into_an_empty_store_makes_the_same_store(shop: Workshop) -> None:
-    await lived_in(shop)
-    lines = await exported(shop)
-    other = Workshop(store=FakeStore())
+async def test_an_import_into_an_empty_store_makes_the_same_store(harness: Harness) -> None:
+    await lived_in(harness)
+    lines = await exported(harness)
+    other = Harness(store=FakeStore())
     done = await imported(other, lines)
     assert done == Imported(imported=4, known=0, relations=2)
-    assert await everything(other) == await everything(shop)
+    assert await everything(other) == await everything(harness)
     assert {
         relation.key: relation for relation in await other.store.relations(SPACE, list(await everything(other)))
-    } == {relation.key: relation for relation in await shop.store.relations(SPACE, list(await everything(shop)))}
+    } == {relation.key: relation for relation in await harness.store.relations(SPACE, list(await everything(harness)))}
     assert sorted(await exported(other)) == sorted(lines)
 
 
-async def test_an_export_is_valid_json_line_by_line(shop: Workshop) -> None:
-    await lived_in(shop)
-    lines = await exported(shop)
+async def test_an_export_is_valid_json_line_by_line(harness: Harness) -> None:
+    await lived_in(harness)
+    lines = await exported(harness)
     assert all("\n" not in line for line in lines)
     assert [next(iter(json.loads(line))) for line in lines] == ["scrubjay", *["memory"] * 4, *["relation"] * 2]
 
 
-async def test_a_second_import_changes_nothing(shop: Workshop) -> None:
-    await lived_in(shop)
-    before = await everything(shop)
-    done = await imported(shop, await exported(shop))
+async def test_a_second_import_changes_nothing(harness: Harness) -> None:
+    await lived_in(harness)
+    before = await everything(harness)
+    done = await imported(harness, await exported(harness))
     assert done == Imported(imported=0, known=4, relations=0)
-    assert await everything(shop) == before
+    assert await everything(harness) == before
 
 
-async def test_an_import_into_another_space_belongs_to_that_space(shop: Workshop) -> None:
-    await lived_in(shop)
-    done = await imported(shop, await exported(shop), space="other")
+async def test_an_import_into_another_space_belongs_to_that_space(harness: Harness) -> None:
+    await lived_in(harness)
+    done = await imported(harness, await exported(harness), space="other")
     assert (done.imported, done.relations) == (4, 2)
-    for memory, versions in (await everything(shop, space="other")).values():
+    for memory, versions in (await everything(harness, space="other")).values():
         assert {memory.space, *(version.memory.space for version in versions)} == {"other"}
 
 
-async def test_a_taken_name_gets_a_suffix_and_is_reported(shop: Workshop) -> None:
-    mine = await shop.kept(Draft(text="mine", name="tea"))
-    other = Workshop(store=FakeStore())
+async def test_a_taken_name_gets_a_suffix_and_is_reported(harness: Harness) -> None:
+    mine = await harness.kept(Draft(text="mine", name="tea"))
+    other = Harness(store=FakeStore())
     theirs = await other.kept(Draft(text="theirs", name="tea"))
     lines = await exported(other)
-    done = await imported(shop, lines)
+    done = await imported(harness, lines)
     name = f"tea-{theirs.id[-6:]}"
     assert done == Imported(imported=1, known=0, relations=0, renamed=(f"tea -> {name}",))
-    assert (await shop.get(theirs.id)).name == name
-    assert (await shop.get(mine.id)).name == "tea"
+    assert (await harness.get(theirs.id)).name == name
+    assert (await harness.get(mine.id)).name == "tea"
     # On the next import it is a known memory, and not reported as renamed.
-    assert await imported(shop, lines) == Imported(imported=0, known=1, relations=0)
+    assert await imported(harness, lines) == Imported(imported=0, known=1, relations=0)
 
 
-async def test_two_of_one_name_in_one_file(shop: Workshop) -> None:
+async def test_two_of_one_name_in_one_file(harness: Harness) -> None:
     lines = [header(SPACE, "2026-01-01T00:00:00Z")]
     for text in ("one", "two"):
         memory = a_memory(text, name="tea", space="")
         version = Version(number=1, memory=memory, parent=None, action="created", created_at=START)
         lines.append(history_line(MemoryHistory(memory=memory, versions=(version,))))
     lines.append(lines[-1])
-    done = await imported(shop, lines)
+    done = await imported(harness, lines)
     assert (done.imported, done.known, len(done.renamed)) == (2, 1, 1)
 
 
-async def test_a_wrong_line_anywhere_stores_nothing(shop: Workshop) -> None:
-    other = Workshop(store=FakeStore())
+async def test_a_wrong_line_anywhere_stores_nothing(harness: Harness) -> None:
+    other = Harness(store=FakeStore())
     await lived_in(other)
     lines = [*await exported(other), "", "  ", '{"memory": {}}']
     with pytest.raises(InvalidInput, match="line 10: `id`") as caught:
-        await imported(shop, lines)
+        await imported(harness, lines)
     assert caught.value.fields["line"] == 10
     assert "Nothing was imported" in caught.value.hint
-    assert await everything(shop) == {}
+    assert await everything(harness) == {}
 
 
-async def test_relations_to_missing_memories_are_left_out(shop: Workshop) -> None:
-    other = Workshop(store=FakeStore())
+async def test_relations_to_missing_memories_are_left_out(harness: Harness) -> None:
+    other = Harness(store=FakeStore())
     tea, jay = a_memory("tea"), a_memory("jay")
     await other.store.commit(a_commit(tea, jay, an_edge(tea, jay)))
     lines = [line for line in await exported(other) if jay.id not in line or "relation" in line]
-    done = await imported(shop, lines)
+    done = await imported(harness, lines)
     assert (done.imported, done.relations) == (1, 0)
 
 
-async def test_more_than_a_batch_and_progress(quick: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_more_than_a_batch_and_progress(quick: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "_PAGE", 20)
     monkeypatch.setattr(import_, "_BATCH", 20)
     memories = [a_memory(f"tea {number}") for number in range(45)]
@@ -141,14 +143,14 @@ async def test_more_than_a_batch_and_progress(quick: Workshop, monkeypatch: pyte
     lines = [line async for line in export_lines(space=SPACE, store=quick.store, now=START, progress=progress)]
     assert reports[-1] == (45, 45)
     assert check_lines(lambda: lines) == 45 + 29
-    other = Workshop(store=FakeStore())
+    other = Harness(store=FakeStore())
     reports.clear()
     done = await import_lines(lambda: lines, space=SPACE, origin=an_origin(), store=other.store, progress=progress)
     assert (done.imported, done.relations) == (45, 29)
     assert reports == [(20, 74), (40, 74), (60, 74), (74, 74)]
 
 
-async def test_a_memory_purged_during_the_export_is_left_out(quick: Workshop) -> None:
+async def test_a_memory_purged_during_the_export_is_left_out(quick: Harness) -> None:
     for number in range(3):
         await quick.remember(f"tea {number}")
     lines: list[str] = []
@@ -160,12 +162,12 @@ async def test_a_memory_purged_during_the_export_is_left_out(quick: Workshop) ->
     assert sum(line.startswith('{"memory"') for line in lines) == 2
 
 
-async def test_an_imported_memory_can_be_revised(shop: Workshop) -> None:
-    other = Workshop(store=FakeStore())
+async def test_an_imported_memory_can_be_revised(harness: Harness) -> None:
+    other = Harness(store=FakeStore())
     await lived_in(other)
-    await imported(shop, await exported(other))
-    (tea,) = [memory for memory, _ in (await everything(shop)).values() if memory.title == "Black tea"]
-    done = await shop.revise(tea.id, content="white tea")
+    await imported(harness, await exported(other))
+    (tea,) = [memory for memory, _ in (await everything(harness)).values() if memory.title == "Black tea"]
+    done = await harness.revise(tea.id, content="white tea")
     assert done.version == tea.version + 1
-    assert (await shop.recall("white tea")).pinned[0].id == tea.id
-    assert replace(tea, content="white tea").content == (await shop.get(tea.id)).content
+    assert (await harness.recall("white tea")).pinned[0].id == tea.id
+    assert replace(tea, content="white tea").content == (await harness.get(tea.id)).content

@@ -1,16 +1,16 @@
-"""Somebody who works on branches, over each store."""
+"""A branch editor over each store."""
 
 import pytest
-from tests.unit.versions.orchard import Orchard
-from tests.unit.write_world import Workshop
+from tests.unit.harness import Harness
+from tests.unit.versions.branch_editor import BranchEditor
 
 
 @pytest.fixture
-def orchard(shop: Workshop) -> Orchard:
-    return Orchard(shop=shop)
+def editor(harness: Harness) -> BranchEditor:
+    return BranchEditor(harness=harness)
 
 
 @pytest.fixture
-def small(quick: Workshop) -> Orchard:
+def small(quick: Harness) -> BranchEditor:
     """The same over the store in memory, where the store is not the point."""
-    return Orchard(shop=quick)
+    return BranchEditor(harness=quick)

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from tests.unit.versions.orchard import TEA, Orchard
-from tests.unit.write_world import SPACE, Overtaken, Workshop
+from tests.unit.harness import SPACE, Harness, Overtaken
+from tests.unit.versions.branch_editor import TEA, BranchEditor
 
 from scrubjay.errors import Ambiguous, InvalidInput, NotFound, WrongState
 from scrubjay.lookup.branches import CURRENT_COLLECTION, branch_id
@@ -15,145 +15,145 @@ from scrubjay.model.query import Filter
 OF_PROJECT = Filter(project="tearoom")
 
 
-async def test_purging_a_memory_takes_its_branches_along(orchard: Orchard) -> None:
-    tea = await orchard.plant()
+async def test_purging_a_memory_takes_its_branches_along(editor: BranchEditor) -> None:
+    tea = await editor.plant()
     for name in ("draft", "gone"):
-        await orchard.branch(name, switch=True)
-        await orchard.add("Zanzibar", branch=name)
-    await orchard.drop("gone")
-    await orchard.switch("draft")
-    await orchard.shop.forget("tea")
-    done = await orchard.shop.purge("tea")
+        await editor.branch(name, switch=True)
+        await editor.add("Zanzibar", branch=name)
+    await editor.drop("gone")
+    await editor.switch("draft")
+    await editor.harness.forget("tea")
+    done = await editor.harness.purge("tea")
     assert [(one.id, one.branch) for one in done.done] == [(tea.id, MAIN)]
     assert done.done[0].warnings == ("its branches go with it: draft, gone",)
     ids = [tea.id, branch_id(tea.id, "draft"), branch_id(tea.id, "gone")]
-    assert await orchard.shop.store.get(SPACE, ids) == {}
-    assert await orchard.shop.store.versions(SPACE, ids[1], limit=9) == []
-    assert await orchard.shop.store.document(SPACE, CURRENT_COLLECTION, tea.id) is None
+    assert await editor.harness.store.get(SPACE, ids) == {}
+    assert await editor.harness.store.versions(SPACE, ids[1], limit=9) == []
+    assert await editor.harness.store.document(SPACE, CURRENT_COLLECTION, tea.id) is None
     with pytest.raises(NotFound):
-        await orchard.branches("tea")
+        await editor.branches("tea")
 
 
-async def test_a_dry_run_tells_of_the_branches_and_purges_nothing(small: Orchard) -> None:
+async def test_a_dry_run_tells_of_the_branches_and_purges_nothing(small: BranchEditor) -> None:
     await small.plant()
     await small.branch()
-    await small.shop.forget("tea")
-    done = await small.shop.purge(wanted=Selection(refs=("tea",), dry_run=True))
+    await small.harness.forget("tea")
+    done = await small.harness.purge(wanted=Selection(refs=("tea",), dry_run=True))
     assert "draft" in done.done[0].warnings[0]
     assert (await small.shadow()).state is State.BRANCHED
 
 
-async def test_forgetting_by_filter_leaves_branches_where_they_are(small: Orchard) -> None:
+async def test_forgetting_by_filter_leaves_branches_where_they_are(small: BranchEditor) -> None:
     await small.plant(replace(TEA, project="tearoom"))
     await small.branch("draft")
     await small.branch("gone")
     await small.drop("gone")
-    done = await small.shop.forget(wanted=Selection(filter=OF_PROJECT))
+    done = await small.harness.forget(wanted=Selection(filter=OF_PROJECT))
     assert [(one.name, one.branch) for one in done.done] == [("tea", MAIN)]
     assert (await small.shadow("draft")).state is State.BRANCHED
-    back = await small.shop.restore(wanted=Selection(filter=OF_PROJECT))
+    back = await small.harness.restore(wanted=Selection(filter=OF_PROJECT))
     assert [(one.name, one.branch) for one in back.done] == [("tea", MAIN)]
     assert (await small.shadow("gone")).state is State.TRASHED
     assert await small.names() == [MAIN, "draft"]
 
 
-async def test_purging_by_filter_empties_the_trash_of_dropped_branches(orchard: Orchard) -> None:
-    await orchard.plant(replace(TEA, project="tearoom"))
-    await orchard.branch("draft")
-    await orchard.branch("gone")
-    await orchard.drop("gone")
-    record = await orchard.shadow("gone")
-    done = await orchard.shop.purge(wanted=Selection(filter=OF_PROJECT))
+async def test_purging_by_filter_empties_the_trash_of_dropped_branches(editor: BranchEditor) -> None:
+    await editor.plant(replace(TEA, project="tearoom"))
+    await editor.branch("draft")
+    await editor.branch("gone")
+    await editor.drop("gone")
+    record = await editor.shadow("gone")
+    done = await editor.harness.purge(wanted=Selection(filter=OF_PROJECT))
     assert [(one.id, one.branch) for one in done.done] == [(record.id, "gone")]
-    assert await orchard.shop.store.get(SPACE, [record.id]) == {}
-    assert await orchard.names() == [MAIN, "draft"]
+    assert await editor.harness.store.get(SPACE, [record.id]) == {}
+    assert await editor.names() == [MAIN, "draft"]
 
 
-async def test_a_memory_and_its_dropped_branch_share_a_name_in_the_trash(orchard: Orchard) -> None:
-    tea = await orchard.plant()
-    await orchard.branch("gone")
-    await orchard.drop("gone")
-    await orchard.branch("draft")
-    await orchard.shop.forget("tea")
-    assert [memory.id for memory in (await orchard.shop.read("tea")).memories] == [tea.id]
-    done = await orchard.shop.restore("tea")
+async def test_a_memory_and_its_dropped_branch_share_a_name_in_the_trash(editor: BranchEditor) -> None:
+    tea = await editor.plant()
+    await editor.branch("gone")
+    await editor.drop("gone")
+    await editor.branch("draft")
+    await editor.harness.forget("tea")
+    assert [memory.id for memory in (await editor.harness.read("tea")).memories] == [tea.id]
+    done = await editor.harness.restore("tea")
     assert [(one.id, one.action) for one in done.done] == [(tea.id, "restored")]
 
 
-async def test_two_memories_in_the_trash_are_still_told_apart(small: Orchard) -> None:
+async def test_two_memories_in_the_trash_are_still_told_apart(small: BranchEditor) -> None:
     await small.plant()
     await small.branch()
     await small.drop()
-    await small.shop.forget("tea")
-    await small.shop.remember(Draft(text="Another tea", name="tea"))
-    await small.shop.forget("tea")
+    await small.harness.forget("tea")
+    await small.harness.remember(Draft(text="Another tea", name="tea"))
+    await small.harness.forget("tea")
     with pytest.raises(Ambiguous, match="2 memories"):
-        await small.shop.restore("tea")
+        await small.harness.restore("tea")
 
 
-async def test_a_branch_comes_and_goes_by_its_own_id(small: Orchard) -> None:
+async def test_a_branch_comes_and_goes_by_its_own_id(small: BranchEditor) -> None:
     tea = await small.plant()
     await small.branch(switch=True)
     record = await small.shadow()
-    gone = await small.shop.forget(record.id)
+    gone = await small.harness.forget(record.id)
     assert [(one.action, one.id, one.branch) for one in gone.done] == [("trashed", tea.id, "draft")]
     assert (await small.branches()).current == MAIN
-    again = await small.shop.forget(record.id)
+    again = await small.harness.forget(record.id)
     assert [one.action for one in again.done] == ["unchanged"]
-    back = await small.shop.restore(record.id)
+    back = await small.harness.restore(record.id)
     assert [(one.action, one.branch) for one in back.done] == [("restored", "draft")]
     assert (await small.shadow()).state is State.BRANCHED
-    assert [one.action for one in (await small.shop.restore(record.id)).done] == ["unchanged"]
+    assert [one.action for one in (await small.harness.restore(record.id)).done] == ["unchanged"]
     with pytest.raises(WrongState, match="only memories in the trash") as caught:
-        await small.shop.purge(record.id)
+        await small.harness.purge(record.id)
     assert record.id in caught.value.hint
     assert (await small.record(MAIN)).id == tea.id
     assert await small.record("draft") == await small.shadow()
 
 
-async def test_a_dropped_branch_comes_back_by_its_name(orchard: Orchard) -> None:
-    tea = await orchard.plant()
-    await orchard.branch("draft", about="cold")
-    await orchard.add("iced", branch="draft")
-    await orchard.drop("draft")
+async def test_a_dropped_branch_comes_back_by_its_name(editor: BranchEditor) -> None:
+    tea = await editor.plant()
+    await editor.branch("draft", about="cold")
+    await editor.add("iced", branch="draft")
+    await editor.drop("draft")
     with pytest.raises(NotFound, match="no branch 'draft'") as caught:
-        await orchard.record("draft")
+        await editor.record("draft")
     assert "`restore tea --branch draft`" in caught.value.hint
-    back = await orchard.shop.restore(wanted=Selection(refs=("tea",), branch="draft"))
+    back = await editor.harness.restore(wanted=Selection(refs=("tea",), branch="draft"))
     assert [(one.action, one.id, one.branch) for one in back.done] == [("restored", tea.id, "draft")]
-    assert "iced" in await orchard.facts("draft")
-    assert [branch.description for branch in (await orchard.branches()).branches] == ["", "cold"]
-    again = await orchard.shop.restore(wanted=Selection(refs=("tea",), branch="draft"))
+    assert "iced" in await editor.facts("draft")
+    assert [branch.description for branch in (await editor.branches()).branches] == ["", "cold"]
+    again = await editor.harness.restore(wanted=Selection(refs=("tea",), branch="draft"))
     assert [one.action for one in again.done] == ["unchanged"]
-    await orchard.drop("draft")
-    assert [one.branch for one in (await orchard.undo()).done] == ["draft"]
-    assert await orchard.names() == [MAIN, "draft"]
+    await editor.drop("draft")
+    assert [one.branch for one in (await editor.undo()).done] == ["draft"]
+    assert await editor.names() == [MAIN, "draft"]
 
 
-async def test_a_branch_that_never_was_does_not_come_back(small: Orchard) -> None:
+async def test_a_branch_that_never_was_does_not_come_back(small: BranchEditor) -> None:
     await small.plant()
     await small.branch("draft")
     await small.drop("draft")
     with pytest.raises(NotFound, match="no branch 'drafts'") as caught:
-        await small.shop.restore(wanted=Selection(refs=("tea",), branch="drafts"))
+        await small.harness.restore(wanted=Selection(refs=("tea",), branch="drafts"))
     assert caught.value.fields["suggestions"] == ("draft",)
     with pytest.raises(InvalidInput, match="ids of its memories"):
-        await small.shop.restore(wanted=Selection(filter=OF_PROJECT, branch="draft"))
+        await small.harness.restore(wanted=Selection(filter=OF_PROJECT, branch="draft"))
     with pytest.raises(InvalidInput, match="branch"):
-        await small.shop.restore(wanted=Selection(refs=("tea",), branch=3))  # pyright: ignore[reportArgumentType]
+        await small.harness.restore(wanted=Selection(refs=("tea",), branch=3))  # pyright: ignore[reportArgumentType]
 
 
-async def test_what_was_dropped_takes_no_further_version(small: Orchard) -> None:
+async def test_what_was_dropped_takes_no_further_version(small: BranchEditor) -> None:
     await small.plant()
     await small.branch("draft")
     record = await small.shadow()
-    await small.shop.forget("tea")
+    await small.harness.forget("tea")
     with pytest.raises(WrongState, match="only a live memory"):
-        await small.shop.revise(record.id, content="on a branch of what is gone")
-    await small.shop.restore("tea")
+        await small.harness.revise(record.id, content="on a branch of what is gone")
+    await small.harness.restore("tea")
     await small.drop("draft")
     for late in (
-        small.shop.revise(record.id, content="zombie"),
+        small.harness.revise(record.id, content="zombie"),
         small.commit("zombie", ref=record.id),
         small.revert(1, ref=record.id),
     ):
@@ -162,40 +162,40 @@ async def test_what_was_dropped_takes_no_further_version(small: Orchard) -> None
     assert (await small.shadow()).state is State.TRASHED
 
 
-async def test_relations_are_those_of_the_memory(orchard: Orchard) -> None:
-    tea = await orchard.plant()
-    milk = await orchard.shop.kept(Draft(text="Milk is white", name="milk"))
-    await orchard.branch("draft")
-    shadow = (await orchard.shadow()).id
-    done = await orchard.shop.relate(shadow, "milk")
+async def test_relations_are_those_of_the_memory(editor: BranchEditor) -> None:
+    tea = await editor.plant()
+    milk = await editor.harness.kept(Draft(text="Milk is white", name="milk"))
+    await editor.branch("draft")
+    shadow = (await editor.shadow()).id
+    done = await editor.harness.relate(shadow, "milk")
     assert (done.source, done.target) == (tea.id, milk.id)
-    assert await orchard.shop.store.relations(SPACE, [shadow]) == []
+    assert await editor.harness.store.relations(SPACE, [shadow]) == []
     with pytest.raises(InvalidInput, match="itself"):
-        await orchard.shop.relate(shadow, "tea")
-    assert (await orchard.shop.unrelate("milk", shadow)).action == "removed"
+        await editor.harness.relate(shadow, "tea")
+    assert (await editor.harness.unrelate("milk", shadow)).action == "removed"
 
 
 async def test_what_is_purged_meanwhile_leaves_no_branch_behind() -> None:
     store = Overtaken()
-    orchard = Orchard(shop=Workshop(store=store))
-    tea = await orchard.plant()
+    editor = BranchEditor(harness=Harness(store=store))
+    tea = await editor.plant()
 
     async def purge() -> None:
-        await orchard.shop.forget("tea")
-        await orchard.shop.purge("tea")
+        await editor.harness.forget("tea")
+        await editor.harness.purge("tea")
 
     store.first = [purge]
     with pytest.raises(NotFound):
-        await orchard.branch("draft")
+        await editor.branch("draft")
     assert await store.get(SPACE, [tea.id, branch_id(tea.id, "draft")]) == {}
     assert await store.list_ids(SPACE, Filter(state=State.BRANCHED), limit=9) == []
 
 
 async def test_a_branch_begins_at_what_main_says_when_it_is_stored() -> None:
     store = Overtaken()
-    orchard = Orchard(shop=Workshop(store=store))
-    await orchard.plant()
-    store.first = [lambda: orchard.add("iced")]
-    told = await orchard.branch("draft")
+    editor = BranchEditor(harness=Harness(store=store))
+    await editor.plant()
+    store.first = [lambda: editor.add("iced")]
+    told = await editor.branch("draft")
     assert [(branch.version, branch.forked) for branch in told.branches] == [(2, 0), (3, 2)]
-    assert "iced" in await orchard.facts("draft")
+    assert "iced" in await editor.facts("draft")

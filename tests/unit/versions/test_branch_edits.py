@@ -5,8 +5,8 @@ from dataclasses import asdict, replace
 
 import pytest
 from tests.fakes.build import START, a_memory
-from tests.unit.versions.orchard import TEA, Orchard
-from tests.unit.write_world import SPACE
+from tests.unit.harness import SPACE
+from tests.unit.versions.branch_editor import TEA, BranchEditor
 
 from scrubjay.errors import NotFound, StaleVersion
 from scrubjay.idempotency import idempotent_request
@@ -27,45 +27,45 @@ def edited(edit: Edit, *, memory: Memory | None = None) -> Memory:
     return apply_edit(memory, edit, now=LATER, limits=Limits())[0]
 
 
-async def test_an_edit_names_its_branch(small: Orchard) -> None:
+async def test_an_edit_names_its_branch(small: BranchEditor) -> None:
     tea = await small.plant()
     await small.branch()
-    done = await small.shop.revise("tea", Edit(fields={"title": "Cold"}, branch="draft", expected_version=2))
+    done = await small.harness.revise("tea", Edit(fields={"title": "Cold"}, branch="draft", expected_version=2))
     assert (done.id, done.branch, done.version) == (tea.id, "draft", 3)
-    same = await small.shop.revise("tea", Edit(fields={"title": "Cold"}, branch="draft"))
+    same = await small.harness.revise("tea", Edit(fields={"title": "Cold"}, branch="draft"))
     assert (same.action, same.id, same.branch, same.version) == ("unchanged", tea.id, "draft", 3)
     with pytest.raises(StaleVersion) as caught:
-        await small.shop.revise("tea", Edit(fields={"title": "x"}, branch="draft", expected_version=2))
+        await small.harness.revise("tea", Edit(fields={"title": "x"}, branch="draft", expected_version=2))
     assert (caught.value.fields["memory_id"], caught.value.fields["current"]) == (tea.id, 3)
     with pytest.raises(NotFound, match="no branch 'nobody'"):
-        await small.shop.revise("tea", Edit(fields={"title": "x"}, branch="nobody"))
+        await small.harness.revise("tea", Edit(fields={"title": "x"}, branch="nobody"))
     assert (await small.record(MAIN)).title == ""
 
 
-async def test_edits_of_a_branch_at_once_lose_nothing(orchard: Orchard) -> None:
-    await orchard.plant()
-    await orchard.branch()
-    await asyncio.gather(*(orchard.add(f"fact {number}", branch="draft") for number in range(6)))
-    assert set(await orchard.facts("draft")) == {"no milk", "one cup", *(f"fact {number}" for number in range(6))}
-    assert await orchard.facts(MAIN) == ["no milk", "one cup"]
+async def test_edits_of_a_branch_at_once_lose_nothing(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch()
+    await asyncio.gather(*(editor.add(f"fact {number}", branch="draft") for number in range(6)))
+    assert set(await editor.facts("draft")) == {"no milk", "one cup", *(f"fact {number}" for number in range(6))}
+    assert await editor.facts(MAIN) == ["no milk", "one cup"]
 
 
-async def test_an_edit_under_a_key_happens_once_on_its_branch(small: Orchard) -> None:
+async def test_an_edit_under_a_key_happens_once_on_its_branch(small: BranchEditor) -> None:
     await small.plant()
     await small.branch()
     edit = Edit(add_observations=("iced",), branch="draft", idempotency_key="k", source=BOB)
-    first = await small.shop.revise("tea", edit)
-    assert await small.shop.revise("tea", edit) == first
+    first = await small.harness.revise("tea", edit)
+    assert await small.harness.revise("tea", edit) == first
     assert first.branch == "draft"
 
 
-async def test_a_request_from_before_there_were_branches_is_still_known(small: Orchard) -> None:
+async def test_a_request_from_before_there_were_branches_is_still_known(small: BranchEditor) -> None:
     await small.plant()
     edit = Edit(fields={"title": "Tea"}, idempotency_key="k")
-    first = await small.shop.revise("tea", edit)
+    first = await small.harness.revise("tea", edit)
     before = {name: value for name, value in asdict(edit).items() if name not in ("branch", "source", "at")}
     ask = idempotent_request("k", {"verb": "revise", "ref": "tea", "edit": before})
-    assert await small.shop.store.find_answer(SPACE, "k", ask.digest) is not None
+    assert await small.harness.store.find_answer(SPACE, "k", ask.digest) is not None
     assert first.version == 2
 
 
@@ -107,7 +107,7 @@ def test_what_no_longer_holds_can_be_said_again() -> None:
     assert edited(Edit(remove_observations=("lives in Oslo",)), memory=once).observations == PAST[1:]
 
 
-async def test_replacing_all_on_a_branch_touches_nothing_else(small: Orchard) -> None:
+async def test_replacing_all_on_a_branch_touches_nothing_else(small: BranchEditor) -> None:
     await small.plant(TEA)
     await small.branch(switch=True)
     await small.write(observations=["black"])

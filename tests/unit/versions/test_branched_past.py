@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 from tests.fakes.build import START, a_commit, a_rewrite, an_origin
-from tests.unit.versions.orchard import Orchard
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
+from tests.unit.versions.branch_editor import BranchEditor
 
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.lookup.branches import START_COLLECTION
@@ -16,22 +16,22 @@ from scrubjay.model.memory import MAIN, Merged, State
 
 
 @pytest.fixture
-def orchard(shop: Workshop) -> Orchard:
-    return Orchard(shop=shop)
+def editor(harness: Harness) -> BranchEditor:
+    return BranchEditor(harness=harness)
 
 
 @pytest.fixture
-def small(quick: Workshop) -> Orchard:
-    return Orchard(shop=quick)
+def small(quick: Harness) -> BranchEditor:
+    return BranchEditor(harness=quick)
 
 
-async def test_the_past_of_a_branch_goes_on_from_that_of_main(orchard: Orchard) -> None:
-    tea = await orchard.plant()
-    await orchard.write(title="Two")
-    await orchard.branch()
-    await orchard.write(MAIN, title="Three")
-    await orchard.write("draft", title="Four")
-    found = await orchard.history(branch="draft")
+async def test_the_past_of_a_branch_goes_on_from_that_of_main(editor: BranchEditor) -> None:
+    tea = await editor.plant()
+    await editor.write(title="Two")
+    await editor.branch()
+    await editor.write(MAIN, title="Three")
+    await editor.write("draft", title="Four")
+    found = await editor.history(branch="draft")
     assert (found.id, found.name, found.branch) == (tea.id, "tea", "draft")
     told = [
         (version.number, version.branch, version.action, version.memory.id, version.memory.title)
@@ -44,9 +44,9 @@ async def test_the_past_of_a_branch_goes_on_from_that_of_main(orchard: Orchard) 
         (1, MAIN, "created", tea.id, ""),
     ]
     assert {version.memory.state for version in found.versions} == {State.LIVE}
-    assert [version.memory.title for version in (await orchard.history(branch=MAIN)).versions] == ["Three", "Two", ""]
-    await orchard.switch("draft")
-    assert (await orchard.history()).versions == found.versions
+    assert [version.memory.title for version in (await editor.history(branch=MAIN)).versions] == ["Three", "Two", ""]
+    await editor.switch("draft")
+    assert (await editor.history()).versions == found.versions
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ async def test_the_past_of_a_branch_goes_on_from_that_of_main(orchard: Orchard) 
     [(1, None, [4]), (3, None, [4, 3, 2]), (9, 4, [3, 2, 1]), (2, 3, [2, 1]), (9, 1, [])],
 )
 async def test_pages_go_over_where_it_was_begun(
-    small: Orchard, limit: int, before: int | None, numbers: list[int]
+    small: BranchEditor, limit: int, before: int | None, numbers: list[int]
 ) -> None:
     await small.plant()
     await small.write(title="Two")
@@ -64,7 +64,7 @@ async def test_pages_go_over_where_it_was_begun(
     assert [version.number for version in found.versions] == numbers
 
 
-async def test_a_merge_does_not_change_where_a_branch_was_begun(small: Orchard) -> None:
+async def test_a_merge_does_not_change_where_a_branch_was_begun(small: BranchEditor) -> None:
     await small.plant()
     await small.branch()
     for number in range(3):
@@ -77,7 +77,7 @@ async def test_a_merge_does_not_change_where_a_branch_was_begun(small: Orchard) 
     assert (await small.diff(2, 3, branch="draft")) == {"observations": ("+iced",)}
 
 
-async def test_a_long_past_is_paged_through(small: Orchard) -> None:
+async def test_a_long_past_is_paged_through(small: BranchEditor) -> None:
     await small.plant()
     await small.branch()
     for number in range(120):
@@ -87,7 +87,7 @@ async def test_a_long_past_is_paged_through(small: Orchard) -> None:
     assert (await small.branches()).branches[1].version == 122
 
 
-async def test_versions_and_branches_are_compared(small: Orchard) -> None:
+async def test_versions_and_branches_are_compared(small: BranchEditor) -> None:
     await small.plant()
     await small.branch()
     await small.write("draft", content="Tea is green. It is cold. Good.")
@@ -107,7 +107,7 @@ async def test_versions_and_branches_are_compared(small: Orchard) -> None:
     assert await small.diff(1, 3) == {"content": expected["content"]}
 
 
-async def test_an_observation_that_ended_is_a_difference(small: Orchard) -> None:
+async def test_an_observation_that_ended_is_a_difference(small: BranchEditor) -> None:
     await small.plant()
     await small.end("one cup")
     (before, after) = (await small.diff(1, 2))["observations"]
@@ -115,7 +115,7 @@ async def test_an_observation_that_ended_is_a_difference(small: Orchard) -> None
     assert after.startswith("+one cup (until 2026-01-01T12:")
 
 
-async def test_what_cannot_be_compared(small: Orchard) -> None:
+async def test_what_cannot_be_compared(small: BranchEditor) -> None:
     await small.plant()
     await small.branch()
     with pytest.raises(NotFound, match="no branch 'nobody'"):
@@ -125,23 +125,23 @@ async def test_what_cannot_be_compared(small: Orchard) -> None:
             await small.diff(1, side)  # pyright: ignore[reportArgumentType]
 
 
-async def test_a_version_of_another_branch_is_told_where_it_is(orchard: Orchard) -> None:
-    await orchard.plant()
-    await orchard.branch("draft")
-    await orchard.write("draft", title="Three")
+async def test_a_version_of_another_branch_is_told_where_it_is(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch("draft")
+    await editor.write("draft", title="Three")
     with pytest.raises(NotFound, match="version 3 of 'tea' is on branch 'draft', not on 'main'") as caught:
-        await orchard.revert(3, branch=MAIN)
+        await editor.revert(3, branch=MAIN)
     assert caught.value.fields["branch"] == "draft"
     for number in range(5):
-        await orchard.write(MAIN, title=f"Title {number}")
+        await editor.write(MAIN, title=f"Title {number}")
     with pytest.raises(NotFound, match="version 5 of 'tea' is on branch 'main', not on 'draft'"):
-        await orchard.revert(5, branch="draft")
+        await editor.revert(5, branch="draft")
     with pytest.raises(NotFound, match="no version 40 on branch 'draft'") as caught:
-        await orchard.revert(40, branch="draft")
+        await editor.revert(40, branch="draft")
     assert "1 to 3" in caught.value.hint
 
 
-async def test_a_branch_goes_back_and_stays_a_branch(small: Orchard) -> None:
+async def test_a_branch_goes_back_and_stays_a_branch(small: BranchEditor) -> None:
     tea = await small.plant()
     await small.write(title="Two", content="Tea is black.")
     await small.branch()
@@ -158,7 +158,7 @@ async def test_a_branch_goes_back_and_stays_a_branch(small: Orchard) -> None:
     assert (newest.action, newest.message, newest.parent) == ("reverted", "back to version 4", 5)
 
 
-async def test_reverting_happens_once_under_its_key(small: Orchard) -> None:
+async def test_reverting_happens_once_under_its_key(small: BranchEditor) -> None:
     await small.plant()
     await small.branch(switch=True)
     await small.write(title="Three")
@@ -166,20 +166,20 @@ async def test_reverting_happens_once_under_its_key(small: Orchard) -> None:
     assert (await small.revert(1, key="k"), first.version) == (first, 4)
 
 
-async def test_two_who_revert_at_once_both_do(orchard: Orchard) -> None:
-    await orchard.plant()
+async def test_two_who_revert_at_once_both_do(editor: BranchEditor) -> None:
+    await editor.plant()
     for title in ("Two", "Three"):
-        await orchard.write(title=title)
-    others = [Orchard(shop=orchard.shop, agent=agent) for agent in ("alice", "bob", "carol", "dave")]
+        await editor.write(title=title)
+    others = [BranchEditor(harness=editor.harness, agent=agent) for agent in ("alice", "bob", "carol", "dave")]
     done = await asyncio.gather(*(one.revert(1 + at % 2) for at, one in enumerate(others)))
     assert sorted(one.version for one in done) == [4, 5, 6, 7]
-    past = (await orchard.history()).versions
+    past = (await editor.history()).versions
     assert [one.number for one in past] == [7, 6, 5, 4, 3, 2, 1]
     assert {one.agent for one in past[:4]} == {"alice", "bob", "carol", "dave"}
     assert [one.memory.title for one in past[4:]] == ["Three", "Two", ""]
 
 
-async def test_undo_takes_back_work_on_a_branch(small: Orchard) -> None:
+async def test_undo_takes_back_work_on_a_branch(small: BranchEditor) -> None:
     tea = await small.plant()
     await small.branch(switch=True)
     await small.add("iced")
@@ -190,21 +190,21 @@ async def test_undo_takes_back_work_on_a_branch(small: Orchard) -> None:
     assert await small.facts() == ["no milk", "one cup"]
 
 
-async def test_undo_of_a_branch_is_a_dropped_branch_and_never_a_memory(orchard: Orchard) -> None:
-    tea = await orchard.plant()
-    await orchard.branch()
-    done = await orchard.undo()
+async def test_undo_of_a_branch_is_a_dropped_branch_and_never_a_memory(editor: BranchEditor) -> None:
+    tea = await editor.plant()
+    await editor.branch()
+    done = await editor.undo()
     assert [(one.id, one.branch, one.version) for one in done.done] == [(tea.id, "draft", 3)]
-    assert await orchard.names() == [MAIN]
-    record = await orchard.shadow()
+    assert await editor.names() == [MAIN]
+    record = await editor.shadow()
     assert record.state is State.TRASHED
-    back = await orchard.shop.restore(record.id)
+    back = await editor.harness.restore(record.id)
     assert [(one.action, one.branch) for one in back.done] == [("restored", "draft")]
-    assert (await orchard.shadow()).state is State.BRANCHED
-    assert await orchard.names() == [MAIN, "draft"]
+    assert (await editor.shadow()).state is State.BRANCHED
+    assert await editor.names() == [MAIN, "draft"]
 
 
-async def test_undo_of_dropping_brings_a_branch_back(small: Orchard) -> None:
+async def test_undo_of_dropping_brings_a_branch_back(small: BranchEditor) -> None:
     await small.plant()
     await small.branch()
     await small.add("iced", branch="draft")
@@ -214,7 +214,7 @@ async def test_undo_of_dropping_brings_a_branch_back(small: Orchard) -> None:
     assert await small.numbers(branch="draft") == [5, 4, 3, 2, 1]
 
 
-async def test_the_first_version_of_a_branch_comes_from_main_whatever_had_its_name_before(small: Orchard) -> None:
+async def test_the_first_version_of_a_branch_comes_from_main_whatever_had_its_name_before(small: BranchEditor) -> None:
     await small.plant()
     await small.branch()
     await small.write("draft", title="Of the first")
@@ -225,7 +225,7 @@ async def test_the_first_version_of_a_branch_comes_from_main_whatever_had_its_na
     assert [(version.number, version.parent) for version in found.versions] == [(5, 2), (2, 1), (1, None)]
 
 
-async def test_undo_of_a_name_used_again_drops_the_second(small: Orchard) -> None:
+async def test_undo_of_a_name_used_again_drops_the_second(small: BranchEditor) -> None:
     await small.plant()
     await small.branch()
     await small.add("iced", branch="draft")
@@ -242,9 +242,9 @@ async def test_undo_of_a_name_used_again_drops_the_second(small: Orchard) -> Non
     assert (done.done, len(done.skipped)) == ((), 1)
 
 
-async def test_a_branch_that_others_changed_since_is_left_alone(small: Orchard) -> None:
+async def test_a_branch_that_others_changed_since_is_left_alone(small: BranchEditor) -> None:
     await small.plant()
-    bob = Orchard(shop=small.shop, agent="bob")
+    bob = BranchEditor(harness=small.harness, agent="bob")
     await small.branch()
     await bob.commit("mine now", branch="draft")
     await small.commit("mine", branch="draft")
@@ -254,38 +254,38 @@ async def test_a_branch_that_others_changed_since_is_left_alone(small: Orchard) 
     assert [one.version for one in done.done] == [6]
 
 
-async def test_a_memory_renamed_on_main_is_found_by_its_name_there(orchard: Orchard) -> None:
-    tea = await orchard.plant()
-    await orchard.branch()
-    await orchard.shop.revise(tea.id, Edit(fields={"name": "chai"}))
-    assert (await orchard.shop.read("tea")).memories == ()
-    assert (await orchard.shop.read("chai")).memories[0].id == tea.id
-    other = await orchard.shop.remember("A pot of it is called so too")
-    await orchard.shop.revise(other.id, Edit(fields={"title": "Tea"}))
-    assert [memory.id for memory in (await orchard.shop.read("tea")).memories] == [other.id]
-    assert await orchard.shop.store.find(SPACE, tea.id)
+async def test_a_memory_renamed_on_main_is_found_by_its_name_there(editor: BranchEditor) -> None:
+    tea = await editor.plant()
+    await editor.branch()
+    await editor.harness.revise(tea.id, Edit(fields={"name": "chai"}))
+    assert (await editor.harness.read("tea")).memories == ()
+    assert (await editor.harness.read("chai")).memories[0].id == tea.id
+    other = await editor.harness.remember("A pot of it is called so too")
+    await editor.harness.revise(other.id, Edit(fields={"title": "Tea"}))
+    assert [memory.id for memory in (await editor.harness.read("tea")).memories] == [other.id]
+    assert await editor.harness.store.find(SPACE, tea.id)
 
 
-async def test_a_branch_that_came_without_its_papers_still_has_its_past(orchard: Orchard) -> None:
-    await orchard.plant()
-    await orchard.branch(about="first")
-    await orchard.drop()
-    await orchard.write(title="Two")
-    await orchard.branch(about="second")
-    await orchard.add("iced", branch="draft")
-    known = await orchard.history(branch="draft")
-    assert await orchard.shop.store.delete_document(SPACE, START_COLLECTION, (await orchard.shadow()).id)
-    assert await orchard.history(branch="draft") == known
+async def test_a_branch_that_came_without_its_papers_still_has_its_past(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch(about="first")
+    await editor.drop()
+    await editor.write(title="Two")
+    await editor.branch(about="second")
+    await editor.add("iced", branch="draft")
+    known = await editor.history(branch="draft")
+    assert await editor.harness.store.delete_document(SPACE, START_COLLECTION, (await editor.shadow()).id)
+    assert await editor.history(branch="draft") == known
     assert [version.number for version in known.versions] == [5, 4, 2, 1]
-    assert (await orchard.branches()).branches[1].description == "second"
+    assert (await editor.branches()).branches[1].description == "second"
 
 
-async def test_what_was_merged_on_main_does_not_hold_up_the_undo_of_a_branch(small: Orchard) -> None:
+async def test_what_was_merged_on_main_does_not_hold_up_the_undo_of_a_branch(small: BranchEditor) -> None:
     tea = await small.plant()
     await small.branch()
     part = Merged(id=new_id(), at=START)
     merged = replace(await small.record(MAIN), merged=(part,), version=2)
-    await small.shop.store.commit(a_commit(a_rewrite(merged), origin=an_origin(agent="bob")))
+    await small.harness.store.commit(a_commit(a_rewrite(merged), origin=an_origin(agent="bob")))
     assert (await small.merge(MAIN, into="draft")).action == "merged"
     assert (await small.record("draft")).merged == (part,)
     done = await small.undo()

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from tests.fakes import FakeStore
 from tests.fakes.build import a_commit, a_rewrite
-from tests.unit.versions.orchard import Orchard
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
+from tests.unit.versions.branch_editor import BranchEditor
 
 from scrubjay.errors import InvalidInput, KeyReused, NameTaken, NotFound, TooLarge, WrongState
 from scrubjay.lookup.branches import START_COLLECTION, branch_id, current_branch, public_record
@@ -20,39 +20,39 @@ from scrubjay.model.query import Filter
 from scrubjay.model.version import Version
 
 
-async def test_a_branch_is_a_record_of_its_own(orchard: Orchard) -> None:
-    tea = await orchard.plant()
-    await orchard.write(title="Tea")
-    told = await orchard.branch("draft", about="what if it were cold")
+async def test_a_branch_is_a_record_of_its_own(editor: BranchEditor) -> None:
+    tea = await editor.plant()
+    await editor.write(title="Tea")
+    told = await editor.branch("draft", about="what if it were cold")
     main, draft = told.branches
     assert (told.id, told.name, told.current) == (tea.id, "tea", MAIN)
     assert (main.name, main.version, main.forked, main.created_at) == (MAIN, 2, 0, tea.created_at)
     assert (draft.name, draft.version, draft.forked, draft.agent) == ("draft", 3, 2, "tester")
     assert draft.description == "what if it were cold"
     assert draft.created_at == draft.updated_at
-    record = await orchard.shadow()
+    record = await editor.shadow()
     assert (record.id, record.state) == (branch_id(tea.id, "draft"), State.BRANCHED)
     assert (record.trunk, record.forked, record.branch, record.version) == (tea.id, 2, "draft", 3)
     assert (record.content, record.observations, record.created_at) == (tea.content, tea.observations, tea.created_at)
     assert (public_record(record).id, public_record(record).state) == (tea.id, State.LIVE)
-    assert (await orchard.record()).version == 2
+    assert (await editor.record()).version == 2
 
 
-async def test_work_on_a_branch_is_not_seen_on_main(orchard: Orchard) -> None:
-    tea = await orchard.plant()
-    await orchard.branch()
-    done = await orchard.write("draft", content="Zanzibar is warm", title="Cold plan", name="zanzibar")
+async def test_work_on_a_branch_is_not_seen_on_main(editor: BranchEditor) -> None:
+    tea = await editor.plant()
+    await editor.branch()
+    done = await editor.write("draft", content="Zanzibar is warm", title="Cold plan", name="zanzibar")
     assert (done.id, done.version, done.branch, done.action) == (tea.id, 3, "draft", "updated")
-    assert (await orchard.record()).content == tea.content
-    assert (await orchard.record("draft")).content == "Zanzibar is warm"
-    found = await orchard.shop.recall("Zanzibar")
+    assert (await editor.record()).content == tea.content
+    assert (await editor.record("draft")).content == "Zanzibar is warm"
+    found = await editor.harness.recall("Zanzibar")
     assert all("Zanzibar" not in hit.passage for hit in found.hits)
     for ref in ("Cold plan", "cold-plan", "zanzibar"):
-        assert (await orchard.shop.read(ref)).memories == ()
-    assert await orchard.shop.store.list_ids(SPACE, Filter(), limit=9) == [tea.id]
+        assert (await editor.harness.read(ref)).memories == ()
+    assert await editor.harness.store.list_ids(SPACE, Filter(), limit=9) == [tea.id]
 
 
-async def test_a_branch_can_begin_at_an_older_version(small: Orchard) -> None:
+async def test_a_branch_can_begin_at_an_older_version(small: BranchEditor) -> None:
     tea = await small.plant()
     await small.write(content="Tea is black.")
     told = await small.branch("before", at=1)
@@ -69,7 +69,7 @@ async def test_a_branch_can_begin_at_an_older_version(small: Orchard) -> None:
             await small.branch("later", at=wrong)  # pyright: ignore[reportArgumentType]
 
 
-async def test_branches_come_by_name_after_main(small: Orchard) -> None:
+async def test_branches_come_by_name_after_main(small: BranchEditor) -> None:
     await small.plant()
     for name in ("pear", "Apple", "über", "apple"):
         await small.branch(name)
@@ -77,24 +77,24 @@ async def test_branches_come_by_name_after_main(small: Orchard) -> None:
     assert (await small.branches((await small.record("pear")).id)).id == (await small.record()).id
 
 
-async def test_one_name_is_given_once(orchard: Orchard) -> None:
-    await orchard.plant()
-    await orchard.branch()
+async def test_one_name_is_given_once(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch()
     with pytest.raises(NameTaken, match="has a branch 'draft' already"):
-        await orchard.branch()
-    begun = await asyncio.gather(*(orchard.branch("both") for _ in range(4)), return_exceptions=True)
+        await editor.branch()
+    begun = await asyncio.gather(*(editor.branch("both") for _ in range(4)), return_exceptions=True)
     assert sorted(type(one).__name__ for one in begun) == ["Branches", "NameTaken", "NameTaken", "NameTaken"]
 
 
 @pytest.mark.parametrize("name", ["", "main", "a b", "a\nb", "x" * 101, "7"])
-async def test_an_odd_name_begins_nothing(small: Orchard, name: str) -> None:
+async def test_an_odd_name_begins_nothing(small: BranchEditor, name: str) -> None:
     await small.plant()
     with pytest.raises(InvalidInput, match="branch"):
         await small.branch(name)
     assert await small.names() == [MAIN]
 
 
-async def test_a_description_is_a_remark(small: Orchard) -> None:
+async def test_a_description_is_a_remark(small: BranchEditor) -> None:
     await small.plant()
     with pytest.raises(TooLarge, match="description"):
         await small.branch(about="x" * 1_001)
@@ -104,10 +104,10 @@ async def test_a_description_is_a_remark(small: Orchard) -> None:
     assert "AKIA" not in (await small.branches()).branches[1].description
 
 
-async def test_what_is_not_alive_has_no_branches(small: Orchard) -> None:
+async def test_what_is_not_alive_has_no_branches(small: BranchEditor) -> None:
     tea = await small.plant()
     await small.branch(switch=True)
-    await small.shop.forget("tea")
+    await small.harness.forget("tea")
     for call in (small.branch("other"), small.switch("draft"), small.drop(), small.merge()):
         with pytest.raises(WrongState, match="trashed"):
             await call
@@ -115,20 +115,20 @@ async def test_what_is_not_alive_has_no_branches(small: Orchard) -> None:
         await small.record("draft")
     assert [branch.name for branch in (await small.branches(tea.id)).branches] == [MAIN]
     assert (await small.record()).state is State.TRASHED
-    await small.shop.restore("tea")
+    await small.harness.restore("tea")
     assert (await small.branches()).current == "draft"
     assert await small.names() == [MAIN, "draft"]
 
 
-async def test_what_was_merged_into_another_has_no_branches(small: Orchard) -> None:
+async def test_what_was_merged_into_another_has_no_branches(small: BranchEditor) -> None:
     tea = await small.plant()
     gone = replace(tea, state=State.MERGED, merged_into=new_id(), version=2)
-    await small.shop.store.commit(a_commit(a_rewrite(gone, action=Action.MERGED)))
+    await small.harness.store.commit(a_commit(a_rewrite(gone, action=Action.MERGED)))
     with pytest.raises(WrongState, match="part of another"):
         await small.branch()
 
 
-async def test_who_names_no_branch_works_on_the_one_it_is_switched_to(small: Orchard) -> None:
+async def test_who_names_no_branch_works_on_the_one_it_is_switched_to(small: BranchEditor) -> None:
     await small.plant()
     told = await small.branch(switch=True)
     assert told.current == "draft"
@@ -138,11 +138,11 @@ async def test_who_names_no_branch_works_on_the_one_it_is_switched_to(small: Orc
     assert (await small.switch(MAIN)).current == MAIN
     assert await small.facts() == ["no milk", "one cup"]
     assert (await small.switch("draft")).current == "draft"
-    assert await current_branch(small.shop.store, await small.record(MAIN)) == "draft"
+    assert await current_branch(small.harness.store, await small.record(MAIN)) == "draft"
 
 
 @pytest.mark.parametrize("name", ["nobody", "Draft", "x" * 5_000, "a b"])
-async def test_a_branch_there_is_not(small: Orchard, name: str) -> None:
+async def test_a_branch_there_is_not(small: BranchEditor, name: str) -> None:
     await small.plant()
     await small.branch()
     for call in (small.switch(name), small.drop(name), small.merge(name), small.add("x", branch=name)):
@@ -150,7 +150,7 @@ async def test_a_branch_there_is_not(small: Orchard, name: str) -> None:
             await call
 
 
-async def test_a_branch_must_be_named(small: Orchard) -> None:
+async def test_a_branch_must_be_named(small: BranchEditor) -> None:
     await small.plant()
     for call in (small.switch(""), small.drop(""), small.merge(""), small.merge(into="")):
         with pytest.raises(InvalidInput):
@@ -160,7 +160,7 @@ async def test_a_branch_must_be_named(small: Orchard) -> None:
             await call
 
 
-async def test_a_dropped_branch_lies_in_the_trash(small: Orchard) -> None:
+async def test_a_dropped_branch_lies_in_the_trash(small: BranchEditor) -> None:
     await small.plant()
     await small.branch(switch=True)
     await small.add("iced")
@@ -173,33 +173,33 @@ async def test_a_dropped_branch_lies_in_the_trash(small: Orchard) -> None:
         await small.drop(MAIN)
 
 
-async def test_another_branch_stays_current_when_one_is_dropped(small: Orchard) -> None:
+async def test_another_branch_stays_current_when_one_is_dropped(small: BranchEditor) -> None:
     await small.plant()
     await small.branch("one", switch=True)
     await small.branch("two")
     assert (await small.drop("two")).current == "one"
 
 
-async def test_a_name_can_be_used_again_and_its_old_versions_stay(orchard: Orchard) -> None:
-    await orchard.plant()
-    await orchard.branch(about="first try", switch=True)
-    await orchard.add("iced")
-    await orchard.drop()
+async def test_a_name_can_be_used_again_and_its_old_versions_stay(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch(about="first try", switch=True)
+    await editor.add("iced")
+    await editor.drop()
     for text in ("Tea is black.", "Tea is white."):
-        await orchard.write(content=text)
-    told = await orchard.branch(about="second try")
+        await editor.write(content=text)
+    told = await editor.branch(about="second try")
     assert told.current == MAIN
     draft = told.branches[1]
     assert (draft.version, draft.forked, draft.description) == (5, 3, "second try")
-    assert (await orchard.record("draft")).content == "Tea is white."
-    assert await orchard.numbers(branch="draft") == [5, 3, 2, 1]
-    kept = await orchard.shop.store.versions(SPACE, (await orchard.shadow()).id, limit=9)
+    assert (await editor.record("draft")).content == "Tea is white."
+    assert await editor.numbers(branch="draft") == [5, 3, 2, 1]
+    kept = await editor.harness.store.versions(SPACE, (await editor.shadow()).id, limit=9)
     assert [one.number for one in kept] == [5, 4, 3, 2]
     # The number of the first try that stands for nothing else.
-    assert "+iced" in (await orchard.diff(5, 4, branch="draft"))["observations"]
+    assert "+iced" in (await editor.diff(5, 4, branch="draft"))["observations"]
 
 
-async def test_a_branch_that_is_gone_is_not_switched_to(small: Orchard) -> None:
+async def test_a_branch_that_is_gone_is_not_switched_to(small: BranchEditor) -> None:
     await small.plant()
     await small.branch(switch=True)
     await small.undo()
@@ -209,28 +209,28 @@ async def test_a_branch_that_is_gone_is_not_switched_to(small: Orchard) -> None:
     assert (await small.branch()).current == MAIN
 
 
-async def test_a_commit_says_the_same_with_a_message(orchard: Orchard) -> None:
-    tea = await orchard.plant()
-    done = await orchard.commit("as agreed with everybody")
+async def test_a_commit_says_the_same_with_a_message(editor: BranchEditor) -> None:
+    tea = await editor.plant()
+    done = await editor.commit("as agreed with everybody")
     assert (done.action, done.id, done.version, done.branch) == ("committed", tea.id, 2, MAIN)
-    newest = (await orchard.history()).versions[0]
+    newest = (await editor.history()).versions[0]
     assert (newest.action, newest.message, newest.agent) == ("committed", "as agreed with everybody", "tester")
     assert newest.memory.content == tea.content
-    assert await orchard.diff(1, 2) == {}
-    await orchard.branch(switch=True)
-    done = await orchard.commit("a draft")
+    assert await editor.diff(1, 2) == {}
+    await editor.branch(switch=True)
+    done = await editor.commit("a draft")
     assert (done.id, done.version, done.branch) == (tea.id, 4, "draft")
-    assert (await orchard.commit("on main", branch=MAIN)).version == 3
+    assert (await editor.commit("on main", branch=MAIN)).version == 3
 
 
 @pytest.mark.parametrize("message", ["", "  ", "x" * 1_001, 5])
-async def test_a_commit_needs_a_message(small: Orchard, message: str) -> None:
+async def test_a_commit_needs_a_message(small: BranchEditor, message: str) -> None:
     await small.plant()
     with pytest.raises(InvalidInput, match="message"):
         await small.commit(message)
 
 
-async def test_a_commit_happens_once_under_its_key(small: Orchard) -> None:
+async def test_a_commit_happens_once_under_its_key(small: BranchEditor) -> None:
     await small.plant()
     first = await small.commit("done", key="k")
     assert await small.commit("done", key="k") == first
@@ -241,23 +241,23 @@ async def test_a_commit_happens_once_under_its_key(small: Orchard) -> None:
         await small.commit("done", key="k", branch=MAIN)
 
 
-async def test_commits_at_once_all_count(orchard: Orchard) -> None:
-    await orchard.plant()
-    done = await asyncio.gather(*(orchard.commit(f"number {number}") for number in range(6)))
+async def test_commits_at_once_all_count(editor: BranchEditor) -> None:
+    await editor.plant()
+    done = await asyncio.gather(*(editor.commit(f"number {number}") for number in range(6)))
     assert sorted(one.version for one in done) == [2, 3, 4, 5, 6, 7]
 
 
-async def test_a_branch_is_no_sibling(orchard: Orchard) -> None:
+async def test_a_branch_is_no_sibling(editor: BranchEditor) -> None:
     text = Draft(text="Sarah of Acme drinks tea", name="tea", entities=("Sarah", "Acme"))
-    first = await orchard.plant(text)
-    await orchard.branch(ref=first.id)
-    done = await orchard.shop.forget(wanted=Selection(refs=(first.id,), group=True))
+    first = await editor.plant(text)
+    await editor.branch(ref=first.id)
+    done = await editor.harness.forget(wanted=Selection(refs=(first.id,), group=True))
     assert len(done.done) == 2
-    assert (await orchard.shop.get(branch_id(first.id, "draft"))).state is State.BRANCHED
+    assert (await editor.harness.get(branch_id(first.id, "draft"))).state is State.BRANCHED
 
 
 @pytest.mark.parametrize(("name", "hint"), [("darft", "Did you mean draft?"), ("zzz", "`branches` lists its branches")])
-async def test_the_nearest_branch_is_suggested(small: Orchard, name: str, hint: str) -> None:
+async def test_the_nearest_branch_is_suggested(small: BranchEditor, name: str, hint: str) -> None:
     await small.plant()
     await small.branch("draft")
     for call in (small.switch(name), small.drop(name), small.merge(name), small.write(name, title="x")):
@@ -266,7 +266,7 @@ async def test_the_nearest_branch_is_suggested(small: Orchard, name: str, hint: 
         assert caught.value.hint == hint
 
 
-async def test_a_name_is_the_same_however_its_letters_are_put_together(small: Orchard) -> None:
+async def test_a_name_is_the_same_however_its_letters_are_put_together(small: BranchEditor) -> None:
     await small.plant()
     composed, apart = "caf\u00e9", "cafe\u0301"
     await small.branch(apart)
@@ -295,19 +295,19 @@ class Counting(FakeStore):
 
 async def test_many_branches_are_listed_with_few_questions() -> None:
     store = Counting()
-    orchard = Orchard(shop=Workshop(store=store))
-    await orchard.plant()
+    editor = BranchEditor(harness=Harness(store=store))
+    await editor.plant()
     for number in range(30):
-        await orchard.branch(f"b{number:02}", about=f"number {number}")
+        await editor.branch(f"b{number:02}", about=f"number {number}")
     store.asked = 0
-    told = await orchard.switch("b07")
+    told = await editor.switch("b07")
     assert store.asked < 10
     assert [branch.description for branch in told.branches[1:]] == [f"number {number}" for number in range(30)]
     assert (told.current, len({branch.created_at for branch in told.branches})) == ("b07", 31)
 
 
-async def test_what_came_without_its_papers_is_told_all_the_same(small: Orchard) -> None:
+async def test_what_came_without_its_papers_is_told_all_the_same(small: BranchEditor) -> None:
     await small.plant()
     told = await small.branch("draft", about="what if")
-    await small.shop.store.delete_document(SPACE, START_COLLECTION, (await small.shadow()).id)
+    await small.harness.store.delete_document(SPACE, START_COLLECTION, (await small.shadow()).id)
     assert await small.branches() == told

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 from tests.fakes import FakeStore
-from tests.unit.versions.orchard import Orchard
-from tests.unit.write_world import PLAIN, SPACE, Workshop
+from tests.unit.harness import PLAIN, SPACE, Harness
+from tests.unit.versions.branch_editor import BranchEditor
 
 from scrubjay.conflicts.scan import scan_memory
 from scrubjay.jobs.queue import Queue
@@ -20,22 +20,22 @@ TUESDAY, THURSDAY = "The release meeting is on Tuesday at 10:00", "The release m
 
 
 @pytest.fixture
-def office() -> Orchard:
-    return Orchard(shop=Workshop(store=FakeStore(), rules=replace(PLAIN, conflicts="on")))
+def office() -> BranchEditor:
+    return BranchEditor(harness=Harness(store=FakeStore(), rules=replace(PLAIN, conflicts="on")))
 
 
-async def clashing(office: Orchard, told: tuple[ConflictDetails, ...]) -> None:
+async def clashing(office: BranchEditor, told: tuple[ConflictDetails, ...]) -> None:
     """One conflict was told, and it waits."""
     (one,) = told
     assert (one.type, one.other.statement) == (ConflictType.CONTRADICTION, TUESDAY)
-    assert [document.key for document in await office.shop.store.documents(SPACE, PENDING_COLLECTION, limit=9)] == [
+    assert [document.key for document in await office.harness.store.documents(SPACE, PENDING_COLLECTION, limit=9)] == [
         one.id
     ]
 
 
-async def test_of_what_a_merge_brings(office: Orchard) -> None:
+async def test_of_what_a_merge_brings(office: BranchEditor) -> None:
     await office.plant(Draft(text="The picnic is nice", name="tea"))
-    await office.shop.remember(Draft(text=TUESDAY, name="meeting"))
+    await office.harness.remember(Draft(text=TUESDAY, name="meeting"))
     await office.branch()
     done = await office.write("draft", content=THURSDAY)
     assert done.conflicts == ()
@@ -45,52 +45,56 @@ async def test_of_what_a_merge_brings(office: Orchard) -> None:
     assert (await office.merge(MAIN, into="draft")).conflicts == ()
 
 
-async def test_of_what_a_revert_brings_back(office: Orchard) -> None:
+async def test_of_what_a_revert_brings_back(office: BranchEditor) -> None:
     await office.plant(Draft(text=THURSDAY, name="tea"))
     await office.write(content="The picnic is nice")
-    await office.shop.remember(Draft(text=TUESDAY, name="meeting"))
+    await office.harness.remember(Draft(text=TUESDAY, name="meeting"))
     await office.revert(2)
     assert await jobs(office) == ()
     tea = await office.revert(1)
     (job,) = await jobs(office)
     assert (job.kind, job.about) == (CONFLICTS, {"memory_id": tea.id})
-    shop = office.shop
-    assert await scan_memory(tea.id, space=SPACE, origin=office.origin, context=shop.context) == 1
+    harness = office.harness
+    assert await scan_memory(tea.id, space=SPACE, origin=office.origin, context=harness.context) == 1
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
-async def test_of_what_is_restored(office: Orchard, dry_run: bool) -> None:
+async def test_of_what_is_restored(office: BranchEditor, dry_run: bool) -> None:
     await office.plant(Draft(text=THURSDAY, name="tea"))
-    await office.shop.forget("tea")
-    await office.shop.remember(Draft(text=TUESDAY, name="meeting"))
-    done = await office.shop.restore(wanted=Selection(refs=("tea",), dry_run=dry_run))
+    await office.harness.forget("tea")
+    await office.harness.remember(Draft(text=TUESDAY, name="meeting"))
+    done = await office.harness.restore(wanted=Selection(refs=("tea",), dry_run=dry_run))
     if dry_run:
         assert done.done[0].conflicts == ()
     else:
         await clashing(office, done.done[0].conflicts)
 
 
-async def test_of_what_is_approved(office: Orchard) -> None:
-    office.shop.rules = replace(office.shop.rules, review="agents")
+async def test_of_what_is_approved(office: BranchEditor) -> None:
+    office.harness.rules = replace(office.harness.rules, review="agents")
     agents = Source(method=Method.AGENT)
     assert (await office.plant(Draft(text=THURSDAY, name="tea", source=agents))).state == "waiting"
-    await office.shop.remember(Draft(text=TUESDAY, name="meeting"))
-    selection, shop = Selection(refs=("tea",)), office.shop
+    await office.harness.remember(Draft(text=TUESDAY, name="meeting"))
+    selection, harness = Selection(refs=("tea",)), office.harness
     done = await approve(
-        selection, space=SPACE, origin=office.origin, store=shop.store, conflict_checker=ConflictChecker(shop.context)
+        selection,
+        space=SPACE,
+        origin=office.origin,
+        store=harness.store,
+        conflict_checker=ConflictChecker(harness.context),
     )
     await clashing(office, done.done[0].conflicts)
 
 
-async def test_nothing_is_looked_for_where_nobody_wants_to_know(office: Orchard) -> None:
-    office.shop.rules = PLAIN
+async def test_nothing_is_looked_for_where_nobody_wants_to_know(office: BranchEditor) -> None:
+    office.harness.rules = PLAIN
     await office.plant(Draft(text=THURSDAY, name="tea"))
-    await office.shop.revise("tea", Edit(fields={"content": "The picnic is nice"}))
-    await office.shop.remember(Draft(text=TUESDAY, name="meeting"))
+    await office.harness.revise("tea", Edit(fields={"content": "The picnic is nice"}))
+    await office.harness.remember(Draft(text=TUESDAY, name="meeting"))
     await office.revert(1)
     assert await jobs(office) == ()
 
 
-async def jobs(office: Orchard) -> tuple[Job, ...]:
+async def jobs(office: BranchEditor) -> tuple[Job, ...]:
     """What is left for later."""
-    return await Queue(documents=office.shop.store, clock=office.shop.clock).list_jobs(SPACE, limit=9)
+    return await Queue(documents=office.harness.store, clock=office.harness.clock).list_jobs(SPACE, limit=9)

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from tests.fakes.build import START, a_memory
+from tests.unit.harness import SPACE, Harness
 from tests.unit.strategies import few, memories
-from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.model.draft import Draft
@@ -15,52 +15,52 @@ from scrubjay.model.memory import Memory, Observation, Source, State
 from scrubjay.versions.history import compare, diff, history
 
 
-async def test_versions_come_newest_first_in_pages(shop: Workshop) -> None:
-    memory = await shop.kept(Draft(text="one", name="tea"))
+async def test_versions_come_newest_first_in_pages(harness: Harness) -> None:
+    memory = await harness.kept(Draft(text="one", name="tea"))
     for text in ("two", "three", "four"):
-        await shop.revise(memory.id, content=text)
-    newest = await history("tea", limit=2, before=None, space=SPACE, store=shop.store)
+        await harness.revise(memory.id, content=text)
+    newest = await history("tea", limit=2, before=None, space=SPACE, store=harness.store)
     assert (newest.id, newest.name, newest.diff) == (memory.id, "tea", ())
     assert [version.number for version in newest.versions] == [4, 3]
-    older = await history("tea", limit=9, before=3, space=SPACE, store=shop.store)
+    older = await history("tea", limit=9, before=3, space=SPACE, store=harness.store)
     assert [(version.number, version.memory.content) for version in older.versions] == [(2, "two"), (1, "one")]
 
 
 @pytest.mark.parametrize(("limit", "before"), [(0, None), (-1, None), (True, None), (5, 0), (5, "3")])
-async def test_a_page_is_asked_for_by_number(quick: Workshop, limit: int, before: int | None) -> None:
+async def test_a_page_is_asked_for_by_number(quick: Harness, limit: int, before: int | None) -> None:
     await quick.remember(Draft(text="one", name="tea"))
     with pytest.raises(InvalidInput):
         await history("tea", limit=limit, before=before, space=SPACE, store=quick.store)
 
 
-async def test_how_one_version_became_another(shop: Workshop) -> None:
-    memory = await shop.kept(Draft(text="first line\nsecond line", name="tea"))
-    await shop.revise(memory.id, content="first line\nlast line", tags=["new"])
-    found = await compare("tea", versions=(1, 2), space=SPACE, store=shop.store)
+async def test_how_one_version_became_another(harness: Harness) -> None:
+    memory = await harness.kept(Draft(text="first line\nsecond line", name="tea"))
+    await harness.revise(memory.id, content="first line\nlast line", tags=["new"])
+    found = await compare("tea", versions=(1, 2), space=SPACE, store=harness.store)
     content, tags = found.diff
     assert (content.field, content.before, content.after) == (
         "content", "first line\nsecond line", "first line\nlast line",
     )  # fmt: skip
     assert content.lines == ("@@ -1,2 +1,2 @@", " first line", "-second line", "+last line")
     assert (tags.field, tags.before, tags.after) == ("tags", "", "new")
-    back = await compare("tea", versions=[2, 1], space=SPACE, store=shop.store)
+    back = await compare("tea", versions=[2, 1], space=SPACE, store=harness.store)
     assert "+second line" in back.diff[0].lines
-    assert (await compare("tea", versions=(1, 1), space=SPACE, store=shop.store)).diff == ()
+    assert (await compare("tea", versions=(1, 1), space=SPACE, store=harness.store)).diff == ()
 
 
 @pytest.mark.parametrize("versions", [(), (1,), (1, 2, 3), "12", 12, (0, 1), ("1", "2"), (True, 2)])
-async def test_a_diff_needs_two_version_numbers(quick: Workshop, versions: tuple[int, ...]) -> None:
+async def test_a_diff_needs_two_version_numbers(quick: Harness, versions: tuple[int, ...]) -> None:
     memory = await quick.kept(Draft(text="one", name="tea"))
     await quick.revise(memory.id, content="two")
     with pytest.raises(InvalidInput):
         await compare("tea", versions=versions, space=SPACE, store=quick.store)
 
 
-async def test_a_version_there_is_not_is_told_which_there_are(shop: Workshop) -> None:
-    memory = await shop.kept(Draft(text="one", name="tea"))
-    await shop.revise(memory.id, content="two")
+async def test_a_version_there_is_not_is_told_which_there_are(harness: Harness) -> None:
+    memory = await harness.kept(Draft(text="one", name="tea"))
+    await harness.revise(memory.id, content="two")
     with pytest.raises(NotFound, match="no version 7") as caught:
-        await compare("tea", versions=(1, 7), space=SPACE, store=shop.store)
+        await compare("tea", versions=(1, 7), space=SPACE, store=harness.store)
     assert "1 to 2" in caught.value.hint
 
 

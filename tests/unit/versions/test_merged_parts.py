@@ -1,7 +1,7 @@
 """What was merged, on the ways back: a part and what it is part of are never torn apart."""
 
 import pytest
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import WrongState
 from scrubjay.model.draft import Draft
@@ -16,149 +16,149 @@ SECOND = Draft(text="The command line asks again after 401.", session_hint="auth
 THIRD = Draft(text="The dashboards stand in the blue room.", session_hint="auth", intent="continue")
 
 
-async def both(shop: Workshop) -> tuple[Memory, Memory]:
+async def both(harness: Harness) -> tuple[Memory, Memory]:
     """The memory that was continued, and what it was continued with."""
-    first = await shop.remember(FIRST)
-    done = await shop.remember(SECOND)
+    first = await harness.remember(FIRST)
+    done = await harness.remember(SECOND)
     assert (done.action, done.id) == ("merged", first.id)
-    (part,) = await shop.store.list_ids(SPACE, Filter(state=State.MERGED), limit=5)
-    return await shop.get(first.id), await shop.get(part)
+    (part,) = await harness.store.list_ids(SPACE, Filter(state=State.MERGED), limit=5)
+    return await harness.get(first.id), await harness.get(part)
 
 
-async def go_back(shop: Workshop, memory: Memory, *, to: int) -> Written:
-    return await revert(memory.id, to=to, message="", space=SPACE, origin=shop.origin(), store=shop.store)
+async def go_back(harness: Harness, memory: Memory, *, to: int) -> Written:
+    return await revert(memory.id, to=to, message="", space=SPACE, origin=harness.origin(), store=harness.store)
 
 
-async def take_back(shop: Workshop, *, run: str) -> Undone:
-    return await undo(run=run, agent="tester", space=SPACE, origin=shop.origin(), store=shop.store)
+async def take_back(harness: Harness, *, run: str) -> Undone:
+    return await undo(run=run, agent="tester", space=SPACE, origin=harness.origin(), store=harness.store)
 
 
-async def run_of(shop: Workshop, memory: Memory) -> str:
-    return (await shop.store.versions(SPACE, memory.id, limit=1))[0].run
+async def run_of(harness: Harness, memory: Memory) -> str:
+    return (await harness.store.versions(SPACE, memory.id, limit=1))[0].run
 
 
-async def texts(shop: Workshop) -> list[str]:
+async def texts(harness: Harness) -> list[str]:
     """All that is live, in one order."""
-    ids = await shop.store.list_ids(SPACE, Filter(), limit=9)
-    return sorted(memory.content for memory in (await shop.store.get(SPACE, ids)).values())
+    ids = await harness.store.list_ids(SPACE, Filter(), limit=9)
+    return sorted(memory.content for memory in (await harness.store.get(SPACE, ids)).values())
 
 
-async def test_an_undo_leaves_a_part_whose_whole_was_changed_since(shop: Workshop) -> None:
-    whole, part = await both(shop)
-    run = await run_of(shop, part)
-    assert (await shop.remember(THIRD)).action == "merged"
-    done = await take_back(shop, run=run)
+async def test_an_undo_leaves_a_part_whose_whole_was_changed_since(harness: Harness) -> None:
+    whole, part = await both(harness)
+    run = await run_of(harness, part)
+    assert (await harness.remember(THIRD)).action == "merged"
+    done = await take_back(harness, run=run)
     assert done.done == ()
     assert any(part.name in one and "changed since" in one for one in done.skipped)
-    assert (await shop.get(part.id)).state is State.MERGED
-    assert FIRST.text in (await shop.get(whole.id)).content
-    await go_back(shop, whole, to=1)
-    assert await texts(shop) == sorted([FIRST.text, SECOND.text, THIRD.text])
+    assert (await harness.get(part.id)).state is State.MERGED
+    assert FIRST.text in (await harness.get(whole.id)).content
+    await go_back(harness, whole, to=1)
+    assert await texts(harness) == sorted([FIRST.text, SECOND.text, THIRD.text])
 
 
-async def test_an_undo_of_giving_back_does_not_hide_a_part_whose_whole_has_it_no_longer(shop: Workshop) -> None:
-    whole, part = await both(shop)
-    await go_back(shop, whole, to=1)
-    run = await run_of(shop, part)
-    await shop.revise(whole.id, content="something else")
-    done = await take_back(shop, run=run)
+async def test_an_undo_of_giving_back_does_not_hide_a_part_whose_whole_has_it_no_longer(harness: Harness) -> None:
+    whole, part = await both(harness)
+    await go_back(harness, whole, to=1)
+    run = await run_of(harness, part)
+    await harness.revise(whole.id, content="something else")
+    done = await take_back(harness, run=run)
     assert done.done == ()
-    assert (await shop.get(part.id)).state is State.LIVE
+    assert (await harness.get(part.id)).state is State.LIVE
 
 
-async def test_an_undo_of_forgetting_a_part_makes_it_a_part_again(shop: Workshop) -> None:
-    whole, part = await both(shop)
-    await shop.forget(part.id)
-    run = await run_of(shop, part)
-    assert (await shop.remember(THIRD)).action == "merged"
-    assert (await take_back(shop, run=run)).skipped == ()
-    again = await shop.get(part.id)
+async def test_an_undo_of_forgetting_a_part_makes_it_a_part_again(harness: Harness) -> None:
+    whole, part = await both(harness)
+    await harness.forget(part.id)
+    run = await run_of(harness, part)
+    assert (await harness.remember(THIRD)).action == "merged"
+    assert (await take_back(harness, run=run)).skipped == ()
+    again = await harness.get(part.id)
     assert (again.state, again.merged_into) == (State.MERGED, whole.id)
 
 
-async def test_an_undo_of_restoring_a_part_puts_it_back_into_the_trash(shop: Workshop) -> None:
-    whole, part = await both(shop)
-    await shop.forget(part.id, whole.id)
-    await shop.restore(part.id)
-    run = await run_of(shop, part)
-    await shop.restore(whole.id)
-    assert (await take_back(shop, run=run)).skipped == ()
-    assert await texts(shop) == [whole.content]
+async def test_an_undo_of_restoring_a_part_puts_it_back_into_the_trash(harness: Harness) -> None:
+    whole, part = await both(harness)
+    await harness.forget(part.id, whole.id)
+    await harness.restore(part.id)
+    run = await run_of(harness, part)
+    await harness.restore(whole.id)
+    assert (await take_back(harness, run=run)).skipped == ()
+    assert await texts(harness) == [whole.content]
 
 
-async def test_a_whole_stays_when_its_part_was_changed_since(shop: Workshop) -> None:
-    whole, part = await both(shop)
-    await go_back(shop, whole, to=1)
-    run = await run_of(shop, part)
-    await shop.revise(part.id, content="The command line asks twice.")
-    assert (await take_back(shop, run=run)).done == ()
-    assert await texts(shop) == sorted([FIRST.text, "The command line asks twice."])
+async def test_a_whole_stays_when_its_part_was_changed_since(harness: Harness) -> None:
+    whole, part = await both(harness)
+    await go_back(harness, whole, to=1)
+    run = await run_of(harness, part)
+    await harness.revise(part.id, content="The command line asks twice.")
+    assert (await take_back(harness, run=run)).done == ()
+    assert await texts(harness) == sorted([FIRST.text, "The command line asks twice."])
 
 
-async def test_an_undo_of_giving_back_merges_again(shop: Workshop) -> None:
-    whole, part = await both(shop)
-    await go_back(shop, whole, to=1)
-    done = await take_back(shop, run=await run_of(shop, part))
+async def test_an_undo_of_giving_back_merges_again(harness: Harness) -> None:
+    whole, part = await both(harness)
+    await go_back(harness, whole, to=1)
+    done = await take_back(harness, run=await run_of(harness, part))
     assert (len(done.done), done.skipped) == (2, ())
-    assert await texts(shop) == [whole.content]
-    assert (await shop.get(part.id)).merged_into == whole.id
+    assert await texts(harness) == [whole.content]
+    assert (await harness.get(part.id)).merged_into == whole.id
 
 
-async def test_a_revert_forward_merges_again(shop: Workshop) -> None:
-    whole, part = await both(shop)
-    await go_back(shop, whole, to=1)
-    told = await go_back(shop, whole, to=2)
+async def test_a_revert_forward_merges_again(harness: Harness) -> None:
+    whole, part = await both(harness)
+    await go_back(harness, whole, to=1)
+    told = await go_back(harness, whole, to=2)
     assert part.name in told.warnings[0]
-    again = await shop.get(part.id)
+    again = await harness.get(part.id)
     assert (again.state, again.merged_into) == (State.MERGED, whole.id)
-    assert await texts(shop) == [whole.content]
-    await go_back(shop, whole, to=1)
-    assert await texts(shop) == sorted([FIRST.text, SECOND.text])
+    assert await texts(harness) == [whole.content]
+    await go_back(harness, whole, to=1)
+    assert await texts(harness) == sorted([FIRST.text, SECOND.text])
 
 
-async def test_a_revert_forward_leaves_a_part_that_says_something_else_by_now(shop: Workshop) -> None:
-    whole, part = await both(shop)
-    await go_back(shop, whole, to=1)
-    await shop.revise(part.id, content="The command line asks twice.")
-    told = await go_back(shop, whole, to=2)
+async def test_a_revert_forward_leaves_a_part_that_says_something_else_by_now(harness: Harness) -> None:
+    whole, part = await both(harness)
+    await go_back(harness, whole, to=1)
+    await harness.revise(part.id, content="The command line asks twice.")
+    told = await go_back(harness, whole, to=2)
     assert "changed since" in told.warnings[0]
-    assert (await shop.get(part.id)).state is State.LIVE
+    assert (await harness.get(part.id)).state is State.LIVE
 
 
-async def test_a_revert_of_what_is_in_the_trash_makes_nothing_live(shop: Workshop) -> None:
-    whole, part = await both(shop)
-    await shop.forget(whole.id)
-    await go_back(shop, whole, to=1)
-    assert await texts(shop) == []
-    after = await shop.get(part.id)
+async def test_a_revert_of_what_is_in_the_trash_makes_nothing_live(harness: Harness) -> None:
+    whole, part = await both(harness)
+    await harness.forget(whole.id)
+    await go_back(harness, whole, to=1)
+    assert await texts(harness) == []
+    after = await harness.get(part.id)
     assert (after.state, after.merged_into) == (State.TRASHED, "")
-    await shop.restore(whole.id, part.id)
-    assert await texts(shop) == sorted([FIRST.text, SECOND.text])
+    await harness.restore(whole.id, part.id)
+    assert await texts(harness) == sorted([FIRST.text, SECOND.text])
 
 
-async def test_a_part_from_the_trash_does_not_come_back_beside_what_has_it_still(shop: Workshop) -> None:
-    whole, part = await both(shop)
-    gone = await shop.forget(part.id)
+async def test_a_part_from_the_trash_does_not_come_back_beside_what_has_it_still(harness: Harness) -> None:
+    whole, part = await both(harness)
+    gone = await harness.forget(part.id)
     assert whole.name in gone.done[0].warnings[0]
     with pytest.raises(WrongState) as refused:
-        await shop.restore(part.id)
+        await harness.restore(part.id)
     assert "revert" in refused.value.hint
-    await go_back(shop, whole, to=1)
-    await shop.restore(part.id)
-    back = await shop.get(part.id)
+    await go_back(harness, whole, to=1)
+    await harness.restore(part.id)
+    back = await harness.get(part.id)
     assert (back.state, back.merged_into) == (State.LIVE, "")
 
 
-async def test_who_purges_a_part_is_told_where_its_text_stands(shop: Workshop) -> None:
-    whole, part = await both(shop)
-    await shop.forget(part.id)
-    done = await shop.purge(part.id)
+async def test_who_purges_a_part_is_told_where_its_text_stands(harness: Harness) -> None:
+    whole, part = await both(harness)
+    await harness.forget(part.id)
+    done = await harness.purge(part.id)
     assert whole.name in done.done[0].warnings[0]
-    await shop.forget(whole.id)
-    assert [one.warnings for one in (await shop.purge(whole.id)).done] == [()]
+    await harness.forget(whole.id)
+    assert [one.warnings for one in (await harness.purge(whole.id)).done] == [()]
 
 
-async def test_who_purges_both_is_told_nothing(shop: Workshop) -> None:
-    whole, part = await both(shop)
-    await shop.forget(part.id, whole.id)
-    assert {one.warnings for one in (await shop.purge(part.id, whole.id)).done} == {()}
+async def test_who_purges_both_is_told_nothing(harness: Harness) -> None:
+    whole, part = await both(harness)
+    await harness.forget(part.id, whole.id)
+    assert {one.warnings for one in (await harness.purge(part.id, whole.id)).done} == {()}

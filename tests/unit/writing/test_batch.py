@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from tests.fakes.build import START
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import InvalidInput, NameTaken, StaleVersion, TooLarge
 from scrubjay.model.draft import Draft, Edit
@@ -15,8 +15,8 @@ from scrubjay.ports import Edge
 from scrubjay.writing.batch import Batch, NewMemory, write_batch
 
 
-async def write(shop: Workshop, batch: Batch, *, embed: bool = True) -> None:
-    await write_batch(batch, space=SPACE, origin=shop.origin(), context=shop.context, embed=embed)
+async def write(harness: Harness, batch: Batch, *, embed: bool = True) -> None:
+    await write_batch(batch, space=SPACE, origin=harness.origin(), context=harness.context, embed=embed)
 
 
 def named(name: str, *observations: str) -> NewMemory:
@@ -27,35 +27,35 @@ def edge(source: NewMemory, target: NewMemory, kind: str = "knows") -> Edge:
     return Edge(relation=Relation(source=source.id, target=target.id, type=kind, created_at=START), present=True)
 
 
-async def test_new_memories_edits_trash_and_edges_are_one_commit(shop: Workshop) -> None:
-    old, gone = await shop.kept("old text"), await shop.kept("to be forgotten")
-    before = await shop.store.last_seq()
+async def test_new_memories_edits_trash_and_edges_are_one_commit(harness: Harness) -> None:
+    old, gone = await harness.kept("old text"), await harness.kept("to be forgotten")
+    before = await harness.store.last_seq()
     ada, bob = named("Ada", "likes tea"), named("Bob")
     edit = Edit(fields={"content": "new text"}, message="mended")
     await write(
-        shop,
+        harness,
         Batch(new=(ada, bob), edits=((old, edit),), trashed=(gone,), edges=(edge(ada, bob),), message="together"),
     )
-    changes = await shop.store.changes(after=before, limit=10)
+    changes = await harness.store.changes(after=before, limit=10)
     assert len({change.run for change in changes}) == 1
-    made = await shop.get(ada.id)
+    made = await harness.get(ada.id)
     assert (made.name, made.kind, made.state, made.observations[0].text) == ("Ada", "thing", State.LIVE, "likes tea")
-    assert (await shop.get(old.id)).content == "new text"
-    assert (await shop.get(gone.id)).state is State.TRASHED
-    messages = [(await shop.store.versions(SPACE, one, limit=1))[0].message for one in (ada.id, old.id, gone.id)]
+    assert (await harness.get(old.id)).content == "new text"
+    assert (await harness.get(gone.id)).state is State.TRASHED
+    messages = [(await harness.store.versions(SPACE, one, limit=1))[0].message for one in (ada.id, old.id, gone.id)]
     assert messages == ["together", "mended", "together"]
-    (known,) = await shop.store.relations(SPACE, [bob.id])
+    (known,) = await harness.store.relations(SPACE, [bob.id])
     assert known.key == (ada.id, "knows", bob.id)
 
 
-async def test_a_memory_may_begin_in_another_state(quick: Workshop) -> None:
+async def test_a_memory_may_begin_in_another_state(quick: Harness) -> None:
     one = replace(named("Ada"), state=State.ARCHIVED)
     await write(quick, Batch(new=(one,)))
     assert (await quick.get(one.id)).state is State.ARCHIVED
     await write(quick, Batch(new=(named("Ada"),)))
 
 
-async def test_what_is_new_is_embedded_at_once_or_later(quick: Workshop) -> None:
+async def test_what_is_new_is_embedded_at_once_or_later(quick: Harness) -> None:
     model = (await quick.embedder.profile()).model
     await write(quick, Batch(new=(named("Ada", "likes tea"),)))
     assert await quick.store.without_vectors(model, limit=9) == []
@@ -73,37 +73,35 @@ async def test_what_is_new_is_embedded_at_once_or_later(quick: Workshop) -> None
         (NewMemory(draft=Draft(text="", name="Ada")), InvalidInput),
     ],
 )
-async def test_one_that_cannot_be_stored_stops_all(
-    quick: Workshop, wrong: NewMemory, error: type[InvalidInput]
-) -> None:
+async def test_one_that_cannot_be_stored_stops_all(quick: Harness, wrong: NewMemory, error: type[InvalidInput]) -> None:
     with pytest.raises(error):
         await write(quick, Batch(new=(named("Bob"), wrong)))
     assert await quick.store.last_seq() == 0
 
 
 @pytest.mark.parametrize("kind", ["nul\x00", "\ud800", "k" * 301])
-async def test_a_relation_that_cannot_be_stored_stops_all(quick: Workshop, kind: str) -> None:
+async def test_a_relation_that_cannot_be_stored_stops_all(quick: Harness, kind: str) -> None:
     ada, bob = named("Ada"), named("Bob")
     with pytest.raises(InvalidInput, match="relation"):
         await write(quick, Batch(new=(ada, bob), edges=(edge(ada, bob, kind),)))
     assert await quick.store.last_seq() == 0
 
 
-async def test_who_was_faster_makes_the_call_stale_and_nothing_is_written(shop: Workshop) -> None:
-    old = await shop.kept("old text")
-    await shop.revise(old.id, content="theirs")
-    await shop.remember(Draft(text="x", name="Ada"))
-    before = await shop.store.last_seq()
+async def test_who_was_faster_makes_the_call_stale_and_nothing_is_written(harness: Harness) -> None:
+    old = await harness.kept("old text")
+    await harness.revise(old.id, content="theirs")
+    await harness.remember(Draft(text="x", name="Ada"))
+    before = await harness.store.last_seq()
     with pytest.raises(StaleVersion):
-        await write(shop, Batch(new=(named("Bob"),), edits=((old, Edit(fields={"content": "ours"})),)))
+        await write(harness, Batch(new=(named("Bob"),), edits=((old, Edit(fields={"content": "ours"})),)))
     with pytest.raises(StaleVersion):
-        await write(shop, Batch(new=(named("Bob"),), trashed=(old,)))
+        await write(harness, Batch(new=(named("Bob"),), trashed=(old,)))
     with pytest.raises(NameTaken):
-        await write(shop, Batch(new=(named("Bob"), named("Ada"))))
-    assert await shop.store.last_seq() == before
+        await write(harness, Batch(new=(named("Bob"), named("Ada"))))
+    assert await harness.store.last_seq() == before
 
 
-async def test_nothing_to_write_writes_nothing(quick: Workshop) -> None:
+async def test_nothing_to_write_writes_nothing(quick: Harness) -> None:
     old = await quick.kept("old text")
     before = await quick.store.last_seq()
     await write(quick, Batch())
@@ -112,7 +110,7 @@ async def test_nothing_to_write_writes_nothing(quick: Workshop) -> None:
 
 
 @pytest.mark.parametrize("batch", [[named(f"n{n}", "x") for n in range(60)], [named("long", "x " * 20_000)]])
-async def test_much_is_prepared_beside_the_loop(quick: Workshop, batch: list[NewMemory]) -> None:
+async def test_much_is_prepared_beside_the_loop(quick: Harness, batch: list[NewMemory]) -> None:
     turns = 0
 
     async def count() -> None:

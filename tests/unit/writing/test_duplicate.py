@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from tests.fakes import FakeStore
 from tests.fakes.build import START, a_commit, a_rewrite, moment, revised
-from tests.unit.write_world import PLAIN, Workshop
+from tests.unit.harness import PLAIN, Harness
 
 from scrubjay.model.draft import Draft
 from scrubjay.model.identity import new_id
@@ -29,14 +29,14 @@ SAID = Draft(
         Draft(text=SAID.text, entities=("Sarah",), name="tea", dry_run=True),
     ],
 )
-async def test_what_is_all_known_changes_nothing(shop: Workshop, again: Draft) -> None:
-    first = await shop.remember(SAID)
-    seq = await shop.store.last_seq()
-    second = await shop.remember(again)
+async def test_what_is_all_known_changes_nothing(harness: Harness, again: Draft) -> None:
+    first = await harness.remember(SAID)
+    seq = await harness.store.last_seq()
+    second = await harness.remember(again)
     assert (second.action, second.id, second.ids, second.name) == ("unchanged", first.id, (first.id,), first.name)
     assert second.similarity == 1.0
     assert first.id in second.trace[-1].why
-    assert await shop.store.last_seq() == seq
+    assert await harness.store.last_seq() == seq
 
 
 @pytest.mark.parametrize(
@@ -61,19 +61,19 @@ async def test_what_is_all_known_changes_nothing(shop: Workshop, again: Draft) -
         {"relevance": 0.5},
     ],
 )
-async def test_anything_new_is_stored(quick: Workshop, news: dict[str, object]) -> None:
+async def test_anything_new_is_stored(quick: Harness, news: dict[str, object]) -> None:
     first = await quick.remember(SAID)
     second = await quick.remember(replace(Draft(text=SAID.text, entities=("Sarah",)), **news))
     assert second.action == "created"
     assert second.id != first.id
 
 
-async def test_pinning_is_news(quick: Workshop) -> None:
+async def test_pinning_is_news(quick: Harness) -> None:
     await quick.remember("tea")
     assert (await quick.remember(Draft(text="tea", pinned=True))).action == "created"
 
 
-async def test_a_group_is_known_when_each_of_its_entities_is(quick: Workshop) -> None:
+async def test_a_group_is_known_when_each_of_its_entities_is(quick: Harness) -> None:
     both = Draft(text="Sarah works at Acme", entities=("Sarah", "Acme"))
     first = await quick.remember(both)
     turned = await quick.remember(replace(both, entities=("Acme", "Sarah")))
@@ -81,7 +81,7 @@ async def test_a_group_is_known_when_each_of_its_entities_is(quick: Workshop) ->
     assert (await quick.remember(replace(both, entities=("Sarah", "Bob")))).action == "created"
 
 
-async def test_what_is_in_the_trash_is_not_known(quick: Workshop) -> None:
+async def test_what_is_in_the_trash_is_not_known(quick: Harness) -> None:
     first = await quick.remember("tea")
     await quick.forget(first.id)
     assert (await quick.remember("tea")).action == "created"
@@ -90,17 +90,17 @@ async def test_what_is_in_the_trash_is_not_known(quick: Workshop) -> None:
 @pytest.mark.parametrize("ended", ["expires_at", "valid_until"])
 @pytest.mark.parametrize("again", ["Sarah prefers tea", "Sarah prefers tea!"])
 async def test_a_text_is_stored_again_after_its_memory_has_ended(ended: str, again: str) -> None:
-    shop = Workshop(store=FakeStore(), rules=replace(PLAIN, gate="merge"))
-    first = await shop.kept("Sarah prefers tea")
-    await shop.store.commit(a_commit(a_rewrite(replace(revised(first), **{ended: moment(60)}))))
-    shop.clock.set(moment(3600))
-    assert (await shop.remember(again)).action == "created"
-    assert [hit.passage for hit in (await shop.recall("tea")).hits] == [again]
+    harness = Harness(store=FakeStore(), rules=replace(PLAIN, gate="merge"))
+    first = await harness.kept("Sarah prefers tea")
+    await harness.store.commit(a_commit(a_rewrite(replace(revised(first), **{ended: moment(60)}))))
+    harness.clock.set(moment(3600))
+    assert (await harness.remember(again)).action == "created"
+    assert [hit.passage for hit in (await harness.recall("tea")).hits] == [again]
     # What was said while the memory held is the same statement, however late it is handed in.
     late = Draft(text="Sarah prefers tea", source=Source(at=moment(30)))
-    assert (await shop.remember(late)).action == "unchanged"
+    assert (await harness.remember(late)).action == "unchanged"
 
 
-async def test_observations_without_a_text_are_never_the_same(quick: Workshop) -> None:
+async def test_observations_without_a_text_are_never_the_same(quick: Harness) -> None:
     fact = Draft(text="", observations=("likes tea",))
     assert [(await quick.remember(fact)).action for _ in range(2)] == ["created", "created"]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from tests.fakes.build import MODEL
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.detection.neighbours import MAX_COMPARED
 from scrubjay.model.draft import Draft, Edit
@@ -24,16 +24,17 @@ def pages(count: int, *, of: str = "harbour") -> str:
 
 
 @pytest.fixture
-def shop(shop: Workshop) -> Workshop:
+def harness(harness: Harness) -> Harness:
     """The write path where somebody does the jobs."""
-    shop.defers = True
-    return shop
+    harness.defers = True
+    return harness
 
 
-async def left(shop: Workshop) -> set[str]:
+async def left(harness: Harness) -> set[str]:
     """The memories that jobs are to embed."""
     jobs = [
-        Job.from_document(document) for document in await shop.store.documents(SPACE, COLLECTION, after="", limit=100)
+        Job.from_document(document)
+        for document in await harness.store.documents(SPACE, COLLECTION, after="", limit=100)
     ]
     return {str(job.about["memory_id"]) for job in jobs if job.kind == EMBEDDING}
 
@@ -42,96 +43,96 @@ def embedded(texts: Sequence[str]) -> int:
     return sum(map(len, texts))
 
 
-async def test_only_the_beginning_of_a_long_text_is_embedded_before_the_answer(shop: Workshop) -> None:
-    done = await shop.remember(pages(60))
-    passages = passages_of(await shop.get(done.id))
-    made = shop.embedder.embedded
+async def test_only_the_beginning_of_a_long_text_is_embedded_before_the_answer(harness: Harness) -> None:
+    done = await harness.remember(pages(60))
+    passages = passages_of(await harness.get(done.id))
+    made = harness.embedder.embedded
     assert AT_ONCE - 1_000 < embedded(made) <= AT_ONCE
     assert MAX_COMPARED < len(made) < len(passages)
     # The first, which the whole is compared by.
-    known = await shop.store.embedded(SPACE, MODEL, [passage.hash for passage in passages])
+    known = await harness.store.embedded(SPACE, MODEL, [passage.hash for passage in passages])
     assert known == {passage.hash for passage in passages[: len(made)]}
     assert any("its end is found by its words only" in warning for warning in done.warnings)
     assert [(one.outcome, one.why) for one in done.trace if one.stage == "embed"] == [
         (f"{len(made)} new vectors", "the others follow")
     ]
-    assert await left(shop) == {done.id}
-    assert await shop.store.without_vectors(MODEL, limit=10) == [(SPACE, done.id)]
+    assert await left(harness) == {done.id}
+    assert await harness.store.without_vectors(MODEL, limit=10) == [(SPACE, done.id)]
 
 
-async def test_the_end_of_a_long_text_is_found_by_its_words_at_once(shop: Workshop) -> None:
-    done = await shop.remember(pages(60))
-    found = await shop.recall("word59")
+async def test_the_end_of_a_long_text_is_found_by_its_words_at_once(harness: Harness) -> None:
+    done = await harness.remember(pages(60))
+    found = await harness.recall("word59")
     assert [hit.id for hit in found.hits] == [done.id]
 
 
 @pytest.mark.parametrize("draft", [Draft(text=pages(15)), Draft(text="", observations=("likes tea", "hates milk"))])
-async def test_what_is_not_long_is_embedded_whole(shop: Workshop, draft: Draft) -> None:
-    done = await shop.remember(draft)
+async def test_what_is_not_long_is_embedded_whole(harness: Harness, draft: Draft) -> None:
+    done = await harness.remember(draft)
     assert done.warnings == ()
-    assert await left(shop) == set()
-    assert await shop.store.without_vectors(MODEL, limit=10) == []
+    assert await left(harness) == set()
+    assert await harness.store.without_vectors(MODEL, limit=10) == []
 
 
-async def test_many_short_texts_count_by_their_length_and_not_by_their_number(shop: Workshop) -> None:
-    await shop.remember(Draft(text="", observations=tuple(f"lamp {number} burns oil" for number in range(300))))
-    assert len(shop.embedder.embedded) == 300
-    assert await left(shop) == set()
+async def test_many_short_texts_count_by_their_length_and_not_by_their_number(harness: Harness) -> None:
+    await harness.remember(Draft(text="", observations=tuple(f"lamp {number} burns oil" for number in range(300))))
+    assert len(harness.embedder.embedded) == 300
+    assert await left(harness) == set()
 
 
-async def test_where_nobody_does_jobs_a_long_text_is_embedded_whole(shop: Workshop) -> None:
-    shop.defers = False
-    done = await shop.remember(pages(60))
+async def test_where_nobody_does_jobs_a_long_text_is_embedded_whole(harness: Harness) -> None:
+    harness.defers = False
+    done = await harness.remember(pages(60))
     assert done.warnings == ()
-    assert await left(shop) == set()
-    assert await shop.store.without_vectors(MODEL, limit=10) == []
+    assert await left(harness) == set()
+    assert await harness.store.without_vectors(MODEL, limit=10) == []
 
 
-async def test_each_record_of_a_long_text_has_a_job_and_a_dry_run_none(shop: Workshop) -> None:
+async def test_each_record_of_a_long_text_has_a_job_and_a_dry_run_none(harness: Harness) -> None:
     draft = Draft(text=pages(40), entities=("Ada", "Bo", "Cy"))
-    await shop.remember(replace(draft, dry_run=True))
-    assert await left(shop) == set()
-    done = await shop.remember(draft)
-    assert await left(shop) == set(done.ids)
+    await harness.remember(replace(draft, dry_run=True))
+    assert await left(harness) == set()
+    done = await harness.remember(draft)
+    assert await left(harness) == set(done.ids)
 
 
-async def test_a_memory_that_becomes_long_is_embedded_later_too(shop: Workshop) -> None:
-    memory = await shop.kept("The harbour book.")
-    shop.embedder.embedded.clear()
-    done = await shop.revise(memory.id, content=pages(60))
-    assert embedded(shop.embedder.embedded) <= AT_ONCE
+async def test_a_memory_that_becomes_long_is_embedded_later_too(harness: Harness) -> None:
+    memory = await harness.kept("The harbour book.")
+    harness.embedder.embedded.clear()
+    done = await harness.revise(memory.id, content=pages(60))
+    assert embedded(harness.embedder.embedded) <= AT_ONCE
     assert any("its end is found by its words only" in warning for warning in done.warnings)
-    assert await left(shop) == {memory.id}
+    assert await left(harness) == {memory.id}
 
 
-async def test_what_is_new_in_a_long_memory_is_embedded_at_once(shop: Workshop) -> None:
-    shop.defers = False
-    memory = await shop.kept(Draft(text=pages(60)))
-    shop.defers = True
-    shop.embedder.embedded.clear()
-    done = await shop.revise(memory.id, Edit(add_observations=("The lighthouse is red.",)))
-    assert shop.embedder.embedded == ["The lighthouse is red."]
+async def test_what_is_new_in_a_long_memory_is_embedded_at_once(harness: Harness) -> None:
+    harness.defers = False
+    memory = await harness.kept(Draft(text=pages(60)))
+    harness.defers = True
+    harness.embedder.embedded.clear()
+    done = await harness.revise(memory.id, Edit(add_observations=("The lighthouse is red.",)))
+    assert harness.embedder.embedded == ["The lighthouse is red."]
     assert done.warnings == ()
-    assert await left(shop) == set()
+    assert await left(harness) == set()
 
 
-async def test_what_a_long_text_continues_and_the_text_itself_are_both_embedded_later(shop: Workshop) -> None:
-    first = await shop.remember(Draft(text=pages(60), session_hint="s", intent="continue"))
-    shop.embedder.embedded.clear()
-    done = await shop.remember(Draft(text=pages(60, of="river"), session_hint="s", intent="continue"))
+async def test_what_a_long_text_continues_and_the_text_itself_are_both_embedded_later(harness: Harness) -> None:
+    first = await harness.remember(Draft(text=pages(60), session_hint="s", intent="continue"))
+    harness.embedder.embedded.clear()
+    done = await harness.remember(Draft(text=pages(60, of="river"), session_hint="s", intent="continue"))
     assert done.merged_into == first.id
-    assert embedded(shop.embedder.embedded) <= AT_ONCE
+    assert embedded(harness.embedder.embedded) <= AT_ONCE
     assert len(done.warnings) == 1
-    lacking = {one for _, one in await shop.store.without_vectors(MODEL, limit=10)}
+    lacking = {one for _, one in await harness.store.without_vectors(MODEL, limit=10)}
     assert len(lacking) == 2
-    assert await left(shop) == lacking
+    assert await left(harness) == lacking
 
 
-async def test_of_several_drafts_no_more_is_begun_than_is_embedded_at_once(shop: Workshop) -> None:
+async def test_of_several_drafts_no_more_is_begun_than_is_embedded_at_once(harness: Harness) -> None:
     drafts = [Draft(text=pages(40, of=name)) for name in ("harbour", "river")]
-    async with prefetch_vectors(drafts, space=SPACE, origin=shop.origin(), context=shop.context) as context:
-        kept = [await remember(draft, space=SPACE, origin=shop.origin(), context=context) for draft in drafts]
-    made = shop.embedder.embedded
+    async with prefetch_vectors(drafts, space=SPACE, origin=harness.origin(), context=harness.context) as context:
+        kept = [await remember(draft, space=SPACE, origin=harness.origin(), context=context) for draft in drafts]
+    made = harness.embedder.embedded
     assert len(set(made)) == len(made)
     assert AT_ONCE < embedded(made) <= 2 * AT_ONCE
-    assert await left(shop) == {one.answer.id for one in kept}
+    assert await left(harness) == {one.answer.id for one in kept}

@@ -2,7 +2,7 @@
 
 import pytest
 from tests.fakes.build import a_commit, a_memory
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import TooLarge
 from scrubjay.model.draft import Draft, Limits
@@ -12,45 +12,45 @@ from scrubjay.writing.validate import validate
 MEETING = "Meeting with Sarah from Acme Corp about the min-memory project"
 
 
-async def named(shop: Workshop, draft: Draft) -> Draft:
-    return name_entities(draft, await look_up_entities(draft, space=SPACE, store=shop.store))
+async def named(harness: Harness, draft: Draft) -> Draft:
+    return name_entities(draft, await look_up_entities(draft, space=SPACE, store=harness.store))
 
 
-async def known(shop: Workshop, *entities: str) -> None:
-    await shop.store.commit(a_commit(*(a_memory(f"about {entity}", entity=entity) for entity in entities)))
+async def known(harness: Harness, *entities: str) -> None:
+    await harness.store.commit(a_commit(*(a_memory(f"about {entity}", entity=entity) for entity in entities)))
 
 
-async def test_an_entity_is_spelled_as_the_space_spells_it(shop: Workshop) -> None:
-    await known(shop, "Acme Corp", "Sarah")
-    draft = await named(shop, Draft(text="tea", entities=("acme  corp", "SARAH", "Bob")))
+async def test_an_entity_is_spelled_as_the_space_spells_it(harness: Harness) -> None:
+    await known(harness, "Acme Corp", "Sarah")
+    draft = await named(harness, Draft(text="tea", entities=("acme  corp", "SARAH", "Bob")))
     assert draft.entities == ("Acme Corp", "Sarah", "Bob")
     assert [one.outcome for one in draft.trace] == ["respelled", "respelled", "given"]
 
 
-async def test_one_entity_under_two_names_is_one(shop: Workshop) -> None:
-    draft = await named(shop, Draft(text="tea", entities=("Acme", "ACME Corp.", "Acme, Inc", "Bob")))
+async def test_one_entity_under_two_names_is_one(harness: Harness) -> None:
+    draft = await named(harness, Draft(text="tea", entities=("Acme", "ACME Corp.", "Acme, Inc", "Bob")))
     assert draft.entities == ("Acme", "Bob")
-    await known(shop, "Acme Corp")
-    draft = await named(shop, Draft(text="tea", entities=("Acme", "ACME corp")))
+    await known(harness, "Acme Corp")
+    draft = await named(harness, Draft(text="tea", entities=("Acme", "ACME corp")))
     assert draft.entities == ("Acme Corp",)
 
 
-async def test_an_alias_is_told_and_not_renamed(shop: Workshop) -> None:
-    await known(shop, "Acme")
-    draft = await named(shop, Draft(text="tea", entities=("Acme Corp",)))
+async def test_an_alias_is_told_and_not_renamed(harness: Harness) -> None:
+    await known(harness, "Acme")
+    draft = await named(harness, Draft(text="tea", entities=("Acme Corp",)))
     assert draft.entities == ("Acme Corp",)
     assert (draft.trace[0].outcome, draft.trace[0].why) == ("alias", "'Acme Corp' may be what this space calls 'acme'")
 
 
-async def test_names_are_suggested_where_none_are_given(shop: Workshop) -> None:
-    draft = await named(shop, Draft(text=MEETING))
+async def test_names_are_suggested_where_none_are_given(harness: Harness) -> None:
+    draft = await named(harness, Draft(text=MEETING))
     assert (draft.entities, draft.suggested_entities) == ((), ("Sarah", "Acme Corp", "min-memory"))
-    await known(shop, "Project Tea", "acme corp")
-    draft = await named(shop, Draft(text=f"{MEETING} and project tea"))
+    await known(harness, "Project Tea", "acme corp")
+    draft = await named(harness, Draft(text=f"{MEETING} and project tea"))
     assert draft.suggested_entities == ("acme corp", "Project Tea", "Sarah", "min-memory")
 
 
-async def test_no_more_than_five_are_suggested(quick: Workshop) -> None:
+async def test_no_more_than_five_are_suggested(quick: Harness) -> None:
     draft = await named(quick, Draft(text="with Ann, Bob, Carl, Dora, Emil, Fritz and Gerda"))
     assert draft.suggested_entities == ("Ann", "Bob", "Carl", "Dora", "Emil")
     draft = await named(quick, Draft(text="nothing to see"))
@@ -64,13 +64,13 @@ def test_too_many_or_too_long_names_are_refused(entities: tuple[str, ...]) -> No
     assert caught.value.fields["field"] == "entities"
 
 
-async def test_a_spelling_is_followed_when_the_memory_that_had_it_changes(shop: Workshop) -> None:
+async def test_a_spelling_is_followed_when_the_memory_that_had_it_changes(harness: Harness) -> None:
     memory = a_memory("about them", entity="Acme Corp")
-    await shop.store.commit(a_commit(memory))
+    await harness.store.commit(a_commit(memory))
     for _ in range(2):
-        assert (await named(shop, Draft(text="tea", entities=("Acme Corp",)))).entities == ("Acme Corp",)
-    await shop.revise(memory.id, entity="ACME Corp")
-    assert (await named(shop, Draft(text="tea", entities=("Acme Corp",)))).entities == ("ACME Corp",)
-    assert (await named(shop, Draft(text="tea with ACME Corp"))).suggested_entities == ("ACME Corp",)
-    await shop.forget(memory.id)
-    assert (await named(shop, Draft(text="tea", entities=("Acme Corp",)))).entities == ("Acme Corp",)
+        assert (await named(harness, Draft(text="tea", entities=("Acme Corp",)))).entities == ("Acme Corp",)
+    await harness.revise(memory.id, entity="ACME Corp")
+    assert (await named(harness, Draft(text="tea", entities=("Acme Corp",)))).entities == ("ACME Corp",)
+    assert (await named(harness, Draft(text="tea with ACME Corp"))).suggested_entities == ("ACME Corp",)
+    await harness.forget(memory.id)
+    assert (await named(harness, Draft(text="tea", entities=("Acme Corp",)))).entities == ("Acme Corp",)

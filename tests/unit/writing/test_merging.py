@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from tests.fakes import FakeStore
-from tests.unit.write_world import PLAIN, SPACE, Workshop
+from tests.unit.harness import PLAIN, SPACE, Harness
 
 from scrubjay.errors import InvalidInput, KeyReused, WrongState
 from scrubjay.model.change import Action
@@ -26,91 +26,91 @@ SECOND = Draft(
 )  # fmt: skip
 
 
-async def both(shop: Workshop) -> tuple[Memory, Memory]:
+async def both(harness: Harness) -> tuple[Memory, Memory]:
     """The memory that was continued, and what it was continued with."""
-    first = await shop.remember(FIRST)
-    done = await shop.remember(SECOND)
+    first = await harness.remember(FIRST)
+    done = await harness.remember(SECOND)
     assert (done.action, done.id, done.merged_into, done.version) == ("merged", first.id, first.id, 2)
-    (part,) = await shop.store.list_ids(SPACE, Filter(state=State.MERGED), limit=5)
-    return await shop.get(first.id), await shop.get(part)
+    (part,) = await harness.store.list_ids(SPACE, Filter(state=State.MERGED), limit=5)
+    return await harness.get(first.id), await harness.get(part)
 
 
-async def test_a_merge_keeps_both_and_says_whose_word_each_statement_is(shop: Workshop) -> None:
-    whole, part = await both(shop)
+async def test_a_merge_keeps_both_and_says_whose_word_each_statement_is(harness: Harness) -> None:
+    whole, part = await both(harness)
     assert whole.content == f"{FIRST.text}\n\n{SECOND.text}"
     assert whole.tags == ("auth", "cli")
     (merged,) = whole.merged
     assert (merged.id, merged.source.agent, merged.statements) == (part.id, "codex", (SECOND.text,))
     assert (part.state, part.merged_into, part.content) == (State.MERGED, whole.id, SECOND.text)
-    versions = await shop.store.versions(SPACE, whole.id, limit=5)
+    versions = await harness.store.versions(SPACE, whole.id, limit=5)
     assert [version.action for version in versions] == ["merged", "created"]
 
 
-async def test_revert_gives_back_both(shop: Workshop) -> None:
-    whole, part = await both(shop)
-    told = await revert(whole.id, to=1, message="", space=SPACE, origin=shop.origin(), store=shop.store)
+async def test_revert_gives_back_both(harness: Harness) -> None:
+    whole, part = await both(harness)
+    told = await revert(whole.id, to=1, message="", space=SPACE, origin=harness.origin(), store=harness.store)
     assert part.name in told.warnings[0]
-    after, other = await shop.get(whole.id), await shop.get(part.id)
+    after, other = await harness.get(whole.id), await harness.get(part.id)
     assert (after.content, after.merged) == (FIRST.text, ())
     assert (other.state, other.merged_into, other.content) == (State.LIVE, "", SECOND.text)
-    found = await shop.recall("when does the command line ask again?")
+    found = await harness.recall("when does the command line ask again?")
     assert part.id in {hit.id for hit in found.hits}
 
 
-async def test_a_name_that_was_taken_meanwhile_is_not_taken_back(shop: Workshop) -> None:
-    whole, part = await both(shop)
-    await shop.remember(Draft(text="something else", name=part.name))
-    await revert(whole.id, to=1, message="", space=SPACE, origin=shop.origin(), store=shop.store)
-    assert (await shop.get(part.id)).name.startswith(f"{part.name}-")
+async def test_a_name_that_was_taken_meanwhile_is_not_taken_back(harness: Harness) -> None:
+    whole, part = await both(harness)
+    await harness.remember(Draft(text="something else", name=part.name))
+    await revert(whole.id, to=1, message="", space=SPACE, origin=harness.origin(), store=harness.store)
+    assert (await harness.get(part.id)).name.startswith(f"{part.name}-")
 
 
-async def test_undo_takes_back_the_write_and_nothing_else(shop: Workshop) -> None:
-    whole, part = await both(shop)
-    await undo(run="", agent="tester", space=SPACE, origin=shop.origin(), store=shop.store)
-    assert (await shop.get(whole.id)).content == FIRST.text
-    assert (await shop.get(part.id)).state is State.TRASHED
+async def test_undo_takes_back_the_write_and_nothing_else(harness: Harness) -> None:
+    whole, part = await both(harness)
+    await undo(run="", agent="tester", space=SPACE, origin=harness.origin(), store=harness.store)
+    assert (await harness.get(whole.id)).content == FIRST.text
+    assert (await harness.get(part.id)).state is State.TRASHED
 
 
-async def test_a_purge_takes_along_what_was_merged(shop: Workshop) -> None:
-    whole, part = await both(shop)
-    await shop.forget(whole.id)
-    done = await shop.purge(whole.id)
+async def test_a_purge_takes_along_what_was_merged(harness: Harness) -> None:
+    whole, part = await both(harness)
+    await harness.forget(whole.id)
+    done = await harness.purge(whole.id)
     assert {one.id for one in done.done} == {whole.id, part.id}
-    assert not await shop.store.get(SPACE, [whole.id, part.id])
+    assert not await harness.store.get(SPACE, [whole.id, part.id])
 
 
-async def test_what_was_merged_is_not_restored_beside_what_it_is_part_of(shop: Workshop) -> None:
-    _, part = await both(shop)
+async def test_what_was_merged_is_not_restored_beside_what_it_is_part_of(harness: Harness) -> None:
+    _, part = await both(harness)
     with pytest.raises(WrongState) as refused:
-        await shop.restore(part.id)
+        await harness.restore(part.id)
     assert "revert" in refused.value.hint
 
 
-async def test_what_adds_nothing_changes_nothing(shop: Workshop) -> None:
-    whole, _ = await both(shop)
-    seq = await shop.store.last_seq()
-    again = await shop.remember(replace(SECOND, text=f"  {SECOND.text}!!".replace(".!!", "!")))
+async def test_what_adds_nothing_changes_nothing(harness: Harness) -> None:
+    whole, _ = await both(harness)
+    seq = await harness.store.last_seq()
+    again = await harness.remember(replace(SECOND, text=f"  {SECOND.text}!!".replace(".!!", "!")))
     assert (again.action, again.id, again.version) == ("unchanged", whole.id, 2)
-    assert await shop.store.last_seq() == seq
+    assert await harness.store.last_seq() == seq
 
 
-async def test_a_dry_run_of_a_merge_tells_it_and_does_nothing(shop: Workshop) -> None:
-    first = await shop.remember(FIRST)
-    seq = await shop.store.last_seq()
-    would = await shop.remember(replace(SECOND, dry_run=True))
+async def test_a_dry_run_of_a_merge_tells_it_and_does_nothing(harness: Harness) -> None:
+    first = await harness.remember(FIRST)
+    seq = await harness.store.last_seq()
+    would = await harness.remember(replace(SECOND, dry_run=True))
     assert (would.action, would.merged_into, would.version) == ("merged", first.id, 1)
-    assert await shop.store.last_seq() == seq
+    assert await harness.store.last_seq() == seq
 
 
-async def test_a_key_tells_of_the_merge_again(shop: Workshop) -> None:
-    await shop.remember(FIRST)
+async def test_a_key_tells_of_the_merge_again(harness: Harness) -> None:
+    await harness.remember(FIRST)
     keyed = replace(SECOND, idempotency_key="k")
-    done = await shop.remember(keyed)
-    again = await shop.remember(keyed)
+    done = await harness.remember(keyed)
+    again = await harness.remember(keyed)
     assert replace(again, trace=done.trace) == done
-    assert len(await shop.store.list_ids(SPACE, Filter(state=State.MERGED), limit=5)) == 1
+    assert len(await harness.store.list_ids(SPACE, Filter(state=State.MERGED), limit=5)) == 1
     with pytest.raises(KeyReused):
-        await shop.remember(replace(keyed, text="another"))
+        await harness.remember(replace(keyed, text="another"))
 
 
 class Hasty(FakeStore):
@@ -124,17 +124,17 @@ class Hasty(FakeStore):
         merges = [write for write in commit.writes if write.action is Action.MERGED]
         if merges and self.meanwhile:
             self.meanwhile -= 1
-            shop = Workshop(store=self)
-            await shop.revise(merges[0].memory.id, content=f"{FIRST.text} It was tried.")
+            harness = Harness(store=self)
+            await harness.revise(merges[0].memory.id, content=f"{FIRST.text} It was tried.")
         return await super().commit(commit)
 
 
 async def test_what_was_changed_meanwhile_is_merged_into_as_it_is_now() -> None:
-    shop = Workshop(store=Hasty())
-    first = await shop.remember(FIRST)
-    done = await shop.remember(SECOND)
+    harness = Harness(store=Hasty())
+    first = await harness.remember(FIRST)
+    done = await harness.remember(SECOND)
     assert (done.action, done.version) == ("merged", 3)
-    assert (await shop.get(first.id)).content == f"{FIRST.text} It was tried.\n\n{SECOND.text}"
+    assert (await harness.get(first.id)).content == f"{FIRST.text} It was tried.\n\n{SECOND.text}"
 
 
 @pytest.mark.parametrize(
@@ -144,92 +144,98 @@ async def test_what_was_changed_meanwhile_is_merged_into_as_it_is_now() -> None:
         Draft(text="one", intent="continue", session_hint="s", entities=("a", "b")),
     ],
 )
-async def test_what_contradicts_itself_is_refused(quick: Workshop, draft: Draft) -> None:
+async def test_what_contradicts_itself_is_refused(quick: Harness, draft: Draft) -> None:
     with pytest.raises(InvalidInput) as refused:
         await quick.remember(draft)
     assert refused.value.fields["field"] == "intent"
 
 
-async def test_what_is_refused_is_not_kept_and_the_reason_is_told(shop: Workshop) -> None:
-    shop.rules = replace(PLAIN, density="reject")
-    done = await shop.remember(Draft(text="ok"))
+async def test_what_is_refused_is_not_kept_and_the_reason_is_told(harness: Harness) -> None:
+    harness.rules = replace(PLAIN, density="reject")
+    done = await harness.remember(Draft(text="ok"))
     assert (done.action, done.id, done.ids, done.version) == ("rejected", "", (), 0)
     assert "thin" in done.warnings[0]
-    assert await shop.store.last_seq() == 0
+    assert await harness.store.last_seq() == 0
 
 
-async def test_what_an_agent_writes_waits_for_a_yes(shop: Workshop) -> None:
-    shop.rules = replace(PLAIN, review="agents")
+async def test_what_an_agent_writes_waits_for_a_yes(harness: Harness) -> None:
+    harness.rules = replace(PLAIN, review="agents")
     asked = Draft(text="Sarah prefers tea", source=Source(method=Method.AGENT))
-    one = await shop.remember(asked)
-    two = await shop.remember(replace(asked, text="Sarah prefers coffee"))
-    mine = await shop.remember("Sarah prefers milk")
+    one = await harness.remember(asked)
+    two = await harness.remember(replace(asked, text="Sarah prefers coffee"))
+    mine = await harness.remember("Sarah prefers milk")
     assert "waits" in one.warnings[0]
-    assert {hit.id for hit in (await shop.recall("what does Sarah prefer?")).hits} == {mine.id}
-    assert {memory.id for memory in await inbox(SPACE, store=shop.store, limit=5)} == {one.id, two.id}
+    assert {hit.id for hit in (await harness.recall("what does Sarah prefer?")).hits} == {mine.id}
+    assert {memory.id for memory in await inbox(SPACE, store=harness.store, limit=5)} == {one.id, two.id}
     with pytest.raises(WrongState):
-        await shop.restore(one.id)
-    await approve(Selection(refs=(one.id,)), space=SPACE, origin=shop.origin(), store=shop.store)
-    await decline(Selection(refs=(two.id,)), space=SPACE, origin=shop.origin(), store=shop.store)
-    assert {hit.id for hit in (await shop.recall("what does Sarah prefer?")).hits} == {one.id, mine.id}
-    assert (await shop.get(two.id)).state is State.TRASHED
+        await harness.restore(one.id)
+    await approve(Selection(refs=(one.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
+    await decline(Selection(refs=(two.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
+    assert {hit.id for hit in (await harness.recall("what does Sarah prefer?")).hits} == {one.id, mine.id}
+    assert (await harness.get(two.id)).state is State.TRASHED
     with pytest.raises(WrongState):
-        await decline(Selection(refs=(mine.id,)), space=SPACE, origin=shop.origin(), store=shop.store)
+        await decline(Selection(refs=(mine.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
 
 
-async def test_work_for_a_language_model_is_left_with_the_write(shop: Workshop) -> None:
-    shop.rules = Rules(density="reconstruct")
-    context = replace(shop.context, has_llm=True)
-    kept = await remember(Draft(text="Fixed it."), space=SPACE, origin=shop.origin(), context=context)
+async def test_work_for_a_language_model_is_left_with_the_write(harness: Harness) -> None:
+    harness.rules = Rules(density="reconstruct")
+    context = replace(harness.context, has_llm=True)
+    kept = await remember(Draft(text="Fixed it."), space=SPACE, origin=harness.origin(), context=context)
     assert [job.kind for job in kept.jobs] == ["reconstruct", "tags"]
-    (first, *_) = await shop.store.documents(SPACE, "jobs", limit=5)
+    (first, *_) = await harness.store.documents(SPACE, "jobs", limit=5)
     assert first.value["about"] == {"memory_id": kept.answer.id}
     none = await remember(
-        Draft(text="Fixed it again."), space=SPACE, origin=shop.origin(), context=replace(context, rules=PLAIN)
+        Draft(text="Fixed it again."), space=SPACE, origin=harness.origin(), context=replace(context, rules=PLAIN)
     )
     assert none.jobs == ()
 
 
-async def test_rules_of_a_space_hold_there_alone(shop: Workshop) -> None:
+async def test_rules_of_a_space_hold_there_alone(harness: Harness) -> None:
     default = Rules()
     changed = await set_rules(
-        {"most_tags": 20, "least_tags": 9}, space=SPACE, now=shop.clock.now(), default=default, documents=shop.store
+        {"most_tags": 20, "least_tags": 9},
+        space=SPACE,
+        now=harness.clock.now(),
+        default=default,
+        documents=harness.store,
     )
     assert (changed.most_tags, changed.least_tags) == (20, 9)
-    again = await set_rules({"gate": "off"}, space=SPACE, now=shop.clock.now(), default=default, documents=shop.store)
+    again = await set_rules(
+        {"gate": "off"}, space=SPACE, now=harness.clock.now(), default=default, documents=harness.store
+    )
     assert (again.most_tags, again.gate) == (20, "off")
     back = await set_rules(
         {"most_tags": None, "least_tags": None},
         space=SPACE,
-        now=shop.clock.now(),
+        now=harness.clock.now(),
         default=default,
-        documents=shop.store,
+        documents=harness.store,
     )
     assert back == Rules(gate="off")
     for wrong in ({}, {"gate": "maybe"}, {"least_tags": 9}):
         with pytest.raises(InvalidInput):
-            await set_rules(wrong, space=SPACE, now=shop.clock.now(), default=default, documents=shop.store)
-    assert await shop.store.documents("other", "rules", limit=5) == []
+            await set_rules(wrong, space=SPACE, now=harness.clock.now(), default=default, documents=harness.store)
+    assert await harness.store.documents("other", "rules", limit=5) == []
 
 
-async def test_what_would_grow_too_large_stands_by_itself(shop: Workshop) -> None:
-    shop.limits = Limits(text_bytes=60)
-    first = await shop.remember(FIRST)
-    second = await shop.remember(SECOND)
+async def test_what_would_grow_too_large_stands_by_itself(harness: Harness) -> None:
+    harness.limits = Limits(text_bytes=60)
+    first = await harness.remember(FIRST)
+    second = await harness.remember(SECOND)
     assert (second.action, second.id != first.id) == ("created", True)
     assert "too large" in second.warnings[0]
 
 
-async def test_what_differs_beside_the_text_is_told_and_stays_with_its_own_record(shop: Workshop) -> None:
-    await shop.remember(replace(FIRST, metadata={"status": "open"}))
-    done = await shop.remember(replace(SECOND, metadata={"status": "closed"}))
+async def test_what_differs_beside_the_text_is_told_and_stays_with_its_own_record(harness: Harness) -> None:
+    await harness.remember(replace(FIRST, metadata={"status": "open"}))
+    done = await harness.remember(replace(SECOND, metadata={"status": "closed"}))
     assert "status" in done.warnings[0]
-    (part,) = await shop.store.list_ids(SPACE, Filter(state=State.MERGED), limit=5)
-    assert (await shop.get(part)).metadata == {"status": "closed"}
+    (part,) = await harness.store.list_ids(SPACE, Filter(state=State.MERGED), limit=5)
+    assert (await harness.get(part)).metadata == {"status": "closed"}
 
 
-async def test_what_is_taken_out_of_the_text_is_not_told_as_anybodys_word(shop: Workshop) -> None:
-    whole, part = await both(shop)
-    await shop.revise(whole.id, content=FIRST.text)
-    (merged,) = (await shop.get(whole.id)).merged
+async def test_what_is_taken_out_of_the_text_is_not_told_as_anybodys_word(harness: Harness) -> None:
+    whole, part = await both(harness)
+    await harness.revise(whole.id, content=FIRST.text)
+    (merged,) = (await harness.get(whole.id)).merged
     assert (merged.id, merged.statements) == (part.id, ())

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from tests.fakes import FakeStore
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.results import Remembered, Undone, Written
@@ -41,10 +41,10 @@ async def both(store: Overtaken, ask: Callable[[], Awaitable[Answer]]) -> tuple[
 
 async def test_by_a_remember() -> None:
     store = Overtaken()
-    shop = Workshop(store=store)
+    harness = Harness(store=store)
 
     async def ask() -> Remembered:
-        return await shop.remember(Draft(text="Sarah prefers tea", idempotency_key=KEY))
+        return await harness.remember(Draft(text="Sarah prefers tea", idempotency_key=KEY))
 
     first, late = await both(store, ask)
     assert (late.action, late.id, late.version) == ("created", first.id, 1)
@@ -52,11 +52,11 @@ async def test_by_a_remember() -> None:
 
 async def test_by_a_revise() -> None:
     store = Overtaken()
-    shop = Workshop(store=store)
-    memory = await shop.kept("tea")
+    harness = Harness(store=store)
+    memory = await harness.kept("tea")
 
     async def ask() -> Written:
-        return await shop.revise(memory.id, Edit(fields={"content": "coffee"}, idempotency_key=KEY))
+        return await harness.revise(memory.id, Edit(fields={"content": "coffee"}, idempotency_key=KEY))
 
     first, late = await both(store, ask)
     assert late == first
@@ -65,11 +65,11 @@ async def test_by_a_revise() -> None:
 
 async def test_by_an_undo() -> None:
     store = Overtaken()
-    shop = Workshop(store=store)
-    await shop.remember("tea")
+    harness = Harness(store=store)
+    await harness.remember("tea")
 
     async def ask() -> Undone:
-        return await undo(run="", agent="tester", space=SPACE, origin=shop.origin(), store=store, key=KEY)
+        return await undo(run="", agent="tester", space=SPACE, origin=harness.origin(), store=store, key=KEY)
 
     first, late = await both(store, ask)
     assert late == first

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from tests.fakes import FakeStore
 from tests.fakes.build import MODEL, START, a_commit, a_memory
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import KeyReused, NameTaken
 from scrubjay.model.draft import Draft
@@ -19,51 +19,51 @@ from scrubjay.text.passages import text_hash
 KEYED = Draft(text="Sarah prefers tea", idempotency_key="k1")
 
 
-async def test_the_answer_says_what_was_done(shop: Workshop) -> None:
-    done = await shop.remember(Draft(text="Sarah prefers tea", tags=("#Tea",)))
+async def test_the_answer_says_what_was_done(harness: Harness) -> None:
+    done = await harness.remember(Draft(text="Sarah prefers tea", tags=("#Tea",)))
     assert (done.action, done.name, done.version, done.tags) == ("created", "sarah-prefers-tea", 1, ("tea",))
     assert done.ids == (done.id,)
     stages = ["validate", "refuse", "secrets", "injection", "entities", "duplicate", "embed", "similarity", "commit"]
     assert [one.stage for one in done.trace] == stages
-    (version,) = await shop.store.versions(SPACE, done.id, limit=5)
+    (version,) = await harness.store.versions(SPACE, done.id, limit=5)
     assert (version.action, version.parent, version.agent) == ("created", None, "tester")
 
 
-async def test_a_group_tells_all_its_ids(shop: Workshop) -> None:
-    done = await shop.remember(Draft(text="tea", entities=("Sarah", "Acme")))
+async def test_a_group_tells_all_its_ids(harness: Harness) -> None:
+    done = await harness.remember(Draft(text="tea", entities=("Sarah", "Acme")))
     assert done.id == done.ids[0]
-    entities = [memory.entity for memory in (await shop.store.get(SPACE, done.ids)).values()]
+    entities = [memory.entity for memory in (await harness.store.get(SPACE, done.ids)).values()]
     assert entities == ["Sarah", "Acme"]
 
 
-async def test_a_dry_run_tells_all_and_does_nothing(shop: Workshop) -> None:
-    would = await shop.remember(Draft(text="Sarah prefers tea", dry_run=True, idempotency_key="k"))
+async def test_a_dry_run_tells_all_and_does_nothing(harness: Harness) -> None:
+    would = await harness.remember(Draft(text="Sarah prefers tea", dry_run=True, idempotency_key="k"))
     assert (would.action, would.id, would.ids, would.name) == ("created", "", (), "sarah-prefers-tea")
     assert would.trace[-1].outcome == "skipped"
-    assert await shop.store.last_seq() == 0
-    assert not await shop.store.embedded(SPACE, MODEL, [text_hash("Sarah prefers tea")])
-    assert (await shop.remember(Draft(text="another", idempotency_key="k"))).action == "created"
+    assert await harness.store.last_seq() == 0
+    assert not await harness.store.embedded(SPACE, MODEL, [text_hash("Sarah prefers tea")])
+    assert (await harness.remember(Draft(text="another", idempotency_key="k"))).action == "created"
 
 
-async def test_a_derived_name_that_is_taken_gets_a_suffix(shop: Workshop) -> None:
-    first = await shop.remember(Draft(text="one", title="Tea"))
-    second = await shop.remember(Draft(text="two", title="Tea"))
+async def test_a_derived_name_that_is_taken_gets_a_suffix(harness: Harness) -> None:
+    first = await harness.remember(Draft(text="one", title="Tea"))
+    second = await harness.remember(Draft(text="two", title="Tea"))
     assert first.name == "tea"
     assert second.name == f"tea-{second.id[-6:]}"
 
 
-async def test_a_given_name_that_is_taken_is_refused(shop: Workshop) -> None:
-    first = await shop.remember(Draft(text="one", name="tea"))
+async def test_a_given_name_that_is_taken_is_refused(harness: Harness) -> None:
+    first = await harness.remember(Draft(text="one", name="tea"))
     with pytest.raises(NameTaken) as caught:
-        await shop.remember(Draft(text="two", name="tea"))
+        await harness.remember(Draft(text="two", name="tea"))
     assert caught.value.fields["id"] == first.id
-    assert len(await shop.store.same_content(SPACE, "two")) == 0
+    assert len(await harness.store.same_content(SPACE, "two")) == 0
 
 
-async def test_many_at_once_get_names_of_their_own(shop: Workshop) -> None:
-    done = await asyncio.gather(*(shop.remember(Draft(text=f"cup {n}", title="Tea")) for n in range(8)))
+async def test_many_at_once_get_names_of_their_own(harness: Harness) -> None:
+    done = await asyncio.gather(*(harness.remember(Draft(text=f"cup {n}", title="Tea")) for n in range(8)))
     assert len({one.name for one in done}) == 8
-    found = await shop.store.get(SPACE, [one.id for one in done])
+    found = await harness.store.get(SPACE, [one.id for one in done])
     assert [memory.name for memory in found.values()] == [one.name for one in done]
 
 
@@ -78,18 +78,18 @@ class Contested(FakeStore):
 
 
 async def test_a_name_that_is_always_taken_is_given_up_in_the_end() -> None:
-    shop = Workshop(store=Contested())
+    harness = Harness(store=Contested())
     with pytest.raises(NameTaken):
-        await shop.remember("tea")
+        await harness.remember("tea")
 
 
-async def test_a_key_gives_the_first_answer_again(shop: Workshop) -> None:
-    first = await shop.remember(replace(KEYED, tags=("tea",)))
-    await shop.revise(first.id, content="changed since")
-    again = await shop.remember(replace(KEYED, tags=("tea",)))
+async def test_a_key_gives_the_first_answer_again(harness: Harness) -> None:
+    first = await harness.remember(replace(KEYED, tags=("tea",)))
+    await harness.revise(first.id, content="changed since")
+    again = await harness.remember(replace(KEYED, tags=("tea",)))
     assert replace(again, trace=first.trace) == first
     assert again.trace[0].stage == "once"
-    assert await shop.store.last_seq() == 2
+    assert await harness.store.last_seq() == 2
 
 
 @pytest.mark.parametrize(
@@ -118,28 +118,28 @@ async def test_a_key_gives_the_first_answer_again(shop: Workshop) -> None:
     ],
     ids=lambda change: next(iter(change)),
 )
-async def test_a_key_for_another_request_is_refused(quick: Workshop, change: dict[str, object]) -> None:
+async def test_a_key_for_another_request_is_refused(quick: Harness, change: dict[str, object]) -> None:
     await quick.remember(KEYED)
     with pytest.raises(KeyReused):
         await quick.remember(replace(KEYED, **change))
 
 
-async def test_two_at_once_with_one_key_store_once(shop: Workshop) -> None:
-    done = await asyncio.gather(*(shop.remember(replace(KEYED, intent="new")) for _ in range(5)))
+async def test_two_at_once_with_one_key_store_once(harness: Harness) -> None:
+    done = await asyncio.gather(*(harness.remember(replace(KEYED, intent="new")) for _ in range(5)))
     assert len({one.id for one in done}) == 1
-    assert len(await shop.store.same_content(SPACE, KEYED.text)) == 1
+    assert len(await harness.store.same_content(SPACE, KEYED.text)) == 1
 
 
-async def test_a_key_is_of_its_own_space_and_another_key_is_another_request(quick: Workshop) -> None:
+async def test_a_key_is_of_its_own_space_and_another_key_is_another_request(quick: Harness) -> None:
     first = await quick.remember(replace(KEYED, intent="new"))
     second = await quick.remember(replace(KEYED, intent="new", idempotency_key="k2"))
     assert first.id != second.id
 
 
 @pytest.mark.parametrize("draft", [Draft(text="tea. " * 5000), Draft(text="", observations=("tea",) * 300)])
-async def test_a_long_text_is_stored_whole(shop: Workshop, draft: Draft) -> None:
-    memory = await shop.kept(draft)
+async def test_a_long_text_is_stored_whole(harness: Harness, draft: Draft) -> None:
+    memory = await harness.kept(draft)
     assert memory.content == draft.text
     assert tuple(observation.text for observation in memory.observations) == draft.observations
-    found = await shop.recall("tea")
+    found = await harness.recall("tea")
     assert [hit.id for hit in found.hits] == [memory.id]

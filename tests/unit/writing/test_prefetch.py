@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.fakes import FakeEmbedder
 from tests.fakes.build import MODEL
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.embedding.batching import BatchingEmbedder, BatchRefused
 from scrubjay.errors import EmbeddingUnavailable
@@ -55,7 +55,7 @@ async def encoder() -> _Encoder:
 
 
 @pytest.fixture
-async def context(encoder: _Encoder, quick: Workshop) -> AsyncIterator[WriteContext]:
+async def context(encoder: _Encoder, quick: Harness) -> AsyncIterator[WriteContext]:
     embedder = BatchingEmbedder(encoder)
     yield replace(quick.context, embedder=embedder)
     await embedder.close()
@@ -65,12 +65,14 @@ def _entity(name: str, *observations: str) -> dict[str, Json]:
     return {"name": name, "entityType": "person", "observations": list[Json](observations)}
 
 
-async def _create(shop: Workshop, entities: Sequence[dict[str, Json]], *, context: WriteContext | None = None) -> Any:
-    return await records.create_entities(entities, space=SPACE, origin=shop.origin(), context=context or shop.context)
+async def _create(harness: Harness, entities: Sequence[dict[str, Json]], *, context: WriteContext | None = None) -> Any:
+    return await records.create_entities(
+        entities, space=SPACE, origin=harness.origin(), context=context or harness.context
+    )
 
 
 async def test_entities_that_come_together_share_their_batches(
-    quick: Workshop, encoder: _Encoder, context: WriteContext
+    quick: Harness, encoder: _Encoder, context: WriteContext
 ) -> None:  # fmt: skip
     answer = await _create(
         quick, [_entity(f"friend {n}", f"likes tea {n}", f"has dog {n}") for n in range(8)], context=context
@@ -81,26 +83,26 @@ async def test_entities_that_come_together_share_their_batches(
 
 
 async def test_the_first_are_made_before_ever_more_of_the_next(
-    quick: Workshop, encoder: _Encoder, context: WriteContext
+    quick: Harness, encoder: _Encoder, context: WriteContext
 ) -> None:  # fmt: skip
     await _create(quick, [_entity(f"friend {n}", f"likes tea {n}") for n in range(40)], context=context)
     assert [len(batch) for batch in encoder.batches] == [2, 4, 8, 16, 10]
     assert len({text for batch in encoder.batches for text in batch}) == 40
 
 
-async def test_each_text_is_embedded_once_and_none_that_is_known(shop: Workshop) -> None:
-    await _create(shop, [_entity("Ada", "likes tea")])
-    shop.embedder.embedded.clear()
+async def test_each_text_is_embedded_once_and_none_that_is_known(harness: Harness) -> None:
+    await _create(harness, [_entity("Ada", "likes tea")])
+    harness.embedder.embedded.clear()
     known, two = _entity("Ada", "likes tea", "has a dog"), _entity("Bo", "likes tea", "likes jam")
-    answer = await _create(shop, [known, two, _entity("Cy", "likes jam")])
+    answer = await _create(harness, [known, two, _entity("Cy", "likes jam")])
     assert [one["action"] for one in answer["results"]] == ["updated", "created", "created"]
-    assert sorted(shop.embedder.embedded) == ["has a dog", "likes jam"]
-    assert await shop.store.without_vectors(MODEL, limit=10) == []
+    assert sorted(harness.embedder.embedded) == ["has a dog", "likes jam"]
+    assert await harness.store.without_vectors(MODEL, limit=10) == []
 
 
-async def test_secrets_and_what_is_not_to_be_kept_never_reach_the_model(shop: Workshop) -> None:
+async def test_secrets_and_what_is_not_to_be_kept_never_reach_the_model(harness: Harness) -> None:
     answer = await _create(
-        shop,
+        harness,
         [
             _entity("Ada", f"the token is {SECRET}"),
             _entity("Bo", "Do not remember this: likes jam"),
@@ -109,12 +111,12 @@ async def test_secrets_and_what_is_not_to_be_kept_never_reach_the_model(shop: Wo
     )
     assert [one["name"] for one in answer["results"]] == ["Ada", "Cy"]
     assert len(answer["errors"]) == 1
-    assert not any(SECRET in text or "jam" in text for text in shop.embedder.embedded)
-    assert len(shop.embedder.embedded) == 2
+    assert not any(SECRET in text or "jam" in text for text in harness.embedder.embedded)
+    assert len(harness.embedder.embedded) == 2
 
 
 async def test_one_that_the_model_does_not_take_leaves_the_others_their_vectors(
-    quick: Workshop, context: WriteContext
+    quick: Harness, context: WriteContext
 ) -> None:
     answer = await _create(
         quick, [_entity("Ada", "likes tea"), _entity("Bo", "likes poison"), _entity("Cy", "x")], context=context
@@ -124,31 +126,31 @@ async def test_one_that_the_model_does_not_take_leaves_the_others_their_vectors(
     assert lacking == answer["results"][1]["id"]
 
 
-async def test_without_a_model_each_is_stored_and_says_so(shop: Workshop) -> None:
-    shop.embedder.failing = True
-    answer = await _create(shop, [_entity("Ada", "likes tea"), _entity("Bo", "likes jam")])
+async def test_without_a_model_each_is_stored_and_says_so(harness: Harness) -> None:
+    harness.embedder.failing = True
+    answer = await _create(harness, [_entity("Ada", "likes tea"), _entity("Bo", "likes jam")])
     assert ["words only" in one["warnings"][0] for one in answer["results"]] == [True, True]
 
 
-async def test_what_is_wrong_with_one_keeps_none_of_the_others(shop: Workshop) -> None:
+async def test_what_is_wrong_with_one_keeps_none_of_the_others(harness: Harness) -> None:
     wrong: dict[str, Json] = {"name": "Bo", "entityType": "person", "observations": 3}
-    answer = await _create(shop, [_entity("Ada", "likes tea"), wrong, _entity("Cy", "likes jam")])
+    answer = await _create(harness, [_entity("Ada", "likes tea"), wrong, _entity("Cy", "likes jam")])
     assert [one["name"] for one in answer["results"]] == ["Ada", "Cy"]
     assert answer["errors"][0].startswith("Bo: ")
-    assert sorted(shop.embedder.embedded) == ["likes jam", "likes tea"]
+    assert sorted(harness.embedder.embedded) == ["likes jam", "likes tea"]
 
 
-async def test_one_is_compared_with_those_before_it_in_the_same_call(quick: Workshop) -> None:
-    shop = replace(quick, rules=Rules(gate="off", density="off", tags="off"))
+async def test_one_is_compared_with_those_before_it_in_the_same_call(quick: Harness) -> None:
+    harness = replace(quick, rules=Rules(gate="off", density="off", tags="off"))
     same = ("has a grey dog in Oslo", "plays the cello on Mondays")
-    answer = await _create(shop, [_entity("Ada", *same), _entity("Bo", *same)])
+    answer = await _create(harness, [_entity("Ada", *same), _entity("Bo", *same)])
     assert "conflicts" not in answer["results"][0]
     (found,) = answer["results"][1]["conflicts"]
     assert found["conflict_type"] == "duplicate"
 
 
 async def test_what_nobody_asked_for_is_given_up_at_the_end(
-    quick: Workshop, encoder: _Encoder, context: WriteContext
+    quick: Harness, encoder: _Encoder, context: WriteContext
 ) -> None:
     encoder.may_begin.clear()
     before = asyncio.all_tasks()
@@ -162,7 +164,7 @@ async def test_what_nobody_asked_for_is_given_up_at_the_end(
 
 
 async def test_whoever_stops_waiting_stops_nobody_else(
-    quick: Workshop, encoder: _Encoder, context: WriteContext
+    quick: Harness, encoder: _Encoder, context: WriteContext
 ) -> None:
     encoder.may_begin.clear()
     drafts = [Draft(text="likes tea"), Draft(text="likes jam")]

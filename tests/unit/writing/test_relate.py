@@ -1,22 +1,22 @@
 """`relate` and `unrelate`: one edge, whichever end it is made from."""
 
 import pytest
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import InvalidInput, NotFound, TooLarge
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Json
 
 
-async def pair(shop: Workshop) -> tuple[str, str]:
-    first = await shop.remember(Draft(text="a", name="sarah", title="Sarah B."))
-    second = await shop.remember(Draft(text="b", name="acme"))
+async def pair(harness: Harness) -> tuple[str, str]:
+    first = await harness.remember(Draft(text="a", name="sarah", title="Sarah B."))
+    second = await harness.remember(Draft(text="b", name="acme"))
     return first.id, second.id
 
 
-async def test_a_link_is_shown_from_both_ends(shop: Workshop) -> None:
-    sarah, acme = await pair(shop)
-    done = await shop.relate("Sarah B.", "acme", text="works there", strength=1, metadata={"since": 2020})
+async def test_a_link_is_shown_from_both_ends(harness: Harness) -> None:
+    sarah, acme = await pair(harness)
+    done = await harness.relate("Sarah B.", "acme", text="works there", strength=1, metadata={"since": 2020})
     assert (done.action, done.source, done.target) == ("created", sarah, acme)
     assert (done.source_name, done.target_name) == ("Sarah B.", "acme")
     assert done.source_links == done.target_links
@@ -25,27 +25,27 @@ async def test_a_link_is_shown_from_both_ends(shop: Workshop) -> None:
     assert (link.text, link.strength, link.metadata) == ("works there", 1.0, {"since": 2020})
 
 
-async def test_a_link_made_from_the_other_end_is_the_same(shop: Workshop) -> None:
-    await pair(shop)
-    first = await shop.relate("sarah", "acme")
-    again = await shop.relate("acme", "sarah")
+async def test_a_link_made_from_the_other_end_is_the_same(harness: Harness) -> None:
+    await pair(harness)
+    first = await harness.relate("sarah", "acme")
+    again = await harness.relate("acme", "sarah")
     assert again.action == "unchanged"
     assert again.source_links == first.source_links
-    assert await shop.store.last_seq() == 3
+    assert await harness.store.last_seq() == 3
 
 
-async def test_other_relations_have_a_direction(shop: Workshop) -> None:
-    await pair(shop)
-    await shop.relate("sarah", "acme", relation="works at")
-    back = await shop.relate("acme", "sarah", relation="works at")
+async def test_other_relations_have_a_direction(harness: Harness) -> None:
+    await pair(harness)
+    await harness.relate("sarah", "acme", relation="works at")
+    back = await harness.relate("acme", "sarah", relation="works at")
     assert back.action == "created"
     assert len(back.source_links) == 2
 
 
-async def test_saying_it_differently_updates_the_edge_and_keeps_its_date(shop: Workshop) -> None:
-    await pair(shop)
-    first = (await shop.relate("sarah", "acme")).source_links[0]
-    done = await shop.relate("acme", "sarah", text="employs", strength=0.9)
+async def test_saying_it_differently_updates_the_edge_and_keeps_its_date(harness: Harness) -> None:
+    await pair(harness)
+    first = (await harness.relate("sarah", "acme")).source_links[0]
+    done = await harness.relate("acme", "sarah", text="employs", strength=0.9)
     assert done.action == "updated"
     (link,) = done.source_links
     assert (link.text, link.strength, link.created_at) == ("employs", 0.9, first.created_at)
@@ -53,34 +53,34 @@ async def test_saying_it_differently_updates_the_edge_and_keeps_its_date(shop: W
 
 
 @pytest.mark.parametrize("ends", [("sarah", "acme"), ("acme", "sarah")])
-async def test_a_link_is_removed_from_either_end(shop: Workshop, ends: tuple[str, str]) -> None:
-    sarah, _ = await pair(shop)
-    await shop.relate("sarah", "acme")
-    done = await shop.unrelate(*ends)
+async def test_a_link_is_removed_from_either_end(harness: Harness, ends: tuple[str, str]) -> None:
+    sarah, _ = await pair(harness)
+    await harness.relate("sarah", "acme")
+    done = await harness.unrelate(*ends)
     assert (done.action, done.source_links, done.target_links) == ("removed", (), ())
-    assert await shop.store.relations(SPACE, [sarah]) == []
+    assert await harness.store.relations(SPACE, [sarah]) == []
 
 
-async def test_only_the_relation_named_is_removed(shop: Workshop) -> None:
-    await pair(shop)
-    await shop.relate("sarah", "acme")
-    await shop.relate("sarah", "acme", relation="works  at")
-    assert (await shop.unrelate("acme", "sarah", relation="works at")).action == "unchanged"
-    done = await shop.unrelate("sarah", "acme", relation=" works at ")
+async def test_only_the_relation_named_is_removed(harness: Harness) -> None:
+    await pair(harness)
+    await harness.relate("sarah", "acme")
+    await harness.relate("sarah", "acme", relation="works  at")
+    assert (await harness.unrelate("acme", "sarah", relation="works at")).action == "unchanged"
+    done = await harness.unrelate("sarah", "acme", relation=" works at ")
     assert (done.action, [link.type for link in done.source_links]) == ("removed", ["related_to"])
 
 
-async def test_removing_what_is_not_there_is_no_change(shop: Workshop) -> None:
-    await pair(shop)
-    before = await shop.store.last_seq()
-    assert (await shop.unrelate("sarah", "acme")).action == "unchanged"
-    assert await shop.store.last_seq() == before
+async def test_removing_what_is_not_there_is_no_change(harness: Harness) -> None:
+    await pair(harness)
+    before = await harness.store.last_seq()
+    assert (await harness.unrelate("sarah", "acme")).action == "unchanged"
+    assert await harness.store.last_seq() == before
 
 
-async def test_nothing_is_related_to_itself(shop: Workshop) -> None:
-    sarah, _ = await pair(shop)
+async def test_nothing_is_related_to_itself(harness: Harness) -> None:
+    sarah, _ = await pair(harness)
     with pytest.raises(InvalidInput, match="itself"):
-        await shop.relate("sarah", sarah)
+        await harness.relate("sarah", sarah)
 
 
 @pytest.mark.parametrize(
@@ -97,14 +97,14 @@ async def test_nothing_is_related_to_itself(shop: Workshop) -> None:
         ({"metadata": [1]}, "metadata"),
     ],
 )
-async def test_an_edge_of_the_wrong_shape_is_refused(quick: Workshop, options: dict[str, Json], word: str) -> None:
+async def test_an_edge_of_the_wrong_shape_is_refused(quick: Harness, options: dict[str, Json], word: str) -> None:
     await pair(quick)
     with pytest.raises(InvalidInput, match=word):
         await quick.relate("sarah", "acme", **options)  # pyright: ignore[reportArgumentType]
     assert await quick.store.last_seq() == 2
 
 
-async def test_a_relation_is_a_short_word(quick: Workshop) -> None:
+async def test_a_relation_is_a_short_word(quick: Harness) -> None:
     await pair(quick)
     with pytest.raises(TooLarge, match="relation"):
         await quick.relate("sarah", "acme", relation="x" * 301)
@@ -113,16 +113,16 @@ async def test_a_relation_is_a_short_word(quick: Workshop) -> None:
             await quick.unrelate("sarah", "acme", relation=wrong)  # pyright: ignore[reportArgumentType]
 
 
-async def test_both_ends_must_be_there(shop: Workshop) -> None:
-    await pair(shop)
+async def test_both_ends_must_be_there(harness: Harness) -> None:
+    await pair(harness)
     for ends in (("sarah", "nobody"), ("nobody", "sarah")):
         with pytest.raises(NotFound, match="nobody"):
-            await shop.relate(*ends)
+            await harness.relate(*ends)
         with pytest.raises(NotFound, match="nobody"):
-            await shop.unrelate(*ends)
+            await harness.unrelate(*ends)
 
 
-async def test_an_edge_keeps_no_secret(quick: Workshop) -> None:
+async def test_an_edge_keeps_no_secret(quick: Harness) -> None:
     await pair(quick)
     key = "AKIAIOSFODNN7EXAMPLE"
     done = await quick.relate("sarah", "acme", relation=f"has {key}", text=key, metadata={"password": "hunter2"})

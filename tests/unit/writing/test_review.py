@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from tests.fakes.build import a_commit, a_memory
-from tests.unit.write_world import SPACE, Workshop
+from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import WrongState
 from scrubjay.model.draft import Draft, Selection
@@ -15,9 +15,9 @@ from scrubjay.versions.undo import undo
 from scrubjay.writing.review import approve, decline, inbox, must_wait
 
 
-async def waiting(shop: Workshop, text: str = "tea", **fields: str) -> Memory:
+async def waiting(harness: Harness, text: str = "tea", **fields: str) -> Memory:
     memory = a_memory(text, state=State.WAITING, **fields)  # pyright: ignore[reportArgumentType]
-    await shop.store.commit(a_commit(memory))
+    await harness.store.commit(a_commit(memory))
     return memory
 
 
@@ -35,35 +35,35 @@ def test_whose_memories_wait_is_a_rule(review: str, method: Method, waits: bool)
     assert must_wait(Draft(text="tea", source=Source(method=method)), rules=Rules(review=review)) == waits
 
 
-async def test_what_waits_is_in_the_inbox_until_it_is_approved(shop: Workshop) -> None:
-    memory, other = await waiting(shop), await waiting(shop, "milk")
-    assert {one.id for one in await inbox(SPACE, store=shop.store, limit=9)} == {memory.id, other.id}
-    assert len(await inbox(SPACE, store=shop.store, limit=1)) == 1
-    done = await approve(Selection(refs=(memory.name,)), space=SPACE, origin=shop.origin(), store=shop.store)
+async def test_what_waits_is_in_the_inbox_until_it_is_approved(harness: Harness) -> None:
+    memory, other = await waiting(harness), await waiting(harness, "milk")
+    assert {one.id for one in await inbox(SPACE, store=harness.store, limit=9)} == {memory.id, other.id}
+    assert len(await inbox(SPACE, store=harness.store, limit=1)) == 1
+    done = await approve(Selection(refs=(memory.name,)), space=SPACE, origin=harness.origin(), store=harness.store)
     assert [(one.action, one.version) for one in done.done] == [("approved", 2)]
-    assert (await shop.get(memory.id)).state is State.LIVE
-    assert [one.id for one in await inbox(SPACE, store=shop.store, limit=9)] == [other.id]
-    versions = await shop.store.versions(SPACE, memory.id, limit=9)
+    assert (await harness.get(memory.id)).state is State.LIVE
+    assert [one.id for one in await inbox(SPACE, store=harness.store, limit=9)] == [other.id]
+    versions = await harness.store.versions(SPACE, memory.id, limit=9)
     assert [version.action for version in versions] == ["approved", "created"]
 
 
-async def test_what_is_declined_goes_into_the_trash(shop: Workshop) -> None:
-    memory = await waiting(shop)
+async def test_what_is_declined_goes_into_the_trash(harness: Harness) -> None:
+    memory = await waiting(harness)
     chosen = Selection(refs=(memory.id,), reason="no")
-    done = await decline(chosen, space=SPACE, origin=shop.origin(), store=shop.store)
+    done = await decline(chosen, space=SPACE, origin=harness.origin(), store=harness.store)
     assert [one.action for one in done.done] == ["trashed"]
-    assert (await shop.get(memory.id)).state is State.TRASHED
-    assert await inbox(SPACE, store=shop.store, limit=9) == ()
+    assert (await harness.get(memory.id)).state is State.TRASHED
+    assert await inbox(SPACE, store=harness.store, limit=9) == ()
 
 
-async def test_a_name_taken_meanwhile_is_given_another(shop: Workshop) -> None:
-    memory = await waiting(shop, name="tea")
-    await shop.kept(Draft(text="milk", name="tea"))
-    done = await approve(Selection(refs=(memory.id,)), space=SPACE, origin=shop.origin(), store=shop.store)
+async def test_a_name_taken_meanwhile_is_given_another(harness: Harness) -> None:
+    memory = await waiting(harness, name="tea")
+    await harness.kept(Draft(text="milk", name="tea"))
+    done = await approve(Selection(refs=(memory.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
     assert done.done[0].name == f"tea-{memory.id[-6:]}"
 
 
-async def test_only_what_waits_is_approved_or_declined(quick: Workshop) -> None:
+async def test_only_what_waits_is_approved_or_declined(quick: Harness) -> None:
     live = await quick.kept("tea")
     chosen = Selection(refs=(live.id,))
     with pytest.raises(WrongState):
@@ -72,14 +72,14 @@ async def test_only_what_waits_is_approved_or_declined(quick: Workshop) -> None:
     assert [one.action for one in again.done] == ["unchanged"]
 
 
-async def test_what_waits_does_not_come_in_by_another_door(quick: Workshop) -> None:
+async def test_what_waits_does_not_come_in_by_another_door(quick: Harness) -> None:
     memory = await waiting(quick)
     with pytest.raises(WrongState):
         await quick.restore(memory.id)
     assert (await quick.get(memory.id)).state is State.WAITING
 
 
-async def test_a_dry_run_leaves_it_waiting(quick: Workshop) -> None:
+async def test_a_dry_run_leaves_it_waiting(quick: Harness) -> None:
     memory = await waiting(quick)
     chosen = Selection(refs=(memory.id,), dry_run=True)
     done = await approve(chosen, space=SPACE, origin=quick.origin(), store=quick.store)
@@ -91,7 +91,7 @@ AGENTS = Rules(gate="off", density="off", tags="off", review="agents")
 BY_AGENT = Source(method=Method.AGENT)
 
 
-async def test_what_was_not_approved_waits_again_when_it_is_restored(quick: Workshop) -> None:
+async def test_what_was_not_approved_waits_again_when_it_is_restored(quick: Harness) -> None:
     quick.rules = AGENTS
     forgotten = await quick.kept(Draft(text="tea", source=BY_AGENT))
     declined = await quick.kept(Draft(text="milk", source=BY_AGENT))
@@ -108,7 +108,7 @@ async def test_what_was_not_approved_waits_again_when_it_is_restored(quick: Work
         assert (await quick.get(one.id)).state is State.WAITING
 
 
-async def test_what_was_approved_once_is_restored_as_it_was(quick: Workshop) -> None:
+async def test_what_was_approved_once_is_restored_as_it_was(quick: Harness) -> None:
     quick.rules = AGENTS
     memory = await quick.kept(Draft(text="tea", source=BY_AGENT))
     await approve(Selection(refs=(memory.id,)), space=SPACE, origin=quick.origin(), store=quick.store)
@@ -119,7 +119,7 @@ async def test_what_was_approved_once_is_restored_as_it_was(quick: Workshop) -> 
     assert (await quick.get(memory.id)).state is State.LIVE
 
 
-async def test_the_same_text_waits_once(quick: Workshop) -> None:
+async def test_the_same_text_waits_once(quick: Harness) -> None:
     await quick.remember(Draft(text="The tea is green.", title="Tea"))
     quick.rules = AGENTS
     draft = Draft(text="The tea is black.", title="Tea", source=BY_AGENT, pinned=True)
@@ -131,14 +131,14 @@ async def test_the_same_text_waits_once(quick: Workshop) -> None:
     assert other.action == "created"
 
 
-async def test_of_two_with_one_name_the_one_that_waits_is_approved(quick: Workshop) -> None:
+async def test_of_two_with_one_name_the_one_that_waits_is_approved(quick: Harness) -> None:
     memory = await waiting(quick, name="tea")
     await quick.kept(Draft(text="milk", name="tea"))
     done = await approve(Selection(refs=("tea", "nobody")), space=SPACE, origin=quick.origin(), store=quick.store)
     assert ([one.id for one in done.done], [one.ref for one in done.missing]) == ([memory.id], ["nobody"])
 
 
-async def test_a_reason_keeps_no_secret(quick: Workshop) -> None:
+async def test_a_reason_keeps_no_secret(quick: Harness) -> None:
     memory = await quick.kept("tea")
     await quick.forget(wanted=Selection(refs=(memory.id,), reason="leaked AKIAIOSFODNN7EXAMPLE"))
     await revert(memory.id, to=1, message="AKIAIOSFODNN7EXAMPLE", space=SPACE, origin=quick.origin(), store=quick.store)

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from tests.fakes import FakeStore
 from tests.fakes.build import START, a_memory, moment
-from tests.unit.write_world import Workshop
+from tests.unit.harness import Harness
 
 from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.memory import Memory, Method, Observation, Source, State, Trust
@@ -18,8 +18,8 @@ TEXT = "The ferry leaves at nine."
 
 
 @pytest.fixture
-def quick() -> Workshop:
-    return Workshop(store=FakeStore())
+def quick() -> Harness:
+    return Harness(store=FakeStore())
 
 
 def observed(*texts: str, source: Source | None = None) -> tuple[Observation, ...]:
@@ -37,25 +37,25 @@ def test_a_user_counts_most_a_document_least_and_who_says_nothing_of_themselves_
             assert {other for other in Trust if one.outranks(other)} == set[Trust]().union(*ranks[:place])
 
 
-async def test_what_the_user_says_again_is_the_users_word(shop: Workshop) -> None:
-    first = await shop.kept(Draft(text=TEXT, observations=("daily", "from pier 4"), source=DOCUMENT))
-    shop.clock.advance(timedelta(minutes=1))
+async def test_what_the_user_says_again_is_the_users_word(harness: Harness) -> None:
+    first = await harness.kept(Draft(text=TEXT, observations=("daily", "from pier 4"), source=DOCUMENT))
+    harness.clock.advance(timedelta(minutes=1))
     again = Draft(text=TEXT, observations=("daily",), source=replace(USER, agent="cli"), idempotency_key="k")
-    tried = await shop.remember(replace(again, dry_run=True, idempotency_key=""))
+    tried = await harness.remember(replace(again, dry_run=True, idempotency_key=""))
     assert (tried.action, tried.version) == ("updated", 1)
-    done = await shop.remember(again)
+    done = await harness.remember(again)
     assert (done.action, done.id, done.version) == ("updated", first.id, 2)
-    memory = await shop.get(first.id)
+    memory = await harness.get(first.id)
     assert (memory.source.trust, memory.source.agent) == (Trust.USER, "cli")
     assert memory.date >= first.date + timedelta(minutes=1)
     assert trust_of(memory) == {"daily": Trust.USER, "from pier 4": Trust.DOCUMENT}
-    assert (await shop.remember(again)).version == 2
-    assert (await shop.remember(replace(again, idempotency_key=""))).action == "unchanged"
-    assert (await shop.remember(Draft(text=TEXT, source=DOCUMENT))).action == "unchanged"
-    assert (await shop.get(first.id)).version == 2
+    assert (await harness.remember(again)).version == 2
+    assert (await harness.remember(replace(again, idempotency_key=""))).action == "unchanged"
+    assert (await harness.remember(Draft(text=TEXT, source=DOCUMENT))).action == "unchanged"
+    assert (await harness.get(first.id)).version == 2
 
 
-async def test_what_waits_for_a_yes_stays_as_it_is(quick: Workshop) -> None:
+async def test_what_waits_for_a_yes_stays_as_it_is(quick: Harness) -> None:
     quick.rules = replace(quick.rules, review="agents")
     mine = Draft(text=TEXT, source=Source(method=Method.AGENT, trust=Trust.DOCUMENT))
     waiting = await quick.kept(mine)
@@ -63,14 +63,14 @@ async def test_what_waits_for_a_yes_stays_as_it_is(quick: Workshop) -> None:
     assert (waiting.state, done.action) == (State.WAITING, "unchanged")
 
 
-async def test_of_one_text_under_several_entities_each_record_is_the_users(quick: Workshop) -> None:
+async def test_of_one_text_under_several_entities_each_record_is_the_users(quick: Harness) -> None:
     first = await quick.remember(Draft(text=TEXT, entities=("Pier", "Ferry"), source=DOCUMENT))
     done = await quick.remember(Draft(text=TEXT, entities=("Ferry", "Pier"), source=USER))
     assert (done.action, set(done.ids)) == ("updated", set(first.ids))
     assert {(await quick.get(id_)).source.trust for id_ in first.ids} == {Trust.USER}
 
 
-async def test_an_observation_that_is_said_again_is_theirs_who_are_trusted_more(quick: Workshop) -> None:
+async def test_an_observation_that_is_said_again_is_theirs_who_are_trusted_more(quick: Harness) -> None:
     first = await quick.kept(Draft(text=TEXT, observations=("daily", "from pier 4"), source=DOCUMENT))
     await quick.revise(first.id, Edit(add_observations=("daily", "in summer"), source=USER))
     memory = await quick.get(first.id)
@@ -129,7 +129,7 @@ def test_who_counts_the_same_adds_to_the_text(first: Source, second: Source) -> 
     assert (both.content, both.source, both.observations) == (f"{TEXT}\n\nIt takes cars.", first, ())
 
 
-async def test_a_text_is_the_word_of_who_wrote_it_last(quick: Workshop) -> None:
+async def test_a_text_is_the_word_of_who_wrote_it_last(quick: Harness) -> None:
     first = await quick.kept(Draft(text=TEXT, observations=("daily",), source=replace(USER, session="s1")))
     await quick.revise(first.id, Edit(fields={"content": "The ferry leaves at ten."}, source=AGENT))
     memory = await quick.get(first.id)

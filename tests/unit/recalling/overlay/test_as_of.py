@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes import FakeStore
 from tests.fakes.build import START, a_commit, a_memory, a_rewrite, an_origin, revised
+from tests.unit.harness import SPACE, Harness
 from tests.unit.strategies import few
-from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import BodyDamaged, InvalidInput
 from scrubjay.lookup.references import TolerantReader
@@ -34,155 +34,155 @@ def passages(answer: Recalled) -> list[str]:
 
 
 async def recall_as_of(
-    shop: Workshop, query: str, at: datetime, *, contains: str = "", filter: Filter | None = None
+    harness: Harness, query: str, at: datetime, *, contains: str = "", filter: Filter | None = None
 ) -> Recalled:
-    return await shop.recall(Question(query=query, as_of=at, contains=contains, filter=filter or Filter()))
+    return await harness.recall(Question(query=query, as_of=at, contains=contains, filter=filter or Filter()))
 
 
-async def test_a_memory_says_what_it_said_on_that_day(shop: Workshop) -> None:
-    before = shop.clock.now()
-    office = await shop.remember("The office is in Oslo")
-    first = shop.clock.now()
-    await shop.revise(office.id, content="The office is in Bergen")
-    second = shop.clock.now()
-    await shop.forget(office.id)
+async def test_a_memory_says_what_it_said_on_that_day(harness: Harness) -> None:
+    before = harness.clock.now()
+    office = await harness.remember("The office is in Oslo")
+    first = harness.clock.now()
+    await harness.revise(office.id, content="The office is in Bergen")
+    second = harness.clock.now()
+    await harness.forget(office.id)
     for query in ("where is the office?", ""):
-        assert passages(await recall_as_of(shop, query, before)) == []
-        assert passages(await recall_as_of(shop, query, first)) == ["The office is in Oslo"]
-        assert passages(await recall_as_of(shop, query, second)) == ["The office is in Bergen"]
-        assert passages(await recall_as_of(shop, query, shop.clock.now())) == []
-        assert passages(await shop.recall(query)) == []
+        assert passages(await recall_as_of(harness, query, before)) == []
+        assert passages(await recall_as_of(harness, query, first)) == ["The office is in Oslo"]
+        assert passages(await recall_as_of(harness, query, second)) == ["The office is in Bergen"]
+        assert passages(await recall_as_of(harness, query, harness.clock.now())) == []
+        assert passages(await harness.recall(query)) == []
 
 
-async def test_a_word_that_is_gone_from_main_is_still_found(shop: Workshop) -> None:
-    cup = await shop.remember("Sarah drinks lapsang")
-    await shop.remember("Bob keeps bees")
-    then = shop.clock.now()
-    await shop.revise(cup.id, content="Sarah drinks water")
-    hit, *_ = (await shop.recall(Question(query="lapsang", as_of=then, explain=True))).hits
+async def test_a_word_that_is_gone_from_main_is_still_found(harness: Harness) -> None:
+    cup = await harness.remember("Sarah drinks lapsang")
+    await harness.remember("Bob keeps bees")
+    then = harness.clock.now()
+    await harness.revise(cup.id, content="Sarah drinks water")
+    hit, *_ = (await harness.recall(Question(query="lapsang", as_of=then, explain=True))).hits
     assert hit.passage == "Sarah drinks lapsang"
     assert hit.why[0].endswith("lapsang")
     assert hit.score > 1
 
 
-async def test_newer_memories_are_left_out_and_unchanged_ones_are_not(shop: Workshop) -> None:
-    await shop.remember("green tea in the morning")
-    then = shop.clock.now()
-    await shop.remember("black tea in the evening")
+async def test_newer_memories_are_left_out_and_unchanged_ones_are_not(harness: Harness) -> None:
+    await harness.remember("green tea in the morning")
+    then = harness.clock.now()
+    await harness.remember("black tea in the evening")
     for query in ("tea", ""):
-        assert passages(await recall_as_of(shop, query, then)) == ["green tea in the morning"]
-        assert passages(await recall_as_of(shop, query, then, contains="EVENING")) == []
-        assert passages(await recall_as_of(shop, query, then, contains="Morning")) == ["green tea in the morning"]
+        assert passages(await recall_as_of(harness, query, then)) == ["green tea in the morning"]
+        assert passages(await recall_as_of(harness, query, then, contains="EVENING")) == []
+        assert passages(await recall_as_of(harness, query, then, contains="Morning")) == ["green tea in the morning"]
 
 
-async def test_filters_go_by_the_fields_of_that_day(shop: Workshop) -> None:
-    tea = await shop.remember(Draft(text="tea", kind="fact"))
-    then = shop.clock.now()
-    await shop.revise(tea.id, kind="note")
-    assert passages(await recall_as_of(shop, "tea", then, filter=Filter(kind="fact"))) == ["tea"]
-    assert passages(await recall_as_of(shop, "tea", then, filter=Filter(kind="note"))) == []
-    assert passages(await recall_as_of(shop, "tea", then, filter=Filter(state=State.TRASHED))) == []
+async def test_filters_go_by_the_fields_of_that_day(harness: Harness) -> None:
+    tea = await harness.remember(Draft(text="tea", kind="fact"))
+    then = harness.clock.now()
+    await harness.revise(tea.id, kind="note")
+    assert passages(await recall_as_of(harness, "tea", then, filter=Filter(kind="fact"))) == ["tea"]
+    assert passages(await recall_as_of(harness, "tea", then, filter=Filter(kind="note"))) == []
+    assert passages(await recall_as_of(harness, "tea", then, filter=Filter(state=State.TRASHED))) == []
 
 
-async def test_a_restored_memory_was_in_the_trash_then(shop: Workshop) -> None:
-    tea = await shop.remember("tea")
-    await shop.forget(tea.id)
-    then = shop.clock.now()
-    await shop.restore(tea.id)
-    assert passages(await recall_as_of(shop, "tea", then)) == []
-    assert passages(await recall_as_of(shop, "tea", then, filter=Filter(state=State.TRASHED))) == ["tea"]
+async def test_a_restored_memory_was_in_the_trash_then(harness: Harness) -> None:
+    tea = await harness.remember("tea")
+    await harness.forget(tea.id)
+    then = harness.clock.now()
+    await harness.restore(tea.id)
+    assert passages(await recall_as_of(harness, "tea", then)) == []
+    assert passages(await recall_as_of(harness, "tea", then, filter=Filter(state=State.TRASHED))) == ["tea"]
 
 
-async def test_expiry_and_superseding_count_from_that_day(shop: Workshop) -> None:
+async def test_expiry_and_superseding_count_from_that_day(harness: Harness) -> None:
     day = timedelta(days=1)
-    await shop.remember(Draft(text="milk in the fridge", expires_at=START + day))
-    await shop.store.commit(
+    await harness.remember(Draft(text="milk in the fridge", expires_at=START + day))
+    await harness.store.commit(
         a_commit(a_memory("milk from the shop", created_at=START, updated_at=START, valid_until=START + day))
     )
-    shop.clock.advance(3 * day)
-    assert passages(await shop.recall("milk")) == []
-    assert passages(await recall_as_of(shop, "milk", START + 2 * day)) == []
-    assert sorted(passages(await recall_as_of(shop, "milk", START + day / 2))) == [
+    harness.clock.advance(3 * day)
+    assert passages(await harness.recall("milk")) == []
+    assert passages(await recall_as_of(harness, "milk", START + 2 * day)) == []
+    assert sorted(passages(await recall_as_of(harness, "milk", START + day / 2))) == [
         "milk from the shop",
         "milk in the fridge",
     ]
 
 
-async def test_an_observation_that_was_superseded_held_before(shop: Workshop) -> None:
-    sarah = await shop.kept(Draft(text="", name="sarah", observations=("lives in Oslo", "has a dog")))
-    then = shop.clock.now()
+async def test_an_observation_that_was_superseded_held_before(harness: Harness) -> None:
+    sarah = await harness.kept(Draft(text="", name="sarah", observations=("lives in Oslo", "has a dog")))
+    then = harness.clock.now()
     first, dog = sarah.observations
-    now = shop.clock.now()
+    now = harness.clock.now()
     later = replace(
         revised(sarah), updated_at=now,
         observations=(replace(first, valid_until=now), dog, Observation(text="lives in Bergen", recorded_at=now)),
     )  # fmt: skip
-    await shop.store.commit(a_commit(a_rewrite(later)))
-    (hit,) = (await shop.recall(Question(query="Oslo Bergen", explain=True))).hits
+    await harness.store.commit(a_commit(a_rewrite(later)))
+    (hit,) = (await harness.recall(Question(query="Oslo Bergen", explain=True))).hits
     assert hit.passage == "lives in Bergen"
     assert hit.why[-1] == "observation 3 of 3"
-    assert (await shop.recall("")).hits[0].passage == "has a dog; lives in Bergen"
-    assert (await recall_as_of(shop, "Oslo Bergen", then)).hits[0].passage == "lives in Oslo"
-    assert (await recall_as_of(shop, "", then)).hits[0].passage == "lives in Oslo; has a dog"
-    assert (await shop.recall(Question(query="", contains="oslo"))).hits == ()
+    assert (await harness.recall("")).hits[0].passage == "has a dog; lives in Bergen"
+    assert (await recall_as_of(harness, "Oslo Bergen", then)).hits[0].passage == "lives in Oslo"
+    assert (await recall_as_of(harness, "", then)).hits[0].passage == "lives in Oslo; has a dog"
+    assert (await harness.recall(Question(query="", contains="oslo"))).hits == ()
 
 
-async def test_memories_pinned_then_come_first(shop: Workshop) -> None:
-    await shop.remember(Draft(text="always tea", pinned=True))
-    unpinned = await shop.remember(Draft(text="once a profile", pinned=True))
-    pinned = await shop.remember("a profile now")
-    then = shop.clock.now()
-    await shop.revise(unpinned.id, pinned=False)
-    await shop.revise(pinned.id, pinned=True)
-    gone = await recall_as_of(shop, "profile", then)
+async def test_memories_pinned_then_come_first(harness: Harness) -> None:
+    await harness.remember(Draft(text="always tea", pinned=True))
+    unpinned = await harness.remember(Draft(text="once a profile", pinned=True))
+    pinned = await harness.remember("a profile now")
+    then = harness.clock.now()
+    await harness.revise(unpinned.id, pinned=False)
+    await harness.revise(pinned.id, pinned=True)
+    gone = await recall_as_of(harness, "profile", then)
     assert [hit.passage for hit in gone.pinned] == ["always tea", "once a profile"]
     assert passages(gone) == ["a profile now"]
 
 
-async def test_recency_and_yesterday_count_from_that_day(shop: Workshop) -> None:
-    await shop.remember("the boiler was repaired")
-    shop.clock.advance(timedelta(days=1))
-    then = shop.clock.now()
-    shop.clock.advance(timedelta(days=200))
+async def test_recency_and_yesterday_count_from_that_day(harness: Harness) -> None:
+    await harness.remember("the boiler was repaired")
+    harness.clock.advance(timedelta(days=1))
+    then = harness.clock.now()
+    harness.clock.advance(timedelta(days=200))
     (hit,) = (
-        await shop.recall(Question(query="what happened to the boiler yesterday?", as_of=then, explain=True))
+        await harness.recall(Question(query="what happened to the boiler yesterday?", as_of=then, explain=True))
     ).hits
     assert any(reason.startswith("date +") for reason in hit.why)
-    (now,) = (await shop.recall("boiler")).hits
-    (old,) = (await recall_as_of(shop, "boiler", then)).hits
+    (now,) = (await harness.recall("boiler")).hits
+    (old,) = (await recall_as_of(harness, "boiler", then)).hits
     assert old.score > now.score
 
 
-async def test_pages_of_the_past_go_on_where_the_last_one_ended(shop: Workshop) -> None:
-    made = [await shop.remember(f"tea {number}") for number in range(8)]
-    then = shop.clock.now()
+async def test_pages_of_the_past_go_on_where_the_last_one_ended(harness: Harness) -> None:
+    made = [await harness.remember(f"tea {number}") for number in range(8)]
+    then = harness.clock.now()
     for number in (0, 3, 5):
-        await shop.revise(made[number].id, content=f"milk {number}")
-    await shop.forget(made[6].id)
+        await harness.revise(made[number].id, content=f"milk {number}")
+    await harness.forget(made[6].id)
     for query in ("tea", ""):
         seen, cursor = list[str](), ""
         while not seen or cursor:
-            page = await shop.recall(Question(query=query, as_of=then, limit=3), cursor=cursor)
+            page = await harness.recall(Question(query=query, as_of=then, limit=3), cursor=cursor)
             seen += passages(page)
             cursor = page.cursor
         assert sorted(seen) == [f"tea {number}" for number in range(8)]
     assert seen == [f"tea {number}" for number in reversed(range(8))]
-    page = await shop.recall(Question(query="tea", as_of=then, limit=3))
+    page = await harness.recall(Question(query="tea", as_of=then, limit=3))
     for other in (Question(query="tea", limit=3), Question(query="tea", limit=3, as_of=then, branch="x")):
         with pytest.raises(InvalidInput, match="cursor"):
-            await shop.recall(other, cursor=page.cursor)
+            await harness.recall(other, cursor=page.cursor)
 
 
-async def test_an_answer_of_the_past_is_not_one_of_now(shop: Workshop) -> None:
-    tea = await shop.remember("green tea")
-    then = shop.clock.now()
-    await shop.revise(tea.id, content="black tea")
+async def test_an_answer_of_the_past_is_not_one_of_now(harness: Harness) -> None:
+    tea = await harness.remember("green tea")
+    then = harness.clock.now()
+    await harness.revise(tea.id, content="black tea")
     for _ in range(2):
-        assert passages(await shop.recall("tea")) == ["black tea"]
-        assert passages(await recall_as_of(shop, "tea", then)) == ["green tea"]
+        assert passages(await harness.recall("tea")) == ["black tea"]
+        assert passages(await recall_as_of(harness, "tea", then)) == ["green tea"]
 
 
-async def test_the_past_is_read_once_until_something_changes_or_is_purged(quick: Workshop) -> None:
+async def test_the_past_is_read_once_until_something_changes_or_is_purged(quick: Harness) -> None:
     quick.store = store = Counting()
     tea = await quick.remember("green tea")
     then = quick.clock.now()
@@ -207,7 +207,7 @@ class Counting(FakeStore):
         return await super().versions_at(space, ids, at=at)
 
 
-async def test_after_a_write_only_changed_memories_are_read(quick: Workshop) -> None:
+async def test_after_a_write_only_changed_memories_are_read(quick: Harness) -> None:
     quick.store = store = Counting()
     made = [await quick.kept(f"tea {number} of a kind") for number in range(5)]
     then = quick.clock.now()
@@ -217,7 +217,7 @@ async def test_after_a_write_only_changed_memories_are_read(quick: Workshop) -> 
 
     async def answer_uncached() -> Recalled:
         """Answer without any cache."""
-        return await Workshop(store=store, clock=quick.clock).recall(question)
+        return await Harness(store=store, clock=quick.clock).recall(question)
 
     assert len((await quick.recall(question)).hits) == 5
     new = await quick.kept("tea that is newer")
@@ -243,7 +243,7 @@ async def test_after_a_write_only_changed_memories_are_read(quick: Workshop) -> 
     assert (len(store.reads), purged) == (3, await answer_uncached())
 
 
-async def test_a_late_write_is_part_of_the_past(quick: Workshop) -> None:
+async def test_a_late_write_is_part_of_the_past(quick: Harness) -> None:
     tea, cup = await quick.kept("green tea"), await quick.kept("a cup")
     slow = quick.clock.now()
     then = quick.clock.now()
@@ -272,18 +272,18 @@ def test_the_overlay_cache_is_limited_by_memories() -> None:
     assert cache.find_similar(replace(third, as_of=START + timedelta(seconds=1))) is None
 
 
-async def test_neighbours_are_of_that_day_too(shop: Workshop) -> None:
+async def test_neighbours_are_of_that_day_too(harness: Harness) -> None:
     lines = [a_memory(text, source=replace(a_memory().source, session="s", at=START + timedelta(hours=number)))
              for number, text in enumerate(["one", "two tea", "three"])]  # fmt: skip
-    await shop.store.commit(a_commit(*lines))
-    shop.clock.advance(timedelta(days=1))
-    then = shop.clock.now()
-    await shop.revise(lines[0].id, content="other")
-    (hit,) = (await shop.recall(Question(query="tea", as_of=then, around=1, limit=1))).hits
+    await harness.store.commit(a_commit(*lines))
+    harness.clock.advance(timedelta(days=1))
+    then = harness.clock.now()
+    await harness.revise(lines[0].id, content="other")
+    (hit,) = (await harness.recall(Question(query="tea", as_of=then, around=1, limit=1))).hits
     assert [neighbour.passage for neighbour in hit.around] == ["one", "three"]
 
 
-async def test_changes_beyond_the_limit_are_reported(quick: Workshop) -> None:
+async def test_changes_beyond_the_limit_are_reported(quick: Harness) -> None:
     made = [await quick.kept(f"tea {number}") for number in range(4)]
     # Ids contain the time of creation, by the real clock.
     then = datetime.now(tz=START.tzinfo) + timedelta(days=1)
@@ -309,7 +309,7 @@ async def test_changes_beyond_the_limit_are_reported(quick: Workshop) -> None:
     assert (await read_at_most(4)).overlay.degraded == ()
 
 
-async def test_one_that_is_too_long_does_not_hide_the_others(quick: Workshop) -> None:
+async def test_one_that_is_too_long_does_not_hide_the_others(quick: Harness) -> None:
     facts = tuple(Observation(text=f"tea {number}", recorded_at=START) for number in range(2_001))
     long, short = a_memory("", observations=facts), a_memory("tea leaves")
     await quick.store.commit(a_commit(long, short))
@@ -329,18 +329,18 @@ async def test_a_damaged_version_is_reported() -> None:
                 raise BodyDamaged("version 1 is torn", memory_id=torn.id)
             return await super().versions_at(space, ids, at=at)
 
-    shop = Workshop(store=Torn())
-    first, torn, last = [await shop.kept(f"tea {number}") for number in range(3)]
-    then = shop.clock.now()
+    harness = Harness(store=Torn())
+    first, torn, last = [await harness.kept(f"tea {number}") for number in range(3)]
+    then = harness.clock.now()
     for memory in (first, torn, last):
-        await shop.revise(memory.id, content="milk")
-    answer = await recall_as_of(shop, "tea", then)
+        await harness.revise(memory.id, content="milk")
+    answer = await recall_as_of(harness, "tea", then)
     assert {hit.id for hit in answer.hits} == {first.id, last.id}
     assert answer.degraded == ("version 1 is torn",)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 255, 256, 257, 300])
-async def test_changed_memories_are_found_on_every_page(quick: Workshop, count: int) -> None:
+async def test_changed_memories_are_found_on_every_page(quick: Harness, count: int) -> None:
     made = [a_memory(created_at=START, updated_at=START + timedelta(seconds=number)) for number in range(300)]
     await quick.store.commit(a_commit(*made))
     at = START + timedelta(seconds=299 - count)
@@ -351,7 +351,7 @@ async def test_changed_memories_are_found_on_every_page(quick: Workshop, count: 
     assert changed.oldest == ({State.LIVE: made[300 - count].id} if count else {})
 
 
-async def test_where_few_are_left_unchanged_they_are_found_among_many(quick: Workshop) -> None:
+async def test_where_few_are_left_unchanged_they_are_found_among_many(quick: Harness) -> None:
     old = a_memory("green tea", created_at=START, updated_at=START)
     new = [
         a_memory("tea " * 3, created_at=START + timedelta(days=1), updated_at=START + timedelta(days=1))
@@ -363,7 +363,7 @@ async def test_where_few_are_left_unchanged_they_are_found_among_many(quick: Wor
 
 
 @pytest.mark.parametrize("moment", ["2026-01-01", datetime(2026, 1, 1)])  # noqa: DTZ001 - that it has no zone is the point
-async def test_a_moment_has_a_zone(quick: Workshop, moment: datetime) -> None:
+async def test_a_moment_has_a_zone(quick: Harness, moment: datetime) -> None:
     with pytest.raises(InvalidInput, match="as_of"):
         await recall_as_of(quick, "tea", moment)
 
@@ -380,18 +380,18 @@ _actions = st.lists(
 @given(_actions)
 @few
 async def test_as_of_any_moment_it_answers_as_it_did_then(actions: list[tuple[str, int, str]]) -> None:
-    shop = Workshop(store=FakeStore(), ranking=EXACT)
+    harness = Harness(store=FakeStore(), ranking=EXACT)
     questions = [Question(query=query, limit=50, max_tokens=50_000) for query in ("tea oslo", "", "bees")]
     questions.append(Question(query="", contains="e", filter=Filter(tags=("milk",)), limit=50, max_tokens=50_000))
     answered: list[tuple[datetime, list[list[str]]]] = []
     for action, which, word in actions:
-        await _act(shop, action, which, word)
-        answered.append((shop.clock.now(), [_render(await shop.recall(question)) for question in questions]))
+        await _act(harness, action, which, word)
+        answered.append((harness.clock.now(), [_render(await harness.recall(question)) for question in questions]))
         # Repeated after each action: the cached overlay grows.
         moment, before = answered[0]
-        assert [_render(await shop.recall(replace(question, as_of=moment))) for question in questions] == before
+        assert [_render(await harness.recall(replace(question, as_of=moment))) for question in questions] == before
     for moment, before in answered:
-        again = [_render(await shop.recall(replace(question, as_of=moment))) for question in questions]
+        again = [_render(await harness.recall(replace(question, as_of=moment))) for question in questions]
         assert again == before
 
 
@@ -402,18 +402,18 @@ def _render(answer: Recalled) -> list[str]:
     return [*pinned, *(hits if answer.hits and not answer.hits[0].score else sorted(hits))]
 
 
-async def _act(shop: Workshop, action: str, which: int, word: str) -> None:
-    ids = sorted(await shop.store.ids(SPACE, limit=100))
+async def _act(harness: Harness, action: str, which: int, word: str) -> None:
+    ids = sorted(await harness.store.ids(SPACE, limit=100))
     if action == "remember" or not ids:
-        await shop.remember(f"{word} and bread")
+        await harness.remember(f"{word} and bread")
         return
-    memory: Memory = await shop.get(ids[which % len(ids)])
+    memory: Memory = await harness.get(ids[which % len(ids)])
     edits: dict[str, Callable[[], Awaitable[object]]] = {
-        "revise": lambda: shop.revise(memory.id, content=f"{word} and honey"),
-        "tag": lambda: shop.revise(memory.id, Edit(fields={"tags": [word]})),
-        "pin": lambda: shop.revise(memory.id, pinned=not memory.pinned),
-        "forget": lambda: shop.forget(memory.id),
-        "restore": lambda: shop.restore(memory.id),
+        "revise": lambda: harness.revise(memory.id, content=f"{word} and honey"),
+        "tag": lambda: harness.revise(memory.id, Edit(fields={"tags": [word]})),
+        "pin": lambda: harness.revise(memory.id, pinned=not memory.pinned),
+        "forget": lambda: harness.forget(memory.id),
+        "restore": lambda: harness.restore(memory.id),
     }
     if (action == "restore") == (memory.state is State.TRASHED):
         await edits[action]()

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 
 import pytest
+from tests.unit.harness import SPACE, Harness
 from tests.unit.recalling.branches import make_branch, rewrite_branch
-from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Draft
@@ -20,40 +20,40 @@ def passages(answer: Recalled) -> list[str]:
     return [hit.passage for hit in answer.hits]
 
 
-async def on(shop: Workshop, branch: str, query: str = "office", *, contains: str = "") -> Recalled:
-    return await shop.recall(Question(query=query, branch=branch, contains=contains))
+async def on(harness: Harness, branch: str, query: str = "office", *, contains: str = "") -> Recalled:
+    return await harness.recall(Question(query=query, branch=branch, contains=contains))
 
 
-async def test_a_branch_replaces_the_memory_and_main_never_sees_it(shop: Workshop) -> None:
-    office = await shop.kept(Draft(text="The office is in Oslo", title="Office"))
-    await shop.remember("The office has a kitchen")
-    await make_branch(shop, office, "plan", "The office is in Tromsø")
+async def test_a_branch_replaces_the_memory_and_main_never_sees_it(harness: Harness) -> None:
+    office = await harness.kept(Draft(text="The office is in Oslo", title="Office"))
+    await harness.remember("The office has a kitchen")
+    await make_branch(harness, office, "plan", "The office is in Tromsø")
     for query in ("where is the office?", ""):
-        assert sorted(passages(await on(shop, "plan", query))) == [
+        assert sorted(passages(await on(harness, "plan", query))) == [
             "The office has a kitchen",
             "The office is in Tromsø",
         ]
         for main in ("main", "", "other"):
-            assert sorted(passages(await on(shop, main, query))) == [
+            assert sorted(passages(await on(harness, main, query))) == [
                 "The office has a kitchen",
                 "The office is in Oslo",
             ]
-    (hit,) = (await shop.recall(Question(query="Tromsø", branch="plan", limit=1, detail="full", explain=True))).hits
+    (hit,) = (await harness.recall(Question(query="Tromsø", branch="plan", limit=1, detail="full", explain=True))).hits
     assert (hit.id, hit.name) == (office.id, office.name)
     assert hit.memory is not None
     assert (hit.memory.branch, hit.memory.state, hit.memory.id) == ("plan", State.LIVE, office.id)
     assert (hit.why[-1], hit.branch) == ("on branch plan", "plan")
-    assert "Oslo" not in str(await on(shop, "plan", "Oslo"))
+    assert "Oslo" not in str(await on(harness, "plan", "Oslo"))
 
 
-async def test_the_name_of_a_branch_is_exact(quick: Workshop) -> None:
+async def test_the_name_of_a_branch_is_exact(quick: Harness) -> None:
     office = await quick.kept("office in Oslo")
     await make_branch(quick, office, "Plan", "office in Bergen")
     assert passages(await on(quick, "plan")) == ["office in Oslo"]
     assert passages(await on(quick, "Plan")) == ["office in Bergen"]
 
 
-async def test_a_branch_of_a_trashed_memory_is_not_shown(quick: Workshop) -> None:
+async def test_a_branch_of_a_trashed_memory_is_not_shown(quick: Harness) -> None:
     office = await quick.kept("office in Oslo")
     await make_branch(quick, office, "plan", "office in Bergen")
     await quick.forget(office.id)
@@ -62,26 +62,26 @@ async def test_a_branch_of_a_trashed_memory_is_not_shown(quick: Workshop) -> Non
     assert passages(gone) == ["office in Oslo"]
 
 
-async def test_filters_contained_texts_and_pins_go_by_the_branch(shop: Workshop) -> None:
-    office = await shop.kept(Draft(text="office in Oslo", kind="fact"))
-    record = await make_branch(shop, office, "plan", "office in Bergen")
+async def test_filters_contained_texts_and_pins_go_by_the_branch(harness: Harness) -> None:
+    office = await harness.kept(Draft(text="office in Oslo", kind="fact"))
+    record = await make_branch(harness, office, "plan", "office in Bergen")
     expected = Question(query="office", branch="plan", filter=Filter(kind="fact"), contains="BERGEN")
-    assert passages(await shop.recall(expected)) == [record.content]
-    assert passages(await on(shop, "plan", contains="oslo")) == []
-    profile = await shop.kept(Draft(text="profile", pinned=True))
-    await make_branch(shop, profile, "plan", "another profile")
-    assert [hit.passage for hit in (await on(shop, "plan")).pinned] == ["another profile"]
-    assert [hit.passage for hit in (await on(shop, "main")).pinned] == ["profile"]
+    assert passages(await harness.recall(expected)) == [record.content]
+    assert passages(await on(harness, "plan", contains="oslo")) == []
+    profile = await harness.kept(Draft(text="profile", pinned=True))
+    await make_branch(harness, profile, "plan", "another profile")
+    assert [hit.passage for hit in (await on(harness, "plan")).pinned] == ["another profile"]
+    assert [hit.passage for hit in (await on(harness, "main")).pinned] == ["profile"]
 
 
-async def test_pages_of_a_branch_show_each_once(shop: Workshop) -> None:
-    made = [await shop.kept(f"office {number}") for number in range(6)]
+async def test_pages_of_a_branch_show_each_once(harness: Harness) -> None:
+    made = [await harness.kept(f"office {number}") for number in range(6)]
     for number in (1, 4):
-        await make_branch(shop, made[number], "plan", f"office {number} moved")
+        await make_branch(harness, made[number], "plan", f"office {number} moved")
     for query in ("office", ""):
         seen, cursor = list[str](), ""
         while not seen or cursor:
-            page = await shop.recall(Question(query=query, branch="plan", limit=2), cursor=cursor)
+            page = await harness.recall(Question(query=query, branch="plan", limit=2), cursor=cursor)
             seen += [hit.id for hit in page.hits]
             cursor = page.cursor
         assert sorted(seen) == sorted(memory.id for memory in made)
@@ -89,29 +89,29 @@ async def test_pages_of_a_branch_show_each_once(shop: Workshop) -> None:
     assert seen[:2] == [made[4].id, made[1].id]
 
 
-async def test_a_branch_of_the_past(shop: Workshop) -> None:
-    office = await shop.kept("office in Oslo")
-    expected = {shop.clock.now(): "office in Oslo"}
-    record = await make_branch(shop, office, "plan", "office in Bergen")
-    expected[shop.clock.now()] = "office in Bergen"
-    record = await rewrite_branch(shop, record, content="office in Tromsø")
-    expected[shop.clock.now()] = "office in Tromsø"
-    await _check_moments(shop, expected)
-    await rewrite_branch(shop, record, state=State.TRASHED)
-    expected[shop.clock.now()] = "office in Oslo"
-    await shop.forget(office.id)
-    await _check_moments(shop, expected)
-    assert passages(await on(shop, "plan")) == []
+async def test_a_branch_of_the_past(harness: Harness) -> None:
+    office = await harness.kept("office in Oslo")
+    expected = {harness.clock.now(): "office in Oslo"}
+    record = await make_branch(harness, office, "plan", "office in Bergen")
+    expected[harness.clock.now()] = "office in Bergen"
+    record = await rewrite_branch(harness, record, content="office in Tromsø")
+    expected[harness.clock.now()] = "office in Tromsø"
+    await _check_moments(harness, expected)
+    await rewrite_branch(harness, record, state=State.TRASHED)
+    expected[harness.clock.now()] = "office in Oslo"
+    await harness.forget(office.id)
+    await _check_moments(harness, expected)
+    assert passages(await on(harness, "plan")) == []
 
 
-async def _check_moments(shop: Workshop, expected: Mapping[datetime, str]) -> None:
+async def _check_moments(harness: Harness, expected: Mapping[datetime, str]) -> None:
     for moment, text in expected.items():
         for query in ("office", ""):
-            assert passages(await shop.recall(Question(query=query, branch="plan", as_of=moment))) == [text]
-            assert passages(await shop.recall(Question(query=query, as_of=moment))) == ["office in Oslo"]
+            assert passages(await harness.recall(Question(query=query, branch="plan", as_of=moment))) == [text]
+            assert passages(await harness.recall(Question(query=query, as_of=moment))) == ["office in Oslo"]
 
 
-async def test_branches_beyond_the_limit_are_reported(quick: Workshop) -> None:
+async def test_branches_beyond_the_limit_are_reported(quick: Harness) -> None:
     for number in range(3):
         await make_branch(quick, await quick.kept(f"office {number}"), "plan", f"moved {number}")
     question = Question(query="", branch="plan")
@@ -122,12 +122,12 @@ async def test_branches_beyond_the_limit_are_reported(quick: Workshop) -> None:
     assert reader.overlay.degraded[0].startswith("more than 2 memories have the branch 'plan'")
 
 
-async def test_a_branch_is_a_name(quick: Workshop) -> None:
+async def test_a_branch_is_a_name(quick: Harness) -> None:
     with pytest.raises(InvalidInput, match="branch"):
         await quick.recall(Question(query="tea", branch=7))  # type: ignore[arg-type]
 
 
-async def test_a_branch_that_no_memory_has_is_reported(quick: Workshop) -> None:
+async def test_a_branch_that_no_memory_has_is_reported(quick: Harness) -> None:
     office = await quick.kept("office in Oslo")
     await make_branch(quick, office, "plan", "office in Bergen")
     answer = await on(quick, "plna")
@@ -137,7 +137,7 @@ async def test_a_branch_that_no_memory_has_is_reported(quick: Workshop) -> None:
     assert (await on(quick, "plan")).degraded == ()
 
 
-async def test_listed_branches_have_their_names(quick: Workshop) -> None:
+async def test_listed_branches_have_their_names(quick: Harness) -> None:
     office = await quick.kept("office in Oslo")
     records = [await make_branch(quick, office, name, f"office of the {name}") for name in ("plan", "other", "old")]
     await rewrite_branch(quick, records.pop(), state=State.TRASHED)

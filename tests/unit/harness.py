@@ -44,20 +44,20 @@ class Overtaken(FakeStore):
 
 
 class Nearest:
-    """The index of a workshop, as the write path asks it."""
+    """The index of a harness, as the write path searches it."""
 
-    def __init__(self, shop: "Workshop") -> None:
-        self._shop = shop
+    def __init__(self, harness: "Harness") -> None:
+        self._harness = harness
 
     async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
-        return await self._shop.searcher.search(space, vector, filter, limit=limit)
+        return await self._harness.searcher.search(space, vector, filter, limit=limit)
 
     async def after_commit(self) -> None:
         """It reads the store itself."""
 
 
 @dataclass(kw_only=True)
-class Workshop:
+class Harness:
     """A store with everything that writes to it and reads from it."""
 
     store: RecordStore
