@@ -49,8 +49,8 @@ def test_a_weight_is_found_and_written(labelled: Path, home: Path) -> None:
     assert lines[3].split() == ["8", "1.000", "1.000", "chosen"]
     assert lines[-2:] == ["weight 8; it was 4", f"written to {home / 'profiles.json'}"]
     assert json.loads((home / "profiles.json").read_bytes()) == {BUNDLED: {"weight": 8.0, "measured": ["weight"]}}
-    # What was written is what is used: nothing else of the data folder has been touched.
-    assert [item.name for item in home.iterdir()] == ["profiles.json"]
+    # The written value is used, and nothing else in the data folder has changed.
+    assert [path.name for path in home.iterdir()] == ["profiles.json"]
     answer = told("calibrate", "recall", file, "--weights", "4")
     curve = cast("dict[str, Json]", answer["curve"])
     assert (answer["written"], curve["before"], curve["chosen"]) == (
@@ -84,14 +84,14 @@ def test_a_threshold_is_found_and_written(labelled: Path, home: Path) -> None:
         (("same", "cases.jsonl"), "a pair has two texts"),
     ],
 )
-def test_what_is_wrong_is_told(labelled: Path, options: tuple[str, ...], message: str) -> None:
+def test_an_error_says_what_is_wrong(labelled: Path, options: tuple[str, ...], message: str) -> None:
     kind, file, *more = options
     answer = run("calibrate", kind, str(labelled / file), *more)
     assert answer.code == 2
     assert message in answer.err
 
 
-def test_without_an_embedder_there_is_nothing_to_find(labelled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calibration_needs_an_embedder(labelled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCRUBJAY_EMBEDDER", "none")
     answer = run("calibrate", "recall", str(labelled / "cases.jsonl"))
     assert answer.code == 2

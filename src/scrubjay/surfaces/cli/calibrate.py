@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scrubjay.calibration.weights import WEIGHTS
 from scrubjay.errors import InvalidInput
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.command import bare
 
 if TYPE_CHECKING:
-    from scrubjay.calibration.recall import RecallCurve
-    from scrubjay.calibration.same import SameCurve, SameRow
+    from scrubjay.app.calibration.curves import RecallCurve, SameCurve, SameRow
 
 app = typer.Typer()
 calibrate_app = typer.Typer(help="Find what belongs to the chosen embedder from labelled data.", no_args_is_help=True)
 app.add_typer(calibrate_app, name="calibrate")
 
 _MOST_WEIGHT = 1000.0
+_DEFAULT_WEIGHTS = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 24.0, 32.0)
 
 File = Annotated[Path, typer.Argument(help="The labelled data.", show_default=False)]
 Write = Annotated[bool, typer.Option("--write", help="Note the result in profiles.json of the data folder.")]
@@ -85,7 +84,7 @@ def calibrate_recall_(
     file: File,
     *,
     weights: Annotated[str, typer.Option(metavar="LIST", help="Weights to try, separated by commas.")] = ",".join(
-        f"{weight:g}" for weight in WEIGHTS
+        f"{weight:g}" for weight in _DEFAULT_WEIGHTS
     ),
     write: Write = False,
 ) -> RecallCalibrated:

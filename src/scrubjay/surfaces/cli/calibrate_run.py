@@ -4,12 +4,11 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
+from scrubjay.app.calibration.curves import RecallCurve, SameCurve, calibrate_recall, calibrate_same
+from scrubjay.app.calibration.labels import LabelledCases, LabelledPair, read_cases, read_pairs
 from scrubjay.app.embedders import model_name
 from scrubjay.app.measuring import open_workbench
 from scrubjay.app.profiles import write_profile
-from scrubjay.calibration.labels import Cases, Pair, read_cases, read_pairs
-from scrubjay.calibration.recall import RecallCurve, calibrate_recall
-from scrubjay.calibration.same import SameCurve, calibrate_same
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.progress import progress
 
@@ -31,13 +30,13 @@ def note_figure(settings: Settings, name: str, value: float) -> str:
     return str(write_profile(settings.data, model_name(settings), {name: value}))
 
 
-async def _recall(settings: Settings, cases: Cases, weights: Sequence[float]) -> RecallCurve:
+async def _recall(settings: Settings, cases: LabelledCases, weights: Sequence[float]) -> RecallCurve:
     with progress("calibrating") as report:
         async with open_workbench(settings) as engine:
             return await calibrate_recall(cases, engine=engine, weights=weights, progress=report)
 
 
-async def _same(settings: Settings, pairs: Sequence[Pair], wrong: float) -> SameCurve:
+async def _same(settings: Settings, pairs: Sequence[LabelledPair], wrong: float) -> SameCurve:
     with progress("embedding") as report:
         async with open_workbench(settings) as engine:
             return await calibrate_same(pairs, embedder=engine.embedder, wrong=wrong, progress=report)

@@ -1,10 +1,10 @@
-"""Labelled data is read as people write it, and what is wrong in it is told by its line."""
+"""Labelled data is read in the forms that people write, and an error names the line."""
 
 from pathlib import Path
 
 import pytest
 
-from scrubjay.calibration.labels import Pair, read_cases, read_pairs
+from scrubjay.app.calibration.labels import LabelledPair, read_cases, read_pairs
 from scrubjay.errors import InvalidInput
 
 CASES = """
@@ -16,14 +16,14 @@ CASES = """
 """
 
 
-def written(tmp_path: Path, text: str, name: str = "labels.jsonl") -> Path:
+def write(tmp_path: Path, text: str, name: str = "labels.jsonl") -> Path:
     file = tmp_path / name
     file.write_text(text, encoding="utf-8")
     return file
 
 
 def test_memories_and_questions_are_read(tmp_path: Path) -> None:
-    cases = read_cases(written(tmp_path, CASES))
+    cases = read_cases(write(tmp_path, CASES))
     assert [(memory.id, memory.text, memory.session) for memory in cases.memories] == [
         ("1", "tea", "s"),
         ("2", "coffee", ""),
@@ -34,33 +34,33 @@ def test_memories_and_questions_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         ("{", "line 7: this is not JSON"),
-        ("[]", "line 7: this is no JSON object"),
+        ("[]", "line 7: this is not a JSON object"),
         ('{"text": "a"}', "line 7: `id` must be a text"),
         ('{"id": "3", "text": " "}', "line 7: `text` must be a text"),
         ('{"id": "3", "text": "a", "at": "yesterday"}', "line 7: at: 'yesterday' is not a date"),
         ('{"query": "a", "relevant": []}', "line 7: a question needs `relevant`"),
         ('{"query": "a", "relevant": "1"}', "line 7: a question needs `relevant`"),
-        ('{"query": "a", "relevant": ["9"]}', "names '9', which is no memory's id"),
-        ('{"query": "another collection", "relevant": ["1"]}', "names '1', which is no memory's id"),
+        ('{"query": "a", "relevant": ["9"]}', "names '9', which is not a memory's id"),
+        ('{"query": "another collection", "relevant": ["1"]}', "names '1', which is not a memory's id"),
         ('{"collection": "c", "id": "1", "text": "again"}', "have the same id"),
     ],
 )
-def test_what_is_wrong_is_told_by_its_line(tmp_path: Path, more: str, told: str) -> None:
-    with pytest.raises(InvalidInput, match=told) as caught:
-        read_cases(written(tmp_path, CASES + more))
+def test_an_error_names_its_line(tmp_path: Path, more: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message) as caught:
+        read_cases(write(tmp_path, CASES + more))
     assert "embedders.md" in caught.value.hint
 
 
 @pytest.mark.parametrize("text", ["", '{"id": "1", "text": "a"}\n{"query": "a", "relevant": ["1"]}'])
 def test_one_question_is_not_enough(tmp_path: Path, text: str) -> None:
     with pytest.raises(InvalidInput, match="at least two questions"):
-        read_cases(written(tmp_path, text))
+        read_cases(write(tmp_path, text))
 
 
-def test_a_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_missing_or_not_text_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot be read: No such file"):
         read_cases(tmp_path / "none")
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
@@ -70,18 +70,18 @@ def test_a_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None:
 
 JSON = '{"a": "x", "b": "y", "same": %s}\n'
 EXPECTED = (
-    Pair(first="x", second="y", same=True),
-    Pair(first="x", second="y", same=True),
-    Pair(first="x", second="y", same=False),
-    Pair(first="x", second="y", same=False),
+    LabelledPair(first="x", second="y", same=True),
+    LabelledPair(first="x", second="y", same=True),
+    LabelledPair(first="x", second="y", same=False),
+    LabelledPair(first="x", second="y", same=False),
 )
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("p.jsonl", "".join(JSON % item for item in ("true", "true", "false", "false"))),
-        ("p.jsonl", "".join(JSON % item for item in ("5", "4.0", "3.9", "0"))),
+        ("p.jsonl", "".join(JSON % label for label in ("true", "true", "false", "false"))),
+        ("p.jsonl", "".join(JSON % label for label in ("5", "4.0", "3.9", "0"))),
         (
             "p.jsonl",
             '\ufeff{"sentence1": "x", "sentence2": "y", "label": 1}\n' + JSON % "1" + JSON % "0" + JSON % "0.7",
@@ -92,21 +92,21 @@ EXPECTED = (
     ],
 )
 def test_pairs_are_read_in_many_forms(tmp_path: Path, name: str, text: str) -> None:
-    assert read_pairs(written(tmp_path, text, name)) == EXPECTED
+    assert read_pairs(write(tmp_path, text, name)) == EXPECTED
 
 
-def test_where_scores_begin_to_mean_the_same_can_be_said(tmp_path: Path) -> None:
-    file = written(tmp_path, "".join(JSON % item for item in ("5", "3", "2", "2.5")))
+def test_the_lowest_score_that_means_the_same_can_be_set(tmp_path: Path) -> None:
+    file = write(tmp_path, "".join(JSON % label for label in ("5", "3", "2", "2.5")))
     assert read_pairs(file, least=2.6) == EXPECTED
 
 
 def test_a_field_of_a_table_may_hold_anything(tmp_path: Path) -> None:
-    file = written(tmp_path, 'a,b,same\n"x, ""x""\nx\u2028x",y,1\nx,y,1\nx,y,0\nx,y,0\n', "p.csv")
+    file = write(tmp_path, 'a,b,same\n"x, ""x""\nx\u2028x",y,1\nx,y,1\nx,y,0\nx,y,0\n', "p.csv")
     assert read_pairs(file)[0].first == 'x, "x"\nx\u2028x'
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "message"),
     [
         ("p.jsonl", '{"a": "x", "same": true}', "line 1: a pair has two texts"),
         ("p.jsonl", '{"a": "x", "b": 3, "same": true}', "line 1: both sides of a pair must be texts"),
@@ -114,12 +114,12 @@ def test_a_field_of_a_table_may_hold_anything(tmp_path: Path) -> None:
         ("p.jsonl", JSON % "null", "line 1: `same` must be"),
         ("p.jsonl", JSON % "NaN", "line 1: `same` must be"),
         ("p.csv", "x,y\n", "line 1: a pair has two texts"),
-        ("p.csv", '"x,y,1\n', "this is no table"),
+        ("p.csv", '"x,y,1\n', "this is not a table"),
         ("p.csv", "", "several of each"),
         ("p.jsonl", (JSON % "true") * 4, "several of each"),
         ("p.jsonl", JSON % "true" + JSON % "false", "several of each"),
     ],
 )
-def test_what_is_wrong_with_pairs_is_told(tmp_path: Path, name: str, text: str, told: str) -> None:
-    with pytest.raises(InvalidInput, match=told):
-        read_pairs(written(tmp_path, text, name))
+def test_bad_pairs_are_refused(tmp_path: Path, name: str, text: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        read_pairs(write(tmp_path, text, name))
