@@ -23,7 +23,7 @@ BROAD_HANDLERS = {
     "src/scrubjay/indexing/local_index.py": 1,
     "src/scrubjay/indexing/shared_leader.py": 1,
     "src/scrubjay/jobs/runner.py": 2,
-    "src/scrubjay/reranking/threaded.py": 1,  # tokenizers raise plain Exception
+    "src/scrubjay/reranking/reranker.py": 1,  # tokenizers raise plain Exception
     "src/scrubjay/storage/sqlite/writer.py": 3,
     "src/scrubjay/surfaces/daemon/rpc_session.py": 1,
     "src/scrubjay/surfaces/daemon/socket_server.py": 1,

@@ -4,8 +4,13 @@ from collections.abc import Callable
 
 from scrubjay.errors import InvalidInput
 from scrubjay.ports import Reranker
-from scrubjay.reranking import fastembed, sentence_transformers
-from scrubjay.reranking.config import Chosen
+from scrubjay.reranking.cross_encoders import (
+    FASTEMBED_MODEL,
+    SENTENCE_TRANSFORMERS_MODEL,
+    CrossEncoderConfig,
+    fastembed_reranker,
+    sentence_transformers_reranker,
+)
 from scrubjay.settings import Settings
 
 
@@ -13,10 +18,10 @@ def make_reranker(settings: Settings) -> Reranker | None:
     """The reranker that the settings choose, if any; nothing is loaded before its first use."""
     makers: dict[str, Callable[[], Reranker | None]] = {
         "none": lambda: None,
-        "sentence-transformers": lambda: sentence_transformers.sentence_transformers_reranker(
-            _chosen(settings, default=sentence_transformers.DEFAULT_MODEL)
+        "sentence-transformers": lambda: sentence_transformers_reranker(
+            _config(settings, default=SENTENCE_TRANSFORMERS_MODEL)
         ),
-        "fastembed": lambda: fastembed.fastembed_reranker(_chosen(settings, default=fastembed.DEFAULT_MODEL)),
+        "fastembed": lambda: fastembed_reranker(_config(settings, default=FASTEMBED_MODEL)),
     }
     if settings.reranker not in makers:
         raise InvalidInput(
@@ -27,8 +32,8 @@ def make_reranker(settings: Settings) -> Reranker | None:
     return makers[settings.reranker]()
 
 
-def _chosen(settings: Settings, *, default: str) -> Chosen:
-    return Chosen(
+def _config(settings: Settings, *, default: str) -> CrossEncoderConfig:
+    return CrossEncoderConfig(
         model=settings.reranker_model or default,
         cache=settings.data / "models",
         download=settings.allow_download,

@@ -1,1 +1,1 @@
-"""Cross-encoders that put the best hits in a better order. There is none unless the settings choose one."""
+"""Cross-encoders that reorder the best hits; none is used unless the settings name one."""

@@ -1,4 +1,4 @@
-"""A model in a thread: what it may answer, what happens when it is slow or breaks, and how it is closed."""
+"""A model in a thread: valid and invalid scores, timeouts, failures, and closing."""
 
 import asyncio
 import threading
@@ -7,16 +7,16 @@ import pytest
 from numpy.typing import ArrayLike
 
 from scrubjay.errors import RerankingUnavailable
-from scrubjay.reranking.threaded import Patience, Scorer, ThreadedReranker
+from scrubjay.reranking.reranker import RerankLimits, Scorer, ThreadedReranker
 
-AT_ONCE = Patience(cooldown=0)
+NO_COOLDOWN = RerankLimits(cooldown=0)
 
 
 def lengths(query: str, texts: list[str]) -> ArrayLike:
     return [len(text) - len(query) for text in texts]
 
 
-async def test_it_is_opened_once_and_when_first_needed() -> None:
+async def test_a_model_is_opened_once_on_first_use() -> None:
     opened: list[str] = []
 
     def opener() -> Scorer:
@@ -36,14 +36,14 @@ async def test_it_is_opened_once_and_when_first_needed() -> None:
         await reranker.rerank("q", ["a"])
 
 
-async def test_long_texts_are_cut_and_broken_ones_mended() -> None:
+async def test_long_texts_are_cut_and_lone_surrogates_replaced() -> None:
     seen: list[str] = []
 
     def scorer(query: str, texts: list[str]) -> ArrayLike:
         seen.extend([query, *texts])
         return [1.0] * len(texts)
 
-    reranker = ThreadedReranker(lambda: scorer, model="m", patience=Patience(query_characters=3, text_characters=4))
+    reranker = ThreadedReranker(lambda: scorer, model="m", limits=RerankLimits(query_characters=3, text_characters=4))
     await reranker.rerank("question", ["a long text", "\ud800"])
     assert seen == ["que", "a lo", "?"]
     await reranker.close()
@@ -54,29 +54,29 @@ async def test_long_texts_are_cut_and_broken_ones_mended() -> None:
     [[1.0], [1.0, float("nan")], [1.0, float("inf")], [[1.0, 2.0], [3.0, 4.0]], 1.0, ["much", "little"], [[1.0], []]],
 )
 async def test_an_answer_that_is_not_one_number_a_text_is_refused(answer: ArrayLike) -> None:
-    reranker = ThreadedReranker(lambda: lambda _query, _texts: answer, model="odd", patience=AT_ONCE)
+    reranker = ThreadedReranker(lambda: lambda _query, _texts: answer, model="odd", limits=NO_COOLDOWN)
     with pytest.raises(RerankingUnavailable, match="the cross-encoder odd"):
         await reranker.rerank("q", ["a", "b"])
     await reranker.close()
 
 
-async def test_what_has_failed_is_left_alone_for_a_while() -> None:
-    tried: list[int] = []
+async def test_a_model_that_failed_is_not_tried_during_the_cooldown() -> None:
+    attempts: list[int] = []
 
     def opener() -> Scorer:
-        tried.append(1)
+        attempts.append(1)
         raise OSError("no such model")
 
-    resting = ThreadedReranker(opener, model="m", hint="fetch it")
+    reranker = ThreadedReranker(opener, model="m", hint="download it")
     for _ in range(3):
         with pytest.raises(RerankingUnavailable, match="cannot be loaded: no such model") as caught:
-            await resting.rerank("q", ["a"])
-        assert caught.value.hint == "fetch it"
-    assert len(tried) == 1
-    await resting.close()
+            await reranker.rerank("q", ["a"])
+        assert caught.value.hint == "download it"
+    assert len(attempts) == 1
+    await reranker.close()
 
 
-async def test_what_has_failed_is_tried_again_later() -> None:
+async def test_a_model_that_failed_is_tried_again_after_the_cooldown() -> None:
     answers: list[ArrayLike] = [[2.0]]
 
     def scorer(query: str, texts: list[str]) -> ArrayLike:
@@ -85,14 +85,14 @@ async def test_what_has_failed_is_tried_again_later() -> None:
             raise RuntimeError("out of memory")
         return answers[0]
 
-    reranker = ThreadedReranker(lambda: scorer, model="m", patience=AT_ONCE)
+    reranker = ThreadedReranker(lambda: scorer, model="m", limits=NO_COOLDOWN)
     with pytest.raises(RerankingUnavailable, match="does not run: out of memory"):
         await reranker.rerank("q", ["a"])
     assert await reranker.rerank("q", ["a"]) == [2.0]
     await reranker.close()
 
 
-async def test_a_slow_model_keeps_nobody_waiting() -> None:
+async def test_a_slow_model_times_out() -> None:
     go_on = threading.Event()
 
     def scorer(query: str, texts: list[str]) -> ArrayLike:
@@ -101,7 +101,7 @@ async def test_a_slow_model_keeps_nobody_waiting() -> None:
             raise RuntimeError("late as well")
         return [1.0] * len(texts)
 
-    reranker = ThreadedReranker(lambda: scorer, model="slow", patience=Patience(seconds=0.01, cooldown=0))
+    reranker = ThreadedReranker(lambda: scorer, model="slow", limits=RerankLimits(seconds=0.01, cooldown=0))
     with pytest.raises(RerankingUnavailable, match=r"took more than 0\.01 s"):
         await reranker.rerank("break", ["a"])
     with pytest.raises(RerankingUnavailable, match="still busy"):
