@@ -31,7 +31,7 @@ __all__ = [
     "__version__",
 ]
 
-_HOMES = {
+_MODULES = {
     "Filter": "scrubjay.model.query",
     "Hit": "scrubjay.model.results",
     "Memory": "scrubjay.model.memory",
@@ -47,6 +47,6 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'scrubjay' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)

@@ -1,10 +1,10 @@
-"""The `scrubjay` command: an agent's bridge starts in milliseconds, everything else through the command line."""
+"""The `scrubjay` command: the MCP bridge, which starts in milliseconds, or the command line."""
 
 import sys
 
 
 def main() -> None:
-    """Go straight to the bridge for `scrubjay mcp`, which must not wait for the rest to load."""
+    """Run the bridge for `scrubjay mcp` without loading the rest; else run the command line."""
     if sys.argv[1:2] == ["mcp"] and "--help" not in sys.argv:
         from scrubjay.surfaces.mcp import bridge  # noqa: PLC0415
 

@@ -1,38 +1,38 @@
-"""Every error a user can meet, and what each means to a shell, an HTTP client and an agent.
+"""Every error of the public interface, and its codes for shells, HTTP clients and agents.
 
 ScrubjayError
-├── InvalidInput            the request itself is wrong: change it
+├── InvalidInput            the request is invalid: change it
 │   ├── TooLarge            over a limit that the message names
-│   ├── NoteUnreadable      a file is no note that can be read; the message says in which line and why
-│   └── PathRefused         no path of a note: it leads out of the folder, or through what is no folder
-├── NotFound                no such memory; the nearest names are suggested
-├── Ambiguous               several memories answer to the reference
-├── Conflict                the request is fine, the store has moved on
-│   ├── StaleVersion        edited since the version the caller read
+│   ├── NoteUnreadable      a file is not a readable note; the message gives the line and the reason
+│   └── PathRefused         the path of a note leaves the folder, or passes through a file
+├── NotFound                no such memory; the error suggests similar names
+├── Ambiguous               the reference matches several memories
+├── Conflict                the request is valid, but the store has changed
+│   ├── StaleVersion        the memory changed after the version that the caller read
 │   ├── NameTaken           another live memory has this name
 │   ├── WrongState          the memory's state does not allow it
 │   ├── KeyReused           one idempotency key, two different requests
-│   └── FileChanged         the note's file is another now than the one that was read
-├── StoreError              the record store cannot do its work
-│   ├── StoreBusy           another writer holds it for too long: retry
+│   └── FileChanged         the file of the note changed after it was read
+├── StoreError              the record store failed
+│   ├── StoreBusy           another writer holds the lock for too long: retry
 │   ├── StoreReadOnly       the folder or file cannot be written
-│   ├── DiskFull            no room left
+│   ├── DiskFull            the disk is full
 │   ├── StoreTooNew         written by a newer Scrubjay
-│   ├── StoreDamaged        the file is not a sound database
-│   ├── WrongKey            encrypted, and the key does not open it
-│   ├── BodyDamaged         one memory fails its checksum
-│   └── StoreInUse          the action needs the store for itself
-├── EmbeddingUnavailable    no vector can be made; lexical search goes on
+│   ├── StoreDamaged        the file is not a valid database
+│   ├── WrongKey            the store is encrypted, and the key is wrong
+│   ├── BodyDamaged         a memory fails its checksum
+│   └── StoreInUse          the action needs exclusive use of the store
+├── EmbeddingUnavailable    no vectors can be computed; lexical search still works
 ├── IndexUnavailable        the vector index cannot be used; it can be rebuilt
-├── RerankingUnavailable    the cross-encoder cannot be used; recall keeps its own order
-├── LlmUnavailable          no language model answers as asked; what it would improve stays as it is
+├── RerankingUnavailable    the cross-encoder cannot be used; recall returns its own order
+├── LlmUnavailable          no language model gives a valid answer; memories stay unimproved
 ├── VaultUnavailable        the folder of notes cannot be used; memories are safe in the store
-├── Busy                    too much to do at once, or it took too long: retry after a moment
-├── NotAdmitted             whoever asks has shown no token that opens this server
-├── NotAllowed              whoever asks may not
-├── TooManyRequests         more than a token may ask in a minute: retry after a while
-├── TooSlow                 a request that did not arrive in time
-├── KeysUnavailable         the keys that tokens are checked with cannot be had: retry
+├── Busy                    too many requests at once, or a request took too long: retry later
+├── NotAdmitted             the request has no valid token
+├── NotAllowed              the caller lacks the right
+├── TooManyRequests         over the limit of requests per minute: retry later
+├── TooSlow                 the request did not arrive in time
+├── KeysUnavailable         the keys for checking tokens cannot be fetched: retry
 ├── DaemonUnavailable       the daemon cannot be reached, or went away during a call
 └── DaemonRunning           another daemon serves this data folder
 """
@@ -44,7 +44,7 @@ Field = str | int | float | bool | None | tuple[str, ...]
 
 
 class ScrubjayError(Exception):
-    """The root: a message, what to do next, and the facts as fields."""
+    """The base class: a message, a hint about what to do next, and details as fields."""
 
     code: ClassVar[str] = "error"
 
@@ -196,15 +196,15 @@ class DaemonRunning(ScrubjayError):
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """What one error means on each surface."""
+    """The codes of an error on each surface."""
 
     exit: int
     http: int
     mcp: int
 
 
-# The one table. MCP codes are JSON-RPC: -32602 is "invalid params". Ours begin at -31000, because the protocol keeps
-# those from -32000 down for itself.
+# MCP codes are JSON-RPC codes: -32602 is "invalid params". Ours start at -31000, because the protocol reserves those
+# from -32000 down.
 CODES: dict[type[ScrubjayError], Codes] = {
     ScrubjayError: Codes(exit=1, http=500, mcp=-32603),
     InvalidInput: Codes(exit=2, http=422, mcp=-32602),
@@ -245,5 +245,5 @@ CODES: dict[type[ScrubjayError], Codes] = {
 
 
 def codes_of(error: ScrubjayError) -> Codes:
-    """The codes of an error's own class, or of the nearest class above that is in the table."""
+    """Return the codes of the class of an error, or of its nearest base class in the table."""
     return next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)

@@ -1,4 +1,4 @@
-"""Advisory locks between processes, which the system lets go of when their holder ends, however it ends."""
+"""Advisory locks between processes; the system releases them when their holder ends."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def _take(descriptor: int, *, exclusive: bool) -> None:
-        # Windows has no shared lock here; there the daemon alone opens a store.
+        # Windows has no shared lock here: there only the daemon opens a store.
         if exclusive:
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
 else:
@@ -43,7 +43,7 @@ class FileLock:
         return True
 
     def release(self) -> None:
-        """Let go. The file stays: to remove it would let two processes lock two files of one name."""
+        """Release the lock. The file stays: after a removal two processes could lock two files of one name."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None

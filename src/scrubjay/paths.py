@@ -1,4 +1,4 @@
-"""Where things lie on disk. Standard library only, so that anything small may import it."""
+"""Paths of files and folders. It imports the standard library only, for programs that must start fast."""
 
 import json
 import os
@@ -8,57 +8,57 @@ from pathlib import Path
 
 _FOLDER = "scrubjay"
 _SOCKET = "daemon.sock"
-# The kernel keeps a socket's name in 108 bytes on Linux, 104 elsewhere, one of them the closing NUL.
-_LONGEST_SOCKET = 103
+# The name of a socket has up to 108 bytes on Linux and 104 elsewhere, including the final NUL.
+_MAX_SOCKET_PATH = 103
 
 
-def data_folder(given: str | Path | None = None, *, environment: Mapping[str, str] | None = None) -> Path:
-    """The folder of the truth: given, else SCRUBJAY_HOME or MEMORY_DIR, else the platform's place for user data."""
+def data_folder(folder: str | Path | None = None, *, environment: Mapping[str, str] | None = None) -> Path:
+    """Return the data folder: the argument, else SCRUBJAY_HOME or MEMORY_DIR, else the user data folder."""
     env = os.environ if environment is None else environment
-    chosen = given or env.get("SCRUBJAY_HOME") or env.get("MEMORY_DIR")
+    chosen = folder or env.get("SCRUBJAY_HOME") or env.get("MEMORY_DIR")
     if chosen:
         return Path(chosen).expanduser().absolute()
     return _user_data(env) / _FOLDER
 
 
 def database_file(data: Path) -> Path:
-    """The record store."""
+    """Return the file of the record store."""
     return data / "memory.db"
 
 
-def index_folder(data: Path, given: str | Path | None = None) -> Path:
-    """What can be rebuilt: the vector index."""
-    return Path(given).expanduser().absolute() if given else data / "index"
+def index_folder(data: Path, folder: str | Path | None = None) -> Path:
+    """Return the folder of the vector index, which can be rebuilt."""
+    return Path(folder).expanduser().absolute() if folder else data / "index"
 
 
-def notes_folder(data: Path, given: str | Path | None = None) -> Path:
-    """Memories as Markdown files, for people and their editors."""
-    return Path(given).expanduser().absolute() if given else data / "notes"
+def notes_folder(data: Path, folder: str | Path | None = None) -> Path:
+    """Return the folder of Markdown notes."""
+    return Path(folder).expanduser().absolute() if folder else data / "notes"
 
 
 def notes_ledger(index: Path) -> Path:
-    """What the folder of notes and the store agreed on last; it can be rebuilt."""
+    """Return the file with the last synchronized state of notes and store, which can be rebuilt."""
     return index / "notes.db"
 
 
-def notes_whereabouts(data: Path) -> Path:
-    """Which folder the notes of each space were last kept in."""
+def notes_location_file(data: Path) -> Path:
+    """Return the file that records the last folder of notes of each space."""
     return data / "notes.json"
 
 
 def lock_file(data: Path) -> Path:
-    """Held shared by everyone who has the store open, alone by whoever replaces it."""
+    """Return the lock of the store: shared to use it, exclusive to replace it."""
     return data / "store.lock"
 
 
 def socket_file(data: Path, *, environment: Mapping[str, str] | None = None) -> Path:
-    """Where a data folder's daemon listens: in the folder, or in a shorter place when its name would be too long."""
-    # By whichever of its names a folder is opened, its daemon is the same.
+    """Return the socket of the daemon: in the data folder, or at a shorter path if that is too long."""
+    # All names of a folder lead to the same daemon.
     real = Path(os.path.realpath(data))
-    near = real / "run" / _SOCKET
-    if len(os.fsencode(near)) <= _LONGEST_SOCKET:
-        return near
-    # Rarely needed, and slow to import for a bridge that must start in milliseconds.
+    socket = real / "run" / _SOCKET
+    if len(os.fsencode(socket)) <= _MAX_SOCKET_PATH:
+        return socket
+    # Rarely needed, and slow to import for the bridge.
     import hashlib  # noqa: PLC0415
     import tempfile  # noqa: PLC0415
 
@@ -70,50 +70,50 @@ def socket_file(data: Path, *, environment: Mapping[str, str] | None = None) -> 
 
 
 def known_socket(data: Path) -> Path:
-    """Where to knock: where the daemon that runs has written it listens, else where one would."""
+    """Return the socket that the running daemon has recorded, else the expected one."""
     expected = socket_file(data)
     if expected.name == _SOCKET:
         return expected
-    # Outside the folder the place depends on the environment, and the daemon's may be another than ours.
+    # Outside the data folder the path depends on the environment, and that of the daemon may differ.
     try:
-        written = Path(json.loads(daemon_file(data).read_bytes())["socket"])
-        # A copy of a folder brings along what the original's daemon wrote; only its name tells whose it is.
-        return written if written.name == expected.name and written.exists() else expected
+        recorded = Path(json.loads(daemon_file(data).read_bytes())["socket"])
+        # A copied data folder contains the record of the original; the name of the socket identifies the folder.
+        return recorded if recorded.name == expected.name and recorded.exists() else expected
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return expected
 
 
 def daemon_file(data: Path) -> Path:
-    """Held locked by the daemon while it lives, with its pid in it."""
+    """Return the lock file of the daemon, which contains its pid."""
     return data / "daemon.lock"
 
 
 def daemon_log(data: Path) -> Path:
-    """What a daemon that nobody watches has to say."""
+    """Return the log of a daemon in the background."""
     return data / "daemon.log"
 
 
 def home_folder(*, environment: Mapping[str, str] | None = None) -> Path:
-    """The user's home."""
+    """Return the home folder of the user."""
     env = os.environ if environment is None else environment
     return Path(env.get("USERPROFILE" if sys.platform == "win32" else "HOME") or Path.home())
 
 
 def settings_folder(*, environment: Mapping[str, str] | None = None) -> Path:
-    """Where programs keep a user's settings."""
+    """Return the folder of user settings."""
     env = os.environ if environment is None else environment
     home = home_folder(environment=env)
     if sys.platform == "darwin":
         return home / "Library" / "Application Support"
     if sys.platform == "win32":
         return Path(env.get("APPDATA") or home / "AppData" / "Roaming")
-    # A relative one is to be ignored, says the specification.
+    # The specification says to ignore a relative path.
     chosen = Path(env.get("XDG_CONFIG_HOME", ""))
     return chosen if chosen.is_absolute() else home / ".config"
 
 
 def named_folder(variable: str, default: Path, *, environment: Mapping[str, str] | None = None) -> Path:
-    """The folder that a variable of another program names, else that program's usual one."""
+    """Return the folder in an environment variable of another program, else its default."""
     env = os.environ if environment is None else environment
     chosen = env.get(variable, "").strip()
     return Path(chosen).expanduser().absolute() if chosen else default

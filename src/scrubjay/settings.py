@@ -14,7 +14,7 @@ from scrubjay.paths import data_folder, index_folder, notes_folder
 
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off")
-_AT_LEAST_ONE = (
+_POSITIVE = (
     "embedding_threads", "readers", "max_text_bytes", "max_attachment_bytes", "max_body_bytes", "max_requests",
     "operation_seconds", "llm_seconds", "database_connections", "qdrant_shards", "qdrant_replicas", "rerank_top",
 )  # fmt: skip
@@ -29,22 +29,26 @@ def _setting(default: T, env: str, doc: str, *, secret: bool = False) -> T:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a user can choose; each field names its environment variable and says what it does."""
+    """The settings; each field has an environment variable and a description."""
 
-    home: str = _setting("", "SCRUBJAY_HOME", "Data folder. Default: the platform's place for user data.")
+    home: str = _setting(
+        "", "SCRUBJAY_HOME", "Data folder. Default: `scrubjay` in the user data folder of the platform."
+    )
     index_path: str = _setting(
         "",
         "SCRUBJAY_INDEX_PATH",
-        "Folder of what can be rebuilt (the vector index). Default: `index` in the data folder.",
+        "Folder of the vector index, which can be rebuilt. Default: `index` in the data folder.",
     )
     notestore_path: str = _setting(
         "",
         "SCRUBJAY_NOTESTORE_PATH",
-        "Folder of Markdown notes that is kept in step with the memory. Default: the one that was used last, else "
-        "`notes` in the data folder, made with the first note.",
+        "Folder of Markdown notes, synchronized with the memory. Default: the one used last, else `notes` in the data "
+        "folder, created with the first note.",
     )
     space: str = _setting("default", "SCRUBJAY_SPACE", "The space that commands work in.")
-    agent: str = _setting("", "SCRUBJAY_AGENT", "Who writes, as noted with every change; `undo` goes by it.")
+    agent: str = _setting(
+        "", "SCRUBJAY_AGENT", "Name of the agent, recorded with every change; `undo` applies to its changes."
+    )
     embedder: str = _setting(
         "minilm",
         "SCRUBJAY_EMBEDDER",
@@ -55,211 +59,227 @@ class Settings:
     embedding_url: str = _setting(
         "", "SCRUBJAY_EMBEDDING_URL", "Base address of an embedding server, for example http://127.0.0.1:11434/v1."
     )
-    embedding_key: str = _setting("", "SCRUBJAY_EMBEDDING_KEY", "Its API key. Never shown or logged.", secret=True)
-    embedding_dimension: int = _setting(
-        0, "SCRUBJAY_EMBEDDING_DIMENSION", "Ask a server for vectors of this length; 0 leaves it to the model."
+    embedding_key: str = _setting(
+        "", "SCRUBJAY_EMBEDDING_KEY", "API key of that server. Never shown or logged.", secret=True
     )
-    embedding_threads: int = _setting(2, "SCRUBJAY_EMBEDDING_THREADS", "Threads the bundled model computes with.")
+    embedding_dimension: int = _setting(
+        0,
+        "SCRUBJAY_EMBEDDING_DIMENSION",
+        "Length of the vectors to request from a server; 0 means the default of the model.",
+    )
+    embedding_threads: int = _setting(2, "SCRUBJAY_EMBEDDING_THREADS", "Threads of the bundled model.")
     allow_download: bool = _setting(
-        False,  # noqa: FBT003 - the default comes first, as for the others
+        False,  # noqa: FBT003 - the default is the first argument everywhere
         "SCRUBJAY_ALLOW_DOWNLOAD",
-        "Let sentence-transformers and fastembed fetch a model that is not on this machine.",
+        "Let sentence-transformers and fastembed download a model that is not on this machine.",
     )
     key: str = _setting(
         "", "SCRUBJAY_KEY", "Encryption key of the store. Prefer a key file or the keyring.", secret=True
     )
     key_file: str = _setting("", "SCRUBJAY_KEY_FILE", "File whose first line is the encryption key.")
     keyring: str = _setting(
-        "", "SCRUBJAY_KEYRING", "Name under which the system keyring holds the encryption key (service `scrubjay`)."
+        "", "SCRUBJAY_KEYRING", "Name of the encryption key in the system keyring (service `scrubjay`)."
     )
     vector_index: str = _setting(
         "auto",
         "SCRUBJAY_VECTOR_INDEX",
         "`auto` (Qdrant when SCRUBJAY_QDRANT_URL is set, else pgvector's HNSW in PostgreSQL, else embedded Qdrant), "
-        "`hnsw` or `ivfflat` (pgvector's), or `scan` (exact, in memory).",
+        "`hnsw` or `ivfflat` (pgvector), or `scan` (exact, in memory).",
     )
     vector_precision: str = _setting(
         "half",
         "SCRUBJAY_VECTOR_PRECISION",
-        "What pgvector's index is made of: `half` (16 bits a number) or `full` (32).",
+        "Precision of a pgvector index: `half` (16 bits per number) or `full` (32).",
     )
     database_url: str = _setting(
         "",
         "SCRUBJAY_DATABASE_URL",
-        "A PostgreSQL database to remember in, instead of a file: postgresql://user:password@host/database.",
+        "PostgreSQL database to use instead of a file: postgresql://user:password@host/database.",
         secret=True,
     )
     database_owner_url: str = _setting(
         "",
         "SCRUBJAY_DATABASE_OWNER_URL",
-        "The same database for the role that may change its tables, if the server's own may not.",
+        "The same database for the role that may change tables, if the role of the server may not.",
         secret=True,
     )
     database_direct_url: str = _setting(
         "",
         "SCRUBJAY_DATABASE_DIRECT_URL",
-        "The same database past a pooler such as PgBouncer, for what needs a connection of its own.",
+        "The same database without a pooler such as PgBouncer, for work that needs a connection of its own.",
         secret=True,
     )
     database_connections: int = _setting(
-        10, "SCRUBJAY_DATABASE_CONNECTIONS", "So many connections to the database at most."
+        10, "SCRUBJAY_DATABASE_CONNECTIONS", "Maximum number of connections to the database."
     )
     database_partitions: int = _setting(
         0,
         "SCRUBJAY_DATABASE_PARTITIONS",
-        "Split the tables of a new database by space into so many partitions; 0 splits nothing.",
+        "Number of partitions, by space, of the tables of a new database; 0 means none.",
     )
     qdrant_url: str = _setting(
-        "", "SCRUBJAY_QDRANT_URL", "A Qdrant server or cluster to search vectors in, for example http://127.0.0.1:6333."
+        "", "SCRUBJAY_QDRANT_URL", "Qdrant server or cluster for vector search, for example http://127.0.0.1:6333."
     )
-    qdrant_key: str = _setting("", "SCRUBJAY_QDRANT_KEY", "Its API key. Never shown or logged.", secret=True)
-    qdrant_collection: str = _setting("scrubjay", "SCRUBJAY_QDRANT_COLLECTION", "The collection to use there.")
+    qdrant_key: str = _setting("", "SCRUBJAY_QDRANT_KEY", "API key of that server. Never shown or logged.", secret=True)
+    qdrant_collection: str = _setting("scrubjay", "SCRUBJAY_QDRANT_COLLECTION", "Collection on the Qdrant server.")
     qdrant_shards: int = _setting(1, "SCRUBJAY_QDRANT_SHARDS", "Shards of a new collection.")
     qdrant_replicas: int = _setting(1, "SCRUBJAY_QDRANT_REPLICAS", "Copies of each shard of a new collection.")
     recall_without: str = _setting(
         "",
         "SCRUBJAY_RECALL_WITHOUT",
-        "Stages that recall leaves out, separated by commas: words, meaning, context, kin, pairs, phrases, dates, "
+        "Stages of recall to switch off, separated by commas: words, meaning, context, kin, pairs, phrases, dates, "
         "names, manner, standing, typos, rerank.",
     )
     recall_weights: str = _setting(
         "",
         "SCRUBJAY_RECALL_WEIGHTS",
-        "What parts of a score are worth, such as `recency=0,name=1`; docs/explanation/recall.md lists them all.",
+        "Weights of the parts of a score, such as `recency=0,name=1`; docs/explanation/recall.md lists them all.",
     )
     reranker: str = _setting(
         "none",
         "SCRUBJAY_RERANKER",
-        "A cross-encoder that orders the best hits anew: `sentence-transformers`, `fastembed`, or `none`.",
+        "Cross-encoder that reorders the best hits: `sentence-transformers`, `fastembed`, or `none`.",
     )
     reranker_model: str = _setting(
         "",
         "SCRUBJAY_RERANKER_MODEL",
-        "Its model, by name or folder. Default: a small English one, ms-marco-MiniLM-L-6.",
+        "Model of the reranker, by name or folder. Default: a small English one, ms-marco-MiniLM-L-6.",
     )
-    rerank_top: int = _setting(30, "SCRUBJAY_RERANK_TOP", "So many of the best hits it reads for each question.")
+    rerank_top: int = _setting(30, "SCRUBJAY_RERANK_TOP", "Number of best hits that the reranker scores per question.")
     write_rules: str = _setting(
         "",
         "SCRUBJAY_WRITE_RULES",
-        "What becomes of what is written, unless a space has rules of its own: `gate=report,density=off`. "
+        "Rules for new memories in spaces without rules of their own: `gate=report,density=off`. "
         "docs/explanation/write-path.md lists them all.",
     )
     llm: str = _setting(
         "off",
         "SCRUBJAY_LLM",
-        "A language model that improves what was written: `openai` (any server with /v1/chat/completions), "
-        "`anthropic`, another provider by the name pydantic-ai gives it, or `off`.",
+        "Language model that improves new memories: `openai` (any server with /v1/chat/completions), "
+        "`anthropic`, another provider by its name in pydantic-ai, or `off`.",
     )
-    llm_model: str = _setting("", "SCRUBJAY_LLM_MODEL", "The model's name, as its provider spells it.")
+    llm_model: str = _setting("", "SCRUBJAY_LLM_MODEL", "Name of the language model, as its provider spells it.")
     llm_url: str = _setting(
-        "", "SCRUBJAY_LLM_URL", "Base address of its server, for example http://127.0.0.1:11434/v1."
+        "",
+        "SCRUBJAY_LLM_URL",
+        "Base address of the server of the language model, for example http://127.0.0.1:11434/v1.",
     )
-    llm_key: str = _setting("", "SCRUBJAY_LLM_KEY", "Its API key. Never shown or logged.", secret=True)
-    llm_seconds: int = _setting(30, "SCRUBJAY_LLM_SECONDS", "So long one answer may take.")
-    llm_daily_calls: int = _setting(1000, "SCRUBJAY_LLM_DAILY_CALLS", "So many questions a day at most; 0 is no limit.")
+    llm_key: str = _setting("", "SCRUBJAY_LLM_KEY", "API key of that server. Never shown or logged.", secret=True)
+    llm_seconds: int = _setting(30, "SCRUBJAY_LLM_SECONDS", "Time limit of one answer, in seconds.")
+    llm_daily_calls: int = _setting(
+        1000, "SCRUBJAY_LLM_DAILY_CALLS", "Maximum number of requests per day; 0 means no limit."
+    )
     llm_daily_tokens: int = _setting(
-        1_000_000, "SCRUBJAY_LLM_DAILY_TOKENS", "So many tokens a day at most, asked and answered; 0 is no limit."
+        1_000_000, "SCRUBJAY_LLM_DAILY_TOKENS", "Maximum number of tokens per day, input and output; 0 means no limit."
     )
     readers: int = _setting(4, "SCRUBJAY_READERS", "Reading threads of the store.")
-    http: str = _setting("127.0.0.1:7272", "SCRUBJAY_HTTP", "Where the daemon serves HTTP beside its socket, or `off`.")
+    http: str = _setting(
+        "127.0.0.1:7272",
+        "SCRUBJAY_HTTP",
+        "Address at which the daemon serves HTTP, in addition to its socket, or `off`.",
+    )
     hosts: str = _setting(
         "",
         "SCRUBJAY_HOSTS",
-        "Names under which the daemon may be addressed over HTTP beside those of this machine, separated by commas.",
+        "Host names of the daemon over HTTP, in addition to those of this machine, separated by commas.",
     )
     require_token: bool = _setting(
         False,  # noqa: FBT003
         "SCRUBJAY_REQUIRE_TOKEN",
-        "Ask everyone who comes by HTTP for a token, also on this machine.",
+        "Require a token for every HTTP request, even from this machine.",
     )
     jwt_issuer: str = _setting(
         "",
         "SCRUBJAY_JWT_ISSUER",
-        "Take JWTs of this issuer beside tokens of our own; needs the audience and the JWKS too.",
+        "Accept JWTs of this issuer in addition to tokens of Scrubjay; requires the audience and the JWKS.",
     )
-    jwt_audience: str = _setting("", "SCRUBJAY_JWT_AUDIENCE", "The audience that a JWT must be meant for.")
+    jwt_audience: str = _setting("", "SCRUBJAY_JWT_AUDIENCE", "Required audience of a JWT.")
     jwt_jwks: str = _setting(
-        "", "SCRUBJAY_JWT_JWKS", "The issuer's keys as a JWKS: an https address, http on this machine, or a file."
+        "", "SCRUBJAY_JWT_JWKS", "JWKS with the keys of the issuer: an https address, http on this machine, or a file."
     )
     jwt_spaces_claim: str = _setting(
         "spaces",
         "SCRUBJAY_JWT_SPACES_CLAIM",
-        "The claim of a JWT that names the spaces it opens; `sub` gives every subject a space of its own.",
+        "Claim of a JWT that lists its spaces; `sub` gives every subject a space of its own.",
     )
     requests_per_minute: int = _setting(
         6000,
         "SCRUBJAY_REQUESTS_PER_MINUTE",
-        "What one token may ask in a minute, unless it has a limit; 0 is no limit.",
+        "Requests per minute of a token without a limit of its own; 0 means no limit.",
     )
     max_body_bytes: int = _setting(
         16_777_216,
         "SCRUBJAY_MAX_BODY_BYTES",
-        "Largest body of one HTTP request, unless its token has a limit of its own.",
+        "Maximum size of the body of an HTTP request, unless its token has a limit of its own.",
     )
     url: str = _setting(
-        "", "SCRUBJAY_URL", "A server to talk to instead of the data folder, for example https://memory.example.org."
+        "", "SCRUBJAY_URL", "Server to use instead of the data folder, for example https://memory.example.org."
     )
-    token: str = _setting("", "SCRUBJAY_TOKEN", "The token to show to that server. Never shown or logged.", secret=True)
+    token: str = _setting("", "SCRUBJAY_TOKEN", "Token for that server. Never shown or logged.", secret=True)
     tools: str = _setting(
-        "core", "SCRUBJAY_TOOLS", "The MCP toolsets that agents see, for example `core,kg`; `all` is everything."
+        "core", "SCRUBJAY_TOOLS", "MCP toolsets for agents, for example `core,kg`; `all` means all of them."
     )
     max_requests: int = _setting(
-        1000, "SCRUBJAY_MAX_REQUESTS", "So many requests may wait in the daemon at once; more are told to retry."
+        1000,
+        "SCRUBJAY_MAX_REQUESTS",
+        "Maximum number of requests that wait in the daemon; it asks further ones to retry.",
     )
     operation_seconds: int = _setting(
-        30, "SCRUBJAY_OPERATION_SECONDS", "The daemon answers an operation within this time, if only to say it is busy."
+        30,
+        "SCRUBJAY_OPERATION_SECONDS",
+        "Time in seconds in which the daemon answers an operation, if only to say that it is busy.",
     )
-    log_level: str = _setting("info", "SCRUBJAY_LOG_LEVEL", "What the daemon logs: debug, info, warning or error.")
+    log_level: str = _setting("info", "SCRUBJAY_LOG_LEVEL", "Log level of the daemon: debug, info, warning or error.")
     traces: str = _setting(
         "off",
         "SCRUBJAY_TRACES",
-        "Where the daemon sends OpenTelemetry traces: `otlp` (as the OTEL_* variables say), `console`, or `off`.",
+        "Target of OpenTelemetry traces of the daemon: `otlp` (configured by OTEL_* variables), `console`, or `off`.",
     )
     max_text_bytes: int = _setting(
-        1_000_000, "SCRUBJAY_MAX_TEXT_BYTES", "Longest text of one memory, in bytes of UTF-8."
+        1_000_000, "SCRUBJAY_MAX_TEXT_BYTES", "Maximum length of the text of a memory, in bytes of UTF-8."
     )
     max_attachment_bytes: int = _setting(
-        100_000_000, "SCRUBJAY_MAX_ATTACHMENT_BYTES", "Largest file that is kept beside the notes."
+        100_000_000, "SCRUBJAY_MAX_ATTACHMENT_BYTES", "Maximum size of an attached file."
     )
 
     def __post_init__(self) -> None:
-        """Refuse what nothing can work with."""
+        """Refuse values that cannot work."""
         for setting in fields(self):
-            if setting.name in _AT_LEAST_ONE and getattr(self, setting.name) < 1:
+            if setting.name in _POSITIVE and getattr(self, setting.name) < 1:
                 raise InvalidInput(f"{setting.metadata['env']} must be at least 1", setting=setting.metadata["env"])
 
     @classmethod
-    def load(cls, *, environment: Mapping[str, str] | None = None, **given: str | int | bool | None) -> Self:
-        """Settings from what is given, else from the environment, else the defaults."""
+    def load(cls, *, environment: Mapping[str, str] | None = None, **overrides: str | int | bool | None) -> Self:
+        """Return the settings: overrides, else the environment, else defaults."""
         env = os.environ if environment is None else environment
         values: dict[str, str | int | bool] = {}
         for setting in fields(cls):
             name = setting.metadata["env"]
-            chosen = given.get(setting.name)
-            if chosen is not None:
-                values[setting.name] = chosen
-            elif env.get(name):  # Set to nothing is not set, as for most programs.
-                values[setting.name] = _parsed(env[name], name=name, like=setting.default)
+            override = overrides.get(setting.name)
+            if override is not None:
+                values[setting.name] = override
+            elif env.get(name):  # An empty variable counts as unset.
+                values[setting.name] = _parse(env[name], name=name, like=setting.default)
         if not values.get("home"):
             values["home"] = str(data_folder(environment=env))
         return cls(**values)  # type: ignore[arg-type]
 
-    def with_given(self, **given: str | int | bool | None) -> Self:
-        """These settings, changed where something is given."""
-        return replace(self, **{name: value for name, value in given.items() if value is not None})
+    def with_overrides(self, **overrides: str | int | bool | None) -> Self:
+        """Return a copy with the values that are not None."""
+        return replace(self, **{name: value for name, value in overrides.items() if value is not None})
 
     @property
-    def in_passing(self) -> Self:
-        """These settings for what is over in a moment: to open the embedded index would take longer than to scan.
+    def short_lived(self) -> Self:
+        """A copy for a short-lived process: opening the embedded index would take longer than a scan.
 
-        An index elsewhere is as good for one question as for many, and a scan would fetch all that it holds.
+        An index on a server stays: it is as fast for one query, and a scan would fetch all its vectors.
         """
         is_embedded = self.vector_index == "auto" and not (self.database_url or self.qdrant_url)
         return replace(self, vector_index="scan") if is_embedded else self
 
     @property
-    def holding_index(self) -> Self:
-        """These settings for what must take hold of the index, also of one that is left on disk from before."""
+    def owning_index(self) -> Self:
+        """A copy for a process that must open the index on disk, even one that is left from before."""
         return replace(self, vector_index="auto") if self.vector_index == "scan" else self
 
     @property
@@ -279,21 +299,21 @@ class Settings:
 
     @property
     def ranking(self) -> Ranking:
-        """How recall ranks."""
+        """The ranking of recall."""
         return Ranking.parse(without=self.recall_without, weights=self.recall_weights)
 
     @property
     def rules(self) -> Rules:
-        """What becomes of what is written, where a space has no rules of its own."""
+        """The rules of spaces without rules of their own."""
         return Rules.parse(self.write_rules)
 
     @property
     def limits(self) -> Limits:
-        """How much a caller may hand in."""
+        """The limits of requests."""
         return Limits(text_bytes=self.max_text_bytes)
 
 
-def _parsed(text: str, *, name: str, like: object) -> str | int | bool:
+def _parse(text: str, *, name: str, like: object) -> str | int | bool:
     if isinstance(like, bool):
         if text.strip().lower() in (*_TRUE, *_FALSE):
             return text.strip().lower() in _TRUE

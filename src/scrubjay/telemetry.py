@@ -1,6 +1,6 @@
-"""What is being done and how long it takes, told to whoever observes; that is nobody, unless a daemon says so.
+"""Spans, counters and gauges for observers; only a daemon installs observers.
 
-Names and labels are words of our code. What callers say, texts and spaces among it, never goes through here.
+Names and labels are constants of the code. Data of callers, such as texts and spaces, never passes through here.
 """
 
 import logging
@@ -18,40 +18,40 @@ from typing import Protocol, Self, TypeVar
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
-# Without the underscore and the dots that tokens have: nobody's secret becomes an id.
-_GIVEN_ID = re.compile(r"[A-Za-z0-9-]{8,64}")
+# Without underscores and dots, which tokens have, so that a secret never becomes an id.
+_REQUEST_ID = re.compile(r"[A-Za-z0-9-]{8,64}")
 
 request_id: ContextVar[str] = ContextVar("request_id", default="")
-"""The request that is being worked on; empty outside of one."""
+"""The current request; empty outside a request."""
 trace_parent: ContextVar[str] = ContextVar("trace_parent", default="")
-"""The span of a caller in another process that this work belongs to, as W3C's `traceparent` writes it."""
+"""The parent span in another process, in the W3C `traceparent` format."""
 
 
 class Observer(Protocol):
-    """Whoever wants to know. It is called from any thread, and must be quick."""
+    """Receives telemetry. It is called from any thread, and must be fast."""
 
     @property
     def from_the_beginning(self) -> bool:
-        """Whether it wants to hear of beginnings too, which costs every stage a little."""
+        """Whether it also receives the starts of spans, which adds a cost to every stage."""
         ...
 
     def began(self, span: "Span", /) -> object:
-        """Something begins; what is returned comes back at its end."""
+        """Receive the start of a span; `ended` gets the returned value."""
         ...
 
     def ended(self, span: "Span", mark: object, /) -> None:
-        """It is over: `seconds` and `outcome` are known."""
+        """Receive the end of a span, with `seconds` and `outcome`."""
         ...
 
     def counted(self, name: str, amount: int, labels: Mapping[str, str], /) -> None:
-        """Something happened so many times."""
+        """Receive a count of events."""
         ...
 
 
 class Span:
-    """A stretch of work, from the beginning of a `with` block to its end."""
+    """A timed block of work."""
 
-    # What is known later is set later: there are many of these.
+    # Attributes are set late, because there are many spans.
     __slots__ = ("_began", "_marks", "_observers", "name", "outcome", "seconds")
     is_request = False
     seconds: float
@@ -65,7 +65,7 @@ class Span:
 
     def __enter__(self) -> Self:
         observers = self._observers = _observers
-        self._marks = [_told(observer.began, self) for observer in observers] if _from_the_beginning else _NO_MARKS
+        self._marks = [_notify(observer.began, self) for observer in observers] if _from_the_beginning else _NO_MARKS
         self._began = perf_counter()
         return self
 
@@ -75,13 +75,13 @@ class Span:
         self.seconds = perf_counter() - self._began
         if not self.outcome:
             self.outcome = "ok" if error is None else _outcome(error)
-        # There are as many marks as observers, or no end of none.
+        # There is one mark per observer, or an endless iterator of None.
         for observer, mark in zip(self._observers, self._marks, strict=False):
-            _told(observer.ended, self, mark)
+            _notify(observer.ended, self, mark)
 
 
 class Request(Span):
-    """The whole of a request. It has an id, its own or the one that it came in with; set `outcome` to say more."""
+    """A whole request, with a new id or the one it arrived with; set `outcome` to override the default."""
 
     __slots__ = ("_token",)
     is_request = True
@@ -103,78 +103,78 @@ class Request(Span):
             fields = {"verb": self.name, "outcome": self.outcome, "ms": round(self.seconds * 1000, 3)}
             _log.debug("served", extra={"fields": fields})
         if self._token is not None:
-            # Work that is thrown away at the very end is ended in another context.
+            # Work that is discarded at exit ends in another context.
             with suppress(ValueError):
                 request_id.reset(self._token)
 
 
 def stage(name: str) -> AbstractContextManager[object]:
-    """Times a block; the name is `path.stage`, as in `recall.lexical`."""
-    return Span(name) if _observers else _UNSEEN
+    """Time a block; the name is `path.stage`, as in `recall.lexical`."""
+    return Span(name) if _observers else _NULL_SPAN
 
 
 def request(verb: str) -> Request:
-    """Times a request. The verb must be one of a known few, since it becomes a label."""
+    """Time a request. The verb becomes a label, so it must come from a fixed set."""
     return Request(verb)
 
 
-def took(name: str, seconds: float) -> None:
-    """Tell of a stage that was timed otherwise, as when it began in another thread."""
+def record_stage(name: str, seconds: float) -> None:
+    """Report a stage that was timed elsewhere, for example across threads."""
     if _observers:
         span = Span(name)
         span.seconds, span.outcome = seconds, "ok"
         for observer in _observers:
-            _told(observer.ended, span, None)
+            _notify(observer.ended, span, None)
 
 
 def count(name: str, amount: int = 1, **labels: str) -> None:
-    """Tell that something happened."""
+    """Report a number of events."""
     for observer in _observers:
-        _told(observer.counted, name, amount, labels)
+        _notify(observer.counted, name, amount, labels)
 
 
 def gauge(name: str, read: Callable[[], float]) -> Callable[[], None]:
-    """Offer a value to whoever looks, until what is returned is called."""
+    """Register a gauge; the returned function removes it."""
     global _gauges  # noqa: PLW0603 - replaced as a whole, so that readers need no lock
-    offer = (name, read)
+    entry = (name, read)
     with _changing:
-        _gauges = (*_gauges, offer)
+        _gauges = (*_gauges, entry)
 
-    def withdraw() -> None:
+    def remove() -> None:
         global _gauges  # noqa: PLW0603
         with _changing:
-            _gauges = tuple(gauge for gauge in _gauges if gauge is not offer)
+            _gauges = tuple(gauge for gauge in _gauges if gauge is not entry)
 
-    return withdraw
+    return remove
 
 
 def gauges() -> dict[str, float]:
-    """What is on offer now; values of one name add up."""
-    found: dict[str, float] = {}
+    """Return the current values of the gauges; values of one name add up."""
+    values: dict[str, float] = {}
     for name, read in _gauges:
-        found[name] = found.get(name, 0.0) + (_told(read) or 0.0)
-    return found
+        values[name] = values.get(name, 0.0) + (_notify(read) or 0.0)
+    return values
 
 
 @contextmanager
 def observe(observer: Observer) -> Generator[None]:
-    """Tell somebody of all that is done in this process while the block lasts."""
+    """Report everything that happens in this process to an observer while the block lasts."""
     with _changing:
-        _tell_only(*_observers, observer)
+        _set_observers(*_observers, observer)
     try:
         yield
     finally:
         with _changing:
-            place = next(place for place, one in enumerate(_observers) if one is observer)
-            _tell_only(*_observers[:place], *_observers[place + 1 :])
-            # Whoever comes next is complained of anew.
-            _complaints.clear()
+            index = next(index for index, current in enumerate(_observers) if current is observer)
+            _set_observers(*_observers[:index], *_observers[index + 1 :])
+            # Failures of the next observer are logged again.
+            _failed.clear()
 
 
 @contextmanager
-def arriving(*, given: str = "", traceparent: str = "") -> Generator[str]:
-    """A request comes in from elsewhere: gives its id, which is the one it came with if that is a plain one."""
-    chosen = given if _GIVEN_ID.fullmatch(given) else new_request_id()
+def incoming_request(*, given: str = "", traceparent: str = "") -> Generator[str]:
+    """Set the id of an incoming request: its own if that is valid, else a new one."""
+    chosen = given if _REQUEST_ID.fullmatch(given) else new_request_id()
     tokens = request_id.set(chosen), trace_parent.set(traceparent)
     try:
         yield chosen
@@ -185,12 +185,12 @@ def arriving(*, given: str = "", traceparent: str = "") -> Generator[str]:
 
 
 def new_request_id() -> str:
-    """An id that no other request has."""
+    """Return a new, unique request id."""
     return secrets.token_hex(8)
 
 
-class _Unseen:
-    """A stage that nobody looks at."""
+class _NullSpan:
+    """A stage without observers."""
 
     __slots__ = ()
 
@@ -205,29 +205,29 @@ def _outcome(error: BaseException) -> str:
     return "gone" if isinstance(error, CancelledError | GeneratorExit) else "error"
 
 
-def _tell_only(*observers: Observer) -> None:
+def _set_observers(*observers: Observer) -> None:
     # Replaced as a whole, so that readers need no lock.
     global _observers, _from_the_beginning
     _observers, _from_the_beginning = observers, any(observer.from_the_beginning for observer in observers)
 
 
-def _told(deed: Callable[..., T], *arguments: object) -> T | None:
-    """Call an observer, which may fail as it likes: the work goes on."""
+def _notify(callback: Callable[..., T], *arguments: object) -> T | None:
+    """Call an observer; its failure never stops the work."""
     try:
-        return deed(*arguments)
-    except Exception as error:  # noqa: BLE001 - the edge of somebody else's job
-        name = getattr(deed, "__qualname__", type(deed).__name__)
-        # Once: it would say the same at every stage of every request.
-        if name not in _complaints:
-            _complaints.add(name)
+        return callback(*arguments)
+    except Exception as error:  # noqa: BLE001 - the boundary to foreign code
+        name = getattr(callback, "__qualname__", type(callback).__name__)
+        # Logged once: it would fail at every stage of every request.
+        if name not in _failed:
+            _failed.add(name)
             _log.warning("an observer failed", extra={"fields": {"observer": name, "error": type(error).__name__}})
         return None
 
 
-_UNSEEN = _Unseen()
+_NULL_SPAN = _NullSpan()
 _NO_MARKS: Iterable[object] = repeat(None)
 _changing = threading.Lock()
-_complaints: set[str] = set()
+_failed: set[str] = set()
 _observers: tuple[Observer, ...] = ()
 _from_the_beginning = False
 _gauges: tuple[tuple[str, Callable[[], float]], ...] = ()

@@ -1,6 +1,6 @@
-"""The version of this package, and of what its parts say to each other."""
+"""The version of this package, and of the protocol between its clients and daemons."""
 
 VERSION = "0.1.0"
-# Raised when an old client and a new daemon, or the other way round, could misunderstand each other: another field,
-# another meaning, or another default, since what is at its default is not sent.
+# Raise it when an old client and a new daemon, or the reverse, could misunderstand each other: a new field, a new
+# meaning, or a new default, since default values are not sent.
 PROTOCOL = 1

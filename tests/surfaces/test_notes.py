@@ -289,7 +289,7 @@ def test_another_space_has_notes_without_files(home: Path, settings: Settings) -
 
 
 async def test_a_library_keeps_notes_in_its_own_process(settings: Settings, tmp_path: Path) -> None:
-    chosen = settings.with_given(notestore_path=str(tmp_path / "vault"))
+    chosen = settings.with_overrides(notestore_path=str(tmp_path / "vault"))
     async with MemoryClient(path=settings.home, settings=chosen) as memory:
         made = await memory.write_note(TITLE, CONTENT, idempotency_key="once")
         again = await memory.write_note(TITLE, CONTENT, idempotency_key="once")
@@ -311,7 +311,7 @@ async def test_a_library_keeps_notes_in_its_own_process(settings: Settings, tmp_
 def test_a_folder_that_cannot_be_had_keeps_nobody_from_writing(home: Path, tmp_path: Path, settings: Settings) -> None:
     in_the_way = tmp_path / "file"
     in_the_way.write_text("not a folder")
-    chosen = settings.with_given(notestore_path=str(in_the_way))
+    chosen = settings.with_overrides(notestore_path=str(in_the_way))
     with background_daemon(chosen) as running, SyncMemoryClient(url=running.http) as memory:
         made = memory.write_note(TITLE, CONTENT)
         assert made.file_path == ""

@@ -13,23 +13,23 @@ ANSWER: dict[str, Json] = {"action": "updated", "id": "x", "names": ["a", None, 
 
 
 async def keep(store: RecordStore, ask: IdempotentRequest, answer: dict[str, Json]) -> Committed:
-    return await store.commit(Commit(space=SPACE, origin=an_origin(), once=ask.once(answer)))
+    return await store.commit(Commit(space=SPACE, origin=an_origin(), once=ask.record(answer)))
 
 
 async def test_without_a_key_nothing_is_kept(any_store: RecordStore) -> None:
     ask = idempotent_request("", {"verb": "revise"})
-    assert ask.once(ANSWER) is None
+    assert ask.record(ANSWER) is None
     assert await ask.find_answer(any_store, space=SPACE) is None
 
 
 async def test_the_same_request_gets_the_first_answer(any_store: RecordStore) -> None:
     ask = idempotent_request("key", {"verb": "revise", "ref": "x"})
     assert await ask.find_answer(any_store, space=SPACE) is None
-    assert ask.first(await keep(any_store, ask, ANSWER)) is None
+    assert ask.earlier_answer(await keep(any_store, ask, ANSWER)) is None
     # The order in which it is told is no part of a request.
     again = idempotent_request("key", {"ref": "x", "verb": "revise"})
     assert await again.find_answer(any_store, space=SPACE) == ANSWER
-    assert again.first(await keep(any_store, again, {"action": "other"})) == ANSWER
+    assert again.earlier_answer(await keep(any_store, again, {"action": "other"})) == ANSWER
 
 
 async def test_another_request_is_refused(any_store: RecordStore) -> None:

@@ -85,12 +85,12 @@ def test_the_environment_of_the_process_is_the_default(monkeypatch: pytest.Monke
 
 
 def test_what_is_over_in_a_moment_opens_no_embedded_index() -> None:
-    assert loaded().in_passing.vector_index == "scan"
+    assert loaded().short_lived.vector_index == "scan"
     for chosen in (
         loaded(SCRUBJAY_DATABASE_URL="postgresql://host/memory"),
         loaded(SCRUBJAY_QDRANT_URL="http://host:6333"),
         loaded(SCRUBJAY_VECTOR_INDEX="hnsw"),
     ):
-        assert chosen.in_passing == chosen
-    assert loaded(SCRUBJAY_VECTOR_INDEX="scan").holding_index.vector_index == "auto"
-    assert loaded(SCRUBJAY_VECTOR_INDEX="ivfflat").holding_index.vector_index == "ivfflat"
+        assert chosen.short_lived == chosen
+    assert loaded(SCRUBJAY_VECTOR_INDEX="scan").owning_index.vector_index == "auto"
+    assert loaded(SCRUBJAY_VECTOR_INDEX="ivfflat").owning_index.vector_index == "ivfflat"

@@ -15,14 +15,14 @@ from tests.unit.recording_observer import Ear
 from scrubjay import telemetry
 from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Draft, Selection
-from scrubjay.telemetry import Span, arriving, request_id, trace_parent
+from scrubjay.telemetry import Span, incoming_request, request_id, trace_parent
 
 
 def test_nobody_looks_and_nothing_is_made() -> None:
     assert telemetry.stage("recall.fuse") is telemetry.stage("recall.dense")
     with telemetry.stage("recall.fuse"):
         telemetry.count("writes", action="created")
-        telemetry.took("store.wait", 1.0)
+        telemetry.record_stage("store.wait", 1.0)
 
 
 def test_an_observer_hears_of_stages_from_inside_to_outside() -> None:
@@ -31,7 +31,7 @@ def test_an_observer_hears_of_stages_from_inside_to_outside() -> None:
         with telemetry.stage("recall.fuse"):
             telemetry.count("writes", 3, action="created")
         telemetry.count("writes", action="created")
-        telemetry.took("store.wait", 1.5)
+        telemetry.record_stage("store.wait", 1.5)
     assert ear.began_names == ["recall.collapse", "recall.fuse"]
     # What was timed otherwise has no beginning.
     assert ear.ended_spans == [
@@ -104,7 +104,7 @@ def test_an_observer_that_fails_hurts_nobody_and_is_named_once(caplog: pytest.Lo
         for _ in range(3):
             with telemetry.request("recall"):
                 telemetry.count("writes", action="created")
-            telemetry.took("store.wait", 1.0)
+            telemetry.record_stage("store.wait", 1.0)
     assert ear.names == ["recall", "store.wait"] * 3
     assert ear.counts == {("writes", "created"): 3}
     told = [record.__dict__["fields"] for record in caplog.records]
@@ -151,7 +151,7 @@ async def _current_id() -> str:
 
 
 def test_a_request_that_arrives_keeps_its_id() -> None:
-    with arriving(given="0b6f3f0c-77f1", traceparent="00-aa-bb-01") as chosen:
+    with incoming_request(given="0b6f3f0c-77f1", traceparent="00-aa-bb-01") as chosen:
         assert chosen == "0b6f3f0c-77f1"
         with telemetry.request("recall"):
             assert request_id.get() == chosen
@@ -161,13 +161,13 @@ def test_a_request_that_arrives_keeps_its_id() -> None:
 
 @given(given_id=st.text(max_size=80) | st.sampled_from(["sj_" + "a" * 40, "a.b.c", "short", "x" * 65, "line\nbreak88"]))
 def test_an_id_from_outside_is_plain_or_replaced(given_id: str) -> None:
-    with arriving(given=given_id) as chosen:
+    with incoming_request(given=given_id) as chosen:
         assert re.fullmatch(r"[A-Za-z0-9-]{8,64}", chosen)
         assert request_id.get() == chosen
 
 
 def test_a_request_may_end_in_another_context() -> None:
-    ear, request, door = Ear(), telemetry.request("recall"), arriving()
+    ear, request, door = Ear(), telemetry.request("recall"), incoming_request()
     with telemetry.observe(ear):
         contextvars.copy_context().run(request.__enter__)
         contextvars.copy_context().run(door.__enter__)

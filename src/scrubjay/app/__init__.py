@@ -1,40 +1,50 @@
-"""The composition root: settings become a wired engine. Nothing else names a backend."""
+"""The composition root: builds an engine from settings. No other package names a backend."""
 
+import shutil
+import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from scrubjay.app.embedders import make_embedder
-from scrubjay.app.folder_lock import hold_folder, take_lock
 from scrubjay.app.indexes import VECTOR_INDEXES, make_index
-from scrubjay.app.llms import make_llm
+from scrubjay.app.models import make_embedder, make_llm, make_reranker
 from scrubjay.app.notes_location import notes_location
-from scrubjay.app.rerankers import make_reranker
-from scrubjay.app.stores import open_store
+from scrubjay.app.profiles import profiles_file
+from scrubjay.app.stores import hold_folder, open_store, take_lock
 from scrubjay.curation.executor import JobExecutor
 from scrubjay.engine import Engine
+from scrubjay.errors import InvalidInput
 from scrubjay.ports import Gallery, RecordStore
 from scrubjay.recalling.access_log import AccessLog
 from scrubjay.settings import Settings
 
-__all__ = ["VECTOR_INDEXES", "SystemClock", "hold_folder", "make_embedder", "open_engine", "open_store", "take_lock"]
+__all__ = [
+    "VECTOR_INDEXES",
+    "SystemClock",
+    "hold_folder",
+    "make_embedder",
+    "open_engine",
+    "open_scratch_engine",
+    "open_store",
+    "take_lock",
+]
 
 
 class SystemClock:
-    """Tells the time of this machine."""
+    """The clock of this machine."""
 
     def now(self) -> datetime:
-        """Now, in UTC."""
+        """Return the current time in UTC."""
         return datetime.now(UTC)
 
 
 @asynccontextmanager
 async def open_engine(settings: Settings, *, is_staffed: bool = False) -> AsyncGenerator[Engine]:
-    """The memory that the settings name, opened, and closed at the end; `is_staffed` where jobs are done meanwhile."""
+    """Open the memory of the settings, and close it at the end; `is_staffed`: a worker runs jobs meanwhile."""
     lock = hold_folder(settings.data)
     try:
-        engine = await _wired(settings, await open_store(settings), is_staffed=is_staffed)
+        engine = await _build(settings, await open_store(settings), is_staffed=is_staffed)
         try:
             yield engine
         finally:
@@ -43,16 +53,36 @@ async def open_engine(settings: Settings, *, is_staffed: bool = False) -> AsyncG
         lock.release()
 
 
+@asynccontextmanager
+async def open_scratch_engine(settings: Settings) -> AsyncGenerator[Engine]:
+    """Open an engine with the chosen models over an empty, temporary store, for measurements."""
+    if settings.embedder == "none":
+        raise InvalidInput(
+            "without an embedder there is nothing to calibrate",
+            hint="Set SCRUBJAY_EMBEDDER",
+            setting="SCRUBJAY_EMBEDDER",
+        )
+    with tempfile.TemporaryDirectory(prefix="scrubjay-") as folder:
+        scratch = replace(
+            settings, home=folder, index_path="", vector_index="scan", database_url="", qdrant_url="", reranker="none",
+            key="", key_file="", keyring="",
+        )  # fmt: skip
+        if profiles_file(settings.data).exists():
+            shutil.copyfile(profiles_file(settings.data), profiles_file(scratch.data))
+        async with open_engine(scratch) as engine:
+            yield engine
+
+
 def _gallery(settings: Settings) -> Gallery | None:
-    """The pictures beside the notes, where the model sees pictures."""
+    """Return the images of the notes, if the model embeds images."""
     if settings.embedder != "clip":
         return None
-    from scrubjay.notes.attachments.storage import NotesGallery  # noqa: PLC0415 - for the few whose model sees
+    from scrubjay.notes.attachments.storage import NotesGallery  # noqa: PLC0415 - few models embed images
 
     return NotesGallery(notes_location(settings).folder)
 
 
-async def _wired(settings: Settings, store: RecordStore, *, is_staffed: bool) -> Engine:
+async def _build(settings: Settings, store: RecordStore, *, is_staffed: bool) -> Engine:
     clock = SystemClock()
     try:
         embedder = make_embedder(settings)
@@ -79,5 +109,5 @@ async def _wired(settings: Settings, store: RecordStore, *, is_staffed: bool) ->
         gallery=_gallery(settings),
         is_staffed=is_staffed,
     )
-    # There is work also without a model: conflicts that a write has left to be looked for.
+    # Some jobs need no language model, such as conflict scans.
     return replace(engine, job_runner=JobExecutor(engine))

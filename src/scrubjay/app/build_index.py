@@ -1,4 +1,4 @@
-"""The child process that builds a generation of the vector index: `python -m scrubjay.builder`."""
+"""The child process that builds a generation of the vector index: `python -m scrubjay.app.build_index`."""
 
 import asyncio
 import sys
@@ -11,7 +11,7 @@ from scrubjay.vectors.edge import EdgeIndex
 
 
 async def build(database: Path, target: Path, *, model: str, dimension: int) -> None:
-    """Fill a folder with an optimised index of all vectors that one model made."""
+    """Build an optimised index of all vectors of one model in a folder."""
     store = await SqliteStore.open(database, readers=1)
     try:
         await build_generation(store, EdgeIndex, target, model=model, dimension=dimension)
@@ -20,7 +20,7 @@ async def build(database: Path, target: Path, *, model: str, dimension: int) -> 
 
 
 def main() -> None:
-    """Build what the arguments say: database, target folder, model, dimension."""
+    """Build the index; the arguments are database, target folder, model and dimension."""
     end_with_parent()
     database, target, model, dimension = sys.argv[1:]
     asyncio.run(build(Path(database), Path(target), model=model, dimension=int(dimension)))

@@ -1,4 +1,4 @@
-"""The encryption key: from the environment, a file, or the system's keyring."""
+"""The encryption key: from the environment, a file, or the system keyring."""
 
 from importlib import import_module
 from pathlib import Path
@@ -10,7 +10,7 @@ _SERVICE = "scrubjay"
 
 
 def encryption_key(settings: Settings) -> str:
-    """The key that the settings point to; empty means that the store is not encrypted."""
+    """Return the key of the settings; empty means that the store is not encrypted."""
     chosen = [name for name in ("key", "key_file", "keyring") if getattr(settings, name)]
     if len(chosen) > 1:
         raise InvalidInput(f"the encryption key is given twice: {' and '.join(chosen)}", hint="Keep one of them")
@@ -38,10 +38,10 @@ def _from_keyring(name: str) -> str:
         raise WrongKey(
             "the keyring package is not installed", hint="pip install 'scrubjay[keyring]', or use SCRUBJAY_KEY_FILE"
         ) from error
-    found: object = keyring.get_password(_SERVICE, name)
-    if not isinstance(found, str) or not found:
+    password: object = keyring.get_password(_SERVICE, name)
+    if not isinstance(password, str) or not password:
         raise WrongKey(
             f"the keyring has no password for service {_SERVICE!r} and name {name!r}",
             hint=f"Set it with `keyring set {_SERVICE} {name}`",
         )
-    return found
+    return password

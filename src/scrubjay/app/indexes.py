@@ -1,4 +1,4 @@
-"""Which vector index the settings choose for a store."""
+"""The vector index that the settings choose."""
 
 import sys
 from pathlib import Path
@@ -29,21 +29,21 @@ PGVECTOR_INDEXES = ("hnsw", "ivfflat")
 
 @runtime_checkable
 class _WithVectorTables(Protocol):
-    """A store whose vectors can be searched where they are."""
+    """A store that can search its own vectors."""
 
     @property
     def vector_tables(self) -> Tables:
-        """The tables that they are in."""
+        """The tables of the vectors."""
         ...
 
 
 def make_index(settings: Settings, store: RecordStore, embedder: Embedder) -> EngineIndex:
-    """The index, not opened yet."""
-    known = (*VECTOR_INDEXES, *(PGVECTOR_INDEXES if settings.database_url else ()))
-    if settings.vector_index not in known:
+    """Return the chosen index, not opened yet."""
+    choices = (*VECTOR_INDEXES, *(PGVECTOR_INDEXES if settings.database_url else ()))
+    if settings.vector_index not in choices:
         raise InvalidInput(
             f"there is no vector index {settings.vector_index!r}",
-            hint=f"SCRUBJAY_VECTOR_INDEX is one of {', '.join(known)}; hnsw and ivfflat are PostgreSQL's",
+            hint=f"SCRUBJAY_VECTOR_INDEX is one of {', '.join(choices)}; hnsw and ivfflat are PostgreSQL's",
             setting="SCRUBJAY_VECTOR_INDEX",
         )
     if settings.qdrant_url and settings.vector_index == "auto":
@@ -64,7 +64,7 @@ def _embedded(settings: Settings, store: RecordStore, embedder: Embedder) -> Loc
         arguments = (database, str(target), profile.model, str(profile.dimension))
         await run_niced([sys.executable, "-m", "scrubjay.app.build_index", *arguments])
 
-    # The index on disk would hold in clear what an encrypted store hides: then it stays in memory.
+    # An index on disk would reveal an encrypted store: then it stays in memory.
     folder = None if is_encrypted(settings) or settings.vector_index == "scan" else settings.index
     return LocalIndex(
         store, LocalIndexParts(profile=embedder.profile, kind=EdgeIndex, scan=scan, build=build), folder=folder
@@ -74,8 +74,8 @@ def _embedded(settings: Settings, store: RecordStore, embedder: Embedder) -> Loc
 def _qdrant(settings: Settings, store: RecordStore, embedder: Embedder) -> SharedIndex:
     if is_encrypted(settings):
         raise InvalidInput(
-            "an index on Qdrant would hold in clear what an encrypted store hides",
-            hint="Leave out SCRUBJAY_QDRANT_URL, or the key",
+            "an index on Qdrant would reveal the contents of an encrypted store",
+            hint="Unset SCRUBJAY_QDRANT_URL, or the key",
             setting="SCRUBJAY_QDRANT_URL",
         )
     place = QdrantPlace(
@@ -92,8 +92,8 @@ def _qdrant(settings: Settings, store: RecordStore, embedder: Embedder) -> Share
         return kind.at(place, line=line, store_id=store.store_id, model=profile.model, dimension=profile.dimension)
 
     if isinstance(store, ClusterStore):
-        means = SharedIndexParts(profile=embedder.profile, index=index, leader=store.leader, listening=store.listening)
+        parts = SharedIndexParts(profile=embedder.profile, index=index, leader=store.leader, listening=store.listening)
     else:
         lock = settings.data / "qdrant.lock"
-        means = SharedIndexParts(profile=embedder.profile, index=index, leader=lambda _: FileLeadership(lock))
-    return SharedIndex(store, means)
+        parts = SharedIndexParts(profile=embedder.profile, index=index, leader=lambda _: FileLeadership(lock))
+    return SharedIndex(store, parts)

@@ -1,4 +1,4 @@
-"""The verbs of notes over an engine, with the folder that the settings name or that was used last."""
+"""The verbs of notes over an engine, with the folder of the settings or the one used last."""
 
 import asyncio
 import logging
@@ -26,19 +26,19 @@ _log = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def open_notes(settings: Settings, engine: Engine) -> AsyncGenerator[Notes]:
-    """The notes of an engine; their folder is opened when it is first needed, and closed at the end."""
-    place = await asyncio.to_thread(notes_location, settings)
-    folder, space, home = place.folder, place.space, _home(settings)
-    if place.named and space != settings.space:
-        _log.warning("the folder of notes is another space's", extra={"fields": {"space": space}})
+    """Open the notes of an engine; their folder is opened on first use and closed at the end."""
+    location = await asyncio.to_thread(notes_location, settings)
+    folder, space, home = location.folder, location.space, _home(settings)
+    if location.named and space != settings.space:
+        _log.warning("the folder of notes belongs to another space", extra={"fields": {"space": space}})
 
     @asynccontextmanager
     async def opens(*, adopt: bool = False) -> "AsyncGenerator[Vault]":
-        # What watches files and reads YAML is loaded by those who keep notes.
+        # File watching and YAML are loaded on demand: few programs need them.
         from scrubjay.notes.attachments.service import Attachments  # noqa: PLC0415
         from scrubjay.notes.vault import open_vault  # noqa: PLC0415
 
-        await asyncio.to_thread(place.require, home=home, adopt=adopt)
+        await asyncio.to_thread(location.require, home=home, adopt=adopt)
         attachments = Attachments(engine, root=folder, space=space, largest=settings.max_attachment_bytes)
         async with open_vault(
             engine, folder=folder, ledger=notes_ledger(settings.index), space=space, home=home, adopt=adopt,
@@ -50,7 +50,7 @@ async def open_notes(settings: Settings, engine: Engine) -> AsyncGenerator[Notes
             yield vault
 
     vaults = VaultProvider(
-        folder, space=space, opens=opens, expected=place.expected, largest_attachment=settings.max_attachment_bytes
+        folder, space=space, opens=opens, expected=location.expected, largest_attachment=settings.max_attachment_bytes
     )  # fmt: skip
     try:
         yield Notes(engine=engine, vaults=vaults)
@@ -59,19 +59,19 @@ async def open_notes(settings: Settings, engine: Engine) -> AsyncGenerator[Notes
 
 
 def _moved(before: Path, folder: Path) -> str:
-    """Say in the log, and for whoever asks next, that the notes go on in another folder."""
+    """Log that the notes have moved to another folder, and return a warning for the next answer."""
     _log.warning(
-        "the notes are kept in another folder from now on",
+        "the notes have moved to another folder",
         extra={"fields": {"before": str(before), "folder": str(folder)}},
     )
     return (
-        f"{before}: the notes were kept here until now, and are in {folder} from now on; what is here stays as it is, "
-        "and attachments and templates go along when you copy them"
+        f"{before}: the notes have moved from here to {folder}; the files here stay unchanged, "
+        "and you can copy attachments and templates"
     )
 
 
 def _home(settings: Settings) -> str:
-    """What tells a data folder from others without naming it; a database elsewhere is in none."""
+    """Return a digest that identifies the data folder; empty for a database elsewhere."""
     return (
         ""
         if settings.database_url

@@ -1,4 +1,4 @@
-"""Where the notes of a data folder lie: where somebody says, else where they were last, else in the usual place."""
+"""The folder of the notes: the one in the settings, else the one used last, else the default."""
 
 import json
 import logging
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from scrubjay.errors import VaultUnavailable
-from scrubjay.paths import notes_whereabouts
+from scrubjay.paths import notes_location_file
 from scrubjay.settings import Settings
 
 __all__ = ["NotesLocation", "notes_location", "remember"]
@@ -17,15 +17,14 @@ __all__ = ["NotesLocation", "notes_location", "remember"]
 _log = logging.getLogger(__name__)
 _MARKER = Path(".scrubjay", "vault.json")
 _FORMAT = 1
-_NAME_ONE = "name one with --notestore_path or SCRUBJAY_NOTESTORE_PATH"
+_NAME_ONE = "name a folder with --notestore_path or SCRUBJAY_NOTESTORE_PATH"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotesLocation:
-    """The folder of notes and its space. `recalled`: nobody names it, and it is known from the last time alone.
+    """The folder of notes and its space. `recalled`: the settings do not name it; it was used last.
 
-    `inside`: it lies in the data folder, and goes with that. `unreadable` is the file that should tell where the notes
-    were, and does not.
+    `inside`: it is part of the data folder. `unreadable` is the file with the last folder, if it cannot be read.
     """
 
     folder: Path
@@ -37,32 +36,32 @@ class NotesLocation:
 
     @property
     def expected(self) -> bool:
-        """Whether there is to be a folder, also before anything is written."""
+        """Whether there should be a folder before the first note is written."""
         return self.named or self.recalled or self.unreadable is not None
 
     def require(self, *, home: str, adopt: bool = False) -> None:
-        """Raise VaultUnavailable where to go on would make a second copy of the notes, or spoil another's."""
+        """Raise VaultUnavailable if using the folder would create a second copy of the notes, or damage another's."""
         if self.unreadable is not None:
             raise self._unavailable(
-                f"where the notes of the space {self.space!r} lie cannot be read from {self.unreadable}",
-                hint=f"Remove that file if they lie in {self.folder}; else {_NAME_ONE}, and it is written anew",
+                f"{self.unreadable}, which names the folder of notes of the space {self.space!r}, cannot be read",
+                hint=f"Remove that file if the notes are in {self.folder}; else {_NAME_ONE}, and it is written again",
                 reason="whereabouts",
             )
         if not self.recalled:
             return
         if not _is_marked(self.folder):
             raise self._unavailable(
-                f"the notes of the space {self.space!r} were last kept in {self.folder}, and are not there",
-                hint=f"Bring that folder back, or {_NAME_ONE}: the notes are written there anew",
+                f"the notes of the space {self.space!r} were last in {self.folder}, and are not there",
+                hint=f"Bring that folder back, or {_NAME_ONE}: the notes are written there again",
                 reason="gone",
             )
-        owner = _mark(self.folder).get("home")
-        # A data folder that was copied brings along what the first one remembers.
+        owner = _marker(self.folder).get("home")
+        # A copied data folder contains the last folder of the original.
         if home and owner and owner != home and not self.inside and not adopt:
             raise self._unavailable(
-                f"the notes of the space {self.space!r} were last kept in {self.folder}, which another data folder "
-                "has: one of the two was moved or copied",
-                hint=f"To say which is this one's, {_NAME_ONE}: that folder or another",
+                f"the notes of the space {self.space!r} were last in {self.folder}, which belongs to another data "
+                "folder: one of the two was moved or copied",
+                hint=f"To decide, {_NAME_ONE}: that folder or another",
                 reason="other_home",
             )
 
@@ -71,55 +70,55 @@ class NotesLocation:
 
 
 def notes_location(settings: Settings) -> NotesLocation:
-    """Where the notes are to be. A folder stays that of the space it was made for, whichever the settings name."""
+    """Return the location of the notes. A folder keeps the space it was created for, whatever the settings say."""
     folder = settings.notestore
-    claimed = _claimed(folder)
-    usual = NotesLocation(folder=folder, space=claimed or settings.space, named=bool(settings.notestore_path))
-    if usual.named:
-        return usual
-    known = _read(settings.data)
-    if known is None:
-        return NotesLocation(folder=folder, space=settings.space, unreadable=notes_whereabouts(settings.data))
-    for space in (settings.space, claimed):
-        last = settings.data / known[space] if space in known else folder
+    owner = _space_of(folder)
+    default = NotesLocation(folder=folder, space=owner or settings.space, named=bool(settings.notestore_path))
+    if default.named:
+        return default
+    folders = _read(settings.data)
+    if folders is None:
+        return NotesLocation(folder=folder, space=settings.space, unreadable=notes_location_file(settings.data))
+    for space in (settings.space, owner):
+        last = settings.data / folders[space] if space in folders else folder
         if last != folder:
             inside = Path(os.path.realpath(last)).is_relative_to(os.path.realpath(settings.data))
             return NotesLocation(folder=last, space=space, recalled=True, inside=inside)
-    return usual
+    return default
 
 
 def remember(data: Path, *, space: str, folder: Path) -> Path | None:
-    """Note where the notes of a space are kept; tells where they were before, if that was another folder."""
-    known = _read(data) or {}
-    # What lies in the data folder goes with it wherever it is moved.
+    """Record the folder of the notes of a space; return the previous one if it was another."""
+    folders = _read(data) or {}
+    # A folder inside the data folder moves with it.
     is_inside = folder.is_relative_to(data) and ".." not in folder.parts
-    spelled = str(folder.relative_to(data) if is_inside else folder)
-    before = data / known[space] if space in known else None
-    if known.get(space) != spelled:
-        _write(notes_whereabouts(data), known | {space: spelled})
+    entry = str(folder.relative_to(data) if is_inside else folder)
+    before = data / folders[space] if space in folders else None
+    if folders.get(space) != entry:
+        _write(notes_location_file(data), folders | {space: entry})
     is_other = before is not None and os.path.realpath(before) != os.path.realpath(folder)
     return before if is_other else None
 
 
 def _read(data: Path) -> dict[str, str] | None:
-    """The folders by their spaces, as they are written down; None if that cannot be read."""
+    """Return the recorded folders by space; None if the file cannot be read."""
     try:
-        found: object = json.loads(notes_whereabouts(data).read_bytes())
+        content: object = json.loads(notes_location_file(data).read_bytes())
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError):
         return None
-    told = cast("dict[str, object]", found) if isinstance(found, dict) else {}
-    folders = told.get("folders")
-    if told.get("format") != _FORMAT or not isinstance(folders, dict):
+    record = cast("dict[str, object]", content) if isinstance(content, dict) else {}
+    folders = record.get("folders")
+    if record.get("format") != _FORMAT or not isinstance(folders, dict):
         return None
-    known = cast("dict[str, object]", folders)
-    sound = {space: one for space, one in known.items() if isinstance(one, str) and one and "\0" not in one}
-    return sound if len(sound) == len(known) else None
+    entries = cast("dict[str, object]", folders)
+    valid = {space: name for space, name in entries.items() if isinstance(name, str) and name and "\0" not in name}
+    return valid if len(valid) == len(entries) else None
 
 
 def _write(file: Path, folders: dict[str, str]) -> None:
-    """Replace what is written down, at once; notes can be kept also where this cannot."""
+    """Replace the record atomically; a failure is only logged."""
     text = json.dumps({"format": _FORMAT, "folders": folders}, indent=2) + "\n"
     try:
         descriptor, partial = tempfile.mkstemp(prefix=f"{file.name}.", suffix=".partial", dir=file.parent)
@@ -133,11 +132,11 @@ def _write(file: Path, folders: dict[str, str]) -> None:
             Path(partial).unlink(missing_ok=True)
             raise
     except OSError as error:
-        _log.warning("where the notes lie cannot be remembered", extra={"fields": {"error": str(error)}})
+        _log.warning("the folder of the notes cannot be recorded", extra={"fields": {"error": str(error)}})
 
 
 def _is_marked(folder: Path) -> bool:
-    """Whether a folder has the mark of notes; what else may be wrong with it is seen when it is opened."""
+    """Return whether a folder has the marker of notes; opening it finds other problems."""
     try:
         (folder / _MARKER).lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -147,15 +146,15 @@ def _is_marked(folder: Path) -> bool:
     return True
 
 
-def _claimed(folder: Path) -> str:
-    """The space that a folder was made for, if it was; whether all is well with it is seen when it is opened."""
-    space = _mark(folder).get("space")
+def _space_of(folder: Path) -> str:
+    """Return the space that a folder was created for, or an empty text."""
+    space = _marker(folder).get("space")
     return space if isinstance(space, str) else ""
 
 
-def _mark(folder: Path) -> dict[str, object]:
+def _marker(folder: Path) -> dict[str, object]:
     try:
-        found: object = json.loads((folder / _MARKER).read_bytes())
+        content: object = json.loads((folder / _MARKER).read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
-    return cast("dict[str, object]", found) if isinstance(found, dict) else {}
+    return cast("dict[str, object]", content) if isinstance(content, dict) else {}

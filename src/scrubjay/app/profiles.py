@@ -14,23 +14,23 @@ _HINT = 'It looks like {"bge-small-en-v1.5": {"weight": 14.0, "same": 0.94}}: do
 
 
 def profiles_file(data: Path) -> Path:
-    """Where they are written."""
+    """Return the path of the profiles."""
     return data / "profiles.json"
 
 
 def read_profiles(data: Path) -> Profiles:
-    """The models that are known, with what the user has written of them."""
+    """Return the known models with the profiles of the user."""
     return Profiles(_read(profiles_file(data)))
 
 
 def write_profile(data: Path, model: str, figures: Mapping[str, float]) -> Path:
-    """Note what was measured of a model, and leave all else in the file as it is; tells where it is written."""
+    """Write measured parameters of a model, keep the rest of the file, and return its path."""
     file = profiles_file(data)
     written = _read(file)
     before = Profiles(written).own(model).get("measured")
-    # The user may have left out who made the model; and the last of several entries is the one that counts.
-    known = [name for name in written if plain_name(name) == plain_name(model)]
-    entry = written.setdefault(known[-1] if known else model, {})
+    # The user may have omitted the vendor of the model; the last of several entries is used.
+    names = [name for name in written if plain_name(name) == plain_name(model)]
+    entry = written.setdefault(names[-1] if names else model, {})
     measured = before if isinstance(before, list) else []
     entry.update(figures)
     entry["measured"] = [*measured, *(figure for figure in figures if figure not in measured)]
@@ -48,16 +48,16 @@ def write_profile(data: Path, model: str, figures: Mapping[str, float]) -> Path:
 
 def _read(file: Path) -> dict[str, dict[str, Json]]:
     try:
-        found: object = json.loads(file.read_bytes())
+        content: object = json.loads(file.read_bytes())
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise _wrong(file, f"cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise _wrong(file, f"is not JSON: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise _wrong(file, "must be an object of models")
-    entries = cast("dict[str, Json]", found)
+    entries = cast("dict[str, Json]", content)
     return {model: _entry(model, entry, file) for model, entry in entries.items()}
 
 
@@ -71,5 +71,5 @@ def _entry(model: str, entry: Json, file: Path) -> dict[str, Json]:
     return entry
 
 
-def _wrong(file: Path, what: str, *, hint: str = "") -> InvalidInput:
-    return InvalidInput(f"{file} {what}", hint=hint or _HINT, path=str(file))
+def _wrong(file: Path, problem: str, *, hint: str = "") -> InvalidInput:
+    return InvalidInput(f"{file} {problem}", hint=hint or _HINT, path=str(file))

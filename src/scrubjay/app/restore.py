@@ -1,4 +1,4 @@
-"""`backup restore`: a verified backup takes the place of the store, which is kept beside it, or fills a database."""
+"""`backup restore`: a verified backup replaces the store, which is kept under another name, or fills a database."""
 
 import asyncio
 import os
@@ -6,9 +6,8 @@ import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
-from scrubjay.app import hold_folder
 from scrubjay.app.encryption_key import encryption_key
-from scrubjay.app.stores import postgres_address
+from scrubjay.app.stores import hold_folder, postgres_address
 from scrubjay.errors import Conflict, DiskFull, InvalidInput, StoreDamaged
 from scrubjay.model.results import Restored
 from scrubjay.paths import database_file
@@ -19,7 +18,7 @@ _PARTS = ("", "-wal", "-shm")
 
 
 def restore_backup(settings: Settings, backup: Path, *, force: bool = False) -> Restored:
-    """Verify a backup, then put it in place; nothing is touched when it is not sound."""
+    """Verify a backup, then put it in place; an invalid backup changes nothing."""
     if not backup.is_file():
         raise StoreDamaged(f"there is no backup at {backup}", hint="Check the path", path=str(backup))
     if settings.database_url:
@@ -28,13 +27,13 @@ def restore_backup(settings: Settings, backup: Path, *, force: bool = False) -> 
 
 
 async def _into_database(settings: Settings, backup: Path, *, force: bool) -> Restored:
-    """A database is made anew or not at all: nothing in it is ever replaced."""
+    """Fill an empty database: a database with memories is never replaced."""
     address = postgres_address(settings)
     if force:
         raise InvalidInput(
-            "a database that holds memories is not replaced", hint="Create an empty database and restore into that"
+            "a database with memories cannot be replaced", hint="Create an empty database and restore into that"
         )
-    from scrubjay.storage.postgres import restore_backup  # noqa: PLC0415 - an extra, which not everybody has
+    from scrubjay.storage.postgres import restore_backup  # noqa: PLC0415 - an optional dependency
 
     memories = await restore_backup(address, backup, partitions=settings.database_partitions)
     return Restored(memories=memories, store=address.shown, kept="")
@@ -48,21 +47,21 @@ def _into_folder(settings: Settings, backup: Path, *, force: bool) -> Restored:
     try:
         if target.exists() and not force:
             raise Conflict(
-                f"there is a store in {settings.data} already",
-                hint="Give --force to replace it (it is kept beside), or restore into another folder with --data",
+                f"{settings.data} already has a store",
+                hint="Use --force to replace it (a copy is kept), or restore into another folder with --data",
                 path=str(target),
             )
         _copy(backup, partial)
-        # Verified as a copy: the backup itself is never written to.
+        # Verify the copy: the backup itself is never written to.
         memories = verify_backup(partial, key=key)
         new_store_id(partial, key=key)
-        kept = _set_aside(target)
+        previous = _move_away(target)
         partial.replace(target)
     finally:
         for part in _PARTS:
             partial.with_name(partial.name + part).unlink(missing_ok=True)
         lock.release()
-    return Restored(memories=memories, store=str(target), kept=kept)
+    return Restored(memories=memories, store=str(target), kept=previous)
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -77,13 +76,13 @@ def _copy(source: Path, target: Path) -> None:
         ) from error
 
 
-def _set_aside(target: Path) -> str:
+def _move_away(target: Path) -> str:
     if not target.exists():
         return ""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")
-    kept = target.with_name(f"{target.name}.before-{stamp}")
+    moved = target.with_name(f"{target.name}.before-{stamp}")
     for part in _PARTS:
         file = target.with_name(target.name + part)
         if file.exists():
-            file.rename(kept.with_name(kept.name + part))
-    return str(kept)
+            file.rename(moved.with_name(moved.name + part))
+    return str(moved)

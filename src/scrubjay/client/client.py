@@ -80,7 +80,7 @@ class MemoryClient:
         if path and url:
             raise InvalidInput("a client needs a folder or an address, not both", hint="Give path or url", field="url")
         chosen = settings or Settings.load(home=str(path) if path else None, space=space, agent=agent)
-        chosen = chosen.with_given(token=token)
+        chosen = chosen.with_overrides(token=token)
         home = str(path) if path else chosen.home
         self._settings = replace(chosen, home=home, space=space or chosen.space, agent=agent or chosen.agent)
         self._who = Caller(space=self._settings.space, agent=self._settings.agent, run=run)

@@ -210,10 +210,10 @@ async def _commit(
         edges=plan.edges,
         embedded=embedded,
         documents=(settled.document(at=origin.at), resolution_document(conflict, origin=origin), *branches),
-        once=request.idempotency.once(cast("dict[str, Json]", asdict(answer))),
+        once=request.idempotency.record(cast("dict[str, Json]", asdict(answer))),
     )
     with telemetry.stage("write.commit"):
-        earlier = request.idempotency.first(await context.store.commit(commit))
+        earlier = request.idempotency.earlier_answer(await context.store.commit(commit))
     # A crash here leaves it in both collections; the next reader deletes it.
     await delete_conflict(conflict, documents=context.store)
     return answer if earlier is None else _from_json(earlier)

@@ -177,10 +177,10 @@ async def _commit(
         )
     commit = Commit(
         space=main.space, origin=origin, writes=writes, embedded=embedded, documents=report.documents(at=origin.at),
-        once=request.once(_to_json(answer)),
+        once=request.record(_to_json(answer)),
     )  # fmt: skip
     with telemetry.stage("write.commit"):
-        earlier = request.first(await context.store.commit(commit))
+        earlier = request.earlier_answer(await context.store.commit(commit))
     telemetry.count("writes", action="joined" if earlier is None else "repeated")
     return replace(answer, conflicts=report.details) if earlier is None else _from_json(earlier)
 

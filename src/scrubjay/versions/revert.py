@@ -99,9 +99,9 @@ async def _revert(memory: Memory, request: _RevertRequest) -> Written:
     answer = replace(written(write), action="updated", warnings=(*warnings, *remarks))
     commit = Commit(
         space=memory.space, origin=origin, writes=(write, *parts), documents=documents,
-        once=request.idempotency.once(answer.as_json),
+        once=request.idempotency.record(answer.as_json),
     )  # fmt: skip
-    earlier = request.idempotency.first(await store.commit(commit))
+    earlier = request.idempotency.earlier_answer(await store.commit(commit))
     return answer if earlier is None else Written.from_json(earlier)
 
 

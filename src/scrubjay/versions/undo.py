@@ -127,7 +127,7 @@ async def _commit(commit: Commit, answer: Undone, request: IdempotentRequest, *,
             "run": answer.run, "done": [memory.as_json for memory in answer.done], "skipped": list(answer.skipped),
         }  # fmt: skip
         try:
-            earlier = request.first(await store.commit(replace(commit, once=request.once(stored))))
+            earlier = request.earlier_answer(await store.commit(replace(commit, once=request.record(stored))))
         except NameTaken as error:
             if attempt == len(commit.writes):
                 raise

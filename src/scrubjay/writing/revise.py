@@ -133,10 +133,10 @@ async def commit_version(
         writes=(Write(memory=memory, base=memory.version - 1, action=action, passages=passages, message=message),),
         embedded=begun.embedded,
         documents=(*(job.document(at=origin.at) for job in jobs), *report.documents(at=origin.at)),
-        once=request.once(answer.as_json),
+        once=request.record(answer.as_json),
     )
     with telemetry.stage("write.commit"):
-        earlier = request.first(await context.store.commit(commit))
+        earlier = request.earlier_answer(await context.store.commit(commit))
     telemetry.count("writes", action=reported_action if earlier is None else "repeated")
     return replace(answer, conflicts=report.details) if earlier is None else Written.from_json(earlier)
 

@@ -81,7 +81,7 @@ async def test_undo_takes_back_what_came_by_the_same_token(settings: Settings) -
 
 
 async def test_under_another_name_nobody_is_served_without_tokens(settings: Settings) -> None:
-    named = settings.with_given(hosts="memory.example.org")
+    named = settings.with_overrides(hosts="memory.example.org")
     with pytest.raises(InvalidInput, match="needs a token"):
         async with open_stack(named):
             pass

@@ -86,7 +86,7 @@ async def test_what_cannot_be_done_is_refused(visitor: Visitor) -> None:
 
 async def test_the_space_of_the_folder_has_files(settings: Settings, tmp_path: Path) -> None:
     vault = tmp_path / "vault"
-    with background_daemon(settings.with_given(notestore_path=str(vault))) as running:
+    with background_daemon(settings.with_overrides(notestore_path=str(vault))) as running:
         async with visiting(running.http) as visitor:
             made = await visitor.post("/notes", {"title": TITLE, "content": CONTENT, "category": "people"}, status=201)
             file = Path(made["file_path"])

@@ -1,4 +1,4 @@
-"""The encryption key comes from one place, and its absence is told."""
+"""The encryption key has one source, and a missing key is an error."""
 
 import sys
 from pathlib import Path
@@ -26,7 +26,7 @@ def test_a_key_file_has_it_on_its_first_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"  \nsecond", b"\xff\xfe\x00"])
-def test_a_key_file_without_a_key_is_told(tmp_path: Path, content: bytes) -> None:
+def test_a_key_file_without_a_key_is_an_error(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "key"
     file.write_bytes(content)
     with pytest.raises(WrongKey, match=str(file)) as caught:
@@ -34,7 +34,7 @@ def test_a_key_file_without_a_key_is_told(tmp_path: Path, content: bytes) -> Non
     assert caught.value.hint
 
 
-def test_a_key_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_key_file_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(WrongKey, match="cannot be read") as caught:
         encryption_key(Settings(key_file=str(tmp_path / "none")))
     assert "SCRUBJAY_KEY_FILE" in caught.value.hint
@@ -47,15 +47,15 @@ def test_two_keys_are_one_too_many() -> None:
         encryption_key(Settings(key_file="b", keyring="c"))
 
 
-class Ring(ModuleType):
-    """The part of the keyring package that is used."""
+class FakeKeyring(ModuleType):
+    """The used part of the keyring package."""
 
     def get_password(self, service: str, name: str) -> str | None:
         return {("scrubjay", "work"): "hush", ("scrubjay", "empty"): ""}.get((service, name))
 
 
 def test_the_keyring_holds_it_under_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "keyring", Ring("keyring"))
+    monkeypatch.setitem(sys.modules, "keyring", FakeKeyring("keyring"))
     assert encryption_key(Settings(keyring="work")) == "hush"
     for name in ("home", "empty"):
         with pytest.raises(WrongKey, match=name) as caught:
@@ -63,7 +63,7 @@ def test_the_keyring_holds_it_under_a_name(monkeypatch: pytest.MonkeyPatch) -> N
         assert f"keyring set scrubjay {name}" in caught.value.hint
 
 
-def test_a_keyring_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_keyring_that_is_not_installed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "keyring", None)
     with pytest.raises(WrongKey, match="not installed") as caught:
         encryption_key(Settings(keyring="work"))

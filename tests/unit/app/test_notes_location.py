@@ -1,4 +1,4 @@
-"""Where the notes lie: where somebody says, else where they were last; never in two places unasked."""
+"""The folder of the notes: the named one, else the one used last; never two folders by accident."""
 
 import json
 import logging
@@ -18,7 +18,7 @@ from scrubjay.model.draft import Caller
 from scrubjay.notes.requests import NoteDraft
 from scrubjay.notes.results import NoteWritten
 from scrubjay.notes.service import Notes
-from scrubjay.paths import notes_whereabouts
+from scrubjay.paths import notes_location_file
 from scrubjay.settings import Settings
 
 WORK = Caller(space="work")
@@ -48,8 +48,8 @@ def vault(tmp_path: Path) -> Path:
     return tmp_path / "vault"
 
 
-async def written(data: Path, *, folder: Path | None = None, space: str = "default") -> Path:
-    """Keep a note; tells its file."""
+async def write_tea(data: Path, *, folder: Path | None = None, space: str = "default") -> Path:
+    """Write a note and return its file."""
     async with notes_in(data, folder=folder, space=space) as notes:
         made = await notes.write_note(TEA, who=Caller(space=space))
         assert moves_in(made) == []
@@ -57,12 +57,12 @@ async def written(data: Path, *, folder: Path | None = None, space: str = "defau
 
 
 def moves_in(made: NoteWritten) -> list[str]:
-    """What an answer says of a folder that the notes were in."""
-    return [warning for warning in made.warnings if "until now" in warning]
+    """Return the warnings about a move of the notes."""
+    return [warning for warning in made.warnings if "have moved" in warning]
 
 
 async def problem_of(notes: Notes) -> str:
-    """What the doctor, a sync and a write say alike of a folder that cannot be had."""
+    """Return the problem that a sync, a write, the status and the doctor all report."""
     with pytest.raises(VaultUnavailable) as caught:
         await notes.sync_notes(who=Caller())
     made = await notes.write_note(NoteDraft(title="Milk", content="Oat milk."), who=Caller())
@@ -74,8 +74,8 @@ async def problem_of(notes: Notes) -> str:
     return str(caught.value)
 
 
-async def test_where_nobody_names_a_folder_the_one_that_was_used_last_is_used(data: Path, vault: Path) -> None:
-    file = await written(data, folder=vault)
+async def test_without_a_named_folder_the_one_used_last_is_used(data: Path, vault: Path) -> None:
+    file = await write_tea(data, folder=vault)
     async with notes_in(data) as notes:
         done = await notes.sync_notes(who=Caller())
         assert (done.folder, done.checked, done.written, done.problems) == (str(vault), 1, 0, ())
@@ -83,71 +83,71 @@ async def test_where_nobody_names_a_folder_the_one_that_was_used_last_is_used(da
         assert Path(other.file_path).parent == vault
     assert file.exists()
     assert not (data / "notes").exists()
-    assert stat.S_IMODE(notes_whereabouts(data).stat().st_mode) == 0o600
+    assert stat.S_IMODE(notes_location_file(data).stat().st_mode) == 0o600
 
 
-async def test_a_folder_that_was_used_last_is_known_to_who_only_looks(data: Path, vault: Path) -> None:
-    await written(data, folder=vault)
+async def test_status_names_the_folder_used_last(data: Path, vault: Path) -> None:
+    await write_tea(data, folder=vault)
     async with notes_in(data) as notes:
         assert (await notes.status(who=Caller())).vault["path"] == str(vault)
 
 
-async def test_another_folder_that_is_named_gets_the_notes_and_it_is_said_once(
+async def test_another_named_folder_gets_the_notes_with_one_warning(
     data: Path, vault: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    file, other = await written(data, folder=vault), tmp_path / "other"
+    file, other = await write_tea(data, folder=vault), tmp_path / "other"
     before = file.read_bytes()
     async with notes_in(data, folder=vault) as notes:
         attached = await notes.attach_file("Tea", "leaf.txt", b"a leaf", who=Caller())
-    kept = {path: path.read_bytes() for path in vault.rglob("*.*") if path.is_file()}
+    files = {path: path.read_bytes() for path in vault.rglob("*.*") if path.is_file()}
     with caplog.at_level(logging.WARNING, logger="scrubjay.app.notes"):
         async with notes_in(data, folder=other) as notes:
             done = await notes.sync_notes(who=Caller())
             assert (done.folder, done.written) == (str(other), 1)
-            (told,) = done.problems
-            assert told.startswith(f"{vault}: ")
-            assert str(other) in told
+            (problem,) = done.problems
+            assert problem.startswith(f"{vault}: ")
+            assert str(other) in problem
             assert (await notes.sync_notes(who=Caller())).problems == ()
-            (found,) = (await notes.note_attachments("Tea", who=Caller())).attachments
-            assert (found.id, found.path) == (attached.attachment.id, None)
-            # As it says, what else lies there goes along when it is copied.
+            (attachment,) = (await notes.note_attachments("Tea", who=Caller())).attachments
+            assert (attachment.id, attachment.path) == (attached.attachment.id, None)
+            # Attachments are found after they are copied, as the warning says.
             shutil.copytree(vault / "attachments", other / "attachments")
-            (found,) = (await notes.note_attachments("Tea", who=Caller())).attachments
-            assert found.path == other / found.file
-    assert [record.getMessage() for record in caplog.records] == ["the notes are kept in another folder from now on"]
-    assert {path: path.read_bytes() for path in vault.rglob("*.*") if path.is_file()} == kept
+            (attachment,) = (await notes.note_attachments("Tea", who=Caller())).attachments
+            assert attachment.path == other / attachment.file
+    assert [record.getMessage() for record in caplog.records] == ["the notes have moved to another folder"]
+    assert {path: path.read_bytes() for path in vault.rglob("*.*") if path.is_file()} == files
     assert file.read_bytes() != before
     async with notes_in(data) as notes:
         done = await notes.sync_notes(who=Caller())
         assert (done.folder, done.problems) == (str(other), ())
 
 
-async def test_whoever_writes_first_is_told_that_the_folder_is_another(data: Path, vault: Path) -> None:
-    await written(data)
+async def test_the_first_write_warns_that_the_folder_is_another(data: Path, vault: Path) -> None:
+    await write_tea(data)
     async with notes_in(data, folder=vault) as notes:
         made = await notes.write_note(NoteDraft(title="Milk", content="Oat milk."), who=Caller())
-        (told,) = moves_in(made)
-        assert told.startswith(f"{data / 'notes'}: ")
+        (warning,) = moves_in(made)
+        assert warning.startswith(f"{data / 'notes'}: ")
         again = await notes.write_note(NoteDraft(title="Rice", content="Brown rice."), who=Caller())
         assert moves_in(again) == []
 
 
 async def test_one_folder_by_two_names_is_one(data: Path, vault: Path, tmp_path: Path) -> None:
-    await written(data, folder=vault)
+    await write_tea(data, folder=vault)
     (tmp_path / "link").symlink_to(vault)
     async with notes_in(data, folder=tmp_path / "link") as notes:
         assert (await notes.sync_notes(who=Caller())).problems == ()
 
 
-async def test_a_folder_that_is_gone_is_told_of_and_never_made_again_elsewhere(data: Path, vault: Path) -> None:
-    await written(data, folder=vault)
+async def test_a_missing_folder_is_reported_and_never_created_elsewhere(data: Path, vault: Path) -> None:
+    await write_tea(data, folder=vault)
     away = vault.rename(vault.with_name("away"))
     async with notes_in(data) as notes:
         problem = await problem_of(notes)
         assert str(vault) in problem
         assert "Bring that folder back" in problem
         assert "--notestore_path" in problem
-        # The empty place where a disk is not mounted is not the folder.
+        # An empty mount point is not the folder.
         vault.mkdir()
         assert await problem_of(notes) == problem
         assert not list(vault.iterdir())
@@ -158,8 +158,8 @@ async def test_a_folder_that_is_gone_is_told_of_and_never_made_again_elsewhere(d
     assert not (data / "notes").exists()
 
 
-async def test_a_folder_that_is_gone_is_made_anew_where_it_is_named(data: Path, vault: Path) -> None:
-    file = await written(data, folder=vault)
+async def test_a_missing_folder_is_created_again_when_it_is_named(data: Path, vault: Path) -> None:
+    file = await write_tea(data, folder=vault)
     shutil.rmtree(vault)
     async with notes_in(data, folder=vault) as notes:
         assert (await notes.sync_notes(who=Caller())).written == 1
@@ -167,23 +167,23 @@ async def test_a_folder_that_is_gone_is_made_anew_where_it_is_named(data: Path, 
 
 
 async def test_each_space_has_the_folder_that_it_used_last(data: Path, vault: Path, tmp_path: Path) -> None:
-    await written(data, folder=vault)
-    await written(data, folder=tmp_path / "work", space="work")
+    await write_tea(data, folder=vault)
+    await write_tea(data, folder=tmp_path / "work", space="work")
     assert notes_location(settings_in(data)).folder == vault
     assert notes_location(settings_in(data, space="work")).folder == tmp_path / "work"
     assert notes_location(settings_in(data, space="home")).folder == data / "notes"
 
 
-async def test_what_was_left_in_the_usual_place_is_not_taken_up_for_another_space(data: Path, vault: Path) -> None:
-    await written(data)
+async def test_notes_left_in_the_default_folder_are_not_used_for_another_space(data: Path, vault: Path) -> None:
+    await write_tea(data)
     async with notes_in(data, folder=vault) as notes:
         await notes.sync_notes(who=Caller())
-    found = notes_location(settings_in(data, space="work"))
-    assert (found.folder, found.space) == (vault, "default")
+    location = notes_location(settings_in(data, space="work"))
+    assert (location.folder, location.space) == (vault, "default")
 
 
-async def test_a_folder_within_the_data_folder_goes_along_with_it(data: Path, tmp_path: Path) -> None:
-    await written(data, folder=data / "vault")
+async def test_a_folder_inside_the_data_folder_moves_with_it(data: Path, tmp_path: Path) -> None:
+    await write_tea(data, folder=data / "vault")
     moved = data.rename(tmp_path / "moved")
     async with notes_in(moved) as notes:
         done = await notes.sync_notes(who=Caller())
@@ -193,7 +193,7 @@ async def test_a_folder_within_the_data_folder_goes_along_with_it(data: Path, tm
 async def test_a_copy_of_a_data_folder_leaves_the_notes_of_the_first_alone(
     data: Path, vault: Path, tmp_path: Path
 ) -> None:
-    await written(data, folder=vault)
+    await write_tea(data, folder=vault)
     copy = Path(shutil.copytree(data, tmp_path / "copy"))
     async with notes_in(copy) as notes:
         problem = await problem_of(notes)
@@ -203,7 +203,7 @@ async def test_a_copy_of_a_data_folder_leaves_the_notes_of_the_first_alone(
     assert not (copy / "notes").exists()
     async with notes_in(data) as notes:
         assert (await notes.sync_notes(who=Caller())).checked == 1
-    # Whoever has moved the data folder says so by naming the folder, once.
+    # After a move of the data folder, naming the folder once is enough.
     async with notes_in(copy, folder=vault) as notes:
         await notes.sync_notes(who=Caller())
     async with notes_in(copy) as notes:
@@ -217,31 +217,31 @@ async def test_a_copy_of_a_data_folder_leaves_the_notes_of_the_first_alone(
         '{"format": 1, "folders": {"default": 1}}', '{"format": 1, "folders": {"default": "a\\u0000b"}}', "[" * 100_000,
     ],
 )  # fmt: skip
-async def test_where_it_cannot_be_read_nothing_is_guessed(data: Path, vault: Path, text: str) -> None:
-    await written(data, folder=vault)
-    notes_whereabouts(data).write_text(text)
+async def test_an_unreadable_record_is_an_error(data: Path, vault: Path, text: str) -> None:
+    await write_tea(data, folder=vault)
+    notes_location_file(data).write_text(text)
     async with notes_in(data) as notes:
         problem = await problem_of(notes)
-        assert str(notes_whereabouts(data)) in problem
+        assert str(notes_location_file(data)) in problem
         assert "--notestore_path" in problem
     assert not (data / "notes").exists()
     async with notes_in(data, folder=vault) as notes:
         await notes.sync_notes(who=Caller())
-    assert json.loads(notes_whereabouts(data).read_text())["folders"] == {"default": str(vault)}
+    assert json.loads(notes_location_file(data).read_text())["folders"] == {"default": str(vault)}
 
 
-async def test_notes_are_kept_also_where_their_folder_cannot_be_remembered(
+async def test_notes_are_written_even_if_their_folder_cannot_be_recorded(
     data: Path, vault: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    notes_whereabouts(data).mkdir(parents=True)
-    assert (await written(data, folder=vault)).exists()
-    assert "where the notes lie cannot be remembered" in [record.getMessage() for record in caplog.records]
+    notes_location_file(data).mkdir(parents=True)
+    assert (await write_tea(data, folder=vault)).exists()
+    assert "the folder of the notes cannot be recorded" in [record.getMessage() for record in caplog.records]
     assert not list(data.glob("*.partial"))
 
 
-async def test_a_folder_of_another_space_is_remembered_as_that_ones(data: Path, vault: Path) -> None:
-    await written(data, folder=vault)
+async def test_a_folder_of_another_space_is_recorded_for_that_space(data: Path, vault: Path) -> None:
+    await write_tea(data, folder=vault)
     async with notes_in(data, folder=vault, space="work") as notes:
         assert (await notes.write_note(TEA, who=WORK)).file_path == ""
         await notes.sync_notes(who=Caller())
-    assert json.loads(notes_whereabouts(data).read_text())["folders"] == {"default": str(vault)}
+    assert json.loads(notes_location_file(data).read_text())["folders"] == {"default": str(vault)}

@@ -1,4 +1,4 @@
-"""`profiles.json`: what a user has found out about a model is taken, and what is wrong in it is told."""
+"""`profiles.json`: parameters of models from the user, and errors in the file."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.unit.tiny_models import write_encoder
 
-from scrubjay.app.embedders import make_embedder, model_name
+from scrubjay.app.models import make_embedder, model_name
 from scrubjay.app.profiles import profiles_file, read_profiles, write_profile
 from scrubjay.embedding.profiles import BUNDLED
 from scrubjay.errors import InvalidInput, StoreReadOnly
@@ -17,7 +17,7 @@ def settings(home: Path, **more: str) -> Settings:
     return Settings.load(environment={}, home=str(home), **more)
 
 
-async def test_the_bundled_model_takes_what_was_measured(tmp_path: Path) -> None:
+async def test_the_bundled_model_uses_measured_parameters(tmp_path: Path) -> None:
     data = tmp_path / "new"
     assert write_profile(data, BUNDLED, {"weight": 5.5}) == profiles_file(data)
     write_profile(data, BUNDLED, {"same": 0.87})
@@ -27,10 +27,10 @@ async def test_the_bundled_model_takes_what_was_measured(tmp_path: Path) -> None
     await embedder.close()
     assert (profile.model, profile.weight, profile.same) == (BUNDLED, 5.5, 0.87)
     assert profile.measured == ("weight", "same")
-    assert [one.name for one in data.iterdir()] == ["profiles.json"]
+    assert [file.name for file in data.iterdir()] == ["profiles.json"]
 
 
-async def test_what_makes_other_vectors_makes_another_model(tmp_path: Path) -> None:
+async def test_parameters_that_change_vectors_change_the_model_name(tmp_path: Path) -> None:
     write_encoder(tmp_path / "mine")
     chosen = settings(tmp_path, embedder="onnx", embedding_model=str(tmp_path / "mine"))
     names: set[str] = set()
@@ -42,7 +42,7 @@ async def test_what_makes_other_vectors_makes_another_model(tmp_path: Path) -> N
     assert len(names) == 3
 
 
-def test_what_else_is_in_the_file_stays(tmp_path: Path) -> None:
+def test_other_entries_of_the_file_stay(tmp_path: Path) -> None:
     profiles_file(tmp_path).write_text('{"mine": {"pooling": "cls", "weight": 2}, "ours": {}}', encoding="utf-8")
     write_profile(tmp_path, "mine", {"weight": 3.0})
     assert json.loads(profiles_file(tmp_path).read_bytes()) == {
@@ -51,7 +51,7 @@ def test_what_else_is_in_the_file_stays(tmp_path: Path) -> None:
     }
 
 
-def test_what_is_measured_goes_to_the_entry_of_the_model_whoever_made_it(tmp_path: Path) -> None:
+def test_measured_parameters_go_to_the_entry_of_the_model_of_any_vendor(tmp_path: Path) -> None:
     own = {"pooling": "cls", "query_prefix": "query: ", "text_prefix": "passage: "}
     profiles_file(tmp_path).write_text(json.dumps({"Our-Encoder": own}), encoding="utf-8")
     write_profile(tmp_path, "acme/our-encoder", {"weight": 3.0})
@@ -71,7 +71,7 @@ def test_of_several_entries_for_a_model_the_last_wins_field_by_field(tmp_path: P
     profiles_file(tmp_path).write_text(json.dumps(entries), encoding="utf-8")
     profile = read_profiles(tmp_path).of("ours")
     assert (profile.pooling, profile.weight, profile.same) == ("cls", 5, 0.9)
-    # Written where it counts, though the other entry is the one of that very name.
+    # Written to the entry that is used, although another has exactly that name.
     write_profile(tmp_path, "ours", {"same": 0.8})
     profile = read_profiles(tmp_path).of("ours")
     assert (profile.pooling, profile.weight, profile.same, profile.measured) == ("cls", 5, 0.8, ("weight", "same"))
@@ -79,7 +79,7 @@ def test_of_several_entries_for_a_model_the_last_wins_field_by_field(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "problem"),
     [
         ("{", "is not JSON"),
         ("\x00", "is not JSON"),
@@ -90,17 +90,17 @@ def test_of_several_entries_for_a_model_the_last_wins_field_by_field(tmp_path: P
         ("[" * 100_000, "is not JSON"),
     ],
 )
-def test_a_bad_file_is_told(tmp_path: Path, text: str, told: str) -> None:
+def test_an_invalid_file_is_an_error(tmp_path: Path, text: str, problem: str) -> None:
     profiles_file(tmp_path).write_text(text, encoding="utf-8")
-    with pytest.raises(InvalidInput, match=told) as caught:
+    with pytest.raises(InvalidInput, match=problem) as caught:
         make_embedder(settings(tmp_path))
     assert caught.value.fields["path"] == str(profiles_file(tmp_path))
     assert caught.value.hint
-    with pytest.raises(InvalidInput, match=told):
+    with pytest.raises(InvalidInput, match=problem):
         write_profile(tmp_path, "mine", {"weight": 1.0})
 
 
-def test_a_file_that_cannot_be_read_or_written_is_told(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_or_written_is_an_error(tmp_path: Path) -> None:
     profiles_file(tmp_path).mkdir()
     with pytest.raises(InvalidInput, match="cannot be read"):
         read_profiles(tmp_path)

@@ -9,7 +9,7 @@ from tests.conformance.suites import EmbedderSuite
 from tests.unit.notes.files import png
 from tests.unit.tiny_models import write_clip
 
-from scrubjay.app.embedders import make_embedder, model_name
+from scrubjay.app.models import make_embedder, model_name
 from scrubjay.embedding.clip import DEFAULT_MODEL, ChosenClip, clip_embedder
 from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.model.media import Media

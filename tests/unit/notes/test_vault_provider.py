@@ -82,7 +82,7 @@ async def test_a_folder_keeps_its_space(tmp_path: Path) -> None:
     async with open_engine(settings) as engine:
         async with open_notes(settings, engine) as notes:
             assert (await notes.write_note(tea, who=Caller())).file_path
-        async with open_notes(settings.with_given(space="work"), engine) as notes:
+        async with open_notes(settings.with_overrides(space="work"), engine) as notes:
             assert (await notes.write_note(tea, who=Caller(space="work"))).file_path == ""
             assert (await notes.write_note(coffee, who=Caller())).file_path
         (tmp_path / "notes" / ".scrubjay" / "vault.json").write_text("{nonsense")

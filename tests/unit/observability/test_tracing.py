@@ -22,7 +22,7 @@ from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.observability.otel import Traces
 from scrubjay.observability.tracing import tracing
 from scrubjay.surfaces.daemon.limiter import RequestLimiter
-from scrubjay.telemetry import arriving
+from scrubjay.telemetry import incoming_request
 from scrubjay.version import VERSION
 
 TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
@@ -51,7 +51,7 @@ def recorded() -> Iterator[RecordedSpans]:
 
 async def test_a_request_is_a_span_and_its_stages_are_below_it(recorded: RecordedSpans, quick: Harness) -> None:
     limiter = RequestLimiter(most=5, seconds=9)
-    with arriving(given="0b6f3f0c-77f1"):
+    with incoming_request(given="0b6f3f0c-77f1"):
         await limiter.run("remember", quick.remember(TEXT))
         await limiter.run("recall", quick.recall("how does Sarah like to be reached?"), reads=True)
     spans = recorded.spans
@@ -108,7 +108,7 @@ def test_stages_within_stages_are_nested(recorded: RecordedSpans) -> None:
 def test_what_belongs_to_no_request_is_not_traced(recorded: RecordedSpans) -> None:
     with telemetry.stage("index.build"):
         telemetry.count("writes", action="created")
-    telemetry.took("store.wait", 1.0)
+    telemetry.record_stage("store.wait", 1.0)
     assert recorded.spans == {}
 
 
@@ -123,7 +123,11 @@ def test_how_a_request_ended_is_its_status(recorded: RecordedSpans) -> None:
 
 
 def test_a_caller_elsewhere_is_the_parent(recorded: RecordedSpans) -> None:
-    with arriving(traceparent=f"00-{TRACE}-{CALLER}-01"), telemetry.request("recall"), telemetry.stage("recall.fuse"):
+    with (
+        incoming_request(traceparent=f"00-{TRACE}-{CALLER}-01"),
+        telemetry.request("recall"),
+        telemetry.stage("recall.fuse"),
+    ):
         pass
     for name in ("recall", "recall.fuse"):
         context = recorded.spans[name].context
@@ -135,7 +139,7 @@ def test_a_caller_elsewhere_is_the_parent(recorded: RecordedSpans) -> None:
 
 
 def test_a_caller_that_does_not_want_to_be_traced_is_not(recorded: RecordedSpans) -> None:
-    with arriving(traceparent=f"00-{TRACE}-{CALLER}-00"), telemetry.request("recall"):
+    with incoming_request(traceparent=f"00-{TRACE}-{CALLER}-00"), telemetry.request("recall"):
         pass
     assert recorded.spans == {}
 
@@ -149,7 +153,7 @@ def test_whatever_a_caller_claims_the_work_is_done(traceparent: str) -> None:
     exporter = InMemorySpanExporter()
     traces = Traces(exporter, immediately=True)
     done = False
-    with telemetry.observe(traces), arriving(traceparent=traceparent), telemetry.request("recall"):
+    with telemetry.observe(traces), incoming_request(traceparent=traceparent), telemetry.request("recall"):
         done = True
     traces.close()
     assert done

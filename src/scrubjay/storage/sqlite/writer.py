@@ -97,7 +97,7 @@ class Writer:
 
     def _commit(self, batch: list["_QueuedJob[object]"]) -> None:
         for queued in batch:
-            telemetry.took("store.wait", time.perf_counter() - queued.arrived)
+            telemetry.record_stage("store.wait", time.perf_counter() - queued.arrived)
         try:
             with telemetry.stage("store.commit"), mapped_errors(self._path):
                 self._connection.execute("BEGIN IMMEDIATE")

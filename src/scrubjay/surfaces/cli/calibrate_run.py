@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
+from scrubjay.app import open_scratch_engine
 from scrubjay.app.calibration.curves import RecallCurve, SameCurve, calibrate_recall, calibrate_same
 from scrubjay.app.calibration.labels import LabelledCases, LabelledPair, read_cases, read_pairs
-from scrubjay.app.embedders import model_name
-from scrubjay.app.measuring import open_workbench
+from scrubjay.app.models import model_name
 from scrubjay.app.profiles import write_profile
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.progress import progress
@@ -32,11 +32,11 @@ def note_figure(settings: Settings, name: str, value: float) -> str:
 
 async def _recall(settings: Settings, cases: LabelledCases, weights: Sequence[float]) -> RecallCurve:
     with progress("calibrating") as report:
-        async with open_workbench(settings) as engine:
+        async with open_scratch_engine(settings) as engine:
             return await calibrate_recall(cases, engine=engine, weights=weights, progress=report)
 
 
 async def _same(settings: Settings, pairs: Sequence[LabelledPair], wrong: float) -> SameCurve:
     with progress("embedding") as report:
-        async with open_workbench(settings) as engine:
+        async with open_scratch_engine(settings) as engine:
             return await calibrate_same(pairs, embedder=engine.embedder, wrong=wrong, progress=report)

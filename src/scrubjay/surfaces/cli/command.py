@@ -46,7 +46,7 @@ def verb(app: typer.Typer, *, name: str | None = None, holds_index: bool = False
 
     def register(function: Verb) -> Verb:
         def call(*, settings: Settings, space: str | None, **options: object) -> object:
-            chosen = settings.holding_index if holds_index else settings.in_passing
+            chosen = settings.owning_index if holds_index else settings.short_lived
             return asyncio.run(_with_client(function, chosen, options, space=space))
 
         _add(app, function, call, name=name, skip=1)

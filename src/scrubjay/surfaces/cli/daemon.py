@@ -63,7 +63,7 @@ def serve(
     # The server's packages take a second to load, which no other command should wait for.
     from scrubjay.surfaces.cli.serving import run_daemon  # noqa: PLC0415
 
-    chosen = settings.with_given(
+    chosen = settings.with_overrides(
         http=http, tools=tools, index_path=_spelled(index_path), notestore_path=_spelled(notestore_path),
         log_level=log_level, require_token=require_token,
     )  # fmt: skip

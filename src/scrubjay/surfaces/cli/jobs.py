@@ -93,7 +93,7 @@ async def cancel(client: MemoryClient, id: Id) -> Told:
 
 
 async def _run(settings: Settings) -> Ran:
-    connection = Connection(settings=settings.in_passing)
+    connection = Connection(settings=settings.short_lived)
     try:
         engine = await connection.open()
         if isinstance(engine, RemoteEngine):

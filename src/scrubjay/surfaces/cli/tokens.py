@@ -152,7 +152,7 @@ def _ask(settings: Settings, question: "Callable[[Engine | RemoteEngine], Awaita
     """Ask the daemon that runs, or else the store: tokens are its owner's business, and no verb of a client."""
 
     async def ask() -> T:
-        connection = Connection(settings=settings.in_passing)
+        connection = Connection(settings=settings.short_lived)
         try:
             return await question(await connection.open())
         finally:

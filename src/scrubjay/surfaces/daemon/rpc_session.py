@@ -80,7 +80,7 @@ class RpcSession:
 
     async def _serve(self, number: int | str, call: Call) -> None:
         spool = self._spools.pop(number, None)
-        with telemetry.arriving():
+        with telemetry.incoming_request():
             await self._answer(number, call, spool)
 
     async def _answer(self, number: int | str, call: Call, spool: UploadBuffer | None) -> None:

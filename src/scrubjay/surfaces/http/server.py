@@ -22,7 +22,7 @@ from scrubjay.errors import Busy
 from scrubjay.rpc.codec import PROBLEM, problem
 from scrubjay.rpc.frames import encode_frame
 from scrubjay.surfaces.http.problems import refusal
-from scrubjay.telemetry import arriving, new_request_id
+from scrubjay.telemetry import incoming_request, new_request_id
 
 _START_LOOK = 0.005
 _RETRY_AFTER = 1
@@ -263,7 +263,7 @@ class _Socket(WebSocketsSansIOProtocol):
 
 async def _turn_away(scope: Scope, receive: Receive, send: Send) -> None:
     crowded = Busy("too many clients are connected", hint=f"Retry after {_RETRY_AFTER} s", retry_after=_RETRY_AFTER)
-    with arriving() as number:
+    with incoming_request() as number:
         response = refusal(crowded)
         response.headers.update({"x-request-id": number, "connection": "close"})
         await response(scope, receive, send)

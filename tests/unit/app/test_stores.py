@@ -1,4 +1,4 @@
-"""What the settings choose, and what they cannot."""
+"""The store and the index that the settings choose, and invalid choices."""
 
 import subprocess
 import sys
@@ -23,16 +23,16 @@ def settings(tmp_path: Path, **more: str) -> Settings:
 
 def test_an_embedded_store_has_an_embedded_index(tmp_path: Path) -> None:
     for kind in ("auto", "scan"):
-        made = make_index(settings(tmp_path, vector_index=kind), FakeStore(), FakeEmbedder())
-        assert isinstance(made, LocalIndex)
+        index = make_index(settings(tmp_path, vector_index=kind), FakeStore(), FakeEmbedder())
+        assert isinstance(index, LocalIndex)
 
 
 async def test_a_qdrant_address_means_qdrant_whatever_the_store(tmp_path: Path) -> None:
-    made = make_index(settings(tmp_path, qdrant_url=":memory:"), FakeStore(), FakeEmbedder())
-    assert isinstance(made, SharedIndex)
-    await made.open()
-    assert (await made.describe())["kind"] == "qdrant"
-    await made.close()
+    index = make_index(settings(tmp_path, qdrant_url=":memory:"), FakeStore(), FakeEmbedder())
+    assert isinstance(index, SharedIndex)
+    await index.open()
+    assert (await index.describe())["kind"] == "qdrant"
+    await index.close()
 
 
 @pytest.mark.parametrize("kind", ["hnsw", "ivfflat", "annoy"])
@@ -43,13 +43,13 @@ def test_an_index_that_a_store_cannot_have_is_refused(tmp_path: Path, kind: str)
 
 
 @pytest.mark.parametrize("url", ["localhost:6333", "ftp://localhost", "http://"])
-def test_what_is_no_address_of_qdrant_is_refused(tmp_path: Path, url: str) -> None:
+def test_an_invalid_address_of_qdrant_is_refused(tmp_path: Path, url: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         make_index(settings(tmp_path, qdrant_url=url), FakeStore(), FakeEmbedder())
     assert caught.value.fields["setting"] == "SCRUBJAY_QDRANT_URL"
 
 
-async def test_what_is_encrypted_goes_nowhere_in_clear(tmp_path: Path) -> None:
+async def test_encrypted_memories_are_stored_nowhere_in_clear(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="encrypted"):
         make_index(settings(tmp_path, key="k", qdrant_url=":memory:"), FakeStore(), FakeEmbedder())
     with pytest.raises(InvalidInput, match="not encrypted"):
@@ -57,14 +57,14 @@ async def test_what_is_encrypted_goes_nowhere_in_clear(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("url", ["mysql://localhost/x", "localhost", "postgresql://jay:secret@host:port/x"])
-async def test_what_is_no_address_of_a_database_is_refused(tmp_path: Path, url: str) -> None:
+async def test_an_invalid_address_of_a_database_is_refused(tmp_path: Path, url: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         await open_store(settings(tmp_path, database_url=url))
     assert caught.value.fields["setting"] == "SCRUBJAY_DATABASE_URL"
     assert "secret" not in str(caught.value)
 
 
-async def test_a_database_that_nobody_serves_is_told_without_its_password(tmp_path: Path) -> None:
+async def test_the_error_of_an_unreachable_database_hides_its_password(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"127\.0\.0\.1:1") as caught:
         await open_store(settings(tmp_path, database_url=URL))
     assert "secret" not in str(caught.value)
@@ -78,7 +78,7 @@ async def test_a_database_that_nobody_serves_is_told_without_its_password(tmp_pa
         ("qdrant_client", {"qdrant_url": "http://127.0.0.1:1"}, "qdrant"),
     ],
 )
-def test_without_an_extra_it_is_said_how_to_get_it(
+def test_the_error_of_a_missing_extra_says_how_to_install_it(
     tmp_path: Path, missing: str, chosen: dict[str, str], extra: str
 ) -> None:
     code = f"""

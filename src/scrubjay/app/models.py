@@ -1,0 +1,159 @@
+"""The embedder, the reranker and the language model that the settings choose."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from scrubjay.app.profiles import read_profiles
+from scrubjay.embedding.clip import DEFAULT_MODEL as CLIP
+from scrubjay.embedding.clip import ChosenClip, clip_embedder
+from scrubjay.embedding.minilm import minilm_embedder
+from scrubjay.embedding.model_folder import folder_embedder
+from scrubjay.embedding.none import NoEmbedder
+from scrubjay.embedding.openai import OPENAI_URL, openai_embedder
+from scrubjay.embedding.profiles import BUNDLED
+from scrubjay.embedding.sentence_transformers import Chosen as SentenceTransformersModel
+from scrubjay.embedding.sentence_transformers import sentence_transformers_embedder
+from scrubjay.embedding.service import Service
+from scrubjay.embedding.voyage import VOYAGE_URL, voyage_embedder
+from scrubjay.errors import InvalidInput
+from scrubjay.llm.client import LanguageModel
+from scrubjay.llm.config import Chosen as LanguageModelConfig
+from scrubjay.ports import Clock, DocumentStore, Embedder, Llm, Profile, Reranker
+from scrubjay.reranking.cross_encoders import (
+    FASTEMBED_MODEL,
+    SENTENCE_TRANSFORMERS_MODEL,
+    CrossEncoderConfig,
+    fastembed_reranker,
+    sentence_transformers_reranker,
+)
+from scrubjay.settings import Settings
+
+
+def make_embedder(settings: Settings) -> Embedder:
+    """Return the chosen embedder; its model is loaded on first use."""
+    threads = settings.embedding_threads
+    makers: dict[str, Callable[[], Embedder]] = {
+        "minilm": lambda: minilm_embedder(threads=threads, profile=_profile(settings)),
+        "onnx": lambda: _folder_embedder(settings),
+        "openai": lambda: openai_embedder(_service(settings, OPENAI_URL)),
+        "voyage": lambda: voyage_embedder(_service(settings, VOYAGE_URL)),
+        "sentence-transformers": lambda: sentence_transformers_embedder(
+            SentenceTransformersModel(
+                model=_model(settings), download=settings.allow_download, traits=_profile(settings)
+            )
+        ),
+        "clip": lambda: clip_embedder(_clip(settings)),
+        "none": NoEmbedder,
+    }
+    if settings.embedder not in makers:
+        raise InvalidInput(
+            f"there is no embedder {settings.embedder!r}",
+            hint=f"SCRUBJAY_EMBEDDER is one of {', '.join(makers)}",
+            setting="SCRUBJAY_EMBEDDER",
+        )
+    return makers[settings.embedder]()
+
+
+def model_name(settings: Settings) -> str:
+    """Return the name of the chosen model in `profiles.json`; empty without a model."""
+    if settings.embedder == "none":
+        return ""
+    if settings.embedder == "minilm":
+        return BUNDLED
+    if settings.embedder == "clip" and not settings.embedding_model:
+        return CLIP
+    return _folder(settings).name if settings.embedder == "onnx" else _model(settings)
+
+
+def make_reranker(settings: Settings) -> Reranker | None:
+    """Return the chosen reranker, if any; its model is loaded on first use."""
+    makers: dict[str, Callable[[], Reranker | None]] = {
+        "none": lambda: None,
+        "sentence-transformers": lambda: sentence_transformers_reranker(
+            _cross_encoder(settings, default=SENTENCE_TRANSFORMERS_MODEL)
+        ),
+        "fastembed": lambda: fastembed_reranker(_cross_encoder(settings, default=FASTEMBED_MODEL)),
+    }
+    if settings.reranker not in makers:
+        raise InvalidInput(
+            f"there is no reranker {settings.reranker!r}",
+            hint=f"SCRUBJAY_RERANKER is one of {', '.join(makers)}",
+            setting="SCRUBJAY_RERANKER",
+        )
+    return makers[settings.reranker]()
+
+
+def make_llm(settings: Settings, *, documents: DocumentStore, clock: Clock) -> Llm | None:
+    """Return the chosen language model, if any; its library is loaded on first use."""
+    if settings.llm == "off":
+        return None
+    provider, _, name = settings.llm.partition(":")
+    model = settings.llm_model or name
+    if not provider or not model:
+        raise InvalidInput(
+            f"the language model {settings.llm!r} needs a name",
+            hint="Set SCRUBJAY_LLM_MODEL, as its provider spells it",
+            setting="SCRUBJAY_LLM_MODEL",
+        )
+    config = LanguageModelConfig(
+        provider=provider,
+        model=model,
+        url=settings.llm_url,
+        key=settings.llm_key,
+        seconds=settings.llm_seconds,
+        daily_calls=settings.llm_daily_calls,
+        daily_tokens=settings.llm_daily_tokens,
+    )
+    return LanguageModel(config, documents=documents, clock=clock)
+
+
+def _profile(settings: Settings) -> Profile:
+    return read_profiles(settings.data).of(model_name(settings))
+
+
+def _folder_embedder(settings: Settings) -> Embedder:
+    own = read_profiles(settings.data).own(model_name(settings))
+    return folder_embedder(_folder(settings), threads=settings.embedding_threads, own=own)
+
+
+def _clip(settings: Settings) -> ChosenClip:
+    return ChosenClip(
+        model=model_name(settings),
+        cache=settings.data / "models",
+        download=settings.allow_download,
+        threads=settings.embedding_threads,
+        traits=_profile(settings),
+    )
+
+
+def _service(settings: Settings, url: str) -> Service:
+    return Service(
+        url=settings.embedding_url or url,
+        model=_model(settings),
+        api_key=settings.embedding_key,
+        dimensions=settings.embedding_dimension or None,
+        traits=_profile(settings),
+    )
+
+
+def _folder(settings: Settings) -> Path:
+    return Path(_model(settings)).expanduser().absolute()
+
+
+def _model(settings: Settings) -> str:
+    if not settings.embedding_model:
+        raise InvalidInput(
+            f"the embedder {settings.embedder!r} needs the name of a model",
+            hint="Set SCRUBJAY_EMBEDDING_MODEL",
+            setting="SCRUBJAY_EMBEDDING_MODEL",
+        )
+    return settings.embedding_model
+
+
+def _cross_encoder(settings: Settings, *, default: str) -> CrossEncoderConfig:
+    return CrossEncoderConfig(
+        model=settings.reranker_model or default,
+        cache=settings.data / "models",
+        download=settings.allow_download,
+        threads=settings.embedding_threads,
+    )
