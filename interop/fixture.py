@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import cast
 
-from scrubjay.entry import main
+from scrubjay.__main__ import main
 from scrubjay.model.memory import Json
 from scrubjay.surfaces.mcp.prompts import PROMPTS, PromptTemplate
 from scrubjay.surfaces.mcp.tool import Tool, ToolContext, ToolResult

@@ -31,19 +31,19 @@ class Observer(Protocol):
     """Receives telemetry. It is called from any thread, and must be fast."""
 
     @property
-    def from_the_beginning(self) -> bool:
+    def needs_starts(self) -> bool:
         """Whether it also receives the starts of spans, which adds a cost to every stage."""
         ...
 
-    def began(self, span: "Span", /) -> object:
-        """Receive the start of a span; `ended` gets the returned value."""
+    def on_start(self, span: "Span", /) -> object:
+        """Receive the start of a span; `on_end` gets the returned value."""
         ...
 
-    def ended(self, span: "Span", mark: object, /) -> None:
+    def on_end(self, span: "Span", mark: object, /) -> None:
         """Receive the end of a span, with `seconds` and `outcome`."""
         ...
 
-    def counted(self, name: str, amount: int, labels: Mapping[str, str], /) -> None:
+    def on_count(self, name: str, amount: int, labels: Mapping[str, str], /) -> None:
         """Receive a count of events."""
         ...
 
@@ -65,7 +65,7 @@ class Span:
 
     def __enter__(self) -> Self:
         observers = self._observers = _observers
-        self._marks = [_notify(observer.began, self) for observer in observers] if _from_the_beginning else _NO_MARKS
+        self._marks = [_notify(observer.on_start, self) for observer in observers] if _needs_starts else _NO_MARKS
         self._began = perf_counter()
         return self
 
@@ -77,11 +77,11 @@ class Span:
             self.outcome = "ok" if error is None else _outcome(error)
         # There is one mark per observer, or an endless iterator of None.
         for observer, mark in zip(self._observers, self._marks, strict=False):
-            _notify(observer.ended, self, mark)
+            _notify(observer.on_end, self, mark)
 
 
-class Request(Span):
-    """A whole request, with a new id or the one it arrived with; set `outcome` to override the default."""
+class RequestSpan(Span):
+    """A whole request, with the id of its caller or a new one; set `outcome` to override the default."""
 
     __slots__ = ("_token",)
     is_request = True
@@ -113,9 +113,9 @@ def stage(name: str) -> AbstractContextManager[object]:
     return Span(name) if _observers else _NULL_SPAN
 
 
-def request(verb: str) -> Request:
+def request(verb: str) -> RequestSpan:
     """Time a request. The verb becomes a label, so it must come from a fixed set."""
-    return Request(verb)
+    return RequestSpan(verb)
 
 
 def record_stage(name: str, seconds: float) -> None:
@@ -124,13 +124,13 @@ def record_stage(name: str, seconds: float) -> None:
         span = Span(name)
         span.seconds, span.outcome = seconds, "ok"
         for observer in _observers:
-            _notify(observer.ended, span, None)
+            _notify(observer.on_end, span, None)
 
 
 def count(name: str, amount: int = 1, **labels: str) -> None:
     """Report a number of events."""
     for observer in _observers:
-        _notify(observer.counted, name, amount, labels)
+        _notify(observer.on_count, name, amount, labels)
 
 
 def gauge(name: str, read: Callable[[], float]) -> Callable[[], None]:
@@ -172,9 +172,9 @@ def observe(observer: Observer) -> Generator[None]:
 
 
 @contextmanager
-def incoming_request(*, given: str = "", traceparent: str = "") -> Generator[str]:
-    """Set the id of an incoming request: its own if that is valid, else a new one."""
-    chosen = given if _REQUEST_ID.fullmatch(given) else new_request_id()
+def incoming_request(*, caller_id: str = "", traceparent: str = "") -> Generator[str]:
+    """Set the id of an incoming request: that of the caller if it is valid, else a new one."""
+    chosen = caller_id if _REQUEST_ID.fullmatch(caller_id) else new_request_id()
     tokens = request_id.set(chosen), trace_parent.set(traceparent)
     try:
         yield chosen
@@ -207,8 +207,8 @@ def _outcome(error: BaseException) -> str:
 
 def _set_observers(*observers: Observer) -> None:
     # Replaced as a whole, so that readers need no lock.
-    global _observers, _from_the_beginning
-    _observers, _from_the_beginning = observers, any(observer.from_the_beginning for observer in observers)
+    global _observers, _needs_starts
+    _observers, _needs_starts = observers, any(observer.needs_starts for observer in observers)
 
 
 def _notify(callback: Callable[..., T], *arguments: object) -> T | None:
@@ -229,5 +229,5 @@ _NO_MARKS: Iterable[object] = repeat(None)
 _changing = threading.Lock()
 _failed: set[str] = set()
 _observers: tuple[Observer, ...] = ()
-_from_the_beginning = False
+_needs_starts = False
 _gauges: tuple[tuple[str, Callable[[], float]], ...] = ()

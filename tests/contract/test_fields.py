@@ -19,7 +19,7 @@ from scrubjay.conflicts.statement import DisputedStatement
 from scrubjay.conflicts.strategies import ConflictCase, apply_strategy
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, KeyReused
-from scrubjay.model.conflict import Conflict, ConflictType, Strategy
+from scrubjay.model.conflict import ConflictRecord, ConflictType, Strategy
 from scrubjay.model.draft import Caller, Draft, Edit, Limits
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Flag, Json, Memory, Merged, Observation, Source, State, Tier, Trust
@@ -386,7 +386,7 @@ def test_resolving_a_conflict_by_merge_loses_no_field() -> None:
     at = MADE.updated_at + timedelta(days=1)
 
     def outcome(newer: Memory) -> object:
-        conflict = Conflict(
+        conflict = ConflictRecord(
             space="default", type=ConflictType.DUPLICATE, memory=newer.id, other=older.id, confidence=0.9,
             suggested=Strategy.MERGE, detected_at=at,
         )  # fmt: skip

@@ -123,7 +123,7 @@ def _import_all() -> None:
 
 def _live(asked: dict[str, object]) -> None:
     """Be what a shell would have started."""
-    from scrubjay.entry import main
+    from scrubjay.__main__ import main
 
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
     log = os.open(str(asked["log"]), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)

@@ -51,7 +51,7 @@ def test_a_line_says_when_how_bad_who_and_what() -> None:
 
 def test_the_request_is_named_where_there_is_one() -> None:
     assert "request" not in told("one")
-    with telemetry.incoming_request(given="0b6f3f0c-77f1"):
+    with telemetry.incoming_request(caller_id="0b6f3f0c-77f1"):
         assert told("one")["request"] == "0b6f3f0c-77f1"
     with telemetry.request("recall"):
         assert told("one")["request"] == telemetry.request_id.get()
@@ -130,7 +130,7 @@ def test_numbers_that_json_does_not_know_are_words() -> None:
 
 
 def test_an_http_request_is_a_line(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, logger="scrubjay"), telemetry.incoming_request(given="0b6f3f0c-77f1"):
+    with caplog.at_level(logging.INFO, logger="scrubjay"), telemetry.incoming_request(caller_id="0b6f3f0c-77f1"):
         access(method="GET", route="/api/v1/memories/{id}", status=404, seconds=0.0123456, token="tok-1")
         access(method="GET", route="/metrics", status=200, seconds=0.001)
         access(method="GET", route="/api/v1/healthz", status=200, seconds=0.001)

@@ -1,4 +1,4 @@
-"""What happens once, under a key."""
+"""A request under an idempotency key is executed once."""
 
 import pytest
 from tests.fakes.build import an_origin
@@ -12,40 +12,40 @@ SPACE = "work"
 ANSWER: dict[str, Json] = {"action": "updated", "id": "x", "names": ["a", None, 1.5], "é": {"b": True}}
 
 
-async def keep(store: RecordStore, ask: IdempotentRequest, answer: dict[str, Json]) -> Committed:
-    return await store.commit(Commit(space=SPACE, origin=an_origin(), once=ask.record(answer)))
+async def commit(store: RecordStore, request: IdempotentRequest, answer: dict[str, Json]) -> Committed:
+    return await store.commit(Commit(space=SPACE, origin=an_origin(), once=request.record(answer)))
 
 
-async def test_without_a_key_nothing_is_kept(any_store: RecordStore) -> None:
-    ask = idempotent_request("", {"verb": "revise"})
-    assert ask.record(ANSWER) is None
-    assert await ask.find_answer(any_store, space=SPACE) is None
+async def test_without_a_key_no_answer_is_stored(any_store: RecordStore) -> None:
+    request = idempotent_request("", {"verb": "revise"})
+    assert request.record(ANSWER) is None
+    assert await request.find_answer(any_store, space=SPACE) is None
 
 
 async def test_the_same_request_gets_the_first_answer(any_store: RecordStore) -> None:
-    ask = idempotent_request("key", {"verb": "revise", "ref": "x"})
-    assert await ask.find_answer(any_store, space=SPACE) is None
-    assert ask.earlier_answer(await keep(any_store, ask, ANSWER)) is None
-    # The order in which it is told is no part of a request.
+    request = idempotent_request("key", {"verb": "revise", "ref": "x"})
+    assert await request.find_answer(any_store, space=SPACE) is None
+    assert request.earlier_answer(await commit(any_store, request, ANSWER)) is None
+    # The order of its arguments is no part of a request.
     again = idempotent_request("key", {"ref": "x", "verb": "revise"})
     assert await again.find_answer(any_store, space=SPACE) == ANSWER
-    assert again.earlier_answer(await keep(any_store, again, {"action": "other"})) == ANSWER
+    assert again.earlier_answer(await commit(any_store, again, {"action": "other"})) == ANSWER
 
 
-async def test_another_request_is_refused(any_store: RecordStore) -> None:
-    await keep(any_store, idempotent_request("key", {"verb": "revise", "ref": "x"}), ANSWER)
+async def test_a_different_request_under_the_same_key_is_refused(any_store: RecordStore) -> None:
+    await commit(any_store, idempotent_request("key", {"verb": "revise", "ref": "x"}), ANSWER)
     for other in ({"verb": "revise", "ref": "y"}, {"verb": "revert", "ref": "x"}, {}):
-        ask = idempotent_request("key", other)
+        request = idempotent_request("key", other)
         with pytest.raises(KeyReused):
-            await ask.find_answer(any_store, space=SPACE)
+            await request.find_answer(any_store, space=SPACE)
         with pytest.raises(KeyReused):
-            await keep(any_store, ask, ANSWER)
+            await commit(any_store, request, ANSWER)
 
 
 async def test_a_key_belongs_to_its_space(any_store: RecordStore) -> None:
-    ask = idempotent_request("key", {"verb": "revise"})
-    await keep(any_store, ask, ANSWER)
-    assert await ask.find_answer(any_store, space="home") is None
+    request = idempotent_request("key", {"verb": "revise"})
+    await commit(any_store, request, ANSWER)
+    assert await request.find_answer(any_store, space="home") is None
 
 
 def test_a_key_is_a_text_of_a_bounded_length() -> None:
@@ -58,7 +58,7 @@ def test_a_key_is_a_text_of_a_bounded_length() -> None:
             idempotent_request(key, {})  # type: ignore[arg-type]
 
 
-def test_a_request_of_any_text_is_known_again() -> None:
-    one, other = idempotent_request("key", {"ref": "\ud800"}), idempotent_request("key", {"ref": "\ud801"})
-    assert one == idempotent_request("key", {"ref": "\ud800"})
-    assert one != other
+def test_a_request_of_any_text_has_a_digest() -> None:
+    first, other = idempotent_request("key", {"ref": "\ud800"}), idempotent_request("key", {"ref": "\ud801"})
+    assert first == idempotent_request("key", {"ref": "\ud800"})
+    assert first != other

@@ -1,4 +1,4 @@
-"""Settings: what is given, else the environment, else the defaults; and nothing secret in sight."""
+"""Settings: overrides, else the environment, else defaults; secrets are never shown."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -13,7 +13,7 @@ def loaded(**environment: str) -> Settings:
     return Settings.load(environment={"HOME": "/home/jay", **environment})
 
 
-def test_what_is_given_wins_over_the_environment_and_that_over_the_default() -> None:
+def test_overrides_win_over_the_environment_and_that_over_defaults() -> None:
     environment = {"SCRUBJAY_SPACE": "work", "SCRUBJAY_AGENT": "bot"}
     chosen = Settings.load(environment=environment, space="home", agent=None)
     assert (chosen.space, chosen.agent, chosen.embedder) == ("home", "bot", "minilm")
@@ -22,15 +22,15 @@ def test_what_is_given_wins_over_the_environment_and_that_over_the_default() -> 
 @pytest.mark.parametrize("setting", fields(Settings), ids=lambda setting: setting.name)
 def test_every_setting_is_read_from_its_variable(setting: object) -> None:
     name, default, metadata = (getattr(setting, part) for part in ("name", "default", "metadata"))
-    given, meant = ("true", True) if default is False else ("7", 7) if isinstance(default, int) else ("x", "x")
-    assert getattr(loaded(**{metadata["env"]: given}), name) == meant
+    text, value = ("true", True) if default is False else ("7", 7) if isinstance(default, int) else ("x", "x")
+    assert getattr(loaded(**{metadata["env"]: text}), name) == value
     if name != "home":
         assert getattr(loaded(), name) == default
 
 
-@pytest.mark.parametrize(("text", "meant"), [("1", True), (" Yes", True), ("ON", True), ("0", False), ("off", False)])
-def test_a_flag_is_written_in_many_ways(text: str, *, meant: bool) -> None:
-    assert loaded(SCRUBJAY_ALLOW_DOWNLOAD=text).allow_download is meant
+@pytest.mark.parametrize(("text", "value"), [("1", True), (" Yes", True), ("ON", True), ("0", False), ("off", False)])
+def test_a_flag_has_several_spellings(text: str, *, value: bool) -> None:
+    assert loaded(SCRUBJAY_ALLOW_DOWNLOAD=text).allow_download is value
 
 
 @pytest.mark.parametrize(
@@ -45,30 +45,30 @@ def test_a_flag_is_written_in_many_ways(text: str, *, meant: bool) -> None:
         ("SCRUBJAY_EMBEDDING_THREADS", "0"),
     ],
 )
-def test_a_value_of_the_wrong_kind_is_refused_by_its_variable(variable: str, text: str) -> None:
+def test_the_error_about_an_invalid_value_names_its_variable(variable: str, text: str) -> None:
     with pytest.raises(InvalidInput, match=variable) as caught:
         loaded(**{variable: text})
     assert caught.value.fields["setting"] == variable
 
 
-def test_a_variable_set_to_nothing_is_not_set() -> None:
+def test_an_empty_variable_counts_as_unset() -> None:
     empty = loaded(SCRUBJAY_SPACE="", SCRUBJAY_READERS="", SCRUBJAY_HOME="", SCRUBJAY_ALLOW_DOWNLOAD="")
     assert empty == loaded()
 
 
-def test_the_data_folder_is_absolute_whatever_it_was_given_as() -> None:
+def test_the_data_folder_is_always_absolute() -> None:
     assert loaded(SCRUBJAY_HOME="here").data == Path("here").absolute()
     assert loaded(MEMORY_DIR="/mem").data == Path("/mem")
     assert loaded(MEMORY_DIR="/mem", SCRUBJAY_HOME="/jay").data == Path("/jay")
-    assert Settings.load(environment={"SCRUBJAY_HOME": "/jay"}, home="/given").data == Path("/given")
+    assert Settings.load(environment={"SCRUBJAY_HOME": "/jay"}, home="/chosen").data == Path("/chosen")
 
 
-def test_the_index_lies_in_the_data_folder_unless_put_elsewhere() -> None:
+def test_the_index_is_in_the_data_folder_by_default() -> None:
     assert loaded(SCRUBJAY_HOME="/jay").index == Path("/jay/index")
     assert loaded(SCRUBJAY_HOME="/jay", SCRUBJAY_INDEX_PATH="/fast").index == Path("/fast")
 
 
-def test_the_longest_text_is_a_limit() -> None:
+def test_the_limits_have_the_maximum_length_of_a_text() -> None:
     assert loaded(SCRUBJAY_MAX_TEXT_BYTES="5000").limits.text_bytes == 5000
 
 
@@ -84,7 +84,7 @@ def test_the_environment_of_the_process_is_the_default(monkeypatch: pytest.Monke
     assert Settings.load().data == tmp_path
 
 
-def test_what_is_over_in_a_moment_opens_no_embedded_index() -> None:
+def test_a_short_lived_process_opens_no_embedded_index() -> None:
     assert loaded().short_lived.vector_index == "scan"
     for chosen in (
         loaded(SCRUBJAY_DATABASE_URL="postgresql://host/memory"),

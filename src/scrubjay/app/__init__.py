@@ -40,11 +40,11 @@ class SystemClock:
 
 
 @asynccontextmanager
-async def open_engine(settings: Settings, *, is_staffed: bool = False) -> AsyncGenerator[Engine]:
-    """Open the memory of the settings, and close it at the end; `is_staffed`: a worker runs jobs meanwhile."""
+async def open_engine(settings: Settings, *, has_worker: bool = False) -> AsyncGenerator[Engine]:
+    """Open an engine, and close it at the end; with `has_worker` it leaves work to background jobs."""
     lock = hold_folder(settings.data)
     try:
-        engine = await _build(settings, await open_store(settings), is_staffed=is_staffed)
+        engine = await _build(settings, await open_store(settings), has_worker=has_worker)
         try:
             yield engine
         finally:
@@ -82,7 +82,7 @@ def _gallery(settings: Settings) -> Gallery | None:
     return NotesGallery(notes_location(settings).folder)
 
 
-async def _build(settings: Settings, store: RecordStore, *, is_staffed: bool) -> Engine:
+async def _build(settings: Settings, store: RecordStore, *, has_worker: bool) -> Engine:
     clock = SystemClock()
     try:
         embedder = make_embedder(settings)
@@ -107,7 +107,7 @@ async def _build(settings: Settings, store: RecordStore, *, is_staffed: bool) ->
         default_rules=rules,
         llm=llm,
         gallery=_gallery(settings),
-        is_staffed=is_staffed,
+        has_worker=has_worker,
     )
-    # Some jobs need no language model, such as conflict scans.
+    # Jobs such as conflict scans run without a language model.
     return replace(engine, job_runner=JobExecutor(engine))

@@ -17,8 +17,8 @@ from scrubjay.model.checks import require_integer, require_text
 from scrubjay.model.conflict import (
     PENDING_COLLECTION,
     SETTLED_COLLECTION,
-    Conflict,
     ConflictDetails,
+    ConflictRecord,
     ConflictStatus,
     parse_conflict,
 )
@@ -71,7 +71,7 @@ async def conflicts(
 
 
 async def describe_conflicts(
-    found: Sequence[Conflict], *, now: datetime, space: str, store: RecordStore
+    found: Sequence[ConflictRecord], *, now: datetime, space: str, store: RecordStore
 ) -> tuple[ConflictDetails, ...]:
     """Describe conflicts in the words of both sides; leave out those that are obsolete or have lost their words.
 
@@ -106,7 +106,7 @@ def require_status(status: str) -> frozenset[ConflictStatus]:
         ) from None
 
 
-async def _find_by_id(ref: str, *, space: str, store: RecordStore) -> list[Conflict]:
+async def _find_by_id(ref: str, *, space: str, store: RecordStore) -> list[ConflictRecord]:
     if not _ID.fullmatch(ref):
         return []
     documents = [
@@ -117,7 +117,7 @@ async def _find_by_id(ref: str, *, space: str, store: RecordStore) -> list[Confl
 
 async def _of_memory(
     memory: Memory, *, collections: Sequence[str], store: RecordStore
-) -> AsyncIterator[list[Conflict]]:
+) -> AsyncIterator[list[ConflictRecord]]:
     """Return the conflicts of a memory, and of those that were merged into it."""
     ids = dict.fromkeys([memory.id])
     parts = [memory]
@@ -137,7 +137,7 @@ async def _of_memory(
 
 async def _latest(
     collections: Sequence[str], *, first: int, space: str, store: RecordStore
-) -> AsyncIterator[list[Conflict]]:
+) -> AsyncIterator[list[ConflictRecord]]:
     """Return all conflicts of collections page by page, the newest first; of one write the surest first."""
     size = min(max(first, _FIRST_PAGE), _LARGEST_PAGE)
     buffered: list[Document] = []
@@ -160,10 +160,10 @@ async def _latest(
         size = min(size * _GROWTH, _LARGEST_PAGE)
 
 
-def _in_order(documents: Iterable[Document]) -> list[Conflict]:
+def _in_order(documents: Iterable[Document]) -> list[ConflictRecord]:
     """Sort conflicts, the newest first; of one write the surest, then those of the latest memories."""
 
-    def order(conflict: Conflict) -> tuple[datetime, float, str, str, str, str]:
+    def order(conflict: ConflictRecord) -> tuple[datetime, float, str, str, str, str]:
         moment = (conflict.resolved_at if _is_settled(conflict) else None) or conflict.detected_at
         return moment, conflict.confidence, conflict.memory, conflict.other, conflict.statement, conflict.against
 
@@ -172,7 +172,7 @@ def _in_order(documents: Iterable[Document]) -> list[Conflict]:
 
 
 async def _describe_pending(
-    conflict: Conflict, memories: Mapping[str, Memory], *, now: datetime, store: RecordStore
+    conflict: ConflictRecord, memories: Mapping[str, Memory], *, now: datetime, store: RecordStore
 ) -> ConflictDetails | None:
     """Describe a pending conflict; None if there is nothing to decide."""
     statements = find_statements(conflict, memories)
@@ -187,7 +187,7 @@ async def _describe_pending(
 
 
 async def _describe_settled(
-    conflict: Conflict, memories: Mapping[str, Memory], *, store: RecordStore
+    conflict: ConflictRecord, memories: Mapping[str, Memory], *, store: RecordStore
 ) -> ConflictDetails | None:
     """Describe a settled conflict in the words of that time; None while one of its memories is in the trash."""
     memory, other = memories.get(conflict.memory), memories.get(conflict.other)
@@ -216,5 +216,5 @@ async def _before(memory: Memory, run: str, *, store: RecordStore) -> Memory:
     return versions[changed[-1] + 1].memory
 
 
-def _is_settled(conflict: Conflict) -> bool:
+def _is_settled(conflict: ConflictRecord) -> bool:
     return conflict.status is not ConflictStatus.PENDING

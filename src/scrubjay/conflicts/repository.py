@@ -13,7 +13,13 @@ from scrubjay.conflicts.statement import find_statements, load_current
 from scrubjay.errors import NotFound, StaleVersion, WrongState
 from scrubjay.lookup.branches import branch_id
 from scrubjay.model.change import Origin
-from scrubjay.model.conflict import PENDING_COLLECTION, SETTLED_COLLECTION, Conflict, ConflictStatus, parse_conflict
+from scrubjay.model.conflict import (
+    PENDING_COLLECTION,
+    SETTLED_COLLECTION,
+    ConflictRecord,
+    ConflictStatus,
+    parse_conflict,
+)
 from scrubjay.model.document import Document
 from scrubjay.model.memory import MAIN
 from scrubjay.model.results import Undone
@@ -31,9 +37,9 @@ _CLEANUP_PAGE = 200
 _SUGGESTIONS = 3
 
 
-async def list_conflicts(collection: str, *, space: str, documents: DocumentStore) -> list[Conflict]:
+async def list_conflicts(collection: str, *, space: str, documents: DocumentStore) -> list[ConflictRecord]:
     """Return all conflicts of a collection that can be read."""
-    conflicts: list[Conflict] = []
+    conflicts: list[ConflictRecord] = []
     after = ""
     while page := await documents.documents(space, collection, after=after, limit=_PAGE):
         conflicts += [conflict for document in page if (conflict := parse_conflict(document)) is not None]
@@ -41,7 +47,7 @@ async def list_conflicts(collection: str, *, space: str, documents: DocumentStor
     return conflicts
 
 
-async def delete_conflict(conflict: Conflict, *, documents: DocumentStore) -> None:
+async def delete_conflict(conflict: ConflictRecord, *, documents: DocumentStore) -> None:
     """Delete the documents of a conflict."""
     await documents.delete_document(conflict.space, conflict.collection, conflict.id)
     if conflict.run:
@@ -59,13 +65,13 @@ async def delete_obsolete(*, space: str, store: RecordStore) -> int:
     return count
 
 
-async def counterpart(conflict: Conflict, *, documents: DocumentStore) -> Conflict | None:
+async def counterpart(conflict: ConflictRecord, *, documents: DocumentStore) -> ConflictRecord | None:
     """Return the same conflict in the other collection."""
     collection = SETTLED_COLLECTION if conflict.collection == PENDING_COLLECTION else PENDING_COLLECTION
     return parse_conflict(await documents.document(conflict.space, collection, conflict.id))
 
 
-def is_decided(pending: Conflict, settled: Conflict) -> bool:
+def is_decided(pending: ConflictRecord, settled: ConflictRecord) -> bool:
     """Check whether the settled one of both collections counts: it is neither undone nor out of date."""
     if settled.resolved_at is None:
         return False
@@ -74,7 +80,7 @@ def is_decided(pending: Conflict, settled: Conflict) -> bool:
     return not is_reopened and not is_found_again
 
 
-async def pending_or_raise(conflict_id: str, *, space: str, documents: DocumentStore) -> Conflict:
+async def pending_or_raise(conflict_id: str, *, space: str, documents: DocumentStore) -> ConflictRecord:
     """Return the pending conflict of an id, or raise an error that helps."""
     pending = parse_conflict(await documents.document(space, PENDING_COLLECTION, conflict_id))
     if pending is not None:
@@ -95,7 +101,7 @@ async def pending_or_raise(conflict_id: str, *, space: str, documents: DocumentS
     raise NotFound(f"there is no conflict {conflict_id[:100]!r}", hint=hint, ref=conflict_id[:200], suggestions=near)
 
 
-def resolution_document(conflict: Conflict, *, origin: Origin) -> Document:
+def resolution_document(conflict: ConflictRecord, *, origin: Origin) -> Document:
     """Return the document by which the undo of a run finds the conflicts that it has resolved."""
     return Document(
         space=conflict.space,
@@ -143,11 +149,11 @@ async def reopen(undone: Undone, *, space: str, store: RecordStore) -> tuple[str
     return tuple(reopened)
 
 
-async def _obsolete(pending: Sequence[Conflict], *, space: str, store: RecordStore) -> list[Conflict]:
+async def _obsolete(pending: Sequence[ConflictRecord], *, space: str, store: RecordStore) -> list[ConflictRecord]:
     """Return the pending conflicts without statements, and of those in both collections the one that does not count."""
     ids = dict.fromkeys(memory_id for conflict in pending for memory_id in (conflict.memory, conflict.other))
     memories = await load_current(ids, space=space, store=store)
-    obsolete: list[Conflict] = []
+    obsolete: list[ConflictRecord] = []
     for conflict in pending:
         settled = await counterpart(conflict, documents=store)
         if settled is not None and is_decided(conflict, settled):
@@ -158,7 +164,7 @@ async def _obsolete(pending: Sequence[Conflict], *, space: str, store: RecordSto
     return obsolete
 
 
-async def _make_pending(conflict: Conflict, *, documents: DocumentStore) -> None:
+async def _make_pending(conflict: ConflictRecord, *, documents: DocumentStore) -> None:
     # It keeps the time of its resolution, which distinguishes it from one that was settled but not deleted.
     pending = replace(conflict, status=ConflictStatus.PENDING, strategy=None, notes="", resolved_by="", run="")
     # It may have been detected again meanwhile, and be pending already.
@@ -167,7 +173,7 @@ async def _make_pending(conflict: Conflict, *, documents: DocumentStore) -> None
     await delete_conflict(conflict, documents=documents)
 
 
-def _settled_error(conflict: Conflict) -> WrongState:
+def _settled_error(conflict: ConflictRecord) -> WrongState:
     how = conflict.status.value if conflict.strategy is None else f"{conflict.status.value} by `{conflict.strategy}`"
     by = f" by {conflict.resolved_by}" if conflict.resolved_by else ""
     on = f" on {conflict.resolved_at:%Y-%m-%d %H:%M}" if conflict.resolved_at else ""

@@ -29,7 +29,7 @@ from scrubjay.lookup.branches import branch_document, branch_id
 from scrubjay.model.branch import require_branch_name
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.checks import require_remark, require_text
-from scrubjay.model.conflict import Conflict, ConflictStatus, Resolved, Strategy
+from scrubjay.model.conflict import ConflictRecord, ConflictStatus, Resolved, Strategy
 from scrubjay.model.memory import Json
 from scrubjay.ports import Commit, Embedded, Write
 from scrubjay.text.screening.secrets import redact
@@ -104,7 +104,7 @@ def require_strategy(strategy: str) -> Strategy:
         ) from None
 
 
-async def _settle(conflict: Conflict, request: _ResolveRequest, *, context: WriteContext) -> Resolved:
+async def _settle(conflict: ConflictRecord, request: _ResolveRequest, *, context: WriteContext) -> Resolved:
     newer, older = await _find_statements(conflict, now=request.origin.at, context=context)
     choice = Advice(request.strategy, "")
     if request.strategy is Strategy.AUTO:
@@ -125,7 +125,7 @@ async def _settle(conflict: Conflict, request: _ResolveRequest, *, context: Writ
 
 
 async def _find_statements(
-    conflict: Conflict, *, now: datetime, context: WriteContext
+    conflict: ConflictRecord, *, now: datetime, context: WriteContext
 ) -> tuple[DisputedStatement, DisputedStatement]:
     """Return the newer statement and the older one, as they are now."""
     space, store = conflict.space, context.store
@@ -148,7 +148,7 @@ async def _find_statements(
 
 
 async def _case(
-    conflict: Conflict,
+    conflict: ConflictRecord,
     request: _ResolveRequest,
     *,
     newer: DisputedStatement,

@@ -25,7 +25,7 @@ from scrubjay.detection.report import drop_known
 from scrubjay.errors import EmbeddingUnavailable, InvalidInput
 from scrubjay.model.change import Origin
 from scrubjay.model.checks import require_fraction, require_integer
-from scrubjay.model.conflict import Conflict, ConflictDetails, Scan
+from scrubjay.model.conflict import ConflictDetails, ConflictRecord, Scan
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, Passage, StoredPassage, Vector
@@ -71,7 +71,7 @@ async def scan(
     with telemetry.stage("conflicts.survey"):
         space_scan = await load_space(space, profile=profile, store=context.store)
     numbers = sorted({passage // PASSAGES_PER_MEMORY for passage in space_scan.passages})
-    listed: list[Conflict] = []
+    listed: list[ConflictRecord] = []
     types: Counter[str] = Counter()
     for start in range(0, len(numbers), _BATCH):
         batch = numbers[start : start + _BATCH]
@@ -103,7 +103,7 @@ async def scan_memory(memory_id: str, *, space: str, origin: Origin, context: Wr
     vectors = await context.store.vectors(space, profile.model, hashes) if profile else {}
     written = EmbeddedMemory(memory=memory, passages=passages, vectors=vectors, profile=profile)
     cache = ReadCache(store=context.store, index=context.index)
-    conflicts: dict[str, Conflict] = {}
+    conflicts: dict[str, ConflictRecord] = {}
     with telemetry.stage("conflicts.compare"):
         for before in _split_statements(memory):
             detected = await detect(written, before=before, source=cache, origin=origin)
@@ -279,8 +279,8 @@ class SpaceScan:
 
 
 async def _store_new(
-    conflicts: Sequence[Conflict], *, space: str, origin: Origin, store: RecordStore
-) -> tuple[Conflict, ...]:
+    conflicts: Sequence[ConflictRecord], *, space: str, origin: Origin, store: RecordStore
+) -> tuple[ConflictRecord, ...]:
     new = await drop_known(conflicts, space=space, store=store)
     if new:
         await store.import_documents(space, [conflict.document(at=origin.at) for conflict in new], renew=False)
@@ -344,7 +344,7 @@ def _older_neighbours(pairs: NearPairs, numbers: Sequence[int]) -> dict[int, lis
 
 async def _compare_batch(
     batch: Sequence[int], space_scan: SpaceScan, *, profile: Profile | None, origin: Origin
-) -> list[Conflict]:
+) -> list[ConflictRecord]:
     """Return the conflicts of some memories with older ones."""
     ids = {number: next(space_scan.passages_of(number)).memory_id for number in batch}
     neighbours = {neighbour for number in batch for neighbour in space_scan.neighbours(number)}
@@ -361,7 +361,7 @@ async def _compare_batch(
         memory_id for number, memory in live for memory_id in space_scan.related_memories(number, memory, now=origin.at)
     )
     await space_scan.get(space_scan.space, list(related))
-    conflicts: list[Conflict] = []
+    conflicts: list[ConflictRecord] = []
     began = time.monotonic()
     for number, memory in live:
         passages, vectors = space_scan.select(number)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from scrubjay.detection.describe import date_of, source_of
 from scrubjay.errors import WrongState
 from scrubjay.lookup.branches import OWN_FIELDS
-from scrubjay.model.conflict import Conflict, statement_key
+from scrubjay.model.conflict import ConflictRecord, statement_key
 from scrubjay.model.memory import Memory, Observation, Source, State, Trust
 from scrubjay.ports import RecordStore
 from scrubjay.text.claims.statements import comparison_key, join_statements, split_statements, statements_of
@@ -137,7 +137,7 @@ def find_statement(memory: Memory, key: str) -> DisputedStatement | None:
 
 
 def find_statements(
-    conflict: Conflict, memories: Mapping[str, Memory]
+    conflict: ConflictRecord, memories: Mapping[str, Memory]
 ) -> tuple[DisputedStatement, DisputedStatement] | None:
     """Find both statements, that of the later memory first; None if a memory or a statement is gone."""
     memory, other = memories.get(conflict.memory), memories.get(conflict.other)

@@ -20,7 +20,7 @@ from scrubjay.detection.advice import Advice, RankedStatement, advise
 from scrubjay.errors import NameTaken, TooLarge
 from scrubjay.lookup.branches import branch_id
 from scrubjay.model.branch import MergeConflict
-from scrubjay.model.conflict import Conflict, ConflictType, Strategy
+from scrubjay.model.conflict import ConflictRecord, ConflictType, Strategy
 from scrubjay.model.draft import Limits
 from scrubjay.model.memory import Memory, Merged, State
 from scrubjay.model.relation import Relation
@@ -40,7 +40,7 @@ _OLDER_RELEVANCE = 0.7
 class ConflictCase:
     """A conflict with all that a strategy needs. `relations` are those of both memories."""
 
-    conflict: Conflict
+    conflict: ConflictRecord
     newer: DisputedStatement
     older: DisputedStatement
     at: datetime
@@ -84,7 +84,7 @@ def apply_strategy(strategy: Strategy, case: ConflictCase) -> ResolutionPlan:
     return (_BRANCH_STRATEGIES if is_branch else _STRATEGIES)[strategy](case)
 
 
-def choose_strategy(conflict: Conflict, *, newer: DisputedStatement, older: DisputedStatement) -> Advice:
+def choose_strategy(conflict: ConflictRecord, *, newer: DisputedStatement, older: DisputedStatement) -> Advice:
     """Choose the strategy of `auto`, as the statements are now; None leaves the conflict to a person."""
     if are_branches(newer, older):
         return Advice(None, "the memory and its branch were both changed, so that neither is the newer one")
@@ -94,7 +94,7 @@ def choose_strategy(conflict: Conflict, *, newer: DisputedStatement, older: Disp
     )  # fmt: skip
 
 
-def suggest_strategy(conflict: Conflict, first: DisputedStatement, second: DisputedStatement) -> Strategy:
+def suggest_strategy(conflict: ConflictRecord, first: DisputedStatement, second: DisputedStatement) -> Strategy:
     """Return what `auto` would do now; a conflict that it leaves to a person is best ignored until then."""
     if are_branches(first, second):
         # `auto` never resolves it, and the suggestion depends on nothing else.

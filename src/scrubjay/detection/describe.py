@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 
-from scrubjay.model.conflict import Conflict, ConflictDetails, ConflictSide, statement_key
+from scrubjay.model.conflict import ConflictDetails, ConflictRecord, ConflictSide, statement_key
 from scrubjay.model.memory import Memory, Observation, Source
 from scrubjay.text.claims.compare import SAME, Finding, compare
 from scrubjay.text.claims.parse import has_no_subject, names_its_subject
@@ -49,7 +49,7 @@ class MemoryStatement:
         return statement_key(self.text)
 
 
-def describe(conflict: Conflict, memory: Memory, other: Memory) -> ConflictDetails | None:
+def describe(conflict: ConflictRecord, memory: Memory, other: Memory) -> ConflictDetails | None:
     """Return a conflict with the words of both sides; None if a statement is gone."""
     if other.trunk == memory.id and not conflict.statement and not conflict.against:
         ours, theirs = _branch_sides(memory, other)

@@ -22,7 +22,7 @@ from scrubjay.detection.describe import (
 )
 from scrubjay.detection.neighbours import EmbeddedMemory, NeighbourSource
 from scrubjay.model.change import Origin
-from scrubjay.model.conflict import Conflict, ConflictType, Strategy
+from scrubjay.model.conflict import ConflictRecord, ConflictType, Strategy
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage
 from scrubjay.text.claims.compare import Finding, compare_lists, overlap_ratio
@@ -49,7 +49,7 @@ _SEVERITY = (ConflictType.CONTRADICTION, ConflictType.DUPLICATE, ConflictType.UP
 
 async def detect(
     written: EmbeddedMemory, *, before: Memory | None = None, source: NeighbourSource, origin: Origin
-) -> tuple[Conflict, ...]:
+) -> tuple[ConflictRecord, ...]:
     """Return the conflicts of a memory that is being written; with `before`, of its new statements only."""
     memory, now = written.memory, origin.at
     if memory.state is not State.LIVE or (memory.valid_until is not None and memory.valid_until <= now):
@@ -119,7 +119,7 @@ class _Comparison:
     same: float
     origin: Origin
 
-    def with_lists(self, others: Iterable[Memory], *, same_entity: frozenset[str]) -> Iterator[Conflict]:
+    def with_lists(self, others: Iterable[Memory], *, same_entity: frozenset[str]) -> Iterator[ConflictRecord]:
         """Return a conflict for each memory whose observations are much the same."""
         mine = [observation.text for observation in self.memory.current_observations(self.origin.at)]
         for other in others:
@@ -134,7 +134,7 @@ class _Comparison:
 
     def with_candidates(
         self, statement: MemoryStatement, candidates: Sequence[Candidate], *, twins: set[str]
-    ) -> Iterator[Conflict]:
+    ) -> Iterator[ConflictRecord]:
         """Return the conflicts of one statement, the most severe of each other memory."""
         worst: dict[str, tuple[Finding, Candidate]] = {}
         for candidate in candidates:
@@ -150,7 +150,7 @@ class _Comparison:
         for finding, candidate in worst.values():
             yield self._conflict(finding, candidate.memory, statement=statement, against=candidate.statement)
 
-    def within_memory(self, new: Sequence[MemoryStatement], *, near: Collection[str]) -> Iterator[Conflict]:
+    def within_memory(self, new: Sequence[MemoryStatement], *, near: Collection[str]) -> Iterator[ConflictRecord]:
         """Return contradictions of the memory with its content, its latest observations, and those in `near`."""
         first = len(self.memory.observations) - _MAX_OWN
         own = [
@@ -193,14 +193,14 @@ class _Comparison:
         *,
         statement: MemoryStatement | None = None,
         against: MemoryStatement | None = None,
-    ) -> Conflict:
+    ) -> ConflictRecord:
         newer, older = _rank(self.memory, statement), _rank(other, against)
         if older.date > newer.date:
             newer, older = older, newer
         advice = advise(
             finding.type, confidence=finding.confidence, suggested=finding.suggested, newer=newer, older=older
         )
-        return Conflict(
+        return ConflictRecord(
             space=self.memory.space,
             type=finding.type,
             memory=self.memory.id,
@@ -239,10 +239,10 @@ def _agree(value: str, other: str) -> bool:
     return not value or not other or value.casefold() == other.casefold()
 
 
-def _severity(finding: Finding | Conflict) -> tuple[int, float]:
+def _severity(finding: Finding | ConflictRecord) -> tuple[int, float]:
     return _SEVERITY.index(finding.type), -finding.confidence
 
 
-def _most_severe(conflicts: Sequence[Conflict]) -> tuple[Conflict, ...]:
+def _most_severe(conflicts: Sequence[ConflictRecord]) -> tuple[ConflictRecord, ...]:
     distinct = {conflict.id: conflict for conflict in sorted(conflicts, key=_severity, reverse=True)}
     return tuple(sorted(distinct.values(), key=_severity)[:_MAX_CONFLICTS])

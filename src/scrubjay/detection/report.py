@@ -15,8 +15,8 @@ from scrubjay.model.change import Origin
 from scrubjay.model.conflict import (
     PENDING_COLLECTION,
     SETTLED_COLLECTION,
-    Conflict,
     ConflictDetails,
+    ConflictRecord,
     ConflictType,
     Strategy,
     parse_conflict,
@@ -41,7 +41,7 @@ _End = tuple[str, str]
 class ConflictReport:
     """The conflicts of one write, their details in the same order, and jobs for statements not compared yet."""
 
-    conflicts: tuple[Conflict, ...] = ()
+    conflicts: tuple[ConflictRecord, ...] = ()
     details: tuple[ConflictDetails, ...] = ()
     jobs: tuple[Job, ...] = ()
 
@@ -102,7 +102,9 @@ def later_check(memory: Memory, origin: Origin, *, delay: timedelta = timedelta(
     return Job(space=memory.space, kind=CONFLICTS, about={"memory_id": memory.id}, created_at=origin.at, due=due)
 
 
-async def drop_known(conflicts: Sequence[Conflict], *, space: str, store: RecordStore) -> tuple[Conflict, ...]:
+async def drop_known(
+    conflicts: Sequence[ConflictRecord], *, space: str, store: RecordStore
+) -> tuple[ConflictRecord, ...]:
     """Return the conflicts that neither wait nor were settled before, a limited number for each statement.
 
     A superseded statement that is written again makes a new conflict: both would be in force.
@@ -119,12 +121,14 @@ async def drop_known(conflicts: Sequence[Conflict], *, space: str, store: Record
     new = [
         conflict
         for conflict, pending, settled in zip(conflicts, documents[::2], documents[1::2], strict=True)
-        if pending is None and (settled is None or Conflict.from_document(settled).strategy is Strategy.SUPERSEDE)
+        if pending is None and (settled is None or ConflictRecord.from_document(settled).strategy is Strategy.SUPERSEDE)
     ]
     return await _limit_pending(new, space=space, store=store)
 
 
-async def _limit_pending(conflicts: Sequence[Conflict], *, space: str, store: RecordStore) -> tuple[Conflict, ...]:
+async def _limit_pending(
+    conflicts: Sequence[ConflictRecord], *, space: str, store: RecordStore
+) -> tuple[ConflictRecord, ...]:
     """Return the first conflicts, as many as each statement may have waiting."""
     if not conflicts:
         return ()
@@ -141,7 +145,7 @@ async def _limit_pending(conflicts: Sequence[Conflict], *, space: str, store: Re
     counts = Counter(
         end for conflict in pending if {conflict.memory, conflict.other} <= live for end in _ends(conflict)
     )
-    accepted: list[Conflict] = []
+    accepted: list[ConflictRecord] = []
     for conflict in conflicts:
         if all(counts[end] < _MAX_PENDING for end in _ends(conflict)):
             counts.update(_ends(conflict))
@@ -149,5 +153,5 @@ async def _limit_pending(conflicts: Sequence[Conflict], *, space: str, store: Re
     return tuple(accepted)
 
 
-def _ends(conflict: Conflict) -> tuple[_End, _End]:
+def _ends(conflict: ConflictRecord) -> tuple[_End, _End]:
     return (conflict.memory, conflict.statement), (conflict.other, conflict.against)

@@ -104,7 +104,7 @@ class Engine:
     job_runner: JobRunner | None = None
     gallery: Gallery | None = None
     # Whether a worker runs queued jobs, here or on a server that shares the store.
-    is_staffed: bool = False
+    has_worker: bool = False
 
     async def remember(self, draft: Draft, *, who: Caller) -> Remembered:
         """Store a text once, under every entity it is about."""
@@ -621,7 +621,7 @@ class Engine:
     def _write_context(self) -> WriteContext:
         return WriteContext(
             store=self.store, embedder=self.embedder, limits=self.limits, index=self.index, rules=self.default_rules,
-            in_flight=self.in_flight, has_llm=self.llm is not None, defers=self.is_staffed,
+            in_flight=self.in_flight, has_llm=self.llm is not None, defers=self.has_worker,
         )  # fmt: skip
 
     @property

@@ -46,7 +46,7 @@ class Strategy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conflict:
+class ConflictRecord:
     """A conflict of `memory`, the later one, with `other`; both are the same for two observations of one memory.
 
     It holds no text, so that a purge removes every trace: `statement` and `against` are the keys of the two statements
@@ -100,7 +100,7 @@ class Conflict:
         )
 
     @classmethod
-    def from_document(cls, document: Document) -> "Conflict":
+    def from_document(cls, document: Document) -> "ConflictRecord":
         """Read a stored conflict."""
         value = document.value
         about = cast("Mapping[str, Json]", value["about"])
@@ -126,10 +126,10 @@ class Conflict:
         )
 
 
-def parse_conflict(document: Document | None) -> Conflict | None:
+def parse_conflict(document: Document | None) -> ConflictRecord | None:
     """Return the conflict in a document, or None if it cannot be read."""
     try:
-        return None if document is None else Conflict.from_document(document)
+        return None if document is None else ConflictRecord.from_document(document)
     except (InvalidInput, KeyError, ValueError, TypeError):
         return None
 

@@ -40,7 +40,7 @@ class _OpenSpan:
 class Traces:
     """Makes spans. They have names, times and outcomes, but no texts, spaces or error messages."""
 
-    from_the_beginning = True
+    needs_starts = True
 
     def __init__(self, exporter: SpanExporter, *, immediately: bool = False) -> None:
         # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
@@ -52,7 +52,7 @@ class Traces:
         self._tracer = self._provider.get_tracer("scrubjay", VERSION)
         self._propagator = TraceContextTextMapPropagator()
 
-    def began(self, span: Span) -> _OpenSpan | None:
+    def on_start(self, span: Span) -> _OpenSpan | None:
         """Begin a span below the current one; a stage outside of a request gets none."""
         parent = _current.get()
         if parent is None and not span.is_request:
@@ -65,7 +65,7 @@ class Traces:
         )
         return _OpenSpan(opened, _current.set(opened))
 
-    def ended(self, span: Span, mark: object) -> None:
+    def on_end(self, span: Span, mark: object) -> None:
         """End the span."""
         if not isinstance(mark, _OpenSpan):
             return
@@ -77,7 +77,7 @@ class Traces:
         with suppress(ValueError):
             _current.reset(mark.before)
 
-    def counted(self, name: str, amount: int, labels: Mapping[str, str]) -> None:
+    def on_count(self, name: str, amount: int, labels: Mapping[str, str]) -> None:
         """Do nothing: counts belong to metrics."""
 
     def close(self) -> None:

@@ -83,7 +83,7 @@ class IndexedEngine(Protocol):
 class Metrics:
     """The metrics of one daemon. Each instance has a registry of its own, so that several do not mix."""
 
-    from_the_beginning = False
+    needs_starts = False
 
     def __init__(self, *, engine: IndexedEngine, limiter: RunningRequests) -> None:
         # These samples double the size of the text and have no use here.
@@ -109,16 +109,16 @@ class Metrics:
 
     # ---- called by telemetry ----
 
-    def began(self, _: Span) -> None:
+    def on_start(self, _: Span) -> None:
         """Do nothing: a span counts when it ends."""
 
-    def ended(self, span: Span, _: object) -> None:
+    def on_end(self, span: Span, _: object) -> None:
         """Count a finished stage or request."""
         self._finished.append(span)
         if len(self._finished) >= _BATCH:
             self._count_finished()
 
-    def counted(self, name: str, amount: int, labels: Mapping[str, str]) -> None:
+    def on_count(self, name: str, amount: int, labels: Mapping[str, str]) -> None:
         """Add to a counter; ignore unknown ones."""
         if name in self._counters:
             self._counters[name].add(amount, labels)

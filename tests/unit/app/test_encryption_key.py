@@ -15,7 +15,7 @@ def test_no_key_is_no_encryption() -> None:
     assert encryption_key(Settings()) == ""
 
 
-def test_a_key_may_be_given_as_it_is() -> None:
+def test_a_key_in_the_settings_is_used() -> None:
     assert encryption_key(Settings(key="hush")) == "hush"
 
 
@@ -40,7 +40,7 @@ def test_a_key_file_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
     assert "SCRUBJAY_KEY_FILE" in caught.value.hint
 
 
-def test_two_keys_are_one_too_many() -> None:
+def test_two_keys_are_refused() -> None:
     with pytest.raises(InvalidInput, match="key and key_file"):
         encryption_key(Settings(key="a", key_file="b"))
     with pytest.raises(InvalidInput, match="key_file and keyring"):

@@ -18,7 +18,7 @@ def choose_llm(home: Path, **more: str) -> Llm | None:
     return make_llm(settings, documents=FakeStore(), clock=FakeClock())
 
 
-def test_there_is_none_unless_one_is_choose_llm(tmp_path: Path) -> None:
+def test_there_is_no_language_model_by_default(tmp_path: Path) -> None:
     assert choose_llm(tmp_path) is None
 
 

@@ -9,7 +9,7 @@ from tests.unit.harness import SPACE, Harness
 
 from scrubjay.conflicts.repository import reopen
 from scrubjay.conflicts.resolve import resolve_conflict
-from scrubjay.model.conflict import Conflict, ConflictType, Resolved, Strategy, statement_key
+from scrubjay.model.conflict import ConflictRecord, ConflictType, Resolved, Strategy, statement_key
 from scrubjay.model.memory import Memory, Observation, Source, Trust
 from scrubjay.versions.merge_fields import merge_records
 from scrubjay.versions.undo import undo
@@ -41,14 +41,14 @@ async def dispute(
     confidence: float = 0.9,
     suggested: Strategy = Strategy.SUPERSEDE,
     at: datetime = LATER,
-) -> Conflict:
+) -> ConflictRecord:
     """Store what is not stored yet, and have the conflict of both wait."""
     known = await harness.store.get(SPACE, [newer.id, older.id])
     fresh = {one.id: one for one in (older, newer) if one.id not in known}
     if fresh:
         await harness.store.commit(a_commit(*fresh.values()))
     harness.clock.set(at + timedelta(hours=1))
-    conflict = Conflict(
+    conflict = ConflictRecord(
         space=SPACE,
         type=type,
         memory=newer.id,
@@ -65,7 +65,7 @@ async def dispute(
 
 async def settle(
     harness: Harness,
-    conflict: Conflict | str,
+    conflict: ConflictRecord | str,
     strategy: str = "auto",
     *,
     notes: str = "",

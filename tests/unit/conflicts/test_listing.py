@@ -15,8 +15,8 @@ from scrubjay.errors import InvalidInput, NotFound, WrongState
 from scrubjay.model.conflict import (
     PENDING_COLLECTION,
     SETTLED_COLLECTION,
-    Conflict,
     ConflictDetails,
+    ConflictRecord,
     ConflictStatus,
     ConflictType,
     Strategy,
@@ -33,7 +33,7 @@ async def listed(harness: Harness, status: str = "pending", *, ref: str = "", li
     )
 
 
-async def kept(harness: Harness, collection: str = PENDING_COLLECTION) -> list[Conflict]:
+async def kept(harness: Harness, collection: str = PENDING_COLLECTION) -> list[ConflictRecord]:
     return await list_conflicts(collection, space=SPACE, documents=harness.store)
 
 
@@ -41,7 +41,7 @@ async def papers_of(harness: Harness) -> list[Document]:
     return await harness.store.all_documents(SPACE, limit=1_000)
 
 
-async def three(harness: Harness) -> list[Conflict]:
+async def three(harness: Harness) -> list[ConflictRecord]:
     """Three statements, each against the other two."""
     memories = [fact(text, at=moment(60 * place), name=text[13:-1]) for place, text in enumerate((BERLIN, PARIS, ROME))]
     pairs = [(1, 0), (2, 0), (2, 1)]

@@ -9,7 +9,7 @@ from tests.unit.harness import SPACE, Harness
 
 from scrubjay.conflicts.listing import conflicts
 from scrubjay.errors import WrongState
-from scrubjay.model.conflict import Conflict, ConflictType, Strategy
+from scrubjay.model.conflict import ConflictRecord, ConflictType, Strategy
 from scrubjay.model.memory import Flag, Memory, Observation, Source, Trust
 
 BERLIN, PARIS = "Ann lives in Berlin.", "Ann lives in Paris."
@@ -144,7 +144,7 @@ async def changed(harness: Harness, memory: Memory) -> None:
     await harness.store.commit(a_commit(a_rewrite(replace(memory, version=known.version + 1))))
 
 
-async def suggested(harness: Harness, conflict: Conflict) -> str:
+async def suggested(harness: Harness, conflict: ConflictRecord) -> str:
     """What the list of conflicts suggests for one now."""
     (told,) = await conflicts(
         status="pending", ref=conflict.id, limit=1, now=harness.clock.now(), space=SPACE, store=harness.store

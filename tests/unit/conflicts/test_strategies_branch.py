@@ -10,7 +10,7 @@ from tests.unit.harness import SPACE, Harness
 
 from scrubjay.conflicts.listing import conflicts
 from scrubjay.lookup.branches import branch_id
-from scrubjay.model.conflict import Conflict, ConflictDetails, ConflictStatus, ConflictType, Strategy
+from scrubjay.model.conflict import ConflictDetails, ConflictRecord, ConflictStatus, ConflictType, Strategy
 from scrubjay.model.draft import Edit, Selection
 from scrubjay.model.memory import Memory, Observation, State
 from scrubjay.versions import branches
@@ -25,7 +25,7 @@ MAIN = COMMON.replace("Pears are green.", "Pears are yellow.")
 FILE = COMMON.replace("Pears are green.", "Pears are brown.").replace("blue", "violet")
 
 
-async def parted(harness: Harness, *, main: str = MAIN, file: str = FILE) -> tuple[Memory, Conflict]:
+async def parted(harness: Harness, *, main: str = MAIN, file: str = FILE) -> tuple[Memory, ConflictRecord]:
     """A memory that was changed on main and, in another way, on a branch; and the conflict of both."""
     memory = a_memory(COMMON, name="fruit")
     await harness.store.commit(a_commit(memory))
@@ -42,7 +42,7 @@ async def parted(harness: Harness, *, main: str = MAIN, file: str = FILE) -> tup
     )
     await change(harness, memory.id, main, branch="main")
     await change(harness, memory.id, file, branch="file-1")
-    conflict = Conflict(
+    conflict = ConflictRecord(
         space=SPACE, type=ConflictType.CONTRADICTION, memory=memory.id, other=branch_id(memory.id, "file-1"),
         confidence=1.0, suggested=Strategy.MERGE, detected_at=harness.clock.now(), detected_by="file",
     )  # fmt: skip

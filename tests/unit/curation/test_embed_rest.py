@@ -62,7 +62,7 @@ async def opened(folder: Path, embedder: FakeEmbedder, clock: FakeClock | None =
         limits=settings.limits,
         access_log=AccessLog(store, clock=clock),
         data=folder,
-        is_staffed=True,
+        has_worker=True,
     )
     try:
         yield replace(engine, job_runner=JobExecutor(engine))

@@ -13,7 +13,7 @@ from scrubjay.detection.detect import detect
 from scrubjay.detection.neighbours import EmbeddedMemory, ReadCache
 from scrubjay.detection.report import drop_known
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
-from scrubjay.model.conflict import Conflict, ConflictStatus, ConflictType, Strategy, statement_key
+from scrubjay.model.conflict import ConflictRecord, ConflictStatus, ConflictType, Strategy, statement_key
 from scrubjay.model.memory import Flag, Memory, Observation, Source, State, Trust
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
@@ -66,7 +66,7 @@ class DetectionWorld:
 
     async def detect(
         self, memory: Memory, *, before: Memory | None = None, index: PassageSearcher | None = None, blind: bool = False
-    ) -> tuple[Conflict, ...]:
+    ) -> tuple[ConflictRecord, ...]:
         """Return the conflicts of a memory; `blind`: without a model."""
         profile = None if blind else await self.embedder.profile()
         passages = passages_of(memory)
@@ -89,7 +89,7 @@ def observed(*texts: str) -> tuple[Observation, ...]:
     return tuple(Observation(text=text, recorded_at=START) for text in texts)
 
 
-def types(conflicts: Sequence[Conflict]) -> list[ConflictType]:
+def types(conflicts: Sequence[ConflictRecord]) -> list[ConflictType]:
     return [conflict.type for conflict in conflicts]
 
 

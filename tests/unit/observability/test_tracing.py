@@ -51,7 +51,7 @@ def recorded() -> Iterator[RecordedSpans]:
 
 async def test_a_request_is_a_span_and_its_stages_are_below_it(recorded: RecordedSpans, quick: Harness) -> None:
     limiter = RequestLimiter(most=5, seconds=9)
-    with incoming_request(given="0b6f3f0c-77f1"):
+    with incoming_request(caller_id="0b6f3f0c-77f1"):
         await limiter.run("remember", quick.remember(TEXT))
         await limiter.run("recall", quick.recall("how does Sarah like to be reached?"), reads=True)
     spans = recorded.spans

@@ -11,7 +11,7 @@ from scrubjay.conflicts.repository import counterpart, delete_conflict, is_decid
 from scrubjay.conflicts.statement import DisputedStatement, needs_decision
 from scrubjay.errors import StaleVersion
 from scrubjay.lookup.branches import branch_id, branches_of
-from scrubjay.model.conflict import PENDING_COLLECTION, Conflict, ConflictType, Strategy, parse_conflict
+from scrubjay.model.conflict import PENDING_COLLECTION, ConflictRecord, ConflictType, Strategy, parse_conflict
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.timestamps import from_micros
@@ -110,8 +110,8 @@ async def _create_branch(
     return (await context.store.get(context.space, [id_]))[id_]
 
 
-def _conflict(memory: Memory, branch: Memory, *, context: SyncContext | None = None) -> Conflict:
-    return Conflict(
+def _conflict(memory: Memory, branch: Memory, *, context: SyncContext | None = None) -> ConflictRecord:
+    return ConflictRecord(
         space=memory.space, type=ConflictType.CONTRADICTION, memory=memory.id, other=branch.id, confidence=1.0,
         suggested=Strategy.MERGE, detected_at=context.now if context else branch.updated_at, detected_by=AGENT,
     )  # fmt: skip

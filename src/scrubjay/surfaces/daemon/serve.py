@@ -94,7 +94,7 @@ async def daemon(orders: Orders) -> AsyncGenerator[Running]:
             http=address_of(web) if web else "",
             leaving=asyncio.Event(),
         )
-        engine = await stack.enter_async_context(open_engine(settings, is_staffed=True))
+        engine = await stack.enter_async_context(open_engine(settings, has_worker=True))
         notes = await stack.enter_async_context(open_notes(settings, engine))
         gate = RequestLimiter(most=settings.max_requests, seconds=settings.operation_seconds)
         metrics = Metrics(engine=engine, limiter=gate)

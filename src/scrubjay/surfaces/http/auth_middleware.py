@@ -99,7 +99,7 @@ class AuthMiddleware:
         scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         headers = Headers(scope=scope)
         inputs, parent = headers.get(_ID_HEADER, ""), headers.get("traceparent", "")
-        with telemetry.incoming_request(given=inputs, traceparent=parent) as number:
+        with telemetry.incoming_request(caller_id=inputs, traceparent=parent) as number:
             visit = _Visit(scope=scope, send=send, id=number)
             try:
                 await self._serve(visit, scope, receive)
