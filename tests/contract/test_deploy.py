@@ -11,8 +11,8 @@ import pytest
 
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
-from scrubjay.surfaces.http.body import _LARGEST_STREAM
-from scrubjay.surfaces.http.server import Patience
+from scrubjay.surfaces.http.body import MAX_STREAM_BYTES
+from scrubjay.surfaces.http.server import ConnectionLimits
 from scrubjay.surfaces.rest.app import rest_app
 from scrubjay.surfaces.rest.openapi import described
 from scrubjay.version import VERSION
@@ -201,8 +201,8 @@ def test_the_balancer_lets_through_what_the_servers_take() -> None:
     stored = re.search(r"keepalive (\d+)s", text("Caddyfile"))
     assert limit is not None
     assert stored is not None
-    assert int(limit[1]) * 1024**3 >= max(_LARGEST_STREAM, Settings().max_body_bytes)
-    assert int(stored[1]) < Patience().kept_seconds
+    assert int(limit[1]) * 1024**3 >= max(MAX_STREAM_BYTES, Settings().max_body_bytes)
+    assert int(stored[1]) < ConnectionLimits().keep_alive_seconds
 
 
 def test_the_image_is_made_of_files_that_are_there_and_runs_as_nobody_special() -> None:

@@ -15,7 +15,7 @@ from scrubjay.surfaces.daemon.http_server import HttpServer, address_of, web_soc
 from scrubjay.surfaces.daemon.limiter import RequestLimiter
 from scrubjay.surfaces.daemon.mcp_sessions import McpSessions
 from scrubjay.surfaces.daemon.rpc_dispatch import Counter
-from scrubjay.surfaces.http.server import Patience
+from scrubjay.surfaces.http.server import ConnectionLimits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ async def open_stack(
     clock: Clock | None = None,
     beat: float = 15.0,
     stream_patience: float = 10.0,
-    patience: Patience | None = None,
+    patience: ConnectionLimits | None = None,
 ) -> AsyncGenerator[HttpStack]:
     """Serve a memory by HTTP until the end of the block."""
     web = web_socket(http, must=True)
@@ -59,7 +59,7 @@ async def open_stack(
                 agents=McpSessions(engine=engine, gate=gate, changes=changes, space=settings.space, tools="core"),
                 metrics=Metrics(engine=engine, limiter=gate),
                 settings=settings,
-                patience=patience or Patience(),
+                patience=patience or ConnectionLimits(),
                 beat=beat,
                 stream_patience=stream_patience,
             )

@@ -15,7 +15,7 @@ from tests.surfaces.rest.streams import LONGEST, streaming
 from scrubjay.model.draft import Caller, Draft
 from scrubjay.model.token import TokenRequest
 from scrubjay.settings import Settings
-from scrubjay.surfaces.http.server import Patience
+from scrubjay.surfaces.http.server import ConnectionLimits
 from scrubjay.surfaces.rest import examples
 
 BEAT = 0.05
@@ -179,7 +179,7 @@ async def test_a_stream_ends_when_the_store_is_gone(stack: HttpStack, caplog: py
 
 async def test_a_stream_ends_when_the_server_does(settings: Settings) -> None:
     async with asyncio.timeout(LONGEST):
-        async with open_stack(settings, beat=3600, patience=Patience(farewell_seconds=20)) as stack:
+        async with open_stack(settings, beat=3600, patience=ConnectionLimits(close_seconds=20)) as stack:
             visitor = Visitor(stack.address)
             context = streaming(visitor.web)
             stream = await context.__aenter__()

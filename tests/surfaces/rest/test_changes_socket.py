@@ -25,7 +25,7 @@ from scrubjay.model.draft import Caller, Draft
 from scrubjay.model.token import TokenRequest
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.serve import Running
-from scrubjay.surfaces.http.server import Patience
+from scrubjay.surfaces.http.server import ConnectionLimits
 
 BEAT = 0.05
 UPGRADE = (
@@ -206,7 +206,7 @@ async def test_a_client_that_says_too_much_is_cut_off(served: Running, visitor: 
 
 
 async def test_a_client_that_never_reads_is_let_go_and_nobody_waits_for_it(settings: Settings) -> None:
-    patience = Patience(farewell_seconds=1)
+    patience = ConnectionLimits(close_seconds=1)
     async with open_stack(settings, beat=BEAT, stream_patience=0.2, patience=patience) as stack:
         with socket.create_connection(("127.0.0.1", int(stack.address.rpartition(":")[2]))) as deaf:
             deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

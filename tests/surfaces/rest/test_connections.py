@@ -14,10 +14,10 @@ from tests.surfaces.rest.waiting import LONGEST, until, until_listening
 from scrubjay.model.draft import Caller, Draft
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.serve import Running
-from scrubjay.surfaces.http.server import Patience
+from scrubjay.surfaces.http.server import ConnectionLimits
 
 JSON = "content-type: application/json"
-HASTY = Patience(head_seconds=0.5, head_bytes=8_000, kept_seconds=20, farewell_seconds=1, connections=8)
+HASTY = ConnectionLimits(head_seconds=0.5, head_bytes=8_000, keep_alive_seconds=20, close_seconds=1, connections=8)
 
 
 @pytest.fixture
@@ -122,7 +122,10 @@ async def test_who_was_answered_before_all_was_said_gets_a_while_to_finish(hasty
 
 
 async def test_who_said_the_rest_behind_the_answer_is_not_kept_for_ever(settings: Settings) -> None:
-    async with open_stack(settings, patience=replace(HASTY, kept_seconds=1)) as stack, wired(stack.address) as raw:
+    async with (
+        open_stack(settings, patience=replace(HASTY, keep_alive_seconds=1)) as stack,
+        wired(stack.address) as raw,
+    ):
         assert (await raw.ask("GET", "/healthz", "content-length: 10", body=b"12345")).status == 200
         await raw.say(b"67890")
         assert await raw.silence() == b""

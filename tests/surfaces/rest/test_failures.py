@@ -19,10 +19,9 @@ from websockets.exceptions import ConnectionClosed
 from scrubjay.errors import DiskFull, KeysUnavailable, ScrubjayError, StoreBusy
 from scrubjay.model.grant import OWNER, Grant
 from scrubjay.surfaces.daemon.http_server import address_of, web_socket
-from scrubjay.surfaces.http.auth_middleware import AuthMiddleware, Passed, Rules
+from scrubjay.surfaces.http.auth_middleware import LOOPBACK, AuthMiddleware, OriginCheck, RequestPolicy, RequestRecord
 from scrubjay.surfaces.http.body import BodyReader
-from scrubjay.surfaces.http.origin import LOOPBACK, OriginCheck
-from scrubjay.surfaces.http.server import Patience, serve_web
+from scrubjay.surfaces.http.server import ConnectionLimits, serve_http
 from scrubjay.surfaces.rest.app import rest_app
 from scrubjay.surfaces.rest.route import router
 
@@ -44,28 +43,27 @@ class Failing:
     """A server with routes that fail, and what its door notes."""
 
     address: str
-    passed: list[Passed]
+    passed: list[RequestRecord]
 
 
 @pytest.fixture
 async def failing() -> AsyncGenerator[Failing]:
     web = web_socket("127.0.0.1:0", must=True)
     assert web is not None
-    passed: list[Passed] = []
-    guard = OriginCheck(hosts=LOOPBACK, port=web.getsockname()[1])
-    rules = Rules(
-        guard=guard,
+    passed: list[RequestRecord] = []
+    policy = RequestPolicy(
+        origin_check=OriginCheck(hosts=LOOPBACK, port=web.getsockname()[1]),
         authenticator=Admitting(),
-        rates=Endless(),
-        bodies=BodyReader(seconds=5),
+        rate_limiter=Endless(),
+        body_reader=BodyReader(seconds=5),
         body_bytes=1000,
-        note=passed.append,
+        record=passed.append,
     )
     app = rest_app()
     _add_failures(app)
     with web:
-        async with serve_web(
-            AuthMiddleware(_nothing_else(app), rules=rules), web, patience=Patience(farewell_seconds=1)
+        async with serve_http(
+            AuthMiddleware(_nothing_else(app), policy=policy), web, limits=ConnectionLimits(close_seconds=1)
         ):
             yield Failing(address_of(web), passed)
 

@@ -16,10 +16,9 @@ from scrubjay.rpc.codec import error_to_json, problem
 from scrubjay.rpc.frames import PROTOCOL_HEADER, Frame, decode_frame, encode_frame, require_same_protocol
 from scrubjay.rpc.names import ALL_SPACES_ONLY, LONG, OWNER_ONLY
 from scrubjay.surfaces.daemon.rpc_dispatch import Call, Counter, call_from, told
-from scrubjay.surfaces.http.auth_middleware import AuthMiddleware, Rules, grant_of
-from scrubjay.surfaces.http.problems import refusal
-from scrubjay.surfaces.http.problems import told as told_problem
-from scrubjay.surfaces.http.upload import UploadBuffer, lines_of
+from scrubjay.surfaces.http.auth_middleware import AuthMiddleware, RequestPolicy, grant_of
+from scrubjay.surfaces.http.body import UploadBuffer, split_lines
+from scrubjay.surfaces.http.problems import error_response, problem_response
 from scrubjay.telemetry import request_id
 
 _WAITING_FRAMES = 64
@@ -27,7 +26,7 @@ _GONE = 499
 _NOT_ALLOWED = 405
 
 
-def web_app(counter: Counter, *, rules: Rules, rest: ASGIApp, agents: ASGIApp) -> Starlette:
+def web_app(counter: Counter, *, policy: RequestPolicy, rest: ASGIApp, agents: ASGIApp) -> Starlette:
     """Everything that is served over HTTP, behind the door."""
 
     async def call(request: Request) -> Response:
@@ -36,7 +35,7 @@ def web_app(counter: Counter, *, rules: Rules, rest: ASGIApp, agents: ASGIApp) -
         except ClientDisconnect:
             return Response(status_code=_GONE)
         except Exception as error:  # noqa: BLE001 - the edge of the surface
-            return refusal(told(error, verb=request.path_params["verb"]))
+            return error_response(told(error, verb=request.path_params["verb"]))
 
     app = Starlette(
         routes=[
@@ -44,7 +43,7 @@ def web_app(counter: Counter, *, rules: Rules, rest: ASGIApp, agents: ASGIApp) -
             Route("/mcp", endpoint=agents),
             Route("/mcp/{toolset}", endpoint=agents),
         ],
-        middleware=[Middleware(AuthMiddleware, rules=rules)],
+        middleware=[Middleware(AuthMiddleware, policy=policy)],
         exception_handlers={_NOT_ALLOWED: _not_so},
     )
     app.router.redirect_slashes = False
@@ -54,7 +53,7 @@ def web_app(counter: Counter, *, rules: Rules, rest: ASGIApp, agents: ASGIApp) -
 
 async def _not_so(_: Request, __: Exception) -> Response:
     refused = problem(_NOT_ALLOWED, "method_not_allowed", "a verb is called by POST", request_id=request_id.get())
-    return told_problem(refused, headers={"allow": "POST"})
+    return problem_response(refused, headers={"allow": "POST"})
 
 
 async def _call(request: Request, counter: Counter) -> Response:
@@ -64,12 +63,12 @@ async def _call(request: Request, counter: Counter) -> Response:
     grant = grant_of(request.scope)
     _require_open(verb, grant)
     # An import brings lines behind the first, and they are not taken from whoever may not bring any.
-    lines = lines_of(request.stream()) if verb == "import_" else None
+    lines = split_lines(request.stream()) if verb == "import_" else None
     first = await request.body() if lines is None else await anext(lines, b"")
     call = call_from(verb, decode_frame(first or b"{}"), grant=grant)
     spool = UploadBuffer()
     if lines is not None:
-        await spool.take(lines)
+        await spool.read_from(lines)
     if verb in LONG:
         return StreamingResponse(_long(call, counter, spool), media_type="application/x-ndjson")
     result = await counter.serve(call, tell=lambda _: None, flow=_at_once)

@@ -24,10 +24,9 @@ from scrubjay.surfaces.daemon.lazy import made_beside, opened_beside
 from scrubjay.surfaces.daemon.logs import access
 from scrubjay.surfaces.daemon.mcp_sessions import McpSessions, load_protocol
 from scrubjay.surfaces.daemon.rpc_dispatch import Counter
-from scrubjay.surfaces.http.auth_middleware import Passed, Rules
+from scrubjay.surfaces.http.auth_middleware import LOOPBACK, OriginCheck, RequestPolicy, RequestRecord
 from scrubjay.surfaces.http.body import BodyReader
-from scrubjay.surfaces.http.origin import LOOPBACK, OriginCheck
-from scrubjay.surfaces.http.server import Patience, Served, serve_web
+from scrubjay.surfaces.http.server import ConnectionLimits, RunningServer, serve_http
 
 _log = logging.getLogger(__name__)
 _LARGEST_PORT = 65535
@@ -45,12 +44,12 @@ class HttpServer:
     agents: McpSessions
     metrics: Metrics
     settings: Settings
-    patience: Patience = field(default_factory=Patience)
+    patience: ConnectionLimits = field(default_factory=ConnectionLimits)
     beat: float = 15.0
     stream_patience: float = 10.0
 
     @asynccontextmanager
-    async def open(self, web: socket.socket) -> AsyncGenerator[Served]:
+    async def open(self, web: socket.socket) -> AsyncGenerator[RunningServer]:
         """Serve on a bound socket."""
         host, port = web.getsockname()[:2]
         authenticator = await self._authenticator(host)
@@ -59,8 +58,8 @@ class HttpServer:
             made_beside(lambda: self._rest(authenticator)) as rest,
             opened_beside(load_protocol, lambda: self.agents.site(authenticator.is_valid)) as agents,
         ):
-            app = web_app(self.counter, rules=self._rules(authenticator, host, port), rest=rest, agents=agents)
-            async with serve_web(app, web, patience=self.patience) as served:
+            app = web_app(self.counter, policy=self._policy(authenticator, host, port), rest=rest, agents=agents)
+            async with serve_http(app, web, limits=self.patience) as served:
                 self.metrics.clients("http", lambda: served.connections)
                 _log.info("listening", extra={"fields": {"http": address_of(web)}})
                 yield served
@@ -101,16 +100,16 @@ class HttpServer:
         """What others call this server."""
         return tuple(name.strip() for name in self.settings.hosts.split(",") if name.strip())
 
-    def _rules(self, authenticator: Authenticator, host: str, port: int) -> Rules:
+    def _policy(self, authenticator: Authenticator, host: str, port: int) -> RequestPolicy:
         chosen = self.settings
         hosts = (*LOOPBACK, *self._names, *(() if host in _EVERYWHERE else (host,)))
-        return Rules(
-            guard=OriginCheck(hosts=hosts, port=port, numbers=host in _EVERYWHERE),
+        return RequestPolicy(
+            origin_check=OriginCheck(hosts=hosts, port=port, any_address=host in _EVERYWHERE),
             authenticator=authenticator,
-            rates=self._rates,
-            bodies=BodyReader(seconds=chosen.operation_seconds),
+            rate_limiter=self._rates,
+            body_reader=BodyReader(seconds=chosen.operation_seconds),
             body_bytes=chosen.max_body_bytes,
-            note=self._note,
+            record=self._record,
         )
 
     @property
@@ -118,10 +117,10 @@ class HttpServer:
         store, per_minute = self.counter.engine.store, self.settings.requests_per_minute
         return SharedRateLimiter(store, per_minute) if isinstance(store, ClusterStore) else RateLimiter(per_minute)
 
-    def _note(self, passed: Passed) -> None:
-        self.metrics.http(route=passed.route, method=passed.method, status=passed.status, seconds=passed.seconds)
+    def _record(self, record: RequestRecord) -> None:
+        self.metrics.http(route=record.route, method=record.method, status=record.status, seconds=record.seconds)
         access(
-            method=passed.method, route=passed.route, status=passed.status, seconds=passed.seconds, token=passed.token
+            method=record.method, route=record.route, status=record.status, seconds=record.seconds, token=record.token
         )
 
 

@@ -22,7 +22,7 @@ from scrubjay.rpc.frames import Frame, pack_lines
 from scrubjay.rpc.names import LONG, READS
 from scrubjay.rpc.verbs import NOTES_VERBS, has_argument, parse_arguments, parse_caller
 from scrubjay.surfaces.daemon.limiter import RequestLimiter
-from scrubjay.surfaces.http.upload import UploadBuffer
+from scrubjay.surfaces.http.body import UploadBuffer
 
 _BATCH = 50
 # Nobody watches a bar more closely than this.

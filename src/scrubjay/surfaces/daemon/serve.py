@@ -33,7 +33,7 @@ from scrubjay.surfaces.daemon.rpc_dispatch import Counter
 from scrubjay.surfaces.daemon.rpc_session import RpcSession
 from scrubjay.surfaces.daemon.socket_server import SocketServer
 from scrubjay.surfaces.daemon.upkeep import keep_notes, keep_up, keep_working
-from scrubjay.surfaces.http.server import Served
+from scrubjay.surfaces.http.server import RunningServer
 from scrubjay.surfaces.mcp.toolsets import pick
 from scrubjay.text import related_words
 
@@ -106,7 +106,7 @@ async def daemon(orders: Orders) -> AsyncGenerator[Running]:
         )
         counter = Counter(engine=engine, gate=gate, notes=notes)
         note_daemon(settings.data, socket=running.socket, http=running.http)
-        served: Served | None = None
+        served: RunningServer | None = None
         if web is not None:
             shop = HttpServer(counter=counter, agents=agents, metrics=metrics, settings=settings)
             served = await stack.enter_async_context(shop.open(web))

@@ -1,1 +1,1 @@
-"""The door that every HTTP request passes, whatever it asks for."""
+"""HTTP shared by all routes: the server, the middleware before every route, request bodies and error responses."""

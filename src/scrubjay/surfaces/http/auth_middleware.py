@@ -1,11 +1,14 @@
-"""The door: every request is counted and asked who it is, and none is too much."""
+"""ASGI middleware before every route: Host and Origin checks, authentication, rate limits, body limits, request ids."""
 
+import ipaddress
 import logging
+import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol, cast
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -23,42 +26,47 @@ from scrubjay.errors import (
     TooSlow,
 )
 from scrubjay.model.grant import Grant
-from scrubjay.surfaces.http.body import BodyReader, HungUp, replayed
-from scrubjay.surfaces.http.origin import OriginCheck
-from scrubjay.surfaces.http.problems import failure, refusal
+from scrubjay.surfaces.http.body import BodyReader, ClientGone, replay_body
+from scrubjay.surfaces.http.problems import error_response, unexpected_error
 
 _log = logging.getLogger(__name__)
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{0,5})?")
 _ID_HEADER = "x-request-id"
-_SWITCHING = 101
-_GONE = 499
+_SWITCHING_PROTOCOLS = 101
+_CLIENT_CLOSED_REQUEST = 499
 _RETRY_AFTER = 1
-_UNEXPECTED = 1011
+_WEBSOCKET_INTERNAL_ERROR = 1011
 _PREFIXES = ("/api/v1",)
-# Whether the server is well, and what it can be asked, is told to anyone who gets as far as here.
-_OPEN = frozenset(f"{prefix}/{name}" for prefix in ("", "/api/v1") for name in ("healthz", "readyz", "openapi.json"))
-_WITH_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
-_WHYS = {NotAdmitted: "token", KeysUnavailable: "token", TooManyRequests: "rate", TooLarge: "body", TooSlow: "body"}
+# Health checks and the OpenAPI description need no token.
+_PUBLIC_PATHS = frozenset(
+    f"{prefix}/{name}" for prefix in ("", "/api/v1") for name in ("healthz", "readyz", "openapi.json")
+)
+_METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_REFUSAL_REASONS = {
+    NotAdmitted: "token", KeysUnavailable: "token", TooManyRequests: "rate", TooLarge: "body", TooSlow: "body",
+}  # fmt: skip
 
 
-class Doorman(Protocol):
-    """Turns a header into a grant."""
+class RequestAuthenticator(Protocol):
+    """Turns an Authorization header into a grant."""
 
     async def authenticate(self, authorization: str | None) -> Grant:
-        """Return the grant of a request with this header; raises NotAdmitted."""
+        """Return the grant of a request with this header; raise NotAdmitted if there is none."""
         ...
 
 
-class Rates(Protocol):
-    """Counts how much a caller asks."""
+class RequestRateLimiter(Protocol):
+    """Counts the requests of each caller."""
 
     async def take(self, grant_id: str, per_minute: int) -> None:
-        """One more; raises TooManyRequests."""
+        """Count one request; raise TooManyRequests above the limit."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passed:
-    """A request that was answered. `route` is that of the code, never what the caller wrote."""
+class RequestRecord:
+    """An answered request. `route` is the route's pattern, never the path that the caller sent."""
 
     request_id: str
     method: str
@@ -68,153 +76,205 @@ class Passed:
     token: str
 
 
-Note = Callable[[Passed], None]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
-    """What the door goes by."""
+class RequestPolicy:
+    """The checks and limits that the middleware applies, and the callback that records each request."""
 
-    guard: OriginCheck
-    authenticator: Doorman
-    rates: Rates
-    bodies: BodyReader
+    origin_check: "OriginCheck"
+    authenticator: RequestAuthenticator
+    rate_limiter: RequestRateLimiter
+    body_reader: BodyReader
     body_bytes: int
-    note: Note = field(default=lambda _: None)
+    record: Callable[[RequestRecord], None] = field(default=lambda _: None)
 
 
 class AuthMiddleware:
-    """Stands before all routes."""
+    """Checks, authenticates and records every request before it reaches a route."""
 
-    def __init__(self, app: ASGIApp, *, rules: Rules) -> None:
+    def __init__(self, app: ASGIApp, *, policy: RequestPolicy) -> None:
         self._app = app
-        self._rules = rules
+        self._policy = policy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or answer it."""
+        """Pass a request on, or answer it with an error."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        # Blanks around a value are no part of it; not every parser of HTTP takes them away.
+        # HTTP strips blanks around a header's value, but not every parser does.
         scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         headers = Headers(scope=scope)
-        inputs, parent = headers.get(_ID_HEADER, ""), headers.get("traceparent", "")
-        with telemetry.incoming_request(caller_id=inputs, traceparent=parent) as number:
-            visit = _Visit(scope=scope, send=send, id=number)
+        client_id, parent = headers.get(_ID_HEADER, ""), headers.get("traceparent", "")
+        with telemetry.incoming_request(caller_id=client_id, traceparent=parent) as request_id:
+            exchange = _Exchange(scope=scope, send=send, id=request_id)
             try:
-                await self._serve(visit, scope, receive)
-            except HungUp:
-                visit.status = _GONE
-            except Exception as error:  # noqa: BLE001 - the edge of everything that is served
-                await self._fail(visit, receive, error)
+                await self._serve(exchange, scope, receive)
+            except ClientGone:
+                exchange.status = _CLIENT_CLOSED_REQUEST
+            except Exception as error:  # noqa: BLE001 - the outermost handler of the server
+                await self._fail(exchange, receive, error)
             finally:
-                self._rules.note(visit.passed)
+                self._policy.record(exchange.record)
 
-    async def _serve(self, visit: "_Visit", scope: Scope, receive: Receive) -> None:
+    async def _serve(self, exchange: "_Exchange", scope: Scope, receive: Receive) -> None:
         body: bytes | None = None
+        reader = self._policy.body_reader
         try:
-            visit.grant = await self._admit(scope)
-            scope.setdefault("state", {})["grant"] = visit.grant
-            if scope["type"] == "http" and scope["method"] in _WITH_BODY:
-                limit = visit.grant.body_bytes or self._rules.body_bytes
-                body = await self._rules.bodies.read(scope, receive, limit=limit)
-                paced = self._rules.bodies.paced(receive, limit=visit.grant.body_bytes)
-                receive = paced if body is None else replayed(body, receive)
+            exchange.grant = await self._authenticate(scope)
+            scope.setdefault("state", {})["grant"] = exchange.grant
+            if scope["type"] == "http" and scope["method"] in _METHODS_WITH_BODY:
+                limit = exchange.grant.body_bytes or self._policy.body_bytes
+                body = await reader.read(scope, receive, limit=limit)
+                limited = reader.limit_stream(receive, limit=exchange.grant.body_bytes)
+                receive = limited if body is None else replay_body(body, receive)
         except ScrubjayError as error:
-            telemetry.count("refused", why=_why(error))
-            await refusal(error)(scope, receive, visit.tell)
+            telemetry.count("refused", why=_refusal_reason(error))
+            await error_response(error)(scope, receive, exchange.send_message)
             return
         try:
-            await self._app(scope, receive, visit.tell)
+            await self._app(scope, receive, exchange.send_message)
         finally:
-            self._rules.bodies.release(body)
+            reader.release(body)
 
-    async def _fail(self, visit: "_Visit", receive: Receive, error: Exception) -> None:
-        """Tell the caller that something went wrong, if it can still be told, and the log what."""
-        _log.error("a request failed", exc_info=error, extra={"fields": {"route": _route(visit.scope)}})
-        # It may be gone, which the server tells us in its own way.
+    async def _fail(self, exchange: "_Exchange", receive: Receive, error: Exception) -> None:
+        """Log an unexpected error, and answer with it if no response has started."""
+        _log.error("a request failed", exc_info=error, extra={"fields": {"route": _route(exchange.scope)}})
+        # The server raises an OSError if the client has disconnected.
         with suppress(OSError):
-            if not visit.status:
-                await refusal(failure(error))(visit.scope, receive, visit.tell)
-            elif visit.scope["type"] == "websocket":
-                await visit.send({"type": "websocket.close", "code": _UNEXPECTED})
+            if not exchange.status:
+                await error_response(unexpected_error(error))(exchange.scope, receive, exchange.send_message)
+            elif exchange.scope["type"] == "websocket":
+                await exchange.send({"type": "websocket.close", "code": _WEBSOCKET_INTERNAL_ERROR})
 
-    async def _admit(self, scope: Scope) -> Grant:
+    async def _authenticate(self, scope: Scope) -> Grant:
         headers = Headers(scope=scope)
-        self._rules.guard.check(headers)
-        if scope["path"] in _OPEN:
-            # Nobody has anything to bring here: what anyone may send must not take the room of others.
+        self._policy.origin_check.check(headers)
+        if scope["path"] in _PUBLIC_PATHS:
+            # These paths take no body: a caller without a token must not use up memory for bodies.
             return Grant(spaces=(), body_bytes=1)
-        shown = headers.getlist("authorization")
+        authorization = headers.getlist("authorization")
         try:
-            # Two of them: whoever stands between us and the caller may have read the other one.
-            grant = await self._rules.authenticator.authenticate(None if not shown else ", ".join(shown))
-            await self._rules.rates.take(grant.id, grant.requests_per_minute)
+            # Two headers are joined, which makes them invalid: a proxy may have checked only one of them.
+            grant = await self._policy.authenticator.authenticate(", ".join(authorization) if authorization else None)
+            await self._policy.rate_limiter.take(grant.id, grant.requests_per_minute)
         except StoreError as error:
-            # It may be anyone: where the store is, and what ails it, is for the log.
-            _log.warning("nobody can be admitted", extra={"fields": {"error": error.code, "why": error.message}})
+            # The caller is not authenticated yet, so only the log gives the details.
+            _log.warning(
+                "a request cannot be authenticated", extra={"fields": {"error": error.code, "why": error.message}}
+            )
             raise StoreBusy(
-                "the store cannot be used now", hint=f"Retry after {_RETRY_AFTER} s", retry_after=_RETRY_AFTER
+                "the store is not available", hint=f"Retry after {_RETRY_AFTER} s", retry_after=_RETRY_AFTER
             ) from error
         return grant
 
 
+class OriginCheck:
+    """Refuses requests with a foreign Host or Origin, on every route: a web page must not use the server via a browser.
+
+    `any_address`: the server listens on all interfaces, so any IP address may be its own. Names must be configured,
+    because anyone's DNS can point a name at this machine.
+    """
+
+    def __init__(self, *, hosts: Sequence[str], port: int, any_address: bool = False) -> None:
+        self._hosts = frozenset(host.lower() for host in hosts)
+        self._port = port
+        self._any_address = any_address
+
+    def check(self, headers: Headers) -> None:
+        """Raise NotAllowed for a request that is not addressed to this server."""
+        host = ", ".join(headers.getlist("host"))
+        match = _HOST.fullmatch(host)
+        name = match["name"].strip("[]").lower() if match else None
+        if name is None or not (name in self._hosts or (self._any_address and _is_ip_address(name))):
+            raise NotAllowed(
+                f"this server is not called {host[:100]!r}",
+                hint=f"Use {', '.join(sorted(self._hosts))}, or add the name to SCRUBJAY_HOSTS",
+                header="Host",
+            )
+        for origin in headers.getlist("origin"):
+            if not self._is_same_origin(origin, name):
+                raise NotAllowed(
+                    f"web pages from {origin[:100]!r} may not use this server",
+                    hint="Call it from a program, or from a page that this server serves",
+                    header="Origin",
+                )
+
+    def _is_same_origin(self, origin: str, name: str) -> bool:
+        """Whether a page comes from this server, as opposed to another server on this machine."""
+        try:
+            address = urlsplit(origin)
+            port = address.port
+        except ValueError:
+            return False
+        if address.hostname in LOOPBACK:
+            return address.hostname in self._hosts and port == self._port
+        # A proxy may publish another port. An IP address counts only if the request names the same one as its Host.
+        return address.hostname is not None and (address.hostname in self._hosts or address.hostname == name)
+
+
 def grant_of(scope: Scope) -> Grant:
-    """What the caller of a request may do."""
+    """Return the grant of a request."""
     return cast("Grant", scope["state"]["grant"])
 
 
-def is_open(scope: Scope) -> bool:
+def is_websocket_open(scope: Scope) -> bool:
     """Whether a WebSocket is open, so that it can no longer be refused."""
     return bool(scope["state"].get("is_open"))
 
 
 @dataclass(slots=True, kw_only=True)
-class _Visit:
-    """One request on its way through."""
+class _Exchange:
+    """One request and its response."""
 
     scope: Scope
     send: Callable[[Message], Awaitable[None]]
     id: str
     status: int = 0
     grant: Grant | None = None
-    began: float = field(default_factory=time.perf_counter)
+    started: float = field(default_factory=time.perf_counter)
 
-    async def tell(self, message: Message) -> None:
-        """Pass a message on to the caller, with the number of the request."""
+    async def send_message(self, message: Message) -> None:
+        """Pass a message on to the caller, with the request id."""
         if message["type"] in ("http.response.start", "websocket.http.response.start"):
             self.status = message["status"]
             message.setdefault("headers", [])
             MutableHeaders(scope=message)[_ID_HEADER] = self.id
         elif message["type"] == "websocket.accept":
-            self.status = _SWITCHING
+            self.status = _SWITCHING_PROTOCOLS
             self.scope["state"]["is_open"] = True
             message["headers"] = [*message.get("headers", []), (_ID_HEADER.encode(), self.id.encode())]
         await self.send(message)
 
     @property
-    def passed(self) -> Passed:
-        return Passed(
+    def record(self) -> RequestRecord:
+        return RequestRecord(
             request_id=self.id,
             method=self.scope.get("method", "WEBSOCKET"),
             route=_route(self.scope),
-            status=self.status or _GONE,
-            seconds=time.perf_counter() - self.began,
+            status=self.status or _CLIENT_CLOSED_REQUEST,
+            seconds=time.perf_counter() - self.started,
             token=self.grant.id if self.grant else "",
         )
 
 
 def _route(scope: Scope) -> str:
-    """The route as the code has it; what no route answers to has none."""
+    """Return the pattern of the route that serves a request, or "none"."""
     path = str(getattr(scope.get("route"), "path", ""))
-    # A router that is included under a prefix names its routes without it.
+    # The routes of a router that is included under a prefix lack the prefix.
     prefix = next(
         (prefix for prefix in _PREFIXES if scope["path"].startswith(f"{prefix}/") and not path.startswith(prefix)), ""
     )
     return f"{prefix}{path}" if path else "none"
 
 
-def _why(error: ScrubjayError) -> str:
+def _refusal_reason(error: ScrubjayError) -> str:
     if isinstance(error, NotAllowed):
         return str(error.fields.get("header", "access")).lower()
-    return next((why for kind, why in _WHYS.items() if isinstance(error, kind)), "other")
+    return next((reason for kind, reason in _REFUSAL_REASONS.items() if isinstance(error, kind)), "other")
+
+
+def _is_ip_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -1,110 +1,169 @@
-"""What a request brings along: read before anything is done with it, and never more than there is room for."""
+"""Request bodies: reading them within limits of size, time and memory, and buffering uploads of lines."""
 
 import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import IO
 
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope
 
-from scrubjay.errors import Busy, TooLarge, TooSlow
+from scrubjay.errors import Busy, InvalidInput, TooLarge, TooSlow
 
-# Bodies that are being read or worked on, all together: what a thousand callers may send at once must fit somewhere.
-_MOST_AT_ONCE = 256 * 1024 * 1024
+# All bodies in memory together, so that a thousand clients cannot exhaust it.
+_MAX_BYTES_IN_MEMORY = 256 * 1024 * 1024
 _RETRY_AFTER = 1
-# Read as they come, line by line, by whoever takes them in.
-_STREAMED = ("/call/import_", "/api/v1/import")
-_LARGEST_STREAM = 4 * 1024**3
+# These routes read their body as a stream of lines.
+_STREAMED_PATHS = ("/call/import_", "/api/v1/import")
+MAX_STREAM_BYTES = 4 * 1024**3
+_MAX_LINE_BYTES = 16 * 1024 * 1024
 
 
-class HungUp(Exception):
-    """The caller left before all was said."""
+class ClientGone(Exception):
+    """The client disconnected before the end of its request."""
 
 
 @dataclass(slots=True, kw_only=True)
 class BodyReader:
-    """Reads bodies; `seconds` is how long a caller may take to send one, or the next piece of a stream."""
+    """Reads bodies; `seconds` limits the time for a whole body, or for the next piece of a stream."""
 
     seconds: float
-    most: int = _MOST_AT_ONCE
-    stream_bytes: int = _LARGEST_STREAM
-    held: int = field(default=0)
+    max_bytes: int = _MAX_BYTES_IN_MEMORY
+    stream_bytes: int = MAX_STREAM_BYTES
+    bytes_in_memory: int = field(default=0)
 
     async def read(self, scope: Scope, receive: Receive, *, limit: int) -> bytes | None:
-        """A whole body, counted until `release`; None for what is read as it comes."""
-        if scope["path"] in _STREAMED:
+        """Return a whole body, counted until `release`; None if the route reads it as a stream."""
+        if scope["path"] in _STREAMED_PATHS:
             return None
-        _require_within(_announced(scope), limit)
+        length = Headers(scope=scope).get("content-length", "")
+        _require_within(int(length) if length.isdecimal() else 0, limit)
         body = bytearray()
         try:
             async with asyncio.timeout(self.seconds):
-                await self._gather(body, receive, limit)
+                await self._collect(body, receive, limit)
         except BaseException as error:
-            self.held -= len(body)
+            self.bytes_in_memory -= len(body)
             if isinstance(error, TimeoutError):
                 raise self._too_slow() from None
             raise
         return bytes(body)
 
     def release(self, body: bytes | None) -> None:
-        """It has been dealt with."""
-        self.held -= len(body or b"")
+        """Stop counting a body that has been processed."""
+        self.bytes_in_memory -= len(body or b"")
 
-    def paced(self, receive: Receive, *, limit: int = 0) -> Receive:
-        """A stream whose pieces must keep coming, and come to an end; without a limit of its caller's at our own."""
-        taken = 0
+    def limit_stream(self, receive: Receive, *, limit: int = 0) -> Receive:
+        """Wrap a stream: raise TooSlow if the next piece is late, TooLarge beyond the limit (0: `stream_bytes`)."""
+        size = 0
 
-        async def next_piece() -> Message:
-            nonlocal taken
-            message = await self._next(receive)
-            taken += len(message.get("body", b""))
-            _require_within(taken, limit or self.stream_bytes)
+        async def receive_piece() -> Message:
+            nonlocal size
+            try:
+                message = await asyncio.wait_for(receive(), self.seconds)
+            except TimeoutError:
+                raise self._too_slow() from None
+            size += len(message.get("body", b""))
+            _require_within(size, limit or self.stream_bytes)
             return message
 
-        return next_piece
+        return receive_piece
 
-    async def _gather(self, body: bytearray, receive: Receive, limit: int) -> None:
+    async def _collect(self, body: bytearray, receive: Receive, limit: int) -> None:
         more = True
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
-                raise HungUp
+                raise ClientGone
             chunk = message.get("body", b"")
             body += chunk
-            self.held += len(chunk)
+            self.bytes_in_memory += len(chunk)
             _require_within(len(body), limit)
-            if self.held > self.most:
+            if self.bytes_in_memory > self.max_bytes:
                 raise Busy(
-                    "too much is being sent at once", hint=f"Retry after {_RETRY_AFTER} s", retry_after=_RETRY_AFTER
+                    "too many large requests at once", hint=f"Retry after {_RETRY_AFTER} s", retry_after=_RETRY_AFTER
                 )
             more = message.get("more_body", False)
 
-    async def _next(self, receive: Receive) -> Message:
-        try:
-            return await asyncio.wait_for(receive(), self.seconds)
-        except TimeoutError:
-            raise self._too_slow() from None
-
     def _too_slow(self) -> TooSlow:
-        return TooSlow(f"the body did not arrive within {self.seconds:g} s", hint="Send it faster, or less of it")
+        return TooSlow(f"the body did not arrive within {self.seconds:g} s", hint="Send it faster, or send less")
 
 
-def replayed(body: bytes, receive: Receive) -> Receive:
-    """What was read, told once more; then whatever else the caller does."""
-    told = False
+def replay_body(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that gives the body first, and then the messages that follow it."""
+    is_sent = False
 
-    async def again() -> Message:
-        nonlocal told
-        if told:
+    async def receive_replayed() -> Message:
+        nonlocal is_sent
+        if is_sent:
             return await receive()
-        told = True
+        is_sent = True
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return again
+    return receive_replayed
 
 
-def _announced(scope: Scope) -> int:
-    length = Headers(scope=scope).get("content-length", "")
-    return int(length) if length.isdecimal() else 0
+class UploadBuffer:
+    """Uploaded lines, in a temporary file: an import reads them more than once."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] | None = None
+
+    def add(self, lines: Iterable[str | bytes]) -> None:
+        """Append lines."""
+        if self._file is None:
+            # An unnamed file: the system removes it even if the process is killed.
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
+        for line in lines:
+            raw = line.encode("utf-8", "surrogatepass") if isinstance(line, str) else line
+            self._file.write(raw.rstrip(b"\n") + b"\n")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the buffer has no lines."""
+        return self._file is None
+
+    def lines(self) -> Iterator[str]:
+        """Yield all lines from the first; raise InvalidInput for a line that is not UTF-8."""
+        if self._file is None:
+            return
+        self._file.seek(0)
+        for number, line in enumerate(self._file, start=1):
+            try:
+                text = line.decode("utf-8", "surrogatepass")
+            except UnicodeDecodeError as error:
+                raise InvalidInput(
+                    f"line {number:,} is not UTF-8 at byte {error.start:,}", hint="Export it again, or convert it"
+                ) from None
+            yield text
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+
+    async def read_from(self, lines: AsyncIterator[bytes]) -> None:
+        """Append all lines of a stream; close the buffer if the stream fails."""
+        try:
+            async for line in lines:
+                self.add([line])
+        except BaseException:
+            self.close()
+            raise
+
+
+async def split_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the lines of a stream of bytes; the last one may lack a line end."""
+    rest = b""
+    async for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        if len(rest) > _MAX_LINE_BYTES:
+            raise TooLarge(f"a line of the body is longer than {_MAX_LINE_BYTES:,} bytes", limit=_MAX_LINE_BYTES)
+        for line in lines:
+            yield line
+    if rest:
+        yield rest
 
 
 def _require_within(size: int, limit: int) -> None:

@@ -1,4 +1,4 @@
-"""How a refusal looks over HTTP, on every route."""
+"""Errors as HTTP responses: `application/problem+json` on every route."""
 
 from collections.abc import Mapping
 
@@ -13,9 +13,9 @@ from scrubjay.telemetry import request_id
 _CHALLENGE = 'Bearer realm="scrubjay"'
 
 
-def refusal(error: ScrubjayError) -> Response:
-    """The answer to a request that cannot be done."""
-    error = _discreet(error)
+def error_response(error: ScrubjayError) -> Response:
+    """Return the response to a request that failed with an error."""
+    error = _without_server(error)
     headers: dict[str, str] = {}
     if "retry_after" in error.fields:
         headers["retry-after"] = str(error.fields["retry_after"])
@@ -23,26 +23,26 @@ def refusal(error: ScrubjayError) -> Response:
         is_missing = error.fields.get("reason") == "missing"
         headers["www-authenticate"] = _CHALLENGE if is_missing else f'{_CHALLENGE}, error="invalid_token"'
     if isinstance(error, TooSlow):
-        # The rest of what is being sent may never come.
+        # The rest of the body may never arrive.
         headers["connection"] = "close"
-    return told(problem_from_error(error, request_id=request_id.get()), headers=headers)
+    return problem_response(problem_from_error(error, request_id=request_id.get()), headers=headers)
 
 
-def _discreet(error: ScrubjayError) -> ScrubjayError:
-    """What is wrong, without where the database is: that is nobody's business who comes by HTTP."""
+def unexpected_error(error: Exception) -> ScrubjayError:
+    """Return the error that a caller sees for an unexpected exception: its type, but not its message."""
+    return ScrubjayError(f"the request failed: {type(error).__name__}", hint="See the server's log for details")
+
+
+def problem_response(problem: Mapping[str, Json], *, headers: Mapping[str, str] | None = None) -> Response:
+    """Return a problem as a response, in ASCII: it may quote parts of the request that are invalid Unicode."""
+    status = problem["status"]
+    assert isinstance(status, int)
+    return Response(encode_frame(problem), status_code=status, headers=headers, media_type=PROBLEM)
+
+
+def _without_server(error: ScrubjayError) -> ScrubjayError:
+    """Remove the address of the database, which HTTP clients must not learn."""
     if not isinstance(server := error.fields.get("server"), str):
         return error
     fields = {name: value for name, value in error.fields.items() if name != "server"}
     return type(error)(error.message.replace(server, "the database"), hint=error.hint, **fields)
-
-
-def failure(error: Exception) -> ScrubjayError:
-    """What a caller is told of an error that nobody thought of: that there was one, and not what it said."""
-    return ScrubjayError(f"the request failed: {type(error).__name__}", hint="The server's log says more")
-
-
-def told(problem: Mapping[str, Json], *, headers: Mapping[str, str] | None = None) -> Response:
-    """A problem as a response. In plain ASCII: what is told again of a bad request may be no Unicode."""
-    status = problem["status"]
-    assert isinstance(status, int)
-    return Response(encode_frame(problem), status_code=status, headers=headers, media_type=PROBLEM)

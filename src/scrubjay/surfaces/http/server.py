@@ -1,4 +1,4 @@
-"""The HTTP server itself, which nobody can keep waiting: a request's head comes soon and is small, or not at all."""
+"""The HTTP server: uvicorn with limits on the time and size of a request's head, on idle clients and on connections."""
 
 import asyncio
 import socket
@@ -21,66 +21,68 @@ from uvicorn.server import ServerState
 from scrubjay.errors import Busy
 from scrubjay.rpc.codec import PROBLEM, problem
 from scrubjay.rpc.frames import encode_frame
-from scrubjay.surfaces.http.problems import refusal
+from scrubjay.surfaces.http.problems import error_response
 from scrubjay.telemetry import incoming_request, new_request_id
 
-_START_LOOK = 0.005
+_START_POLL_SECONDS = 0.005
 _RETRY_AFTER = 1
-# Nobody has anything to say on a WebSocket here but that it is still there.
-_LARGEST_MESSAGE = 4096
-# The parser takes no longer one.
-_LONGEST_ADDRESS = 65_535
+# Clients send no messages on a WebSocket, only pings.
+_MAX_MESSAGE_BYTES = 4096
+# The parser refuses longer URLs.
+_MAX_URL_BYTES = 65_535
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """How long clients are waited for, and how much of them there may be."""
+class ConnectionLimits:
+    """How long the server waits for clients, how large a request's head may be, and how many clients may connect."""
 
     head_seconds: float = 20.0
     head_bytes: int = 64 * 1024
-    kept_seconds: int = 30
+    keep_alive_seconds: int = 30
     ping_seconds: float = 20.0
-    farewell_seconds: int = 5
+    close_seconds: int = 5
     connections: int = 4096
 
 
-class Served:
-    """A server that runs."""
+class RunningServer:
+    """A server that accepts connections."""
 
     def __init__(self, server: uvicorn.Server) -> None:
         self._server = server
 
     @property
     def connections(self) -> int:
-        """How many clients are connected."""
+        """The number of connected clients."""
         return len(self._server.server_state.connections)
 
 
 @asynccontextmanager
-async def serve_web(app: ASGIApp, web: socket.socket, *, patience: Patience | None = None) -> AsyncGenerator[Served]:
+async def serve_http(
+    app: ASGIApp, listener: socket.socket, *, limits: ConnectionLimits | None = None
+) -> AsyncGenerator[RunningServer]:
     """Serve an application on a bound socket until the end of the block."""
-    server = _Server(_config(app, patience or Patience()))
-    task = asyncio.create_task(server.serve(sockets=[web]))
-    while not server.started and not task.done():  # noqa: ASYNC110 - it offers nothing to wait for
-        await asyncio.sleep(_START_LOOK)
+    server = _Server(_config(app, limits or ConnectionLimits()))
+    task = asyncio.create_task(server.serve(sockets=[listener]))
+    while not server.started and not task.done():  # noqa: ASYNC110 - uvicorn has no event to wait for
+        await asyncio.sleep(_START_POLL_SECONDS)
     try:
-        yield Served(server)
+        yield RunningServer(server)
     finally:
         server.should_exit = True
         await task
 
 
-def _config(app: ASGIApp, patience: Patience) -> Config:
+def _config(app: ASGIApp, limits: ConnectionLimits) -> Config:
     return Config(
         app,
-        http=cast("type[asyncio.Protocol]", partial(_Connection, patience=patience)),
-        ws=cast("type[asyncio.Protocol]", partial(_Socket, patience=patience)),
-        ws_max_size=_LARGEST_MESSAGE,
-        ws_ping_interval=patience.ping_seconds,
-        ws_ping_timeout=patience.ping_seconds,
-        timeout_keep_alive=patience.kept_seconds,
-        timeout_graceful_shutdown=patience.farewell_seconds,
-        # Who we are is told by `/healthz`; whose word to take for the caller's address is nobody's here.
+        http=cast("type[asyncio.Protocol]", partial(_HttpConnection, limits=limits)),
+        ws=cast("type[asyncio.Protocol]", partial(_WebSocketConnection, limits=limits)),
+        ws_max_size=_MAX_MESSAGE_BYTES,
+        ws_ping_interval=limits.ping_seconds,
+        ws_ping_timeout=limits.ping_seconds,
+        timeout_keep_alive=limits.keep_alive_seconds,
+        timeout_graceful_shutdown=limits.close_seconds,
+        # `/healthz` gives the version; no proxy's header is trusted for the client's address.
         server_header=False,
         proxy_headers=False,
         log_config=None,
@@ -96,8 +98,8 @@ class _Server(uvicorn.Server):
         yield
 
 
-class _Connection(HttpToolsProtocol):
-    """A connection that is closed when what it should send takes too long, or never ends."""
+class _HttpConnection(HttpToolsProtocol):
+    """A connection that is closed if a request's head, or the rest of its body, takes too long or is too large."""
 
     def __init__(
         self,
@@ -106,27 +108,27 @@ class _Connection(HttpToolsProtocol):
         app_state: dict[str, object],
         _loop: AbstractEventLoop | None = None,
         *,
-        patience: Patience,
+        limits: ConnectionLimits,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self._patience = patience
-        self._late: TimerHandle | None = None
-        self._head = 0
+        self._limits = limits
+        self._timer: TimerHandle | None = None
+        self._head_size = 0
         self.url = b""
         self._active: RequestResponseCycle | None = None
 
     @property
     def _newest(self) -> RequestResponseCycle | None:
-        # There is none before the first request, whatever its declared type says.
+        # It is None before the first request, although uvicorn's annotation does not say so.
         return self.cycle
 
     def connection_made(self, transport: Transport) -> None:
         super().connection_made(transport)
-        self._await_more()
+        self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._has_come()
-        # Another request may have come in behind the one that is being answered, which is the one told otherwise.
+        self._stop_timer()
+        # uvicorn notifies only the newest request, but with pipelining an earlier one may still be active.
         if self._active is not None and not self._active.response_complete:
             self._active.disconnected = True
             self._active.message_event.set()
@@ -135,21 +137,21 @@ class _Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._unset_keepalive_if_required()
-        # The next request of a connection that is kept.
-        if self._late is None:
-            self._await_more()
+        # This is the next request of a connection that was kept alive.
+        if self._timer is None:
+            self._start_timer()
 
     def on_headers_complete(self) -> None:
-        self._has_come()
+        self._stop_timer()
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
         newest = self._newest
         if newest is not None and newest.response_complete and newest.more_body:
-            # Its last part came behind the answer: only now the connection is idle.
+            # The body ended after the response: the connection is idle from now on.
             newest.more_body = False
-            self._has_come()
+            self._stop_timer()
             self.timeout_keep_alive_task = self.loop.call_later(
                 self.timeout_keep_alive, self.timeout_keep_alive_handler
             )
@@ -157,79 +159,79 @@ class _Connection(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if self.cycle.response_complete and self.cycle.more_body and not self.transport.is_closing():
-            # Whoever was answered before all was said gets a while to finish.
-            self._await_more()
+            # The response came before the end of the body; the client gets limited time for the rest.
+            self._start_timer()
 
     def handle_websocket_upgrade(self) -> None:
-        if self._is_answering:
+        if self._is_responding:
             self.transport.abort()
         else:
             super().handle_websocket_upgrade()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if self._late is not None and (self._newest is None or not self._newest.more_body):
-            self._head += len(data)
-            if self._head > self._patience.head_bytes and not self.transport.is_closing():
+        if self._timer is not None and (self._newest is None or not self._newest.more_body):
+            self._head_size += len(data)
+            if self._head_size > self._limits.head_bytes and not self.transport.is_closing():
                 self._refuse_head()
 
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - we have words of our own
-        if len(self.url) > _LONGEST_ADDRESS:
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the response has its own text
+        if len(self.url) > _MAX_URL_BYTES:
             self._refuse_head()
         else:
-            self._refuse(HTTPStatus.BAD_REQUEST, "this is no HTTP request")
+            self._refuse(HTTPStatus.BAD_REQUEST, "this is not an HTTP request")
 
     @property
-    def _is_answering(self) -> bool:
+    def _is_responding(self) -> bool:
         return self._active is not None and not self._active.response_complete
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._active = cycle
-        is_crowded = len(self.connections) > self._patience.connections
-        answering = cast("ASGIApp", app) if not is_crowded else _turn_away
+        is_full = len(self.connections) > self._limits.connections
+        application = _refuse_busy if is_full else cast("ASGIApp", app)
 
-        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        async def respond(scope: Scope, receive: Receive, send: Send) -> None:
             try:
-                await answering(scope, receive, send)
+                await application(scope, receive, send)
             finally:
                 if not cycle.response_complete:
-                    # What is left unsaid nobody may be reading.
-                    self.loop.call_later(self._patience.farewell_seconds, self.transport.abort)
+                    # The client may have stopped reading.
+                    self.loop.call_later(self._limits.close_seconds, self.transport.abort)
 
-        super()._start_asgi_task(cycle, cast("ASGI3Application", answer))
+        super()._start_asgi_task(cycle, cast("ASGI3Application", respond))
 
     def _refuse_head(self) -> None:
-        self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the head of the request is too large")
+        self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the URL and the headers are too long")
 
     def _refuse(self, status: HTTPStatus, detail: str) -> None:
-        """Answer what never became a request, or the one that was broken off in its midst."""
-        self._has_come()
+        """Answer bytes that are not a request, or a request that breaks off."""
+        self._stop_timer()
         active = self._active
-        if active is not None and self._is_answering and (active.response_started or not active.more_body):
-            # It came behind a request that has its own answer; nothing more is read.
+        if active is not None and self._is_responding and (active.response_started or not active.more_body):
+            # An earlier request still gets its own response; nothing more is read.
             active.keep_alive = False
             self.flow.pause_reading()
         else:
-            self.transport.write(_refusal(status, detail))
+            self.transport.write(_raw_response(status, detail))
             self.transport.close()
 
-    def _await_more(self) -> None:
-        self._has_come()
-        self._head = 0
-        self._late = self.loop.call_later(self._patience.head_seconds, self._give_up)
+    def _start_timer(self) -> None:
+        self._stop_timer()
+        self._head_size = 0
+        self._timer = self.loop.call_later(self._limits.head_seconds, self._time_out)
 
-    def _has_come(self) -> None:
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
-    def _give_up(self) -> None:
-        self._late = None
+    def _time_out(self) -> None:
+        self._timer = None
         self.transport.abort()
 
 
-class _Socket(WebSocketsSansIOProtocol):
-    """A WebSocket that is cut off when the application is done with it and its client reads nothing."""
+class _WebSocketConnection(WebSocketsSansIOProtocol):
+    """A WebSocket that is aborted if its client reads nothing after the application has finished."""
 
     def __init__(
         self,
@@ -238,43 +240,43 @@ class _Socket(WebSocketsSansIOProtocol):
         app_state: dict[str, object],
         _loop: AbstractEventLoop | None = None,
         *,
-        patience: Patience,
+        limits: ConnectionLimits,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self._patience = patience
+        self._limits = limits
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         if not self.handshake_initiated:
-            # It has heard the whole head, and would wait for ever for another.
-            self.transport.write(_refusal(HTTPStatus.BAD_REQUEST, "this is no handshake of a WebSocket"))
+            # The whole head has been read, and uvicorn would wait for more for ever.
+            self.transport.write(_raw_response(HTTPStatus.BAD_REQUEST, "this is not a WebSocket handshake"))
             self.transport.close()
 
     async def send(self, message: ASGISendEvent) -> None:
         await super().send(message)
         if self.close_sent:
-            # Else a refusal is taken for a handshake that was never finished, and complained of in the log.
+            # Without this, uvicorn logs a refusal as a handshake that was not completed.
             self.handshake_complete = True
 
     def on_task_complete(self, task: asyncio.Task[None]) -> None:
         super().on_task_complete(task)
-        self.loop.call_later(self._patience.farewell_seconds, self.transport.abort)
+        self.loop.call_later(self._limits.close_seconds, self.transport.abort)
 
 
-async def _turn_away(scope: Scope, receive: Receive, send: Send) -> None:
-    crowded = Busy("too many clients are connected", hint=f"Retry after {_RETRY_AFTER} s", retry_after=_RETRY_AFTER)
-    with incoming_request() as number:
-        response = refusal(crowded)
-        response.headers.update({"x-request-id": number, "connection": "close"})
+async def _refuse_busy(scope: Scope, receive: Receive, send: Send) -> None:
+    busy = Busy("too many clients are connected", hint=f"Retry after {_RETRY_AFTER} s", retry_after=_RETRY_AFTER)
+    with incoming_request() as request_id:
+        response = error_response(busy)
+        response.headers.update({"x-request-id": request_id, "connection": "close"})
         await response(scope, receive, send)
 
 
-def _refusal(status: HTTPStatus, detail: str) -> bytes:
-    number = new_request_id()
+def _raw_response(status: HTTPStatus, detail: str) -> bytes:
+    request_id = new_request_id()
     code = status.phrase.lower().replace(" ", "_")
-    body = encode_frame(problem(status, code, detail, request_id=number))
+    body = encode_frame(problem(status, code, detail, request_id=request_id))
     head = (
         f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: {PROBLEM}\r\ncontent-length: {len(body)}\r\n"
-        f"x-request-id: {number}\r\nconnection: close\r\n\r\n"
+        f"x-request-id: {request_id}\r\nconnection: close\r\n\r\n"
     )
     return head.encode() + body

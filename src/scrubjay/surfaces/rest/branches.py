@@ -8,7 +8,7 @@ from scrubjay.errors import Conflict
 from scrubjay.model.branch import Branches, BranchMerged
 from scrubjay.model.memory import Json
 from scrubjay.rpc.codec import problem_from_error, to_json
-from scrubjay.surfaces.http.problems import told
+from scrubjay.surfaces.http.problems import problem_response
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import Reading, Writing
 from scrubjay.surfaces.rest.fields import LONGEST_LABEL
@@ -83,4 +83,4 @@ def _clashing(done: BranchMerged) -> Response:
         into=done.into,
     )
     facts: dict[str, Json] = {"clashes": to_json(done.clashes)}
-    return told(problem_from_error(refused, request_id=request_id.get()) | facts)
+    return problem_response(problem_from_error(refused, request_id=request_id.get()) | facts)

@@ -1,4 +1,4 @@
-"""What is told when something is wrong: problems in plain words, by HTTP and before a WebSocket is opened."""
+"""Error responses of the routes, by HTTP and before a WebSocket opens."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -14,8 +14,8 @@ from starlette.types import Receive, Scope, Send
 from scrubjay.errors import InvalidInput, ScrubjayError, TooLarge
 from scrubjay.model.memory import Json
 from scrubjay.rpc.codec import problem, problem_from_error
-from scrubjay.surfaces.http.auth_middleware import is_open
-from scrubjay.surfaces.http.problems import failure, refusal, told
+from scrubjay.surfaces.http.auth_middleware import is_websocket_open
+from scrubjay.surfaces.http.problems import error_response, problem_response, unexpected_error
 from scrubjay.surfaces.rest.route import Route
 from scrubjay.telemetry import request_id
 
@@ -70,10 +70,10 @@ def tell_faults(app: FastAPI) -> None:
 
 
 async def _refused(connection: Request | WebSocket, error: Exception) -> Response:
-    if is_open(connection.scope):
+    if is_websocket_open(connection.scope):
         # Too late to refuse it: the door closes it.
         raise error
-    return refusal(cast("ScrubjayError", error))
+    return error_response(cast("ScrubjayError", error))
 
 
 async def _invalid(_: Request | WebSocket, error: Exception) -> Response:
@@ -84,7 +84,7 @@ async def _invalid(_: Request | WebSocket, error: Exception) -> Response:
     is_too_much = results[0]["type"] in _TOO_MUCH and _where(results[0]) == "body"
     refused = (TooLarge if is_too_much else InvalidInput)(wrong[0], field=_place(results[0]))
     facts: dict[str, Json] = {"errors": [*wrong]}
-    return told(problem_from_error(refused, request_id=request_id.get()) | facts)
+    return problem_response(problem_from_error(refused, request_id=request_id.get()) | facts)
 
 
 async def _wrong(request: Request | WebSocket, error: Exception) -> Response:
@@ -95,7 +95,7 @@ async def _wrong(request: Request | WebSocket, error: Exception) -> Response:
     if existing.status_code == _NOT_ALLOWED:
         # Of all routes of the path, not of the first alone.
         headers = {"allow": ", ".join(sorted(_allowed(request)))}
-    return told(problem(existing.status_code, code, detail, request_id=request_id.get()), headers=headers)
+    return problem_response(problem(existing.status_code, code, detail, request_id=request_id.get()), headers=headers)
 
 
 async def _left(_: Request | WebSocket, __: Exception) -> Response:
@@ -104,7 +104,7 @@ async def _left(_: Request | WebSocket, __: Exception) -> Response:
 
 async def _failed(_: Request | WebSocket, error: Exception) -> Response:
     # It goes on to the door, which writes it down.
-    return refusal(failure(error))
+    return error_response(unexpected_error(error))
 
 
 async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
@@ -112,7 +112,7 @@ async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "websocket":
         code, about = _CODES[_NOT_FOUND]
         refused = problem(_NOT_FOUND, code, f"{scope['path'][:200]} {about}", request_id=request_id.get())
-        await told(refused)(scope, receive, send)
+        await problem_response(refused)(scope, receive, send)
         return
     raise HTTPException(_NOT_FOUND)
 
@@ -147,7 +147,7 @@ def _loc(one: Mapping[str, object]) -> tuple[object, ...]:
 
 
 def _words(one: Mapping[str, object]) -> str:
-    """What is wrong with a field; nothing of what was sent is told again."""
+    """What is wrong with a field; the words of the request are not repeated."""
     words = _WORDS.get(str(one["type"]))
     if words is None:
         return f"is not as it should be: {one['msg']}"

@@ -16,7 +16,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import MAIN, Json
 from scrubjay.rpc.codec import problem, to_json
 from scrubjay.rpc.frames import encode_frame
-from scrubjay.surfaces.http.problems import told
+from scrubjay.surfaces.http.problems import problem_response
 from scrubjay.surfaces.rest.fields import AS_OF, LONGEST_LABEL
 from scrubjay.surfaces.rest.strict_json import NotJsonError, json_from
 from scrubjay.telemetry import request_id
@@ -161,9 +161,9 @@ def branch_from(header: str, branch: str = "") -> str:
 
 def _unsupported(detail: str) -> Response:
     told_as = problem(_UNSUPPORTED, "unsupported_media_type", detail, request_id=request_id.get())
-    return told(told_as | {"hint": "Send content-type: application/json, and no content-encoding"})
+    return problem_response(told_as | {"hint": "Send content-type: application/json, and no content-encoding"})
 
 
 def _no_json(error: NotJsonError) -> Response:
     told_as = problem(_BAD, "bad_json", f"the body is no JSON: {error}", request_id=request_id.get())
-    return told(told_as | {"hint": "Check its quotes and commas; it must be UTF-8"})
+    return problem_response(told_as | {"hint": "Check its quotes and commas; it must be UTF-8"})

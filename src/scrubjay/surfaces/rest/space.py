@@ -12,8 +12,7 @@ from starlette.types import Receive, Scope, Send
 from scrubjay.errors import Busy, InvalidInput
 from scrubjay.model.results import Status
 from scrubjay.model.transfer import Imported
-from scrubjay.surfaces.http.body import HungUp
-from scrubjay.surfaces.http.upload import UploadBuffer, lines_of
+from scrubjay.surfaces.http.body import ClientGone, UploadBuffer, split_lines
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import RequestContext, RestDependencies, Watching, Writing
 from scrubjay.surfaces.rest.route import answer, router
@@ -59,7 +58,7 @@ async def export(
 async def import_(request: Request, context: Writing) -> Response:
     """Take in the lines of an export; everything is checked before anything is stored."""
     spool = UploadBuffer()
-    await spool.take(lines_of(request.stream()))
+    await spool.read_from(split_lines(request.stream()))
     if spool.is_empty:
         raise InvalidInput("there is nothing to import: the body is empty", hint="Send the lines of an export")
     try:
@@ -100,7 +99,7 @@ async def _written(first: str | None, lines: AsyncIterator[str], context: Reques
         number += 1
         if number % _LINES_A_LOOK == 0 and not await context.dependencies.authenticator.is_valid(context.grant):
             # Cut off, so that nobody takes it for the whole.
-            raise HungUp
+            raise ClientGone
         # Each line is quickly made: others want their turn.
         await asyncio.sleep(0)
 

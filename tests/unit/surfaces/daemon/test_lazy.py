@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
-from tests.unit.surfaces.http.messages import Hearing, saying, scope_of
+from tests.unit.surfaces.http.messages import ResponseRecorder, client_sending, scope_of
 
 from scrubjay.surfaces.daemon.lazy import loaded, made_beside, opened_beside
 
@@ -17,8 +17,8 @@ async def answering(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def ask(app: ASGIApp) -> int:
-    hearing = Hearing()
-    await app(scope_of(), saying(), hearing)
+    hearing = ResponseRecorder()
+    await app(scope_of(), client_sending(), hearing)
     return hearing.status
 
 

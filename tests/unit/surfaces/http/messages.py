@@ -1,4 +1,4 @@
-"""ASGI without a server: what a client says, and what it hears."""
+"""ASGI without a server: the messages that a client sends and receives."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,13 +9,13 @@ from starlette.types import Message, Receive, Scope
 def scope_of(
     method: str = "GET", path: str = "/", *headers: tuple[str, str], kind: str = "http", query: str = ""
 ) -> Scope:
-    inputs = [(name.encode(), value.encode("latin-1")) for name, value in (("host", "localhost"), *headers)]
+    raw = [(name.encode(), value.encode("latin-1")) for name, value in (("host", "localhost"), *headers)]
     scope: dict[str, Any] = {"type": kind, "path": path, "raw_path": path.encode(), "query_string": query.encode()}
-    return {**scope, "method": method, "headers": inputs, "root_path": "", "scheme": "http", "state": {}}
+    return {**scope, "method": method, "headers": raw, "root_path": "", "scheme": "http", "state": {}}
 
 
-def saying(*pieces: bytes, ends: bool = True) -> Receive:
-    """A client that sends a body in pieces; `ends`: it says that this was all, else it hangs up."""
+def client_sending(*pieces: bytes, ends: bool = True) -> Receive:
+    """Return the `receive` of a client that sends a body in pieces, and disconnects early unless `ends`."""
     messages = list(_messages(pieces, ends=ends))
 
     async def receive() -> Message:
@@ -25,15 +25,15 @@ def saying(*pieces: bytes, ends: bool = True) -> Receive:
 
 
 def _messages(pieces: Iterable[bytes], *, ends: bool) -> Iterable[Message]:
-    inputs = list(pieces)
-    for number, piece in enumerate(inputs, start=1):
-        yield {"type": "http.request", "body": piece, "more_body": not ends or number < len(inputs)}
-    if not inputs and ends:
+    bodies = list(pieces)
+    for number, piece in enumerate(bodies, start=1):
+        yield {"type": "http.request", "body": piece, "more_body": not ends or number < len(bodies)}
+    if not bodies and ends:
         yield {"type": "http.request", "body": b"", "more_body": False}
 
 
-class Hearing:
-    """Keeps what is sent."""
+class ResponseRecorder:
+    """A `send` that records the response."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []

@@ -1,16 +1,19 @@
-"""Bodies: whole, in time, and never more than there is room for."""
+"""Request reader: limits of size, time and memory, and the buffer for uploaded lines."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import closing
 
 import pytest
 from starlette.types import Message, Receive
-from tests.unit.surfaces.http.messages import saying, scope_of
+from tests.unit.surfaces.http.messages import client_sending, scope_of
 
-from scrubjay.errors import Busy, TooLarge, TooSlow
-from scrubjay.surfaces.http.body import BodyReader, HungUp, replayed
+from scrubjay.errors import Busy, InvalidInput, TooLarge, TooSlow
+from scrubjay.surfaces.http import body as body_module
+from scrubjay.surfaces.http.body import BodyReader, ClientGone, UploadBuffer, replay_body, split_lines
 
 
-def silent() -> Receive:
+def silent_client() -> Receive:
     async def receive() -> Message:
         await asyncio.Event().wait()
         raise AssertionError
@@ -19,96 +22,164 @@ def silent() -> Receive:
 
 
 async def test_a_body_is_read_whole_and_counted_until_it_is_released() -> None:
-    bodies = BodyReader(seconds=5)
-    body = await bodies.read(scope_of("POST"), saying(b"abc", b"", b"def"), limit=6)
-    assert (body, bodies.held) == (b"abcdef", 6)
-    bodies.release(body)
-    assert bodies.held == 0
-    bodies.release(None)
-    assert bodies.held == 0
+    reader = BodyReader(seconds=5)
+    body = await reader.read(scope_of("POST"), client_sending(b"abc", b"", b"def"), limit=6)
+    assert (body, reader.bytes_in_memory) == (b"abcdef", 6)
+    reader.release(body)
+    assert reader.bytes_in_memory == 0
+    reader.release(None)
+    assert reader.bytes_in_memory == 0
 
 
-async def test_none_is_empty() -> None:
-    assert await BodyReader(seconds=5).read(scope_of("POST"), saying(), limit=6) == b""
+async def test_a_missing_body_is_empty() -> None:
+    assert await BodyReader(seconds=5).read(scope_of("POST"), client_sending(), limit=6) == b""
 
 
 @pytest.mark.parametrize("length", ["7", "99999999999999999999999"])
-async def test_more_than_the_limit_is_refused_before_it_is_sent(length: str) -> None:
-    bodies = BodyReader(seconds=5)
+async def test_a_content_length_above_the_limit_is_refused_before_reading(length: str) -> None:
+    reader = BodyReader(seconds=5)
     with pytest.raises(TooLarge) as caught:
-        await bodies.read(scope_of("POST", "/", ("content-length", length)), silent(), limit=6)
+        await reader.read(scope_of("POST", "/", ("content-length", length)), silent_client(), limit=6)
     assert caught.value.fields["limit"] == 6
 
 
-async def test_and_as_soon_as_it_is_there() -> None:
-    bodies = BodyReader(seconds=5)
+async def test_a_body_is_refused_as_soon_as_it_exceeds_the_limit() -> None:
+    reader = BodyReader(seconds=5)
     with pytest.raises(TooLarge):
-        await bodies.read(scope_of("POST"), saying(b"abc", b"defg", b"h" * 100), limit=6)
-    assert bodies.held == 0
+        await reader.read(scope_of("POST"), client_sending(b"abc", b"defg", b"h" * 100), limit=6)
+    assert reader.bytes_in_memory == 0
 
 
 @pytest.mark.parametrize("length", ["", "x", "-1", "1.5", "²"])
-async def test_a_length_that_is_none_announces_nothing(length: str) -> None:
+async def test_an_invalid_content_length_is_ignored(length: str) -> None:
     scope = scope_of("POST", "/", ("content-length", length))
-    assert await BodyReader(seconds=5).read(scope, saying(b"abc"), limit=3) == b"abc"
+    assert await BodyReader(seconds=5).read(scope, client_sending(b"abc"), limit=3) == b"abc"
 
 
-async def test_what_does_not_come_in_time_is_not_waited_for() -> None:
-    bodies = BodyReader(seconds=0.01)
+async def test_a_late_body_is_refused() -> None:
+    reader = BodyReader(seconds=0.01)
     with pytest.raises(TooSlow, match=r"0\.01 s"):
-        await bodies.read(scope_of("POST"), silent(), limit=6)
-    assert bodies.held == 0
+        await reader.read(scope_of("POST"), silent_client(), limit=6)
+    assert reader.bytes_in_memory == 0
 
 
-async def test_a_client_that_leaves_is_gone() -> None:
-    bodies = BodyReader(seconds=5)
-    with pytest.raises(HungUp):
-        await bodies.read(scope_of("POST"), saying(b"abc", ends=False), limit=6)
-    assert bodies.held == 0
+async def test_a_client_that_disconnects_raises_client_gone() -> None:
+    reader = BodyReader(seconds=5)
+    with pytest.raises(ClientGone):
+        await reader.read(scope_of("POST"), client_sending(b"abc", ends=False), limit=6)
+    assert reader.bytes_in_memory == 0
 
 
-async def test_all_together_may_not_be_too_much() -> None:
-    bodies = BodyReader(seconds=5, most=10)
-    first = await bodies.read(scope_of("POST"), saying(b"x" * 8), limit=100)
+async def test_all_bodies_together_are_limited() -> None:
+    reader = BodyReader(seconds=5, max_bytes=10)
+    first = await reader.read(scope_of("POST"), client_sending(b"x" * 8), limit=100)
     with pytest.raises(Busy) as caught:
-        await bodies.read(scope_of("POST"), saying(b"x" * 3), limit=100)
+        await reader.read(scope_of("POST"), client_sending(b"x" * 3), limit=100)
     assert caught.value.fields["retry_after"] == 1
-    assert bodies.held == 8
-    bodies.release(first)
-    assert await bodies.read(scope_of("POST"), saying(b"x" * 3), limit=100) == b"xxx"
+    assert reader.bytes_in_memory == 8
+    reader.release(first)
+    assert await reader.read(scope_of("POST"), client_sending(b"x" * 3), limit=100) == b"xxx"
 
 
-async def test_a_reading_that_is_given_up_is_not_counted() -> None:
-    bodies, begun = BodyReader(seconds=5), asyncio.Event()
+async def test_a_cancelled_read_is_not_counted() -> None:
+    reader, started = BodyReader(seconds=5), asyncio.Event()
 
     async def receive() -> Message:
-        if not bodies.held:
+        if not reader.bytes_in_memory:
             return {"type": "http.request", "body": b"abc", "more_body": True}
-        begun.set()
-        return await silent()()
+        started.set()
+        return await silent_client()()
 
-    reading = asyncio.create_task(bodies.read(scope_of("POST"), receive, limit=6))
-    await begun.wait()
+    reading = asyncio.create_task(reader.read(scope_of("POST"), receive, limit=6))
+    await started.wait()
     reading.cancel()
     await asyncio.gather(reading, return_exceptions=True)
-    assert bodies.held == 0
+    assert reader.bytes_in_memory == 0
 
 
 @pytest.mark.parametrize("path", ["/api/v1/import", "/call/import_"])
-async def test_lines_are_left_to_whoever_takes_them_in(path: str) -> None:
-    assert await BodyReader(seconds=5).read(scope_of("POST", path), silent(), limit=1) is None
+async def test_imports_are_left_to_their_routes(path: str) -> None:
+    assert await BodyReader(seconds=5).read(scope_of("POST", path), silent_client(), limit=1) is None
 
 
-async def test_a_stream_must_keep_coming_and_end() -> None:
+async def test_a_stream_is_limited_in_time_and_size() -> None:
     with pytest.raises(TooSlow):
-        await BodyReader(seconds=0.01).paced(silent())()
-    paced = BodyReader(seconds=5, stream_bytes=5).paced(saying(b"abc", b"def"))
-    assert (await paced())["body"] == b"abc"
+        await BodyReader(seconds=0.01).limit_stream(silent_client())()
+    limited = BodyReader(seconds=5, stream_bytes=5).limit_stream(client_sending(b"abc", b"def"))
+    assert (await limited())["body"] == b"abc"
     with pytest.raises(TooLarge):
-        await paced()
+        await limited()
 
 
-async def test_what_was_read_is_told_once_more_and_then_what_the_caller_does() -> None:
-    again = replayed(b"abc", saying(ends=False))
-    assert await again() == {"type": "http.request", "body": b"abc", "more_body": False}
-    assert (await again())["type"] == "http.disconnect"
+async def test_a_replayed_body_comes_before_later_messages() -> None:
+    receive = replay_body(b"abc", client_sending(ends=False))
+    assert await receive() == {"type": "http.request", "body": b"abc", "more_body": False}
+    assert (await receive())["type"] == "http.disconnect"
+
+
+async def stream(*chunks: bytes) -> AsyncIterator[bytes]:
+    for chunk in chunks:
+        yield chunk
+
+
+@pytest.mark.parametrize(
+    ("chunks", "lines"),
+    [
+        ([], []),
+        ([b""], []),
+        ([b"a\nb\n"], [b"a", b"b"]),
+        ([b"a\nb"], [b"a", b"b"]),
+        ([b"a", b"b\n", b"c", b"", b"\n"], [b"ab", b"c"]),
+        ([b"\n\n"], [b"", b""]),
+        ([b"a\r\nb"], [b"a\r", b"b"]),
+        (["é\n".encode()[:1], "é\n".encode()[1:]], ["é".encode()]),
+    ],
+)
+async def test_lines_are_split_across_chunks(chunks: list[bytes], lines: list[bytes]) -> None:
+    assert [line async for line in split_lines(stream(*chunks))] == lines
+
+
+async def test_an_endless_line_is_refused() -> None:
+    async def endless() -> AsyncIterator[bytes]:
+        while True:
+            yield b"x" * (1 << 20)
+
+    with pytest.raises(TooLarge):
+        async for _ in split_lines(endless()):
+            pass
+
+
+async def test_lines_can_be_read_more_than_once() -> None:
+    with closing(UploadBuffer()) as buffer:
+        await buffer.read_from(split_lines(stream(b"one\ntw", b"o\n")))
+        buffer.add(["three é \ud800", b"four\n"])
+        for _ in range(2):
+            assert list(buffer.lines()) == ["one\n", "two\n", "three é \ud800\n", "four\n"]
+
+
+def test_an_empty_buffer_has_no_lines() -> None:
+    with closing(UploadBuffer()) as buffer:
+        assert list(buffer.lines()) == []
+
+
+async def test_a_failed_upload_closes_the_buffer() -> None:
+    async def failing() -> AsyncIterator[bytes]:
+        yield b"one\n"
+        raise TimeoutError
+
+    buffer = UploadBuffer()
+    with pytest.raises(TimeoutError):
+        await buffer.read_from(split_lines(failing()))
+    with pytest.raises(ValueError, match="closed"):
+        list(buffer.lines())
+
+
+def test_a_line_that_is_not_utf8_is_named_by_its_number() -> None:
+    with closing(UploadBuffer()) as buffer:
+        buffer.add([b"fine", b"\xff\xfe"])
+        with pytest.raises(InvalidInput, match="line 2 is not UTF-8 at byte 0"):
+            list(buffer.lines())
+
+
+def test_a_line_may_hold_a_memory_with_its_history() -> None:
+    assert body_module._MAX_LINE_BYTES >= 16 * 1024 * 1024
