@@ -1,4 +1,4 @@
-"""`scrubjay conflicts`: what is stored and does not go together, and what is done about it."""
+"""`scrubjay conflicts`: find, show and resolve contradictions between stored memories."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,97 +11,99 @@ from scrubjay.client import MemoryClient
 from scrubjay.errors import NotFound
 from scrubjay.model.conflict import ConflictDetails, ConflictSide, ConflictStatus, Resolved, Scan
 from scrubjay.surfaces.cli.command import verb
-from scrubjay.surfaces.cli.jobs import Told
-from scrubjay.surfaces.cli.progress import progress
+from scrubjay.surfaces.cli.console import align, progress, shorten
+from scrubjay.surfaces.cli.jobs import JobChange
 
 _HEAD = ("CONFLICT", "TYPE", "CONFIDENCE", "SUGGESTED", "STATUS", "FOUND")
-_LONGEST = 200
-_COMMANDS = ("list", "show", "scan", "resolve")
+_MAX_STATEMENT = 200
+_DEFAULT_COMMAND = "list"
 
 
 class _ListByDefault(TyperGroup):
-    """Lists when nothing else is asked for."""
+    """A group that runs `list` if no command is named."""
 
     def parse_args(self, ctx: "typer.Context", args: list[str]) -> list[str]:  # type: ignore[override]
-        """Put in the command that is meant."""
+        """Insert the default command."""
         first = args[0] if args else ""
         is_option = first.startswith("-") and first != "--help"
-        return super().parse_args(ctx, [_COMMANDS[0], *args] if not first or is_option else args)
+        return super().parse_args(ctx, [_DEFAULT_COMMAND, *args] if not first or is_option else args)
 
 
 app = typer.Typer()
-conflicts_app = typer.Typer(help="Statements that say the same, more, or something else.", cls=_ListByDefault)
+conflicts_app = typer.Typer(help="Duplicate and contradictory memories.", cls=_ListByDefault)
 app.add_typer(conflicts_app, name="conflicts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class ConflictList:
     """Conflicts, the newest first."""
 
     conflicts: tuple[ConflictDetails, ...]
 
     def __str__(self) -> str:
         if not self.conflicts:
-            return "no conflicts; `scrubjay conflicts scan` looks through everything that is stored"
-        rows = [_row(conflict) for conflict in self.conflicts]
-        widths = [max(map(len, column)) for column in zip(_HEAD, *rows, strict=True)]
-        lines = [_aligned(_HEAD, widths)]
-        for one, row in zip(self.conflicts, rows, strict=True):
-            lines += [_aligned(row, widths), *_sides(one, longest=_LONGEST)]
+            return "no conflicts; `scrubjay conflicts scan` checks all stored memories"
+        head, *rows = align([_HEAD, *map(_row, self.conflicts)])
+        lines = [head]
+        for conflict, row in zip(self.conflicts, rows, strict=True):
+            lines += [row, *_describe_sides(conflict, limit=_MAX_STATEMENT)]
         return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """One conflict with all that is known of it."""
+class ConflictView:
+    """One conflict in full."""
 
     conflict: ConflictDetails
 
     def __str__(self) -> str:
-        one = self.conflict
-        lines = [f"{one.id}  {one.type}, confidence {one.confidence:.2f}, found {one.detected_at:%Y-%m-%d %H:%M}"]
-        lines += _sides(one, longest=None)
-        if one.status is ConflictStatus.PENDING:
-            lines += [f"pending: scrubjay conflicts resolve {one.id} --strategy {one.suggested_action}"]
+        conflict = self.conflict
+        lines = [
+            f"{conflict.id}  {conflict.type}, confidence {conflict.confidence:.2f}, "
+            f"found {conflict.detected_at:%Y-%m-%d %H:%M}",
+            *_describe_sides(conflict, limit=None),
+        ]
+        if conflict.status is ConflictStatus.PENDING:
+            lines += [f"pending: scrubjay conflicts resolve {conflict.id} --strategy {conflict.suggested_action}"]
         else:
-            by = f" by {one.resolved_by}" if one.resolved_by else ""
-            lines += [f"{one.status}: {one.strategy}{by}, {one.resolved_at:%Y-%m-%d %H:%M}"]
-            lines += [f"  {one.notes}"] if one.notes else []
-            lines += [f"  scrubjay undo --run {one.run}"] if one.run else []
+            by = f" by {conflict.resolved_by}" if conflict.resolved_by else ""
+            lines += [f"{conflict.status}: {conflict.strategy}{by}, {conflict.resolved_at:%Y-%m-%d %H:%M}"]
+            lines += [f"  {conflict.notes}"] if conflict.notes else []
+            lines += [f"  scrubjay undo --run {conflict.run}"] if conflict.run else []
         return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scanned:
-    """What a look through everything has found."""
+class ScanReport:
+    """The conflicts that a scan of all memories found."""
 
     scan: Scan
 
     def __str__(self) -> str:
-        kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(self.scan.by_type.items()))
-        told = f"compared {self.scan.memories:,} memories, new conflicts: {self.scan.count:,}"
-        told += f" ({kinds})" if kinds else ""
-        return f"{told}\n{Listed(conflicts=self.scan.found)}" if self.scan.found else told
+        types = ", ".join(f"{count:,} {type_}" for type_, count in sorted(self.scan.by_type.items()))
+        summary = f"compared {self.scan.memories:,} memories, new conflicts: {self.scan.count:,}"
+        summary += f" ({types})" if types else ""
+        return f"{summary}\n{ConflictList(conflicts=self.scan.found)}" if self.scan.found else summary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """What was done about a conflict."""
+class ResolutionReport:
+    """How a conflict was resolved."""
 
     resolved: Resolved
 
     def __str__(self) -> str:
-        done = self.resolved
-        lines = [f"{done.action} {done.conflict} by {done.strategy}, {done.kept} stands"]
-        lines += [f"  {done.why}"] if done.why else []
-        lines += [f"  branch {done.branch}"] if done.branch else []
-        lines += [f"warning: {warning}" for warning in done.warnings]
-        lines += [f"  scrubjay undo --run {done.run}"] if done.run else []
+        resolved = self.resolved
+        lines = [f"{resolved.action} {resolved.conflict} by {resolved.strategy}, kept {resolved.kept}"]
+        lines += [f"  {resolved.why}"] if resolved.why else []
+        lines += [f"  branch {resolved.branch}"] if resolved.branch else []
+        lines += [f"warning: {warning}" for warning in resolved.warnings]
+        lines += [f"  scrubjay undo --run {resolved.run}"] if resolved.run else []
         return "\n".join(lines)
 
 
 Id = Annotated[str, typer.Argument(help="Id of the conflict.", show_default=False)]
-Limit = Annotated[int, typer.Option("--limit", "-n", help="How many at most.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", help="Maximum number of conflicts.")]
 
 
 @verb(conflicts_app, name="list")
@@ -109,20 +111,21 @@ async def list_(
     client: MemoryClient,
     *,
     status: Annotated[str, typer.Option(help="pending, resolved, ignored or all.")] = "pending",
-    memory: Annotated[str, typer.Option(help="Only those of one memory: its id, name or title.")] = "",
+    memory: Annotated[str, typer.Option(help="Only conflicts of this memory: its id, name or title.")] = "",
     limit: Limit = 50,
-) -> Listed:
-    """List conflicts with what both sides say, the newest first."""
-    return Listed(conflicts=await client.conflicts(status=status, id=memory, limit=limit))
+) -> ConflictList:
+    """List conflicts with both statements, the newest first."""
+    return ConflictList(conflicts=await client.conflicts(status=status, id=memory, limit=limit))
 
 
 @verb(conflicts_app)
-async def show(client: MemoryClient, id: Id) -> Shown:
-    """Show one conflict, whatever has become of it."""
-    found = [conflict for conflict in await client.conflicts(status="all", id=id, limit=1) if conflict.id == id]
-    if not found:
+async def show(client: MemoryClient, id: Id) -> ConflictView:
+    """Show one conflict, pending or not."""
+    conflicts = await client.conflicts(status="all", id=id, limit=1)
+    matches = [conflict for conflict in conflicts if conflict.id == id]
+    if not matches:
         raise NotFound(f"there is no conflict {id[:100]!r}", hint="`scrubjay conflicts` lists them", ref=id[:200])
-    return Shown(conflict=found[0])
+    return ConflictView(conflict=matches[0])
 
 
 @verb(conflicts_app, holds_index=True)
@@ -130,13 +133,13 @@ async def scan(
     client: MemoryClient,
     *,
     limit: Limit = 10,
-    later: Annotated[bool, typer.Option(help="Leave it to the daemon, as a job.")] = False,
-) -> Scanned | Told:
-    """Look through everything that is stored; what is found waits for a decision."""
+    later: Annotated[bool, typer.Option(help="Leave the scan to the daemon, as a job.")] = False,
+) -> ScanReport | JobChange:
+    """Compare all stored memories; new conflicts are pending."""
     if later:
-        return Told(job=await client.scan_later(), action="left for later:")
+        return JobChange(job=await client.scan_later(), action="left for later:")
     with progress("comparing") as report:
-        return Scanned(scan=await client.scan_conflicts(limit=limit, progress=report))
+        return ScanReport(scan=await client.scan_conflicts(limit=limit, progress=report))
 
 
 @verb(conflicts_app)
@@ -147,33 +150,34 @@ async def resolve(
     strategy: Annotated[
         str, typer.Option(help="merge, update, branch, supersede, ignore, or auto, which chooses one.")
     ] = "auto",
-    notes: Annotated[str, typer.Option(help="Why, for the history.")] = "",
-    branch: Annotated[str, typer.Option(help="Name of the branch that `branch` makes.")] = "",
-) -> Done:
-    """Settle a conflict; `undo` takes it back."""
-    return Done(resolved=await client.resolve_conflict(id, strategy=strategy, notes=notes, branch=branch))
+    notes: Annotated[str, typer.Option(help="Reason, recorded in the history.")] = "",
+    branch: Annotated[str, typer.Option(help="Name of the new branch for `branch`.")] = "",
+) -> ResolutionReport:
+    """Resolve a conflict; `undo` reverts it."""
+    return ResolutionReport(resolved=await client.resolve_conflict(id, strategy=strategy, notes=notes, branch=branch))
 
 
-def _row(one: ConflictDetails) -> tuple[str, ...]:
-    found = one.detected_at.date().isoformat()
-    return one.id, one.type.value, f"{one.confidence:.2f}", one.suggested_action.value, one.status.value, found
+def _row(conflict: ConflictDetails) -> tuple[str, ...]:
+    return (
+        conflict.id,
+        conflict.type.value,
+        f"{conflict.confidence:.2f}",
+        conflict.suggested_action.value,
+        conflict.status.value,
+        conflict.detected_at.date().isoformat(),
+    )
 
 
-def _aligned(row: tuple[str, ...], widths: list[int]) -> str:
-    return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+def _describe_sides(conflict: ConflictDetails, *, limit: int | None) -> Iterator[str]:
+    """Yield both statements, the newer one first, and their differences."""
+    newer, older = sorted((conflict.memory, conflict.other), key=lambda side: side.date, reverse=True)
+    yield f"  newer  {_describe_side(newer, limit=limit)}"
+    yield f"  older  {_describe_side(older, limit=limit)}"
+    if conflict.differs:
+        yield f"  differs: {'; '.join(conflict.differs)}"
 
 
-def _sides(one: ConflictDetails, *, longest: int | None) -> Iterator[str]:
-    """Both statements, the newer one first, and in what they cannot both be right."""
-    newer, older = sorted((one.memory, one.other), key=lambda side: side.date, reverse=True)
-    yield f"  newer  {_told(newer, longest=longest)}"
-    yield f"  older  {_told(older, longest=longest)}"
-    if one.differs:
-        yield f"  differs: {'; '.join(one.differs)}"
-
-
-def _told(side: ConflictSide, *, longest: int | None) -> str:
-    words = " ".join(side.statement.split())
-    cut = words if longest is None or len(words) <= longest else words[:longest].rstrip() + "…"
-    whose = ", ".join(part for part in (side.trust, side.agent) if part)
-    return f"{side.date.date()}  {cut}  [{side.name}]" + (f" ({whose})" if whose else "")
+def _describe_side(side: ConflictSide, *, limit: int | None) -> str:
+    origin = ", ".join(part for part in (side.trust, side.agent) if part)
+    statement = shorten(side.statement, limit=limit)
+    return f"{side.date.date()}  {statement}  [{side.name}]" + (f" ({origin})" if origin else "")

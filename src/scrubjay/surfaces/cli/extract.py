@@ -1,4 +1,4 @@
-"""`scrubjay extract`: the facts of a chat log become memories."""
+"""`scrubjay extract`: store the facts of a chat log as memories."""
 
 import os
 import sys
@@ -12,15 +12,15 @@ from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.extraction.formats import FORMATS, MAX_LENGTH
 from scrubjay.model.fact import Extracted
 from scrubjay.surfaces.cli.command import verb
-from scrubjay.surfaces.cli.progress import progress
+from scrubjay.surfaces.cli.console import progress
 from scrubjay.surfaces.cli.verbs import DryRun
 
 app = typer.Typer()
-_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _ZIP = b"PK\x03\x04"
-# No sign takes more than four bytes.
-_MOST_BYTES = MAX_LENGTH * 4
-_AT_ONCE = 1_048_576
+# A character takes at most four bytes.
+_MAX_BYTES = MAX_LENGTH * 4
+_CHUNK_BYTES = 1_048_576
 
 
 @verb(app)
@@ -28,40 +28,38 @@ async def extract(
     client: MemoryClient,
     file: Annotated[Path, typer.Argument(help="The chat log; `-` is standard input.", show_default=False)],
     *,
-    session: Annotated[str, typer.Option(help="The session that it is filed under. Default: the log's own name.")] = "",
-    project: Annotated[str, typer.Option(help="The project that the facts belong to.")] = "",
-    format: Annotated[str, typer.Option(help=f"How the log is written: {', '.join(FORMATS)}.")] = "auto",
+    session: Annotated[str, typer.Option(help="Session of the log. Default: the name in the log.")] = "",
+    project: Annotated[str, typer.Option(help="Project of the facts.")] = "",
+    format: Annotated[str, typer.Option(help=f"Format of the log: {', '.join(FORMATS)}.")] = "auto",
     method: Annotated[
-        str, typer.Option(help="`patterns`, `llm`, or `auto`: a language model if there is one.")
+        str, typer.Option(help="`patterns`, `llm`, or `auto`: a language model if one is configured.")
     ] = "auto",
-    me: Annotated[
-        str, typer.Option(metavar="NAME", help="Which speaker you are, where people talk to each other.")
-    ] = "",
+    me: Annotated[str, typer.Option(metavar="NAME", help="Your name in a conversation between people.")] = "",
     dry_run: DryRun = False,
 ) -> Extracted:
-    """Find what a conversation says that is worth keeping, and store it.
+    """Extract facts from a conversation and store them.
 
-    Logs may be plain text (`Name: text`), Markdown, JSON, JSONL, or what ChatGPT, Claude, Slack, WhatsApp and Telegram
-    export. What others say is trusted less than what you say. `undo` takes all of it back.
+    A log is plain text (`Name: text`), Markdown, JSON, JSONL, or an export of ChatGPT, Claude, Slack, WhatsApp or
+    Telegram. Statements of others get less trust than yours. `undo` reverts the whole extraction.
     """
-    text = _read(file)
-    with progress("reading what was said") as report:
+    text = _read_log(file)
+    with progress("extracting facts") as report:
         return await client.extract(
             text, session=session, project=project, format=format, method=method, me=me, store=not dry_run,
             progress=report,
         )  # fmt: skip
 
 
-def _read(file: Path) -> str:
-    raw = _bytes_of(file)
-    if len(raw) > _MOST_BYTES:
+def _read_log(file: Path) -> str:
+    raw = _read_bytes(file)
+    if len(raw) > _MAX_BYTES:
         raise _too_large(file)
     if raw.startswith(_ZIP):
         raise InvalidInput(
             f"{file} is a ZIP archive", hint="Unpack it, and give the file with the conversations", path=str(file)
         )
     try:
-        return raw.decode("utf-16" if raw.startswith(_MARKS) else "utf-8-sig")
+        return raw.decode("utf-16" if raw.startswith(_BYTE_ORDER_MARKS) else "utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInput(
             f"{file} is not UTF-8 text at byte {error.start}",
@@ -70,33 +68,33 @@ def _read(file: Path) -> str:
         ) from None
 
 
-def _bytes_of(file: Path) -> bytes:
-    """All that a file holds, or comes through a pipe until its end; of what is too large a little more than may be."""
+def _read_bytes(file: Path) -> bytes:
+    """Return the bytes of a file or of standard input, up to a little more than the limit."""
     if str(file) == "-":
-        return b"" if sys.stdin is None else _until_end(sys.stdin.buffer)
+        return b"" if sys.stdin is None else _read_to_end(sys.stdin.buffer)
     try:
-        # What a shell makes of `<(…)` is no ordinary file, and is read as one.
+        # Not only regular files: the shell's `<(…)` is a pipe.
         with file.open("rb") as stream:
-            # Of a file it is known at once, and of a pipe at its end.
-            if os.fstat(stream.fileno()).st_size > _MOST_BYTES:
+            # The size of a regular file is known before it is read, that of a pipe is not.
+            if os.fstat(stream.fileno()).st_size > _MAX_BYTES:
                 raise _too_large(file)
-            return _until_end(stream)
+            return _read_to_end(stream)
     except FileNotFoundError as error:
         raise InvalidInput(
             f"there is no file {file}", hint="Check the path; - reads standard input", path=str(file)
         ) from error
     except OSError as error:
         raise InvalidInput(
-            f"{file} cannot be read: {error.strerror}", hint="Check what it is, and its permissions", path=str(file)
+            f"{file} cannot be read: {error.strerror}", hint="Check the file and its permissions", path=str(file)
         ) from error
 
 
 def _too_large(file: Path) -> TooLarge:
-    return TooLarge(f"{file} is larger than {_MOST_BYTES:,} bytes", hint="Split it", path=str(file))
+    return TooLarge(f"{file} is larger than {_MAX_BYTES:,} bytes", hint="Split it", path=str(file))
 
 
-def _until_end(stream: BinaryIO) -> bytes:
-    read = bytearray()
-    while len(read) <= _MOST_BYTES and (part := stream.read(_AT_ONCE)):
-        read += part
-    return bytes(read)
+def _read_to_end(stream: BinaryIO) -> bytes:
+    content = bytearray()
+    while len(content) <= _MAX_BYTES and (chunk := stream.read(_CHUNK_BYTES)):
+        content += chunk
+    return bytes(content)

@@ -1,4 +1,4 @@
-"""Commands over files: export, import, backup."""
+"""Commands that read and write files: export, import and backup."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -14,13 +14,13 @@ from scrubjay.model.results import Restored
 from scrubjay.model.transfer import Imported
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.command import bare, verb
-from scrubjay.surfaces.cli.progress import progress
+from scrubjay.surfaces.cli.console import progress
 
 app = typer.Typer()
-backup_app = typer.Typer(help="Copies of the whole store, made while it is in use and verified.", no_args_is_help=True)
+backup_app = typer.Typer(help="Verified copies of the whole store.", no_args_is_help=True)
 app.add_typer(backup_app, name="backup")
 
-# How a line begins that holds a memory: the kind that each format has first.
+# The start of a line with a memory, in each format.
 _MEMORY_LINES = ('{"memory"', '{"type":"entity"')
 
 File = Annotated[Path, typer.Argument(help="The file.", show_default=False)]
@@ -29,17 +29,20 @@ File = Annotated[Path, typer.Argument(help="The file.", show_default=False)]
 @verb(app, name="export")
 async def export_(
     client: MemoryClient,
-    file: Annotated[Path, typer.Argument(help="Where to write; `-` is standard output.")] = Path("-"),
+    file: Annotated[Path, typer.Argument(help="Target file; `-` is standard output.")] = Path("-"),
     *,
     format: Annotated[
         str,
         typer.Option(
-            help="`scrubjay`: everything, with its history. `kg`: entities and relations as they are now, in the "
-            "`memory.jsonl` of the reference knowledge-graph server."
+            help="`scrubjay`: everything with its history. `kg`: the current entities and relations, in the "
+            "`memory.jsonl` format of the reference knowledge-graph server."
         ),
     ] = FORMATS[0],
 ) -> str | None:
-    """Write every memory of the space as JSON Lines, with its whole history or as a knowledge graph."""
+    """Export all memories of the space as JSON Lines.
+
+    An export has the whole history, or with `--format kg` the current knowledge graph.
+    """
     require_format(format)
     if str(file) == "-":
         async for line in client.export(format=format):
@@ -47,7 +50,7 @@ async def export_(
         return None
     partial = file.with_name(file.name + ".partial")
     count = 0
-    with progress("exporting") as report, _writable(partial):
+    with progress("exporting") as report, _report_write_errors(partial):
         with partial.open("w", encoding="utf-8") as target:
             async for line in client.export(format=format, progress=report):
                 target.write(line + "\n")
@@ -62,12 +65,13 @@ async def import_(
     file: File,
     *,
     embed: Annotated[
-        bool, typer.Option("--embed/--no-embed", help="Make vectors now, or leave it to `doctor --repair`.")
+        bool, typer.Option("--embed/--no-embed", help="Embed now, or leave it to `doctor --repair`.")
     ] = True,
 ) -> Imported:
-    """Take in an export, or a `memory.jsonl` of the reference knowledge-graph server.
+    """Import an export.
 
-    Everything is checked before anything is stored.
+    A `memory.jsonl` of the reference knowledge-graph server is accepted too. Everything is checked before anything is
+    stored.
     """
     if not file.is_file():
         raise InvalidInput(f"there is no file {file}", hint="Check the path", path=str(file))
@@ -76,16 +80,18 @@ async def import_(
             return await client.import_lines(file, progress=report, embed=embed)
         except UnicodeDecodeError as error:
             raise InvalidInput(
-                f"{file} is not UTF-8 text at byte {error.start}", hint="Is it an export of Scrubjay?", path=str(file)
+                f"{file} is not UTF-8 text at byte {error.start}",
+                hint="Check that it is an export of Scrubjay",
+                path=str(file),
             ) from None
 
 
 @verb(backup_app, name="create")
 async def backup_create(client: MemoryClient, file: File) -> str:
-    """Copy the store to a file while others go on using it."""
+    """Copy the store to a file while it is in use."""
     if file.exists():
-        raise InvalidInput(f"{file} is there already", hint="Choose another name", path=str(file))
-    with progress("copying") as report, _writable(file):
+        raise InvalidInput(f"{file} exists already", hint="Choose another name", path=str(file))
+    with progress("copying") as report, _report_write_errors(file):
         path = await client.backup(file, progress=report)
     return f"backed up to {path} ({path.stat().st_size:,} bytes), verified"
 
@@ -95,17 +101,22 @@ def backup_restore(
     settings: Settings,
     file: File,
     *,
-    force: Annotated[bool, typer.Option("--force", help="Replace the store that is there; it is kept beside.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace an existing store; it is renamed, not deleted.")
+    ] = False,
 ) -> Restored:
-    """Put a backup in place of the store. The store that was there is kept beside it."""
-    # It knows the stores themselves, which the other commands leave to a daemon.
+    """Replace the store with a backup.
+
+    The previous store is renamed, not deleted.
+    """
+    # It opens stores directly; the other commands leave that to a daemon and need no such import.
     from scrubjay.app.restore import restore_backup  # noqa: PLC0415
 
     return restore_backup(settings, file.expanduser().absolute(), force=force)
 
 
 @contextmanager
-def _writable(file: Path) -> Generator[None]:
+def _report_write_errors(file: Path) -> Generator[None]:
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What relations lead to: beside a memory, around it, and from one to another."""
+"""Commands on the graph of relations: neighbours, neighbourhood, and shortest path."""
 
 from typing import Annotated
 
@@ -7,20 +7,20 @@ import typer
 from scrubjay.client import MemoryClient
 from scrubjay.model.relation import Network
 from scrubjay.surfaces.cli.command import verb
-from scrubjay.surfaces.cli.render_graph import Tree, Way
+from scrubjay.surfaces.cli.render import RelationPath, RelationTree
 
 app = typer.Typer()
 
 Ref = Annotated[str, typer.Argument(help="Id, name or title.", show_default=False)]
 Types = Annotated[
     list[str] | None,
-    typer.Option("--type", "-t", metavar="NAME", help="Only relations of this type; may be given again."),
+    typer.Option("--type", "-t", metavar="NAME", help="Only relations of this type; repeatable."),
 ]
 Direction = Annotated[
-    str, typer.Option("--direction", metavar="out|in|both", help="Along relations, against them, or both.")
+    str, typer.Option("--direction", metavar="out|in|both", help="Follow relations forwards, backwards, or both.")
 ]
-Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many memories at most.")]
-AsOf = Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="As it was on that day.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Maximum number of memories.")]
+AsOf = Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="Show the graph as of this time.")]
 
 
 @verb(app)
@@ -32,25 +32,28 @@ async def related(
     direction: Direction = "both",
     limit: Limit = 200,
     as_of: AsOf = None,
-) -> Tree:
-    """Show what relations of a memory lead to, the strongest first."""
-    return _tree(await client.related(id, types=types or (), direction=direction, limit=limit, as_of=as_of))
+) -> RelationTree:
+    """List the related memories of a memory, the strongest first."""
+    return _as_tree(await client.related(id, types=types or (), direction=direction, limit=limit, as_of=as_of))
 
 
 @verb(app)
 async def graph(
     client: MemoryClient,
-    ids: Annotated[list[str], typer.Argument(help="Ids, names or titles to begin with.", show_default=False)],
+    ids: Annotated[list[str], typer.Argument(help="Ids, names or titles to start from.", show_default=False)],
     *,
-    depth: Annotated[int, typer.Option("--depth", "-d", metavar="N", help="How many relations away at most.")] = 2,
+    depth: Annotated[int, typer.Option("--depth", "-d", metavar="N", help="Maximum distance in relations.")] = 2,
     types: Types = None,
     direction: Direction = "both",
     limit: Limit = 200,
     as_of: AsOf = None,
-) -> Tree:
-    """Show what is around memories as a tree: each memory where it is nearest."""
-    found = await client.graph(ids, depth=depth, types=types or (), direction=direction, limit=limit, as_of=as_of)
-    return _tree(found)
+) -> RelationTree:
+    """Show the neighbourhood of memories as a tree.
+
+    Each memory appears once, where it is nearest to a start.
+    """
+    network = await client.graph(ids, depth=depth, types=types or (), direction=direction, limit=limit, as_of=as_of)
+    return _as_tree(network)
 
 
 @verb(app)
@@ -61,13 +64,13 @@ async def path(
     *,
     types: Types = None,
     direction: Direction = "both",
-    most: Annotated[int, typer.Option("--most", metavar="N", help="How many relations at most.")] = 6,
+    most: Annotated[int, typer.Option("--most", metavar="N", help="Maximum number of relations.")] = 6,
     as_of: AsOf = None,
-) -> Way:
-    """Show a shortest way from one memory to another."""
-    found = await client.path(source, target, types=types or (), direction=direction, most=most, as_of=as_of)
-    return Way(nodes=found.nodes, edges=found.edges, truncated=found.truncated)
+) -> RelationPath:
+    """Show a shortest path from one memory to another."""
+    network = await client.path(source, target, types=types or (), direction=direction, most=most, as_of=as_of)
+    return RelationPath(nodes=network.nodes, edges=network.edges, truncated=network.truncated)
 
 
-def _tree(found: Network) -> Tree:
-    return Tree(nodes=found.nodes, edges=found.edges, truncated=found.truncated)
+def _as_tree(network: Network) -> RelationTree:
+    return RelationTree(nodes=network.nodes, edges=network.edges, truncated=network.truncated)

@@ -1,5 +1,6 @@
-"""`scrubjay install`: puts Scrubjay into a client's own configuration."""
+"""`scrubjay install` and `scrubjay service`: set up clients, and start the daemon at login."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -8,17 +9,26 @@ import typer
 from scrubjay.errors import InvalidInput
 from scrubjay.install.address import mcp_address
 from scrubjay.install.clients import CLIENTS, SCOPES, Client, client_named
+from scrubjay.install.daemon_command import daemon_job
 from scrubjay.install.entries import NAME, Installed, KnownClients, Order, Printed, carry_out, known_clients, printed
 from scrubjay.install.program import bridge_entry
+from scrubjay.install.service import (
+    ServiceChange,
+    ServiceStatus,
+    install_service,
+    service_status,
+    supervisor_here,
+    uninstall_service,
+)
 from scrubjay.install.syntax import Entry
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.command import DEFAULT_AGENT, bare
 
 app = typer.Typer()
+service_app = typer.Typer(help="Start of the daemon at login, by systemd or launchd.", no_args_is_help=True)
+app.add_typer(service_app, name="service")
 
-
-def _client_names() -> list[str]:
-    return list(CLIENTS)
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show the changes, as a diff.")]
 
 
 @bare(app)
@@ -27,53 +37,99 @@ def install(
     client: Annotated[
         str,
         typer.Argument(
-            metavar="CLIENT", help=f"{', '.join(CLIENTS)}. Without it, the list.", autocompletion=_client_names
+            metavar="CLIENT",
+            help=f"{', '.join(CLIENTS)}. Default: list all clients.",
+            autocompletion=lambda: list(CLIENTS),
         ),
     ] = "",
     *,
-    list_: Annotated[bool, typer.Option("--list", help="Show every known client and whether it is set up.")] = False,
-    uninstall: Annotated[bool, typer.Option("--uninstall", help="Take the entry out again; nothing else.")] = False,
-    print_: Annotated[bool, typer.Option("--print", help="Only print the entry, in the client's format.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change, as a diff.")] = False,
+    list_: Annotated[
+        bool, typer.Option("--list", help="List all supported clients and whether they are set up.")
+    ] = False,
+    uninstall: Annotated[bool, typer.Option("--uninstall", help="Remove the entry, and nothing else.")] = False,
+    print_: Annotated[bool, typer.Option("--print", help="Only print the entry, in the format of the client.")] = False,
+    dry_run: DryRun = False,
     scope: Annotated[
-        str, typer.Option(metavar="user|project", help="For all of your projects, or for the one in this folder.")
+        str, typer.Option(metavar="user|project", help="All your projects, or the one in this folder.")
     ] = SCOPES[0],
     file: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="Another file of the client's format. Default: its own.")
+        Path | None, typer.Option(metavar="PATH", help="Configuration file. Default: that of the client.")
     ] = None,
-    name: Annotated[str, typer.Option(help="What the client calls the server.")] = NAME,
+    name: Annotated[str, typer.Option(help="Name of the server in the client.")] = NAME,
     tools: Annotated[str, typer.Option(metavar="LIST", help="MCP toolsets, for example core,kg.")] = "",
     url: Annotated[
         str,
-        typer.Option(metavar="URL", help="A server elsewhere; its token is taken from SCRUBJAY_TOKEN by the client."),
+        typer.Option(metavar="URL", help="Remote server; the client reads its token from SCRUBJAY_TOKEN."),
     ] = "",
 ) -> Installed | KnownClients | Printed:
-    """Put Scrubjay into the configuration of a client, and leave the rest of that file as it is.
+    """Add Scrubjay to the configuration of a client.
 
-    The file as it was is kept beside it, with .before-scrubjay at the end of its name.
+    The rest of the file does not change. A copy of the original file gets the suffix .before-scrubjay.
     """
     if list_ or not client:
         return known_clients(name=name)
     if uninstall and print_:
-        raise InvalidInput("--print and --uninstall contradict each other", hint="Give one of them", field="print")
-    chosen = client_named(client)
-    place = chosen.file(scope=scope) if file is None else file.expanduser().absolute()
-    entry = None if uninstall else _entry(chosen, settings, scope=scope, tools=tools, url=url)
-    order = Order(client=chosen, file=place, entry=entry, name=name, scope=scope)
+        raise InvalidInput("--print and --uninstall exclude each other", hint="Give one of them", field="print")
+    target = client_named(client)
+    path = target.file(scope=scope) if file is None else file.expanduser().absolute()
+    entry = None if uninstall else _make_entry(target, settings, scope=scope, tools=tools, url=url)
+    order = Order(client=target, file=path, entry=entry, name=name, scope=scope)
     return printed(order) if print_ else carry_out(order, dry_run=dry_run)
 
 
-def _entry(client: Client, settings: Settings, *, scope: str, tools: str, url: str) -> Entry:
+@bare(service_app, name="install")
+def service_install(
+    settings: Settings,
+    *,
+    http: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="HTTP address, or `off`. Default: SCRUBJAY_HTTP.")
+    ] = None,
+    tools: Annotated[
+        str | None, typer.Option(metavar="LIST", help="MCP toolsets, for example core,kg. Default: SCRUBJAY_TOOLS.")
+    ] = None,
+    start: Annotated[bool, typer.Option("--start/--no-start", help="Start the daemon now, or only at login.")] = True,
+    print_: Annotated[bool, typer.Option("--print", help="Only print the file of the service.")] = False,
+    dry_run: DryRun = False,
+) -> ServiceChange | str:
+    """Start the daemon at login, and restart it if it fails.
+
+    The service serves this data folder. It gets the current settings of the environment, but no secrets.
+    """
+    supervisor = supervisor_here()
+    if tools:
+        # The toolsets take a moment to load; only a command with --tools should wait for them.
+        from scrubjay.surfaces.mcp.toolsets import pick  # noqa: PLC0415
+
+        pick(tools)
+    job = daemon_job(replace(settings, http=http or settings.http, tools=tools or settings.tools))
+    if print_:
+        return supervisor.written(job).rstrip("\n")
+    return install_service(supervisor, job, start=start, dry_run=dry_run)
+
+
+@bare(service_app, name="uninstall")
+def service_uninstall(settings: Settings, *, dry_run: DryRun = False) -> ServiceChange:  # noqa: ARG001 - every command takes them
+    """Stop the service and remove its file; the data stays."""
+    return uninstall_service(supervisor_here(), dry_run=dry_run)
+
+
+@bare(service_app, name="status")
+def service_state(settings: Settings) -> ServiceStatus:  # noqa: ARG001 - every command takes them
+    """Show whether the service is installed and running."""
+    return service_status(supervisor_here())
+
+
+def _make_entry(client: Client, settings: Settings, *, scope: str, tools: str, url: str) -> Entry:
     if url and tools:
         raise InvalidInput(
-            "--tools is for a server on this machine",
-            hint="A server elsewhere has /mcp/TOOLSET as its path",
+            "--tools applies only to a server on this machine",
+            hint="For a remote server, use the path /mcp/TOOLSET in --url",
             field="tools",
         )
     if url:
         return client.remote_entry(mcp_address(url))
     if tools:
-        # The toolsets take a moment to load, which only who names some should wait for.
+        # The toolsets take a moment to load; only a command with --tools should wait for them.
         from scrubjay.surfaces.mcp.toolsets import pick  # noqa: PLC0415
 
         pick(tools)
@@ -83,7 +139,7 @@ def _entry(client: Client, settings: Settings, *, scope: str, tools: str, url: s
             space="" if settings.space == Settings().space else settings.space,
             agent="" if settings.agent == DEFAULT_AGENT else settings.agent,
             tools=tools,
-            # What is shared with others must not name a folder of this machine.
+            # A configuration shared with others must not name a folder of this machine.
             by_name=scope != SCOPES[0],
         )
     )

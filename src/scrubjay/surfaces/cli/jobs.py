@@ -1,4 +1,4 @@
-"""`scrubjay jobs`: what a write left for later, and what came of it."""
+"""`scrubjay jobs`: work that a write left for later, and its outcome."""
 
 import asyncio
 from dataclasses import dataclass
@@ -12,17 +12,18 @@ from scrubjay.model.job import Job, JobState
 from scrubjay.rpc.engine import RemoteEngine
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.command import bare, verb
+from scrubjay.surfaces.cli.console import align
 
 app = typer.Typer()
-jobs_app = typer.Typer(help="Work that is done after the call that asked for it.", no_args_is_help=True)
+jobs_app = typer.Typer(help="Background work of the memory.", no_args_is_help=True)
 app.add_typer(jobs_app, name="jobs")
 
 _HEAD = ("STATE", "KIND", "TRIES", "DUE", "ID", "OUTCOME")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
-    """The jobs of a space, newest first."""
+class JobList:
+    """The jobs of a space, the newest first."""
 
     jobs: tuple[Job, ...]
 
@@ -30,29 +31,25 @@ class Listed:
         if not self.jobs:
             return "no jobs"
         rows = [(job.state.value, job.kind, str(job.tries), _due(job), job.id, job.outcome or "-") for job in self.jobs]
-        widths = [max(map(len, column)) for column in zip(_HEAD, *rows, strict=True)]
-        return "\n".join(
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in (_HEAD, *rows)
-        )
+        return "\n".join(align([_HEAD, *rows]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
-    """What was run. `elsewhere`: a daemon has the store, and does its jobs by itself."""
+class JobRun:
+    """The number of jobs that were run. `elsewhere`: a daemon owns the store and runs its jobs."""
 
     tried: int
     elsewhere: bool = False
 
     def __str__(self) -> str:
         if self.elsewhere:
-            return "a daemon serves this memory and does its jobs by itself"
-        return f"tried {self.tried:,} jobs; `scrubjay jobs list` shows what came of them"
+            return "a daemon serves this memory and runs its jobs"
+        return f"ran {self.tried:,} jobs; `scrubjay jobs list` shows their outcomes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """One job, and what was done with it."""
+class JobChange:
+    """A job, and the action that was taken on it."""
 
     job: Job
     action: str
@@ -68,39 +65,42 @@ Id = Annotated[str, typer.Argument(help="Id of the job.", show_default=False)]
 async def list_(
     client: MemoryClient,
     *,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.")] = 50,
-) -> Listed:
-    """List the jobs of a space, the newest first; what is done stays for a day, what failed for a week."""
-    return Listed(jobs=await client.jobs(limit=limit))
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Maximum number of jobs.")] = 50,
+) -> JobList:
+    """List the jobs of the space, the newest first.
+
+    Finished jobs stay in the list for a day, failed ones for a week.
+    """
+    return JobList(jobs=await client.jobs(limit=limit))
 
 
 @bare(jobs_app)
-def run(settings: Settings) -> Ran:
-    """Do what is due now, in all spaces, unless a daemon does."""
-    return asyncio.run(_run(settings))
+def run(settings: Settings) -> JobRun:
+    """Run the due jobs of all spaces, unless a daemon does."""
+    return asyncio.run(_run_jobs(settings))
 
 
 @verb(jobs_app)
-async def retry(client: MemoryClient, id: Id) -> Told:
-    """Have a job done again that failed or is done."""
-    return Told(job=await client.retry_job(id), action="retrying")
+async def retry(client: MemoryClient, id: Id) -> JobChange:
+    """Run a failed or finished job again."""
+    return JobChange(job=await client.retry_job(id), action="retrying")
 
 
 @verb(jobs_app)
-async def cancel(client: MemoryClient, id: Id) -> Told:
-    """Have a job not done after all."""
-    return Told(job=await client.cancel_job(id), action="cancelled")
+async def cancel(client: MemoryClient, id: Id) -> JobChange:
+    """Cancel a job."""
+    return JobChange(job=await client.cancel_job(id), action="cancelled")
 
 
-async def _run(settings: Settings) -> Ran:
+async def _run_jobs(settings: Settings) -> JobRun:
     connection = Connection(settings=settings.short_lived)
     try:
         engine = await connection.open()
         if isinstance(engine, RemoteEngine):
-            return Ran(tried=0, elsewhere=True)
-        from scrubjay.curation import run_jobs  # noqa: PLC0415 - for whoever has the store alone
+            return JobRun(tried=0, elsewhere=True)
+        from scrubjay.curation import run_jobs  # noqa: PLC0415 - only a process with the store open needs it
 
-        return Ran(tried=await run_jobs(engine))
+        return JobRun(tried=await run_jobs(engine))
     finally:
         await connection.close()
 

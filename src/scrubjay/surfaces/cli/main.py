@@ -1,19 +1,93 @@
-"""The `scrubjay` command."""
+"""The `scrubjay` command: it knows every command by name and loads a module only when one of its commands is used."""
 
-from typing import Annotated
+from collections.abc import Iterator, Mapping, MutableMapping
+from importlib import import_module
+from typing import Annotated, Any, cast
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from scrubjay.surfaces.cli.commands import CommandsOnDemand, house_style
 from scrubjay.version import VERSION
 
-app = house_style(
-    help="Long-term memory for LLM agents: one store that all of a person's agents share.", cls=CommandsOnDemand
-)
+__all__ = ["COMMANDS_BY_MODULE", "app", "load_commands", "main"]
+
+# In the order of the help. A call needs one module, and loading all of them takes longer than most calls.
+COMMANDS_BY_MODULE = {
+    "verbs": (
+        "remember", "recall", "read", "revise", "forget", "restore", "purge", "relate", "unrelate", "undo", "context",
+        "status", "doctor",
+    ),
+    "history": (
+        "history", "log", "diff", "commit", "revert", "branch", "branches", "switch", "merge-branch", "drop-branch",
+    ),
+    "graph": ("related", "graph", "path"),
+    "rules": ("rules",),
+    "tags": ("tags",),
+    "inbox": ("inbox",),
+    "conflicts": ("conflicts",),
+    "jobs": ("jobs",),
+    "notes": ("notes",),
+    "extract": ("extract",),
+    "files": ("export", "import", "backup"),
+    "migrate": ("migrate",),
+    "calibrate": ("calibrate",),
+    "tokens": ("tokens",),
+    "daemon": ("serve", "mcp"),
+    "install": ("install", "service"),
+}  # fmt: skip
+_MODULE_OF_COMMAND = {command: module for module, commands in COMMANDS_BY_MODULE.items() for command in commands}
+
+Command = TyperCommand | TyperGroup
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+class _LazyGroup(TyperGroup):
+    """The root group, whose commands are loaded on first use."""
+
+    def __init__(self, **options: object) -> None:
+        super().__init__(**options)  # type: ignore[arg-type]
+        self.commands = cast("MutableMapping[str, Any]", _LazyCommands())
+
+
+class _LazyCommands(Mapping[str, Command]):
+    """Commands by name; the first use of a command loads all commands of its module."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Command] = {}
+
+    def __getitem__(self, name: str) -> Command:
+        if name not in self._loaded:
+            self._loaded |= load_commands(_MODULE_OF_COMMAND[name])
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULE_OF_COMMAND)
+
+    def __len__(self) -> int:
+        return len(_MODULE_OF_COMMAND)
+
+
+def load_commands(module: str) -> dict[str, Command]:
+    """Return the commands of a module by name."""
+    group = _new_app()
+    group.add_typer(cast("typer.Typer", import_module(f"scrubjay.surfaces.cli.{module}").app))
+    return cast("dict[str, Command]", typer.main.get_group(group).commands)
+
+
+def _new_app(*, help: str | None = None, cls: type[TyperGroup] | None = None) -> typer.Typer:
+    """Return an empty Typer app with plain-text help and without Typer's own rendering of exceptions."""
+    return typer.Typer(help=help, cls=cls, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+
+app = _new_app(help="Long-term memory for LLM agents: one store that all of a person's agents share.", cls=_LazyGroup)
+
+
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         typer.echo(f"scrubjay {VERSION}")
         raise typer.Exit
 
@@ -26,11 +100,6 @@ def root(
     ] = False,
 ) -> None:
     """Long-term memory for LLM agents: one store that all of a person's agents share."""
-
-
-def main() -> None:
-    """Run the command line."""
-    app()
 
 
 if __name__ == "__main__":

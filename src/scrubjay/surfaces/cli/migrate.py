@@ -1,4 +1,4 @@
-"""`migrate`: everything of one store goes to another."""
+"""`scrubjay migrate`: copy everything from one store to another."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -13,33 +13,33 @@ if TYPE_CHECKING:
     from scrubjay.transfer.migrate_verify import Comparison
 
 app = typer.Typer()
-_MOST_SHOWN = 50
+_MAX_DIFFERENCES = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
-    """What a move would bring over."""
+class MigrationPreview:
+    """What a migration would copy."""
 
     source: str
     target: str
     plan: "MigrationPlan"
 
     def __str__(self) -> str:
-        memories = sum(space.memories - space.known for space in self.plan.spaces)
-        known = sum(space.known for space in self.plan.spaces)
-        lines = [f"would move {memories:,} memories from {self.source} to {self.target}; {known:,} are there already"]
-        for one in self.plan.spaces:
-            vectors = ", ".join(f"{count:,} vectors of {model}" for model, count in one.vectors.items()) or "no vectors"
+        new = sum(space.memories - space.known for space in self.plan.spaces)
+        existing = sum(space.known for space in self.plan.spaces)
+        lines = [f"would copy {new:,} memories from {self.source} to {self.target}; {existing:,} exist already"]
+        for space in self.plan.spaces:
+            vectors = ", ".join(f"{count:,} vectors of {model}" for model, count in space.vectors.items())
             lines.append(
-                f"  {one.space}: {one.memories:,} memories, {one.versions:,} versions, {one.relations:,} relations, "
-                + vectors
+                f"  {space.space}: {space.memories:,} memories, {space.versions:,} versions, "
+                f"{space.relations:,} relations, {vectors or 'no vectors'}"
             )
         return "\n".join([*lines, f"  {self.plan.tokens:,} tokens"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Migrated:
-    """What was moved, and how it compares; without `moved` it was only compared."""
+class MigrationReport:
+    """What was copied, and how the stores compare; without `moved` they were only compared."""
 
     source: str
     target: str
@@ -48,39 +48,40 @@ class Migrated:
     compared: "Comparison"
 
     def __str__(self) -> str:
-        return "\n".join([*self._moved(), *self._compared()])
+        return "\n".join([*self._describe_copy(), *self._describe_comparison()])
 
-    def _moved(self) -> list[str]:
-        done = self.moved
-        if done is None:
+    def _describe_copy(self) -> list[str]:
+        result = self.moved
+        if result is None:
             return []
-        things = {
-            "relations": done.relations, "vectors": done.vectors, "tokens": done.tokens, "answers": done.answers,
-            "papers": done.documents,
+        counts = {
+            "relations": result.relations, "vectors": result.vectors, "tokens": result.tokens,
+            "answers": result.answers, "documents": result.documents,
         }  # fmt: skip
-        how = f"in {done.seconds:.1f} s ({done.rate:,.0f} a second); {done.known:,} were there already"
-        return [
-            f"moved {done.memories:,} memories from {self.source} to {self.target} {how}",
-            "  " + ", ".join(f"{count:,} {name}" for name, count in things.items()),
-            *(f"  renamed {one}" for one in done.renamed),
-            *(
-                [f"  the source was written to meanwhile ({done.changed:,} changes): run it again when nobody writes"]
-                if done.changed
-                else []
-            ),
+        speed = f"in {result.seconds:.1f} s ({result.rate:,.0f} a second); {result.known:,} existed already"
+        lines = [
+            f"copied {result.memories:,} memories from {self.source} to {self.target} {speed}",
+            "  " + ", ".join(f"{count:,} {name}" for name, count in counts.items()),
+            *(f"  renamed {renaming}" for renaming in result.renamed),
         ]
+        if result.changed:
+            lines.append(
+                f"  the source changed during the migration ({result.changed:,} changes): "
+                "stop all writers and run it again"
+            )
+        return lines
 
-    def _compared(self) -> list[str]:
-        found = self.compared
-        memories = sum(sum(space.source.memories.values()) for space in found.spaces)
-        versions = sum(space.source.versions for space in found.spaces)
-        lines = [f"compared {memories:,} memories with {versions:,} versions in {found.seconds:.1f} s"]
-        lines += [f"  damaged in the source, not moved: {one}" for one in found.damaged]
-        lines += [f"  {difference}" for difference in found.differences[:_MOST_SHOWN]]
-        if found.different > _MOST_SHOWN:
-            lines.append(f"  and {found.different - _MOST_SHOWN:,} more; --json tells them")
-        decision = "the same" if found.same else f"not the same: {found.different:,} differences"
-        return [*lines, f"{self.source} and {self.target} are {decision}"]
+    def _describe_comparison(self) -> list[str]:
+        result = self.compared
+        memories = sum(sum(space.source.memories.values()) for space in result.spaces)
+        versions = sum(space.source.versions for space in result.spaces)
+        lines = [f"compared {memories:,} memories with {versions:,} versions in {result.seconds:.1f} s"]
+        lines += [f"  damaged in the source, not copied: {memory}" for memory in result.damaged]
+        lines += [f"  {difference}" for difference in result.differences[:_MAX_DIFFERENCES]]
+        if result.different > _MAX_DIFFERENCES:
+            lines.append(f"  and {result.different - _MAX_DIFFERENCES:,} more; --json shows all")
+        conclusion = "the same" if result.same else f"not the same: {result.different:,} differences"
+        return [*lines, f"{self.source} and {self.target} are {conclusion}"]
 
 
 @bare(app)
@@ -96,29 +97,30 @@ def migrate(
         ),
     ] = None,
     target: Annotated[
-        str | None, typer.Option("--to", metavar="ADDRESS", help="The same. Default: the store of the settings.")
+        str | None, typer.Option("--to", metavar="ADDRESS", help="Same format. Default: the store of the settings.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be moved, and move nothing.")] = False,
-    verify: Annotated[bool, typer.Option("--verify", help="Compare both stores, and move nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be copied, and copy nothing.")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Compare both stores, and copy nothing.")] = False,
     into_existing: Annotated[
         bool,
-        typer.Option("--into-existing", help="Add to what the target holds; names that are taken there get a suffix."),
+        typer.Option("--into-existing", help="Add to the memories of the target; duplicate names get a suffix."),
     ] = False,
     skip_damaged: Annotated[
-        bool, typer.Option("--skip-damaged", help="Succeed also when memories of the source cannot be read.")
+        bool, typer.Option("--skip-damaged", help="Succeed even if memories of the source cannot be read.")
     ] = False,
-) -> Planned | Migrated:
-    """Move everything from one store to another, with its history and vectors, and compare both at the end.
+) -> MigrationPreview | MigrationReport:
+    """Copy everything from one store to another.
 
-    The source is only read. Interrupted, the same command goes on where it stopped. A password in an address is
-    visible to others on this machine: leave that option out and set SCRUBJAY_DATABASE_URL.
+    The copy includes history and vectors, and both stores are compared at the end. The source is only read. If it is
+    interrupted, the same command continues. Other users of this machine can see a password in an address: leave that
+    option out and set SCRUBJAY_DATABASE_URL.
     """
-    # It opens stores itself, and no other command should wait until that is loaded.
-    from scrubjay.surfaces.cli.migrate_run import planned, two_houses, verified  # noqa: PLC0415
+    # It opens stores directly; no other command should wait for these imports.
+    from scrubjay.surfaces.cli.migrate_run import copy_and_compare, plan, resolve_stores  # noqa: PLC0415
 
-    here, there = two_houses(source, target, settings=settings)
+    here, there = resolve_stores(source, target, settings=settings)
     if dry_run:
-        return Planned(source=here.shown, target=there.shown, plan=planned(here, there))
-    moved, compared = verified(here, there, moving=not verify, merging=into_existing)
+        return MigrationPreview(source=here.shown, target=there.shown, plan=plan(here, there))
+    moved, compared = copy_and_compare(here, there, copying=not verify, merging=into_existing)
     ok = compared.same and (skip_damaged or not compared.damaged) and not (moved and moved.changed)
-    return Migrated(source=here.shown, target=there.shown, ok=ok, moved=moved, compared=compared)
+    return MigrationReport(source=here.shown, target=there.shown, ok=ok, moved=moved, compared=compared)

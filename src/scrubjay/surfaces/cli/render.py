@@ -1,12 +1,15 @@
-"""Answers for people: short lines, the id always there to go on with."""
+"""Results for people: short lines, always with the id for the next command."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TypeVar
 
 from scrubjay.model.branch import Branches, BranchMerged
 from scrubjay.model.conflict import ConflictDetails
-from scrubjay.model.fact import Extracted
+from scrubjay.model.fact import Extracted, StoredFact
 from scrubjay.model.memory import MAIN
+from scrubjay.model.relation import LINK, Network, NetworkNode, Relation
 from scrubjay.model.results import (
     Context,
     DoctorReport,
@@ -25,212 +28,341 @@ from scrubjay.model.results import (
 )
 from scrubjay.model.rules import Rules
 from scrubjay.model.transfer import Imported
-from scrubjay.surfaces.cli.console import say, say_warnings
-from scrubjay.surfaces.cli.render_facts import show_extracted
-from scrubjay.surfaces.cli.render_graph import Tree, Way, show_tree, show_way
+from scrubjay.surfaces.cli.console import Span, paint, paint_table, say, say_warnings, shorten
 from scrubjay.surfaces.cli.render_notes import NOTE_PRINTERS
-from scrubjay.surfaces.cli.render_versions import show_branches, show_history, show_joined
+from scrubjay.surfaces.cli.render_versions import show_branches, show_history, show_merge
 
 T = TypeVar("T")
+_MAX_STATEMENT = 100
+_ACTION_STYLES = {"created": "green", "merged": "cyan", "rejected": "red", "unchanged": "dim"}
+_NO_PATH = "no path connects them"
+_NO_PATH_FOUND = "no path found within the search limit: narrow the search with --type"
+_MORE = "there are more: --limit shows them"
 
 
-def show(answer: object) -> None:
-    """Print an answer in the way that suits its type."""
+class RelationTree(Network):
+    """The neighbourhood of memories, shown as a tree: each memory is below the one that leads to it."""
+
+
+class RelationPath(Network):
+    """A path from one memory to another, shown one relation per line."""
+
+
+def show(result: object) -> None:
+    """Print a result in the way that suits its type."""
     for kind, printer in (*_PRINTERS, *NOTE_PRINTERS):
-        if isinstance(answer, kind):
-            printer(answer)
+        if isinstance(result, kind):
+            printer(result)
             return
-    say(str(answer))
+    say(str(result))
 
 
-def _remembered(answer: Remembered) -> None:
-    say(_remembered_as(answer))
-    if len(answer.ids) > 1:
-        say(f"  one record for each entity: {', '.join(answer.ids)}")
-    if answer.tags:
-        say(f"  tags: {', '.join(answer.tags)}")
-    if answer.flags:
-        say(f"  marked as {', '.join(answer.flags)}")
-    for one in answer.similar:
-        say(f"  {_like(one, into=answer.merged_into)}")
-    _conflicts(answer.conflicts)
-    if answer.suggested_entities and answer.action == "created":
-        say(f"  it seems to be about {', '.join(answer.suggested_entities)}: --entity files it under them")
-    say_warnings(answer.warnings)
+def _show_remembered(result: Remembered) -> None:
+    say(_summarize_remembered(result))
+    if len(result.ids) > 1:
+        say(f"  one record for each entity: {', '.join(result.ids)}")
+    if result.tags:
+        say(f"  tags: {', '.join(result.tags)}")
+    if result.flags:
+        say(f"  marked as {', '.join(result.flags)}")
+    for similar in result.similar:
+        say(f"  {_describe_similar(similar, merged_into=result.merged_into)}")
+    _show_conflicts(result.conflicts)
+    if result.suggested_entities and result.action == "created":
+        say(f"  it seems to be about {', '.join(result.suggested_entities)}: --entity files it under them")
+    say_warnings(result.warnings)
 
 
-def _remembered_as(answer: Remembered) -> str:
-    if answer.action == "rejected":
-        why = answer.trace[-1].why if answer.trace and not answer.warnings else ""
+def _summarize_remembered(result: Remembered) -> str:
+    if result.action == "rejected":
+        why = result.trace[-1].why if result.trace and not result.warnings else ""
         return "rejected: nothing was stored" + (f" ({why})" if why else "")
-    if answer.action != "merged":
-        return f"{answer.action} {answer.name} ({answer.id or 'dry run'}), version {answer.version}"
-    alike = "" if answer.similarity is None else f", {answer.similarity:.2f} alike"
-    return f"merged into {answer.name} ({answer.merged_into}), version {answer.version}{alike}"
+    if result.action != "merged":
+        return f"{result.action} {result.name} ({result.id or 'dry run'}), version {result.version}"
+    similarity = "" if result.similarity is None else f", similarity {result.similarity:.2f}"
+    return f"merged into {result.name} ({result.merged_into}), version {result.version}{similarity}"
 
 
-def _like(one: Similar, *, into: str) -> str:
-    if one.id == into:
-        return f"may contradict what was there before ({one.differs}): revise it if something no longer holds"
-    told = f": may contradict it ({one.differs}); revise or forget what no longer holds" if one.differs else ""
-    return f"like {one.name} ({one.id}), {one.similarity:.2f}{told}"
+def _describe_similar(similar: Similar, *, merged_into: str) -> str:
+    if similar.id == merged_into:
+        return f"may contradict the earlier text ({similar.differs}): revise the memory if it is out of date"
+    doubt = f": may contradict it ({similar.differs}); revise or forget the outdated memory" if similar.differs else ""
+    return f"similar to {similar.name} ({similar.id}), {similar.similarity:.2f}{doubt}"
 
 
-def _recalled(answer: Recalled) -> None:
-    for hit in answer.pinned:
-        _hit(hit, mark="*")
-    for number, hit in enumerate(answer.hits, start=1):
-        _hit(hit, mark=str(number))
-    if not answer.hits and not answer.pinned:
+def _show_recalled(result: Recalled) -> None:
+    for hit in result.pinned:
+        _show_hit(hit, mark="*")
+    for number, hit in enumerate(result.hits, start=1):
+        _show_hit(hit, mark=str(number))
+    if not result.hits and not result.pinned:
         say("nothing found")
-    for note in answer.degraded:
+    for note in result.degraded:
         say(f"note: {note}")
-    if answer.cursor:
-        say(f"more: --cursor {answer.cursor}")
+    if result.cursor:
+        say(f"more: --cursor {result.cursor}")
 
 
-def _hit(hit: Hit, *, mark: str) -> None:
+def _show_hit(hit: Hit, *, mark: str) -> None:
     entities = f" [{', '.join(hit.entities)}]" if hit.entities else ""
     branch = f" (branch {hit.branch})" if hit.branch != MAIN else ""
     say(f"{mark}. {hit.title or hit.name}{entities}{branch}  {hit.date.date()}  {hit.score:.2f}")
     say(f"   {' '.join(hit.passage.split())}")
     say(f"   {hit.id}" + (f"  ({'; '.join(hit.why)})" if hit.why else ""))
-    for one in hit.around:
-        say(f"   {one.place:+5}  {one.date.date()}  {' '.join(one.passage.split())}  {one.id}")
+    for neighbour in hit.around:
+        passage = " ".join(neighbour.passage.split())
+        say(f"   {neighbour.place:+5}  {neighbour.date.date()}  {passage}  {neighbour.id}")
 
 
-def _read(answer: ReadResult) -> None:
-    if answer.texts:
-        say("\n".join(answer.texts))
-    _missing(answer.missing)
+def _show_read(result: ReadResult) -> None:
+    if result.texts:
+        say("\n".join(result.texts))
+    _show_missing(result.missing)
 
 
-def _written(answer: Written) -> None:
-    say(f"{answer.action} {answer.name} ({answer.id}), version {answer.version}{_of_branch(answer)}")
-    _conflicts(answer.conflicts)
-    say_warnings(answer.warnings)
+def _show_written(result: Written) -> None:
+    say(f"{result.action} {result.name} ({result.id}), version {result.version}{_of_branch(result)}")
+    _show_conflicts(result.conflicts)
+    say_warnings(result.warnings)
 
 
-def _of_branch(answer: Written) -> str:
-    return f" of branch {answer.branch}" if answer.branch != MAIN else ""
+def _of_branch(result: Written) -> str:
+    return f" of branch {result.branch}" if result.branch != MAIN else ""
 
 
-def _outcome(answer: Outcome) -> None:
-    would = "would be " if answer.dry_run else ""
-    for one in answer.done:
-        say(f"{would}{one.action} {one.name} ({one.id}){_of_branch(one)}")
-        _conflicts(one.conflicts)
-        say_warnings(one.warnings)
-    if not answer.done and not answer.missing:
+def _show_outcome(result: Outcome) -> None:
+    would = "would be " if result.dry_run else ""
+    for written in result.done:
+        say(f"{would}{written.action} {written.name} ({written.id}){_of_branch(written)}")
+        _show_conflicts(written.conflicts)
+        say_warnings(written.warnings)
+    if not result.done and not result.missing:
         say("nothing to do")
-    _missing(answer.missing)
+    _show_missing(result.missing)
 
 
-def _joined(answer: BranchMerged) -> None:
-    show_joined(answer)
-    _conflicts(answer.conflicts)
+def _show_missing(references: tuple[Missing, ...]) -> None:
+    for missing in references:
+        ref = missing.ref[:100]
+        if missing.why:
+            say(f"Cannot read {ref!r}: {missing.why}. Run `scrubjay history {ref}` to see its versions.")
+        elif missing.suggestions:
+            say(f"No memory is called {ref!r}. Did you mean {' or '.join(missing.suggestions)}?")
+        else:
+            say(f"No memory is called {ref!r}. Run `scrubjay recall` with a few words to find its name.")
 
 
-def _related(answer: Related) -> None:
-    say(f"{answer.action} {answer.source_name} -> {answer.target_name}")
-    for name, links in ((answer.source_name, answer.source_links), (answer.target_name, answer.target_links)):
-        kinds = ", ".join(sorted({link.type for link in links})) or "none"
-        say(f"  {name} has {len(links)} {'relation' if len(links) == 1 else 'relations'}: {kinds}")
+def _show_branch_merge(result: BranchMerged) -> None:
+    show_merge(result)
+    _show_conflicts(result.conflicts)
 
 
-def _conflicts(conflicts: tuple[ConflictDetails, ...]) -> None:
+def _show_related(result: Related) -> None:
+    say(f"{result.action} {result.source_name} -> {result.target_name}")
+    for name, links in ((result.source_name, result.source_links), (result.target_name, result.target_links)):
+        types = ", ".join(sorted({link.type for link in links})) or "none"
+        say(f"  {name} has {_count(len(links), 'relation')}: {types}")
+
+
+def _show_conflicts(conflicts: tuple[ConflictDetails, ...]) -> None:
     for conflict in conflicts:
-        why = f" ({', '.join(conflict.differs)})" if conflict.differs else ""
-        words = " ".join(conflict.other.statement.split())
-        say(f"  {conflict.type.value} of {conflict.other.name}{why}: {words}")
+        differences = f" ({', '.join(conflict.differs)})" if conflict.differs else ""
+        statement = " ".join(conflict.other.statement.split())
+        say(f"  {conflict.type.value} of {conflict.other.name}{differences}: {statement}")
         say(f"    suggested: {conflict.suggested_action.value} [{conflict.id}]")
 
 
-def _context(answer: Context) -> None:
-    say(answer.text or "\n".join(answer.left_out))
+def _show_context(result: Context) -> None:
+    say(result.text or "\n".join(result.left_out))
 
 
-def _undone(answer: Undone) -> None:
-    for one in answer.done:
-        say(f"undone {one.name} ({one.id}), now version {one.version}{_of_branch(one)}")
-    for reason in answer.skipped:
-        say(f"left alone: {reason}")
-    if not answer.done and not answer.skipped:
+def _show_undone(result: Undone) -> None:
+    for written in result.done:
+        say(f"undone {written.name} ({written.id}), now version {written.version}{_of_branch(written)}")
+    for reason in result.skipped:
+        say(f"skipped: {reason}")
+    if not result.done and not result.skipped:
         say("undone")
 
 
-def _status(answer: Status) -> None:
+def _show_status(result: Status) -> None:
     rows: list[tuple[str, object]] = [
-        ("space", answer.space),
-        ("data", answer.data),
-        ("memories", _spell(answer.memories) or "none"),
-        ("versions", answer.versions),
-        ("relations", answer.relations),
-        ("store", _spell(answer.store)),
-        ("bodies", f"{answer.compression['saved']:.0%} smaller than plain JSON"),
-        ("embedding", _spell(answer.embedding)),
-        ("index", _spell(answer.index)),
-        *((("notes", _spell(answer.vault)),) if answer.vault else ()),
-        ("llm", _spell(answer.llm) or "off"),
-        ("daemon", _spell(answer.daemon) or "none runs; this command opened the store"),
-        ("scrubjay", answer.version),
+        ("space", result.space),
+        ("data", result.data),
+        ("memories", _list_values(result.memories) or "none"),
+        ("versions", result.versions),
+        ("relations", result.relations),
+        ("store", _list_values(result.store)),
+        ("bodies", f"{result.compression['saved']:.0%} smaller than plain JSON"),
+        ("embedding", _list_values(result.embedding)),
+        ("index", _list_values(result.index)),
+        *((("notes", _list_values(result.vault)),) if result.vault else ()),
+        ("llm", _list_values(result.llm) or "off"),
+        ("daemon", _list_values(result.daemon) or "not running; this command opened the store"),
+        ("scrubjay", result.version),
     ]
     for name, value in rows:
         say(f"{name:<9}  {value}")
-    for note in answer.degraded:
+    for note in result.degraded:
         say(f"note: {note}")
 
 
-def _examination(answer: DoctorReport) -> None:
-    for check in answer.checks:
+def _list_values(values: dict[str, T]) -> str:
+    """Return names and values on one line; a flag that is set is its name alone."""
+    shown = {name: value for name, value in values.items() if value not in ("", False)}
+    return ", ".join(name if value is True else f"{name} {value}" for name, value in shown.items())
+
+
+def _show_doctor_report(result: DoctorReport) -> None:
+    for check in result.checks:
         say(f"{'ok  ' if check.ok else 'FAIL'} {check.name}: {check.detail}")
         if check.fix:
             say(f"     {check.fix}")
 
 
-def _imported(answer: Imported) -> None:
-    say(f"imported {answer.imported} memories and {answer.relations} relations; {answer.known} were there already")
-    for one in answer.renamed:
-        say(f"  renamed {one}")
-    for duplicate in answer.duplicates:
-        say(f"  stood twice, stored once: {duplicate}")
+def _show_imported(result: Imported) -> None:
+    say(f"imported {result.imported} memories and {result.relations} relations; {result.known} existed already")
+    for renaming in result.renamed:
+        say(f"  renamed {renaming}")
+    for duplicate in result.duplicates:
+        say(f"  duplicate, stored once: {duplicate}")
 
 
-def _rules(answer: Rules) -> None:
-    usual = Rules().as_json
-    for name, value in answer.as_json.items():
-        told = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-        say(f"{'*' if value != usual[name] else ' '} {name:<16}  {told}".rstrip())
+def _show_rules(result: Rules) -> None:
+    defaults = Rules().as_json
+    for name, value in result.as_json.items():
+        text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        say(f"{'*' if value != defaults[name] else ' '} {name:<16}  {text}".rstrip())
 
 
-def _missing(missing: tuple[Missing, ...]) -> None:
-    for one in missing:
-        near = f"; did you mean {' or '.join(one.suggestions)}?" if one.suggestions else ""
-        say(f"not found: {one.ref}{f' ({one.why})' if one.why else ''}{near}")
+def _show_extracted(result: Extracted) -> None:
+    """Print the facts as a table, and the action taken on each."""
+    if result.facts:
+        paint_table(("type", "speaker", "sure", "done", "statement"), [_fact_row(fact) for fact in result.facts])
+    actions = Counter(fact.action for fact in result.facts if fact.action)
+    summary = ", ".join(f"{count} {action}" for action, count in actions.items()) or "nothing stored"
+    say(f"{_count(len(result.facts), 'fact')} in {_count(result.turns, 'turn')}, by {result.method}: {summary}")
+    for fact in result.facts:
+        for conflict in fact.conflicts:
+            say(f"  conflict {conflict.id}: {conflict.memory.statement} | {conflict.other.statement}")
+    if result.run and actions.keys() & {"created", "merged", "updated"}:
+        say(f"  session {result.session}; undo --run {result.run} takes it back")
+    for warning in result.warnings:
+        say(f"  warning: {warning}")
 
 
-def _spell(values: dict[str, T]) -> str:
-    told = {name: value for name, value in values.items() if value not in ("", False)}
-    return ", ".join(name if value is True else f"{name} {value}" for name, value in told.items())
+def _fact_row(stored: StoredFact) -> list[Span]:
+    fact = stored.fact
+    return [
+        (fact.type.value, ""),
+        (fact.speaker or "-", ""),
+        (f"{fact.confidence:.2f}", ""),
+        (stored.action or "-", _ACTION_STYLES.get(stored.action, "")),
+        (shorten(fact.statement.removeprefix(f"{fact.speaker}: "), limit=_MAX_STATEMENT), ""),
+    ]
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """A memory in the tree, and the relation that leads to it."""
+
+    relation: Relation
+    node: NetworkNode
+    is_outward: bool
+
+
+def _show_tree(tree: RelationTree) -> None:
+    """Print a tree with each memory once, and list the other relations at the end."""
+    below, others = _build_branches(tree)
+    for node in tree.nodes:
+        if node.distance == 0:
+            paint(_node_spans(node))
+            for lead, branch in _walk_branches(node.id, below):
+                arrow = _relation_spans(branch.relation, is_outward=branch.is_outward)
+                paint([(lead, "dim"), *arrow, *_node_spans(branch.node)])
+    names = {node.id: node.name for node in tree.nodes}
+    if others:
+        say("also:")
+    for relation in others:
+        arrow = _relation_spans(relation, is_outward=True)
+        paint([("  ", ""), (names[relation.source], ""), *arrow, (names[relation.target], "")])
+    if len(tree.nodes) == 1 and not tree.edges:
+        say("nothing is related to it")
+    if tree.truncated:
+        say(_MORE)
+
+
+def _build_branches(network: Network) -> tuple[dict[str, list[_Branch]], list[Relation]]:
+    """Return the branches below each memory, and the relations that are not part of the tree."""
+    nodes = {node.id: node for node in network.nodes}
+    below: dict[str, list[_Branch]] = {}
+    placed = {node.id for node in network.nodes if node.distance == 0}
+    others: list[Relation] = []
+    for relation in sorted(
+        network.edges, key=lambda edge: min(nodes[edge.source].distance, nodes[edge.target].distance)
+    ):
+        source, target = nodes[relation.source], nodes[relation.target]
+        is_outward = source.distance <= target.distance
+        above, node = (source, target) if is_outward else (target, source)
+        if node.id in placed or above.distance == node.distance:
+            others.append(relation)
+        else:
+            placed.add(node.id)
+            below.setdefault(above.id, []).append(_Branch(relation, node, is_outward))
+    return below, others
+
+
+def _walk_branches(memory_id: str, below: dict[str, list[_Branch]], *, lead: str = "") -> Iterator[tuple[str, _Branch]]:
+    branches = below.get(memory_id, [])
+    for number, branch in enumerate(branches, start=1):
+        is_last = number == len(branches)
+        yield lead + ("└─ " if is_last else "├─ "), branch
+        yield from _walk_branches(branch.node.id, below, lead=lead + ("   " if is_last else "│  "))
+
+
+def _show_path(path: RelationPath) -> None:
+    if not path.nodes:
+        say(_NO_PATH_FOUND if path.truncated else _NO_PATH)
+        return
+    paint(_node_spans(path.nodes[0]))
+    for before, relation, node in zip(path.nodes, path.edges, path.nodes[1:], strict=False):
+        is_outward = relation.source == before.id
+        paint([("  ", ""), *_relation_spans(relation, is_outward=is_outward), *_node_spans(node)])
+
+
+def _node_spans(node: NetworkNode) -> list[Span]:
+    title = f"  {node.title}" if node.title and node.title != node.name else ""
+    pinned = " *" if node.pinned else ""
+    return [(node.name, "bold"), (f"{pinned}  ({node.kind}){title}", ""), (f"  {node.id}", "dim")]
+
+
+def _relation_spans(relation: Relation, *, is_outward: bool) -> list[Span]:
+    if relation.type == LINK:
+        return [(" ↔ ", "cyan")]
+    return [(f" {relation.type} → " if is_outward else f" ← {relation.type} ", "cyan")]
 
 
 _PRINTERS: list[tuple[type, Callable[..., None]]] = [
-    (Remembered, _remembered),
-    (Recalled, _recalled),
-    (ReadResult, _read),
-    (Written, _written),
-    (Outcome, _outcome),
-    (Related, _related),
-    (Tree, show_tree),
-    (Way, show_way),
+    (Remembered, _show_remembered),
+    (Recalled, _show_recalled),
+    (ReadResult, _show_read),
+    (Written, _show_written),
+    (Outcome, _show_outcome),
+    (Related, _show_related),
+    (RelationTree, _show_tree),
+    (RelationPath, _show_path),
     (History, show_history),
     (Branches, show_branches),
-    (BranchMerged, _joined),
-    (Context, _context),
-    (Extracted, show_extracted),
-    (Undone, _undone),
-    (Status, _status),
-    (DoctorReport, _examination),
-    (Imported, _imported),
-    (Rules, _rules),
+    (BranchMerged, _show_branch_merge),
+    (Context, _show_context),
+    (Extracted, _show_extracted),
+    (Undone, _show_undone),
+    (Status, _show_status),
+    (DoctorReport, _show_doctor_report),
+    (Imported, _show_imported),
+    (Rules, _show_rules),
 ]

@@ -1,4 +1,4 @@
-"""Versions, differences and branches for people: aligned, and in colour on a terminal."""
+"""Versions, differences and branches for people: aligned, and coloured on a terminal."""
 
 import shutil
 import textwrap
@@ -11,96 +11,96 @@ from scrubjay.model.results import History
 from scrubjay.model.version import FieldDiff, Version
 from scrubjay.surfaces.cli.console import Span, paint, paint_table, say, say_warnings
 
-_WIDTH = 100
-_LEAST_COLUMN = 16
-_STYLES = {"+": "green", "-": "red"}
-_ADDED = frozenset({"created", "restored", "approved", "branched"})
-_REMOVED = frozenset({"trashed", "purged"})
+_DEFAULT_WIDTH = 100
+_MIN_COLUMN = 16
+_DIFF_STYLES = {"+": "green", "-": "red"}
+_ADDING_ACTIONS = frozenset({"created", "restored", "approved", "branched"})
+_REMOVING_ACTIONS = frozenset({"trashed", "purged"})
 
 
-def show_history(answer: History) -> None:
-    """The versions of a memory, or the difference of two."""
-    if answer.versions:
+def show_history(result: History) -> None:
+    """Print the versions of a memory, or the difference between two."""
+    if result.versions:
         head = ("VERSION", "WHEN", "WHO", "ACTION", "BRANCH", "MESSAGE")
-        paint_table(head, [_version(version) for version in answer.versions])
-    width = max((len(one.field) for one in answer.diff), default=0)
-    for number, difference in enumerate(answer.diff):
+        paint_table(head, [_version_row(version) for version in result.versions])
+    width = max((len(difference.field) for difference in result.diff), default=0)
+    for number, difference in enumerate(result.diff):
         if number:
             say("")
         _show_difference(difference, width=width)
-    if not answer.versions and not answer.diff:
+    if not result.versions and not result.diff:
         say("no difference")
 
 
-def show_branches(answer: Branches) -> None:
-    """The branches of a memory; the one that it is switched to has a star."""
+def show_branches(result: Branches) -> None:
+    """Print the branches of a memory, with a star before the current one."""
     head = ("", "BRANCH", "VERSION", "FORKED", "CHANGED", "WHO", "ABOUT")
     rows: list[Sequence[Span]] = [
         (
-            ("*" if branch.name == answer.current else " ", "green"),
-            (branch.name, "green" if branch.name == answer.current else ""),
+            ("*" if branch.name == result.current else " ", "green"),
+            (branch.name, "green" if branch.name == result.current else ""),
             (str(branch.version), "yellow"),
             (str(branch.forked) if branch.name != MAIN else "-", ""),
             (f"{branch.updated_at:%Y-%m-%d %H:%M:%S}", "dim"),
-            (_flat(branch.agent) or "-", "cyan"),
-            (_flat(branch.description), ""),
+            (_join_lines(branch.agent) or "-", "cyan"),
+            (_join_lines(branch.description), ""),
         )
-        for branch in answer.branches
+        for branch in result.branches
     ]
     paint_table(head, rows)
 
 
-def show_joined(answer: BranchMerged) -> None:
-    """What merging did, or what keeps it from being done, side by side."""
-    ways = f"{answer.branch} into {answer.into} of {answer.name} ({answer.id})"
-    if answer.clashes:
-        paint([("conflict", "bold red"), (f": {ways}: both have changed the same, so nothing was merged", "")])
-        for clash in answer.clashes:
-            _show_clash(clash, answer)
-        say(f"--prefer ours keeps what {answer.into} says, --prefer theirs what {answer.branch} says")
+def show_merge(result: BranchMerged) -> None:
+    """Print the result of a merge, or its conflicts side by side."""
+    direction = f"{result.branch} into {result.into} of {result.name} ({result.id})"
+    if result.clashes:
+        paint([("conflict", "bold red"), (f": {direction}: both changed the same part, so nothing was merged", "")])
+        for conflict in result.clashes:
+            _show_conflict(conflict, result)
+        say(f"use --prefer ours to keep the text of {result.into}, or --prefer theirs for that of {result.branch}")
     else:
-        paint([(answer.action, "bold"), (f" {ways}, version {answer.version}", "")])
-    say_warnings(answer.warnings)
+        paint([(result.action, "bold"), (f" {direction}, version {result.version}", "")])
+    say_warnings(result.warnings)
 
 
-def _version(one: Version) -> Sequence[Span]:
-    style = "green" if one.action in _ADDED else "red" if one.action in _REMOVED else ""
+def _version_row(version: Version) -> Sequence[Span]:
+    style = "green" if version.action in _ADDING_ACTIONS else "red" if version.action in _REMOVING_ACTIONS else ""
     return (
-        (str(one.number), "yellow"),
-        (f"{one.created_at:%Y-%m-%d %H:%M:%S}", "dim"),
-        (_flat(one.agent) or "-", "cyan"),
-        (one.action, style),
-        (one.branch, "magenta" if one.branch != MAIN else ""),
-        (_flat(one.message), ""),
+        (str(version.number), "yellow"),
+        (f"{version.created_at:%Y-%m-%d %H:%M:%S}", "dim"),
+        (_join_lines(version.agent) or "-", "cyan"),
+        (version.action, style),
+        (version.branch, "magenta" if version.branch != MAIN else ""),
+        (_join_lines(version.message), ""),
     )
 
 
 def _show_difference(difference: FieldDiff, *, width: int) -> None:
-    """One field: its name, and beside it what was there and what is there now."""
+    """Print the name of a field, and beside it the removed and added lines."""
     name = difference.field.ljust(width)
     for line in difference.lines:
         if not line.startswith("@@"):
-            mark, words = line[:1] or " ", line[1:]
-            paint([(f"{name}  ", "bold"), (f"{mark} {words}", _STYLES.get(mark, ""))])
+            mark, text = line[:1] or " ", line[1:]
+            paint([(f"{name}  ", "bold"), (f"{mark} {text}", _DIFF_STYLES.get(mark, ""))])
             name = " " * width
 
 
-def _show_clash(clash: MergeConflict, answer: BranchMerged) -> None:
-    paint([(clash.field, "bold")])
-    column = max(_LEAST_COLUMN, (shutil.get_terminal_size((_WIDTH, 24)).columns - 7) // 2)
-    sides = [*zip_longest(_wrapped(clash.ours, column), _wrapped(clash.theirs, column), fillvalue="")]
-    width = max(len(answer.into), *(len(ours) for ours, _ in sides))
-    paint([(f"  {answer.into.ljust(width)}", "bold"), (" | ", "dim"), (answer.branch, "bold")])
+def _show_conflict(conflict: MergeConflict, result: BranchMerged) -> None:
+    paint([(conflict.field, "bold")])
+    column = max(_MIN_COLUMN, (shutil.get_terminal_size((_DEFAULT_WIDTH, 24)).columns - 7) // 2)
+    sides = [*zip_longest(_wrap(conflict.ours, column), _wrap(conflict.theirs, column), fillvalue="")]
+    width = max(len(result.into), *(len(ours) for ours, _ in sides))
+    paint([(f"  {result.into.ljust(width)}", "bold"), (" | ", "dim"), (result.branch, "bold")])
     for ours, theirs in sides:
         paint([(f"  {ours.ljust(width)}", "red"), (" | ", "dim"), (theirs, "green")])
-    for number, line in enumerate(_wrapped(clash.base, 2 * column)):
+    for number, line in enumerate(_wrap(conflict.base, 2 * column)):
         paint([("  before: " if number == 0 else "          ", "dim"), (line, "dim")])
 
 
-def _wrapped(text: str, width: int) -> Iterator[str]:
+def _wrap(text: str, width: int) -> Iterator[str]:
     for line in text.splitlines() or [""]:
         yield from textwrap.wrap(line, width) or [""]
 
 
-def _flat(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.split())

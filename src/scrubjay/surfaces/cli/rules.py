@@ -1,4 +1,4 @@
-"""`scrubjay rules`: what becomes of what is written into a space."""
+"""`scrubjay rules`: how a space processes new memories."""
 
 import re
 from collections.abc import Sequence
@@ -13,15 +13,15 @@ from scrubjay.model.rules import Rules
 from scrubjay.surfaces.cli.command import verb
 
 app = typer.Typer()
-rules_app = typer.Typer(help="Rules of a space: what becomes of what is written into it.", no_args_is_help=True)
+rules_app = typer.Typer(help="Rules of a space, applied to every new memory.", no_args_is_help=True)
 app.add_typer(rules_app, name="rules")
 
-_CHANGE = re.compile(r"(?P<name>\w+)\s*(?P<how>\+=|-=|=)\s*(?P<value>.*)", re.DOTALL)
+_CHANGE = re.compile(r"(?P<name>\w+)\s*(?P<operator>\+=|-=|=)\s*(?P<value>.*)", re.DOTALL)
 
 
 @verb(rules_app)
 async def show(client: MemoryClient) -> Rules:
-    """Show all rules; those that were changed have a star."""
+    """Show all rules; a star marks changed ones."""
     return await client.rules()
 
 
@@ -30,50 +30,52 @@ async def set_(
     client: MemoryClient,
     changes: Annotated[
         list[str],
-        typer.Argument(help="Each NAME=VALUE; a list takes NAME+=VALUE and NAME-=VALUE, too.", show_default=False),
+        typer.Argument(help="NAME=VALUE; for a list also NAME+=VALUE and NAME-=VALUE.", show_default=False),
     ],
 ) -> Rules:
-    """Set rules anew, for what is written from now on."""
-    parsed = [_parsed(change) for change in changes]
-    before = await client.rules() if any(how != "=" for _, how, _ in parsed) else Rules()
-    return await _set(client, _changed(parsed, before))
+    """Change rules; they apply to memories written from now on."""
+    parsed = [_parse_change(change) for change in changes]
+    current = await client.rules() if any(operator != "=" for _, operator, _ in parsed) else Rules()
+    return await _set_rules(client, _new_values(parsed, current))
 
 
 @verb(rules_app)
 async def reset(
     client: MemoryClient,
-    names: Annotated[list[str] | None, typer.Argument(help="Which rules; all, unless some are named.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="Names of rules. Default: all.")] = None,
 ) -> Rules:
-    """Take rules back to their defaults."""
-    return await _set(client, dict.fromkeys(names or Rules().as_json))
+    """Reset rules to their defaults."""
+    return await _set_rules(client, dict.fromkeys(names or Rules().as_json))
 
 
-async def _set(client: MemoryClient, changes: dict[str, Json]) -> Rules:
-    # A name that no rule has is said before it is taken for an argument of something else.
+async def _set_rules(client: MemoryClient, changes: dict[str, Json]) -> Rules:
+    # Checks the names first: the client would report an unknown one as an unexpected keyword argument.
     Rules().with_changes(dict.fromkeys(changes))
     return await client.set_rules(**changes)
 
 
-def _parsed(change: str) -> tuple[str, str, str]:
-    found = _CHANGE.fullmatch(change.strip())
-    if found is None:
-        raise InvalidInput(f"{change[:100]!r} sets no rule", hint="For example density=reject", field="changes")
-    return found["name"], found["how"], found["value"].strip()
+def _parse_change(change: str) -> tuple[str, str, str]:
+    match = _CHANGE.fullmatch(change.strip())
+    if match is None:
+        raise InvalidInput(
+            f"{change[:100]!r} is not a change of a rule", hint="Write NAME=VALUE, for example density=reject",
+            field="changes",
+        )  # fmt: skip
+    return match["name"], match["operator"], match["value"].strip()
 
 
-def _changed(changes: Sequence[tuple[str, str, str]], before: Rules) -> dict[str, Json]:
-    """What to set: a list grows with every value that is given for it, beginning with what it has or with nothing."""
-    known = before.as_json
-    changed: dict[str, Json] = {}
-    for name, how, value in changes:
-        if not isinstance(known.get(name), list):
-            if how != "=":
+def _new_values(changes: Sequence[tuple[str, str, str]], current: Rules) -> dict[str, Json]:
+    """Return the values to set; each change of a list adds to its result so far."""
+    current_values = current.as_json
+    values: dict[str, Json] = {}
+    for name, operator, value in changes:
+        if not isinstance(current_values.get(name), list):
+            if operator != "=":
                 raise InvalidInput(
-                    f"{name[:100]} is no list and takes no {how}", hint="Set it with =", field=name[:100]
+                    f"{name[:100]} is not a list, so {operator} does not apply", hint="Set it with =", field=name[:100]
                 )
-            changed[name] = value
+            values[name] = value
             continue
-        now = changed.get(name, known[name] if how != "=" else [])
-        have = cast("list[Json]", now)
-        changed[name] = [one for one in have if one != value] + ([value] if how != "-=" and value else [])
-    return changed
+        items = cast("list[Json]", values.get(name, current_values[name] if operator != "=" else []))
+        values[name] = [item for item in items if item != value] + ([value] if operator != "-=" and value else [])
+    return values

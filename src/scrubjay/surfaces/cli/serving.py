@@ -1,4 +1,4 @@
-"""Runs the daemon for the command line, and tells a person how to use it."""
+"""The work of `scrubjay serve`: run the daemon and print how to connect to it; only that command loads it."""
 
 import asyncio
 import gc
@@ -14,22 +14,24 @@ from scrubjay.surfaces.daemon.serve import Orders, Running, serve
 from scrubjay.surfaces.mcp.toolsets import pick
 
 _OFF = "off"
-# A request makes thousands of objects, and nearly all of them go as it ends, without being looked for.
-_RARELY = (50_000, 20, 100)
-_TRY = (
+# A request creates thousands of objects, and reference counting frees nearly all of them when it ends.
+_GC_THRESHOLDS = (50_000, 20, 100)
+_RECALL_REQUEST = (
     '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "recall", "arguments": {"query": "hello"}}}'
 )
-_LIST = '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'
+_LIST_REQUEST = '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'
 
 
 def run_daemon(settings: Settings, *, idle: float, http_must: bool) -> bool:
-    """Serve until told to stop; returns whether to start again."""
+    """Serve until a signal stops the daemon; return whether to restart it."""
     if settings.log_level not in LEVELS:
         raise InvalidInput(
-            f"there is no log level {settings.log_level!r}", hint=f"It is one of {', '.join(LEVELS)}", field="log_level"
+            f"there is no log level {settings.log_level!r}",
+            hint=f"Choose one of {', '.join(LEVELS)}",
+            field="log_level",
         )
     set_up_logs(settings.log_level)
-    gc.set_threshold(*_RARELY)
+    gc.set_threshold(*_GC_THRESHOLDS)
     orders = Orders(
         settings=settings,
         tools=settings.tools,
@@ -37,22 +39,22 @@ def run_daemon(settings: Settings, *, idle: float, http_must: bool) -> bool:
         http_must=http_must,
         idle=idle,
     )
-    return asyncio.run(serve(orders, ready=partial(_welcome, tools=settings.tools)))
+    return asyncio.run(serve(orders, ready=partial(_print_welcome, tools=settings.tools)))
 
 
-def _welcome(running: Running, *, tools: str) -> None:
-    """What to type next; for people, so it is not part of the log."""
-    # What is there by now is there to stay.
+def _print_welcome(running: Running, *, tools: str) -> None:
+    """Print the next steps; they are for people and so not part of the log."""
+    # The objects that exist by now stay for the lifetime of the process.
     gc.freeze()
     lines = [f"Scrubjay serves {running.data} (pid {running.pid}). Stop it with Ctrl-C."]
     lines.append(
         f"  for agents  {json.dumps({'mcpServers': {'scrubjay': bridge_entry(data=running.data, by_name=True)}})}"
     )
     if running.http:
-        asked = _TRY if any(tool.name == "recall" for tool in pick(tools)) else _LIST
+        request = _RECALL_REQUEST if any(tool.name == "recall" for tool in pick(tools)) else _LIST_REQUEST
         lines += [
             f"  address     {running.http}",
-            f"  try         curl -s {running.http}/mcp -H 'content-type: application/json' -d '{asked}'",
+            f"  try         curl -s {running.http}/mcp -H 'content-type: application/json' -d '{request}'",
         ]
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()

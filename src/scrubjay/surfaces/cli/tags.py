@@ -1,4 +1,4 @@
-"""`scrubjay tags`: the tags of a space, what stands for them, and what would become of others."""
+"""`scrubjay tags`: the tags of a space, their synonyms, and a preview of how tags are normalized."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from scrubjay.model.tags import TagCount, TagPreview, TagReason, TagSynonyms, Ta
 from scrubjay.surfaces.cli.command import verb
 
 app = typer.Typer()
-tags_app = typer.Typer(help="Tags of a space, and what stands for them.", no_args_is_help=True)
+tags_app = typer.Typer(help="Tags of a space, and their synonyms.", no_args_is_help=True)
 app.add_typer(tags_app, name="tags")
 
-_Variants = Annotated[list[str], typer.Argument(help="Words that stand for a tag.", show_default=False)]
+_Variants = Annotated[list[str], typer.Argument(help="Synonyms of a tag.", show_default=False)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class TagList:
     """The tags of a space."""
 
     tags: tuple[TagCount, ...]
@@ -33,22 +33,22 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
-    """What stands for what in a space."""
+class SynonymList:
+    """The synonyms of tags in a space."""
 
     synonyms: tuple[TagSynonyms, ...]
     built_in: tuple[TagSynonyms, ...]
     off: tuple[str, ...]
 
     def __str__(self) -> str:
-        own = _lines(self.synonyms) or ["  none; `scrubjay tags add TAG VARIANT` makes some"]
-        off = [f"switched off here: {', '.join(self.off)}"] if self.off else []
-        return "\n".join(("of this space", *own, "with Scrubjay", *_lines(self.built_in), *off))
+        own = _describe_synonyms(self.synonyms) or ["  none; `scrubjay tags add TAG VARIANT` adds one"]
+        off = [f"disabled in this space: {', '.join(self.off)}"] if self.off else []
+        return "\n".join(("of this space", *own, "built in", *_describe_synonyms(self.built_in), *off))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
-    """What would become of tags."""
+class TagPreviewResult:
+    """The tags that would be stored, and why."""
 
     before: tuple[str, ...]
     after: tuple[str, ...]
@@ -58,61 +58,64 @@ class Tried:
     def __str__(self) -> str:
         head = f"{', '.join(self.after) or 'none'}"
         more = [f"suggested: {', '.join(self.suggested)}"] if self.suggested else []
-        why = [f"  {one.tag} -> {', '.join(one.becomes) or 'left out'}: {one.why}" for one in self.why]
-        return "\n".join((head, *more, *why))
+        reasons = [f"  {reason.tag} -> {', '.join(reason.becomes) or 'dropped'}: {reason.why}" for reason in self.why]
+        return "\n".join((head, *more, *reasons))
 
 
 @verb(tags_app, name="list")
 async def list_(
-    client: MemoryClient, *, limit: Annotated[int, typer.Option(metavar="N", help="How many tags at most.")] = 200
-) -> Listed:
-    """List the tags of the space, the most used first, and how many memories have each."""
-    found = await client.tags(limit=limit)
-    return Listed(tags=found.tags, more=found.more)
+    client: MemoryClient, *, limit: Annotated[int, typer.Option(metavar="N", help="Maximum number of tags.")] = 200
+) -> TagList:
+    """List the tags of the space, the most used first.
+
+    Each line shows how many memories have the tag.
+    """
+    table = await client.tags(limit=limit)
+    return TagList(tags=table.tags, more=table.more)
 
 
 @verb(tags_app)
-async def synonyms(client: MemoryClient) -> Words:
-    """List what stands for what: the space's own synonyms, and those that come with Scrubjay."""
-    return _words(await client.tags(limit=1))
+async def synonyms(client: MemoryClient) -> SynonymList:
+    """List the synonyms of the space, and the built-in ones."""
+    return _synonym_list(await client.tags(limit=1))
 
 
 @verb(tags_app)
 async def add(
     client: MemoryClient,
-    tag: Annotated[str, typer.Argument(help="The tag that they stand for.", show_default=False)],
+    tag: Annotated[str, typer.Argument(help="The tag that replaces them.", show_default=False)],
     variants: _Variants,
-) -> Words:
-    """Let words stand for a tag, in what is written from now on."""
-    return _words(await client.add_synonyms(tag, variants))
+) -> SynonymList:
+    """Add synonyms of a tag, for memories written from now on."""
+    return _synonym_list(await client.add_synonyms(tag, variants))
 
 
 @verb(tags_app)
-async def remove(client: MemoryClient, variants: _Variants) -> Words:
-    """Let words stand for themselves again; what comes with Scrubjay is switched off in this space."""
-    return _words(await client.remove_synonyms(variants))
+async def remove(client: MemoryClient, variants: _Variants) -> SynonymList:
+    """Remove synonyms; built-in ones are disabled in this space."""
+    return _synonym_list(await client.remove_synonyms(variants))
 
 
 @verb(tags_app)
 async def preview(
     client: MemoryClient,
-    tags: Annotated[list[str] | None, typer.Argument(help="Tags to be tried out.", show_default=False)] = None,
+    tags: Annotated[list[str] | None, typer.Argument(help="Tags to normalize.", show_default=False)] = None,
     *,
-    text: Annotated[str, typer.Option(help="A text, which others may be suggested for.")] = "",
-) -> Tried:
-    """Say what would become of tags, and why; nothing is stored."""
-    found: TagPreview = await client.preview_tags(tags or [], text=text)
-    return Tried(before=found.before, after=found.after, suggested=found.suggested, why=found.why)
+    text: Annotated[str, typer.Option(help="Text for which to suggest more tags.")] = "",
+) -> TagPreviewResult:
+    """Show how tags would be stored, and why; nothing is stored."""
+    result: TagPreview = await client.preview_tags(tags or [], text=text)
+    return TagPreviewResult(before=result.before, after=result.after, suggested=result.suggested, why=result.why)
 
 
-def _words(table: TagTable) -> Words:
-    return Words(synonyms=table.synonyms, built_in=table.built_in, off=table.off)
+def _synonym_list(table: TagTable) -> SynonymList:
+    return SynonymList(synonyms=table.synonyms, built_in=table.built_in, off=table.off)
 
 
-def _lines(synonyms: Sequence[TagSynonyms]) -> list[str]:
-    return [_line(synonym) for synonym in synonyms]
-
-
-def _line(one: TagSynonyms) -> str:
-    stay = [f"beside it {', '.join(one.named)}"] if one.named else []
-    return f"  {one.tag}: {'; '.join([', '.join(one.variants), *stay] if one.variants else stay)}"
+def _describe_synonyms(synonyms: Sequence[TagSynonyms]) -> list[str]:
+    lines: list[str] = []
+    for synonym in synonyms:
+        named = [f"kept as well: {', '.join(synonym.named)}"] if synonym.named else []
+        variants = [", ".join(synonym.variants)] if synonym.variants else []
+        lines.append(f"  {synonym.tag}: {'; '.join([*variants, *named])}")
+    return lines

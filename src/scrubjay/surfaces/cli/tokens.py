@@ -1,4 +1,4 @@
-"""Tokens: who may come by HTTP, and what they may do there."""
+"""`scrubjay tokens`: create, list and revoke the tokens of HTTP clients."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -14,12 +14,13 @@ from scrubjay.model.token import Token, TokenRequest
 from scrubjay.rpc.engine import RemoteEngine
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.command import bare
+from scrubjay.surfaces.cli.console import align
 
 if TYPE_CHECKING:
     from scrubjay.engine import Engine
 
 app = typer.Typer()
-tokens_app = typer.Typer(help="Tokens, which let programs in by HTTP.", no_args_is_help=True)
+tokens_app = typer.Typer(help="Access tokens of HTTP clients.", no_args_is_help=True)
 app.add_typer(tokens_app, name="tokens")
 
 T = TypeVar("T")
@@ -28,23 +29,25 @@ _HEAD = ("NAME", "STATE", "ACCESS", "SPACES", "EXPIRES", "ID")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Created:
-    """A new token, as it is shown once."""
+class CreatedToken:
+    """A new token with its secret, which is shown only once."""
 
     token: Token
     secret: str = field(repr=False)
     address: str
 
     def __str__(self) -> str:
-        opens = ", ".join(self.token.spaces) or "no space"
+        spaces = ", ".join(self.token.spaces) or "no space"
         path = "/metrics" if self.token.access is Access.METRICS else "/api/v1/status"
+        expiry = self.token.expires_at
+        until = f"until {expiry:%Y-%m-%d %H:%M} UTC" if expiry else "until it is revoked"
         return "\n".join(
             (
-                f"created {self.token.name} ({self.token.id}): {self.token.access}, {opens}, {_until(self.token)}",
+                f"created {self.token.name} ({self.token.id}): {self.token.access}, {spaces}, {until}",
                 "",
                 f"  {self.secret}",
                 "",
-                "Keep it now: it is not stored, and nobody can show it again. Whoever has it is let in.",
+                "Save it now: Scrubjay does not store it and cannot show it again. Anyone who has it has access.",
                 "To try it, put it into SCRUBJAY_TOKEN:",
                 f'  curl -s -H "Authorization: Bearer $SCRUBJAY_TOKEN" {self.address}{path}',
             )
@@ -52,7 +55,7 @@ class Created:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class TokenRow:
     """A token in a list."""
 
     id: str
@@ -68,101 +71,94 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
-    """All tokens; none of their secrets, which nobody has."""
+class TokenList:
+    """All tokens, without their secrets, which are not stored."""
 
-    tokens: tuple[Row, ...]
+    tokens: tuple[TokenRow, ...]
 
     def __str__(self) -> str:
         if not self.tokens:
-            return "no tokens; `scrubjay tokens create --name NAME` makes one"
+            return "no tokens; `scrubjay tokens create --name NAME` creates one"
         rows = [
             (token.name, token.state, token.access, ",".join(token.spaces) or "-", _day(token.expires_at), token.id)
             for token in self.tokens
         ]
-        widths = [max(map(len, column)) for column in zip(_HEAD, *rows, strict=True)]
-        return "\n".join(
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in (_HEAD, *rows)
-        )
+        return "\n".join(align([_HEAD, *rows]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Revoked:
-    """A token that has ended."""
+class RevokedToken:
+    """A revoked token."""
 
     token: Token
 
     def __str__(self) -> str:
-        return f"revoked {self.token.name} ({self.token.id}): it opens nothing from now on"
+        return f"revoked {self.token.name} ({self.token.id}): it gives no access any more"
 
 
 @bare(tokens_app)
 def create(
     settings: Settings,
     *,
-    name: Annotated[str, typer.Option(help="Whom or what it is for.", show_default=False)],
+    name: Annotated[str, typer.Option(help="Person or program that uses the token.", show_default=False)],
     spaces: Annotated[
         str | None,
-        typer.Option(
-            metavar="LIST", help="Spaces that it opens, for example work,home; `*` is all. Default: that of --space."
-        ),
+        typer.Option(metavar="LIST", help="Spaces, for example work,home; `*` is all. Default: that of --space."),
     ] = None,
-    access: Annotated[str, typer.Option(help="read, write (which is also to read), or metrics.")] = Access.READ.value,
-    expires: Annotated[
-        str, typer.Option(metavar="WHEN", help="90d, 12h or a time. Default: never, until it is revoked.")
-    ] = "",
+    access: Annotated[str, typer.Option(help="read, write (which includes read), or metrics.")] = Access.READ.value,
+    expires: Annotated[str, typer.Option(metavar="WHEN", help="90d, 12h or a time. Default: never.")] = "",
     requests_per_minute: Annotated[
-        int, typer.Option(metavar="N", help="How often it may ask. Default: SCRUBJAY_REQUESTS_PER_MINUTE.")
+        int, typer.Option(metavar="N", help="Rate limit. Default: SCRUBJAY_REQUESTS_PER_MINUTE.")
     ] = 0,
     max_body: Annotated[
-        int, typer.Option(metavar="BYTES", help="Largest body it may send. Default: SCRUBJAY_MAX_BODY_BYTES.")
+        int, typer.Option(metavar="BYTES", help="Maximum size of a body. Default: SCRUBJAY_MAX_BODY_BYTES.")
     ] = 0,
-) -> Created:
-    """Make a token and show it, this once."""
-    usual = () if access == Access.METRICS else (settings.space,)
-    wish = TokenRequest(
+) -> CreatedToken:
+    """Create a token and print its secret, this one time."""
+    default_spaces = () if access == Access.METRICS else (settings.space,)
+    request = TokenRequest(
         name=name,
-        spaces=usual if spaces is None else tuple(one.strip() for one in spaces.split(",") if one.strip()),
+        spaces=default_spaces if spaces is None else tuple(filter(None, map(str.strip, spaces.split(",")))),
         access=access,
         expires=expires,
         requests_per_minute=requests_per_minute,
         body_bytes=max_body,
     )
-    made = _ask(settings, lambda engine: engine.create_token(wish))
-    return Created(token=made.token, secret=made.secret, address=_address(settings))
+    created = _call_engine(settings, lambda engine: engine.create_token(request))
+    return CreatedToken(token=created.token, secret=created.secret, address=_address(settings))
 
 
 @bare(tokens_app, name="list")
-def list_(settings: Settings) -> Listed:
-    """List all tokens and what has become of them; their secrets are nowhere."""
+def list_(settings: Settings) -> TokenList:
+    """List all tokens and their states, without secrets."""
     now = datetime.now(UTC)
-    return Listed(tokens=tuple(_row(token, now=now) for token in _ask(settings, lambda engine: engine.tokens())))
+    tokens = _call_engine(settings, lambda engine: engine.tokens())
+    return TokenList(tokens=tuple(_row(token, now=now) for token in tokens))
 
 
 @bare(tokens_app)
 def revoke(
     settings: Settings, ref: Annotated[str, typer.Argument(help="Id or name of the token.", show_default=False)]
-) -> Revoked:
-    """End a token at once and for good."""
-    return Revoked(token=_ask(settings, lambda engine: engine.revoke_token(ref)))
+) -> RevokedToken:
+    """Revoke a token at once and for good."""
+    return RevokedToken(token=_call_engine(settings, lambda engine: engine.revoke_token(ref)))
 
 
-def _ask(settings: Settings, question: "Callable[[Engine | RemoteEngine], Awaitable[T]]") -> T:
-    """Ask the daemon that runs, or else the store: tokens are its owner's business, and no verb of a client."""
+def _call_engine(settings: Settings, call: "Callable[[Engine | RemoteEngine], Awaitable[T]]") -> T:
+    """Call the running daemon, else the store itself; the client has no verbs for tokens, which belong to the owner."""
 
-    async def ask() -> T:
+    async def connect_and_call() -> T:
         connection = Connection(settings=settings.short_lived)
         try:
-            return await question(await connection.open())
+            return await call(await connection.open())
         finally:
             await connection.close()
 
-    return asyncio.run(ask())
+    return asyncio.run(connect_and_call())
 
 
-def _row(token: Token, *, now: datetime) -> Row:
-    return Row(
+def _row(token: Token, *, now: datetime) -> TokenRow:
+    return TokenRow(
         id=token.id,
         name=token.name,
         state=token.state(now).value,
@@ -174,10 +170,6 @@ def _row(token: Token, *, now: datetime) -> Row:
         requests_per_minute=token.requests_per_minute,
         body_bytes=token.body_bytes,
     )
-
-
-def _until(token: Token) -> str:
-    return f"until {token.expires_at:%Y-%m-%d %H:%M} UTC" if token.expires_at else "until it is revoked"
 
 
 def _day(moment: datetime | None) -> str:

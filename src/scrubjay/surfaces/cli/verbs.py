@@ -1,4 +1,4 @@
-"""One command a verb, with the verb's own name and arguments."""
+"""One command per verb, with the name and the arguments of the verb."""
 
 import json
 import sys
@@ -13,6 +13,7 @@ from scrubjay.model.memory import MAIN, Json, Trust
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import LINK
 from scrubjay.model.results import (
+    Context,
     DoctorReport,
     Outcome,
     ReadResult,
@@ -30,24 +31,22 @@ app = typer.Typer()
 _NEVER = "never"
 
 Refs = Annotated[list[str], typer.Argument(help="Ids, names or titles.", show_default=False)]
-Tags = Annotated[list[str] | None, typer.Option("--tag", "-t", help="Tag; may be given several times.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", "-t", help="Tag; repeatable.")]
 Meta = Annotated[str | None, typer.Option("--metadata", metavar="JSON", help="A JSON object.")]
-AsOf = Annotated[str | None, typer.Option(metavar="TIME", help="What was remembered at this time.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
+AsOf = Annotated[str | None, typer.Option(metavar="TIME", help="Show the memory as of this time.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]
 
 
 @verb(app)
 async def remember(
     client: MemoryClient,
-    text: Annotated[
-        str, typer.Argument(help="What to remember; `-` reads it from standard input.", show_default=False)
-    ],
+    text: Annotated[str, typer.Argument(help="Text to remember; `-` reads standard input.", show_default=False)],
     *,
     title: Annotated[str, typer.Option(help="Title.")] = "",
-    kind: Annotated[str, typer.Option(help="What sort of thing it is: fact, preference, decision …")] = "",
-    name: Annotated[str, typer.Option(help="Handle, unique among live memories. Default: made from the title.")] = "",
+    kind: Annotated[str, typer.Option(help="Kind: fact, preference, decision …")] = "",
+    name: Annotated[str, typer.Option(help="Name, unique among live memories. Default: derived from the title.")] = "",
     entity: Annotated[
-        list[str] | None, typer.Option("--entity", "-e", help="Whom or what it is about; repeatable.")
+        list[str] | None, typer.Option("--entity", "-e", help="Person or thing the text is about; repeatable.")
     ] = None,
     observation: Annotated[
         list[str] | None, typer.Option("--observation", "-o", help="An atomic fact; repeatable.")
@@ -57,78 +56,87 @@ async def remember(
     project: Annotated[str, typer.Option(help="Project.")] = "",
     scope: Annotated[str, typer.Option(help="Scope, for example personal or team.")] = "",
     session_hint: Annotated[
-        str, typer.Option(metavar="NAME", help="The same for all of one task: it is gathered in one memory.")
+        str, typer.Option(metavar="NAME", help="Name of a task: its texts are collected in one memory.")
     ] = "",
     intent: Annotated[
-        str, typer.Option(help="auto, new (never merged into another) or continue (the session hint's memory).")
+        str, typer.Option(help="auto, new (never merge) or continue (the memory of the session hint).")
     ] = "auto",
-    pinned: Annotated[bool, typer.Option("--pinned", help="Always part of what recall returns.")] = False,
-    expires_at: Annotated[str | None, typer.Option(metavar="TIME", help="Not found after this time.")] = None,
-    remind_at: Annotated[str | None, typer.Option(metavar="TIME", help="When to bring it up again.")] = None,
-    session: Annotated[str, typer.Option(help="Session it comes from.")] = "",
+    pinned: Annotated[bool, typer.Option("--pinned", help="Include it in every result of recall.")] = False,
+    expires_at: Annotated[str | None, typer.Option(metavar="TIME", help="Hide it from recall after this time.")] = None,
+    remind_at: Annotated[str | None, typer.Option(metavar="TIME", help="When to remind you of it.")] = None,
+    session: Annotated[str, typer.Option(help="Session that the text comes from.")] = "",
     source: Annotated[
-        str, typer.Option(metavar="WHOSE", help="Whose word it is: user, agent, document or unknown.")
+        str, typer.Option(metavar="WHOSE", help="Origin of the statement: user, agent, document or unknown.")
     ] = Trust.USER.value,
     metadata: Meta = None,
-    idempotency_key: Annotated[str, typer.Option(help="Makes a repeated call safe.")] = "",
+    idempotency_key: Annotated[str, typer.Option(help="Key that makes a repeated call safe.")] = "",
     wait_for_llm: Annotated[
-        bool, typer.Option("--wait-for-llm", help="Wait for what a language model, if there is one, may improve.")
+        bool,
+        typer.Option("--wait-for-llm", help="Wait for the improvements of the language model, if one is configured."),
     ] = False,
     dry_run: DryRun = False,
 ) -> Remembered:
-    """Store a text, once, filed under every entity it is about. What a rule refuses leaves with exit code 4."""
+    """Store a text, filed under every entity it is about.
+
+    The exit code is 4 if a rule of the space rejects the text.
+    """
     return await client.remember(
-        _text(text), title=title, kind=kind, name=name, entities=entity or (), observations=observation or (),
+        _read_text(text), title=title, kind=kind, name=name, entities=entity or (), observations=observation or (),
         tags=tag or (), category=category, project=project, scope=scope, session_hint=session_hint, intent=intent,
         pinned=pinned, expires_at=expires_at, remind_at=remind_at, source={"session": session, "trust": source},
-        metadata=_object(metadata), idempotency_key=idempotency_key, dry_run=dry_run, wait_for_llm=wait_for_llm,
+        metadata=_parse_object(metadata), idempotency_key=idempotency_key, dry_run=dry_run, wait_for_llm=wait_for_llm,
     )  # fmt: skip
 
 
 @verb(app)
 async def recall(
     client: MemoryClient,
-    query: Annotated[str, typer.Argument(help="What to look for; nothing shows the most recent.")] = "",
+    query: Annotated[str, typer.Argument(help="Question or words; without it, the most recent memories.")] = "",
     *,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.")] = 8,
-    entity: Annotated[str, typer.Option(help="Only what is filed under this entity.")] = "",
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Maximum number of memories.")] = 8,
+    entity: Annotated[str, typer.Option(help="Only memories filed under this entity.")] = "",
     kind: Annotated[str, typer.Option(help="Only this kind.")] = "",
-    category: Annotated[str, typer.Option(help="Only this category and those below it.")] = "",
+    category: Annotated[str, typer.Option(help="Only this category and its subcategories.")] = "",
     tag: Annotated[
-        list[str] | None, typer.Option("--tag", "-t", help="Only what has this tag; all must match.")
+        list[str] | None, typer.Option("--tag", "-t", help="Only memories with this tag; repeatable, all must match.")
     ] = None,
-    any_tag: Annotated[list[str] | None, typer.Option("--any-tag", help="Only what has one of these tags.")] = None,
+    any_tag: Annotated[
+        list[str] | None, typer.Option("--any-tag", help="Only memories with one of these tags; repeatable.")
+    ] = None,
     project: Annotated[str, typer.Option(help="Only this project.")] = "",
     scope: Annotated[str, typer.Option(help="Only this scope.")] = "",
     tier: Annotated[str, typer.Option(help="working, episodic, semantic or procedural.")] = "",
     session: Annotated[str, typer.Option(help="Only from this session.")] = "",
-    from_agent: Annotated[str, typer.Option("--from-agent", help="Only what this agent wrote.")] = "",
+    from_agent: Annotated[str, typer.Option("--from-agent", help="Only memories that this agent wrote.")] = "",
     trust: Annotated[str, typer.Option(help="user, agent, document or unknown.")] = "",
-    contains: Annotated[str, typer.Option(metavar="TEXT", help="Only where this text stands, in any case.")] = "",
+    contains: Annotated[
+        str, typer.Option(metavar="TEXT", help="Only memories that contain this text, in upper or lower case.")
+    ] = "",
     metadata: Meta = None,
-    since: Annotated[str | None, typer.Option(metavar="TIME", help="Not older than this.")] = None,
-    until: Annotated[str | None, typer.Option(metavar="TIME", help="Older than this.")] = None,
+    since: Annotated[str | None, typer.Option(metavar="TIME", help="Not older than this time.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="Older than this time.")] = None,
     state: Annotated[str, typer.Option(help="live, archived, merged, trashed or waiting.")] = "live",
     around: Annotated[
-        int, typer.Option(metavar="N", help="Show so many memories before and after each in its session; at most 10.")
+        int, typer.Option(metavar="N", help="Show N neighbours before and after each hit in its session; up to 10.")
     ] = 0,
-    max_tokens: Annotated[int, typer.Option(help="What the answer may cost a model.")] = 1500,
+    max_tokens: Annotated[int, typer.Option(help="Token budget of the result.")] = 1500,
     detail: Annotated[str, typer.Option(help="concise or full.")] = "concise",
-    cursor: Annotated[str, typer.Option(help="Go on where the last answer ended.")] = "",
-    explain: Annotated[bool, typer.Option("--explain", help="Show every part of each score.")] = False,
+    cursor: Annotated[str, typer.Option(help="Continue after the previous page.")] = "",
+    explain: Annotated[bool, typer.Option("--explain", help="Show the parts of each score.")] = False,
     today: Annotated[
-        str | None, typer.Option(metavar="TIME", help="What 'yesterday' and 'in March' are counted from. Default: now.")
+        str | None, typer.Option(metavar="TIME", help="Reference date for 'yesterday' and 'in March'. Default: now.")
     ] = None,
     as_of: AsOf = None,
     branch: Annotated[
-        str, typer.Option("--branch", "-b", metavar="NAME", help="Show what has this branch as it is there.")
+        str,
+        typer.Option("--branch", "-b", metavar="NAME", help="Show memories that have this branch as they are on it."),
     ] = MAIN,
 ) -> Recalled:
-    """Find the memories that answer a question."""
+    """Find memories that answer a question."""
     return await client.recall(
         query, limit=limit, entity=entity, kind=kind, category=category, tags=tag or (), any_tags=any_tag or (),
         project=project, scope=scope, tier=tier, session=session, agent=from_agent, trust=trust, contains=contains,
-        metadata=_object(metadata), since=since, until=until, state=state, around=around, max_tokens=max_tokens,
+        metadata=_parse_object(metadata), since=since, until=until, state=state, around=around, max_tokens=max_tokens,
         detail=detail, cursor=cursor, explain=explain, today=today, as_of=as_of, branch=branch,
     )  # fmt: skip
 
@@ -139,11 +147,11 @@ async def read(
     ids: Refs,
     *,
     format: Annotated[str, typer.Option("--format", "-f", help="markdown, plain or json.")] = "markdown",
-    version: Annotated[int | None, typer.Option(help="An older version.")] = None,
+    version: Annotated[int | None, typer.Option(help="Print this older version.")] = None,
     branch: OnBranch = "",
     as_of: AsOf = None,
 ) -> ReadResult:
-    """Print whole memories."""
+    """Print memories in full."""
     return await client.read(ids, format=format, version=version, branch=branch, as_of=as_of)
 
 
@@ -152,57 +160,54 @@ async def revise(
     client: MemoryClient,
     id: Ref,
     *,
-    text: Annotated[str | None, typer.Option(help="New content; `-` reads it from standard input.")] = None,
+    text: Annotated[str | None, typer.Option(help="New content; `-` reads standard input.")] = None,
     title: Annotated[str | None, typer.Option(help="New title.")] = None,
-    name: Annotated[str | None, typer.Option(help="New handle.")] = None,
+    name: Annotated[str | None, typer.Option(help="New name.")] = None,
     kind: Annotated[str | None, typer.Option(help="New kind.")] = None,
     category: Annotated[str | None, typer.Option(help="New category.")] = None,
     project: Annotated[str | None, typer.Option(help="New project.")] = None,
-    tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="New tags, replacing all; repeatable.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", "-t", help="New tags, which replace all tags; repeatable.")
+    ] = None,
     pinned: Annotated[bool | None, typer.Option("--pin/--unpin", help="Pin or unpin.")] = None,
     add_observation: Annotated[list[str] | None, typer.Option(help="A fact to add; repeatable.")] = None,
     remove_observation: Annotated[list[str] | None, typer.Option(help="A fact to remove; repeatable.")] = None,
     metadata: Meta = None,
     remind_at: Annotated[
-        str | None, typer.Option(metavar="TIME", help="When to bring it up again; `never` ends that.")
+        str | None, typer.Option(metavar="TIME", help="When to remind you of it; `never` cancels the reminder.")
     ] = None,
     message: Message = "",
-    expected_version: Annotated[int | None, typer.Option(help="Refuse if it has changed since this version.")] = None,
+    expected_version: Annotated[
+        int | None, typer.Option(help="Fail if the memory has changed since this version.")
+    ] = None,
     branch: OnBranch = "",
 ) -> Written:
-    """Change a memory; the state before stays a version."""
-    given: dict[str, Json] = {
+    """Change a memory and keep the previous state as a version."""
+    changes: dict[str, Json] = {
         "title": title, "name": name, "kind": kind, "category": category, "project": project, "pinned": pinned,
-        "text": None if text is None else _text(text), "tags": None if tag is None else list(tag),
-        "metadata": None if metadata is None else _object(metadata), "remind_at": remind_at,
+        "text": None if text is None else _read_text(text), "tags": None if tag is None else list(tag),
+        "metadata": None if metadata is None else _parse_object(metadata), "remind_at": remind_at,
     }  # fmt: skip
-    given = {name: value for name, value in given.items() if value is not None}
+    changes = {name: value for name, value in changes.items() if value is not None}
     if remind_at == _NEVER:
-        given["remind_at"] = None
+        changes["remind_at"] = None
     return await client.revise(
         id, add_observations=add_observation or (), remove_observations=remove_observation or (), message=message,
         expected_version=expected_version, branch=branch, idempotency_key="",
-        source={"trust": Trust.USER.value} if add_observation or text is not None else None, **given,
+        source={"trust": Trust.USER.value} if add_observation or text is not None else None, **changes,
     )  # fmt: skip
-
-
-def _selection(
-    ids: list[str] | None, kind: str, tag: list[str] | None, project: str, entity: str, session: str
-) -> tuple[list[str], Filter | None]:
-    wanted = Filter(kind=kind, tags=tuple(tag or ()), project=project, entity=entity, session=session)
-    return list(ids or ()), None if wanted.is_empty else wanted
 
 
 OptionalRefs = Annotated[
     list[str] | None, typer.Argument(help="Ids, names or titles; or give a filter.", show_default=False)
 ]
-ByKind = Annotated[str, typer.Option("--kind", help="All of this kind.")]
-ByTag = Annotated[list[str] | None, typer.Option("--tag", "-t", help="All with this tag.")]
-ByProject = Annotated[str, typer.Option("--project", help="All of this project.")]
-ByEntity = Annotated[str, typer.Option("--entity", help="All filed under this entity.")]
-BySession = Annotated[str, typer.Option("--session", help="All from this session.")]
-Group = Annotated[bool, typer.Option("--group", help="The records of the same text for other entities too.")]
-Reason = Annotated[str, typer.Option(help="Why, for the history.")]
+ByKind = Annotated[str, typer.Option("--kind", help="All memories of this kind.")]
+ByTag = Annotated[list[str] | None, typer.Option("--tag", "-t", help="All memories with this tag; repeatable.")]
+ByProject = Annotated[str, typer.Option("--project", help="All memories of this project.")]
+ByEntity = Annotated[str, typer.Option("--entity", help="All memories filed under this entity.")]
+BySession = Annotated[str, typer.Option("--session", help="All memories from this session.")]
+Group = Annotated[bool, typer.Option("--group", help="Include the records of the same text for other entities.")]
+Reason = Annotated[str, typer.Option(help="Reason, recorded in the history.")]
 
 
 @verb(app)
@@ -219,9 +224,9 @@ async def forget(
     reason: Reason = "",
     dry_run: DryRun = False,
 ) -> Outcome:
-    """Put memories into the trash; `restore` brings them back."""
-    refs, wanted = _selection(ids, kind, tag, project, entity, session)
-    return await client.forget(refs, filter=wanted, group=group, reason=reason, dry_run=dry_run)
+    """Move memories to the trash; `restore` brings them back."""
+    refs, criteria = _selection(ids, kind, tag, project, entity, session)
+    return await client.forget(refs, filter=criteria, group=group, reason=reason, dry_run=dry_run)
 
 
 @verb(app)
@@ -238,15 +243,18 @@ async def restore(
     reason: Reason = "",
     dry_run: DryRun = False,
     branch: Annotated[
-        str, typer.Option("--branch", "-b", metavar="NAME", help="Not the memories: their dropped branch of this name.")
+        str,
+        typer.Option(
+            "--branch", "-b", metavar="NAME", help="Restore the dropped branch of this name, not the memories."
+        ),
     ] = "",
 ) -> Outcome:
-    """Take memories out of the trash; or, by its name, a branch of theirs that was dropped."""
-    refs, wanted = _selection(ids, kind, tag, project, entity, session)
-    return await client.restore(refs, filter=wanted, group=group, reason=reason, dry_run=dry_run, branch=branch)
+    """Take memories, or a dropped branch, out of the trash."""
+    refs, criteria = _selection(ids, kind, tag, project, entity, session)
+    return await client.restore(refs, filter=criteria, group=group, reason=reason, dry_run=dry_run, branch=branch)
 
 
-# The index on disk must lose what is purged too, so this process takes hold of it.
+# A purge also deletes from the index on disk, so this process opens it.
 @verb(app, holds_index=True)
 async def purge(
     client: MemoryClient,
@@ -258,17 +266,20 @@ async def purge(
     entity: ByEntity = "",
     session: BySession = "",
     group: Group = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     dry_run: DryRun = False,
 ) -> Outcome:
-    """Destroy memories that are in the trash, with all their versions. This cannot be undone."""
-    refs, wanted = _selection(ids, kind, tag, project, entity, session)
-    planned = await client.purge(refs, filter=wanted, group=group, dry_run=True)
+    """Delete memories in the trash for good.
+
+    All their versions are deleted too. You cannot undo this.
+    """
+    refs, criteria = _selection(ids, kind, tag, project, entity, session)
+    planned = await client.purge(refs, filter=criteria, group=group, dry_run=True)
     if dry_run or not planned.done:
         return planned
-    if not yes and not typer.confirm(f"Destroy {len(planned.done)} memories for good?", err=True):
-        raise InvalidInput("nothing was purged", hint="Answer y, or give --yes")
-    done = await client.purge([one.id for one in planned.done])
+    if not yes and not typer.confirm(f"Delete {len(planned.done)} memories for good?", err=True):
+        raise InvalidInput("nothing was purged", hint="Answer y, or use --yes")
+    done = await client.purge([written.id for written in planned.done])
     return replace(done, missing=planned.missing)
 
 
@@ -279,13 +290,16 @@ async def relate(
     target: Ref,
     *,
     relation: Annotated[str, typer.Option("--relation", "-r", help="Type of the relation.")] = LINK,
-    text: Annotated[str, typer.Option(help="What the link says.")] = "",
-    strength: Annotated[float, typer.Option(help="From 0 to 1.")] = 0.5,
+    text: Annotated[str, typer.Option(help="Text of the link.")] = "",
+    strength: Annotated[float, typer.Option(help="Strength from 0 to 1.")] = 0.5,
     metadata: Meta = None,
 ) -> Related:
-    """Relate two memories; without --relation it is a link, shown from both ends."""
+    """Relate two memories.
+
+    Without --relation the relation is a link, which both memories show.
+    """
     return await client.relate(
-        source, target, relation=relation, text=text, strength=strength, metadata=_object(metadata)
+        source, target, relation=relation, text=text, strength=strength, metadata=_parse_object(metadata)
     )
 
 
@@ -305,15 +319,33 @@ async def unrelate(
 async def undo(
     client: MemoryClient,
     *,
-    run: Annotated[str, typer.Option(help="A named run, or the id of one. Default: this agent's last change.")] = "",
+    run: Annotated[str, typer.Option(help="Name or id of a run. Default: the last change of this agent.")] = "",
 ) -> Undone:
-    """Take back the last change of this agent. Where all of it was changed since, nothing is done: exit code 4."""
+    """Undo the last change of this agent.
+
+    If everything it touched has changed since, `undo` does nothing and the exit code is 4.
+    """
     return await client.undo(run=run)
 
 
 @verb(app)
+async def context(
+    client: MemoryClient,
+    *,
+    session: Annotated[str, typer.Option(help="The session that starts; it is not shown as the last one.")] = "",
+    project: Annotated[str, typer.Option(help="The project to which the last session is limited.")] = "",
+    max_tokens: Annotated[int, typer.Option(help="Token budget of the result.")] = 1500,
+) -> Context:
+    """Print the context for the start of a session, as Markdown.
+
+    It contains the user's profile, pinned memories, due reminders, contradictions, and the last session.
+    """
+    return await client.context(session=session, project=project, max_tokens=max_tokens)
+
+
+@verb(app)
 async def status(client: MemoryClient) -> Status:
-    """Show health, sizes, backends and what is degraded."""
+    """Show health, sizes, backends and degraded parts."""
     return await client.status()
 
 
@@ -321,16 +353,24 @@ async def status(client: MemoryClient) -> Status:
 async def doctor(
     client: MemoryClient,
     *,
-    deep: Annotated[bool, typer.Option("--deep", help="Read every page and every body.")] = False,
-    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
+    deep: Annotated[bool, typer.Option("--deep", help="Read every page and every body of the store.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair the problems that can be repaired.")] = False,
 ) -> DoctorReport:
-    """Look at everything and say what to do about what is not well."""
+    """Check the store and say how to fix each problem."""
     return await client.doctor(deep=deep, repair=repair)
 
 
-def _text(given: str) -> str:
-    if given != "-":
-        return given
+def _selection(
+    ids: list[str] | None, kind: str, tag: list[str] | None, project: str, entity: str, session: str
+) -> tuple[list[str], Filter | None]:
+    criteria = Filter(kind=kind, tags=tuple(tag or ()), project=project, entity=entity, session=session)
+    return list(ids or ()), None if criteria.is_empty else criteria
+
+
+def _read_text(value: str) -> str:
+    """Return the value, or standard input for `-`."""
+    if value != "-":
+        return value
     try:
         return sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as error:
@@ -339,15 +379,15 @@ def _text(given: str) -> str:
         ) from None
 
 
-def _object(given: str | None) -> dict[str, Json]:
-    if given is None:
+def _parse_object(value: str | None) -> dict[str, Json]:
+    if value is None:
         return {}
     try:
-        found: object = json.loads(given)
+        parsed: object = json.loads(value)
     except ValueError as error:
         raise InvalidInput(
             f"--metadata is not JSON: {error}", hint="""For example --metadata '{"source": "mail"}'"""
         ) from None
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise InvalidInput("--metadata must be a JSON object", hint="""For example --metadata '{"source": "mail"}'""")
-    return found  # pyright: ignore[reportUnknownVariableType]
+    return parsed  # pyright: ignore[reportUnknownVariableType]
