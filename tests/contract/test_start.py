@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scrubjay.settings import Settings
-from scrubjay.surfaces.cli.commands import HOMES, commands_of
+from scrubjay.surfaces.cli.main import COMMANDS_BY_MODULE, load_commands
 from tests.contract.source import ROOT, modules
 from tests.surfaces.background_daemon import background_daemon
 
@@ -64,7 +64,7 @@ def test_the_version_is_told_without_any_command() -> None:
 
 def test_the_help_of_all_commands_needs_no_engine() -> None:
     loaded = _loaded_by([["--help"], ["notes", "--help"]])
-    assert loaded >= {f"scrubjay.surfaces.cli.{home}" for home in HOMES}
+    assert loaded >= {f"scrubjay.surfaces.cli.{module}" for module in COMMANDS_BY_MODULE}
     assert not [item for item in loaded if _is_of(item, (*ENGINE, *PACKAGES))]
 
 
@@ -82,9 +82,9 @@ def test_a_daemon_begins_without_what_it_loads_beside() -> None:
     assert not [item for item in loaded if _is_of(item, BESIDE)]
 
 
-@pytest.mark.parametrize("home", HOMES)
-def test_a_command_is_in_the_module_that_it_is_loaded_from(home: str) -> None:
-    assert tuple(commands_of(home)) == HOMES[home]
+@pytest.mark.parametrize("module", COMMANDS_BY_MODULE)
+def test_a_command_is_in_the_module_that_it_is_loaded_from(module: str) -> None:
+    assert tuple(load_commands(module)) == COMMANDS_BY_MODULE[module]
 
 
 def test_every_module_that_has_commands_is_among_those_they_are_loaded_from() -> None:
@@ -96,7 +96,7 @@ def test_every_module_that_has_commands_is_among_those_they_are_loaded_from() ->
         for node in module.tree.body
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "app"
     }
-    assert having - {"main"} == set(HOMES)
+    assert having - {"main"} == set(COMMANDS_BY_MODULE)
 
 
 def _loaded_by(calls: Sequence[Sequence[str]], *, home: str = "") -> set[str]:

@@ -129,12 +129,12 @@ def test_the_command_reads_a_pipe_with_a_name_until_its_end(folder: Path) -> Non
 
 
 def test_the_command_reads_no_more_than_the_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "_MOST_BYTES", len(LOG) - 1)
+    monkeypatch.setattr(command, "_MAX_BYTES", len(LOG) - 1)
     log = folder / "chat.txt"
     log.write_text(LOG, encoding="utf-8")
     for text in (invoke(["extract", str(log)]), invoke(["extract", "-"], stdin=LOG)):
         assert (text.code != 0, f"is larger than {len(LOG) - 1} bytes" in text.output) == (True, True)
-    monkeypatch.setattr(command, "_MOST_BYTES", len(LOG))
+    monkeypatch.setattr(command, "_MAX_BYTES", len(LOG))
     assert "3 facts" in invoke(["extract", str(log), "--dry-run"]).output
     assert "3 facts" in invoke(["extract", "-", "--dry-run"], stdin=LOG).output
     # What cannot be read says so, too.

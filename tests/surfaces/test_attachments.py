@@ -44,7 +44,7 @@ def test_a_file_is_attached_on_the_command_line(tmp_path: Path) -> None:
     assert "Report 2026.docx" in listed.out
     assert "For the board" in listed.out
     assert "walnuts" in run("recall", "walnuts plenty", *options).out.lower()
-    assert run("notes", "orphans", *options).out == "every attachment is embedded, and every file is known\n"
+    assert run("notes", "orphans", *options).out == "every attachment is embedded and has its file\n"
     told("forget", str(note["id"]), *options)
     assert "no note embeds it" in run("notes", "orphans", *options).out
     assert Path(str(stored["path"])).exists()

@@ -47,7 +47,7 @@ def test_a_weight_is_found_and_written(labelled: Path, home: Path) -> None:
     assert lines[1].split() == ["weight", "R@10", "MRR"]
     assert [line.split()[0] for line in lines[2:4]] == ["0", "8"]
     assert lines[3].split() == ["8", "1.000", "1.000", "chosen"]
-    assert lines[-2:] == ["weight 8; it was 4", f"written to {home / 'profiles.json'}"]
+    assert lines[-2:] == ["weight 8; before: 4", f"saved in {home / 'profiles.json'}"]
     assert json.loads((home / "profiles.json").read_bytes()) == {BUNDLED: {"weight": 8.0, "measured": ["weight"]}}
     # The written value is used, and nothing else in the data folder has changed.
     assert [path.name for path in home.iterdir()] == ["profiles.json"]
@@ -68,7 +68,7 @@ def test_a_threshold_is_found_and_written(labelled: Path, home: Path) -> None:
     assert lines[1].split() == ["same", "found", "wrong"]
     (chosen,) = [line.split() for line in lines if line.endswith("chosen")]
     assert chosen[1:3] == ["1.000", "0.0000"]
-    assert lines[-1] == f"written to {home / 'profiles.json'}"
+    assert lines[-1] == f"saved in {home / 'profiles.json'}"
     assert json.loads((home / "profiles.json").read_bytes())[BUNDLED]["same"] == float(chosen[0])
 
 

@@ -28,7 +28,7 @@ def test_a_conflict_from_its_beginning_to_its_end() -> None:
     assert table.index(PARIS) < table.index(BERLIN)
     assert "--strategy supersede" in run("conflicts", "show", conflict_id).out
     done = run("conflicts", "resolve", conflict_id, "--strategy", "supersede", "--notes", "she moved")
-    assert done.out.startswith(f"superseded {conflict_id} by supersede, {newer} stands")
+    assert done.out.startswith(f"superseded {conflict_id} by supersede, kept {newer}")
     shown = run("conflicts", "show", conflict_id).out
     assert "resolved: supersede by cli" in shown
     assert "she moved" in shown

@@ -37,7 +37,7 @@ def test_there_and_back_again(tmp_path: Path) -> None:
     assert (answer.code, answer.out, answer.err) == (0, f"exported 1 memories to {file}\n", "")
     assert sorted(path.name for path in tmp_path.glob("out*")) == ["out.jsonl"]
     taken = run("import", str(file), "--space", "other")
-    assert taken.out == "imported 1 memories and 0 relations; 0 were there already\n"
+    assert taken.out == "imported 1 memories and 0 relations; 0 existed already\n"
     assert contents("--space", "other") == {"black tea"}
     assert len(run("history", "tea", "--space", "other").out.splitlines()) == 3
     again = told("import", str(file), "--space", "other", "--no-embed")
@@ -60,7 +60,7 @@ def test_the_file_of_the_reference_server_goes_in_and_comes_out_as_it_was(tmp_pa
     inputs, copy = tmp_path / "memory.jsonl", tmp_path / "copy.jsonl"
     inputs.write_text(f"{ADA}\n\n{KNOWS}", encoding="utf-8")
     taken = run("import", str(inputs))
-    assert taken.out == "imported 1 memories and 1 relations; 0 were there already\n"
+    assert taken.out == "imported 1 memories and 1 relations; 0 existed already\n"
     assert contents() == {"likes tea"}
     assert run("export", "--format", "kg").out == f"{ADA}\n{KNOWS}\n"
     assert run("export", str(copy), "--format", "kg").out == f"exported 1 memories to {copy}\n"
@@ -72,9 +72,9 @@ def test_what_stands_twice_in_such_a_file_is_told(tmp_path: Path) -> None:
     inputs.write_text(f"{ADA}\n{ADA.replace('tea', 'jam')}\n{KNOWS}\n{KNOWS}\n", encoding="utf-8")
     answer = run("import", str(inputs))
     assert answer.out.splitlines() == [
-        "imported 1 memories and 1 relations; 0 were there already",
-        "  stood twice, stored once: line 2: the entity Ada",
-        "  stood twice, stored once: line 4: the relation Ada knows Nobody",
+        "imported 1 memories and 1 relations; 0 existed already",
+        "  duplicate, stored once: line 2: the entity Ada",
+        "  duplicate, stored once: line 4: the relation Ada knows Nobody",
     ]
     assert '"observations":["likes tea","likes jam"]' in run("export", "--format", "kg").out
 

@@ -37,7 +37,7 @@ def test_what_is_around_a_memory_is_a_tree() -> None:
 def test_a_way_is_told_step_by_step() -> None:
     lines = [line.rsplit("  ", 1)[0].strip() for line in run("path", "oslo", "ada").out.splitlines()]
     assert lines == ["oslo  (page)", "← sits_in acme  (page)", "← works_at ada  (page)"]
-    assert run("path", "oslo", "ada", "--direction", "out").out == "no way leads there\n"
+    assert run("path", "oslo", "ada", "--direction", "out").out == "no path connects them\n"
     assert told("path", "oslo", "ada", "--most", "1") == {"nodes": [], "edges": [], "truncated": False}
 
 

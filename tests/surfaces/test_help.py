@@ -47,6 +47,14 @@ def test_the_root_lists_every_command() -> None:
         assert path[0] in answer.out
 
 
+@pytest.mark.parametrize("path", sorted({path[:depth] for path, _ in every_command() for depth in range(len(path))}))
+def test_the_list_of_commands_fits_80_columns_uncut(path: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    _, _, listing = run(*path, "--help").out.partition("Commands:\n")
+    assert listing
+    assert [line for line in listing.splitlines() if line.endswith("...") or len(line) > 80] == []
+
+
 def test_no_command_is_a_call_for_help() -> None:
     answer = run()
     assert "Usage" in answer.out + answer.err

@@ -327,7 +327,7 @@ def test_a_name_that_clients_would_not_take_is_refused(name: str) -> None:
 def test_what_is_asked_for_wrongly_is_told() -> None:
     refused(run("install", "emacs"), InvalidInput, "claude-code")
     refused(run("install", "cursor", "--tools", "cor"), InvalidInput, "core")
-    refused(run("install", "cursor", "--print", "--uninstall"), InvalidInput, "contradict")
+    refused(run("install", "cursor", "--print", "--uninstall"), InvalidInput, "exclude each other")
     error = run("install", "cursor", "--tools", "cor", "--json").error()
     assert (error["code"], error["field"]) == ("invalid_input", "tools")
 

@@ -50,9 +50,9 @@ def test_to_a_database_and_back_into_another_folder(
     there = run("migrate", "--to", database)
     assert (there.code, there.err) == (0, "")
     lines = there.out.splitlines()
-    assert lines[0].startswith(f"moved 3 memories from sqlite:{home} to postgresql://postgres@")
-    assert lines[0].endswith(" a second); 0 were there already")
-    assert lines[1] == "  1 relations, 0 vectors, 0 tokens, 0 answers, 0 papers"
+    assert lines[0].startswith(f"copied 3 memories from sqlite:{home} to postgresql://postgres@")
+    assert lines[0].endswith(" a second); 0 existed already")
+    assert lines[1] == "  1 relations, 0 vectors, 0 tokens, 0 answers, 0 documents"
     assert lines[2].startswith("compared 3 memories with 4 versions in ")
     assert lines[3].endswith(" are the same")
     # The address may be left out on one side: then it is that of the settings.
@@ -72,14 +72,14 @@ def test_a_dry_run_says_what_would_be_moved_and_leaves_no_trace(home: Path, tmp_
     other = tmp_path / "other"
     answer = run("migrate", "--to", f"sqlite:{other}", "--dry-run")
     assert answer.out.splitlines() == [
-        f"would move 3 memories from sqlite:{home} to sqlite:{other}; 0 are there already",
+        f"would copy 3 memories from sqlite:{home} to sqlite:{other}; 0 exist already",
         "  default: 2 memories, 3 versions, 1 relations, no vectors",
         "  work: 1 memories, 1 versions, 0 relations, no vectors",
         "  0 tokens",
     ]
     assert not other.exists()
     run("migrate", "--to", f"sqlite:{other}")
-    assert "would move 0 memories" in run("migrate", "--to", f"sqlite:{other}", "--dry-run").out
+    assert "would copy 0 memories" in run("migrate", "--to", f"sqlite:{other}", "--dry-run").out
 
 
 def test_a_difference_is_told_by_id_and_fails(tmp_path: Path, furnished: str) -> None:
@@ -113,7 +113,7 @@ def test_damage_is_told_and_the_rest_moves(home: Path, tmp_path: Path, furnished
     other = f"sqlite:{tmp_path / 'other'}"
     answer = run("migrate", "--to", other)
     assert answer.code == CODES[ScrubjayError].exit
-    assert f"damaged in the source, not moved: default: memory {furnished} (version 1)" in answer.out
+    assert f"damaged in the source, not copied: default: memory {furnished} (version 1)" in answer.out
     assert run("migrate", "--to", other, "--skip-damaged").code == 0
 
 
@@ -123,7 +123,7 @@ def test_a_folder_in_use_is_not_moved(home: Path, tmp_path: Path) -> None:
     answer = run("migrate", "--to", f"sqlite:{tmp_path / 'other'}", "--json")
     lock.release()
     assert answer.code == CODES[StoreInUse].exit
-    assert answer.error()["hint"] == "Stop the daemon and whatever else uses it, and try again"
+    assert answer.error()["hint"] == "Stop the daemon and all other programs that use it, and try again"
 
 
 @pytest.mark.parametrize(

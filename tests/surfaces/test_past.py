@@ -139,7 +139,7 @@ def test_what_was_remembered_at_a_time() -> None:
     assert "green tea" in run("recall", "--as-of", then).out
     before = run("read", "tea", "--as-of", "2020-01-01")
     assert before.code == CODES[NotFound].exit
-    assert before.out.startswith("not found: tea (it did not exist at 2020-01-01")
+    assert before.out.startswith("Cannot read 'tea': it did not exist at 2020-01-01")
 
 
 def test_the_start_of_a_session() -> None:

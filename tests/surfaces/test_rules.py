@@ -41,11 +41,11 @@ def test_a_list_of_patterns_grows_and_shrinks() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ("density", "sets no rule"),
+        ("density", "is not a change of a rule"),
         ("colour=red", "there is no rule 'colour'"),
         ("self=red", "there is no rule 'self'"),
         ("density=perhaps", "density must be one of"),
-        ("density+=reject", "takes no +="),
+        ("density+=reject", "so += does not apply"),
         ("window_days=soon", "window_days must be a whole number"),
     ],
 )
@@ -55,7 +55,7 @@ def test_what_is_no_rule_is_said(change: str, said: str) -> None:
 
 
 def test_what_waits_is_listed_approved_and_declined() -> None:
-    assert "nothing waits" in run("inbox", "list").out
+    assert "the inbox is empty" in run("inbox", "list").out
     told("rules", "set", "review=all")
     kiln, wool = kept(TEXT, "--title", "Kiln", "-e", "pottery"), kept(SECOND, "--title", "Wool")
     listed = run("inbox", "list").out
@@ -67,7 +67,7 @@ def test_what_waits_is_listed_approved_and_declined() -> None:
     assert "would be approved" in run("inbox", "approve", kiln, "--dry-run").out
     assert run("inbox", "approve", kiln).out.startswith("approved kiln (")
     assert wool in run("inbox", "decline", wool, "--reason", "not so").out
-    assert "nothing waits" in run("inbox", "list").out
+    assert "the inbox is empty" in run("inbox", "list").out
     assert "warning: it waits for approval" in run("restore", wool).out
     assert wool in run("inbox", "decline", "--all").out
     assert run("recall", "kiln").out.startswith("1. Kiln")
@@ -106,12 +106,12 @@ def test_a_person_is_told_what_became_of_it(capsys: pytest.CaptureFixture[str]) 
     )  # fmt: skip
     show(done)
     assert capsys.readouterr().out.splitlines() == [
-        "merged into kiln (1), version 3, 0.97 alike",
+        "merged into kiln (1), version 3, similarity 0.97",
         "  tags: clay, fire",
         "  marked as thin",
-        "  like oven (7), 0.90",
-        "  like target (8), 0.97: may contradict it (2 here, 3 there); revise or forget what no longer holds",
-        "  may contradict what was there before (before or after): revise it if something no longer holds",
+        "  similar to oven (7), 0.90",
+        "  similar to target (8), 0.97: may contradict it (2 here, 3 there); revise or forget the outdated memory",
+        "  may contradict the earlier text (before or after): revise the memory if it is out of date",
         "warning: it is short",
     ]
     show(replace(done, action="created", merged_into="", similar=()))

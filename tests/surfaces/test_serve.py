@@ -34,7 +34,7 @@ def test_it_serves_until_it_is_told_to_stop(home: Path) -> None:
     assert not socket_file(home).exists()
     # The same command works without it.
     assert told("read", "tea")["memories"]
-    assert "daemon     none runs" in run("status").out
+    assert "daemon     not running" in run("status").out
     out = [line for line in daemon.log.splitlines() if not line.startswith("{")]
     assert existing["http"] in "\n".join(out)
     (entry,) = [json.loads(line.split("for agents", 1)[1]) for line in out if "for agents" in line]

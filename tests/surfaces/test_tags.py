@@ -16,11 +16,11 @@ def test_tags_are_listed_with_their_counts(home: Path) -> None:
 
 
 def test_synonyms_are_added_and_removed(home: Path) -> None:
-    assert "none; `scrubjay tags add TAG VARIANT` makes some" in run("tags", "synonyms").out
+    assert "none; `scrubjay tags add TAG VARIANT` adds one" in run("tags", "synonyms").out
     assert "  payment: paying, pay-up" in run("tags", "add", "payment", "paying", "pay_up").out.splitlines()
     assert told("tags", "synonyms")["synonyms"] == [{"tag": "payment", "variants": ["paying", "pay-up"], "named": []}]
     assert run("tags", "preview", "paying").out.startswith("payment\n  paying -> payment: a synonym in this space")
-    assert "switched off here: db" in run("tags", "remove", "paying", "db").out
+    assert "disabled in this space: db" in run("tags", "remove", "paying", "db").out
     circle = run("tags", "add", "pay-up", "payment", "--json")
     assert (circle.code, circle.error()["code"]) == (2, "invalid_input")
 

@@ -45,7 +45,7 @@ def test_a_person_sees_the_secret_once_with_what_to_do(home: Path) -> None:
     answer = run("tokens", "create", "--name", "laptop", "--expires", "12h")
     assert answer.code == 0
     (secret,) = [line.strip() for line in answer.out.splitlines() if line.strip().startswith("sj_")]
-    assert "nobody can show it again" in answer.out
+    assert "cannot show it again" in answer.out
     assert 'curl -s -H "Authorization: Bearer $SCRUBJAY_TOKEN" http://127.0.0.1:7272/api/v1/status' in answer.out
     assert answer.out.count(secret) == 1
     shown = run("tokens", "list").out + run("tokens", "list", "--json").out + run("status").out

@@ -202,7 +202,10 @@ def test_read_prints_whole_memories_and_names_the_missing() -> None:
     assert "\n- no milk\n" in answer.out
     missing = run("read", "tee", memory_id, "-f", "plain")
     assert missing.code == CODES[NotFound].exit
-    assert missing.out == "green tea\nno milk\nnot found: tee; did you mean tea?\n"
+    assert missing.out == "green tea\nno milk\nNo memory is called 'tee'. Did you mean tea?\n"
+    assert run("read", "nothing-here").out == (
+        "No memory is called 'nothing-here'. Run `scrubjay recall` with a few words to find its name.\n"
+    )
     results = run("read", "tee", "--json")
     assert (results.code, results.json()["missing"]) == (3, [{"ref": "tee", "suggestions": ["tea"], "why": ""}])
 
@@ -290,13 +293,14 @@ def test_purge_asks_before_it_destroys() -> None:
     no = run("purge", "tea", stdin="n\n")
     assert no.code == CODES[InvalidInput].exit
     assert "purged" not in no.out
-    assert "Destroy 1 memories for good?" in no.err
+    assert "Delete 1 memories for good?" in no.err
     assert "nothing was purged" in no.err
     nobody = run("purge", "tea", stdin="")
     assert nobody.code != 0
     assert told("status")["memories"] == {"trashed": 1}
     yes = run("purge", "tea", "nobody", stdin="y\n")
-    assert yes.out.endswith(f"purged tea ({memory_id})\nnot found: nobody\n")
+    missing = "No memory is called 'nobody'. Run `scrubjay recall` with a few words to find its name."
+    assert yes.out.endswith(f"purged tea ({memory_id})\n{missing}\n")
     assert yes.code == CODES[NotFound].exit
     assert told("status")["memories"] == {}
     assert run("purge", "tea", "--yes").code == CODES[NotFound].exit
@@ -338,11 +342,11 @@ def test_revert_and_undo() -> None:
     assert set(told("undo")) == {"run", "done", "skipped"}
 
 
-def test_undo_says_what_it_left_alone() -> None:
+def test_undo_reports_skipped_changes() -> None:
     memory_id = kept("green tea", "--name", "tea", "--agent", "alice")
     run("revise", "tea", "--text", "black tea", "--agent", "bob")
     answer = run("undo", "--agent", "alice")
-    assert answer.out.startswith("left alone: 'tea' was changed since")
+    assert answer.out.startswith("skipped: 'tea' was changed since")
     assert answer.code == CODES[WrongState].exit
     assert run("read", memory_id, "-f", "plain").out == "black tea\n"
 

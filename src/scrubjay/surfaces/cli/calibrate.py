@@ -43,7 +43,7 @@ class RecallCalibration:
             for row in curve.rows
         ]
         halves = [
-            f"half {name} chooses {half.chosen:g}; on the other half R@10 is {half.recall:.3f} and MRR {half.mrr:.3f}"
+            f"half {name} chooses {half.chosen:g}; on the other R@10 is {half.recall:.3f} and MRR {half.mrr:.3f}"
             for name, half in zip("AB", curve.halves, strict=True)
         ]
         return "\n".join(
@@ -69,7 +69,7 @@ class SameCalibration:
         by_threshold = {row.threshold: row for row in (*curve.rows, curve.chosen)}
         rows = [[*_same_cells(row), "chosen" if row == curve.chosen else ""] for _, row in sorted(by_threshold.items())]
         halves = [
-            f"half {name} chooses {half.threshold:.3f}; on the other half {half.found:.3f} found, {half.wrong:.4f} wrong"
+            f"half {name} chooses {half.threshold:.3f}; on the other {half.found:.3f} found, {half.wrong:.4f} wrong"
             for name, half in zip("AB", curve.halves, strict=True)
         ]
         return "\n".join(

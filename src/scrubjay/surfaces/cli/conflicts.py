@@ -58,11 +58,9 @@ class ConflictView:
 
     def __str__(self) -> str:
         conflict = self.conflict
-        lines = [
-            f"{conflict.id}  {conflict.type}, confidence {conflict.confidence:.2f}, "
-            f"found {conflict.detected_at:%Y-%m-%d %H:%M}",
-            *_describe_sides(conflict, limit=None),
-        ]
+        detected = f"found {conflict.detected_at:%Y-%m-%d %H:%M}"
+        lines = [f"{conflict.id}  {conflict.type}, confidence {conflict.confidence:.2f}, {detected}"]
+        lines += _describe_sides(conflict, limit=None)
         if conflict.status is ConflictStatus.PENDING:
             lines += [f"pending: scrubjay conflicts resolve {conflict.id} --strategy {conflict.suggested_action}"]
         else:

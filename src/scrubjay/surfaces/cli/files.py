@@ -68,7 +68,7 @@ async def import_(
         bool, typer.Option("--embed/--no-embed", help="Embed now, or leave it to `doctor --repair`.")
     ] = True,
 ) -> Imported:
-    """Import an export.
+    """Import memories from an export.
 
     A `memory.jsonl` of the reference knowledge-graph server is accepted too. Everything is checked before anything is
     stored.

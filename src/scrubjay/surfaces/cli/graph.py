@@ -33,7 +33,7 @@ async def related(
     limit: Limit = 200,
     as_of: AsOf = None,
 ) -> RelationTree:
-    """List the related memories of a memory, the strongest first."""
+    """List the memories related to a memory, the strongest first."""
     return _as_tree(await client.related(id, types=types or (), direction=direction, limit=limit, as_of=as_of))
 
 

@@ -25,7 +25,7 @@ from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.command import DEFAULT_AGENT, bare
 
 app = typer.Typer()
-service_app = typer.Typer(help="Start of the daemon at login, by systemd or launchd.", no_args_is_help=True)
+service_app = typer.Typer(help="Start the daemon at login, with systemd or launchd.", no_args_is_help=True)
 app.add_typer(service_app, name="service")
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show the changes, as a diff.")]

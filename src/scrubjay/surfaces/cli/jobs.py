@@ -15,7 +15,7 @@ from scrubjay.surfaces.cli.command import bare, verb
 from scrubjay.surfaces.cli.console import align
 
 app = typer.Typer()
-jobs_app = typer.Typer(help="Background work of the memory.", no_args_is_help=True)
+jobs_app = typer.Typer(help="Jobs that run in the background.", no_args_is_help=True)
 app.add_typer(jobs_app, name="jobs")
 
 _HEAD = ("STATE", "KIND", "TRIES", "DUE", "ID", "OUTCOME")

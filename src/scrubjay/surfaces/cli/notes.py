@@ -57,8 +57,8 @@ async def write(
     Similar notes are listed, but never merged with it.
     """
     return await client.write_note(
-        title, _read_content(content, file) or "", tags=tag or (), category=category, template=template, project=project,
-        source={"trust": Trust.USER.value}, idempotency_key=idempotency_key,
+        title, _read_content(content, file) or "", tags=tag or (), category=category, template=template,
+        project=project, source={"trust": Trust.USER.value}, idempotency_key=idempotency_key,
     )  # fmt: skip
 
 

@@ -103,13 +103,13 @@ def test_the_branch_that_is_switched_to_has_a_star(capsys: pytest.CaptureFixture
 def test_clashes_stand_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
     show(a_clash())
     assert capsys.readouterr().out.splitlines() == [
-        "conflict: draft into main of tea (i): both have changed the same, so nothing was merged",
+        "conflict: draft into main of tea (i): both changed the same part, so nothing was merged",
         "content",
         "  main      | draft",
         "  green tea | black tea",
         "  no milk   |",
         "  before: tea",
-        "--prefer ours keeps what main says, --prefer theirs what draft says",
+        "use --prefer ours to keep the text of main, or --prefer theirs for that of draft",
     ]
 
 
