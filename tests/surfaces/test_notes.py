@@ -225,9 +225,7 @@ def test_what_was_changed_without_a_daemon_is_found_and_healed(home: Path) -> No
     done = told("notes", "sync")
     assert (done["taken"], done["created"], done["checked"]) == (1, 1, 3)
     assert "broken.md" in str(done["problems"])
-    assert (
-        f"checked 3 files in {file.parent}: all others in sync\n  skipped: broken.md" in run("notes", "sync").out
-    )
+    assert f"checked 3 files in {file.parent}: all others in sync\n  skipped: broken.md" in run("notes", "sync").out
     assert "$3M" in str(told("notes", "read", TITLE)["content"])
     for ref in ("Pen and paper", "sub/By hand.md", "[[sub/By hand]]", str(by_hand)):
         assert told("notes", "read", ref)["content"] == "Written with a pen.", ref

@@ -129,9 +129,9 @@ def same(
 
 
 async def _measure_recall(settings: Settings, file: Path, weights: Sequence[float]) -> "RecallCurve":
+    from scrubjay.app import open_scratch_engine  # noqa: PLC0415
     from scrubjay.app.calibration.curves import calibrate_recall  # noqa: PLC0415
     from scrubjay.app.calibration.labels import read_cases  # noqa: PLC0415
-    from scrubjay.app import open_scratch_engine  # noqa: PLC0415
 
     cases = read_cases(file)
     with progress("calibrating") as report:
@@ -140,9 +140,9 @@ async def _measure_recall(settings: Settings, file: Path, weights: Sequence[floa
 
 
 async def _measure_same(settings: Settings, file: Path, *, least: float | None, wrong: float) -> "SameCurve":
+    from scrubjay.app import open_scratch_engine  # noqa: PLC0415
     from scrubjay.app.calibration.curves import calibrate_same  # noqa: PLC0415
     from scrubjay.app.calibration.labels import read_pairs  # noqa: PLC0415
-    from scrubjay.app import open_scratch_engine  # noqa: PLC0415
 
     pairs = read_pairs(file, least=least)
     with progress("embedding") as report:
