@@ -24,7 +24,7 @@ from scrubjay.app import make_embedder
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Embedder
 from scrubjay.settings import Settings
-from scrubjay.writing.similarity_score import Sameness, sameness
+from scrubjay.writing.similarity_score import TextSimilarity, compare_texts
 
 # Scores of STS: from here on a duplicate, up to there distinct.
 _DUPLICATE, _DISTINCT = 4.5, 3.0
@@ -50,7 +50,7 @@ class Merges:
     merged: Counter[str] = field(default_factory=Counter[str])
     unguarded: Counter[str] = field(default_factory=Counter[str])
 
-    def note(self, kind: str, found: Sameness, *, same: float) -> None:
+    def note(self, kind: str, found: TextSimilarity, *, same: float) -> None:
         """Count one pair."""
         alike = found.similarity >= same
         self.pairs[kind] += 1
@@ -126,7 +126,7 @@ async def _merges(pairs: Sequence[Pair], *, embedder: Embedder) -> Merges:
     results = Merges()
     for pair in pairs:
         cosine = float(np.dot(vectors[pair.first], vectors[pair.second]))
-        results.note(pair.kind, sameness(pair.first, pair.second, cosine=cosine), same=same)
+        results.note(pair.kind, compare_texts(pair.first, pair.second, cosine=cosine), same=same)
     return results
 
 

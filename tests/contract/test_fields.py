@@ -344,7 +344,7 @@ async def test_remember_takes_every_field(place: str, send: Send, exempt: Exempt
 
 async def test_the_digest_of_an_edit_covers_every_field() -> None:
     harness = Harness(store=FakeStore(), rules=PLAIN)
-    memory = await harness.kept(TEXT)
+    memory = await harness.store_draft(TEXT)
     base = Edit(fields={"title": "Breakfast"}, idempotency_key="key")
     await harness.revise(memory.id, base)
 

@@ -82,7 +82,7 @@ class SharedRateLimiter:
             return
         if not quota.is_spent:
             # Counted from before the lease: our minute ends no later than the store's.
-            lease = await self._store.lease(grant_id, wanted=max(quota.next_lease, quota.waiting), limit=limit)
+            lease = await self._store.lease(grant_id, count=max(quota.next_lease, quota.waiting), limit=limit)
             quota.left, quota.until, quota.is_spent = lease.granted, now + lease.seconds, not lease.granted
             quota.next_lease *= 2
             if quota.left:

@@ -71,16 +71,16 @@ async def conflicts(
 
 
 async def describe_conflicts(
-    found: Sequence[ConflictRecord], *, now: datetime, space: str, store: RecordStore
+    conflicts: Sequence[ConflictRecord], *, now: datetime, space: str, store: RecordStore
 ) -> tuple[ConflictDetails, ...]:
     """Describe conflicts in the words of both sides; leave out those that are obsolete or have lost their words.
 
     Reading changes nothing: `delete_obsolete` deletes them.
     """
-    ids = dict.fromkeys(memory_id for conflict in found for memory_id in (conflict.memory, conflict.other))
+    ids = dict.fromkeys(memory_id for conflict in conflicts for memory_id in (conflict.memory, conflict.other))
     current = await load_current(ids, space=space, store=store)
     # A settled conflict keeps its memories, merged or not.
-    settled = [conflict for conflict in found if _is_settled(conflict)]
+    settled = [conflict for conflict in conflicts if _is_settled(conflict)]
     former = await store.get(
         space, [memory_id for conflict in settled for memory_id in (conflict.memory, conflict.other)]
     )
@@ -88,7 +88,7 @@ async def describe_conflicts(
         await _describe_settled(conflict, former, store=store)
         if _is_settled(conflict)
         else await _describe_pending(conflict, current, now=now, store=store)
-        for conflict in found
+        for conflict in conflicts
     ]
     return tuple(described for described in details if described is not None)
 

@@ -180,7 +180,7 @@ async def _commit(
         action=plan.action,
         conflict=conflict.id,
         strategy=strategy,
-        kept=plan.kept,
+        kept=plan.remaining,
         changed=tuple(write.memory.id for write in writes),
         why=choice.why,
         run=origin.run,

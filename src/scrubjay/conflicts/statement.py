@@ -260,8 +260,8 @@ def _cut_sentence(memory: Memory, sentence: str) -> str:
 
 
 def _close_gap(content: str, sentence: str) -> str:
-    before, found, after = content.partition(sentence)
-    if not found:
+    before, match, after = content.partition(sentence)
+    if not match:
         return content
     head, tail = before.rstrip(), after.lstrip()
     if not head or not tail:

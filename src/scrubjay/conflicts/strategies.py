@@ -70,7 +70,7 @@ class ResolutionPlan:
     """The result of a strategy: the changed memories, the new record, and the memory that remains."""
 
     action: str
-    kept: str
+    remaining: str
     changed: tuple[Memory, ...] = ()
     created: Memory | None = None
     edges: tuple[Edge, ...] = ()
@@ -141,7 +141,7 @@ def _merge(case: ConflictCase) -> ResolutionPlan:
     warning = f"{primary.name} has no place for these, kept with the merged record: {', '.join(fields)}"
     return ResolutionPlan(
         action="merged",
-        kept=primary.id,
+        remaining=primary.id,
         # The name must be free before the other memory can take it.
         changed=(part, merged),
         edges=_move_relations(case.relations, secondary.id, primary.id),
@@ -153,10 +153,10 @@ def _merge_within(case: ConflictCase) -> ResolutionPlan:
     memory = case.newer.memory
     if case.conflict.type is not ConflictType.DUPLICATE:
         warning = "both statements stay: they are in one memory already and do not say the same"
-        return ResolutionPlan(action="merged", kept=memory.id, warnings=(warning,))
+        return ResolutionPlan(action="merged", remaining=memory.id, warnings=(warning,))
     spare = case.older if case.newer.trust.outranks(case.older.trust) else case.newer
     changed = replace(without_statement(spare), resolution="merge")
-    return ResolutionPlan(action="merged", kept=memory.id, changed=(changed,))
+    return ResolutionPlan(action="merged", remaining=memory.id, changed=(changed,))
 
 
 def _update(case: ConflictCase) -> ResolutionPlan:
@@ -164,10 +164,10 @@ def _update(case: ConflictCase) -> ResolutionPlan:
     newer, older = case.newer.memory, case.older.memory
     if case.is_within:
         warning = "no relevance was changed: both are statements of one memory, which has one relevance"
-        return ResolutionPlan(action="updated_scores", kept=newer.id, warnings=(warning,))
+        return ResolutionPlan(action="updated_scores", remaining=newer.id, warnings=(warning,))
     return ResolutionPlan(
         action="updated_scores",
-        kept=newer.id,
+        remaining=newer.id,
         changed=(
             replace(newer, relevance=_NEWER_RELEVANCE, resolution="update"),
             replace(older, relevance=_OLDER_RELEVANCE, resolution="update"),
@@ -182,7 +182,7 @@ def _supersede(case: ConflictCase) -> ResolutionPlan:
     ended = supersede_statement(case.older, until=min(case.newer.date, case.at))
     return ResolutionPlan(
         action="superseded",
-        kept=case.newer.memory.id,
+        remaining=case.newer.memory.id,
         changed=(replace(ended, resolution="superseded"),),
         warnings=_trust_warnings(case, "replaced"),
     )
@@ -213,7 +213,7 @@ def _branch(case: ConflictCase) -> ResolutionPlan:
         rest = without_statement(case.newer)
     return ResolutionPlan(
         action="branched",
-        kept=trunk.id,
+        remaining=trunk.id,
         changed=(replace(rest, resolution="branch"),),
         created=created,
         branch=name,
@@ -222,7 +222,7 @@ def _branch(case: ConflictCase) -> ResolutionPlan:
 
 def _ignore(case: ConflictCase) -> ResolutionPlan:
     """`ignore`: both are right as they are."""
-    return ResolutionPlan(action="ignored", kept=case.newer.memory.id)
+    return ResolutionPlan(action="ignored", remaining=case.newer.memory.id)
 
 
 _STRATEGIES: dict[Strategy, Callable[[ConflictCase], ResolutionPlan]] = {
@@ -241,36 +241,36 @@ def _merge_branch(case: ConflictCase) -> ResolutionPlan:
     if case.combine is not None:
         merged, _ = case.combine(case.base or trunk, trunk, branch, prefer="both")
     changed = (replace(merged, resolution="merge"), _drop(branch))
-    return ResolutionPlan(action="merged", kept=trunk.id, changed=changed)
+    return ResolutionPlan(action="merged", remaining=trunk.id, changed=changed)
 
 
 def _supersede_branch(case: ConflictCase) -> ResolutionPlan:
     """`supersede`: main gets the text that was written last; the branch is dropped."""
     trunk, branch = _trunk_and_branch(case)
     if case.newer.memory.id == trunk.id or case.combine is None:
-        return ResolutionPlan(action="superseded", kept=trunk.id, changed=(_drop(branch),))
+        return ResolutionPlan(action="superseded", remaining=trunk.id, changed=(_drop(branch),))
     # With main as the common version every change of the branch counts.
     taken, _ = case.combine(trunk, trunk, branch, prefer="theirs")
     changed = (replace(taken, resolution="superseded"), _drop(branch))
-    return ResolutionPlan(action="superseded", kept=trunk.id, changed=changed)
+    return ResolutionPlan(action="superseded", remaining=trunk.id, changed=changed)
 
 
 def _keep_branch(case: ConflictCase) -> ResolutionPlan:
     """`branch`: main and the branch stay as they are."""
     trunk, branch = _trunk_and_branch(case)
-    return ResolutionPlan(action="branched", kept=trunk.id, branch=branch.branch)
+    return ResolutionPlan(action="branched", remaining=trunk.id, branch=branch.branch)
 
 
 def _update_branch(case: ConflictCase) -> ResolutionPlan:
     """`update`: nothing to do, for both are one memory with one relevance."""
     trunk, branch = _trunk_and_branch(case)
     warning = f"no relevance was changed: both are one memory; the other text stays on branch {branch.branch}"
-    return ResolutionPlan(action="updated_scores", kept=trunk.id, warnings=(warning,))
+    return ResolutionPlan(action="updated_scores", remaining=trunk.id, warnings=(warning,))
 
 
 def _ignore_branch(case: ConflictCase) -> ResolutionPlan:
     """`ignore`: both are right as they are."""
-    return ResolutionPlan(action="ignored", kept=_trunk_and_branch(case)[0].id)
+    return ResolutionPlan(action="ignored", remaining=_trunk_and_branch(case)[0].id)
 
 
 _BRANCH_STRATEGIES: dict[Strategy, Callable[[ConflictCase], ResolutionPlan]] = {

@@ -104,8 +104,8 @@ async def search_candidates(
     terms = [_StatementTerms.of(statement.statement.text) for statement in new]
     hits = [
         _Hit(number=at, passage=passages[number], cosine=cosine)
-        for at, found in enumerate(scored)
-        for number, cosine in found
+        for at, statement_hits in enumerate(scored)
+        for number, cosine in statement_hits
         if number in passages and passages[number].memory_id != memory.id
         # An unrelated memory need not be read.
         if terms[at].is_worth_reading(passages[number], cosine)

@@ -199,8 +199,10 @@ def _is_about_record(memory: Memory, statement: str) -> bool:
     if names_its_subject(statement):
         return False
     # A note that is named after its own words has no other subject.
-    words, said = _words(memory.name), set(_words(statement))
-    return not (len(words) >= _SLUG_WORDS and sum(word in said for word in words) >= _MOST_WORDS * len(words))
+    words, statement_words = _words(memory.name), set(_words(statement))
+    return not (
+        len(words) >= _SLUG_WORDS and sum(word in statement_words for word in words) >= _MOST_WORDS * len(words)
+    )
 
 
 def _is_owner(words: tuple[str, ...]) -> bool:

@@ -129,7 +129,7 @@ class Queue:
             ended = [document for document, job in parsed if job is not None and job.state in _RETENTION]
             jobs = [job for _, job in parsed if job is not None and job.state not in _RETENTION]
             for document in (document for document, job in parsed if job is None):
-                await self._set_aside(document)
+                await self._unschedule(document)
             is_complete = len(page) < count
             if is_complete or len(jobs) >= limit or count >= _MAX_READ:
                 return jobs[:limit], ended, is_complete
@@ -144,7 +144,7 @@ class Queue:
             return
         await self.documents.delete_document(document.space, COLLECTION, document.key)
 
-    async def _set_aside(self, document: Document) -> None:
+    async def _unschedule(self, document: Document) -> None:
         """Take an unreadable job out of the queue but keep it: the version that wrote it may be able to read it."""
         _log.warning("a job cannot be read", extra={"fields": {"job": document.key}})
         with suppress(StaleVersion):

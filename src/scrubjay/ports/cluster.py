@@ -99,7 +99,7 @@ class ClusterStore(Protocol):
         """Return the number up to which the log is complete: pending commits get higher numbers."""
         ...
 
-    async def lease(self, caller: str, *, wanted: int, limit: int) -> Lease:
+    async def lease(self, caller: str, *, count: int, limit: int) -> Lease:
         """Reserve requests of a caller's limit per minute for this server alone.
 
         All leases of a minute together never exceed the limit, by the clock of the store.

@@ -149,7 +149,7 @@ def score_priors(
         _score_dates(passages, query.spans, weights) if query.spans else zeros,
         _score_names(window, frozenset(query.terms), weights) if ranking.uses("names") else zeros,
         _score_manner(window, weights) if ranking.uses("manner") else zeros,
-        _score_standing(passages, now, weights) if ranking.uses("standing") else zeros,
+        _score_metadata(passages, now, weights) if ranking.uses("standing") else zeros,
     )
 
 
@@ -234,7 +234,7 @@ def _score_manner(window: ContextWindow, weights: Weights) -> Floats:
     return (weights.asking * asking + weights.saying * np.log1p(lengths)).astype(np.float32)
 
 
-def _score_standing(passages: Sequence[StoredPassage], now: datetime, weights: Weights) -> Floats:
+def _score_metadata(passages: Sequence[StoredPassage], now: datetime, weights: Weights) -> Floats:
     moment = to_micros(now)
     ages = [moment - passage.date for passage in passages]
     unconfirmed = [moment - (passage.confirmed or passage.date) for passage in passages]

@@ -20,7 +20,7 @@ async def import_lines(
 ) -> Imported:
     """Import an export; memories that exist already are left alone, names that are taken get a suffix."""
     total = check_lines(lines)
-    imported = known = done = 0
+    imported = existing = done = 0
     renamed: list[str] = []
     relations: list[Relation] = []
     for batch in _batches(lines):
@@ -31,12 +31,12 @@ async def import_lines(
         adopted = await store.adopt(space, named, origin=origin)
         renamed += [new_names[memory_id] for memory_id in adopted if memory_id in new_names]
         imported += len(adopted)
-        known += len(histories) - len(adopted)
+        existing += len(histories) - len(adopted)
         done += len(batch)
         if progress is not None:
             progress(done, total)
     count = await _import_relations(relations, space=space, origin=origin, store=store)
-    return Imported(imported=imported, known=known, relations=count, renamed=tuple(renamed))
+    return Imported(imported=imported, known=existing, relations=count, renamed=tuple(renamed))
 
 
 async def with_free_names(

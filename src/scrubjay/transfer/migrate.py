@@ -130,14 +130,14 @@ async def plan_migration(source: RecordStore, target: RecordStore | None) -> Mig
     plans: list[SpacePlan] = []
     # The space without a name holds documents of the whole store: copied too, but no user's space.
     for space in filter(None, await source.spaces()):
-        memories = known = 0
+        memories = existing = 0
         async for page in id_pages(source, space):
             memories += len(page.ids)
-            known += len(await existing_ids(target, space, page)) if target else 0
+            existing += len(await existing_ids(target, space, page)) if target else 0
         sizes = await source.statistics(space)
         plans.append(
             SpacePlan(
-                space=space, memories=memories, known=known, versions=sizes.versions, relations=sizes.relations,
+                space=space, memories=memories, known=existing, versions=sizes.versions, relations=sizes.relations,
                 vectors=dict(sizes.vectors),
             )
         )  # fmt: skip

@@ -80,7 +80,7 @@ async def merge_into(
         answer = earlier or results.unchanged(draft, [target], similarity=1.0 if similarity is None else similarity)
         return WriteOutcome(answer=answer, waits=write.waits_for_llm)
     if not _fits(merged, limits=context.limits):
-        # Nobody could revise it any more.
+        # A memory over the limit could not be revised any more.
         draft = draft.with_warning(f"it was not merged into {target.name}, which would become too large")
         return await create(replace(write, draft=draft), replace(decision, target=None), context=context)
     write = replace(write, conflicts=write.conflicts.moved_to(target))

@@ -167,12 +167,12 @@ def _is_taken_over(
 def _new_statements(memory: Memory, incoming: Memory, *, ignore_content: bool) -> list[TextStatement]:
     """Return the statements of the second that the first lacks, its title first if that adds something."""
     content = () if ignore_content else statements_of(memory.content)
-    said = _SaidStatements([*content, *(observation.text for observation in memory.observations)])
+    statement_keys = _StatementKeys([*content, *(observation.text for observation in memory.observations)])
     statements = list(split_statements(incoming.content))
     if _title_adds(memory, incoming):
         # A colon at its end would make it the heading of the rest.
         statements.insert(0, TextStatement(incoming.title.strip("# :"), -1))
-    return [statement for statement in statements if said.add(statement.text)]
+    return [statement for statement in statements if statement_keys.add(statement.text)]
 
 
 def _title_adds(memory: Memory, incoming: Memory) -> bool:
@@ -200,7 +200,7 @@ def _new_observations(
     memory: Memory, incoming: Memory, content: str, *, additions: Sequence[Observation]
 ) -> list[Observation]:
     texts = (observation.text for observation in (*memory.observations, *additions))
-    said = _SaidStatements([*statements_of(content), *texts])
+    statement_keys = _StatementKeys([*statements_of(content), *texts])
     # An observation with another end is another observation.
     ends = {(comparison_key(observation.text), observation.valid_until) for observation in memory.observations}
     # An observation without a source has the memory's.
@@ -208,7 +208,7 @@ def _new_observations(
     return [
         observation if observation.source else replace(observation, source=source)
         for observation in incoming.observations
-        if said.add(observation.text)
+        if statement_keys.add(observation.text)
         or (observation.valid_until and (comparison_key(observation.text), observation.valid_until) not in ends)
     ]
 
@@ -226,7 +226,7 @@ def _is_equal(value: Json, other: Json) -> bool:
     return json.dumps(value, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-class _SaidStatements:
+class _StatementKeys:
     """A set of statements, and of the parts that each of them claims."""
 
     def __init__(self, texts: Iterable[str]) -> None:

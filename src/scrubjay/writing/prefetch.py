@@ -66,7 +66,7 @@ async def _texts(drafts: Sequence[Draft], *, space: str, origin: Origin, context
         [missing.pop(passage.hash) for _, passages in records for passage in passages if passage.hash in missing]
         for records in by_draft
     ]
-    return [some[: count_immediate(some)] for some in texts] if context.defers else texts
+    return [draft_texts[: count_immediate(draft_texts)] for draft_texts in texts] if context.defers else texts
 
 
 def _slice_drafts(

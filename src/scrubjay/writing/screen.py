@@ -60,8 +60,8 @@ def screen_edit(edit: Edit, *, rules: Rules) -> tuple[Edit, tuple[str, ...], tup
         if redactor.kinds:
             warnings.append(redactor.warning)
             flags.append(Flag.REDACTED)
-    if rules.injection != "off" and (found := _suspicions(_edit_texts(edit))):
-        warnings.append(_injection_warning(found))
+    if rules.injection != "off" and (suspicions := _suspicions(_edit_texts(edit))):
+        warnings.append(_injection_warning(suspicions))
         flags.append(Flag.SUSPICIOUS)
         if edit.fields.get("pinned") is True:
             edit = replace(edit, fields={**edit.fields, "pinned": False})
@@ -183,17 +183,17 @@ def _redact_draft(draft: Draft) -> Draft:
 
 
 def _flag_orders(draft: Draft) -> Draft:
-    found = _suspicions(draft_texts(draft))
-    if not found:
+    suspicions = _suspicions(draft_texts(draft))
+    if not suspicions:
         return draft.with_decision("injection", "none")
     draft = (
         replace(draft, source=_distrust(draft.source))
         .with_flag(Flag.SUSPICIOUS)
-        .with_warning(_injection_warning(found))
+        .with_warning(_injection_warning(suspicions))
     )
     if draft.pinned:
         draft = replace(draft, pinned=False).with_warning(_NOT_PINNED)
-    return draft.with_decision("injection", Flag.SUSPICIOUS, ", ".join(found))
+    return draft.with_decision("injection", Flag.SUSPICIOUS, ", ".join(suspicions))
 
 
 def _distrust(source: Source) -> Source:
@@ -201,8 +201,8 @@ def _distrust(source: Source) -> Source:
     return replace(source, trust=Trust.DOCUMENT)
 
 
-def _injection_warning(found: Iterable[str]) -> str:
-    return f"the text seems to contain {', '.join(found)}: it is stored as data, flagged and trusted less"
+def _injection_warning(suspicions: Iterable[str]) -> str:
+    return f"the text seems to contain {', '.join(suspicions)}: it is stored as data, flagged and trusted less"
 
 
 def _suspicions(texts: Iterable[str]) -> tuple[str, ...]:

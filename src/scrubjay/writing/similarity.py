@@ -16,7 +16,7 @@ from scrubjay.text.claims.extract import claims_of, find_differences
 from scrubjay.text.claims.statements import statements_of
 from scrubjay.text.passages import text_of
 from scrubjay.text.tokens import running_terms_of, terms_of
-from scrubjay.writing.similarity_score import Sameness, exchanged_word, max_similarity, overlap, sameness
+from scrubjay.writing.similarity_score import TextSimilarity, compare_texts, exchanged_word, max_similarity, overlap
 
 __all__ = ["GateDecision", "decide"]
 
@@ -78,14 +78,14 @@ class _Comparison:
     memory: Memory
     is_of_session: bool
     is_eligible: bool
-    sameness: Sameness
+    texts: TextSimilarity
     relatedness: float
     # The incoming text is too thin to be a memory of its own, and of the same kind.
     is_fragment: bool
 
     @property
     def similarity(self) -> float:
-        return self.sameness.similarity
+        return self.texts.similarity
 
 
 async def decide(
@@ -134,7 +134,7 @@ def _choose(comparisons: Sequence[_Comparison], *, gate: _Gate) -> tuple[_Compar
         latest = max(of_session, key=lambda comparison: comparison.memory.updated_at)
         return latest, "it continues what the session has said"
     alike = [comparison for comparison in eligible if comparison.similarity >= gate.same]
-    same = [comparison for comparison in alike if not comparison.sameness.differs]
+    same = [comparison for comparison in alike if not comparison.texts.differs]
     if same:
         best = max(same, key=lambda comparison: comparison.similarity)
         return best, f"it says the same, similarity {best.similarity:.2f}"
@@ -145,7 +145,7 @@ def _choose(comparisons: Sequence[_Comparison], *, gate: _Gate) -> tuple[_Compar
         best = max(related, key=lambda comparison: comparison.relatedness)
         return best, "it belongs to what its session has said"
     if alike:
-        return None, f"the similar memory differs: {'; '.join(alike[0].sameness.differs)}"
+        return None, f"the similar memory differs: {'; '.join(alike[0].texts.differs)}"
     return None, "nothing says the same"
 
 
@@ -156,7 +156,7 @@ def _report(
     count = 0
     for comparison in sorted(comparisons, key=lambda comparison: comparison.similarity, reverse=True):
         is_chosen = comparison is chosen
-        differs = _contradictions(incoming, comparison.memory) if is_chosen else comparison.sameness.differs
+        differs = _contradictions(incoming, comparison.memory) if is_chosen else comparison.texts.differs
         is_reported = bool(differs) if is_chosen else comparison.similarity >= gate.reported
         if count == _MAX_REPORTED or not is_reported:
             continue
@@ -175,7 +175,7 @@ def _compare(incoming: Memory, passages: Sequence[Passage], nearby: NearbyMemory
         memory=nearby.memory,
         is_of_session=nearby.is_of_session,
         is_eligible=_is_eligible(incoming, nearby.memory, is_of_session=nearby.is_of_session),
-        sameness=_sameness(incoming, passages, nearby, least=gate.reported),
+        texts=_compare_passages(incoming, passages, nearby, least=gate.reported),
         relatedness=_relatedness(incoming, nearby),
         is_fragment=Flag.THIN in incoming.flags and incoming.kind == nearby.memory.kind,
     )
@@ -206,14 +206,16 @@ def _equals(incoming: Memory, memory: Memory, name: str) -> bool:
     return getattr(incoming, name).casefold() == getattr(memory, name).casefold()
 
 
-def _sameness(incoming: Memory, passages: Sequence[Passage], nearby: NearbyMemory, *, least: float) -> Sameness:
+def _compare_passages(
+    incoming: Memory, passages: Sequence[Passage], nearby: NearbyMemory, *, least: float
+) -> TextSimilarity:
     """Compare passage by passage; the least similar passage decides, for the memory must say all of the text."""
     if not nearby.cosines or len(passages) > MAX_COMPARED:
-        return Sameness(similarity=0.0)
+        return TextSimilarity(similarity=0.0)
     most = min(max_similarity(max(row)) for row in nearby.cosines)
     if most < least:
         # Too far to be reported: the words need not be compared.
-        return Sameness(similarity=most)
+        return TextSimilarity(similarity=most)
     scores = [
         _best(text_of(incoming, passage.observation, passage.start, passage.end), nearby.texts, row)
         for passage, row in zip(passages, nearby.cosines, strict=False)
@@ -225,13 +227,13 @@ def _sameness(incoming: Memory, passages: Sequence[Passage], nearby: NearbyMemor
             tuple(dict.fromkeys(running_terms_of(text)))[: MAX_COMPARED * 20] for text in (" ".join(nearby.texts), own)
         )
         if overlap(*terms) < _MIN_TITLED_OVERLAP:
-            return Sameness(similarity=0.0)
-    return Sameness(similarity=min(score.similarity for score in scores), differs=differs)
+            return TextSimilarity(similarity=0.0)
+    return TextSimilarity(similarity=min(score.similarity for score in scores), differs=differs)
 
 
-def _best(text: str, others: Sequence[str], cosines: Sequence[float]) -> Sameness:
+def _best(text: str, others: Sequence[str], cosines: Sequence[float]) -> TextSimilarity:
     at = max(range(len(others)), key=cosines.__getitem__)
-    score = sameness(text, others[at], cosine=cosines[at])
+    score = compare_texts(text, others[at], cosine=cosines[at])
     if score.differs:
         return score
     # A contradiction must not become one text.
@@ -260,14 +262,14 @@ def _topic_terms(memory: Memory) -> set[str]:
 def _contradictions(incoming: Memory, memory: Memory) -> tuple[str, ...]:
     """Return the differences of statements about the same thing."""
     stored = [(set(running_terms_of(statement)), statement) for statement in _statements(memory)]
-    found: dict[str, None] = {}
+    differences: dict[str, None] = {}
     for statement in _statements(incoming):
         terms = set(running_terms_of(statement))
         for other_terms, other in stored:
             if len(terms & other_terms) >= _SAME_TOPIC * max(1, len(terms), len(other_terms)):
                 differs = find_differences(claims_of(statement), claims_of(other))
-                found.update(dict.fromkeys(differs or exchanged_word(statement, other, is_strict=True)))
-    return tuple(found)
+                differences.update(dict.fromkeys(differs or exchanged_word(statement, other, is_strict=True)))
+    return tuple(differences)
 
 
 def _statements(memory: Memory) -> tuple[str, ...]:

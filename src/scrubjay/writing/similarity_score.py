@@ -10,7 +10,7 @@ from scrubjay.text.claims.extract import claims_of, count_extra_figures, find_di
 from scrubjay.text.related_words import related_terms
 from scrubjay.text.tokens import STOP_WORDS, running_terms_of
 
-__all__ = ["Sameness", "exchanged_word", "max_similarity", "overlap", "sameness"]
+__all__ = ["TextSimilarity", "compare_texts", "exchanged_word", "max_similarity", "overlap"]
 
 # The weight of the words beside the cosine, and the cost of a figure or day that only one text has. Found with pairs
 # judged by people; `scrubjay calibrate same` finds a model's own threshold with the same scoring.
@@ -32,14 +32,14 @@ _CACHED_TERMS = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sameness:
+class TextSimilarity:
     """The similarity of two texts, from 0 to 1, and the differences that make them contradict or mean other things."""
 
     similarity: float
     differs: tuple[str, ...] = ()
 
 
-def sameness(first: str, second: str, *, cosine: float) -> Sameness:
+def compare_texts(first: str, second: str, *, cosine: float) -> TextSimilarity:
     """Compare two texts whose vectors have a known cosine."""
     claims, other_claims = claims_of(first), claims_of(second)
     terms, other_terms = _terms(first), _terms(second)
@@ -50,7 +50,7 @@ def sameness(first: str, second: str, *, cosine: float) -> Sameness:
     differs = (
         find_differences(claims, other_claims) or _swapped_subject(terms, other_terms) or exchanged_word(first, second)
     )  # fmt: skip
-    return Sameness(similarity=min(1.0, max(0.0, similarity)), differs=differs)
+    return TextSimilarity(similarity=min(1.0, max(0.0, similarity)), differs=differs)
 
 
 def max_similarity(cosine: float) -> float:

@@ -158,19 +158,21 @@ class SpaceTags:
         used = [phrase for phrase in phrases if counts.get(facet("tag", _used_spelling(phrase, counts)))]
         names = [phrase for phrase in phrases[:_MAX_NAMES] if is_name(phrase)]
         rare = await self._rare(list(dict.fromkeys((*used, *names))))
-        found = [
+        suggestions = [
             (_used_spelling(phrase, counts), "a tag of this space that the text mentions")
             for phrase in used
             if phrase in rare
         ]
-        found += [(tag, "a thing that the text mentions") for phrase in phrases for tag in self._table_tags(phrase)]
+        suggestions += [
+            (tag, "a thing that the text mentions") for phrase in phrases for tag in self._table_tags(phrase)
+        ]
         # Repeated names first; one that occurs once is better than none.
         names.sort(key=lambda name: name.times < _OFTEN)
-        found += [(name.tag, "a name in the text") for name in names if name in rare]
-        found += [
+        suggestions += [(name.tag, "a name in the text") for name in names if name in rare]
+        suggestions += [
             (normalize_tag(name), "a person or thing that the text names") for name in names_in(text) if _is_tag(name)
         ]  # fmt: skip
-        return _distinct(found, taken)
+        return _distinct(suggestions, taken)
 
     async def _rare(self, phrases: Sequence[TagPhrase]) -> list[TagPhrase]:
         """Return the phrases that distinguish this text from the others of the space."""

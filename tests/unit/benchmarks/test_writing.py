@@ -5,7 +5,7 @@ from pathlib import Path
 
 from benchmarks.tables import Table
 from benchmarks.writing import Merges, Options, measure
-from scrubjay.writing.similarity_score import Sameness
+from scrubjay.writing.similarity_score import TextSimilarity
 
 
 def shares(table: Table) -> dict[str, tuple[str, ...]]:
@@ -14,9 +14,9 @@ def shares(table: Table) -> dict[str, tuple[str, ...]]:
 
 def test_a_pair_counts_as_merged_unless_a_guard_keeps_it_apart() -> None:
     merges = Merges()
-    merges.note("number", Sameness(similarity=0.9, differs=("number: 1 or 2",)), same=0.8)
-    merges.note("number", Sameness(similarity=0.9), same=0.8)
-    merges.note("number", Sameness(similarity=0.7), same=0.8)
+    merges.note("number", TextSimilarity(similarity=0.9, differs=("number: 1 or 2",)), same=0.8)
+    merges.note("number", TextSimilarity(similarity=0.9), same=0.8)
+    merges.note("number", TextSimilarity(similarity=0.7), same=0.8)
     assert merges.table("swaps").rows == (("number", "3", "1", "33.33%", "66.67%"),)
 
 

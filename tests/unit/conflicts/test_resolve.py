@@ -326,7 +326,7 @@ async def test_what_is_purged_meanwhile_is_settled_by_nobody(strategy: str) -> N
 
 
 async def test_a_branch_that_a_conflict_makes_begins_where_it_is_made(quick: Harness) -> None:
-    ann = await quick.kept(Draft(text=BERLIN, name="ann"))
+    ann = await quick.store_draft(Draft(text=BERLIN, name="ann"))
     context, origin = quick.context, quick.origin()
     await branches.branch(
         "ann", "paris", description="", at=None, switch=False, space=SPACE, origin=origin, context=context

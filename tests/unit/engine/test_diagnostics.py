@@ -77,7 +77,7 @@ async def checks(subject: Subject, *, deep: bool = False) -> dict[str, Check]:
 async def test_status_counts_memories_and_relations(data: Path) -> None:
     subject = make_subject(data)
     harness = Harness(store=subject.store)
-    tea, jay = await harness.kept("tea"), await harness.kept(Draft(text="jay"))
+    tea, jay = await harness.store_draft("tea"), await harness.store_draft(Draft(text="jay"))
     await harness.relate(tea.id, jay.id)
     await harness.forget(jay.id)
     result = await status(subject, space=SPACE)
@@ -155,7 +155,7 @@ async def test_low_disk_space_fails_the_check(data: Path, monkeypatch: pytest.Mo
 async def test_a_branch_without_a_memory_is_found_and_can_be_purged(data: Path) -> None:
     store = FakeStore()
     harness = Harness(store=store)
-    tea, milk = await harness.kept(Draft(text="tea", name="tea")), await harness.kept(Draft(text="milk", name="milk"))
+    tea, milk = await harness.store_draft(Draft(text="tea", name="tea")), await harness.store_draft(Draft(text="milk", name="milk"))
     lost, _ = [await make_branch(harness, memory, "draft", "what if") for memory in (tea, milk)]
     subject = make_subject(data, store=store)
     assert (await checks(subject))["branches"].ok
@@ -171,7 +171,7 @@ async def test_a_branch_without_a_memory_is_found_and_can_be_purged(data: Path) 
 async def test_many_branches_without_memories_are_all_found_and_a_few_named(data: Path) -> None:
     store = FakeStore()
     harness = Harness(store=store)
-    memories = [await harness.kept(f"tea number {number}") for number in range(103)]
+    memories = [await harness.store_draft(f"tea number {number}") for number in range(103)]
     lost = [(await make_branch(harness, memory, "draft", "what if")).id for memory in memories]
     await store.purge(SPACE, [memory.id for memory in memories[1:]], origin=harness.origin())
     check = (await checks(make_subject(data, store=store)))["branches"]
@@ -183,7 +183,7 @@ async def test_many_branches_without_memories_are_all_found_and_a_few_named(data
 async def test_a_branch_is_not_lost_while_its_memory_is_in_the_trash(data: Path) -> None:
     store = FakeStore()
     harness = Harness(store=store)
-    tea = await harness.kept(Draft(text="tea", name="tea"))
+    tea = await harness.store_draft(Draft(text="tea", name="tea"))
     await make_branch(harness, tea, "draft", "what if")
     await harness.forget("tea")
     assert (await checks(make_subject(data, store=store)))["branches"].ok

@@ -39,7 +39,7 @@ async def test_existing_and_duplicate_names_keep_the_first_entity(garden: Garden
 
 async def test_a_memory_of_another_tool_is_an_entity_by_exact_name_only(garden: Garden) -> None:
     mine = Source(trust=Trust.USER)
-    note = await garden.harness.kept(
+    note = await garden.harness.store_draft(
         Draft(text="green tea", title="About Tea", name="tea-note", kind="fact", source=mine)
     )
     assert await garden.entities() == [Entity(name="tea-note", type="fact", observations=("green tea",))]

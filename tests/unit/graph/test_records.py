@@ -205,7 +205,7 @@ async def test_observations_with_a_future_end_are_replaced_like_others(quick: Ha
 
 
 async def test_a_note_of_another_tool_is_an_entity_too(quick: Harness) -> None:
-    note = await quick.kept(Draft(text="green tea", name="tea", kind="fact"))
+    note = await quick.store_draft(Draft(text="green tea", name="tea", kind="fact"))
     await _one(quick, name="tea", entityType="drink", observations=["green tea", "hot"])
     memory = await quick.get(note.id)
     assert (memory.content, _texts(memory), memory.kind) == ("green tea", ["hot"], "drink")

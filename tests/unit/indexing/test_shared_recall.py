@@ -42,7 +42,7 @@ async def test_recall_finds_by_words_and_says_why(ground: Ground, tmp_path: Path
     index = SharedIndex(store, means)
     job_runner = Harness(store=store, embedder=embedder, index=index)
     ground.cut()
-    memory = await job_runner.kept("Jays hide acorns")
+    memory = await job_runner.store_draft("Jays hide acorns")
     await index.after_commit()
     results = await job_runner.recall("where are the acorns")
     assert [hit.id for hit in results.hits] == [memory.id]

@@ -27,7 +27,7 @@ MEETING = Draft(text="text", title="Meeting with John about Q4 goals", name="joh
     ],
 )
 async def test_one_memory_has_many_handles(harness: Harness, ref: str) -> None:
-    memory = await harness.kept(MEETING)
+    memory = await harness.store_draft(MEETING)
     assert await resolve(harness.store, ref, space=SPACE) == memory
     assert await resolve(harness.store, memory.id, space=SPACE) == memory
     assert await resolve(harness.store, memory.id.upper(), space=SPACE) == memory
@@ -35,15 +35,15 @@ async def test_one_memory_has_many_handles(harness: Harness, ref: str) -> None:
 
 async def test_a_name_wins_over_a_title(harness: Harness) -> None:
     await harness.remember(Draft(text="a", title="tea", name="x"))
-    named = await harness.kept(Draft(text="b", name="tea"))
+    named = await harness.store_draft(Draft(text="b", name="tea"))
     assert await resolve(harness.store, "tea", space=SPACE) == named
 
 
 async def test_the_live_win_over_the_trashed_of_the_same_name(harness: Harness) -> None:
-    first = await harness.kept(Draft(text="a", name="tea"))
+    first = await harness.store_draft(Draft(text="a", name="tea"))
     await harness.forget(first.id)
     assert (await resolve(harness.store, "tea", space=SPACE)).id == first.id
-    second = await harness.kept(Draft(text="b", name="tea"))
+    second = await harness.store_draft(Draft(text="b", name="tea"))
     assert await resolve(harness.store, "tea", space=SPACE) == second
     trashed = await resolve(harness.store, "tea", space=SPACE, state=State.TRASHED)
     assert trashed.id == first.id
@@ -92,7 +92,7 @@ async def test_a_reference_is_a_text(quick: Harness, ref: str) -> None:
 
 
 async def test_all_come_in_order_once_each(harness: Harness) -> None:
-    tea, jay = await harness.kept(Draft(text="a", name="tea")), await harness.kept(Draft(text="b", name="jay"))
+    tea, jay = await harness.store_draft(Draft(text="a", name="tea")), await harness.store_draft(Draft(text="b", name="jay"))
     found, missing = await resolve_all(harness.store, ["jay", tea.id, jay.id, "nobody"], space=SPACE)
     assert found == [jay, tea]
     assert [one.ref for one in missing] == ["nobody"]
@@ -101,8 +101,8 @@ async def test_all_come_in_order_once_each(harness: Harness) -> None:
 async def test_one_damaged_memory_does_not_hide_the_others(tmp_path: Path) -> None:
     store = await SqliteStore.open(tmp_path / "memory.db", readers=1)
     harness = Harness(store=store)
-    sound = [await harness.kept(f"text {number} " * 20) for number in range(3)]
-    damaged = await harness.kept("damaged " * 20)
+    sound = [await harness.store_draft(f"text {number} " * 20) for number in range(3)]
+    damaged = await harness.store_draft("damaged " * 20)
     spoil_body(store.path, damaged.id, 1)
     reader = TolerantReader(store, space=SPACE)
     assert await reader.get([sound[2].id, damaged.id, sound[0].id]) == [sound[2], sound[0]]

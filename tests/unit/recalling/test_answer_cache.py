@@ -10,7 +10,7 @@ from scrubjay.model.query import Filter, Question
 
 
 async def test_the_same_question_gets_the_very_same_answer(harness: Harness) -> None:
-    await harness.kept("jays hide acorns")
+    await harness.store_draft("jays hide acorns")
     first = await harness.recall("acorns")
     assert await harness.recall("acorns") is first
     for other in (Question(query="acorns", limit=3), Question(query="acorns", explain=True), Question(query="jays")):
@@ -19,9 +19,9 @@ async def test_the_same_question_gets_the_very_same_answer(harness: Harness) -> 
 
 
 async def test_every_change_of_the_space_makes_it_a_new_question(harness: Harness) -> None:
-    jay = await harness.kept("jays hide acorns")
+    jay = await harness.store_draft("jays hide acorns")
     for change in (
-        lambda: harness.kept("more acorns"),
+        lambda: harness.store_draft("more acorns"),
         lambda: harness.revise(jay.id, content="jays eat acorns"),
         lambda: harness.forget(jay.id),
         lambda: harness.restore(jay.id),
@@ -34,15 +34,15 @@ async def test_every_change_of_the_space_makes_it_a_new_question(harness: Harnes
 
 
 async def test_changes_of_other_spaces_do_not_matter(harness: Harness) -> None:
-    await harness.kept("jays hide acorns")
+    await harness.store_draft("jays hide acorns")
     first = await harness.recall("acorns")
     await harness.store.commit(a_commit(a_memory("acorns of another space", space="elsewhere")))
     assert await harness.recall("acorns") is first
 
 
 async def test_an_answer_ends_when_one_of_its_memories_expires(harness: Harness) -> None:
-    await harness.kept(Draft(text="acorns for a while", expires_at=harness.clock.now() + timedelta(seconds=20)))
-    await harness.kept("acorns for ever")
+    await harness.store_draft(Draft(text="acorns for a while", expires_at=harness.clock.now() + timedelta(seconds=20)))
+    await harness.store_draft("acorns for ever")
     assert len((await harness.recall("acorns")).hits) == 2
     harness.clock.advance(timedelta(seconds=19))
     assert len((await harness.recall("acorns")).hits) == 2
@@ -59,14 +59,14 @@ async def test_an_answer_ends_when_one_of_its_memories_is_superseded(harness: Ha
 
 
 async def test_a_degraded_answer_is_not_cached(harness: Harness) -> None:
-    await harness.kept("jays hide acorns")
+    await harness.store_draft("jays hide acorns")
     degraded = await harness.recall(Question(query="acorns", max_tokens=1))
     assert degraded.degraded
     assert await harness.recall(Question(query="acorns", max_tokens=1)) is not degraded
 
 
 async def test_whole_memories_are_always_read(harness: Harness) -> None:
-    jay = await harness.kept("jays hide acorns")
+    jay = await harness.store_draft("jays hide acorns")
     question = Question(query="acorns", detail="full")
     await harness.recall(question)
     await harness.store.touch(SPACE, [jay.id], at=harness.clock.now())

@@ -49,7 +49,7 @@ async def gathered(
 
 
 async def test_words_and_meaning_both_bring_candidates_each_once(harness: Harness) -> None:
-    tea, jay = await harness.kept("green tea"), await harness.kept("a scrub jay")
+    tea, jay = await harness.store_draft("green tea"), await harness.store_draft("a scrub jay")
     candidates = await gathered(harness, "tea")
     assert sorted(passage.memory_id for passage in candidates.passages) == sorted([tea.id, jay.id])
     assert len(candidates.dense.cosines) == 2
@@ -59,14 +59,14 @@ async def test_words_and_meaning_both_bring_candidates_each_once(harness: Harnes
 
 
 async def test_only_what_passes_the_filter_is_a_candidate(harness: Harness) -> None:
-    await harness.kept("green tea")
-    black = await harness.kept(Draft(text="black tea", kind="fact"))
+    await harness.store_draft("green tea")
+    black = await harness.store_draft(Draft(text="black tea", kind="fact"))
     candidates = await gathered(harness, "tea", filter=Filter(kind="fact"))
     assert [passage.memory_id for passage in candidates.passages] == [black.id]
 
 
 async def test_without_a_model_the_words_alone_are_searched(harness: Harness) -> None:
-    tea, _ = await harness.kept("green tea"), await harness.kept("a scrub jay")
+    tea, _ = await harness.store_draft("green tea"), await harness.store_draft("a scrub jay")
     harness.embedder.failing = True
     candidates = await gathered(harness, "tea")
     assert [passage.memory_id for passage in candidates.passages] == [tea.id]
@@ -76,7 +76,7 @@ async def test_without_a_model_the_words_alone_are_searched(harness: Harness) ->
 
 
 async def test_with_a_broken_index_words_are_searched_and_ranked_by_meaning_too(harness: Harness) -> None:
-    tea, _ = await harness.kept("green tea"), await harness.kept("a scrub jay")
+    tea, _ = await harness.store_draft("green tea"), await harness.store_draft("a scrub jay")
     harness.index = Broken()
     candidates = await gathered(harness, "tea")
     assert [passage.memory_id for passage in candidates.passages] == [tea.id]
@@ -85,14 +85,14 @@ async def test_with_a_broken_index_words_are_searched_and_ranked_by_meaning_too(
 
 
 async def test_passages_that_only_the_index_has_are_dropped(harness: Harness) -> None:
-    await harness.kept("green tea")
+    await harness.store_draft("green tea")
     harness.index = Behind()
     assert (await gathered(harness, "jay")).passages == ()
 
 
 @pytest.mark.parametrize("failing", [False, True])
 async def test_of_many_candidates_the_most_promising_are_ranked(quick: Harness, *, failing: bool) -> None:
-    await quick.kept(Draft(text="", observations=("jay tea", *(f"tea {number}" for number in range(230)))))
+    await quick.store_draft(Draft(text="", observations=("jay tea", *(f"tea {number}" for number in range(230)))))
     quick.embedder.failing = failing
     candidates = await gathered(quick, "jay tea")
     assert len(candidates.passages) < 150
@@ -101,14 +101,14 @@ async def test_of_many_candidates_the_most_promising_are_ranked(quick: Harness, 
 
 @pytest.mark.parametrize("failing", [False, True])
 async def test_the_result_says_whether_it_is_complete(quick: Harness, *, failing: bool) -> None:
-    await quick.kept(Draft(text="", observations=tuple(f"tea {number}" for number in range(230))))
+    await quick.store_draft(Draft(text="", observations=tuple(f"tea {number}" for number in range(230))))
     quick.embedder.failing = failing
     assert not (await gathered(quick, "tea")).is_complete
     assert (await gathered(quick, "tea", deeper=200)).is_complete
 
 
 async def test_exactly_the_numbered_passages_are_candidates(harness: Harness) -> None:
-    tea, _, jay = await harness.kept("green tea"), await harness.kept("black tea"), await harness.kept("a scrub jay")
+    tea, _, jay = await harness.store_draft("green tea"), await harness.store_draft("black tea"), await harness.store_draft("a scrub jay")
     numbers = await harness.store.passage_numbers(SPACE, [tea.id, jay.id])
     candidates = await gathered(harness, "tea", numbers=numbers)
     assert sorted(passage.memory_id for passage in candidates.passages) == sorted([tea.id, jay.id])
@@ -118,7 +118,7 @@ async def test_exactly_the_numbered_passages_are_candidates(harness: Harness) ->
 
 async def test_candidates_come_with_their_neighbours(harness: Harness) -> None:
     memories = [
-        await harness.kept(Draft(text=text, source=Source(session="monday")))
+        await harness.store_draft(Draft(text=text, source=Source(session="monday")))
         for text in ("where shall we meet?", "green tea", "at the harbour")
     ]
     harness.embedder.failing = True
@@ -131,7 +131,7 @@ async def test_candidates_come_with_their_neighbours(harness: Harness) -> None:
 
 
 async def test_words_or_meaning_can_be_left_out(harness: Harness) -> None:
-    tea, _ = await harness.kept("green tea"), await harness.kept("a scrub jay")
+    tea, _ = await harness.store_draft("green tea"), await harness.store_draft("a scrub jay")
     harness.ranking = Ranking.parse(without="meaning")
     candidates = await gathered(harness, "tea")
     assert ([passage.memory_id for passage in candidates.passages], candidates.dense.degraded) == ([tea.id], ())

@@ -39,7 +39,7 @@ async def collapsed(
 
 
 async def test_a_memory_is_shown_once_by_its_best_passage(harness: Harness) -> None:
-    memory = await harness.kept(Draft(text="", observations=("tea", "jay")))
+    memory = await harness.store_draft(Draft(text="", observations=("tea", "jay")))
     (match,) = await collapsed(harness, scored(memory.id, 3, observation=1), scored(memory.id, 2, observation=0))
     assert match.best.passage.observation == 1
     assert match.memory == memory

@@ -81,7 +81,7 @@ async def list_pages(harness: Harness, question: Question) -> list[list[str]]:
 async def test_the_best_answer_comes_first_and_says_all_about_itself(harness: Harness) -> None:
     source = Source(agent="bot", at=START - timedelta(days=2), trust=Trust.USER)
     await harness.remember("Bob keeps bees in the garden")
-    tea = await harness.kept(Draft(text="Sarah prefers green tea", title="Tea", entities=("Sarah",), source=source))
+    tea = await harness.store_draft(Draft(text="Sarah prefers green tea", title="Tea", entities=("Sarah",), source=source))
     results = await harness.recall("which tea does Sarah prefer?")
     best = results.hits[0]
     assert (best.id, best.name, best.title, best.passage) == (tea.id, "tea", "Tea", "Sarah prefers green tea")
@@ -92,7 +92,7 @@ async def test_the_best_answer_comes_first_and_says_all_about_itself(harness: Ha
 
 
 async def test_detail_and_explanation_are_optional(harness: Harness) -> None:
-    memory = await harness.kept(Draft(text="", observations=("likes jays", "prefers green tea"), pinned=False))
+    memory = await harness.store_draft(Draft(text="", observations=("likes jays", "prefers green tea"), pinned=False))
     (hit,) = (await harness.recall(Question(query="green tea", detail="full", explain=True))).hits
     assert hit.memory == memory
     assert hit.passage == "prefers green tea"
@@ -105,13 +105,13 @@ async def test_detail_and_explanation_are_optional(harness: Harness) -> None:
 
 async def test_a_hit_by_meaning_alone_says_that_no_word_matched(any_store: RecordStore) -> None:
     harness = Harness(store=any_store, embedder=Alike())
-    memory = await harness.kept("green tea")
+    memory = await harness.store_draft("green tea")
     (hit,) = (await harness.recall(Question(query="a warm drink", explain=True))).hits
     assert (hit.id, hit.why[:2]) == (memory.id, ("words 0.00: none", "meaning 4.00: cosine 1.000"))
 
 
 async def test_an_empty_query_lists_the_most_recent(harness: Harness) -> None:
-    made = [await harness.kept(f"note {number}") for number in range(4)]
+    made = [await harness.store_draft(f"note {number}") for number in range(4)]
     await harness.revise(made[1].id, content="note one")
     results = await harness.recall("  ")
     assert ids(results) == [made[number].id for number in (1, 3, 2, 0)]
@@ -154,9 +154,9 @@ async def test_expired_memories_are_not_found(harness: Harness) -> None:
 
 
 async def test_pinned_memories_come_first_once_and_are_counted(harness: Harness) -> None:
-    pinned = await harness.kept(Draft(text="always be kind", pinned=True))
-    second = await harness.kept(Draft(text="always drink tea", pinned=True, title="Tea"))
-    tea = await harness.kept("green tea")
+    pinned = await harness.store_draft(Draft(text="always be kind", pinned=True))
+    second = await harness.store_draft(Draft(text="always drink tea", pinned=True, title="Tea"))
+    tea = await harness.store_draft("green tea")
     for query in ("tea", ""):
         results = await harness.recall(Question(query=query, explain=True))
         assert [hit.id for hit in results.pinned] == [pinned.id, second.id]
@@ -169,7 +169,7 @@ async def test_pinned_memories_come_first_once_and_are_counted(harness: Harness)
 async def test_many_pinned_memories_do_not_push_out_a_hit(quick: Harness, max_tokens: int) -> None:
     for number in range(30):
         await quick.remember(Draft(text=f"rule {number}: " + "always be kind to all " * 9, pinned=True))
-    target = await quick.kept("the target is here")
+    target = await quick.store_draft("the target is here")
     results = await quick.recall(Question(query="target", max_tokens=max_tokens))
     assert results.hits[0].id == target.id
     assert (0 < len(results.pinned) < 30, any("pinned" in why for why in results.degraded)) == (True, True)
@@ -252,7 +252,7 @@ async def test_a_foreign_cursor_is_refused(quick: Harness, cursor: str) -> None:
 
 
 async def test_an_unavailable_part_is_reported(harness: Harness) -> None:
-    tea = await harness.kept("green tea")
+    tea = await harness.store_draft("green tea")
     harness.index = Broken()
     results = await harness.recall("tea")
     assert (ids(results), results.degraded) == ([tea.id], ("searched by words only: the index is in pieces",))
@@ -291,7 +291,7 @@ async def test_no_answer_costs_more_than_its_budget(
 async def test_a_record_newer_than_the_index_is_shown_by_its_name() -> None:
     store = Lagging()
     harness = Harness(store=store)
-    memory = await harness.kept(Draft(text="tea", observations=("one", "two", "three"), title="Tea"))
+    memory = await harness.store_draft(Draft(text="tea", observations=("one", "two", "three"), title="Tea"))
     last = passage_id((await store.changes(after=0, limit=1))[0].number, 3)
     store.left = await store.stored_passages(SPACE, [last])
     await harness.revise(memory.id, Edit(remove_observations=("two", "three")))
@@ -310,14 +310,14 @@ async def test_a_question_is_of_one_space(quick: Harness) -> None:
 async def test_contains_finds_literal_texts(harness: Harness) -> None:
     draft = Draft(text="brew it", observations=("Earl Grey tea", "milk"), title="Morning")
     ids_of = {
-        name: (await harness.kept(draft)).id
+        name: (await harness.store_draft(draft)).id
         for name, draft in {
             "grey": draft,
             "green": Draft(text="green tea"),
             "gray": Draft(text="earl gray tea"),
         }.items()
     }
-    await harness.forget((await harness.kept("earl grey, thrown away")).id)
+    await harness.forget((await harness.store_draft("earl grey, thrown away")).id)
     for query in ("tea", "", "earl"):
         for needle, expected in (
             ("EARL G", {"grey", "gray"}),
@@ -341,7 +341,7 @@ async def test_of_many_that_contain_a_text_none_is_left_out(quick: Harness) -> N
 
 async def test_hits_come_with_their_neighbours(harness: Harness) -> None:
     spoken = [
-        await harness.kept(Draft(text=text, source=Source(session="monday")))
+        await harness.store_draft(Draft(text=text, source=Source(session="monday")))
         for text in ("shall we meet?", "where?", "at the harbour", "see you there", "bye")
     ]
     await harness.remember(Draft(text="harbour dues", source=Source(session="tuesday")))
@@ -362,7 +362,7 @@ async def test_hits_come_with_their_neighbours(harness: Harness) -> None:
 async def test_an_answer_is_found_by_the_question_before_it(harness: Harness) -> None:
     session = Source(session="monday")
     await harness.remember(Draft(text="Where did Sarah leave the spare key?", source=session))
-    answer = await harness.kept(Draft(text="Under the blue pot", source=session))
+    answer = await harness.store_draft(Draft(text="Under the blue pot", source=session))
     for number in range(30):
         await harness.remember(f"note {number} about the garden")
     harness.embedder.failing = True
@@ -372,7 +372,7 @@ async def test_an_answer_is_found_by_the_question_before_it(harness: Harness) ->
 
 async def test_misspelt_and_partial_words_are_corrected(harness: Harness) -> None:
     await harness.remember("a walk in the park")
-    receipt = await harness.kept("the receipt is in the drawer")
+    receipt = await harness.store_draft("the receipt is in the drawer")
     harness.embedder.failing = True
     for query in ("reciept", "receit", "recei", "RECEIPTT"):
         results = await harness.recall(Question(query=query, explain=True))
@@ -387,8 +387,8 @@ async def test_an_entity_with_several_names_is_found_by_each(harness: Harness) -
     await harness.remember(
         Draft(text="a company", title="Acme Corporation", metadata={"aliases": ["AWC", "Acme Widgets"]})
     )
-    short = await harness.kept("AWC pays its invoices late")
-    long = await harness.kept("Acme Corporation moved to Turin")
+    short = await harness.store_draft("AWC pays its invoices late")
+    long = await harness.store_draft("Acme Corporation moved to Turin")
     harness.embedder.failing = True
     for query in ("what of awc?", "and Acme Corporation?"):
         assert {short.id, long.id} <= set(ids(await harness.recall(query))), query
@@ -399,13 +399,13 @@ async def test_an_entity_with_several_names_is_found_by_each(harness: Harness) -
 async def test_a_quoted_phrase_comes_first(harness: Harness) -> None:
     for text in ("tea that is green, and milk", "milk tea", "a green field and a tea house"):
         await harness.remember(text)
-    exact = await harness.kept("she orders green tea")
+    exact = await harness.store_draft("she orders green tea")
     harness.embedder.failing = True
     assert ids(await harness.recall('"green tea" milk'))[0] == exact.id
 
 
 async def test_an_unrelated_memory_never_removes_an_exact_match_from_the_top(quick: Harness) -> None:
-    exact = await quick.kept("the boiler was serviced by Ilse in October")
+    exact = await quick.store_draft("the boiler was serviced by Ilse in October")
     for number in range(40):
         await quick.remember(f"unrelated thing {number} happened")
         assert ids(await quick.recall("who serviced the boiler in October?"))[0] == exact.id
@@ -446,7 +446,7 @@ async def test_a_reranker_reorders_the_best(harness: Harness) -> None:
 async def test_pinned_memories_without_room_are_found_like_others(quick: Harness) -> None:
     for number in range(30):
         await quick.remember(Draft(text=f"rule number {number} " + "to be kept " * 20, pinned=True))
-    exact = await quick.kept(Draft(text="the zeppelin is in the hangar", pinned=True))
+    exact = await quick.store_draft(Draft(text="the zeppelin is in the hangar", pinned=True))
     results = await quick.recall(Question(query="zeppelin", max_tokens=600))
     assert exact.id in ids(results)
     assert 0 < len(results.pinned) < 31
@@ -474,8 +474,8 @@ async def test_memories_of_named_days_are_found_among_many(quick: Harness) -> No
 
 async def test_words_alone_find_the_passage_that_contains_them(harness: Harness) -> None:
     session = Source(session="monday")
-    text = await harness.kept(Draft(text="Sarah: shall we meet at the Kyoto office?", source=session))
-    reply = await harness.kept(Draft(text="Bob: yes, at ten.", source=session))
+    text = await harness.store_draft(Draft(text="Sarah: shall we meet at the Kyoto office?", source=session))
+    reply = await harness.store_draft(Draft(text="Bob: yes, at ten.", source=session))
     harness.embedder.failing = True
     assert ids(await harness.recall("Kyoto office"))[0] == text.id
     assert ids(await harness.recall("When do they meet at the Kyoto office?"))[0] == reply.id

@@ -80,7 +80,7 @@ async def test_other_names_are_searched_for_too(harness: Harness) -> None:
 
 
 async def test_words_of_another_state_are_unknown(harness: Harness) -> None:
-    receipt = await harness.kept("the receipt")
+    receipt = await harness.store_draft("the receipt")
     await harness.forget(receipt.id)
     assert (await expanded(harness, "reciept")).expansions == ()
     assert (await expanded(harness, "reciept", filter=Filter(state=State.TRASHED))).expansions != ()

@@ -18,9 +18,9 @@ TEA = Draft(
 
 
 async def test_markdown_shows_everything_a_person_wants(harness: Harness) -> None:
-    memory = await harness.kept(TEA)
-    acme = await harness.kept(Draft(text="a company", title="Acme"))
-    bob = await harness.kept(Draft(text="a person", name="bob"))
+    memory = await harness.store_draft(TEA)
+    acme = await harness.store_draft(Draft(text="a company", title="Acme"))
+    bob = await harness.store_draft(Draft(text="a person", name="bob"))
     await harness.relate(memory.id, acme.id, text="serves it")
     await harness.relate(memory.id, bob.id, relation="shared with")
     await harness.relate(acme.id, memory.id, relation="sells")
@@ -56,7 +56,7 @@ async def test_each_memory_shows_its_own_relations(harness: Harness) -> None:
 
 
 async def test_markdown_of_a_short_memory_is_short(harness: Harness) -> None:
-    memory = await harness.kept(Draft(text="", observations=("likes tea",), name="sarah", source=Source(at=START)))
+    memory = await harness.store_draft(Draft(text="", observations=("likes tea",), name="sarah", source=Source(at=START)))
     await harness.forget("sarah")
     (text,) = (await harness.read("sarah")).texts
     assert text == f"# sarah\n\n*note · 2026-01-01 · trashed · version 2 · {memory.id}*\n\n- likes tea\n"
@@ -68,7 +68,7 @@ async def test_plain_is_the_words_alone(harness: Harness) -> None:
 
 
 async def test_json_has_every_field_and_can_be_read_back(harness: Harness) -> None:
-    memory = await harness.kept(TEA)
+    memory = await harness.store_draft(TEA)
     await harness.store.touch(SPACE, [memory.id], at=START)
     read = await harness.get(memory.id)
     (text,) = (await harness.read(memory.id, format="json")).texts
@@ -87,7 +87,7 @@ async def test_json_has_every_field_and_can_be_read_back(harness: Harness) -> No
 
 
 async def test_several_in_the_requested_order_and_the_missing_with_suggestions(harness: Harness) -> None:
-    tea, jay = await harness.kept(TEA), await harness.kept(Draft(text="a bird", name="scrub-jay"))
+    tea, jay = await harness.store_draft(TEA), await harness.store_draft(Draft(text="a bird", name="scrub-jay"))
     result = await harness.read("scrub-jay", "Tea", "scrub-jey", jay.id)
     assert [memory.id for memory in result.memories] == [jay.id, tea.id]
     assert [(missing.ref, missing.suggestions) for missing in result.missing] == [("scrub-jey", ("scrub-jay",))]
@@ -99,7 +99,7 @@ async def test_nothing_near_has_no_suggestion(quick: Harness) -> None:
 
 
 async def test_an_older_version(harness: Harness) -> None:
-    memory = await harness.kept(TEA)
+    memory = await harness.store_draft(TEA)
     await harness.revise(memory.id, content="coffee")
     result = await harness.read(memory.id, version=1, format="plain")
     assert result.texts[0].startswith("Sarah prefers")
@@ -127,8 +127,8 @@ async def test_a_reference_is_required(quick: Harness) -> None:
 
 
 async def test_a_title_of_two_is_not_guessed(harness: Harness) -> None:
-    first = await harness.kept(Draft(text="a", title="Tea", name="a"))
-    second = await harness.kept(Draft(text="b", title="tea", name="b"))
+    first = await harness.store_draft(Draft(text="a", title="Tea", name="a"))
+    second = await harness.store_draft(Draft(text="b", title="tea", name="b"))
     with pytest.raises(Ambiguous) as caught:
         await harness.read("TEA")
     assert first.id in caught.value.hint

@@ -19,7 +19,7 @@ MARCH = datetime(2026, 3, 1, tzinfo=UTC)
 
 async def test_a_memory_is_read_as_it_was(harness: Harness) -> None:
     before = harness.clock.now()
-    office = await harness.kept(Draft(text="in Oslo", name="office"))
+    office = await harness.store_draft(Draft(text="in Oslo", name="office"))
     first = harness.clock.now()
     await harness.revise("office", content="in Bergen")
     second = harness.clock.now()
@@ -37,7 +37,7 @@ async def test_a_memory_is_read_as_it_was(harness: Harness) -> None:
 
 
 async def test_several_are_read_as_they_were_once_each(harness: Harness) -> None:
-    tea = await harness.kept(Draft(text="tea", name="tea"))
+    tea = await harness.store_draft(Draft(text="tea", name="tea"))
     then = harness.clock.now()
     await harness.remember(Draft(text="milk", name="milk"))
     await harness.relate("tea", "milk")
@@ -58,7 +58,7 @@ async def test_a_memory_missing_in_every_space_has_a_reason(harness: Harness) ->
 
 
 async def test_the_former_owner_of_a_name_is_found(harness: Harness) -> None:
-    old = await harness.kept(Draft(text="the old plan", name="plan"))
+    old = await harness.store_draft(Draft(text="the old plan", name="plan"))
     then = harness.clock.now()
     await harness.forget(old.id)
     await harness.remember(Draft(text="the new plan", name="plan"))
@@ -67,13 +67,13 @@ async def test_the_former_owner_of_a_name_is_found(harness: Harness) -> None:
 
 
 async def test_a_memory_is_found_by_its_former_name(harness: Harness) -> None:
-    bridge = await harness.kept(Draft(text="the old story", name="bridge", title="The bridge"))
+    bridge = await harness.store_draft(Draft(text="the old story", name="bridge", title="The bridge"))
     then = harness.clock.now()
     await harness.revise("bridge", name="viaduct", title="The viaduct", content="the new story")
     for ref in ("bridge", "The bridge", "viaduct"):
         assert (await read_memories(harness, ref, as_of=then)).texts == ("the old story",)
     assert [missing.ref for missing in (await read_memories(harness, "bridge")).missing] == ["bridge"]
-    other = await harness.kept(Draft(text="another bridge", name="bridge"))
+    other = await harness.store_draft(Draft(text="another bridge", name="bridge"))
     assert [memory.id for memory in (await read_memories(harness, "bridge", as_of=then)).memories] == [bridge.id]
     now = harness.clock.now()
     assert [memory.id for memory in (await read_memories(harness, "bridge", as_of=now)).memories] == [other.id]
@@ -92,7 +92,7 @@ async def test_a_version_and_a_moment_exclude_each_other(quick: Harness) -> None
 
 
 async def test_a_branch_is_read_as_the_memory_itself(harness: Harness) -> None:
-    office = await harness.kept(Draft(text="in Oslo", name="office", title="Office"))
+    office = await harness.store_draft(Draft(text="in Oslo", name="office", title="Office"))
     await make_branch(harness, office, "plan", "in Bergen")
     result = await read_memories(harness, "office", branch="plan", format="markdown")
     (memory,) = result.memories
@@ -107,7 +107,7 @@ async def test_a_branch_is_read_as_the_memory_itself(harness: Harness) -> None:
 
 
 async def test_without_a_name_it_is_the_branch_that_a_memory_is_switched_to(harness: Harness) -> None:
-    office = await harness.kept(Draft(text="in Oslo", name="office"))
+    office = await harness.store_draft(Draft(text="in Oslo", name="office"))
     record = await make_branch(harness, office, "plan", "in Bergen")
     await switch_branch(harness, office, "plan")
     assert (await read_memories(harness, "office")).memories[0].content == "in Bergen"
@@ -128,7 +128,7 @@ async def test_a_missing_branch_is_named(quick: Harness) -> None:
 
 
 async def test_of_several_those_without_the_version_are_missing(harness: Harness) -> None:
-    office = await harness.kept(Draft(text="in Oslo", name="office"))
+    office = await harness.store_draft(Draft(text="in Oslo", name="office"))
     await make_branch(harness, office, "plan", "in Bergen")
     await harness.remember(Draft(text="tea", name="tea"))
     result = await read_memories(harness, "tea", "office", "nothing", branch="plan", spaces=(SPACE, "other"))
@@ -151,7 +151,7 @@ async def test_a_missing_version_is_reported(quick: Harness) -> None:
 
 
 async def test_versions_before_the_branch_are_those_of_the_memory(harness: Harness) -> None:
-    office = await harness.kept(Draft(text="in Oslo", name="office"))
+    office = await harness.store_draft(Draft(text="in Oslo", name="office"))
     record = await make_branch(harness, office, "plan", "in Bergen")
     await rewrite_branch(harness, record, content="in Tromsø")
     contents = [
@@ -164,7 +164,7 @@ async def test_versions_before_the_branch_are_those_of_the_memory(harness: Harne
 
 
 async def test_before_the_branch_main_applies(harness: Harness) -> None:
-    office = await harness.kept(Draft(text="in Oslo", name="office"))
+    office = await harness.store_draft(Draft(text="in Oslo", name="office"))
     before = harness.clock.now()
     record = await make_branch(harness, office, "plan", "in Bergen")
     first = harness.clock.now()
@@ -175,7 +175,7 @@ async def test_before_the_branch_main_applies(harness: Harness) -> None:
 
 
 async def test_a_dropped_branch_is_readable_as_of_its_day(harness: Harness) -> None:
-    office = await harness.kept(Draft(text="in Oslo", name="office"))
+    office = await harness.store_draft(Draft(text="in Oslo", name="office"))
     record = await make_branch(harness, office, "plan", "in Bergen")
     then = harness.clock.now()
     await rewrite_branch(harness, record, state=State.TRASHED)

@@ -20,8 +20,8 @@ async def find(needle: str, harness: Harness, text_caches: TextCaches) -> Substr
 
 async def test_a_text_is_found_literally_in_any_case(harness: Harness) -> None:
     text_caches = TextCaches()
-    tea = await harness.kept(Draft(text="Green TEA, ΟΔΟΣ and İstanbul", name="one"))
-    jam = await harness.kept(Draft(text="jam with tea", name="two"))
+    tea = await harness.store_draft(Draft(text="Green TEA, ΟΔΟΣ and İstanbul", name="one"))
+    jam = await harness.store_draft(Draft(text="jam with tea", name="two"))
     assert (await find("TEA", harness, text_caches)).ids == (tea.id, jam.id)
     assert (await find("", harness, text_caches)).ids == (tea.id, jam.id)
     assert (await find("Green tea, \u03bf", harness, text_caches)).ids == (tea.id,)
@@ -48,7 +48,7 @@ async def test_a_text_is_found_literally_in_any_case(harness: Harness) -> None:
     ],
 )
 async def test_recall_compares_letters_not_their_codes(harness: Harness, content: str, needle: str) -> None:
-    memory, _ = await harness.kept(content), await harness.kept("something else")
+    memory, _ = await harness.store_draft(content), await harness.store_draft("something else")
     assert contains_text(needle, memory, now=START)
     matches = await find_containing(
         needle, state=State.LIVE, space=SPACE, store=harness.store, text_caches=TextCaches()
@@ -66,8 +66,8 @@ def test_an_accent_makes_another_letter() -> None:
 
 async def test_a_space_that_is_too_large_is_read_whole_and_that_is_reported(harness: Harness) -> None:
     text_caches = TextCaches(max_bytes=2_000)
-    tea = await harness.kept("tea " * 1_000)
-    await harness.kept("jam")
+    tea = await harness.store_draft("tea " * 1_000)
+    await harness.store_draft("jam")
     matches = await find("TEA", harness, text_caches)
     assert matches.ids == (tea.id,)
     assert "too large" in matches.degraded
@@ -75,7 +75,7 @@ async def test_a_space_that_is_too_large_is_read_whole_and_that_is_reported(harn
 
 async def test_a_restored_memory_is_listed_by_its_age(quick: Harness) -> None:
     text_caches = TextCaches()
-    first, second = await quick.kept("tea one"), await quick.kept("tea two")
+    first, second = await quick.store_draft("tea one"), await quick.store_draft("tea two")
     await find("tea", quick, text_caches)
     await quick.forget(first.id)
     await find("tea", quick, text_caches)

@@ -46,9 +46,9 @@ async def texts(text_caches: TextCaches, harness: Harness, view: TextView = CONT
 
 async def test_it_follows_every_way_of_changing(harness: Harness) -> None:
     text_caches = TextCaches()
-    tea = await harness.kept("tea")
+    tea = await harness.store_draft("tea")
     assert await texts(text_caches, harness) == ["tea"]
-    jam = await harness.kept("jam")
+    jam = await harness.store_draft("jam")
     await harness.revise(tea.id, content="green tea")
     assert await texts(text_caches, harness) == ["green tea", "jam"]
     await harness.forget(jam.id)
@@ -65,8 +65,8 @@ async def test_it_follows_every_way_of_changing(harness: Harness) -> None:
 
 async def test_a_view_leaves_out_memories_without_text(quick: Harness) -> None:
     text_caches = TextCaches()
-    await quick.kept("tea")
-    hidden = await quick.kept("hidden")
+    await quick.store_draft("tea")
+    hidden = await quick.store_draft("hidden")
     assert await texts(text_caches, quick, PARTIAL) == ["tea"]
     await quick.revise(hidden.id, content="shown")
     assert await texts(text_caches, quick, PARTIAL) == ["shown", "tea"]
@@ -122,9 +122,9 @@ async def test_concurrent_callers_share_one_scan() -> None:
 
 async def test_texts_beyond_the_limit_are_not_cached(quick: Harness) -> None:
     text_caches = TextCaches(max_bytes=5_000)
-    await quick.kept("tea")
+    await quick.store_draft("tea")
     assert await texts(text_caches, quick) == ["tea"]
-    await quick.kept("x" * 5_000)
+    await quick.store_draft("x" * 5_000)
     assert await texts(text_caches, quick) is None
     assert await texts(text_caches, quick) is None
     assert await texts(TextCaches(max_bytes=5_000), quick) is None

@@ -38,9 +38,9 @@ async def everything(harness: Harness, *, space: str = SPACE) -> dict[str, tuple
 
 
 async def lived_in(harness: Harness) -> None:
-    tea = await harness.kept(Draft(text="green tea", title="Tea", tags=("drink",), metadata={"cups": [1]}, pinned=True))
-    jay = await harness.kept(Draft(text="a scrub jay\x0b\n\u2028 …", observations=("blue", "clever")))
-    gone = await harness.kept(Draft(text="cold milk", entities=("Sarah", "Acme")))
+    tea = await harness.store_draft(Draft(text="green tea", title="Tea", tags=("drink",), metadata={"cups": [1]}, pinned=True))
+    jay = await harness.store_draft(Draft(text="a scrub jay\x0b\n\u2028 …", observations=("blue", "clever")))
+    gone = await harness.store_draft(Draft(text="cold milk", entities=("Sarah", "Acme")))
     await harness.revise(tea.id, content="black tea")
     await harness.revise(tea.id, title="Black tea")
     await harness.forget(gone.id)
@@ -86,9 +86,9 @@ async def test_an_import_into_another_space_belongs_to_that_space(harness: Harne
 
 
 async def test_a_taken_name_gets_a_suffix_and_is_reported(harness: Harness) -> None:
-    mine = await harness.kept(Draft(text="mine", name="tea"))
+    mine = await harness.store_draft(Draft(text="mine", name="tea"))
     other = Harness(store=FakeStore())
-    theirs = await other.kept(Draft(text="theirs", name="tea"))
+    theirs = await other.store_draft(Draft(text="theirs", name="tea"))
     lines = await exported(other)
     done = await imported(harness, lines)
     name = f"tea-{theirs.id[-6:]}"

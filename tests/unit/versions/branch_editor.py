@@ -35,7 +35,7 @@ class BranchEditor:
         return self.harness.origin(agent=self.agent)
 
     async def plant(self, draft: Draft = TEA) -> Memory:
-        return await self.harness.kept(draft)
+        return await self.harness.store_draft(draft)
 
     # ---- branches ----
 

@@ -164,7 +164,7 @@ async def test_what_was_dropped_takes_no_further_version(small: BranchEditor) ->
 
 async def test_relations_are_those_of_the_memory(editor: BranchEditor) -> None:
     tea = await editor.plant()
-    milk = await editor.harness.kept(Draft(text="Milk is white", name="milk"))
+    milk = await editor.harness.store_draft(Draft(text="Milk is white", name="milk"))
     await editor.branch("draft")
     shadow = (await editor.shadow()).id
     done = await editor.harness.relate(shadow, "milk")

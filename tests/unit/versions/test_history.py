@@ -16,7 +16,7 @@ from scrubjay.versions.history import compare, diff, history
 
 
 async def test_versions_come_newest_first_in_pages(harness: Harness) -> None:
-    memory = await harness.kept(Draft(text="one", name="tea"))
+    memory = await harness.store_draft(Draft(text="one", name="tea"))
     for text in ("two", "three", "four"):
         await harness.revise(memory.id, content=text)
     newest = await history("tea", limit=2, before=None, space=SPACE, store=harness.store)
@@ -34,7 +34,7 @@ async def test_a_page_is_asked_for_by_number(quick: Harness, limit: int, before:
 
 
 async def test_how_one_version_became_another(harness: Harness) -> None:
-    memory = await harness.kept(Draft(text="first line\nsecond line", name="tea"))
+    memory = await harness.store_draft(Draft(text="first line\nsecond line", name="tea"))
     await harness.revise(memory.id, content="first line\nlast line", tags=["new"])
     found = await compare("tea", versions=(1, 2), space=SPACE, store=harness.store)
     content, tags = found.diff
@@ -50,14 +50,14 @@ async def test_how_one_version_became_another(harness: Harness) -> None:
 
 @pytest.mark.parametrize("versions", [(), (1,), (1, 2, 3), "12", 12, (0, 1), ("1", "2"), (True, 2)])
 async def test_a_diff_needs_two_version_numbers(quick: Harness, versions: tuple[int, ...]) -> None:
-    memory = await quick.kept(Draft(text="one", name="tea"))
+    memory = await quick.store_draft(Draft(text="one", name="tea"))
     await quick.revise(memory.id, content="two")
     with pytest.raises(InvalidInput):
         await compare("tea", versions=versions, space=SPACE, store=quick.store)
 
 
 async def test_a_version_there_is_not_is_told_which_there_are(harness: Harness) -> None:
-    memory = await harness.kept(Draft(text="one", name="tea"))
+    memory = await harness.store_draft(Draft(text="one", name="tea"))
     await harness.revise(memory.id, content="two")
     with pytest.raises(NotFound, match="no version 7") as caught:
         await compare("tea", versions=(1, 7), space=SPACE, store=harness.store)

@@ -26,7 +26,7 @@ async def take_back(harness: Harness, *, run: str = "", agent: str = "tester") -
 
 
 async def test_a_revert_brings_back_the_content_and_keeps_the_life(harness: Harness) -> None:
-    first = await harness.kept(Draft(text="one", name="tea", tags=("a",), observations=("fact",)))
+    first = await harness.store_draft(Draft(text="one", name="tea", tags=("a",), observations=("fact",)))
     await harness.revise(first.id, Edit(fields={"content": "two", "name": "coffee", "tags": []}))
     await harness.store.touch(SPACE, [first.id], at=START)
     done = await go_back(harness, "coffee", to=1, message="better before")
@@ -40,7 +40,7 @@ async def test_a_revert_brings_back_the_content_and_keeps_the_life(harness: Harn
 
 
 async def test_a_revert_does_not_bring_back_the_dead(harness: Harness) -> None:
-    memory = await harness.kept("one")
+    memory = await harness.store_draft("one")
     await harness.forget(memory.id)
     await go_back(harness, memory.id, to=1)
     assert (await harness.get(memory.id)).state is State.TRASHED
@@ -49,7 +49,7 @@ async def test_a_revert_does_not_bring_back_the_dead(harness: Harness) -> None:
 
 
 async def test_a_revert_needs_a_version_that_is_there(harness: Harness) -> None:
-    memory = await harness.kept("one")
+    memory = await harness.store_draft("one")
     with pytest.raises(NotFound, match="no version 5"):
         await go_back(harness, memory.id, to=5)
     for wrong in (0, "1", True):
@@ -60,9 +60,9 @@ async def test_a_revert_needs_a_version_that_is_there(harness: Harness) -> None:
 
 
 async def test_a_revert_leaves_a_name_to_whoever_has_it_now(harness: Harness) -> None:
-    first = await harness.kept(Draft(text="one", name="tea"))
+    first = await harness.store_draft(Draft(text="one", name="tea"))
     await harness.revise(first.id, name="coffee", content="two")
-    other = await harness.kept(Draft(text="three", name="tea"))
+    other = await harness.store_draft(Draft(text="three", name="tea"))
     done = await go_back(harness, first.id, to=1)
     assert (done.name, done.version) == ("coffee", 3)
     assert done.warnings == ("another memory is called 'tea' by now: this one keeps its name",)
@@ -72,7 +72,7 @@ async def test_a_revert_leaves_a_name_to_whoever_has_it_now(harness: Harness) ->
 async def test_reverting_is_the_cure_for_a_damaged_version(tmp_path: Path) -> None:
     store = await SqliteStore.open(tmp_path / "memory.db", readers=1)
     harness = Harness(store=store)
-    memory = await harness.kept("one " * 40)
+    memory = await harness.store_draft("one " * 40)
     await harness.revise(memory.id, content="two " * 40)
     spoil_body(store.path, memory.id, 2)
     with pytest.raises(BodyDamaged):
@@ -86,7 +86,7 @@ async def test_reverting_is_the_cure_for_a_damaged_version(tmp_path: Path) -> No
 
 
 async def test_undo_takes_back_the_last_run_of_the_agent(harness: Harness) -> None:
-    memory = await harness.kept(Draft(text="one", name="tea"))
+    memory = await harness.store_draft(Draft(text="one", name="tea"))
     await harness.revise(memory.id, content="two")
     done = await take_back(harness)
     assert [(one.action, one.id, one.version) for one in done.done] == [("undone", memory.id, 3)]
@@ -100,7 +100,7 @@ async def test_undo_takes_back_the_last_run_of_the_agent(harness: Harness) -> No
 
 
 async def test_what_was_changed_since_is_left_alone_and_told(harness: Harness) -> None:
-    memory = await harness.kept(Draft(text="one", name="tea"))
+    memory = await harness.store_draft(Draft(text="one", name="tea"))
     run = (await harness.store.versions(SPACE, memory.id, limit=1))[0].run
     await harness.revise(memory.id, content="two")
     done = await take_back(harness, run=run)
@@ -110,7 +110,7 @@ async def test_what_was_changed_since_is_left_alone_and_told(harness: Harness) -
 
 
 async def test_what_was_purged_cannot_be_taken_back(harness: Harness) -> None:
-    memory = await harness.kept("one")
+    memory = await harness.store_draft("one")
     run = (await harness.store.versions(SPACE, memory.id, limit=1))[0].run
     await harness.forget(memory.id)
     await harness.purge(memory.id)

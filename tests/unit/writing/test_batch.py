@@ -28,7 +28,7 @@ def edge(source: NewMemory, target: NewMemory, kind: str = "knows") -> Edge:
 
 
 async def test_new_memories_edits_trash_and_edges_are_one_commit(harness: Harness) -> None:
-    old, gone = await harness.kept("old text"), await harness.kept("to be forgotten")
+    old, gone = await harness.store_draft("old text"), await harness.store_draft("to be forgotten")
     before = await harness.store.last_seq()
     ada, bob = named("Ada", "likes tea"), named("Bob")
     edit = Edit(fields={"content": "new text"}, message="mended")
@@ -88,7 +88,7 @@ async def test_a_relation_that_cannot_be_stored_stops_all(quick: Harness, kind: 
 
 
 async def test_who_was_faster_makes_the_call_stale_and_nothing_is_written(harness: Harness) -> None:
-    old = await harness.kept("old text")
+    old = await harness.store_draft("old text")
     await harness.revise(old.id, content="theirs")
     await harness.remember(Draft(text="x", name="Ada"))
     before = await harness.store.last_seq()
@@ -102,7 +102,7 @@ async def test_who_was_faster_makes_the_call_stale_and_nothing_is_written(harnes
 
 
 async def test_nothing_to_write_writes_nothing(quick: Harness) -> None:
-    old = await quick.kept("old text")
+    old = await quick.store_draft("old text")
     before = await quick.store.last_seq()
     await write(quick, Batch())
     await write(quick, Batch(edits=((old, Edit(fields={"content": "old text"})),)))

@@ -20,7 +20,7 @@ async def states(harness: Harness, *ids: str) -> list[str]:
 
 
 async def test_forgetting_is_a_version_that_restoring_takes_back(harness: Harness) -> None:
-    before = await harness.kept("tea")
+    before = await harness.store_draft("tea")
     gone = await harness.forget(wanted=Selection(refs=(before.name,), reason="cold"))
     assert [(one.action, one.id, one.version) for one in gone.done] == [("trashed", before.id, 2)]
     assert await states(harness, before.id) == ["trashed"]
@@ -37,7 +37,7 @@ async def test_forgetting_is_a_version_that_restoring_takes_back(harness: Harnes
 
 
 async def test_what_is_there_already_is_unchanged(harness: Harness) -> None:
-    memory = await harness.kept("tea")
+    memory = await harness.store_draft("tea")
     assert [one.action for one in (await harness.restore(memory.id)).done] == ["unchanged"]
     await harness.forget(memory.id)
     assert [(one.action, one.version) for one in (await harness.forget(memory.id)).done] == [("unchanged", 2)]
@@ -52,8 +52,8 @@ async def test_an_archived_memory_can_be_restored_too(harness: Harness) -> None:
 
 async def test_several_at_once_each_once_and_the_missing_named(harness: Harness) -> None:
     tea, milk = (
-        await harness.kept(Draft(text="a", name="green-tea")),
-        await harness.kept(Draft(text="b", name="cold-milk")),
+        await harness.store_draft(Draft(text="a", name="green-tea")),
+        await harness.store_draft(Draft(text="b", name="cold-milk")),
     )
     done = await harness.forget("green-tea", tea.id, "green-teas", milk.id)
     assert [one.id for one in done.done] == [tea.id, milk.id]
@@ -67,8 +67,8 @@ async def test_the_missing_come_with_suggestions(harness: Harness) -> None:
 
 
 async def test_two_that_answer_to_one_title_are_not_guessed_between(harness: Harness) -> None:
-    one = await harness.kept(Draft(text="a", title="Tea", name="x"))
-    other = await harness.kept(Draft(text="b", title="Tea", name="y"))
+    one = await harness.store_draft(Draft(text="a", title="Tea", name="x"))
+    other = await harness.store_draft(Draft(text="b", title="Tea", name="y"))
     with pytest.raises(Ambiguous) as caught:
         await harness.forget("tea")
     assert set(caught.value.fields["matches"] or ()) == {one.id, other.id}  # pyright: ignore[reportArgumentType]
@@ -128,13 +128,13 @@ async def test_a_group_goes_and_comes_together_when_asked(harness: Harness) -> N
 
 
 async def test_a_group_of_one_is_itself(quick: Harness) -> None:
-    memory, _ = await quick.kept("tea"), await quick.kept("coffee")
+    memory, _ = await quick.store_draft("tea"), await quick.store_draft("coffee")
     gone = await quick.forget(wanted=Selection(refs=(memory.id,), group=True))
     assert [one.id for one in gone.done] == [memory.id]
 
 
 async def test_a_dry_run_says_what_it_would_do(harness: Harness) -> None:
-    memory = await harness.kept("tea")
+    memory = await harness.store_draft("tea")
     for verb, action in ((harness.forget, "trashed"), (harness.restore, "unchanged")):
         would = await verb(wanted=Selection(refs=(memory.id,), dry_run=True))
         assert (would.dry_run, [one.action for one in would.done]) == (True, [action])
@@ -146,9 +146,9 @@ async def test_a_dry_run_says_what_it_would_do(harness: Harness) -> None:
 
 
 async def test_a_memory_whose_name_was_taken_comes_back_under_another(harness: Harness) -> None:
-    first = await harness.kept(Draft(text="one", name="tea"))
+    first = await harness.store_draft(Draft(text="one", name="tea"))
     await harness.forget(first.id)
-    second = await harness.kept(Draft(text="two", name="tea"))
+    second = await harness.store_draft(Draft(text="two", name="tea"))
     back = await harness.restore(first.id)
     assert back.done[0].name == f"tea-{first.id[-6:]}"
     assert (await harness.get(first.id)).name == back.done[0].name
@@ -156,7 +156,7 @@ async def test_a_memory_whose_name_was_taken_comes_back_under_another(harness: H
 
 
 async def test_only_the_trash_is_ever_purged(harness: Harness) -> None:
-    live, trashed = await harness.kept("tea"), await harness.kept("coffee")
+    live, trashed = await harness.store_draft("tea"), await harness.store_draft("coffee")
     await harness.forget(trashed.id)
     with pytest.raises(WrongState) as caught:
         await harness.purge(trashed.id, live.id)
@@ -170,7 +170,7 @@ async def test_only_the_trash_is_ever_purged(harness: Harness) -> None:
 
 
 async def test_a_purge_by_filter_takes_the_trashed_alone(harness: Harness) -> None:
-    gone, kept = await harness.kept(Draft(text="a", kind="cup")), await harness.kept(Draft(text="b", kind="cup"))
+    gone, kept = await harness.store_draft(Draft(text="a", kind="cup")), await harness.store_draft(Draft(text="b", kind="cup"))
     await harness.forget(gone.id)
     done = await harness.purge(wanted=Selection(filter=Filter(kind="cup")))
     assert [one.id for one in done.done] == [gone.id]
@@ -206,7 +206,7 @@ class Meddled(FakeStore):
 
 async def test_what_was_changed_meanwhile_is_moved_as_it_is_now() -> None:
     harness = Harness(store=Meddled(times=2))
-    memory = await harness.kept("tea")
+    memory = await harness.store_draft("tea")
     done = await harness.forget(memory.id)
     after = await harness.get(memory.id)
     assert (after.state, after.content, after.version) == (State.TRASHED, "meddled 0", 4)
@@ -215,13 +215,13 @@ async def test_what_was_changed_meanwhile_is_moved_as_it_is_now() -> None:
 
 async def test_what_never_rests_is_given_up() -> None:
     harness = Harness(store=Meddled(times=99))
-    memory = await harness.kept("tea")
+    memory = await harness.store_draft("tea")
     with pytest.raises(StaleVersion, match="keeps changing"):
         await harness.forget(memory.id)
 
 
 async def test_what_was_purged_meanwhile_is_gone() -> None:
     harness = Harness(store=Meddled(times=1, purge=True))
-    memory = await harness.kept("tea")
+    memory = await harness.store_draft("tea")
     with pytest.raises(NotFound):
         await harness.forget(memory.id)

@@ -91,7 +91,7 @@ async def test_what_is_in_the_trash_is_not_known(quick: Harness) -> None:
 @pytest.mark.parametrize("again", ["Sarah prefers tea", "Sarah prefers tea!"])
 async def test_a_text_is_stored_again_after_its_memory_has_ended(ended: str, again: str) -> None:
     harness = Harness(store=FakeStore(), rules=replace(PLAIN, gate="merge"))
-    first = await harness.kept("Sarah prefers tea")
+    first = await harness.store_draft("Sarah prefers tea")
     await harness.store.commit(a_commit(a_rewrite(replace(revised(first), **{ended: moment(60)}))))
     harness.clock.set(moment(3600))
     assert (await harness.remember(again)).action == "created"

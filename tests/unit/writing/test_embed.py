@@ -16,14 +16,14 @@ async def test_one_text_for_three_entities_is_embedded_once(harness: Harness) ->
 
 
 async def test_a_change_of_labels_embeds_nothing(harness: Harness) -> None:
-    memory = await harness.kept("tea")
+    memory = await harness.store_draft("tea")
     harness.embedder.embedded.clear()
     await harness.revise(memory.id, kind="fact", tags=["drink"], pinned=True)
     assert harness.embedder.embedded == []
 
 
 async def test_going_back_to_an_earlier_text_embeds_nothing(harness: Harness) -> None:
-    memory = await harness.kept("tea")
+    memory = await harness.store_draft("tea")
     await harness.revise(memory.id, content="coffee")
     harness.embedder.embedded.clear()
     await harness.revise(memory.id, content="tea")
@@ -31,7 +31,7 @@ async def test_going_back_to_an_earlier_text_embeds_nothing(harness: Harness) ->
 
 
 async def test_only_the_new_observation_is_embedded(harness: Harness) -> None:
-    memory = await harness.kept(Draft(text="", observations=("likes tea", "hates milk")))
+    memory = await harness.store_draft(Draft(text="", observations=("likes tea", "hates milk")))
     harness.embedder.embedded.clear()
     await harness.revise(memory.id, Edit(add_observations=("loves jays",)))
     assert harness.embedder.embedded == ["loves jays"]

@@ -97,7 +97,7 @@ async def test_each_record_of_a_long_text_has_a_job_and_a_dry_run_none(harness: 
 
 
 async def test_a_memory_that_becomes_long_is_embedded_later_too(harness: Harness) -> None:
-    memory = await harness.kept("The harbour book.")
+    memory = await harness.store_draft("The harbour book.")
     harness.embedder.embedded.clear()
     done = await harness.revise(memory.id, content=pages(60))
     assert embedded(harness.embedder.embedded) <= AT_ONCE
@@ -107,7 +107,7 @@ async def test_a_memory_that_becomes_long_is_embedded_later_too(harness: Harness
 
 async def test_what_is_new_in_a_long_memory_is_embedded_at_once(harness: Harness) -> None:
     harness.defers = False
-    memory = await harness.kept(Draft(text=pages(60)))
+    memory = await harness.store_draft(Draft(text=pages(60)))
     harness.defers = True
     harness.embedder.embedded.clear()
     done = await harness.revise(memory.id, Edit(add_observations=("The lighthouse is red.",)))

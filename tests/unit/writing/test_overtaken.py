@@ -53,7 +53,7 @@ async def test_by_a_remember() -> None:
 async def test_by_a_revise() -> None:
     store = Overtaken()
     harness = Harness(store=store)
-    memory = await harness.kept("tea")
+    memory = await harness.store_draft("tea")
 
     async def ask() -> Written:
         return await harness.revise(memory.id, Edit(fields={"content": "coffee"}, idempotency_key=KEY))

@@ -138,7 +138,7 @@ async def test_a_key_is_of_its_own_space_and_another_key_is_another_request(quic
 
 @pytest.mark.parametrize("draft", [Draft(text="tea. " * 5000), Draft(text="", observations=("tea",) * 300)])
 async def test_a_long_text_is_stored_whole(harness: Harness, draft: Draft) -> None:
-    memory = await harness.kept(draft)
+    memory = await harness.store_draft(draft)
     assert memory.content == draft.text
     assert tuple(observation.text for observation in memory.observations) == draft.observations
     found = await harness.recall("tea")

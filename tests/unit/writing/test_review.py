@@ -58,13 +58,13 @@ async def test_what_is_declined_goes_into_the_trash(harness: Harness) -> None:
 
 async def test_a_name_taken_meanwhile_is_given_another(harness: Harness) -> None:
     memory = await waiting(harness, name="tea")
-    await harness.kept(Draft(text="milk", name="tea"))
+    await harness.store_draft(Draft(text="milk", name="tea"))
     done = await approve(Selection(refs=(memory.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
     assert done.done[0].name == f"tea-{memory.id[-6:]}"
 
 
 async def test_only_what_waits_is_approved_or_declined(quick: Harness) -> None:
-    live = await quick.kept("tea")
+    live = await quick.store_draft("tea")
     chosen = Selection(refs=(live.id,))
     with pytest.raises(WrongState):
         await decline(chosen, space=SPACE, origin=quick.origin(), store=quick.store)
@@ -93,9 +93,9 @@ BY_AGENT = Source(method=Method.AGENT)
 
 async def test_what_was_not_approved_waits_again_when_it_is_restored(quick: Harness) -> None:
     quick.rules = AGENTS
-    forgotten = await quick.kept(Draft(text="tea", source=BY_AGENT))
-    declined = await quick.kept(Draft(text="milk", source=BY_AGENT))
-    undone = await quick.kept(Draft(text="salt", source=BY_AGENT))
+    forgotten = await quick.store_draft(Draft(text="tea", source=BY_AGENT))
+    declined = await quick.store_draft(Draft(text="milk", source=BY_AGENT))
+    undone = await quick.store_draft(Draft(text="salt", source=BY_AGENT))
     assert forgotten.flags == ("unapproved",)
     await quick.forget(forgotten.id)
     await decline(Selection(refs=(declined.id,)), space=SPACE, origin=quick.origin(), store=quick.store)
@@ -110,7 +110,7 @@ async def test_what_was_not_approved_waits_again_when_it_is_restored(quick: Harn
 
 async def test_what_was_approved_once_is_restored_as_it_was(quick: Harness) -> None:
     quick.rules = AGENTS
-    memory = await quick.kept(Draft(text="tea", source=BY_AGENT))
+    memory = await quick.store_draft(Draft(text="tea", source=BY_AGENT))
     await approve(Selection(refs=(memory.id,)), space=SPACE, origin=quick.origin(), store=quick.store)
     assert (await quick.get(memory.id)).flags == ()
     await revert(memory.id, to=1, message="", space=SPACE, origin=quick.origin(), store=quick.store)
@@ -133,13 +133,13 @@ async def test_the_same_text_waits_once(quick: Harness) -> None:
 
 async def test_of_two_with_one_name_the_one_that_waits_is_approved(quick: Harness) -> None:
     memory = await waiting(quick, name="tea")
-    await quick.kept(Draft(text="milk", name="tea"))
+    await quick.store_draft(Draft(text="milk", name="tea"))
     done = await approve(Selection(refs=("tea", "nobody")), space=SPACE, origin=quick.origin(), store=quick.store)
     assert ([one.id for one in done.done], [one.ref for one in done.missing]) == ([memory.id], ["nobody"])
 
 
 async def test_a_reason_keeps_no_secret(quick: Harness) -> None:
-    memory = await quick.kept("tea")
+    memory = await quick.store_draft("tea")
     await quick.forget(wanted=Selection(refs=(memory.id,), reason="leaked AKIAIOSFODNN7EXAMPLE"))
     await revert(memory.id, to=1, message="AKIAIOSFODNN7EXAMPLE", space=SPACE, origin=quick.origin(), store=quick.store)
     messages = [version.message for version in await quick.store.versions(SPACE, memory.id, limit=9)]

@@ -5,21 +5,21 @@ from random import Random
 import pytest
 
 from benchmarks.writing_swaps import made_facts, names_in, swaps_of
-from scrubjay.writing.similarity_score import exchanged_word, overlap, sameness
+from scrubjay.writing.similarity_score import compare_texts, exchanged_word, overlap
 
 
 def test_a_text_is_the_same_as_itself() -> None:
-    found = sameness("Ann likes tea.", "Ann likes tea.", cosine=1.0)
+    found = compare_texts("Ann likes tea.", "Ann likes tea.", cosine=1.0)
     assert (found.similarity, found.differs) == (1.0, ())
 
 
 def test_words_in_common_make_texts_more_alike_and_figures_of_one_alone_less() -> None:
-    plain = sameness("A dog runs over the street.", "A cat sleeps.", cosine=0.8).similarity
-    akin = sameness("A dog runs over the street.", "A dog runs over the road.", cosine=0.8).similarity
-    figure = sameness("A dog runs over 3 streets.", "A dog runs over the road.", cosine=0.8).similarity
+    plain = compare_texts("A dog runs over the street.", "A cat sleeps.", cosine=0.8).similarity
+    akin = compare_texts("A dog runs over the street.", "A dog runs over the road.", cosine=0.8).similarity
+    figure = compare_texts("A dog runs over 3 streets.", "A dog runs over the road.", cosine=0.8).similarity
     assert figure < akin
     assert plain < akin
-    assert sameness("x", "y", cosine=-0.5).similarity == 0.0
+    assert compare_texts("x", "y", cosine=-0.5).similarity == 0.0
 
 
 @pytest.mark.parametrize(
@@ -38,8 +38,8 @@ def test_words_in_common_make_texts_more_alike_and_figures_of_one_alone_less() -
     ],
 )
 def test_what_is_exchanged_makes_another_statement(first: str, second: str) -> None:
-    assert sameness(first, second, cosine=1.0).differs
-    assert sameness(second, first, cosine=1.0).differs
+    assert compare_texts(first, second, cosine=1.0).differs
+    assert compare_texts(second, first, cosine=1.0).differs
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_what_is_exchanged_makes_another_statement(first: str, second: str) -> N
     ],
 )
 def test_the_same_in_other_words_does_not_differ(first: str, second: str) -> None:
-    assert sameness(first, second, cosine=0.9).differs == ()
+    assert compare_texts(first, second, cosine=0.9).differs == ()
 
 
 def test_sunglasses_are_sun_glasses() -> None:
@@ -70,7 +70,7 @@ def test_no_single_thing_can_be_swapped_unnoticed() -> None:
     random = Random(3)
     swapped = [(fact, changed) for fact in facts for _, changed in swaps_of(fact, names=names, random=random)]
     assert len(swapped) > 200
-    assert [pair for pair in swapped if not sameness(*pair, cosine=1.0).differs] == []
+    assert [pair for pair in swapped if not compare_texts(*pair, cosine=1.0).differs] == []
 
 
 def test_what_may_stand_for_a_word_is_told_if_it_does_not_mean_the_same() -> None:

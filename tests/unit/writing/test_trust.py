@@ -38,7 +38,7 @@ def test_a_user_counts_most_a_document_least_and_who_says_nothing_of_themselves_
 
 
 async def test_what_the_user_says_again_is_the_users_word(harness: Harness) -> None:
-    first = await harness.kept(Draft(text=TEXT, observations=("daily", "from pier 4"), source=DOCUMENT))
+    first = await harness.store_draft(Draft(text=TEXT, observations=("daily", "from pier 4"), source=DOCUMENT))
     harness.clock.advance(timedelta(minutes=1))
     again = Draft(text=TEXT, observations=("daily",), source=replace(USER, agent="cli"), idempotency_key="k")
     tried = await harness.remember(replace(again, dry_run=True, idempotency_key=""))
@@ -58,7 +58,7 @@ async def test_what_the_user_says_again_is_the_users_word(harness: Harness) -> N
 async def test_what_waits_for_a_yes_stays_as_it_is(quick: Harness) -> None:
     quick.rules = replace(quick.rules, review="agents")
     mine = Draft(text=TEXT, source=Source(method=Method.AGENT, trust=Trust.DOCUMENT))
-    waiting = await quick.kept(mine)
+    waiting = await quick.store_draft(mine)
     done = await quick.remember(replace(mine, source=replace(mine.source, trust=Trust.AGENT)))
     assert (waiting.state, done.action) == (State.WAITING, "unchanged")
 
@@ -71,7 +71,7 @@ async def test_of_one_text_under_several_entities_each_record_is_the_users(quick
 
 
 async def test_an_observation_that_is_said_again_is_theirs_who_are_trusted_more(quick: Harness) -> None:
-    first = await quick.kept(Draft(text=TEXT, observations=("daily", "from pier 4"), source=DOCUMENT))
+    first = await quick.store_draft(Draft(text=TEXT, observations=("daily", "from pier 4"), source=DOCUMENT))
     await quick.revise(first.id, Edit(add_observations=("daily", "in summer"), source=USER))
     memory = await quick.get(first.id)
     assert trust_of(memory) == {"daily": Trust.USER, "from pier 4": Trust.DOCUMENT, "in summer": Trust.USER}
@@ -130,7 +130,7 @@ def test_who_counts_the_same_adds_to_the_text(first: Source, second: Source) -> 
 
 
 async def test_a_text_is_the_word_of_who_wrote_it_last(quick: Harness) -> None:
-    first = await quick.kept(Draft(text=TEXT, observations=("daily",), source=replace(USER, session="s1")))
+    first = await quick.store_draft(Draft(text=TEXT, observations=("daily",), source=replace(USER, session="s1")))
     await quick.revise(first.id, Edit(fields={"content": "The ferry leaves at ten."}, source=AGENT))
     memory = await quick.get(first.id)
     assert (memory.source.trust, memory.source.session, trust_of(memory)) == (Trust.AGENT, "s1", {"daily": Trust.USER})

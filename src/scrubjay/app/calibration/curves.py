@@ -1,4 +1,4 @@
-"""Measures a model on labelled data: recall at each weight of the cosine, and errors at each threshold of sameness."""
+"""Measures a model on labelled data: recall at each weight of the cosine, and errors at each threshold of compare_texts."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ from scrubjay.model.query import Question
 from scrubjay.ports import Embedder, Profile, Progress
 from scrubjay.recalling.access_log import AccessLog
 from scrubjay.recalling.answer_cache import AnswerCache
-from scrubjay.writing.similarity_score import sameness
+from scrubjay.writing.similarity_score import compare_texts
 
 _RECALL_DEPTH = 10
 _UNLIMITED_TOKENS = 1_000_000
@@ -244,7 +244,7 @@ async def _score_pairs(
         batch = pairs[start : start + _PAIRS_PER_BATCH]
         vectors = await embedder.embed([text for pair in batch for text in (pair.first, pair.second)])
         for pair, first, second in zip(batch, vectors[::2], vectors[1::2], strict=True):
-            score = sameness(pair.first, pair.second, cosine=float(np.dot(first, second)))
+            score = compare_texts(pair.first, pair.second, cosine=float(np.dot(first, second)))
             similarities.append((0.0 if score.differs else score.similarity, pair.same))
         if progress:
             progress(len(similarities), len(pairs))

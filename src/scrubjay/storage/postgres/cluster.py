@@ -164,12 +164,12 @@ class RateLeases:
         self._database = database
         self._swept_at = time.monotonic()
 
-    async def lease(self, caller: str, *, wanted: int, limit: int) -> Lease:
+    async def lease(self, caller: str, *, count: int, limit: int) -> Lease:
         """Take some of a caller's remaining requests, none if none remain."""
         await self._sweep()
         # After a lost connection the statement runs again, and the first lease is lost: callers never get too much.
         rows = await self._database.rows(
-            _SQL["lease"], digest_of(caller), wanted, limit, limit, wanted, unrestricted=True
+            _SQL["lease"], digest_of(caller), count, limit, limit, count, unrestricted=True
         )
         granted, seconds = rows[0]
         return Lease(granted=int(granted), seconds=float(seconds))

@@ -278,8 +278,8 @@ class PostgresStore:
     async def settled_seq(self) -> int:
         return await log.settled_seq(self.database)
 
-    async def lease(self, caller: str, *, wanted: int, limit: int) -> Lease:
-        return await self._rate_leases.lease(caller, wanted=wanted, limit=limit)
+    async def lease(self, caller: str, *, count: int, limit: int) -> Lease:
+        return await self._rate_leases.lease(caller, count=count, limit=limit)
 
     def leader(self, name: str) -> Leader:
         """Return a candidate for the leadership of some work among all processes of this database."""

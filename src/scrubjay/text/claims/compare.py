@@ -57,14 +57,14 @@ def compare(first: str, second: str, *, cosine: float | None, same: float = SAME
     """
     if (key := _key(first)) == _key(second):
         return _duplicate(1.0) if key else None
-    one, other = parse_statement(first), parse_statement(second)
+    statement, other = parse_statement(first), parse_statement(second)
     # A question claims nothing.
-    if one.asks or other.asks:
+    if statement.asks or other.asks:
         return None
     relation = find_relation_conflict(first, second)
     if cosine is not None and cosine < _MIN_COSINE and not relation:
         return None
-    diff = StatementDiff.of(one, other, closely=cosine is not None and cosine >= same)
+    diff = StatementDiff.of(statement, other, closely=cosine is not None and cosine >= same)
     if contradiction := _find_contradiction(diff, cosine, single=bool(relation)):
         return contradiction
     if relation:
@@ -80,9 +80,9 @@ def _key(statement: str) -> str:
 
 def overlap_ratio(first: Sequence[str], second: Sequence[str]) -> float:
     """Return the share of observations that two lists have in common, of the longer one, ignoring case and space."""
-    one, other = ({" ".join(text.split()).casefold() for text in texts} for texts in (first, second))
-    longer = max(len(one), len(other))
-    return len(one & other) / longer if longer else 0.0
+    keys, other_keys = ({" ".join(text.split()).casefold() for text in texts} for texts in (first, second))
+    longer = max(len(keys), len(other_keys))
+    return len(keys & other_keys) / longer if longer else 0.0
 
 
 def compare_lists(first: Sequence[str], second: Sequence[str]) -> Finding | None:
@@ -110,9 +110,14 @@ def _find_contradiction(diff: StatementDiff, cosine: float | None, *, single: bo
     """Return a contradiction if both cannot hold; `single` if their relation has one value at a time."""
     if not (diff.clashes or diff.denied or diff.turned):
         return None
-    if diff.another_one or diff.another_subject or diff.bygone:
+    if diff.is_another_thing or diff.another_subject or diff.is_past:
         return None
-    if diff.one.leader and diff.other.leader and diff.one.leader != diff.other.leader and not diff.other_subject:
+    if (
+        diff.statement.leader
+        and diff.other.leader
+        and diff.statement.leader != diff.other.leader
+        and not diff.other_subject
+    ):
         return None
     # A name has many forms: there the rest must be all the more alike.
     names_only = all(token.kind == NAME for token, _ in diff.clashes) and not diff.denied
@@ -140,10 +145,10 @@ def _find_update(diff: StatementDiff) -> Finding | None:
     less, more = sorted((diff.left, diff.right), key=len)
     if diff.clashes or diff.denied or less or not more or not diff.is_alike:
         return None
-    longer = max(len(diff.one.tokens), len(diff.other.tokens))
+    longer = max(len(diff.statement.tokens), len(diff.other.tokens))
     ratio = (longer - len(more)) / longer
     # Fewer shared tokens suffice where one statement begins with all of the other.
-    begins_alike = diff.one.tokens[: diff.shared] == diff.other.tokens[: diff.shared]
+    begins_alike = diff.statement.tokens[: diff.shared] == diff.other.tokens[: diff.shared]
     if diff.shared < (_MIN_SHARED if begins_alike else _MIN_SHARED + 1) or ratio < UPDATE_FROM:
         return None
     return Finding(type=ConflictType.UPDATE, confidence=round(0.5 + 0.45 * ratio, 2), suggested=Strategy.UPDATE)
@@ -151,7 +156,7 @@ def _find_update(diff: StatementDiff) -> Finding | None:
 
 def _find_duplicate(diff: StatementDiff, cosine: float | None, *, same: float) -> Finding | None:
     """Return a duplicate if they say the same in other words."""
-    if diff.clashes or diff.denied or _names(diff.one) != _names(diff.other) or not diff.is_alike:
+    if diff.clashes or diff.denied or _names(diff.statement) != _names(diff.other) or not diff.is_alike:
         return None
     if not diff.left and not diff.right and not diff.reworded and diff.shared >= _MIN_SHARED:
         return _find_reversed_order(diff) or (_duplicate(0.97) if diff.same_in_any_order else None)
@@ -163,9 +168,9 @@ def _find_duplicate(diff: StatementDiff, cosine: float | None, *, same: float) -
 def _find_reversed_order(diff: StatementDiff) -> Finding | None:
     """Return a contradiction for the same words the other way round: tea over coffee, coffee over tea."""
     words, others = (
-        [token.text for token in statement.tokens if token.kind != DATE] for statement in (diff.one, diff.other)
+        [token.text for token in statement.tokens if token.kind != DATE] for statement in (diff.statement, diff.other)
     )
-    if not (diff.one.compares and diff.other.compares) or words == others or sorted(words) != sorted(others):
+    if not (diff.statement.compares and diff.other.compares) or words == others or sorted(words) != sorted(others):
         return None
     return _contradiction(_BY_RELATION, (f"order: {', '.join(words)} or {', '.join(others)}",))
 

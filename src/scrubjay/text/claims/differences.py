@@ -61,7 +61,7 @@ class StatementDiff:
     same; `reworded` counts pairs of words that may replace each other; `left` and `right` are the rest.
     """
 
-    one: ParsedStatement
+    statement: ParsedStatement
     other: ParsedStatement
     shared: int
     left: tuple[StatementToken, ...]
@@ -71,19 +71,19 @@ class StatementDiff:
     moved: bool = False
 
     @classmethod
-    def of(cls, one: ParsedStatement, other: ParsedStatement, *, closely: bool) -> "StatementDiff":
+    def of(cls, statement: ParsedStatement, other: ParsedStatement, *, closely: bool) -> "StatementDiff":
         """Compare two statements; unless `closely`, stop where they share little."""
         others = other.counted
-        common = {key: min(count, others[key]) for key, count in one.counted.items() if key in others}
+        common = {key: min(count, others[key]) for key, count in statement.counted.items() if key in others}
         shared = sum(common.values())
-        if not closely and 2 * shared < _MIN_SHARED_RATIO * (len(one.tokens) + len(other.tokens)):
-            return cls(one=one, other=other, shared=shared, left=one.tokens, right=other.tokens)
-        left, right = _without(one.tokens, common), _without(other.tokens, common)
+        if not closely and 2 * shared < _MIN_SHARED_RATIO * (len(statement.tokens) + len(other.tokens)):
+            return cls(statement=statement, other=other, shared=shared, left=statement.tokens, right=other.tokens)
+        left, right = _without(statement.tokens, common), _without(other.tokens, common)
         candidates = _pair(left, right, exclude_each_other)
         clashes = [
             (first, second)
             for first, second in candidates
-            if _neighbours(one.tokens, first, common).share_with(_neighbours(other.tokens, second, common))
+            if _neighbours(statement.tokens, first, common).share_with(_neighbours(other.tokens, second, common))
         ]
         moved = not clashes and len(left) == len(right) == len(candidates) == 1
         clashes = candidates if moved else clashes
@@ -91,29 +91,29 @@ class StatementDiff:
         reworded = _pair(left, right, _may_replace)
         left, right = _remove_pairs(left, right, reworded)
         return cls(
-            one=one, other=other, shared=shared, clashes=tuple(clashes), left=tuple(left), right=tuple(right),
-            reworded=len(reworded), moved=moved,
+            statement=statement, other=other, shared=shared, left=tuple(left), right=tuple(right),
+            clashes=tuple(clashes), reworded=len(reworded), moved=moved,
         )  # fmt: skip
 
     @property
     def denials(self) -> tuple[str, ...]:
         """The words of denial that only one of them has."""
-        fewer, more = sorted((self.one.denials, self.other.denials), key=len)
+        fewer, more = sorted((self.statement.denials, self.other.denials), key=len)
         return more[len(fewer) :]
 
     @property
     def denied(self) -> str:
         """A description of what one statement denies and the other does not."""
-        if len(self.one.denials) != len(self.other.denials):
-            return f"negation: one says {max(self.one.denials, self.other.denials, key=len)[-1]}"
+        if len(self.statement.denials) != len(self.other.denials):
+            return f"negation: one says {max(self.statement.denials, self.other.denials, key=len)[-1]}"
         return self._crossed
 
     @property
     def _crossed(self) -> str:
         """A description of two denials of the same verb with different objects."""
-        if len(self.one.denied) != len(self.other.denied):
+        if len(self.statement.denied) != len(self.other.denied):
             return ""
-        for first, second in zip(self.one.denied, self.other.denied, strict=True):
+        for first, second in zip(self.statement.denied, self.other.denied, strict=True):
             (verb, _, thing), (other_verb, _, other_thing) = first.partition(" "), second.partition(" ")
             if self._differs_in_denial_only and verb == other_verb and thing and other_thing and thing != other_thing:
                 return f"negation: not {first} or not {second}"
@@ -123,7 +123,7 @@ class StatementDiff:
     def _differs_in_denial_only(self) -> bool:
         """Whether the statements differ in a plain not and in nothing else."""
         plain = all(
-            word in ("not", "never") or word.endswith("n't") for word in (*self.one.denials, *self.other.denials)
+            word in ("not", "never") or word.endswith("n't") for word in (*self.statement.denials, *self.other.denials)
         )
         return plain and not (self.left or self.right or self.clashes or self.reworded)
 
@@ -132,21 +132,19 @@ class StatementDiff:
         """Descriptions of the small words that are reversed where all else is the same: on, off."""
         if self.left or self.right:
             return ()
-        only_one, only_other = self.one.turns - self.other.turns, self.other.turns - self.one.turns
-        return tuple(
-            f"state: {word} or {REVERSALS[word]}" for word in sorted(only_one) if REVERSALS[word] in only_other
-        )
+        turns, other_turns = self.statement.turns - self.other.turns, self.other.turns - self.statement.turns
+        return tuple(f"state: {word} or {REVERSALS[word]}" for word in sorted(turns) if REVERSALS[word] in other_turns)
 
     @property
     def other_subject(self) -> bool:
         """Whether the statements differ in their subject only."""
-        if len(self.clashes) != 1 or self.denied or not (self.one.leader and self.other.leader):
+        if len(self.clashes) != 1 or self.denied or not (self.statement.leader and self.other.leader):
             return False
         first, second = self.clashes[0]
-        return (first.key, second.key) == (self.one.leader, self.other.leader)
+        return (first.key, second.key) == (self.statement.leader, self.other.leader)
 
     @property
-    def another_one(self) -> bool:
+    def is_another_thing(self) -> bool:
         """Whether they are about two of many: the first step, the second step; or two times with different events."""
         if any(token.kind == LABEL for token in (*self.left, *self.right)):
             return True
@@ -156,9 +154,9 @@ class StatementDiff:
         return len(values) + flips > 1 or (not values and flips == 0 and not self.turned and not self._crossed)
 
     @property
-    def bygone(self) -> bool:
+    def is_past(self) -> bool:
         """Whether one statement is about the past and the other denies it for the present: both hold."""
-        affirming, denying = sorted((self.one, self.other), key=lambda statement: len(statement.denials))
+        affirming, denying = sorted((self.statement, self.other), key=lambda statement: len(statement.denials))
         return bool(self.denials) and affirming.happened and not denying.happened
 
     @property
@@ -166,7 +164,7 @@ class StatementDiff:
         """Whether the things with the values differ as well: Ada's cat is three, Ada's dog is four."""
         for first, second in self.clashes:
             if first.kind == WORD:
-                if _describes_subject(first, self.one) and _describes_subject(second, self.other):
+                if _describes_subject(first, self.statement) and _describes_subject(second, self.other):
                     return True
             elif self._differ_before(first, second):
                 return True
@@ -174,8 +172,8 @@ class StatementDiff:
         return bool(self.reworded and self.shared < _MIN_SHARED_BY_MANY and (self.denied or has_opposites))
 
     def _differ_before(self, first: StatementToken, second: StatementToken) -> bool:
-        common = self.one.counted.keys() & self.other.counted.keys()
-        sides = ((first, self.one.tokens), (second, self.other.tokens))
+        common = self.statement.counted.keys() & self.other.counted.keys()
+        sides = ((first, self.statement.tokens), (second, self.other.tokens))
         return all(
             any(before.key not in common and before.kind != DATE for before in tokens[: _position(token, tokens)])
             for token, tokens in sides
@@ -189,7 +187,7 @@ class StatementDiff:
             return False
         if kinds & {NAME, IDENTIFIER}:
             return True
-        happened, lists = (self.one.happened and self.other.happened), (self.one.lists and self.other.lists)
+        happened, lists = (self.statement.happened and self.other.happened), (self.statement.lists and self.other.lists)
         return (happened or lists) and self.shared < _PARTICULARS
 
     def min_shared(self, *, single: bool) -> int:
@@ -197,14 +195,14 @@ class StatementDiff:
         if self.other_subject:
             return _MIN_SHARED_BY_OTHERS
         if self.is_open and not single:
-            times = self.one.happened and all(first.kind in (NUMBER, DATE) for first, _ in self.clashes)
+            times = self.statement.happened and all(first.kind in (NUMBER, DATE) for first, _ in self.clashes)
             return _MIN_SHARED_BY_TIMES if times else _MIN_SHARED_BY_MANY
         return _MIN_SHARED if self.left or self.right else 1
 
     @property
     def denies_part(self) -> bool:
         """Whether the shorter one denies a part of the longer one."""
-        sides = ((self.one, self.left), (self.other, self.right))
+        sides = ((self.statement, self.left), (self.other, self.right))
         (short, rest), (long, _) = sorted(sides, key=lambda side: len(side[0].tokens))
         more = len(short.denials) > len(long.denials) and short.leader == long.leader
         return (
@@ -218,20 +216,21 @@ class StatementDiff:
     @property
     def likeness(self) -> float:
         """The share of both that is the same except for the clashes, from 0 to 1."""
-        return 1 - (len(self.left) + len(self.right)) / max(1, len(self.one.tokens) + len(self.other.tokens))
+        return 1 - (len(self.left) + len(self.right)) / max(1, len(self.statement.tokens) + len(self.other.tokens))
 
     @property
     def same_in_any_order(self) -> bool:
         """Whether the order of the same words does not matter; Ada calls Boris is not Boris calls Ada."""
         keys, others = (
-            [token.key for token in statement.tokens if token.kind != DATE] for statement in (self.one, self.other)
+            [token.key for token in statement.tokens if token.kind != DATE]
+            for statement in (self.statement, self.other)
         )
         rotated = any(keys[at:] + keys[:at] == others for at in range(1, len(keys)))
         return (
             keys == others
             or rotated
-            or (self.one.lists_up and self.other.lists_up)
-            or self.one.passive != self.other.passive
+            or (self.statement.lists_up and self.other.lists_up)
+            or self.statement.passive != self.other.passive
         )
 
     @property
@@ -239,10 +238,10 @@ class StatementDiff:
         """Whether both have the same subject, tense and modality, and deny the same."""
         # A statement need not name the user.
         leader, other_leader = (
-            statement.leader if statement.names_another else "" for statement in (self.one, self.other)
+            statement.leader if statement.names_another else "" for statement in (self.statement, self.other)
         )
-        same = self.one.modals == self.other.modals and self.one.happened == self.other.happened
-        return leader == other_leader and same and sorted(self.one.denied) == sorted(self.other.denied)
+        same = self.statement.modals == self.other.modals and self.statement.happened == self.other.happened
+        return leader == other_leader and same and sorted(self.statement.denied) == sorted(self.other.denied)
 
 
 def _describes_subject(token: StatementToken, statement: ParsedStatement) -> bool:
@@ -313,39 +312,43 @@ def _position(token: StatementToken, tokens: Sequence[StatementToken]) -> int:
     return next(at for at, other in enumerate(tokens) if other is token)
 
 
-def exclude_each_other(one: StatementToken, other: StatementToken) -> bool:
+def exclude_each_other(token: StatementToken, other: StatementToken) -> bool:
     """Return whether two tokens of one kind cannot both be true."""
-    if one.kind != other.kind or one.kind == LABEL:
+    if token.kind != other.kind or token.kind == LABEL:
         return False
-    if one.kind == WORD:
-        return are_opposites(one.text, other.text) or _negates(one.text, other.text) or _negates(other.text, one.text)
-    if len({_preposition(one), _preposition(other)} - {""}) > 1:
-        return False
-    if one.kind == NAME:
-        return not are_same_name(one.text, other.text) and not (
-            one.lead in _PLACING and may_contain(one.text, other.text)
+    if token.kind == WORD:
+        return (
+            are_opposites(token.text, other.text)
+            or _negates(token.text, other.text)
+            or _negates(other.text, token.text)
         )
-    parts, others = set(one.key.split()), set(other.key.split())
+    if len({_preposition(token), _preposition(other)} - {""}) > 1:
+        return False
+    if token.kind == NAME:
+        return not are_same_name(token.text, other.text) and not (
+            token.lead in _PLACING and may_contain(token.text, other.text)
+        )
+    parts, others = set(token.key.split()), set(other.key.split())
     if parts <= others or others <= parts:
         return False
-    return one.kind == IDENTIFIER or not _forms(one).isdisjoint(_forms(other))
+    return token.kind == IDENTIFIER or not _forms(token).isdisjoint(_forms(other))
 
 
-def may_contain(one: str, other: str) -> bool:
+def may_contain(place: str, other: str) -> bool:
     """Return whether one of two places may contain the other: a country, a city."""
     first, second = (
-        any(PLACES.get(word, word) in _COUNTRIES for word in _plain_name(name).split()) for name in (one, other)
+        any(PLACES.get(word, word) in _COUNTRIES for word in _plain_name(name).split()) for name in (place, other)
     )
     return first != second
 
 
-def are_same_name(one: str, other: str) -> bool:
+def are_same_name(first: str, second: str) -> bool:
     """Return whether two names may be one: in two spellings, cut short, or by their initials."""
-    short, long = sorted((one, other), key=lambda name: (not name.isupper(), len(name)))
+    short, long = sorted((first, second), key=lambda name: (not name.isupper(), len(name)))
     initials = "".join(word[0] for word in long.split()).upper()
     if " " in long and " " not in short and short.isupper() and short.startswith(initials):
         return True
-    return _are_spellings(_plain_name(one), _plain_name(other))
+    return _are_spellings(_plain_name(first), _plain_name(second))
 
 
 def _plain_name(name: str) -> str:
@@ -374,18 +377,18 @@ def _forms(token: StatementToken) -> set[str]:
     return forms or {"calendar"}
 
 
-def _may_replace(one: StatementToken, other: StatementToken) -> bool:
-    if one.kind == NAME and other.kind == NAME:
-        return _are_spellings(one.key, other.key)
-    if one.kind in (NUMBER, DATE) and one.kind == other.kind:
-        parts, others = set(one.key.split()), set(other.key.split())
+def _may_replace(token: StatementToken, other: StatementToken) -> bool:
+    if token.kind == NAME and other.kind == NAME:
+        return _are_spellings(token.key, other.key)
+    if token.kind in (NUMBER, DATE) and token.kind == other.kind:
+        parts, others = set(token.key.split()), set(other.key.split())
         return parts <= others or others <= parts
-    return one.kind == WORD and other.kind == WORD and _closeness(one.key, other.key) >= _MIN_CLOSENESS
+    return token.kind == WORD and other.kind == WORD and _closeness(token.key, other.key) >= _MIN_CLOSENESS
 
 
-def _are_spellings(one: str, other: str) -> bool:
+def _are_spellings(first: str, second: str) -> bool:
     """Return whether two names may be one: in two spellings, or one of them cut short."""
-    short, long = sorted((one, other), key=len)
+    short, long = sorted((first, second), key=len)
     if short[0] != long[0]:
         return False
     if long.startswith(short):
@@ -393,12 +396,12 @@ def _are_spellings(one: str, other: str) -> bool:
     if len(short) < _LONG_NAME:
         letters = iter(long)
         return len(short) < _STEM and len(long) > _LONG_NAME and all(letter in letters for letter in short)
-    return SequenceMatcher(None, one, other).ratio() >= _MIN_SPELLING_RATIO
+    return SequenceMatcher(None, first, second).ratio() >= _MIN_SPELLING_RATIO
 
 
 @lru_cache(maxsize=20_000)
-def _closeness(one: str, other: str) -> float:
-    return max(_related(one).get(other, 0.0), _related(other).get(one, 0.0))
+def _closeness(term: str, other: str) -> float:
+    return max(_related(term).get(other, 0.0), _related(other).get(term, 0.0))
 
 
 @lru_cache(maxsize=2_048)

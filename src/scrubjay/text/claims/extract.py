@@ -219,8 +219,8 @@ def _not_among(quotes: list[str], words: Sequence[str]) -> list[str]:
     return [quote for quote in quotes if not unique.issuperset(quote.split())]
 
 
-def _agree(one: str, other: str) -> bool:
-    parts, others = set(one.split()), set(other.split())
+def _agree(claim: str, other: str) -> bool:
+    parts, others = set(claim.split()), set(other.split())
     return parts <= others or others <= parts
 
 

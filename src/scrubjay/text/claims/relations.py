@@ -39,15 +39,18 @@ _USER = frozenset({"user"})
 
 def find_relation_conflict(first: str, second: str) -> str:
     """Describe the two values that statements give for one relation; empty if they do not."""
-    one, other = normalize_statement(first)[:_MAX_TEXT], normalize_statement(second)[:_MAX_TEXT]
-    relation = _single_valued(one)
+    statement, other = normalize_statement(first)[:_MAX_TEXT], normalize_statement(second)[:_MAX_TEXT]
+    relation = _single_valued(statement)
     # Most statements have no such relation: then the other need not be read.
     conflict = _compare_values(relation, _single_valued(other)) if relation else ""
     if conflict:
         return conflict
     return (
-        _find_change(one, other) or _find_change(other, one) or _find_ending(one, other) or _find_ending(other, one)
-    )  # fmt: skip
+        _find_change(statement, other)
+        or _find_change(other, statement)
+        or _find_ending(statement, other)
+        or _find_ending(other, statement)
+    )
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
@@ -102,40 +105,44 @@ class _Relation:
         return frozenset(token.key for token in self.tokens)
 
 
-def _compare_values(one: _Relation, other: _Relation | None) -> str:
-    if other is None or (one.name, one.how, one.who) != (other.name, other.how, other.who):
+def _compare_values(relation: _Relation, other: _Relation | None) -> str:
+    if other is None or (relation.name, relation.how, relation.who) != (other.name, other.how, other.who):
         return ""
     # Values of different times or in different cases go together.
-    if one.times and other.times and one.times != other.times:
+    if relation.times and other.times and relation.times != other.times:
         return ""
-    if not one.loose and one.rest != other.rest and one.rest and other.rest:
+    if not relation.loose and relation.rest != other.rest and relation.rest and other.rest:
         return ""
-    is_more_exact = one.keys <= other.keys or other.keys <= one.keys
-    return f"{one.label}: {one.value} or {other.value}" if not is_more_exact and _are_alternatives(one, other) else ""
+    is_more_exact = relation.keys <= other.keys or other.keys <= relation.keys
+    return (
+        f"{relation.label}: {relation.value} or {other.value}"
+        if not is_more_exact and _are_alternatives(relation, other)
+        else ""
+    )
 
 
-def _are_alternatives(one: _Relation, other: _Relation) -> bool:
+def _are_alternatives(relation: _Relation, other: _Relation) -> bool:
     """Return whether two values are of one sort, and not two names of one value."""
-    first, second = one.tokens[0], other.tokens[0]
+    first, second = relation.tokens[0], other.tokens[0]
     figures = (NUMBER, DATE, LABEL)
     if first.kind in figures or second.kind in figures:
         return exclude_each_other(first, second)
-    if may_contain(one.value, other.value) or are_same_name(one.value, other.value):
+    if may_contain(relation.value, other.value) or are_same_name(relation.value, other.value):
         return False
-    if one.name in ("prefers", "wants"):
-        return _are_rivals(one, other)
-    if one.label == "favourite" or one.loose or one.name == "is kin":
+    if relation.name in ("prefers", "wants"):
+        return _are_rivals(relation, other)
+    if relation.label == "favourite" or relation.loose or relation.name == "is family":
         return True
-    words = [token.text for token in (*one.tokens, *other.tokens) if token.kind == WORD]
+    words = [token.text for token in (*relation.tokens, *other.tokens) if token.kind == WORD]
     return are_opposites(first.text, second.text) or not any(map(is_quality, words))
 
 
-def _are_rivals(one: _Relation, other: _Relation) -> bool:
+def _are_rivals(relation: _Relation, other: _Relation) -> bool:
     """Return whether two wishes exclude each other: tabs or spaces, short answers or long answers."""
-    if one.keys & other.keys:
-        return one.tokens[-1].key == other.tokens[-1].key
-    single = len(one.tokens) == len(other.tokens) == 1 and one.tokens[0].kind == other.tokens[0].kind
-    return single and one.name == "prefers" and one.rest == other.rest
+    if relation.keys & other.keys:
+        return relation.tokens[-1].key == other.tokens[-1].key
+    single = len(relation.tokens) == len(other.tokens) == 1 and relation.tokens[0].kind == other.tokens[0].kind
+    return single and relation.name == "prefers" and relation.rest == other.rest
 
 
 def _find_ending(ended: str, other: str) -> str:
@@ -392,7 +399,7 @@ _SINGLE_VALUED = (
     ("is", rf"^{_OWNED_THING} {_BECOMES} (?P<how>in )(?P<value>\w+ [A-Z0-9]\w*){_END}", False, _IN_BECOMES),
     ("is", rf"^(?P<who>[A-Z][\w'-]+) {_IS} (?P<how>in|at) {_NAMED}{_REST}", False, _IN_IS),
     (
-        "is kin",
+        "is family",
         rf"^(?P<who>[A-Z]\w+ {_IS} (?:my|our|his|her|[\w-]+'s)) (?P<value>{_alternatives(_RELATIVES)}){_END}",
         False,
         _IN_IS,

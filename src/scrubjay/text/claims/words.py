@@ -115,14 +115,14 @@ _STATES = _read_states()
 _NO_AXES: dict[int, int] = {}
 
 
-def are_opposites(one: str, other: str) -> bool:
+def are_opposites(word: str, other: str) -> bool:
     """Return whether two words are at different ends of an axis."""
-    if one == other or one in _STATELESS or other in _STATELESS:
+    if word == other or word in _STATELESS or other in _STATELESS:
         return False
-    first, second = AXES.get(one), AXES.get(other)
+    first, second = AXES.get(word), AXES.get(other)
     if first is not None and second is not None and first[0] == second[0]:
         return first[1] != second[1]
-    ends, others = _STATES.get(one), _STATES.get(other, _NO_AXES)
+    ends, others = _STATES.get(word), _STATES.get(other, _NO_AXES)
     return bool(ends) and any(others.get(axis, end) != end for axis, end in ends.items())
 
 

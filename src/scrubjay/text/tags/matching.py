@@ -108,18 +108,18 @@ def best_match(tag: str, existing: Sequence[str], *, cosines: Mapping[str, float
 
 def relate_tags(tag: str, existing: str) -> TagRelation | None:
     """Return how the spellings of two tags are related; None when they seem to name different things."""
-    one, other = fold_tag(tag), fold_tag(existing)
-    if one.key == other.key:
+    folded, other = fold_tag(tag), fold_tag(existing)
+    if folded.key == other.key:
         return TagRelation.SAME
-    if frozenset((one.key, other.key)) in _DISTINCT or _are_opposed(one, other):
+    if frozenset((folded.key, other.key)) in _DISTINCT or _are_opposed(folded, other):
         return None
-    if one.full == other.full:
+    if folded.full == other.full:
         return TagRelation.FULL
-    if one.numbers != other.numbers:
-        return _relate_versions(one, other)
-    if sorted(one.words) == sorted(other.words):
+    if folded.numbers != other.numbers:
+        return _relate_versions(folded, other)
+    if sorted(folded.words) == sorted(other.words):
         return TagRelation.ORDER
-    return _relate_words(one, other) or _relate_letters(one, other) or _relate_overlap(one, other)
+    return _relate_words(folded, other) or _relate_letters(folded, other) or _relate_overlap(folded, other)
 
 
 def _match(tag: str, relation: TagRelation, similarity: Mapping[str, float]) -> TagMatch:
@@ -131,25 +131,25 @@ def _closest(tags: Sequence[str], similarity: Mapping[str, float]) -> str:
     return max(tags, key=lambda tag: (len(fold_tag(tag).numbers), similarity.get(tag, 0.0), tag))
 
 
-def _are_opposed(one: FoldedTag, other: FoldedTag) -> bool:
+def _are_opposed(tag: FoldedTag, other: FoldedTag) -> bool:
     """Return whether the words that differ are different things: `file-upload` is no `file-download`."""
-    left, right = set(one.words) - set(other.words), set(other.words) - set(one.words)
+    left, right = set(tag.words) - set(other.words), set(other.words) - set(tag.words)
     return any(frozenset((a, b)) in _DISTINCT for a in left for b in right)
 
 
-def _relate_versions(one: FoldedTag, other: FoldedTag) -> TagRelation | None:
+def _relate_versions(tag: FoldedTag, other: FoldedTag) -> TagRelation | None:
     """A version is a special case of the tag without one, or with fewer numbers; two versions are two things."""
-    if one.words != other.words or not one.numbers or len(one.parts[0]) < _MIN_NAME:
+    if tag.words != other.words or not tag.numbers or len(tag.parts[0]) < _MIN_NAME:
         return None
-    return TagRelation.VERSION if one.numbers[: len(other.numbers)] == other.numbers else None
+    return TagRelation.VERSION if tag.numbers[: len(other.numbers)] == other.numbers else None
 
 
-def _relate_words(one: FoldedTag, other: FoldedTag) -> TagRelation | None:
-    if _without_plain(one) == other.key or _without_plain(other) == one.key:
+def _relate_words(tag: FoldedTag, other: FoldedTag) -> TagRelation | None:
+    if _without_plain(tag) == other.key or _without_plain(other) == tag.key:
         return TagRelation.PLAIN
-    if "".join(one.stems) == "".join(other.stems):
+    if "".join(tag.stems) == "".join(other.stems):
         return TagRelation.FORM
-    for short, long in ((one, other), (other, one)):
+    for short, long in ((tag, other), (other, tag)):
         if len(short.words) == 1 and len(long.words) > 1 and short.words[0] in initials(long.words):
             size = len(short.words[0])
             if 2 < size <= _MAX_ACRONYM:  # noqa: PLR2004
@@ -162,15 +162,15 @@ def _without_plain(tag: FoldedTag) -> str:
     return "".join(part for part in tag.parts if part not in _PLAIN)
 
 
-def _relate_letters(one: FoldedTag, other: FoldedTag) -> TagRelation | None:
+def _relate_letters(tag: FoldedTag, other: FoldedTag) -> TagRelation | None:
     """Find typing errors in one long word: short words are too close to each other, and the first letter is right."""
-    if len(one.words) == len(other.words):
-        pairs = [(a, b) for a, b in zip(one.words, other.words, strict=True) if a != b]
+    if len(tag.words) == len(other.words):
+        pairs = [(a, b) for a, b in zip(tag.words, other.words, strict=True) if a != b]
         if len(pairs) != 1:
             return None
         ((a, b),) = pairs
     else:
-        a, b = one.key, other.key
+        a, b = tag.key, other.key
     size = min(len(a), len(b))
     # A common word is no typing error: stock is not meant as stack.
     if size < _ONE_ERROR_LENGTH or a[0] != b[0] or a in NO_PLURALS or is_word("".join(running_terms_of(a))):
@@ -181,25 +181,25 @@ def _relate_letters(one: FoldedTag, other: FoldedTag) -> TagRelation | None:
     return TagRelation.SLIPS if errors == 2 and size >= _TWO_ERRORS_LENGTH else None  # noqa: PLR2004
 
 
-def _relate_overlap(one: FoldedTag, other: FoldedTag) -> TagRelation | None:
-    stems, others = set(one.stems), set(other.stems)
+def _relate_overlap(tag: FoldedTag, other: FoldedTag) -> TagRelation | None:
+    stems, others = set(tag.stems), set(other.stems)
     if others < stems:
-        is_detail = set(one.words) - set(other.words) <= _VAGUE | _PLAIN
+        is_detail = set(tag.words) - set(other.words) <= _VAGUE | _PLAIN
         return TagRelation.DETAIL if is_detail else TagRelation.SPECIAL
     if stems < others:
-        return TagRelation.NAME if _is_short_name(one, other) else None
+        return TagRelation.NAME if _is_short_name(tag, other) else None
     if stems & others:
         return TagRelation.KINDRED
-    shorter, longer = sorted((one.key, other.key), key=len)
+    shorter, longer = sorted((tag.key, other.key), key=len)
     return TagRelation.ALIKE if len(shorter) >= _ONE_ERROR_LENGTH and shorter in longer else None
 
 
-def _is_short_name(one: FoldedTag, other: FoldedTag) -> bool:
+def _is_short_name(tag: FoldedTag, other: FoldedTag) -> bool:
     """Return whether a tag is a short name of another: `pgvector` of `postgres-pgvector`, no `type` of `a-type`."""
-    if one.numbers:
+    if tag.numbers:
         return True
-    is_end = other.words[-len(one.words) :] == one.words
-    return (is_end or set(other.words) - set(one.words) <= _VAGUE) and not all(map(is_word, one.stems))
+    is_end = other.words[-len(tag.words) :] == tag.words
+    return (is_end or set(other.words) - set(tag.words) <= _VAGUE) and not all(map(is_word, tag.stems))
 
 
 # Sets that keep their order: a result must not depend on how Python hashes strings.

@@ -109,7 +109,7 @@ async def test_expiry_and_superseding_count_from_that_day(harness: Harness) -> N
 
 
 async def test_an_observation_that_was_superseded_held_before(harness: Harness) -> None:
-    sarah = await harness.kept(Draft(text="", name="sarah", observations=("lives in Oslo", "has a dog")))
+    sarah = await harness.store_draft(Draft(text="", name="sarah", observations=("lives in Oslo", "has a dog")))
     then = harness.clock.now()
     first, dog = sarah.observations
     now = harness.clock.now()
@@ -209,7 +209,7 @@ class Counting(FakeStore):
 
 async def test_after_a_write_only_changed_memories_are_read(quick: Harness) -> None:
     quick.store = store = Counting()
-    made = [await quick.kept(f"tea {number} of a kind") for number in range(5)]
+    made = [await quick.store_draft(f"tea {number} of a kind") for number in range(5)]
     then = quick.clock.now()
     for memory in made[:3]:
         await quick.revise(memory.id, content="milk")
@@ -220,7 +220,7 @@ async def test_after_a_write_only_changed_memories_are_read(quick: Harness) -> N
         return await Harness(store=store, clock=quick.clock).recall(question)
 
     assert len((await quick.recall(question)).hits) == 5
-    new = await quick.kept("tea that is newer")
+    new = await quick.store_draft("tea that is newer")
     await quick.revise(made[0].id, content="water")
     await quick.forget(made[1].id)
     await quick.revise(made[4].id, content="coffee")
@@ -244,7 +244,7 @@ async def test_after_a_write_only_changed_memories_are_read(quick: Harness) -> N
 
 
 async def test_a_late_write_is_part_of_the_past(quick: Harness) -> None:
-    tea, cup = await quick.kept("green tea"), await quick.kept("a cup")
+    tea, cup = await quick.store_draft("green tea"), await quick.store_draft("a cup")
     slow = quick.clock.now()
     then = quick.clock.now()
     await quick.revise(tea.id, content="black tea")
@@ -284,7 +284,7 @@ async def test_neighbours_are_of_that_day_too(harness: Harness) -> None:
 
 
 async def test_changes_beyond_the_limit_are_reported(quick: Harness) -> None:
-    made = [await quick.kept(f"tea {number}") for number in range(4)]
+    made = [await quick.store_draft(f"tea {number}") for number in range(4)]
     # Ids contain the time of creation, by the real clock.
     then = datetime.now(tz=START.tzinfo) + timedelta(days=1)
     quick.clock.set(then + timedelta(days=1))
@@ -330,7 +330,7 @@ async def test_a_damaged_version_is_reported() -> None:
             return await super().versions_at(space, ids, at=at)
 
     harness = Harness(store=Torn())
-    first, torn, last = [await harness.kept(f"tea {number}") for number in range(3)]
+    first, torn, last = [await harness.store_draft(f"tea {number}") for number in range(3)]
     then = harness.clock.now()
     for memory in (first, torn, last):
         await harness.revise(memory.id, content="milk")

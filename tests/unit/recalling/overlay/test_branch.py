@@ -25,7 +25,7 @@ async def on(harness: Harness, branch: str, query: str = "office", *, contains: 
 
 
 async def test_a_branch_replaces_the_memory_and_main_never_sees_it(harness: Harness) -> None:
-    office = await harness.kept(Draft(text="The office is in Oslo", title="Office"))
+    office = await harness.store_draft(Draft(text="The office is in Oslo", title="Office"))
     await harness.remember("The office has a kitchen")
     await make_branch(harness, office, "plan", "The office is in Tromsø")
     for query in ("where is the office?", ""):
@@ -47,14 +47,14 @@ async def test_a_branch_replaces_the_memory_and_main_never_sees_it(harness: Harn
 
 
 async def test_the_name_of_a_branch_is_exact(quick: Harness) -> None:
-    office = await quick.kept("office in Oslo")
+    office = await quick.store_draft("office in Oslo")
     await make_branch(quick, office, "Plan", "office in Bergen")
     assert passages(await on(quick, "plan")) == ["office in Oslo"]
     assert passages(await on(quick, "Plan")) == ["office in Bergen"]
 
 
 async def test_a_branch_of_a_trashed_memory_is_not_shown(quick: Harness) -> None:
-    office = await quick.kept("office in Oslo")
+    office = await quick.store_draft("office in Oslo")
     await make_branch(quick, office, "plan", "office in Bergen")
     await quick.forget(office.id)
     assert passages(await on(quick, "plan")) == []
@@ -63,19 +63,19 @@ async def test_a_branch_of_a_trashed_memory_is_not_shown(quick: Harness) -> None
 
 
 async def test_filters_contained_texts_and_pins_go_by_the_branch(harness: Harness) -> None:
-    office = await harness.kept(Draft(text="office in Oslo", kind="fact"))
+    office = await harness.store_draft(Draft(text="office in Oslo", kind="fact"))
     record = await make_branch(harness, office, "plan", "office in Bergen")
     expected = Question(query="office", branch="plan", filter=Filter(kind="fact"), contains="BERGEN")
     assert passages(await harness.recall(expected)) == [record.content]
     assert passages(await on(harness, "plan", contains="oslo")) == []
-    profile = await harness.kept(Draft(text="profile", pinned=True))
+    profile = await harness.store_draft(Draft(text="profile", pinned=True))
     await make_branch(harness, profile, "plan", "another profile")
     assert [hit.passage for hit in (await on(harness, "plan")).pinned] == ["another profile"]
     assert [hit.passage for hit in (await on(harness, "main")).pinned] == ["profile"]
 
 
 async def test_pages_of_a_branch_show_each_once(harness: Harness) -> None:
-    made = [await harness.kept(f"office {number}") for number in range(6)]
+    made = [await harness.store_draft(f"office {number}") for number in range(6)]
     for number in (1, 4):
         await make_branch(harness, made[number], "plan", f"office {number} moved")
     for query in ("office", ""):
@@ -90,7 +90,7 @@ async def test_pages_of_a_branch_show_each_once(harness: Harness) -> None:
 
 
 async def test_a_branch_of_the_past(harness: Harness) -> None:
-    office = await harness.kept("office in Oslo")
+    office = await harness.store_draft("office in Oslo")
     expected = {harness.clock.now(): "office in Oslo"}
     record = await make_branch(harness, office, "plan", "office in Bergen")
     expected[harness.clock.now()] = "office in Bergen"
@@ -113,7 +113,7 @@ async def _check_moments(harness: Harness, expected: Mapping[datetime, str]) -> 
 
 async def test_branches_beyond_the_limit_are_reported(quick: Harness) -> None:
     for number in range(3):
-        await make_branch(quick, await quick.kept(f"office {number}"), "plan", f"moved {number}")
+        await make_branch(quick, await quick.store_draft(f"office {number}"), "plan", f"moved {number}")
     question = Question(query="", branch="plan")
     reader = await open_reader(
         question, space=SPACE, store=quick.store, now=quick.clock.now(), max_memories=2, cache=OverlayCache()
@@ -128,7 +128,7 @@ async def test_a_branch_is_a_name(quick: Harness) -> None:
 
 
 async def test_a_branch_that_no_memory_has_is_reported(quick: Harness) -> None:
-    office = await quick.kept("office in Oslo")
+    office = await quick.store_draft("office in Oslo")
     await make_branch(quick, office, "plan", "office in Bergen")
     answer = await on(quick, "plna")
     assert passages(answer) == ["office in Oslo"]
@@ -138,7 +138,7 @@ async def test_a_branch_that_no_memory_has_is_reported(quick: Harness) -> None:
 
 
 async def test_listed_branches_have_their_names(quick: Harness) -> None:
-    office = await quick.kept("office in Oslo")
+    office = await quick.store_draft("office in Oslo")
     records = [await make_branch(quick, office, name, f"office of the {name}") for name in ("plan", "other", "old")]
     await rewrite_branch(quick, records.pop(), state=State.TRASHED)
     answer = await quick.recall("office", filter=Filter(state=State.BRANCHED))

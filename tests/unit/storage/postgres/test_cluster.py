@@ -141,7 +141,7 @@ async def test_thirty_of_sixty_pass_at_two_servers(store: PostgresStore, name: s
 async def test_leases_shrink_as_the_limit_comes_near(store: PostgresStore) -> None:
     granted: list[int] = []
     while not granted or granted[-1]:
-        granted.append((await store.lease("token", wanted=1000, limit=100)).granted)
+        granted.append((await store.lease("token", count=1000, limit=100)).granted)
     assert granted == sorted(granted, reverse=True)
     assert (granted[0], granted[-2:], sum(granted)) == (13, [1, 0], 100)
 
@@ -149,33 +149,33 @@ async def test_leases_shrink_as_the_limit_comes_near(store: PostgresStore) -> No
 async def test_a_minute_begins_with_the_first_request_and_ends_by_the_databases_clock(
     store: PostgresStore, raw: Raw
 ) -> None:
-    first = await store.lease("token", wanted=1, limit=1)
+    first = await store.lease("token", count=1, limit=1)
     assert (first.granted, 59 < first.seconds <= 60) == (1, True)
-    assert (await store.lease("token", wanted=1, limit=1)).granted == 0
+    assert (await store.lease("token", count=1, limit=1)).granted == 0
     await raw("UPDATE scrubjay.rate_limits SET window_start = window_start - interval '45 seconds'")
-    later = await store.lease("token", wanted=1, limit=1)
+    later = await store.lease("token", count=1, limit=1)
     assert (later.granted, 14 < later.seconds <= 15) == (0, True)
     await raw("UPDATE scrubjay.rate_limits SET window_start = window_start - interval '15 seconds'")
-    fresh = await store.lease("token", wanted=1, limit=1)
+    fresh = await store.lease("token", count=1, limit=1)
     assert (fresh.granted, fresh.seconds > 59) == (1, True)
     # The clock was set back by an hour: no caller is locked out for so long.
     await raw("UPDATE scrubjay.rate_limits SET window_start = window_start + interval '1 hour'")
-    assert (await store.lease("token", wanted=1, limit=1)).granted == 1
+    assert (await store.lease("token", count=1, limit=1)).granted == 1
 
 
 async def test_servers_with_different_limits_count_together(store: PostgresStore) -> None:
-    assert sum([(await store.lease("token", wanted=9, limit=9)).granted for _ in range(9)]) == 9
-    assert (await store.lease("token", wanted=1, limit=4)).granted == 0
-    assert (await store.lease("token", wanted=1, limit=10)).granted == 1
-    assert (await store.lease("another", wanted=1, limit=4)).granted == 1
+    assert sum([(await store.lease("token", count=9, limit=9)).granted for _ in range(9)]) == 9
+    assert (await store.lease("token", count=1, limit=4)).granted == 0
+    assert (await store.lease("token", count=1, limit=10)).granted == 1
+    assert (await store.lease("another", count=1, limit=4)).granted == 1
 
 
 async def test_any_name_has_a_minute_and_old_ones_are_swept(store: PostgresStore, raw: Raw) -> None:
     for caller in ("jwt:" + "x" * 10_000, "\x00", "\ud800", "'; DROP TABLE scrubjay.rate_limits; --"):
-        assert (await store.lease(caller, wanted=1, limit=2)).granted == 1
+        assert (await store.lease(caller, count=1, limit=2)).granted == 1
     await raw("UPDATE scrubjay.rate_limits SET window_start = window_start - interval '1 hour'")
     store._rate_leases._swept_at -= 3600
-    await store.lease("token", wanted=1, limit=2)
+    await store.lease("token", count=1, limit=2)
     assert await raw("SELECT count(*) FROM scrubjay.rate_limits") == [(1,)]
 
 
