@@ -26,12 +26,12 @@ from scrubjay.writing.recheck import ConflictChecker
 from scrubjay.writing.revise import revise
 
 SPACE = "default"
-# For tests of anything but the stages that look at what a text says: nothing is added to it, and nothing merged.
+# For tests of anything but the stages that look at the text: nothing is added to it, and nothing is merged.
 PLAIN = Rules(gate="off", density="off", tags="off", conflicts="off")
 
 
 class Overtaken(FakeStore):
-    """A store in which somebody does something right before the next commit."""
+    """A store that runs the callables in `first` right before the next commit."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Nearest:
 
 @dataclass(kw_only=True)
 class Harness:
-    """A store with everything that writes to it and reads from it."""
+    """A store, and the paths that write to it and read from it."""
 
     store: RecordStore
     embedder: FakeEmbedder = field(default_factory=FakeEmbedder)
@@ -95,29 +95,29 @@ class Harness:
         return an_origin(at=self.clock.now(), run=run, agent=agent)
 
     async def remember(self, draft: Draft | str) -> Remembered:
-        given = Draft(text=draft) if isinstance(draft, str) else draft
-        return (await remember(given, space=SPACE, origin=self.origin(), context=self.context)).answer
+        written = Draft(text=draft) if isinstance(draft, str) else draft
+        return (await remember(written, space=SPACE, origin=self.origin(), context=self.context)).answer
 
-    async def kept(self, draft: Draft | str) -> Memory:
-        """Remember something and read it back."""
+    async def store_draft(self, draft: Draft | str) -> Memory:
+        """Remember a draft and read the memory back."""
         return await self.get((await self.remember(draft)).id)
 
     async def revise(self, ref: str, edit: Edit | None = None, **fields: Json) -> Written:
-        wanted = edit or Edit(fields=fields)
-        return await revise(ref, wanted, space=SPACE, origin=self.origin(), context=self.context)
+        change = edit or Edit(fields=fields)
+        return await revise(ref, change, space=SPACE, origin=self.origin(), context=self.context)
 
-    async def forget(self, *refs: str, wanted: Selection | None = None) -> Outcome:
-        chosen = wanted or Selection(refs=refs)
+    async def forget(self, *refs: str, selection: Selection | None = None) -> Outcome:
+        chosen = selection or Selection(refs=refs)
         return await delete.forget(chosen, space=SPACE, origin=self.origin(), store=self.store)
 
-    async def restore(self, *refs: str, wanted: Selection | None = None) -> Outcome:
-        chosen = wanted or Selection(refs=refs)
+    async def restore(self, *refs: str, selection: Selection | None = None) -> Outcome:
+        chosen = selection or Selection(refs=refs)
         return await delete.restore(
             chosen, space=SPACE, origin=self.origin(), store=self.store, conflict_checker=ConflictChecker(self.context)
         )
 
-    async def purge(self, *refs: str, wanted: Selection | None = None) -> Outcome:
-        chosen = wanted or Selection(refs=refs)
+    async def purge(self, *refs: str, selection: Selection | None = None) -> Outcome:
+        chosen = selection or Selection(refs=refs)
         return await delete.purge(chosen, space=SPACE, origin=self.origin(), store=self.store)
 
     async def relate(
@@ -143,9 +143,9 @@ class Harness:
     async def recall(
         self, question: Question | str = "", *, filter: Filter | None = None, limit: int | None = None, cursor: str = ""
     ) -> Recalled:
-        asked = Question(query=question) if isinstance(question, str) else question
-        asked = replace(asked, filter=filter or asked.filter, limit=limit or asked.limit)
-        return await recall(asked, cursor=cursor, spaces=(SPACE,), now=self.clock.now(), context=self.recall_context)
+        request = Question(query=question) if isinstance(question, str) else question
+        request = replace(request, filter=filter or request.filter, limit=limit or request.limit)
+        return await recall(request, cursor=cursor, spaces=(SPACE,), now=self.clock.now(), context=self.recall_context)
 
     async def read(self, *refs: str, format: str = "markdown", version: int | None = None) -> ReadResult:
         return await read(refs, format=format, version=version, spaces=(SPACE,), store=self.store)

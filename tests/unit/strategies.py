@@ -1,4 +1,4 @@
-"""What Hypothesis draws: memories, times, texts."""
+"""Hypothesis strategies for memories, times and texts."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -9,8 +9,8 @@ from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Flag, Json, Memory, Merged, Method, Observation, Source, State, Tier, Trust
 
 # No test may depend on how fast the machine is; few examples keep the whole suite quick.
-some = settings(max_examples=40, deadline=None)
-few = settings(max_examples=20, deadline=None)
+some_examples = settings(max_examples=40, deadline=None)
+few_examples = settings(max_examples=20, deadline=None)
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 moments = st.datetimes(
@@ -35,7 +35,7 @@ sources = st.builds(
     trust=st.sampled_from(Trust),
 )
 # An empty source is kept as none.
-others = st.none() | sources.filter(lambda one: one != Source())
+others = st.none() | sources.filter(lambda source: source != Source())
 observations = st.builds(Observation, text=texts, recorded_at=moments, valid_until=st.none() | moments, source=others)
 merged = st.builds(
     Merged, id=st.builds(new_id), at=moments, source=sources, statements=st.lists(texts, max_size=2).map(tuple)

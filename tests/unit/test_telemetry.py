@@ -218,7 +218,7 @@ async def test_writes_are_counted_by_their_action(quick: Harness) -> None:
         await quick.unrelate(first.id, other.id)
         await quick.forget(other.id)
         await quick.restore(other.id)
-        await quick.forget(wanted=Selection(refs=(other.id,), dry_run=True))
+        await quick.forget(selection=Selection(refs=(other.id,), dry_run=True))
         await quick.forget(other.id)
         await quick.purge(other.id)
     assert observer.counts == {

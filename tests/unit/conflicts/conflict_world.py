@@ -1,4 +1,4 @@
-"""Two memories that do not go together, filed as a conflict by hand."""
+"""Two contradicting memories, stored as a conflict."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,15 +18,15 @@ FIRST, LATER = moment(0), moment(3600)
 
 
 def fact(text: str, *, at: datetime = FIRST, trust: Trust = Trust.USER, name: str = "") -> Memory:
-    """A memory with one sentence, said at a moment."""
+    """Return a memory of one sentence, dated."""
     memory = a_memory(text, created_at=at, updated_at=at, source=Source(trust=trust))
     return replace(memory, name=name) if name else memory
 
 
 def thing(*facts: str, at: Sequence[datetime] = (), name: str = "ann") -> Memory:
-    """A memory with observations, each recorded a minute after the one before."""
+    """Return a memory with observations, each recorded a minute after the one before."""
     times = at or [moment(60 * place) for place in range(len(facts))]
-    observations = tuple(Observation(text=one, recorded_at=when) for one, when in zip(facts, times, strict=True))
+    observations = tuple(Observation(text=text, recorded_at=when) for text, when in zip(facts, times, strict=True))
     return a_memory("", name=name, observations=observations)
 
 
@@ -42,9 +42,9 @@ async def dispute(
     suggested: Strategy = Strategy.SUPERSEDE,
     at: datetime = LATER,
 ) -> ConflictRecord:
-    """Store what is not stored yet, and have the conflict of both wait."""
-    known = await harness.store.get(SPACE, [newer.id, older.id])
-    fresh = {one.id: one for one in (older, newer) if one.id not in known}
+    """Store the memories that are not stored yet, and their conflict as pending."""
+    stored = await harness.store.get(SPACE, [newer.id, older.id])
+    fresh = {memory.id: memory for memory in (older, newer) if memory.id not in stored}
     if fresh:
         await harness.store.commit(a_commit(*fresh.values()))
     harness.clock.set(at + timedelta(hours=1))
@@ -81,7 +81,7 @@ async def settle(
 
 
 async def take_back(harness: Harness, run: str = "") -> tuple[str, ...]:
-    """Undo a run, as the engine does; tells what was skipped."""
+    """Undo a run as the engine does; return the skipped memories."""
     done = await undo(run=run, agent="tester", space=SPACE, origin=harness.origin(), store=harness.store)
     await reopen(done, space=SPACE, store=harness.store)
     return done.skipped

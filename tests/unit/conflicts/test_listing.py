@@ -1,4 +1,4 @@
-"""Conflicts are told in the words of now, the newest first; what is over is told no more."""
+"""Conflicts are listed with their current texts, the newest first; obsolete ones are left out."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -33,16 +33,16 @@ async def listed(harness: Harness, status: str = "pending", *, ref: str = "", li
     )
 
 
-async def kept(harness: Harness, collection: str = PENDING_COLLECTION) -> list[ConflictRecord]:
+async def load_conflicts(harness: Harness, collection: str = PENDING_COLLECTION) -> list[ConflictRecord]:
     return await list_conflicts(collection, space=SPACE, documents=harness.store)
 
 
-async def papers_of(harness: Harness) -> list[Document]:
+async def load_documents(harness: Harness) -> list[Document]:
     return await harness.store.all_documents(SPACE, limit=1_000)
 
 
 async def three(harness: Harness) -> list[ConflictRecord]:
-    """Three statements, each against the other two."""
+    """Store three statements, each of which contradicts the other two."""
     memories = [fact(text, at=moment(60 * place), name=text[13:-1]) for place, text in enumerate((BERLIN, PARIS, ROME))]
     pairs = [(1, 0), (2, 0), (2, 1)]
     return [
@@ -56,40 +56,40 @@ async def three(harness: Harness) -> list[ConflictRecord]:
 
 async def test_the_newest_come_first_with_both_sides_in_words(harness: Harness) -> None:
     first, second, third = await three(harness)
-    found = await listed(harness)
-    assert [one.id for one in found] == [third.id, second.id, first.id]
-    told = found[-1]
-    assert (told.memory.statement, told.other.statement, told.memory.trust) == (PARIS, BERLIN, "user")
-    assert (told.memory.date, told.status, told.suggested_action) == (moment(60), "pending", "supersede")
-    assert any("Berlin" in differ and "Paris" in differ for differ in told.differs)
-    assert [one.id for one in await listed(harness, limit=2)] == [third.id, second.id]
+    conflicts = await listed(harness)
+    assert [conflict.id for conflict in conflicts] == [third.id, second.id, first.id]
+    oldest = conflicts[-1]
+    assert (oldest.memory.statement, oldest.other.statement, oldest.memory.trust) == (PARIS, BERLIN, "user")
+    assert (oldest.memory.date, oldest.status, oldest.suggested_action) == (moment(60), "pending", "supersede")
+    assert any("Berlin" in differ and "Paris" in differ for differ in oldest.differs)
+    assert [conflict.id for conflict in await listed(harness, limit=2)] == [third.id, second.id]
 
 
 async def test_those_of_one_memory_and_one_by_its_id(harness: Harness) -> None:
     first, second, third = await three(harness)
-    assert [one.id for one in await listed(harness, ref="Paris")] == [third.id, first.id]
-    assert [one.id for one in await listed(harness, ref=second.id)] == [second.id]
+    assert [conflict.id for conflict in await listed(harness, ref="Paris")] == [third.id, first.id]
+    assert [conflict.id for conflict in await listed(harness, ref=second.id)] == [second.id]
     assert await listed(harness, "resolved", ref=second.id) == []
     await settle(harness, second, "ignore")
-    (told,) = await listed(harness, "all", ref=second.id)
-    assert (told.status, told.strategy) == (ConflictStatus.IGNORED, Strategy.IGNORE)
+    (conflict,) = await listed(harness, "all", ref=second.id)
+    assert (conflict.status, conflict.strategy) == (ConflictStatus.IGNORED, Strategy.IGNORE)
     for unknown in ("c-0123456789abcdef", "nobody"):
         with pytest.raises(NotFound):
             await listed(harness, ref=unknown)
 
 
-async def test_what_was_decided_is_told_with_who_when_and_how(harness: Harness) -> None:
+async def test_a_settled_conflict_is_listed_with_agent_time_and_strategy(harness: Harness) -> None:
     first, second, third = await three(harness)
     done = await settle(harness, first, "supersede", notes="she moved")
     await settle(harness, third, "ignore")
     (resolved,) = await listed(harness, "resolved")
     assert (resolved.id, resolved.strategy, resolved.notes) == (first.id, Strategy.SUPERSEDE, "she moved")
     assert (resolved.resolved_by, resolved.run) == ("tester", done.run)
-    assert [one.id for one in await listed(harness, "ignored")] == [third.id]
-    # What Berlin is against is not asked any more, but is kept: it may come back.
+    assert [conflict.id for conflict in await listed(harness, "ignored")] == [third.id]
+    # The conflict of Berlin is not listed any more, but is stored: Berlin may be restored.
     assert await listed(harness) == []
-    assert [one.id for one in await kept(harness)] == [second.id]
-    assert [one.id for one in await listed(harness, "all")] == [third.id, first.id]
+    assert [conflict.id for conflict in await load_conflicts(harness)] == [second.id]
+    assert [conflict.id for conflict in await listed(harness, "all")] == [third.id, first.id]
 
 
 async def test_what_is_undone_waits_again(harness: Harness) -> None:
@@ -97,8 +97,10 @@ async def test_what_is_undone_waits_again(harness: Harness) -> None:
     await settle(harness, first, "supersede", run="tidying")
     await settle(harness, third, "ignore", run="tidying")
     assert await take_back(harness, "tidying") == ()
-    assert {one.id for one in await listed(harness)} >= {first.id, third.id}
-    assert [(one.run, one.resolved_at, one.strategy) for one in await listed(harness)] == [("", None, None)] * 3
+    assert {conflict.id for conflict in await listed(harness)} >= {first.id, third.id}
+    assert [(conflict.run, conflict.resolved_at, conflict.strategy) for conflict in await listed(harness)] == [
+        ("", None, None)
+    ] * 3
     assert await listed(harness, "resolved") == []
 
 
@@ -108,66 +110,66 @@ async def test_what_cannot_go_back_stays_decided(harness: Harness) -> None:
     await harness.revise("Paris", tags=["city"])
     await harness.revise("Berlin", tags=["city"])
     assert await take_back(harness, done.run)
-    (told,) = await listed(harness, "resolved")
-    assert (told.id, told.run) == (first.id, done.run)
+    (conflict,) = await listed(harness, "resolved")
+    assert (conflict.id, conflict.run) == (first.id, done.run)
 
 
-async def test_what_was_said_twice_and_is_said_once_is_still_told(harness: Harness) -> None:
+async def test_a_merged_duplicate_is_still_listed(harness: Harness) -> None:
     memory = thing("likes tea", "is fond of tea")
     conflict = await dispute(
         harness, memory, memory, type=ConflictType.DUPLICATE, statement="is fond of tea", against="likes tea"
     )
     await settle(harness, conflict, "merge")
     await harness.revise(memory.id, tags=["drinks"])
-    (told,) = await listed(harness, "resolved")
-    assert (told.memory.statement, told.other.statement) == ("is fond of tea", "likes tea")
+    (details,) = await listed(harness, "resolved")
+    assert (details.memory.statement, details.other.statement) == ("is fond of tea", "likes tea")
 
 
 async def test_the_trash_hides_a_conflict_and_a_purge_ends_it(harness: Harness) -> None:
     first, _, third = await three(harness)
     await harness.forget("Berlin")
-    assert [one.id for one in await listed(harness)] == [third.id]
+    assert [conflict.id for conflict in await listed(harness)] == [third.id]
     await harness.restore("Berlin")
     assert len(await listed(harness)) == 3
     await settle(harness, first, "ignore")
     await harness.forget("Berlin")
     await harness.purge("Berlin")
-    assert [one.id for one in await listed(harness, "all")] == [third.id]
-    assert [one.id for one in await kept(harness)] == [third.id]
-    assert await kept(harness, SETTLED_COLLECTION) == []
+    assert [conflict.id for conflict in await listed(harness, "all")] == [third.id]
+    assert [conflict.id for conflict in await load_conflicts(harness)] == [third.id]
+    assert await load_conflicts(harness, SETTLED_COLLECTION) == []
 
 
-async def test_what_is_said_no_more_is_not_told_and_forgotten_by_a_sweep(harness: Harness) -> None:
+async def test_an_obsolete_conflict_is_not_listed_and_is_deleted_by_a_sweep(harness: Harness) -> None:
     first, second, third = await three(harness)
     await harness.revise("Paris", content="Ann lives nowhere.")
-    before = await papers_of(harness)
-    assert [one.id for one in await listed(harness)] == [second.id]
-    # Who reads changes nothing.
-    assert await papers_of(harness) == before
+    before = await load_documents(harness)
+    assert [conflict.id for conflict in await listed(harness)] == [second.id]
+    # Listing changes nothing.
+    assert await load_documents(harness) == before
     assert await delete_obsolete(space=SPACE, store=harness.store) == 2
-    assert {first.id, third.id}.isdisjoint({one.id for one in await kept(harness)})
+    assert {first.id, third.id}.isdisjoint({conflict.id for conflict in await load_conflicts(harness)})
     assert await delete_obsolete(space=SPACE, store=harness.store) == 0
 
 
 @pytest.mark.parametrize("cut", ["settling", "undoing"])
-async def test_who_is_cut_off_leaves_nothing_that_is_told_or_stays(quick: Harness, cut: str) -> None:
+async def test_an_interrupted_change_leaves_no_conflict_listed_or_stored_twice(quick: Harness, cut: str) -> None:
     first, *_ = await three(quick)
-    (waiting,) = [one for one in await kept(quick) if one.id == first.id]
+    (waiting,) = [conflict for conflict in await load_conflicts(quick) if conflict.id == first.id]
     await settle(quick, first, "ignore")
-    (settled,) = await kept(quick, SETTLED_COLLECTION)
+    (settled,) = await load_conflicts(quick, SETTLED_COLLECTION)
     if cut == "settling":
         await quick.store.put_document(waiting.document(at=LATER), base=None)
     else:
         await take_back(quick)
         await quick.store.put_document(settled.document(at=LATER), base=None)
-    before = await papers_of(quick)
-    assert (first.id in {one.id for one in await listed(quick)}) == (cut == "undoing")
-    assert (first.id in {one.id for one in await listed(quick, "ignored")}) == (cut == "settling")
+    before = await load_documents(quick)
+    assert (first.id in {conflict.id for conflict in await listed(quick)}) == (cut == "undoing")
+    assert (first.id in {conflict.id for conflict in await listed(quick, "ignored")}) == (cut == "settling")
     assert (await listed(quick, "all", ref=first.id))[0].status == ("pending" if cut == "undoing" else "ignored")
-    assert await papers_of(quick) == before
+    assert await load_documents(quick) == before
     assert await delete_obsolete(space=SPACE, store=quick.store) == 1
-    assert len(await kept(quick, SETTLED_COLLECTION)) == (cut == "settling")
-    assert (first.id in {one.id for one in await kept(quick)}) == (cut == "undoing")
+    assert len(await load_conflicts(quick, SETTLED_COLLECTION)) == (cut == "settling")
+    assert (first.id in {conflict.id for conflict in await load_conflicts(quick)}) == (cut == "undoing")
 
 
 async def test_what_is_found_again_after_it_was_resolved_waits(quick: Harness) -> None:
@@ -194,32 +196,32 @@ async def test_what_has_expired_is_no_conflict(quick: Harness) -> None:
     await quick.revise("Berlin", expires_at=to_iso(now + timedelta(hours=2)))
     assert len(await listed(quick)) == 3
     quick.clock.set(now + timedelta(hours=2))
-    assert [one.id for one in await listed(quick)] == [third.id]
+    assert [conflict.id for conflict in await listed(quick)] == [third.id]
     with pytest.raises(WrongState, match="is no longer in force"):
         await settle(quick, second, "supersede")
     await quick.revise("Berlin", expires_at=None)
-    assert {one.id for one in await listed(quick)} == {first.id, second.id, third.id}
+    assert {conflict.id for conflict in await listed(quick)} == {first.id, second.id, third.id}
 
 
-async def test_words_of_what_was_forgotten_are_not_told_of_what_was_decided(quick: Harness) -> None:
+async def test_a_settled_conflict_does_not_show_the_text_of_a_forgotten_memory(quick: Harness) -> None:
     first, *_ = await three(quick)
     await settle(quick, first, "supersede")
     await quick.forget("Berlin")
     assert (await listed(quick, "resolved"), await listed(quick, "all", ref=first.id)) == ([], [])
     await quick.restore("Berlin")
-    assert [one.id for one in await listed(quick, "resolved")] == [first.id]
+    assert [conflict.id for conflict in await listed(quick, "resolved")] == [first.id]
 
 
-async def test_a_long_list_is_read_as_far_as_it_is_asked_for(quick: Harness) -> None:
+async def test_a_long_list_is_read_up_to_the_limit(quick: Harness) -> None:
     class Counting(FakeStore):
         read = 0
 
         async def latest_documents(
             self, space: str, collection: str, *, before: tuple[datetime, str] | None = None, limit: int
         ) -> list[Document]:
-            found = await super().latest_documents(space, collection, before=before, limit=limit)
-            self.read += len(found)
-            return found
+            documents = await super().latest_documents(space, collection, before=before, limit=limit)
+            self.read += len(documents)
+            return documents
 
     quick.store = store = Counting()
     first, *_ = await three(quick)
@@ -230,7 +232,7 @@ async def test_a_long_list_is_read_as_far_as_it_is_asked_for(quick: Harness) -> 
     await store.import_documents(SPACE, [filler.document(at=filler.detected_at) for filler in fillers], renew=False)
     assert len(await listed(quick, limit=2)) == 2
     assert store.read <= 20
-    # Of those that were found together the surest comes first.
+    # Of conflicts detected together the surest comes first.
     at = LATER + timedelta(days=1)
     memory = fact("Ann lives in Ghent.", at=at, name="Ghent")
     rows = [
@@ -240,15 +242,15 @@ async def test_a_long_list_is_read_as_far_as_it_is_asked_for(quick: Harness) -> 
         )
         for n in range(3)
     ]  # fmt: skip
-    assert [one.id for one in await listed(quick, limit=3)] == [row.id for row in reversed(rows)]
-    assert [one.id for one in await listed(quick, ref="Ghent")] == [row.id for row in reversed(rows)]
-    # All are there, however many pages it takes.
+    assert [conflict.id for conflict in await listed(quick, limit=3)] == [row.id for row in reversed(rows)]
+    assert [conflict.id for conflict in await listed(quick, ref="Ghent")] == [row.id for row in reversed(rows)]
+    # All are listed, however many pages that takes.
     assert len(await listed(quick, limit=1_000)) == 6
     await settle(quick, rows[0], "ignore")
-    assert [one.status for one in await listed(quick, "all", limit=4)] == ["ignored", *["pending"] * 3]
+    assert [conflict.status for conflict in await listed(quick, "all", limit=4)] == ["ignored", *["pending"] * 3]
 
 
-async def test_bad_input_is_told_what_is_right(quick: Harness) -> None:
+async def test_an_error_about_bad_input_names_the_valid_values(quick: Harness) -> None:
     with pytest.raises(InvalidInput, match="pending, resolved, ignored, all"):
         await listed(quick, "open")
     with pytest.raises(InvalidInput):

@@ -1,4 +1,4 @@
-"""What is near is found without comparing each with each."""
+"""Near pairs of vectors are found without comparing all pairs."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -11,7 +11,7 @@ LEAST = 0.6
 
 
 def crowd(count: int, *, dimension: int = 48, seed: int = 1) -> Matrix:
-    """Vectors in groups of about ten."""
+    """Return vectors in groups of about ten."""
     drawn = np.random.default_rng(seed)
     middles = drawn.standard_normal((max(1, count // 10), dimension))
     rows = middles[drawn.integers(0, len(middles), count)] + 0.5 * drawn.standard_normal((count, dimension))
@@ -22,13 +22,13 @@ def crowd(count: int, *, dimension: int = 48, seed: int = 1) -> Matrix:
 @given(st.integers(0, 60), st.integers(1, 8))
 def test_of_few_each_is_compared_with_each(count: int, most: int) -> None:
     vectors = crowd(count)
-    found = find_near_pairs(vectors, least=LEAST, most=most)
+    near = find_near_pairs(vectors, least=LEAST, most=most)
     cosines = vectors @ vectors.T
-    assert all(first < second for first, second in zip(found.first, found.second, strict=True))
-    np.testing.assert_allclose(found.cosine, cosines[found.first, found.second], atol=1e-5)
+    assert all(first < second for first, second in zip(near.first, near.second, strict=True))
+    np.testing.assert_allclose(near.cosine, cosines[near.first, near.second], atol=1e-5)
     for row in range(count):
         others = [other for other in np.argsort(-cosines[row]) if other != row][:most]
-        pairs = set(zip(found.first.tolist(), found.second.tolist(), strict=True))
+        pairs = set(zip(near.first.tolist(), near.second.tolist(), strict=True))
         assert all(
             (min(row, other), max(row, other)) in pairs for other in others if cosines[row, other] > LEAST + 1e-5
         )
@@ -36,14 +36,14 @@ def test_of_few_each_is_compared_with_each(count: int, most: int) -> None:
 
 def test_of_many_nearly_all_that_is_near_is_found() -> None:
     vectors = crowd(pairs_module._FEW + 1_000)
-    found = find_near_pairs(vectors, least=LEAST, most=8)
+    near = find_near_pairs(vectors, least=LEAST, most=8)
     cosines = np.triu(vectors @ vectors.T, 1)
     nearest = {(row, int(np.argmax(cosines[row]))) for row in range(len(vectors)) if cosines[row].max() >= LEAST}
-    pairs = set(zip(found.first.tolist(), found.second.tolist(), strict=True))
+    pairs = set(zip(near.first.tolist(), near.second.tolist(), strict=True))
     assert len(nearest & pairs) > 0.95 * len(nearest)
 
 
 def test_many_that_are_the_same_do_not_make_it_slow() -> None:
     vectors = np.repeat(crowd(1), 6_000, axis=0)
-    found = find_near_pairs(vectors, least=LEAST, most=1)
-    assert len(set(found.first.tolist()) | set(found.second.tolist())) == len(vectors)
+    near = find_near_pairs(vectors, least=LEAST, most=1)
+    assert len(set(near.first.tolist()) | set(near.second.tolist())) == len(vectors)

@@ -1,4 +1,4 @@
-"""A conflict is settled in the way that was asked for, whole or not at all, and can be undone."""
+"""`resolve` applies the requested strategy in one commit, which can be undone."""
 
 import asyncio
 from dataclasses import replace
@@ -22,17 +22,17 @@ from scrubjay.versions.history import history
 BERLIN, PARIS = "Ann lives in Berlin.", "Ann lives in Paris."
 
 
-def told(memory: Memory) -> tuple[str, tuple[str, ...]]:
+def texts_of(memory: Memory) -> tuple[str, tuple[str, ...]]:
     return memory.content, tuple(observation.text for observation in memory.observations)
 
 
-def said(memory: Memory) -> Memory:
-    """What a memory is, without what every write and undo changes."""
+def without_versions(memory: Memory) -> Memory:
+    """Return a memory without the fields that every write and undo change."""
     return replace(memory, version=1, updated_at=memory.created_at)
 
 
 async def waiting(harness: Harness) -> list[str]:
-    return [one.id for one in await list_conflicts(PENDING_COLLECTION, space=SPACE, documents=harness.store)]
+    return [conflict.id for conflict in await list_conflicts(PENDING_COLLECTION, space=SPACE, documents=harness.store)]
 
 
 async def test_the_newer_one_supersedes_the_older_from_the_day_it_was_said(harness: Harness) -> None:
@@ -64,9 +64,12 @@ async def test_whatever_was_done_is_undone(harness: Harness, strategy: str) -> N
         assert done.changed
         assert await waiting(harness) == []
         assert await take_back(harness) == ()
-        assert [said(await harness.get(one.id)) for one in (older, newer)] == [said(older), said(newer)]
-        assert sorted(await harness.store.relations(SPACE, [third.id]), key=lambda one: one.key) == sorted(
-            edges, key=lambda one: one.key
+        assert [without_versions(await harness.get(memory.id)) for memory in (older, newer)] == [
+            without_versions(older),
+            without_versions(newer),
+        ]
+        assert sorted(await harness.store.relations(SPACE, [third.id]), key=lambda relation: relation.key) == sorted(
+            edges, key=lambda relation: relation.key
         )
         assert await waiting(harness) == [conflict.id]
         assert await list_conflicts(SETTLED_COLLECTION, space=SPACE, documents=harness.store) == []
@@ -79,12 +82,17 @@ async def test_merging_keeps_the_older_id_and_all_that_both_said(harness: Harnes
     newer = replace(fact("Ann is fond of tea.", at=moment(60), name="fond"), pinned=True)
     conflict = await dispute(harness, newer, older, type=ConflictType.DUPLICATE)
     done = await settle(harness, conflict, "merge")
-    kept, away = await harness.get(older.id), await harness.get(newer.id)
+    merged, away = await harness.get(older.id), await harness.get(newer.id)
     assert (done.action, done.kept, set(done.changed)) == ("merged", older.id, {older.id, newer.id})
-    assert told(kept) == ("Ann likes tea.\n\nAnn is fond of tea.", ("green",))
-    assert (kept.resolution, kept.pinned, kept.state, kept.merged[0].id) == ("merge", True, State.LIVE, newer.id)
+    assert texts_of(merged) == ("Ann likes tea.\n\nAnn is fond of tea.", ("green",))
+    assert (merged.resolution, merged.pinned, merged.state, merged.merged[0].id) == (
+        "merge",
+        True,
+        State.LIVE,
+        newer.id,
+    )
     assert (away.resolution, away.state, away.merged_into) == ("merged_into", State.MERGED, older.id)
-    assert told(away) == told(newer)
+    assert texts_of(away) == texts_of(newer)
     assert {memory.id for memory in (await harness.read("fond", newer.id)).memories} == {newer.id}
 
 
@@ -105,8 +113,8 @@ async def test_a_merged_memory_expires_when_neither_would_be_left(
 async def test_what_adds_nothing_is_merged_all_the_same(quick: Harness) -> None:
     older, newer = fact("Ann likes tea."), fact("Ann likes tea.", at=moment(60))
     await settle(quick, await dispute(quick, newer, older, type=ConflictType.DUPLICATE), "merge")
-    kept = await quick.get(older.id)
-    assert (kept.content, kept.merged[0].id) == ("Ann likes tea.", newer.id)
+    merged = await quick.get(older.id)
+    assert (merged.content, merged.merged[0].id) == ("Ann likes tea.", newer.id)
     assert (await quick.get(newer.id)).state is State.MERGED
 
 
@@ -150,7 +158,7 @@ async def test_the_newer_one_goes_onto_a_branch_of_the_older(harness: Harness) -
     conflict = await dispute(harness, newer, older, statement=PARIS, against=BERLIN)
     done = await settle(harness, conflict, "branch", branch="paris")
     assert (done.action, done.branch, done.kept) == ("branched", "paris", older.id)
-    record = next(one for one in [await harness.get(one) for one in done.changed] if one.trunk)
+    record = next(memory for memory in [await harness.get(memory_id) for memory_id in done.changed] if memory.trunk)
     assert (record.state, record.trunk, record.forked, record.branch) == (State.BRANCHED, older.id, 1, "paris")
     assert record.content == f"Ann is a judge. {PARIS} She has a dog."
     assert (await harness.get(older.id)).content == older.content
@@ -186,9 +194,9 @@ async def test_observations_of_one_memory(harness: Harness) -> None:
     assert "both statements stay" in done.warnings[0]
     await take_back(harness)
     done = await settle(harness, conflict, "branch")
-    record = next(one for one in [await harness.get(one) for one in done.changed] if one.trunk)
-    assert told(record) == ("", ("has a dog", "lives in Paris"))
-    assert told(await harness.get(memory.id)) == ("", ("lives in Berlin", "has a dog"))
+    record = next(memory for memory in [await harness.get(memory_id) for memory_id in done.changed] if memory.trunk)
+    assert texts_of(record) == ("", ("has a dog", "lives in Paris"))
+    assert texts_of(await harness.get(memory.id)) == ("", ("lives in Berlin", "has a dog"))
 
 
 async def test_what_is_said_twice_in_one_memory_is_said_once(quick: Harness) -> None:
@@ -197,7 +205,7 @@ async def test_what_is_said_twice_in_one_memory_is_said_once(quick: Harness) -> 
         quick, memory, memory, type=ConflictType.DUPLICATE, statement="is fond of tea", against="likes tea"
     )
     await settle(quick, conflict)
-    assert told(await quick.get(memory.id)) == ("", ("likes tea",))
+    assert texts_of(await quick.get(memory.id)) == ("", ("likes tea",))
     assert len((await quick.store.versions(SPACE, memory.id, limit=9))[-1].memory.observations) == 2
 
 
@@ -220,7 +228,7 @@ async def test_what_was_settled_is_not_settled_again(quick: Harness) -> None:
     assert done.run in caught.value.hint
 
 
-async def test_bad_input_is_told_what_is_right(quick: Harness) -> None:
+async def test_an_error_about_bad_input_names_the_valid_values(quick: Harness) -> None:
     conflict = await dispute(quick, fact(PARIS, at=moment(60)), fact(BERLIN))
     with pytest.raises(NotFound) as caught:
         await settle(quick, conflict.id[:-1] + "x", "merge")
@@ -250,13 +258,13 @@ async def test_of_many_who_decide_at_once_one_does(harness: Harness, key: str) -
     done = [answer for answer in answers if not isinstance(answer, BaseException)]
     if key:
         assert len(done) == 4
-        assert len({one.run for one in done}) == 1
+        assert len({resolution.run for resolution in done}) == 1
         return
     assert len(done) == 1
     assert all(isinstance(answer, WrongState) for answer in answers if isinstance(answer, BaseException))
 
 
-async def test_what_somebody_changes_meanwhile_is_looked_at_again(harness: Harness) -> None:
+async def test_a_memory_that_changes_meanwhile_is_read_again(harness: Harness) -> None:
     memory = thing("lives in Berlin", "lives in Paris")
     conflict = await dispute(harness, memory, memory, statement="lives in Paris", against="lives in Berlin")
     await asyncio.gather(
@@ -267,7 +275,7 @@ async def test_what_somebody_changes_meanwhile_is_looked_at_again(harness: Harne
     assert after.version == 5
 
 
-async def test_what_is_in_the_trash_cannot_be_settled_and_what_is_gone_is_told(harness: Harness) -> None:
+async def test_a_conflict_of_a_trashed_or_purged_memory_cannot_be_settled(harness: Harness) -> None:
     older, newer = fact(BERLIN), fact(PARIS, at=moment(60))
     conflict = await dispute(harness, newer, older)
     await harness.forget(older.id)
@@ -292,8 +300,8 @@ async def test_a_conflict_follows_what_it_is_about_into_what_that_was_merged_int
     await settle(quick, await dispute(quick, third, older, type=ConflictType.DUPLICATE), "merge")
     second = await dispute(quick, newer, third, statement=PARIS, against="Ann has a cat.", at=LATER)
     await settle(quick, second, "supersede")
-    kept = await quick.get(older.id)
-    assert told(kept) == (BERLIN, ("Ann has a cat.",))
+    memory = await quick.get(older.id)
+    assert texts_of(memory) == (BERLIN, ("Ann has a cat.",))
     await settle(quick, first, "supersede")
     assert [observation.text for observation in (await quick.get(older.id)).observations] == ["Ann has a cat.", BERLIN]
 
@@ -306,7 +314,7 @@ async def test_without_a_model_a_conflict_is_settled_all_the_same(quick: Harness
 
 
 @pytest.mark.parametrize("strategy", ["branch", "supersede"])
-async def test_what_is_purged_meanwhile_is_settled_by_nobody(strategy: str) -> None:
+async def test_a_conflict_whose_memory_is_purged_meanwhile_is_not_settled(strategy: str) -> None:
     store = Overtaken()
     harness = Harness(store=store)
     older, newer = fact(BERLIN, name="older"), fact(PARIS, at=moment(60), name="newer")
@@ -334,5 +342,5 @@ async def test_a_branch_that_a_conflict_makes_begins_where_it_is_made(quick: Har
     await branches.drop("ann", "paris", space=SPACE, origin=quick.origin(), store=quick.store)
     conflict = await dispute(quick, fact(PARIS, at=moment(60)), ann)
     done = await settle(quick, conflict, "branch", branch="paris")
-    told = await history("ann", limit=9, before=None, branch="paris", space=SPACE, store=quick.store)
-    assert (done.branch, [version.number for version in told.versions]) == ("paris", [4, 1])
+    past = await history("ann", limit=9, before=None, branch="paris", space=SPACE, store=quick.store)
+    assert (done.branch, [version.number for version in past.versions]) == ("paris", [4, 1])

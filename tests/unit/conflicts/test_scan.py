@@ -1,4 +1,4 @@
-"""A whole space is looked through, each two are compared once, and what is found waits for a decision."""
+"""`scan` compares each pair of memories of a space once, and stores the conflicts as pending."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -51,27 +51,26 @@ async def test_what_contradicts_is_found_and_filed_once(harness: Harness) -> Non
     await stored(harness, *memories)
     done = await looked_through(harness)
     assert (done.memories, done.count, done.by_type) == (5, 1, {"contradiction": 1})
-    (found,) = done.found
-    assert (found.memory.statement, found.other.statement) == (PARIS, BERLIN)
-    assert [one.id for one in await list_conflicts(PENDING_COLLECTION, space=SPACE, documents=harness.store)] == [
-        found.id
-    ]
+    (conflict,) = done.found
+    assert (conflict.memory.statement, conflict.other.statement) == (PARIS, BERLIN)
+    (pending,) = await list_conflicts(PENDING_COLLECTION, space=SPACE, documents=harness.store)
+    assert pending.id == conflict.id
     again = await looked_through(harness)
     assert (again.count, again.found) == (0, ())
-    await settle(harness, found.id, "ignore")
+    await settle(harness, conflict.id, "ignore")
     assert (await looked_through(harness)).count == 0
 
 
 async def test_a_sentence_among_others_is_found_by_its_words(quick: Harness) -> None:
     await stored(quick, *facts(f"The ferns are dry. {BERLIN} Bob sleeps.", *OTHERS, f"It rains. {PARIS} Tea is late."))
-    (found,) = (await looked_through(quick)).found
-    assert (found.memory.statement, found.other.statement) == (PARIS, BERLIN)
+    (conflict,) = (await looked_through(quick)).found
+    assert (conflict.memory.statement, conflict.other.statement) == (PARIS, BERLIN)
 
 
 async def test_another_value_is_found_whatever_the_words(quick: Harness) -> None:
     await stored(quick, *facts("I live in Berlin.", *OTHERS, "I moved to Paris last month."))
-    (found,) = (await looked_through(quick)).found
-    assert (found.other.statement, found.differs) == ("I live in Berlin.", ("lives in: Paris or Berlin",))
+    (conflict,) = (await looked_through(quick)).found
+    assert (conflict.other.statement, conflict.differs) == ("I live in Berlin.", ("lives in: Paris or Berlin",))
 
 
 async def test_of_a_memory_that_says_much_all_is_looked_at(quick: Harness) -> None:
@@ -81,8 +80,11 @@ async def test_of_a_memory_that_says_much_all_is_looked_at(quick: Harness) -> No
     await stored(
         quick, a_memory(BERLIN), a_memory("", observations=late), a_memory(f"{long} Bob plays the cello well.")
     )
-    found = {(one.memory.statement, one.other.statement) for one in (await looked_through(quick, limit=50)).found}
-    assert (PARIS, BERLIN) in found
+    statements = {
+        (conflict.memory.statement, conflict.other.statement)
+        for conflict in (await looked_through(quick, limit=50)).found
+    }
+    assert (PARIS, BERLIN) in statements
 
 
 async def test_what_a_write_does_not_look_at_is_left_to_a_job(harness: Harness) -> None:
@@ -94,8 +96,8 @@ async def test_what_a_write_does_not_look_at_is_left_to_a_job(harness: Harness) 
     assert (short.conflicts, long.conflicts) == ((), ())
     assert await _left(harness) == [long.id]
     first = await scan_memory(long.id, space=SPACE, origin=harness.origin(), context=harness.context)
-    found = await list_conflicts(PENDING_COLLECTION, space=SPACE, documents=harness.store)
-    assert (first, berlin.id in {one.other for one in found}) == (1, True)
+    pending = await list_conflicts(PENDING_COLLECTION, space=SPACE, documents=harness.store)
+    assert (first, berlin.id in {conflict.other for conflict in pending}) == (1, True)
     assert await scan_memory(long.id, space=SPACE, origin=harness.origin(), context=harness.context) == 0
     await harness.revise(short.id, Edit(add_observations=(*OTHERS[1:], *APART[8:])))
     assert await _left(harness) == [long.id, short.id]
@@ -104,7 +106,7 @@ async def test_what_a_write_does_not_look_at_is_left_to_a_job(harness: Harness) 
 
 
 async def _left(harness: Harness) -> list[object]:
-    """Of which memories all is to be looked at."""
+    """Return the memories of which jobs will check every statement."""
     jobs = [
         Job.from_document(document) for document in await harness.store.documents(SPACE, COLLECTION, after="", limit=10)
     ]
@@ -116,8 +118,8 @@ async def test_what_is_known_of_one_thing_is_compared_whatever_the_words(quick: 
     first, second, other = facts(*(f"lives in {city} near the old harbour" for city in ("Berlin", "Paris", "Rome")))
     about = [replace(first, entity="Ann"), replace(second, entity="ann"), replace(other, entity="Bob")]
     await stored(quick, *about)
-    found = (await looked_through(quick)).found
-    assert [(one.memory.id, one.other.id) for one in found] == [(second.id, first.id)]
+    details = (await looked_through(quick)).found
+    assert [(conflict.memory.id, conflict.other.id) for conflict in details] == [(second.id, first.id)]
 
 
 async def test_without_a_model_words_alone_are_gone_by(quick: Harness) -> None:
@@ -135,14 +137,14 @@ async def test_other_spaces_and_what_is_in_the_trash_are_left_out(harness: Harne
     assert (done.memories, done.count) == (1, 0)
 
 
-async def test_progress_is_told_and_so_many_are_shown_as_are_wanted(quick: Harness) -> None:
+async def test_progress_is_reported_and_the_limit_is_respected(quick: Harness) -> None:
     await stored(quick, *facts(BERLIN, PARIS, BERLIN.replace("Berlin", "Rome"), BERLIN.replace("Berlin", "Oslo")))
-    told: list[tuple[int, int]] = []
+    reports: list[tuple[int, int]] = []
     done = await scan(
         limit=2, space=SPACE, origin=quick.origin(), context=quick.context,
-        progress=lambda some, total: told.append((some, total)),
+        progress=lambda count, total: reports.append((count, total)),
     )  # fmt: skip
-    assert (done.count, len(done.found), told) == (6, 2, [(4, 4)])
+    assert (done.count, len(done.found), reports) == (6, 2, [(4, 4)])
     assert (await scan(limit=0, space=SPACE, origin=quick.origin(), context=quick.context)).found == ()
     with pytest.raises(InvalidInput):
         await looked_through(quick, limit=-1)
@@ -163,7 +165,7 @@ async def test_a_draft_is_probed_and_nothing_is_kept(harness: Harness) -> None:
         origin=harness.origin(),
         context=harness.context,
     )
-    assert ([(one.type, one.other.id) for one in first], second) == ([("contradiction", berlin.id)], ())
+    assert ([(conflict.type, conflict.other.id) for conflict in first], second) == ([("contradiction", berlin.id)], ())
     assert await list_conflicts(PENDING_COLLECTION, space=SPACE, documents=harness.store) == []
     unsure = await check_drafts(
         [Draft(text=PARIS)], threshold=1.0, space=SPACE, origin=harness.origin(), context=harness.context
@@ -174,7 +176,7 @@ async def test_a_draft_is_probed_and_nothing_is_kept(harness: Harness) -> None:
 
 
 def chatter(*names: str) -> list[str]:
-    """So many facts of some people that no word of theirs is rare any more."""
+    """Return so many facts about the same people that none of their words is rare."""
     things = ("works late", "lives well", "joined in", "moved a chair", "likes a colour", "has a favourite song")
     return [f"{name} {thing} on day {number}." for name in names for number in range(30) for thing in things]
 
@@ -190,16 +192,16 @@ def chatter(*names: str) -> list[str]:
 async def test_what_tells_of_the_same_is_compared_though_all_of_its_words_are_common(
     quick: Harness, older: str, newer: str, differs: str
 ) -> None:
-    # Without a model nothing but words and what they tell of brings two together.
+    # Without a model only words and relations bring two memories together.
     harness = replace(quick, embedder=FakeEmbedder(failing=True))
     memories = facts(older, *chatter("Ann", "Bob"), newer)
     await harness.store.commit(a_commit(*memories))
     await looked_through(harness)
-    found = await conflicts(
+    details = await conflicts(
         status="pending", ref=memories[-1].id, limit=50, now=harness.clock.now(), space=SPACE, store=harness.store
     )
-    told = {one.other.statement: one.differs for one in found}
-    assert told[older] == (differs,)
+    differences = {conflict.other.statement: conflict.differs for conflict in details}
+    assert differences[older] == (differs,)
 
 
 async def test_of_what_tells_of_the_same_the_latest_are_compared(quick: Harness) -> None:
@@ -215,13 +217,13 @@ async def test_of_what_tells_of_the_same_the_latest_are_compared(quick: Harness)
     assert read == [memory.id for memory in reversed(memories[3:11])]
 
 
-async def test_what_does_not_say_of_whom_it_is_tells_of_its_entity(quick: Harness) -> None:
+async def test_a_statement_without_a_subject_is_about_its_entity(quick: Harness) -> None:
     harness = replace(quick, embedder=FakeEmbedder(failing=True))
     ann, bob = (a_memory("Lives in Berlin.", entity=name) for name in ("Ann", "Bob"))
     later = a_memory("Moved to Paris last month.", entity="Ann")
     await harness.store.commit(a_commit(ann, bob, *facts(*chatter("Ann", "Bob")), later))
     await looked_through(harness)
-    found = await conflicts(
+    details = await conflicts(
         status="pending", ref=later.id, limit=50, now=harness.clock.now(), space=SPACE, store=harness.store
     )
-    assert [one.other.id for one in found] == [ann.id]
+    assert [conflict.other.id for conflict in details] == [ann.id]

@@ -1,4 +1,4 @@
-"""A statement leaves its memory, and all others stay as they are."""
+"""A statement is removed from its memory, and all others stay unchanged."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -34,9 +34,9 @@ CONTENTS = st.lists(st.tuples(PIECES, st.sampled_from([" ", "\n", "\n\n"])), min
 
 
 def end(memory: Memory, text: str) -> DisputedStatement:
-    found = find_statement(memory, statement_key(text))
-    assert found is not None
-    return found
+    statement = find_statement(memory, statement_key(text))
+    assert statement is not None
+    return statement
 
 
 def keys(text: str) -> list[str]:
@@ -46,18 +46,18 @@ def keys(text: str) -> list[str]:
 @settings(max_examples=150, deadline=None)
 @given(CONTENTS, st.integers(0, 5))
 def test_whatever_is_superseded_no_word_is_lost(content: str, place: int) -> None:
-    said = statements_of(content)
+    statements = statements_of(content)
     memory = a_memory(content)
-    chosen = said[place % len(said)] if said else ""
+    chosen = statements[place % len(statements)] if statements else ""
     if not chosen:
         return
     try:
         after = supersede_statement(end(memory, chosen), until=moment(60))
     except WrongState:
-        # Then nothing is done at all.
+        # Then nothing is changed.
         return
     if after.valid_until is not None:
-        assert (after.content, len(said)) == (content, 1)
+        assert (after.content, len(statements)) == (content, 1)
         return
     (ended,) = after.observations
     assert (statement_key(ended.text), ended.valid_until) == (statement_key(chosen), moment(60))
@@ -120,8 +120,10 @@ def test_the_word_of_another_trust_takes_a_place_as_an_observation_with_its_sour
 @pytest.mark.parametrize("order", list(permutations((moment(1), moment(9), None))))
 def test_what_was_said_several_times_is_meant_where_it_holds_longest(order: Sequence[datetime | None]) -> None:
     for several in (order, [end for end in order if end is not None]):
-        said = tuple(Observation(text="likes tea", recorded_at=START, valid_until=end) for end in several)
-        found = find_statement(a_memory("", observations=said), statement_key("likes tea"))
-        assert found is not None
-        assert found.memory.observations[found.observation or 0].valid_until == (None if None in several else moment(9))
-        assert found.holds(moment(5))
+        observations = tuple(Observation(text="likes tea", recorded_at=START, valid_until=end) for end in several)
+        statement = find_statement(a_memory("", observations=observations), statement_key("likes tea"))
+        assert statement is not None
+        assert statement.memory.observations[statement.observation or 0].valid_until == (
+            None if None in several else moment(9)
+        )
+        assert statement.holds(moment(5))

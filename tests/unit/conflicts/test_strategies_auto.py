@@ -1,4 +1,4 @@
-"""`auto` goes by type, trust and time, and leaves to people what it cannot tell; what is suggested follows it."""
+"""`auto` decides by type, trust and time, and leaves unclear conflicts to people; suggestions follow it."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from scrubjay.model.memory import Flag, Memory, Observation, Source, Trust
 BERLIN, PARIS = "Ann lives in Berlin.", "Ann lives in Paris."
 
 
-def said_by(trust: Trust, *, at: float, text: str = BERLIN) -> Memory:
+def a_fact_by(trust: Trust, *, at: float, text: str = BERLIN) -> Memory:
     return fact(text, at=moment(at), trust=trust)
 
 
@@ -32,7 +32,7 @@ def said_by(trust: Trust, *, at: float, text: str = BERLIN) -> Memory:
 async def test_what_is_done_follows_from_the_type(
     quick: Harness, kind: ConflictType, suggested: Strategy, strategy: str
 ) -> None:
-    newer, older = said_by(Trust.USER, at=60, text=PARIS), said_by(Trust.USER, at=0)
+    newer, older = a_fact_by(Trust.USER, at=60, text=PARIS), a_fact_by(Trust.USER, at=0)
     done = await settle(quick, await dispute(quick, newer, older, type=kind, suggested=suggested))
     assert (done.strategy, bool(done.why)) == (strategy, True)
 
@@ -50,8 +50,10 @@ async def test_what_is_done_follows_from_the_type(
         (Trust.DOCUMENT, Trust.UNKNOWN, False),
     ],
 )
-async def test_nobody_overrules_who_is_trusted_more(quick: Harness, newer: Trust, older: Trust, decided: bool) -> None:
-    first, second = said_by(newer, at=60, text=PARIS), said_by(older, at=0)
+async def test_a_less_trusted_source_never_overrules_a_more_trusted_one(
+    quick: Harness, newer: Trust, older: Trust, decided: bool
+) -> None:
+    first, second = a_fact_by(newer, at=60, text=PARIS), a_fact_by(older, at=0)
     done = await settle(quick, await dispute(quick, first, second))
     expected = (await quick.get(second.id)).valid_until is None
     assert (done.action == "superseded", expected) == (decided, not decided)
@@ -73,8 +75,8 @@ async def test_the_word_of_an_observation_goes_before_that_of_its_memory(quick: 
     assert done.action == "left_pending"
 
 
-async def test_what_cannot_be_told_is_left_to_people(quick: Harness) -> None:
-    older, newer = said_by(Trust.USER, at=0), said_by(Trust.USER, at=60, text=PARIS)
+async def test_an_unclear_conflict_is_left_to_people(quick: Harness) -> None:
+    older, newer = a_fact_by(Trust.USER, at=0), a_fact_by(Trust.USER, at=60, text=PARIS)
     unsure = await settle(quick, await dispute(quick, newer, older, confidence=0.4))
     assert "confidence is 0.40" in unsure.why
     same_time = await settle(quick, await dispute(quick, fact("Ann lives in Rome."), older))
@@ -101,7 +103,7 @@ async def test_in_one_memory_the_newer_statement_takes_the_place_of_the_older(qu
 
 async def test_a_document_becomes_part_of_what_the_user_said_and_not_its_word(quick: Harness) -> None:
     document = fact(f"{BERLIN} Ann has a dog.", trust=Trust.DOCUMENT, name="paper")
-    user = said_by(Trust.USER, at=60)
+    user = a_fact_by(Trust.USER, at=60)
     for newer, older in ((user, document), (fact("Ann has a dog.", at=moment(90), trust=Trust.DOCUMENT), user)):
         conflict = await dispute(quick, newer, older, type=ConflictType.DUPLICATE, suggested=Strategy.MERGE)
         done = await settle(quick, conflict)
@@ -130,30 +132,30 @@ async def test_of_one_statement_twice_in_a_memory_that_stays_which_is_trusted_mo
 
 
 @pytest.mark.parametrize("strategy", ["supersede", "update"])
-async def test_who_has_a_document_overrule_the_user_is_told_so(quick: Harness, strategy: str) -> None:
-    newer, older = said_by(Trust.DOCUMENT, at=60, text=PARIS), said_by(Trust.USER, at=0)
+async def test_a_document_that_overrules_the_user_gives_a_warning(quick: Harness, strategy: str) -> None:
+    newer, older = a_fact_by(Trust.DOCUMENT, at=60, text=PARIS), a_fact_by(Trust.USER, at=0)
     done = await settle(quick, await dispute(quick, newer, older), strategy)
     assert "the older one (trust user)" in done.warnings[0]
-    later = said_by(Trust.USER, at=120, text="Ann lives in Rome.")
+    later = a_fact_by(Trust.USER, at=120, text="Ann lives in Rome.")
     assert (await settle(quick, await dispute(quick, later, newer), strategy)).warnings == ()
 
 
 async def changed(harness: Harness, memory: Memory) -> None:
     """Store another version of a memory."""
-    known = await harness.get(memory.id)
-    await harness.store.commit(a_commit(a_rewrite(replace(memory, version=known.version + 1))))
+    stored = await harness.get(memory.id)
+    await harness.store.commit(a_commit(a_rewrite(replace(memory, version=stored.version + 1))))
 
 
 async def suggested(harness: Harness, conflict: ConflictRecord) -> str:
-    """What the list of conflicts suggests for one now."""
-    (told,) = await conflicts(
+    """Return the strategy that the list suggests for a conflict now."""
+    (details,) = await conflicts(
         status="pending", ref=conflict.id, limit=1, now=harness.clock.now(), space=SPACE, store=harness.store
     )
-    return told.suggested_action.value
+    return details.suggested_action.value
 
 
 async def test_a_suggestion_follows_the_trust_of_either_side(quick: Harness) -> None:
-    newer, older = said_by(Trust.DOCUMENT, at=60, text=PARIS), said_by(Trust.USER, at=0)
+    newer, older = a_fact_by(Trust.DOCUMENT, at=60, text=PARIS), a_fact_by(Trust.USER, at=0)
     conflict = await dispute(quick, newer, older, suggested=Strategy.IGNORE)
     assert await suggested(quick, conflict) == "ignore"
     await changed(quick, replace(newer, source=Source(trust=Trust.USER)))
@@ -177,7 +179,7 @@ async def test_a_suggestion_follows_what_else_the_memories_say(quick: Harness) -
 
 
 async def test_a_suggestion_follows_time_and_marks(quick: Harness) -> None:
-    newer, older = said_by(Trust.USER, at=0, text=PARIS), said_by(Trust.USER, at=0)
+    newer, older = a_fact_by(Trust.USER, at=0, text=PARIS), a_fact_by(Trust.USER, at=0)
     conflict = await dispute(quick, newer, older, suggested=Strategy.IGNORE)
     assert await suggested(quick, conflict) == "ignore"
     later = replace(newer, source=replace(newer.source, at=moment(60)))
@@ -188,10 +190,10 @@ async def test_a_suggestion_follows_time_and_marks(quick: Harness) -> None:
 
 
 async def test_what_was_superseded_meanwhile_is_not_suggested_and_what_comes_back_is(quick: Harness) -> None:
-    newer, older = said_by(Trust.USER, at=60, text=PARIS), said_by(Trust.USER, at=0)
+    newer, older = a_fact_by(Trust.USER, at=60, text=PARIS), a_fact_by(Trust.USER, at=0)
     conflict = await dispute(quick, newer, older)
     last = await dispute(
-        quick, said_by(Trust.USER, at=120, text="Ann lives in Rome."), older, suggested=Strategy.IGNORE
+        quick, a_fact_by(Trust.USER, at=120, text="Ann lives in Rome."), older, suggested=Strategy.IGNORE
     )
     done = await settle(quick, last)
     assert done.action == "superseded"

@@ -1,4 +1,4 @@
-"""A memory and one of its branches that do not go together: told with both texts, and settled in every way."""
+"""Conflicts of a memory with one of its branches: listed with both texts, and resolved with every strategy."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -26,7 +26,7 @@ FILE = COMMON.replace("Pears are green.", "Pears are brown.").replace("blue", "v
 
 
 async def parted(harness: Harness, *, main: str = MAIN, file: str = FILE) -> tuple[Memory, ConflictRecord]:
-    """A memory that was changed on main and, in another way, on a branch; and the conflict of both."""
+    """Return a memory with different changes on main and on a branch, and their conflict."""
     memory = a_memory(COMMON, name="fruit")
     await harness.store.commit(a_commit(memory))
     harness.clock.set(memory.updated_at + timedelta(minutes=1))
@@ -60,7 +60,7 @@ async def change(harness: Harness, memory_id: str, text: str, *, branch: str) ->
     )
 
 
-async def told(harness: Harness, *, status: str = "pending", ref: str = "") -> tuple[ConflictDetails, ...]:
+async def list_details(harness: Harness, *, status: str = "pending", ref: str = "") -> tuple[ConflictDetails, ...]:
     return await conflicts(status=status, ref=ref, limit=9, now=harness.clock.now(), space=SPACE, store=harness.store)
 
 
@@ -69,20 +69,21 @@ async def texts(harness: Harness, memory: Memory) -> tuple[str, State]:
     return (await harness.get(memory.id)).content, line.state
 
 
-async def test_both_texts_are_told(harness: Harness) -> None:
+async def test_both_texts_are_listed(harness: Harness) -> None:
     memory, conflict = await parted(harness)
-    for found in (await told(harness), await told(harness, ref="fruit"), await told(harness, ref=conflict.id)):
-        assert [(one.memory.statement, one.other.statement) for one in found] == [(MAIN, FILE)]
+    for ref in ("", "fruit", conflict.id):
+        pending = await list_details(harness, ref=ref)
+        assert [(details.memory.statement, details.other.statement) for details in pending] == [(MAIN, FILE)]
     await forget(Selection(refs=(memory.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
-    assert await told(harness) == ()
+    assert await list_details(harness) == ()
 
 
-async def test_of_long_texts_is_told_what_the_other_has_not(harness: Harness) -> None:
+async def test_of_long_texts_only_the_differing_lines_are_listed(harness: Harness) -> None:
     rest = "\n".join(f"Line {number} is long enough to be left out." for number in range(40))
     await parted(harness, main=f"{MAIN}\n{rest}", file=f"{FILE}\n{rest}")
-    (one,) = await told(harness)
-    assert one.memory.statement == "Pears are yellow.\nPlums are blue."
-    assert one.other.statement == "Pears are brown.\nPlums are violet."
+    (details,) = await list_details(harness)
+    assert details.memory.statement == "Pears are yellow.\nPlums are blue."
+    assert details.other.statement == "Pears are brown.\nPlums are violet."
 
 
 BOTH = "Apples are red.\n\nPears are yellow.\nPears are brown.\n\nPlums are violet."
@@ -98,31 +99,31 @@ BOTH = "Apples are red.\n\nPears are yellow.\nPears are brown.\n\nPlums are viol
         ("ignore", "ignored", MAIN, State.BRANCHED),
     ],
 )
-async def test_it_is_settled_told_and_undone(
+async def test_it_is_settled_listed_and_undone(
     harness: Harness, strategy: str, action: str, text: str, state: State
 ) -> None:
     memory, conflict = await parted(harness)
-    # After an undo both were written at the same time, and none of them last.
+    # After an undo both have the same time, and neither is the later one.
     for _ in range(1 if strategy == "supersede" else 2):
         done = await settle(harness, conflict, strategy)
         assert (done.action, done.kept) == (action, memory.id)
         assert await texts(harness, memory) == (text, state)
-        assert await told(harness) == ()
-        (settled,) = await told(harness, status="all")
+        assert await list_details(harness) == ()
+        (settled,) = await list_details(harness, status="all")
         assert settled.status is (ConflictStatus.IGNORED if strategy == "ignore" else ConflictStatus.RESOLVED)
         assert (settled.memory.statement, settled.other.statement)[1] == FILE
         assert await take_back(harness) == ()
         assert await texts(harness, memory) == (MAIN, State.BRANCHED)
-        assert [one.id for one in await told(harness)] == [conflict.id]
+        assert [details.id for details in await list_details(harness)] == [conflict.id]
 
 
 async def test_what_was_written_last_supersedes(harness: Harness) -> None:
     memory, conflict = await parted(harness)
     harness.clock.set(harness.clock.now() + timedelta(minutes=1))
     await change(harness, memory.id, "Pears are orange.", branch="main")
-    # Who is told which is newer is told what would be kept.
-    (one,) = await told(harness)
-    assert max(one.memory, one.other, key=lambda side: side.date).statement == "Pears are orange."
+    # The newer side in the list is the one that `supersede` would keep.
+    (details,) = await list_details(harness)
+    assert max(details.memory, details.other, key=lambda side: side.date).statement == "Pears are orange."
     await settle(harness, conflict, "supersede")
     assert await texts(harness, memory) == ("Pears are orange.", State.TRASHED)
 
@@ -132,7 +133,7 @@ async def test_by_itself_it_waits_for_a_person(harness: Harness) -> None:
     done = await settle(harness, conflict)
     assert done.action == "left_pending"
     assert "both changed" in done.why
-    assert len(await told(harness)) == 1
+    assert len(await list_details(harness)) == 1
 
 
 async def test_what_was_merged_or_dropped_needs_no_decision(harness: Harness) -> None:
@@ -141,11 +142,11 @@ async def test_what_was_merged_or_dropped_needs_no_decision(harness: Harness) ->
         memory.id, "file-1", into="main", prefer="theirs", message="", space=SPACE, origin=harness.origin(),
         context=harness.context, key="",
     )  # fmt: skip
-    assert await told(harness) == ()
+    assert await list_details(harness) == ()
     await change(harness, memory.id, FILE + "\nMore.", branch="file-1")
-    assert len(await told(harness)) == 1
+    assert len(await list_details(harness)) == 1
     await branches.drop(memory.id, "file-1", space=SPACE, origin=harness.origin(), store=harness.store)
-    assert await told(harness) == ()
+    assert await list_details(harness) == ()
 
 
 def test_both_sides_of_a_clash_can_be_had() -> None:

@@ -104,19 +104,19 @@ def quick() -> DetectionWorld:
 
 
 async def test_a_contradiction_is_found_and_described(world: DetectionWorld) -> None:
-    known, written = a_memory(ROME), a_memory(PARIS)
-    await world.keep(known, a_memory(OTHER))
-    (found,) = await world.detect(written)
-    assert (found.type, found.memory, found.other) == (ConflictType.CONTRADICTION, written.id, known.id)
-    assert (found.suggested, found.detected_by, found.detected_at) == (Strategy.SUPERSEDE, "tester", NOW)
-    assert (found.statement, found.against) == (statement_key(PARIS), statement_key(ROME))
-    details = describe(found, written, known)
+    stored, written = a_memory(ROME), a_memory(PARIS)
+    await world.keep(stored, a_memory(OTHER))
+    (conflict,) = await world.detect(written)
+    assert (conflict.type, conflict.memory, conflict.other) == (ConflictType.CONTRADICTION, written.id, stored.id)
+    assert (conflict.suggested, conflict.detected_by, conflict.detected_at) == (Strategy.SUPERSEDE, "tester", NOW)
+    assert (conflict.statement, conflict.against) == (statement_key(PARIS), statement_key(ROME))
+    details = describe(conflict, written, stored)
     assert details is not None
     assert (details.memory.statement, details.other.statement) == (PARIS, ROME)
     assert details.differs == ("name: Paris or Rome",)
     assert (details.memory.name, details.other.name, details.status) == (
         written.name,
-        known.name,
+        stored.name,
         ConflictStatus.PENDING,
     )
 
@@ -137,17 +137,17 @@ async def test_the_same_and_more_of_the_same_are_found_too(quick: DetectionWorld
 
 async def test_a_sentence_within_a_long_text_is_found(quick: DetectionWorld) -> None:
     talk = "We spoke of the garden. It was late. "
-    known = a_memory(f"{talk}{ROME} Then we left.")
-    await quick.keep(known, *(a_memory(f"Note {n} tells of the weather and of bread.") for n in range(20)))
-    (found,) = await quick.detect(a_memory(f"Boris called. {PARIS} He sounded happy about the bread."))
-    assert found.other == known.id
-    assert (found.statement, found.against) == (statement_key(PARIS), statement_key(ROME))
+    stored = a_memory(f"{talk}{ROME} Then we left.")
+    await quick.keep(stored, *(a_memory(f"Note {n} tells of the weather and of bread.") for n in range(20)))
+    (conflict,) = await quick.detect(a_memory(f"Boris called. {PARIS} He sounded happy about the bread."))
+    assert conflict.other == stored.id
+    assert (conflict.statement, conflict.against) == (statement_key(PARIS), statement_key(ROME))
 
 
 async def test_only_the_new_statements_of_an_edit_are_compared(quick: DetectionWorld) -> None:
-    known = a_memory(ROME)
+    stored = a_memory(ROME)
     before = a_memory("", entity="Ada", observations=observed(PARIS))
-    await quick.keep(known, before)
+    await quick.keep(stored, before)
     after = replace(before, observations=(*before.observations, *observed("Ada has three cats at home.")))
     assert await quick.detect(after, before=before) == ()
     assert types(await quick.detect(after)) == [ConflictType.CONTRADICTION]
@@ -157,9 +157,9 @@ async def test_a_memory_may_contradict_itself(quick: DetectionWorld) -> None:
     before = a_memory("", entity="Ada", observations=observed("Ada has three cats at home.", "Ada paints."))
     await quick.keep(before)
     after = replace(before, observations=(*before.observations, *observed("Ada has two cats at home.")))
-    (found,) = await quick.detect(after, before=before)
-    assert (found.type, found.memory, found.other) == (ConflictType.CONTRADICTION, after.id, after.id)
-    assert (found.statement, found.against) == (
+    (conflict,) = await quick.detect(after, before=before)
+    assert (conflict.type, conflict.memory, conflict.other) == (ConflictType.CONTRADICTION, after.id, after.id)
+    assert (conflict.statement, conflict.against) == (
         statement_key("Ada has two cats at home."), statement_key("Ada has three cats at home."),
     )  # fmt: skip
 
@@ -169,8 +169,8 @@ async def test_of_very_many_observations_those_near_the_new_one_are_compared(qui
     before = a_memory("", entity="Ada", observations=many)
     await quick.keep(before)
     after = replace(before, observations=(*many, *observed("Ada has two cats at home.")))
-    (found,) = await quick.detect(after, before=before)
-    assert found.against == statement_key("Ada has three cats at home.")
+    (conflict,) = await quick.detect(after, before=before)
+    assert conflict.against == statement_key("Ada has three cats at home.")
 
 
 @pytest.mark.parametrize(
@@ -213,9 +213,9 @@ async def test_a_statement_without_a_subject_is_about_its_entity(quick: Detectio
     await quick.keep(before)
     for text in ("Moved to Oslo", "Ada lives in Oslo"):
         after = replace(before, observations=(*before.observations, *observed(text)))
-        (found,) = await quick.detect(after, before=before)
-        assert (found.type, found.against) == (ConflictType.CONTRADICTION, statement_key("Lives in Rome"))
-        details = describe(found, after, after)
+        (conflict,) = await quick.detect(after, before=before)
+        assert (conflict.type, conflict.against) == (ConflictType.CONTRADICTION, statement_key("Lives in Rome"))
+        details = describe(conflict, after, after)
         assert details is not None
         assert "Oslo" in details.differs[0]
     assert await quick.detect(a_memory("Lives in Oslo", entity="Boris")) == ()
@@ -227,29 +227,38 @@ async def test_records_of_two_people_may_differ(quick: DetectionWorld) -> None:
     boris = observed("Lives in Oslo", "Likes tea", "Has four children")
     assert await quick.detect(a_memory("", name="boris", observations=boris)) == ()
     for text in ("Ada lives in Oslo.", "Ada moved to Oslo."):
-        (found,) = await quick.detect(a_memory(text))
-        assert (found.type, found.against) == (ConflictType.CONTRADICTION, statement_key("Lives in Rome"))
+        (conflict,) = await quick.detect(a_memory(text))
+        assert (conflict.type, conflict.against) == (ConflictType.CONTRADICTION, statement_key("Lives in Rome"))
     assert await quick.detect(a_memory("I live in Oslo.")) == ()
     (own,) = await quick.detect(a_memory("", name="Ada Stern", observations=observed("Lives in Oslo")))
     assert own.other == ada.id
 
 
 async def test_a_value_in_entirely_other_words_is_found_among_many(world: DetectionWorld) -> None:
-    known = a_memory("I live in Rome.")
+    stored = a_memory("I live in Rome.")
     crowd = (a_memory(f"Note {n} is of the weather in month {n}.") for n in range(40))
-    await world.keep(known, *crowd)
-    (found,) = await world.detect(a_memory("user: I moved to Oslo last spring."))
-    assert (found.type, found.other, found.suggested) == (ConflictType.CONTRADICTION, known.id, Strategy.SUPERSEDE)
+    await world.keep(stored, *crowd)
+    (conflict,) = await world.detect(a_memory("user: I moved to Oslo last spring."))
+    assert (conflict.type, conflict.other, conflict.suggested) == (
+        ConflictType.CONTRADICTION,
+        stored.id,
+        Strategy.SUPERSEDE,
+    )
 
 
 async def test_records_of_one_thing_are_compared_by_their_observations(quick: DetectionWorld) -> None:
     facts = [f"fact {word} about the thing" for word in "oak elm fir ash yew box bay fig".split()]
-    known = a_memory("", entity="Oak House", observations=observed(*facts))
-    await quick.keep(known)
+    stored = a_memory("", entity="Oak House", observations=observed(*facts))
+    await quick.keep(stored)
     twin = a_memory("", entity="oak house", observations=observed(*(fact.upper() for fact in facts)))
-    (found,) = await quick.detect(twin)
-    assert (found.type, found.other, found.statement, found.against) == (ConflictType.DUPLICATE, known.id, "", "")
-    details = describe(found, twin, known)
+    (conflict,) = await quick.detect(twin)
+    assert (conflict.type, conflict.other, conflict.statement, conflict.against) == (
+        ConflictType.DUPLICATE,
+        stored.id,
+        "",
+        "",
+    )
+    details = describe(conflict, twin, stored)
     assert details is not None
     assert details.other.statement.startswith(facts[0])
     partial = a_memory("", observations=observed(*facts[:4], "quite another one", "and one more"))
@@ -261,21 +270,21 @@ async def test_a_less_trusted_source_does_not_overrule_a_more_trusted_one(quick:
     later = START + timedelta(days=1)
     await quick.keep(a_memory(ROME, source=Source(trust=older, at=START)))
     for newer in Trust:
-        (found,) = await quick.detect(a_memory(PARIS, source=Source(trust=newer, at=later)))
-        assert found.suggested is (Strategy.IGNORE if older.outranks(newer) else Strategy.SUPERSEDE)
-    (found,) = await quick.detect(a_memory(PARIS, flags=(Flag.SUSPICIOUS,), source=Source(trust=older, at=later)))
-    assert found.suggested is Strategy.IGNORE
+        (conflict,) = await quick.detect(a_memory(PARIS, source=Source(trust=newer, at=later)))
+        assert conflict.suggested is (Strategy.IGNORE if older.outranks(newer) else Strategy.SUPERSEDE)
+    (conflict,) = await quick.detect(a_memory(PARIS, flags=(Flag.SUSPICIOUS,), source=Source(trust=older, at=later)))
+    assert conflict.suggested is Strategy.IGNORE
     # Of two of the same time neither is the newer one.
-    (found,) = await quick.detect(a_memory(PARIS, source=Source(trust=older, at=START)))
-    assert found.suggested is Strategy.IGNORE
+    (conflict,) = await quick.detect(a_memory(PARIS, source=Source(trust=older, at=START)))
+    assert conflict.suggested is Strategy.IGNORE
 
 
 async def test_a_sentence_that_two_memories_have_among_others_is_no_reason_to_join_them(quick: DetectionWorld) -> None:
     await quick.keep(a_memory(f"{ROME} {OTHER}"))
-    (found,) = await quick.detect(a_memory(ROME))
-    assert found.suggested is Strategy.MERGE
-    (found,) = await quick.detect(a_memory(f"The kitchen was painted yellow. {ROME}"))
-    assert (found.type, found.suggested) == (ConflictType.DUPLICATE, Strategy.IGNORE)
+    (conflict,) = await quick.detect(a_memory(ROME))
+    assert conflict.suggested is Strategy.MERGE
+    (conflict,) = await quick.detect(a_memory(f"The kitchen was painted yellow. {ROME}"))
+    assert (conflict.type, conflict.suggested) == (ConflictType.DUPLICATE, Strategy.IGNORE)
 
 
 @pytest.mark.parametrize("error", [IndexUnavailable("away"), EmbeddingUnavailable("away")], ids=str)
@@ -293,10 +302,10 @@ async def test_few_statements_are_searched_for_and_few_conflicts_reported(quick:
     await quick.keep(*(a_memory(f"The room in house {n} has three tall windows.") for n in "abcdefghijklmnop"))
     index = CountingIndex(await quick.index())
     many = a_memory("", observations=observed(*(f"The room in house {n} has four tall windows." for n in range(5_000))))
-    found = await quick.detect(many, index=index)
+    conflicts = await quick.detect(many, index=index)
     assert index.searches <= 8
-    assert len(found) <= 10
-    assert len({conflict.id for conflict in found}) == len(found)
+    assert len(conflicts) <= 10
+    assert len({conflict.id for conflict in conflicts}) == len(conflicts)
 
 
 async def test_a_memory_that_is_not_live_has_no_conflicts(quick: DetectionWorld) -> None:
@@ -305,47 +314,47 @@ async def test_a_memory_that_is_not_live_has_no_conflicts(quick: DetectionWorld)
 
 
 async def test_a_pending_or_settled_conflict_is_not_reported_again(world: DetectionWorld) -> None:
-    known, written = a_memory(ROME), a_memory(PARIS)
-    await world.keep(known, written)
-    found = await world.detect(written)
-    assert await drop_known(found, space=SPACE, store=world.store) == found
-    await world.store.put_document(found[0].document(at=NOW), base=None)
-    assert await drop_known(found, space=SPACE, store=world.store) == ()
-    await world.store.delete_document(SPACE, "conflicts", found[0].id)
-    settled = replace(found[0], status=ConflictStatus.IGNORED)
+    stored, written = a_memory(ROME), a_memory(PARIS)
+    await world.keep(stored, written)
+    conflicts = await world.detect(written)
+    assert await drop_known(conflicts, space=SPACE, store=world.store) == conflicts
+    await world.store.put_document(conflicts[0].document(at=NOW), base=None)
+    assert await drop_known(conflicts, space=SPACE, store=world.store) == ()
+    await world.store.delete_document(SPACE, "conflicts", conflicts[0].id)
+    settled = replace(conflicts[0], status=ConflictStatus.IGNORED)
     await world.store.put_document(settled.document(at=NOW), base=None)
-    assert await drop_known(found, space=SPACE, store=world.store) == ()
+    assert await drop_known(conflicts, space=SPACE, store=world.store) == ()
     # Whichever of the two is checked.
-    assert await drop_known(await world.detect(known), space=SPACE, store=world.store) == ()
+    assert await drop_known(await world.detect(stored), space=SPACE, store=world.store) == ()
 
 
 async def test_one_statement_has_a_limited_number_of_pending_conflicts(world: DetectionWorld) -> None:
-    known, written = a_memory(ROME), a_memory(PARIS)
+    stored, written = a_memory(ROME), a_memory(PARIS)
     others = [a_memory(f"something else {number}") for number in range(10)]
-    await world.keep(known, written, *others)
-    (found,) = await world.detect(written)
-    waiting = [replace(found, memory=other.id, statement="") for other in others]
+    await world.keep(stored, written, *others)
+    (conflict,) = await world.detect(written)
+    waiting = [replace(conflict, memory=other.id, statement="") for other in others]
     await world.store.import_documents(SPACE, [conflict.document(at=NOW) for conflict in waiting[1:]], renew=False)
-    assert await drop_known([found], space=SPACE, store=world.store) == (found,)
-    # Batch they are too many.
-    assert await drop_known([found, waiting[0]], space=SPACE, store=world.store) == (found,)
+    assert await drop_known([conflict], space=SPACE, store=world.store) == (conflict,)
+    # Together they are too many.
+    assert await drop_known([conflict, waiting[0]], space=SPACE, store=world.store) == (conflict,)
     await world.store.import_documents(SPACE, [waiting[0].document(at=NOW)], renew=False)
-    assert await drop_known([found], space=SPACE, store=world.store) == ()
+    assert await drop_known([conflict], space=SPACE, store=world.store) == ()
     # Another statement of the same memory, and what is in the trash, are not in the way.
-    elsewhere = replace(found, against="0123456789abcdef")
+    elsewhere = replace(conflict, against="0123456789abcdef")
     assert await drop_known([elsewhere], space=SPACE, store=world.store) == (elsewhere,)
     await world.store.commit(a_commit(a_rewrite(revised(others[0], state=State.TRASHED))))
-    assert await drop_known([found], space=SPACE, store=world.store) == (found,)
+    assert await drop_known([conflict], space=SPACE, store=world.store) == (conflict,)
 
 
 async def test_a_conflict_whose_statement_is_gone_is_not_described(quick: DetectionWorld) -> None:
-    known, written = a_memory(ROME), a_memory("", entity="Ada", observations=observed("Ada paints.", PARIS))
-    await quick.keep(known)
-    (found,) = await quick.detect(written)
-    details = describe(found, written, known)
+    stored, written = a_memory(ROME), a_memory("", entity="Ada", observations=observed("Ada paints.", PARIS))
+    await quick.keep(stored)
+    (conflict,) = await quick.detect(written)
+    details = describe(conflict, written, stored)
     assert details is not None
     assert details.memory.date == START
     superseded = replace(written.observations[1], valid_until=NOW)
-    assert describe(found, replace(written, observations=(superseded,)), known) is not None
-    assert describe(found, replace(written, observations=written.observations[:1]), known) is None
-    assert describe(found, written, replace(known, content="Something else.")) is None
+    assert describe(conflict, replace(written, observations=(superseded,)), stored) is not None
+    assert describe(conflict, replace(written, observations=written.observations[:1]), stored) is None
+    assert describe(conflict, written, replace(stored, content="Something else.")) is None

@@ -155,7 +155,10 @@ async def test_low_disk_space_fails_the_check(data: Path, monkeypatch: pytest.Mo
 async def test_a_branch_without_a_memory_is_found_and_can_be_purged(data: Path) -> None:
     store = FakeStore()
     harness = Harness(store=store)
-    tea, milk = await harness.store_draft(Draft(text="tea", name="tea")), await harness.store_draft(Draft(text="milk", name="milk"))
+    tea, milk = (
+        await harness.store_draft(Draft(text="tea", name="tea")),
+        await harness.store_draft(Draft(text="milk", name="milk")),
+    )
     lost, _ = [await make_branch(harness, memory, "draft", "what if") for memory in (tea, milk)]
     subject = make_subject(data, store=store)
     assert (await checks(subject))["branches"].ok

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.unit.strategies import some, texts, values
+from tests.unit.strategies import some_examples, texts, values
 
 from scrubjay.install.json_text import JsonText, remove, set_value
 from scrubjay.install.jsonc import parse
@@ -86,14 +86,14 @@ def marks(text: str) -> list[str]:
 
 
 @given(documents())
-@some
+@some_examples
 def test_what_is_written_is_read(document: tuple[str, dict[str, Json]]) -> None:
     text, value = document
     assert meaning(text) == value
 
 
 @given(documents(), values, st.data())
-@some
+@some_examples
 def test_a_value_goes_in_and_out_without_a_trace(
     document: tuple[str, dict[str, Json]], value: Json, data: st.DataObject
 ) -> None:
@@ -111,7 +111,7 @@ def test_a_value_goes_in_and_out_without_a_trace(
 
 
 @given(documents(), st.data())
-@some
+@some_examples
 def test_a_member_goes_and_every_comment_outside_it_stays(
     document: tuple[str, dict[str, Json]], data: st.DataObject
 ) -> None:
@@ -128,7 +128,7 @@ def test_a_member_goes_and_every_comment_outside_it_stays(
 
 
 @given(documents(), values, st.data())
-@some
+@some_examples
 def test_a_value_is_replaced_where_it_stands(
     document: tuple[str, dict[str, Json]], value: Json, data: st.DataObject
 ) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.strategies import some
+from tests.unit.strategies import some_examples
 
 from scrubjay.errors import InvalidInput
 from scrubjay.install.daemon_command import MARK, Job, daemon_job
@@ -78,7 +78,7 @@ def read_back(line: str, *, dollars: bool) -> list[str]:
 
 
 @given(st.lists(words, min_size=1, max_size=5))
-@some
+@some_examples
 def test_every_word_comes_back_from_a_unit(given_words: list[str]) -> None:
     line = " ".join(quoted(word, dollar="$$") for word in given_words)
     assert "\n" not in line
@@ -87,7 +87,7 @@ def test_every_word_comes_back_from_a_unit(given_words: list[str]) -> None:
 
 
 @given(words)
-@some
+@some_examples
 def test_every_variable_comes_back_from_a_unit(value: str) -> None:
     assert read_back(quoted(f"NAME={value}"), dollars=False) == [f"NAME={value}"]
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.strategies import some
+from tests.unit.strategies import some_examples
 
 from scrubjay.install.syntax import Unfit, Unreadable
 from scrubjay.install.toml_scan import statements
@@ -56,7 +56,7 @@ def meaning(text: str) -> dict[str, Any]:
 
 
 @given(documents())
-@some
+@some_examples
 def test_an_entry_goes_in_and_out_without_a_trace(text: str) -> None:
     changed = SYNTAX.merged(text, PLACE, ENTRY)
     expected = meaning(text)
@@ -67,7 +67,7 @@ def test_an_entry_goes_in_and_out_without_a_trace(text: str) -> None:
 
 
 @given(documents())
-@some
+@some_examples
 def test_every_statement_is_found_where_it_stands(text: str) -> None:
     for statement in statements(text):
         alone = text[statement.start : statement.end]

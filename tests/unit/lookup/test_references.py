@@ -92,10 +92,13 @@ async def test_a_reference_is_a_text(quick: Harness, ref: str) -> None:
 
 
 async def test_all_come_in_order_once_each(harness: Harness) -> None:
-    tea, jay = await harness.store_draft(Draft(text="a", name="tea")), await harness.store_draft(Draft(text="b", name="jay"))
+    tea, jay = (
+        await harness.store_draft(Draft(text="a", name="tea")),
+        await harness.store_draft(Draft(text="b", name="jay")),
+    )
     found, missing = await resolve_all(harness.store, ["jay", tea.id, jay.id, "nobody"], space=SPACE)
     assert found == [jay, tea]
-    assert [one.ref for one in missing] == ["nobody"]
+    assert [missing_ref.ref for missing_ref in missing] == ["nobody"]
 
 
 async def test_one_damaged_memory_does_not_hide_the_others(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.strategies import some
+from tests.unit.strategies import some_examples
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.branch import MAX_BRANCH_NAME, require_branch_name
@@ -68,7 +68,7 @@ def test_two_spellings_of_one_name_are_one() -> None:
 
 
 @given(st.text(max_size=12))
-@some
+@some_examples
 def test_an_accepted_name_does_not_change_again(name: str) -> None:
     try:
         accepted = require_branch_name(name)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes.build import START, a_memory
-from tests.unit.strategies import memories, some
+from tests.unit.strategies import memories, some_examples
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json, Memory, Source, State, Tier, Trust
@@ -116,7 +116,7 @@ def test_a_memory_with_aliases_matches_each_of_its_names() -> None:
 
 
 @given(memories)
-@some
+@some_examples
 def test_a_memory_is_found_by_each_of_its_own_fields(memory: Memory) -> None:
     own_fields = Filter(
         entity=memory.entity, kind=memory.kind, category=memory.category, project=memory.project, scope=memory.scope,
@@ -128,7 +128,7 @@ def test_a_memory_is_found_by_each_of_its_own_fields(memory: Memory) -> None:
 
 
 @given(st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False, allow_infinity=False))
-@some
+@some_examples
 def test_a_value_is_spelled_in_one_way(value: Json) -> None:
     assert facet("meta.k", value) == facet("meta.k", value).casefold()
 

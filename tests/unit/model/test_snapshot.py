@@ -7,7 +7,7 @@ from dataclasses import fields
 import pytest
 from hypothesis import given
 from tests.fakes.build import START, a_memory
-from tests.unit.strategies import memories, some, sources
+from tests.unit.strategies import memories, some_examples, sources
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Flag, Json, Memory, Merged, Method, Observation, Source, State, Tier, Trust
@@ -22,7 +22,7 @@ def read(body: Mapping[str, Json]) -> Memory:
 
 
 @given(memories)
-@some
+@some_examples
 def test_every_field_comes_back_through_json(memory: Memory) -> None:
     body = json.loads(json.dumps(to_body(memory)))
     outside = {name: getattr(memory, name) for name in OUTSIDE_BODY if name != "id"}
@@ -30,7 +30,7 @@ def test_every_field_comes_back_through_json(memory: Memory) -> None:
 
 
 @given(memories)
-@some
+@some_examples
 def test_fields_outside_the_body_are_not_in_it(memory: Memory) -> None:
     assert not set(to_body(memory)) & set(OUTSIDE_BODY)
 
@@ -118,7 +118,7 @@ def test_no_moment_is_none() -> None:
 
 
 @given(sources)
-@some
+@some_examples
 def test_a_source_comes_back(source: Source) -> None:
     assert source_from_json(source_to_json(source)) == source
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
-from tests.unit.strategies import moments, some
+from tests.unit.strategies import moments, some_examples
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.timestamps import from_micros, parse_moment, to_iso, to_micros
@@ -14,13 +14,13 @@ NOON = datetime(2026, 5, 31, 12, tzinfo=UTC)
 
 
 @given(moments)
-@some
+@some_examples
 def test_microseconds_are_exact(moment: datetime) -> None:
     assert from_micros(to_micros(moment)) == moment
 
 
 @given(moments)
-@some
+@some_examples
 def test_text_comes_back_as_the_same_moment(moment: datetime) -> None:
     parsed = parse_moment(to_iso(moment), field="at")
     assert parsed == moment

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes.build import START, a_memory
-from tests.unit.strategies import some
+from tests.unit.strategies import some_examples
 
 from scrubjay.model.memory import Observation, Source
 from scrubjay.model.results import Hit
@@ -26,7 +26,7 @@ hits = st.builds(a_hit, words, st.lists(words, max_size=2).map(tuple), words)
 
 
 @given(st.lists(hits, max_size=6), st.integers(1, 600))
-@some
+@some_examples
 def test_a_budget_is_never_exceeded(drawn_hits: list[Hit], max_tokens: int) -> None:
     fitting, spent = fit(drawn_hits, max_tokens=max_tokens)
     assert spent == sum(map(cost_of, fitting))
@@ -35,7 +35,7 @@ def test_a_budget_is_never_exceeded(drawn_hits: list[Hit], max_tokens: int) -> N
 
 
 @given(st.lists(hits, max_size=6), st.integers(1, 600))
-@some
+@some_examples
 def test_nothing_is_left_out_that_would_fit(drawn_hits: list[Hit], max_tokens: int) -> None:
     fitting, spent = fit(drawn_hits, max_tokens=max_tokens)
     for hit in drawn_hits[len(fitting) : len(fitting) + 1]:
@@ -43,7 +43,7 @@ def test_nothing_is_left_out_that_would_fit(drawn_hits: list[Hit], max_tokens: i
 
 
 @given(hits, st.integers(1, 600))
-@some
+@some_examples
 def test_the_first_hit_is_cut_rather_than_left_out(hit: Hit, max_tokens: int) -> None:
     fitting, _ = fit([hit], max_tokens=max_tokens)
     shortest = cost_of(replace(hit, passage=" …", memory=None))

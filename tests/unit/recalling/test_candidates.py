@@ -108,7 +108,11 @@ async def test_the_result_says_whether_it_is_complete(quick: Harness, *, failing
 
 
 async def test_exactly_the_numbered_passages_are_candidates(harness: Harness) -> None:
-    tea, _, jay = await harness.store_draft("green tea"), await harness.store_draft("black tea"), await harness.store_draft("a scrub jay")
+    tea, _, jay = (
+        await harness.store_draft("green tea"),
+        await harness.store_draft("black tea"),
+        await harness.store_draft("a scrub jay"),
+    )
     numbers = await harness.store.passage_numbers(SPACE, [tea.id, jay.id])
     candidates = await gathered(harness, "tea", numbers=numbers)
     assert sorted(passage.memory_id for passage in candidates.passages) == sorted([tea.id, jay.id])

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.strategies import some
+from tests.unit.strategies import some_examples
 
 from scrubjay.model.draft import Limits
 from scrubjay.model.passage import StoredPassage
@@ -104,7 +104,7 @@ def test_each_prior_can_be_disabled(stage: str, part: str) -> None:
     age=st.integers(-100, 40_000), since=st.none() | st.integers(-100, 40_000), relevance=st.floats(0, 1),
     accesses=st.integers(0, 10**9), tier=st.integers(0, 3),
 )  # fmt: skip
-@some
+@some_examples
 def test_standing_never_outweighs_a_rare_word(
     age: int, since: int | None, relevance: float, accesses: int, tier: int
 ) -> None:

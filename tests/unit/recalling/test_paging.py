@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes.build import START, a_memory
-from tests.unit.strategies import some
+from tests.unit.strategies import some_examples
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Memory
@@ -69,7 +69,7 @@ def test_the_limits_may_change_from_page_to_page() -> None:
 
 
 @given(st.text(max_size=60))
-@some
+@some_examples
 def test_any_other_text_is_refused(cursor: str) -> None:
     if cursor:
         with pytest.raises(InvalidInput) as caught:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.fakes import FakeEmbedder, FakeStore
 from tests.fakes.build import START, a_commit, a_memory
 from tests.unit.harness import SPACE, Harness
-from tests.unit.strategies import few
+from tests.unit.strategies import few_examples
 
 from scrubjay.errors import IndexUnavailable, InvalidInput
 from scrubjay.model.draft import Draft, Edit
@@ -81,7 +81,9 @@ async def list_pages(harness: Harness, question: Question) -> list[list[str]]:
 async def test_the_best_answer_comes_first_and_says_all_about_itself(harness: Harness) -> None:
     source = Source(agent="bot", at=START - timedelta(days=2), trust=Trust.USER)
     await harness.remember("Bob keeps bees in the garden")
-    tea = await harness.store_draft(Draft(text="Sarah prefers green tea", title="Tea", entities=("Sarah",), source=source))
+    tea = await harness.store_draft(
+        Draft(text="Sarah prefers green tea", title="Tea", entities=("Sarah",), source=source)
+    )
     results = await harness.recall("which tea does Sarah prefer?")
     best = results.hits[0]
     assert (best.id, best.name, best.title, best.passage) == (tea.id, "tea", "Tea", "Sarah prefers green tea")
@@ -276,7 +278,7 @@ async def test_no_room_for_a_hit_is_reported(quick: Harness) -> None:
     explain=st.booleans(),
     query=st.sampled_from(["tea", "", "茶 milk"]),
 )
-@few
+@few_examples
 async def test_no_answer_costs_more_than_its_budget(
     texts: list[str], pinned: int, max_tokens: int, detail: str, *, explain: bool, query: str
 ) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.fakes import FakeStore
 from tests.fakes.build import START, a_commit, a_memory
 from tests.unit.harness import Harness
-from tests.unit.strategies import few
+from tests.unit.strategies import few_examples
 
 from scrubjay.model.memory import Json, Memory, Source
 from scrubjay.model.query import Filter, Question
@@ -77,7 +77,7 @@ async def recalled_ids(stored: list[Memory], question: Question, ranking: Rankin
 
 
 @given(memories, questions, filters)
-@few
+@few_examples
 async def test_a_filter_never_widens(stored: list[Memory], drawn: tuple[Question, Ranking], filter: Filter) -> None:
     question, ranking = drawn
     whole = await recalled_ids(stored, question, ranking)
@@ -88,7 +88,7 @@ async def test_a_filter_never_widens(stored: list[Memory], drawn: tuple[Question
 
 
 @given(memories, questions, st.integers(1, 300))
-@few
+@few_examples
 async def test_a_budget_is_never_exceeded(stored: list[Memory], drawn: tuple[Question, Ranking], limit: int) -> None:
     question, ranking = drawn
     harness = Harness(store=FakeStore(), ranking=ranking)
@@ -98,7 +98,7 @@ async def test_a_budget_is_never_exceeded(stored: list[Memory], drawn: tuple[Que
 
 
 @given(memories, texts)
-@few
+@few_examples
 async def test_an_unrelated_memory_never_removes_an_exact_match_from_the_top(stored: list[Memory], other: str) -> None:
     exact = a_memory("the zeppelin hangar was repainted by Ottokar")
     unrelated = a_memory(f"unrelated {other}")
@@ -107,7 +107,7 @@ async def test_an_unrelated_memory_never_removes_an_exact_match_from_the_top(sto
 
 
 @given(memories, questions, st.integers(1, 4))
-@few
+@few_examples
 async def test_pages_show_everything_once(stored: list[Memory], drawn: tuple[Question, Ranking], limit: int) -> None:
     question, ranking = drawn
     harness = Harness(store=FakeStore(), ranking=ranking)

@@ -56,7 +56,9 @@ async def test_each_memory_shows_its_own_relations(harness: Harness) -> None:
 
 
 async def test_markdown_of_a_short_memory_is_short(harness: Harness) -> None:
-    memory = await harness.store_draft(Draft(text="", observations=("likes tea",), name="sarah", source=Source(at=START)))
+    memory = await harness.store_draft(
+        Draft(text="", observations=("likes tea",), name="sarah", source=Source(at=START))
+    )
     await harness.forget("sarah")
     (text,) = (await harness.read("sarah")).texts
     assert text == f"# sarah\n\n*note · 2026-01-01 · trashed · version 2 · {memory.id}*\n\n- likes tea\n"

@@ -58,7 +58,7 @@ async def test_it_follows_every_way_of_changing(harness: Harness) -> None:
     await harness.restore(jam.id)
     assert await texts(text_caches, harness) == ["green tea", "jam"]
     await harness.forget(jam.id)
-    await harness.purge(wanted=Selection(refs=(jam.id,)))
+    await harness.purge(selection=Selection(refs=(jam.id,)))
     assert await texts(text_caches, harness) == ["green tea"]
     assert await texts(text_caches, harness, TRASHED) == []
 

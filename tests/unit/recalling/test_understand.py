@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes.build import START
-from tests.unit.strategies import some
+from tests.unit.strategies import some_examples
 
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.draft import Limits
@@ -35,7 +35,7 @@ def test_nothing_asked_is_no_text_and_no_terms() -> None:
 
 
 @given(st.text(max_size=80))
-@some
+@some_examples
 def test_any_text_is_a_question(query: str) -> None:
     parsed = parse(query)
     parsed.text.encode()

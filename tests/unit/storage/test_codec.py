@@ -7,7 +7,7 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.strategies import some, texts, values
+from tests.unit.strategies import some_examples, texts, values
 
 from scrubjay.errors import BodyDamaged
 from scrubjay.model.memory import Json
@@ -39,7 +39,7 @@ def packed(body: dict[str, Json]) -> Encoded:
 
 
 @given(st.dictionaries(texts, values, max_size=6))
-@some
+@some_examples
 def test_every_body_comes_back(body: dict[str, Json]) -> None:
     encoded = packed(body)
     assert decode(encoded, dictionary=generic_dictionary()) == body

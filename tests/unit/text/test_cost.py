@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.surfaces.mcp.expensive_texts import EXPENSIVE
 from tests.surfaces.mcp.token_count import count_tokens
-from tests.unit.strategies import some
+from tests.unit.strategies import some_examples
 
 from scrubjay.text.cost import end_within, estimate_tokens
 
@@ -53,19 +53,19 @@ def test_secrets_of_any_alphabet_are_not_taken_for_words() -> None:
 
 
 @given(any_text)
-@some
+@some_examples
 def test_no_text_costs_nothing_or_more_than_three_tokens_a_character(text: str) -> None:
     assert 1 <= estimate_tokens(text) <= 3 * len(text) + 1
 
 
 @given(any_text, any_text)
-@some
+@some_examples
 def test_a_longer_text_never_costs_less(one: str, other: str) -> None:
     assert estimate_tokens(one + other) >= estimate_tokens(one)
 
 
 @given(any_text, st.integers(0, 60), st.integers(0, 80))
-@some
+@some_examples
 def test_reach_is_as_far_as_the_tokens_go(text: str, start: int, count: int) -> None:
     start = min(start, len(text))
     end = end_within(text, start=start, tokens=count)

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.strategies import some
+from tests.unit.strategies import some_examples
 
 from scrubjay.text.fuzzy import close_labels, grams_of, likeness
 
@@ -66,7 +66,7 @@ def test_one_typing_error_is_likelier_than_two_and_than_a_part() -> None:
 
 
 @given(terms, terms)
-@some
+@some_examples
 def test_likeness_is_a_share_and_only_of_the_same_whole(written: str, existing: str) -> None:
     share = likeness(written, existing)
     assert 0 <= share <= 1

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes.build import START, a_memory
-from tests.unit.strategies import few, some
+from tests.unit.strategies import few_examples, some_examples
 
 from scrubjay.model.memory import Memory, Observation, Source
 from scrubjay.model.passage import PASSAGES_PER_MEMORY
@@ -24,7 +24,7 @@ def observed(*texts: str, content: str = "", title: str = "") -> Memory:
 
 
 @given(st.text(max_size=50) | words)
-@some
+@some_examples
 def test_slices_cover_a_text_without_gap_or_overlap(text: str) -> None:
     cuts = list(slices(text))
     assert "".join(text[start:end] for start, end in cuts) == text
@@ -57,17 +57,16 @@ def test_a_mark_in_the_first_half_is_no_place_to_cut() -> None:
 
 
 @given(st.text(max_size=30) | words, st.lists(st.text(max_size=30) | words, max_size=3))
-@few
+@few_examples
 def test_passages_hold_all_words_of_a_memory(content: str, facts: list[str]) -> None:
-    memory = observed(*facts, content=content)
-    passages = passages_of(memory)
+    passages = passages_of(observed(*facts, content=content))
     assert [passage.ordinal for passage in passages] == list(range(len(passages)))
     for observation, text in enumerate(facts):
         mine = [passage for passage in passages if passage.observation == observation]
-        assert "".join(text[one.start : one.end] for one in mine) == text
+        assert "".join(text[passage.start : passage.end] for passage in mine) == text
     if content.strip():
         mine = [passage for passage in passages if passage.observation is None]
-        assert "".join(content[one.start : one.end] for one in mine) == content
+        assert "".join(content[passage.start : passage.end] for passage in mine) == content
 
 
 @pytest.mark.parametrize("memory", [a_memory(""), a_memory("  \n"), a_memory("", title="Only a title"), a_memory("x")])

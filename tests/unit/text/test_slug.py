@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.strategies import some
+from tests.unit.strategies import some_examples
 
 from scrubjay.model.identity import new_id
 from scrubjay.text.slug import add_suffix, bare_slug, slug, slug_of_first_words
@@ -32,17 +32,17 @@ def test_a_text_becomes_a_handle(text: str, handle: str) -> None:
 
 
 @given(st.text(max_size=120))
-@some
+@some_examples
 def test_a_handle_is_short_tidy_and_stays_what_it_is(text: str) -> None:
     made = slug(text)
     assert len(made) <= 64
     assert made == made.strip("-")
     assert "--" not in made
-    assert not any(one.isspace() for one in made)
+    assert not any(letter.isspace() for letter in made)
 
 
 @given(st.lists(st.text("abz09é東", min_size=1, max_size=9), max_size=9).map("-".join))
-@some
+@some_examples
 def test_a_handle_of_a_handle_is_the_same(made: str) -> None:
     assert slug(slug(made)) == slug(made)
 

@@ -10,7 +10,7 @@ import pytest
 import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.strategies import some
+from tests.unit.strategies import some_examples
 
 from scrubjay.text.tokens import IRREGULAR, STOP_WORDS, running_terms_of, terms_of
 
@@ -178,19 +178,19 @@ def test_an_endless_word_is_cut() -> None:
 
 
 @given(plain_text)
-@some
+@some_examples
 def test_case_does_not_matter(text: str) -> None:
     assert terms_of(text.upper().lower()) == terms_of(text.upper().lower().casefold())
 
 
 @given(plain_text)
-@some
+@some_examples
 def test_the_way_of_composing_letters_does_not_matter(text: str) -> None:
     assert terms_of(unicodedata.normalize("NFD", text)) == terms_of(unicodedata.normalize("NFC", text))
 
 
 @given(any_text)
-@some
+@some_examples
 def test_a_term_is_one_word_that_cannot_break_a_query(text: str) -> None:
     for term in terms_of(text):
         assert term
@@ -201,14 +201,14 @@ def test_a_term_is_one_word_that_cannot_break_a_query(text: str) -> None:
 
 
 @given(any_text)
-@some
+@some_examples
 def test_the_same_text_has_the_same_terms(text: str) -> None:
     assert terms_of(text) == terms_of(text)
     assert terms_of(f"  {text}\n") == terms_of(text)
 
 
 @given(any_text, any_text)
-@some
+@some_examples
 def test_terms_of_two_lines_are_those_of_each(one: str, other: str) -> None:
     assert sorted(terms_of(f"{one}\n{other}")) == sorted(terms_of(one) + terms_of(other))
 

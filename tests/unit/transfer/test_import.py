@@ -38,7 +38,9 @@ async def everything(harness: Harness, *, space: str = SPACE) -> dict[str, tuple
 
 
 async def lived_in(harness: Harness) -> None:
-    tea = await harness.store_draft(Draft(text="green tea", title="Tea", tags=("drink",), metadata={"cups": [1]}, pinned=True))
+    tea = await harness.store_draft(
+        Draft(text="green tea", title="Tea", tags=("drink",), metadata={"cups": [1]}, pinned=True)
+    )
     jay = await harness.store_draft(Draft(text="a scrub jay\x0b\n\u2028 …", observations=("blue", "clever")))
     gone = await harness.store_draft(Draft(text="cold milk", entities=("Sarah", "Acme")))
     await harness.revise(tea.id, content="black tea")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes.build import START, a_memory
-from tests.unit.strategies import few, memories, moments, texts, values
+from tests.unit.strategies import few_examples, memories, moments, texts, values
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.identity import new_id
@@ -37,7 +37,7 @@ def can_be_imported(memory: Memory) -> bool:
 
 
 @given(memories.filter(can_be_imported), texts.filter(lambda text: "\x00" not in text))
-@few
+@few_examples
 def test_a_memory_comes_back_with_all_its_versions(memory: Memory, message: str) -> None:
     first = replace(memory, version=1, access_count=0, last_accessed=None, space="")
     second = replace(first, version=2, content="changed")
@@ -54,7 +54,7 @@ def test_a_memory_comes_back_with_all_its_versions(memory: Memory, message: str)
 
 
 @given(relations)
-@few
+@few_examples
 def test_a_relation_comes_back(relation: Relation) -> None:
     assert parse_line(relation_line(relation)) == relation
 
@@ -147,7 +147,7 @@ def test_a_wrong_line_is_refused_and_says_why(text: str, word: str) -> None:
 
 
 @given(st.text(max_size=60) | st.builds(json.dumps, values))
-@few
+@few_examples
 def test_any_text_is_a_line_or_refused(text: str) -> None:
     try:
         parse_line(text)

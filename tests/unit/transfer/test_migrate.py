@@ -24,7 +24,7 @@ from tests.fakes.build import (
     vectors_for,
 )
 from tests.unit.storage.sqlite.damage import spoil_body
-from tests.unit.strategies import few, memories
+from tests.unit.strategies import few_examples, memories
 from tests.unit.transfer.stores import (
     ConnectionLost,
     FailingPostgres,
@@ -339,7 +339,7 @@ async def test_pages_of_two_stores_are_compared_in_step() -> None:
     assert {difference.what for difference in whole.differences if difference.memory_id} == {"is only in the target"}
 
 
-@settings(few, max_examples=8)
+@settings(few_examples, max_examples=8)
 @given(drawn=st.lists(memories, min_size=1, max_size=5), data=st.data())
 async def test_everything_of_a_store_arrives(drawn: list[Memory], data: st.DataObject) -> None:
     source, target = FakeStore(), FakeStore()

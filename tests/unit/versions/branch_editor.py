@@ -1,4 +1,4 @@
-"""The verbs of branches over a harness' store, on one memory called `tea`."""
+"""The branch verbs over a harness' store, for one memory called `tea`."""
 
 from dataclasses import dataclass, replace
 
@@ -125,7 +125,7 @@ class BranchEditor:
         return await on_branch(self.harness.store, await resolve(self.harness.store, "tea", space=SPACE), branch)
 
     async def shadow(self, name: str = "draft") -> Memory:
-        """A branch's record, in whatever state."""
+        """Return the record of a branch in any state."""
         trunk = await resolve(self.harness.store, "tea", space=SPACE)
         return await self.harness.get(branch_id(trunk.id, name))
 

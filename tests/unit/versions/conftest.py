@@ -12,5 +12,5 @@ def editor(harness: Harness) -> BranchEditor:
 
 @pytest.fixture
 def small(quick: Harness) -> BranchEditor:
-    """The same over the store in memory, where the store is not the point."""
+    """A branch editor over the in-memory store, where the store does not matter."""
     return BranchEditor(harness=quick)

@@ -24,7 +24,7 @@ async def test_purging_a_memory_takes_its_branches_along(editor: BranchEditor) -
     await editor.switch("draft")
     await editor.harness.forget("tea")
     done = await editor.harness.purge("tea")
-    assert [(one.id, one.branch) for one in done.done] == [(tea.id, MAIN)]
+    assert [(change.id, change.branch) for change in done.done] == [(tea.id, MAIN)]
     assert done.done[0].warnings == ("its branches go with it: draft, gone",)
     ids = [tea.id, branch_id(tea.id, "draft"), branch_id(tea.id, "gone")]
     assert await editor.harness.store.get(SPACE, ids) == {}
@@ -38,7 +38,7 @@ async def test_a_dry_run_tells_of_the_branches_and_purges_nothing(small: BranchE
     await small.plant()
     await small.branch()
     await small.harness.forget("tea")
-    done = await small.harness.purge(wanted=Selection(refs=("tea",), dry_run=True))
+    done = await small.harness.purge(selection=Selection(refs=("tea",), dry_run=True))
     assert "draft" in done.done[0].warnings[0]
     assert (await small.shadow()).state is State.BRANCHED
 
@@ -48,11 +48,11 @@ async def test_forgetting_by_filter_leaves_branches_where_they_are(small: Branch
     await small.branch("draft")
     await small.branch("gone")
     await small.drop("gone")
-    done = await small.harness.forget(wanted=Selection(filter=OF_PROJECT))
-    assert [(one.name, one.branch) for one in done.done] == [("tea", MAIN)]
+    done = await small.harness.forget(selection=Selection(filter=OF_PROJECT))
+    assert [(change.name, change.branch) for change in done.done] == [("tea", MAIN)]
     assert (await small.shadow("draft")).state is State.BRANCHED
-    back = await small.harness.restore(wanted=Selection(filter=OF_PROJECT))
-    assert [(one.name, one.branch) for one in back.done] == [("tea", MAIN)]
+    back = await small.harness.restore(selection=Selection(filter=OF_PROJECT))
+    assert [(change.name, change.branch) for change in back.done] == [("tea", MAIN)]
     assert (await small.shadow("gone")).state is State.TRASHED
     assert await small.names() == [MAIN, "draft"]
 
@@ -63,8 +63,8 @@ async def test_purging_by_filter_empties_the_trash_of_dropped_branches(editor: B
     await editor.branch("gone")
     await editor.drop("gone")
     record = await editor.shadow("gone")
-    done = await editor.harness.purge(wanted=Selection(filter=OF_PROJECT))
-    assert [(one.id, one.branch) for one in done.done] == [(record.id, "gone")]
+    done = await editor.harness.purge(selection=Selection(filter=OF_PROJECT))
+    assert [(change.id, change.branch) for change in done.done] == [(record.id, "gone")]
     assert await editor.harness.store.get(SPACE, [record.id]) == {}
     assert await editor.names() == [MAIN, "draft"]
 
@@ -77,10 +77,10 @@ async def test_a_memory_and_its_dropped_branch_share_a_name_in_the_trash(editor:
     await editor.harness.forget("tea")
     assert [memory.id for memory in (await editor.harness.read("tea")).memories] == [tea.id]
     done = await editor.harness.restore("tea")
-    assert [(one.id, one.action) for one in done.done] == [(tea.id, "restored")]
+    assert [(change.id, change.action) for change in done.done] == [(tea.id, "restored")]
 
 
-async def test_two_memories_in_the_trash_are_still_told_apart(small: BranchEditor) -> None:
+async def test_two_memories_of_one_name_in_the_trash_stay_distinct(small: BranchEditor) -> None:
     await small.plant()
     await small.branch()
     await small.drop()
@@ -96,14 +96,14 @@ async def test_a_branch_comes_and_goes_by_its_own_id(small: BranchEditor) -> Non
     await small.branch(switch=True)
     record = await small.shadow()
     gone = await small.harness.forget(record.id)
-    assert [(one.action, one.id, one.branch) for one in gone.done] == [("trashed", tea.id, "draft")]
+    assert [(change.action, change.id, change.branch) for change in gone.done] == [("trashed", tea.id, "draft")]
     assert (await small.branches()).current == MAIN
     again = await small.harness.forget(record.id)
-    assert [one.action for one in again.done] == ["unchanged"]
+    assert [change.action for change in again.done] == ["unchanged"]
     back = await small.harness.restore(record.id)
-    assert [(one.action, one.branch) for one in back.done] == [("restored", "draft")]
+    assert [(change.action, change.branch) for change in back.done] == [("restored", "draft")]
     assert (await small.shadow()).state is State.BRANCHED
-    assert [one.action for one in (await small.harness.restore(record.id)).done] == ["unchanged"]
+    assert [change.action for change in (await small.harness.restore(record.id)).done] == ["unchanged"]
     with pytest.raises(WrongState, match="only memories in the trash") as caught:
         await small.harness.purge(record.id)
     assert record.id in caught.value.hint
@@ -119,14 +119,14 @@ async def test_a_dropped_branch_comes_back_by_its_name(editor: BranchEditor) -> 
     with pytest.raises(NotFound, match="no branch 'draft'") as caught:
         await editor.record("draft")
     assert "`restore tea --branch draft`" in caught.value.hint
-    back = await editor.harness.restore(wanted=Selection(refs=("tea",), branch="draft"))
-    assert [(one.action, one.id, one.branch) for one in back.done] == [("restored", tea.id, "draft")]
+    back = await editor.harness.restore(selection=Selection(refs=("tea",), branch="draft"))
+    assert [(change.action, change.id, change.branch) for change in back.done] == [("restored", tea.id, "draft")]
     assert "iced" in await editor.facts("draft")
     assert [branch.description for branch in (await editor.branches()).branches] == ["", "cold"]
-    again = await editor.harness.restore(wanted=Selection(refs=("tea",), branch="draft"))
-    assert [one.action for one in again.done] == ["unchanged"]
+    again = await editor.harness.restore(selection=Selection(refs=("tea",), branch="draft"))
+    assert [change.action for change in again.done] == ["unchanged"]
     await editor.drop("draft")
-    assert [one.branch for one in (await editor.undo()).done] == ["draft"]
+    assert [change.branch for change in (await editor.undo()).done] == ["draft"]
     assert await editor.names() == [MAIN, "draft"]
 
 
@@ -135,12 +135,12 @@ async def test_a_branch_that_never_was_does_not_come_back(small: BranchEditor) -
     await small.branch("draft")
     await small.drop("draft")
     with pytest.raises(NotFound, match="no branch 'drafts'") as caught:
-        await small.harness.restore(wanted=Selection(refs=("tea",), branch="drafts"))
+        await small.harness.restore(selection=Selection(refs=("tea",), branch="drafts"))
     assert caught.value.fields["suggestions"] == ("draft",)
     with pytest.raises(InvalidInput, match="ids of its memories"):
-        await small.harness.restore(wanted=Selection(filter=OF_PROJECT, branch="draft"))
+        await small.harness.restore(selection=Selection(filter=OF_PROJECT, branch="draft"))
     with pytest.raises(InvalidInput, match="branch"):
-        await small.harness.restore(wanted=Selection(refs=("tea",), branch=3))  # pyright: ignore[reportArgumentType]
+        await small.harness.restore(selection=Selection(refs=("tea",), branch=3))  # pyright: ignore[reportArgumentType]
 
 
 async def test_what_was_dropped_takes_no_further_version(small: BranchEditor) -> None:
@@ -196,6 +196,6 @@ async def test_a_branch_begins_at_what_main_says_when_it_is_stored() -> None:
     editor = BranchEditor(harness=Harness(store=store))
     await editor.plant()
     store.first = [lambda: editor.add("iced")]
-    told = await editor.branch("draft")
-    assert [(branch.version, branch.forked) for branch in told.branches] == [(2, 0), (3, 2)]
+    listed = await editor.branch("draft")
+    assert [(branch.version, branch.forked) for branch in listed.branches] == [(2, 0), (3, 2)]
     assert "iced" in await editor.facts("draft")

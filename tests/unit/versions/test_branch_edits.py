@@ -1,4 +1,4 @@
-"""`revise` on a branch, and whose word an observation is."""
+"""`revise` on a branch, and the sources of observations."""
 
 import asyncio
 from dataclasses import asdict, replace
@@ -80,7 +80,7 @@ def test_whose_word_it_is_stands_beside_what_is_new() -> None:
 
 
 @pytest.mark.parametrize("source", [None, BOB])
-def test_the_word_of_whoever_told_the_memory_is_not_told_twice(source: Source | None) -> None:
+def test_an_observation_from_the_source_of_its_memory_gets_no_source_of_its_own(source: Source | None) -> None:
     memory = replace(a_memory("Sarah"), source=BOB)
     after = edited(Edit(add_observations=("sings",), source=source), memory=memory)
     assert after.observations[0].source is None
@@ -90,7 +90,7 @@ def test_what_once_held_is_kept_when_all_is_replaced() -> None:
     assert edited(Edit(fields={"observations": ["sings"]})).observations == (
         PAST[0], Observation(text="sings", recorded_at=LATER),
     )  # fmt: skip
-    # Whoever writes back what he has read changes nothing.
+    # Writing back the observations as they were read changes nothing.
     assert edited(Edit(fields={"observations": ["lives in Oslo", "likes tea"]})).observations == PAST
 
 
@@ -99,9 +99,9 @@ def test_what_no_longer_holds_can_be_said_again() -> None:
     assert after.observations == (*PAST, Observation(text="lives in Oslo", recorded_at=LATER))
     again = edited(Edit(add_observations=("lives in Oslo",)), memory=after)
     assert again == after
-    kept = edited(Edit(fields={"observations": ["lives in Oslo"]}), memory=after)
-    assert kept.observations == (PAST[0], after.observations[2])
-    # What held is taken back, and that it once held before stays; where nothing else is left of it, that goes.
+    replaced = edited(Edit(fields={"observations": ["lives in Oslo"]}), memory=after)
+    assert replaced.observations == (PAST[0], after.observations[2])
+    # Removing takes out the current observation first, and the former one if there is no other.
     once = edited(Edit(remove_observations=("lives in Oslo",)), memory=after)
     assert once.observations == PAST
     assert edited(Edit(remove_observations=("lives in Oslo",)), memory=once).observations == PAST[1:]

@@ -1,4 +1,4 @@
-"""Branches of a memory: begun, listed, switched to, dropped; and commits."""
+"""Branches of a memory: create, list, switch, drop; and commits."""
 
 import asyncio
 from dataclasses import replace
@@ -23,9 +23,9 @@ from scrubjay.model.version import Version
 async def test_a_branch_is_a_record_of_its_own(editor: BranchEditor) -> None:
     tea = await editor.plant()
     await editor.write(title="Tea")
-    told = await editor.branch("draft", about="what if it were cold")
-    main, draft = told.branches
-    assert (told.id, told.name, told.current) == (tea.id, "tea", MAIN)
+    listed = await editor.branch("draft", about="what if it were cold")
+    main, draft = listed.branches
+    assert (listed.id, listed.name, listed.current) == (tea.id, "tea", MAIN)
     assert (main.name, main.version, main.forked, main.created_at) == (MAIN, 2, 0, tea.created_at)
     assert (draft.name, draft.version, draft.forked, draft.agent) == ("draft", 3, 2, "tester")
     assert draft.description == "what if it were cold"
@@ -45,8 +45,8 @@ async def test_work_on_a_branch_is_not_seen_on_main(editor: BranchEditor) -> Non
     assert (done.id, done.version, done.branch, done.action) == (tea.id, 3, "draft", "updated")
     assert (await editor.record()).content == tea.content
     assert (await editor.record("draft")).content == "Zanzibar is warm"
-    found = await editor.harness.recall("Zanzibar")
-    assert all("Zanzibar" not in hit.passage for hit in found.hits)
+    recalled = await editor.harness.recall("Zanzibar")
+    assert all("Zanzibar" not in hit.passage for hit in recalled.hits)
     for ref in ("Cold plan", "cold-plan", "zanzibar"):
         assert (await editor.harness.read(ref)).memories == ()
     assert await editor.harness.store.list_ids(SPACE, Filter(), limit=9) == [tea.id]
@@ -55,8 +55,8 @@ async def test_work_on_a_branch_is_not_seen_on_main(editor: BranchEditor) -> Non
 async def test_a_branch_can_begin_at_an_older_version(small: BranchEditor) -> None:
     tea = await small.plant()
     await small.write(content="Tea is black.")
-    told = await small.branch("before", at=1)
-    assert [(branch.name, branch.version, branch.forked) for branch in told.branches] == [
+    listed = await small.branch("before", at=1)
+    assert [(branch.name, branch.version, branch.forked) for branch in listed.branches] == [
         (MAIN, 2, 0),
         ("before", 2, 1),
     ]
@@ -83,7 +83,7 @@ async def test_one_name_is_given_once(editor: BranchEditor) -> None:
     with pytest.raises(NameTaken, match="has a branch 'draft' already"):
         await editor.branch()
     begun = await asyncio.gather(*(editor.branch("both") for _ in range(4)), return_exceptions=True)
-    assert sorted(type(one).__name__ for one in begun) == ["Branches", "NameTaken", "NameTaken", "NameTaken"]
+    assert sorted(type(outcome).__name__ for outcome in begun) == ["Branches", "NameTaken", "NameTaken", "NameTaken"]
 
 
 @pytest.mark.parametrize("name", ["", "main", "a b", "a\nb", "x" * 101, "7"])
@@ -130,8 +130,8 @@ async def test_what_was_merged_into_another_has_no_branches(small: BranchEditor)
 
 async def test_who_names_no_branch_works_on_the_one_it_is_switched_to(small: BranchEditor) -> None:
     await small.plant()
-    told = await small.branch(switch=True)
-    assert told.current == "draft"
+    listed = await small.branch(switch=True)
+    assert listed.current == "draft"
     await small.add("iced")
     assert await small.facts() == await small.facts("draft") == ["no milk", "one cup", "iced"]
     assert await small.facts(MAIN) == ["no milk", "one cup"]
@@ -164,8 +164,8 @@ async def test_a_dropped_branch_lies_in_the_trash(small: BranchEditor) -> None:
     await small.plant()
     await small.branch(switch=True)
     await small.add("iced")
-    told = await small.drop()
-    assert (told.current, [branch.name for branch in told.branches]) == (MAIN, [MAIN])
+    listed = await small.drop()
+    assert (listed.current, [branch.name for branch in listed.branches]) == (MAIN, [MAIN])
     gone = await small.shadow()
     assert (gone.state, gone.version) == (State.TRASHED, 4)
     assert await small.facts() == ["no milk", "one cup"]
@@ -187,15 +187,15 @@ async def test_a_name_can_be_used_again_and_its_old_versions_stay(editor: Branch
     await editor.drop()
     for text in ("Tea is black.", "Tea is white."):
         await editor.write(content=text)
-    told = await editor.branch(about="second try")
-    assert told.current == MAIN
-    draft = told.branches[1]
+    listed = await editor.branch(about="second try")
+    assert listed.current == MAIN
+    draft = listed.branches[1]
     assert (draft.version, draft.forked, draft.description) == (5, 3, "second try")
     assert (await editor.record("draft")).content == "Tea is white."
     assert await editor.numbers(branch="draft") == [5, 3, 2, 1]
-    kept = await editor.harness.store.versions(SPACE, (await editor.shadow()).id, limit=9)
-    assert [one.number for one in kept] == [5, 4, 3, 2]
-    # The number of the first try that stands for nothing else.
+    versions = await editor.harness.store.versions(SPACE, (await editor.shadow()).id, limit=9)
+    assert [version.number for version in versions] == [5, 4, 3, 2]
+    # The first free version number.
     assert "+iced" in (await editor.diff(5, 4, branch="draft"))["observations"]
 
 
@@ -205,7 +205,7 @@ async def test_a_branch_that_is_gone_is_not_switched_to(small: BranchEditor) -> 
     await small.undo()
     assert (await small.branches()).current == MAIN
     assert (await small.record()).branch == MAIN
-    # It was switched to once; who begins it anew says whether it is again.
+    # It was current once; a new branch of its name is current only on request.
     assert (await small.branch()).current == MAIN
 
 
@@ -244,14 +244,14 @@ async def test_a_commit_happens_once_under_its_key(small: BranchEditor) -> None:
 async def test_commits_at_once_all_count(editor: BranchEditor) -> None:
     await editor.plant()
     done = await asyncio.gather(*(editor.commit(f"number {number}") for number in range(6)))
-    assert sorted(one.version for one in done) == [2, 3, 4, 5, 6, 7]
+    assert sorted(change.version for change in done) == [2, 3, 4, 5, 6, 7]
 
 
 async def test_a_branch_is_no_sibling(editor: BranchEditor) -> None:
     text = Draft(text="Sarah of Acme drinks tea", name="tea", entities=("Sarah", "Acme"))
     first = await editor.plant(text)
     await editor.branch(ref=first.id)
-    done = await editor.harness.forget(wanted=Selection(refs=(first.id,), group=True))
+    done = await editor.harness.forget(selection=Selection(refs=(first.id,), group=True))
     assert len(done.done) == 2
     assert (await editor.harness.get(branch_id(first.id, "draft"))).state is State.BRANCHED
 
@@ -280,16 +280,16 @@ async def test_a_name_is_the_same_however_its_letters_are_put_together(small: Br
 
 
 class Counting(FakeStore):
-    """A store that counts how often it is asked for versions and papers."""
+    """A store that counts how often versions and documents are read."""
 
-    asked = 0
+    reads = 0
 
     async def version(self, space: str, memory_id: str, number: int) -> Version | None:
-        self.asked += 1
+        self.reads += 1
         return await super().version(space, memory_id, number)
 
     async def document(self, space: str, collection: str, key: str) -> Document | None:
-        self.asked += 1
+        self.reads += 1
         return await super().document(space, collection, key)
 
 
@@ -299,15 +299,15 @@ async def test_many_branches_are_listed_with_few_questions() -> None:
     await editor.plant()
     for number in range(30):
         await editor.branch(f"b{number:02}", about=f"number {number}")
-    store.asked = 0
-    told = await editor.switch("b07")
-    assert store.asked < 10
-    assert [branch.description for branch in told.branches[1:]] == [f"number {number}" for number in range(30)]
-    assert (told.current, len({branch.created_at for branch in told.branches})) == ("b07", 31)
+    store.reads = 0
+    listed = await editor.switch("b07")
+    assert store.reads < 10
+    assert [branch.description for branch in listed.branches[1:]] == [f"number {number}" for number in range(30)]
+    assert (listed.current, len({branch.created_at for branch in listed.branches})) == ("b07", 31)
 
 
-async def test_what_came_without_its_papers_is_told_all_the_same(small: BranchEditor) -> None:
+async def test_a_branch_without_its_document_is_listed_all_the_same(small: BranchEditor) -> None:
     await small.plant()
-    told = await small.branch("draft", about="what if")
+    listed = await small.branch("draft", about="what if")
     await small.harness.store.delete_document(SPACE, START_COLLECTION, (await small.shadow()).id)
-    assert await small.branches() == told
+    assert await small.branches() == listed

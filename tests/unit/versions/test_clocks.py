@@ -1,4 +1,4 @@
-"""A clock that was set back: what is newer is never told as older."""
+"""A clock that is set back: a newer version never gets an older date."""
 
 from datetime import timedelta
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""`history`: what there was, and what changed."""
+"""`history`: the versions of a memory and their differences."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from tests.fakes.build import START, a_memory
 from tests.unit.harness import SPACE, Harness
-from tests.unit.strategies import few, memories
+from tests.unit.strategies import few_examples, memories
 
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.model.draft import Draft
@@ -27,7 +27,7 @@ async def test_versions_come_newest_first_in_pages(harness: Harness) -> None:
 
 
 @pytest.mark.parametrize(("limit", "before"), [(0, None), (-1, None), (True, None), (5, 0), (5, "3")])
-async def test_a_page_is_asked_for_by_number(quick: Harness, limit: int, before: int | None) -> None:
+async def test_the_arguments_of_a_page_are_checked(quick: Harness, limit: int, before: int | None) -> None:
     await quick.remember(Draft(text="one", name="tea"))
     with pytest.raises(InvalidInput):
         await history("tea", limit=limit, before=before, space=SPACE, store=quick.store)
@@ -36,8 +36,8 @@ async def test_a_page_is_asked_for_by_number(quick: Harness, limit: int, before:
 async def test_how_one_version_became_another(harness: Harness) -> None:
     memory = await harness.store_draft(Draft(text="first line\nsecond line", name="tea"))
     await harness.revise(memory.id, content="first line\nlast line", tags=["new"])
-    found = await compare("tea", versions=(1, 2), space=SPACE, store=harness.store)
-    content, tags = found.diff
+    comparison = await compare("tea", versions=(1, 2), space=SPACE, store=harness.store)
+    content, tags = comparison.diff
     assert (content.field, content.before, content.after) == (
         "content", "first line\nsecond line", "first line\nlast line",
     )  # fmt: skip
@@ -56,7 +56,7 @@ async def test_a_diff_needs_two_version_numbers(quick: Harness, versions: tuple[
         await compare("tea", versions=versions, space=SPACE, store=quick.store)
 
 
-async def test_a_version_there_is_not_is_told_which_there_are(harness: Harness) -> None:
+async def test_an_error_about_an_unknown_version_names_the_versions(harness: Harness) -> None:
     memory = await harness.store_draft(Draft(text="one", name="tea"))
     await harness.revise(memory.id, content="two")
     with pytest.raises(NotFound, match="no version 7") as caught:
@@ -71,8 +71,8 @@ def test_every_kind_of_field_is_spelled_for_people() -> None:
         before, pinned=True, metadata={"a": [1]}, observations=facts, relevance=0.5, state=State.ARCHIVED,
         source=Source(agent="bot"),
     )  # fmt: skip
-    told = {one.field: one.after for one in diff(before, after)}
-    assert told == {
+    changes = {change.field: change.after for change in diff(before, after)}
+    assert changes == {
         "pinned": "true",
         "metadata": '{"a": [1]}',
         "observations": "likes tea\nno milk",
@@ -90,14 +90,14 @@ def test_what_always_changes_is_no_difference() -> None:
 
 
 @given(memories)
-@few
+@few_examples
 def test_a_memory_does_not_differ_from_itself(memory: Memory) -> None:
     assert diff(memory, memory) == ()
 
 
 @given(memories, memories)
-@few
-def test_a_difference_goes_both_ways(one: Memory, other: Memory) -> None:
-    there = {(part.field, part.before, part.after) for part in diff(one, other)}
-    back = {(part.field, part.after, part.before) for part in diff(other, one)}
+@few_examples
+def test_a_difference_goes_both_ways(memory: Memory, other: Memory) -> None:
+    there = {(part.field, part.before, part.after) for part in diff(memory, other)}
+    back = {(part.field, part.after, part.before) for part in diff(other, memory)}
     assert there == back

@@ -1,4 +1,4 @@
-"""Merging a branch: both sides come together, or what clashes is told and nothing is done."""
+"""Merging a branch: both sides are combined, or the clashes are reported and nothing is written."""
 
 import asyncio
 from dataclasses import replace
@@ -48,7 +48,7 @@ async def test_after_a_merge_both_say_the_same_and_only_new_things_come(editor: 
     assert (draft.state, draft.branch, draft.forked) == (State.BRANCHED, "draft", 3)
     assert (await editor.merge()).action == "unchanged"
     assert await editor.diff(MAIN, "draft") == {}
-    # What main has taken out since does not come back with the next merge.
+    # A text that main removed meanwhile does not return with the next merge.
     await editor.remove("iced", branch=MAIN)
     await editor.add("sweet", branch="draft")
     assert (await editor.merge()).action == "merged"
@@ -56,7 +56,7 @@ async def test_after_a_merge_both_say_the_same_and_only_new_things_come(editor: 
     assert (await editor.history(branch=MAIN)).versions[0].message == "draft merged into main"
 
 
-async def test_what_clashes_is_told_and_nothing_is_written(editor: BranchEditor) -> None:
+async def test_clashes_are_reported_and_nothing_is_written(editor: BranchEditor) -> None:
     await editor.plant()
     await editor.branch()
     await editor.write("draft", content="Tea is black. It is hot. Good.", title="Black")
@@ -96,7 +96,7 @@ async def test_main_is_merged_into_a_branch(small: BranchEditor) -> None:
     draft = await small.record("draft")
     assert (draft.forked, draft.state, draft.trunk) == (2, State.BRANCHED, tea.id)
     assert (await small.merge(MAIN, into="draft")).action == "unchanged"
-    # What was its own before is still new to main.
+    # The earlier changes of the branch are still new to main.
     assert (await small.merge()).action == "merged"
     assert await small.facts(MAIN) == ["no milk", "one cup", "iced", "warm"]
 
@@ -232,7 +232,7 @@ async def test_a_merge_can_be_undone_as_a_whole(editor: BranchEditor) -> None:
     await editor.add("warm", branch=MAIN)
     await editor.merge()
     done = await editor.undo()
-    assert sorted((one.branch, one.version) for one in done.done) == [("draft", 5), (MAIN, 4)]
+    assert sorted((change.branch, change.version) for change in done.done) == [("draft", 5), (MAIN, 4)]
     assert await editor.facts(MAIN) == ["no milk", "one cup", "warm"]
     assert await editor.facts("draft") == ["no milk", "one cup", "iced"]
     assert (await editor.record("draft")).forked == 1
@@ -240,7 +240,7 @@ async def test_a_merge_can_be_undone_as_a_whole(editor: BranchEditor) -> None:
     assert await editor.facts(MAIN) == ["no milk", "one cup", "warm", "iced"]
 
 
-async def test_a_merge_of_a_switched_memory_goes_where_it_is_told(small: BranchEditor) -> None:
+async def test_a_merge_of_a_switched_memory_goes_into_the_named_branch(small: BranchEditor) -> None:
     await small.plant()
     await small.branch(switch=True)
     await small.add("iced")

@@ -1,4 +1,4 @@
-"""Two memories that came of one, field by field."""
+"""Three-way merge of two records, field by field."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from tests.fakes.build import START, a_memory
-from tests.unit.strategies import few, memories
+from tests.unit.strategies import few_examples, memories
 
 from scrubjay.model.branch import MergeConflict
 from scrubjay.model.memory import Json, Memory, Observation, Source, State, Tier
@@ -17,7 +17,7 @@ BASE = replace(a_memory("Tea is green."), name="tea", title="Tea", tags=("a", "b
 
 
 def facts(*texts: str | tuple[str, int]) -> tuple[Observation, ...]:
-    """Observations; with a number of days, one that held so long."""
+    """Return observations; with a number of days, one that held so long."""
     return tuple(
         Observation(text=text, recorded_at=START)
         if isinstance(text, str)
@@ -41,12 +41,12 @@ def joined(base: tuple[Observation, ...], ours: tuple[Observation, ...], theirs:
         (facts("a"), facts("a", "b"), facts(), facts("b")),
         (facts(), facts("a"), facts("a"), facts("a")),
         (facts("a", "b"), facts("b", "a"), facts("a", "b", "c"), facts("b", "a", "c")),
-        # What one side ended is over.
+        # An observation that one side ended is over.
         (facts("a"), facts("a", "b"), facts(("a", 1)), facts(("a", 1), "b")),
         (facts("a"), facts(("a", 1)), facts("a"), facts(("a", 1))),
-        # What both ended is over since the first did.
+        # An observation that both ended is over since the earlier end.
         (facts("a"), facts(("a", 2)), facts(("a", 1)), facts(("a", 1))),
-        # It was over and is said again.
+        # It was over and was added again.
         (facts(("a", 1)), facts(("a", 1), "a"), facts(("a", 1)), facts(("a", 1), "a")),
     ],
 )
@@ -104,15 +104,15 @@ CHANGES: list[tuple[str, object, object, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "mine", "yours", "ours_told", "theirs_told"), CHANGES)
+@pytest.mark.parametrize(("name", "mine", "yours", "our_text", "their_text"), CHANGES)
 def test_every_other_field_is_taken_or_clashes(
-    name: str, mine: object, yours: object, ours_told: str, theirs_told: str
+    name: str, mine: object, yours: object, our_text: str, their_text: str
 ) -> None:
     ours, theirs = (changed(name, value) for value in (mine, yours))
     for taken in (merge_records(BASE, ours, BASE), merge_records(BASE, BASE, ours), merge_records(BASE, ours, ours)):
         assert (getattr(taken[0], name), taken[1]) == (mine, ())
     merged, clashes = merge_records(BASE, ours, theirs)
-    assert [(clash.field, clash.ours, clash.theirs) for clash in clashes] == [(name, ours_told, theirs_told)]
+    assert [(clash.field, clash.ours, clash.theirs) for clash in clashes] == [(name, our_text, their_text)]
     assert getattr(merged, name) == mine
     assert getattr(merge_records(BASE, ours, theirs, prefer="theirs")[0], name) == yours
 
@@ -130,14 +130,14 @@ def test_who_it_is_and_how_it_is_used_stays_ours() -> None:
     assert merged == replace(BASE, title="Other")
 
 
-def test_a_long_clash_is_told_in_short() -> None:
+def test_a_long_clash_is_shortened() -> None:
     ours, theirs = (replace(BASE, content=letter * 10_000) for letter in "ab")
     (clash,) = merge_records(BASE, ours, theirs)[1]
     assert (len(clash.ours), len(clash.theirs)) == (2_000, 2_000)
 
 
 @given(memories, memories)
-@few
+@few_examples
 def test_one_side_alone_comes_out_as_it_is(base: Memory, other: Memory) -> None:
     for merged, clashes in (
         merge_records(base, base, other),
@@ -156,11 +156,11 @@ def test_every_value_of_metadata_survives(value: Json) -> None:
 
 
 @pytest.mark.parametrize(
-    ("base", "ours", "theirs", "clashes", "mine", "others"),
+    ("base", "ours", "theirs", "expected_clashes", "mine", "others"),
     [
-        # Each has put something else in the place of one.
+        # Each side replaced it with another text.
         (["in Oslo"], ["in Kiel"], ["in Rome"], [("in Oslo", "in Kiel", "in Rome")], ["in Kiel"], ["in Rome"]),
-        # What else is new is taken from both.
+        # Other new observations are taken from both.
         (
             ["lives in Oslo"],
             ["owns a dog", "lives in Kiel"],
@@ -169,7 +169,7 @@ def test_every_value_of_metadata_survives(value: Json) -> None:
             ["owns a dog", "lives in Kiel", "owns a cat"],
             ["owns a dog", "lives in Rome", "owns a cat"],
         ),
-        # What both ended is taken out too.
+        # An observation that both ended is removed too.
         (["a x"], [("a x", 1), "a y"], [("a x", 1), "a z"], [("a x", "a y", "a z")], ["a y"], ["a z"]),
         (
             ["a 1", "b 1"],
@@ -179,11 +179,11 @@ def test_every_value_of_metadata_survives(value: Json) -> None:
             ["a 2", "b 2"],
             ["b 3", "a 3"],
         ),
-        # One has only taken it out, or both say the same instead.
+        # One side only removed it, or both replaced it with the same text.
         (["a"], ["b"], [], [], ["b"], ["b"]),
         (["a x"], ["a y", "dog"], ["a y", "cat"], [], ["a y", "dog", "cat"], ["a y", "dog", "cat"]),
         (["a"], ["b", "dog"], ["b"], [], ["b", "dog"], ["b", "dog"]),
-        # What held no more when they parted was not replaced.
+        # An observation that was over before the branch began was not replaced.
         ([("a", 1)], ["b"], ["c"], [], ["b", "c"], ["b", "c"]),
     ],
 )
@@ -191,14 +191,14 @@ def test_of_two_that_took_the_place_of_one_only_one_can_stand(
     base: list[str | tuple[str, int]],
     ours: list[str | tuple[str, int]],
     theirs: list[str | tuple[str, int]],
-    clashes: list[tuple[str, str, str]],
+    expected_clashes: list[tuple[str, str, str]],
     mine: list[str],
     others: list[str],
 ) -> None:
     three = [replace(BASE, observations=facts(*side)) for side in (base, ours, theirs)]
-    _, found = merge_records(*three)
-    assert [(one.field, one.base, one.ours, one.theirs) for one in found] == [
-        ("observations", *clash) for clash in clashes
+    _, clashes = merge_records(*three)
+    assert [(clash.field, clash.base, clash.ours, clash.theirs) for clash in clashes] == [
+        ("observations", *clash) for clash in expected_clashes
     ]
     for prefer, expected in (("ours", mine), ("theirs", others)):
         merged, _ = merge_records(*three, prefer=prefer)

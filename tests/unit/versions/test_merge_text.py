@@ -1,9 +1,9 @@
-"""Two texts that came of one."""
+"""Three-way merge of two texts."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.strategies import some
+from tests.unit.strategies import some_examples
 
 from scrubjay.versions.merge_text import TextClash, merge_text
 
@@ -14,23 +14,23 @@ BASE = "One is here. Two is here. Three is here.\nFour is a line.\nFive is a lin
     ("ours", "theirs"),
     [
         (("One is", "One was"), ("Five is", "Five was")),
-        # Sentences side by side are two things.
+        # Changes of neighbouring sentences do not clash.
         (("One is", "One was"), ("Two is", "Two was")),
-        # The same change twice is one.
+        # The same change on both sides is no clash.
         (("Two is", "Two was"), ("Two is", "Two was")),
         ((" Two is here.", ""), ("\nFive is a line.", "")),
         (("One is", "One was"), ("a line.\nFive", "a line.\nMore.\nFive")),
     ],
 )
 def test_what_one_side_changed_is_taken(ours: tuple[str, str], theirs: tuple[str, str]) -> None:
-    woven = BASE.replace(*ours).replace(*theirs)
-    assert merge_text(BASE, BASE.replace(*ours), BASE.replace(*theirs)) == (woven, ())
+    merged = BASE.replace(*ours).replace(*theirs)
+    assert merge_text(BASE, BASE.replace(*ours), BASE.replace(*theirs)) == (merged, ())
 
 
-def test_what_both_changed_in_their_own_way_is_told() -> None:
+def test_a_sentence_that_both_changed_differently_is_a_clash() -> None:
     ours, theirs = BASE.replace("Two is", "Two was"), BASE.replace("Two is", "Two will be")
-    woven, differing = merge_text(BASE, ours, theirs)
-    assert woven == ours
+    merged, differing = merge_text(BASE, ours, theirs)
+    assert merged == ours
     assert differing == (TextClash(" Two is here.", " Two was here.", " Two will be here."),)
     assert merge_text(BASE, ours, theirs, prefer="theirs") == (theirs, differing)
     assert merge_text(BASE, ours, theirs, prefer="ours") == (ours, differing)
@@ -39,20 +39,20 @@ def test_what_both_changed_in_their_own_way_is_told() -> None:
 @pytest.mark.parametrize(
     ("base", "ours", "theirs"),
     [
-        # Two additions at one place: which comes first is a guess.
+        # Two additions at the same place: their order would be a guess.
         ("One.", "One. Two.", "One. Three."),
         ("", "Two.", "Three."),
-        # One takes out what the other changes.
+        # One side removes a sentence that the other changes.
         ("One. Two. Three.", "One. Three.", "One. Two and a half. Three."),
-        # One changes the last sentence, the other goes on after it.
+        # One side changes the last sentence, the other appends to it.
         ("One.\nTwo.", "One.\nTwo!", "One.\nTwo.\nThree."),
         ("One. Two.", "", "One. Two. Three."),
     ],
 )
 def test_what_would_be_a_guess_is_a_difference(base: str, ours: str, theirs: str) -> None:
-    woven, differing = merge_text(base, ours, theirs)
+    merged, differing = merge_text(base, ours, theirs)
     assert differing
-    assert woven == ours
+    assert merged == ours
     assert merge_text(base, theirs, ours)[1]
 
 
@@ -76,7 +76,7 @@ texts = st.one_of(sentences.map(" ".join), sentences.map("\n".join), sentences.m
 
 
 @given(texts, texts)
-@some
+@some_examples
 def test_what_only_one_side_changed_comes_out_whole(base: str, other: str) -> None:
     assert merge_text(base, other, base) == (other, ())
     assert merge_text(base, base, other) == (other, ())
@@ -84,13 +84,13 @@ def test_what_only_one_side_changed_comes_out_whole(base: str, other: str) -> No
 
 
 @given(texts, texts, texts)
-@some
+@some_examples
 def test_both_directions_agree(base: str, ours: str, theirs: str) -> None:
-    woven, differing = merge_text(base, ours, theirs)
+    merged, differing = merge_text(base, ours, theirs)
     back, other = merge_text(base, theirs, ours)
-    assert [(one.base, one.ours, one.theirs) for one in differing] == [
-        (one.base, one.theirs, one.ours) for one in other
+    assert [(clash.base, clash.ours, clash.theirs) for clash in differing] == [
+        (clash.base, clash.theirs, clash.ours) for clash in other
     ]
     if not differing:
-        assert woven == back
+        assert merged == back
     assert merge_text(base, ours, theirs, prefer="theirs")[0] == merge_text(base, theirs, ours, prefer="ours")[0]

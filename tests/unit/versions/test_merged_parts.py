@@ -1,4 +1,4 @@
-"""What was merged, on the ways back: a part and what it is part of are never torn apart."""
+"""Merged memories under undo, restore and purge: a part never loses its whole."""
 
 import pytest
 from tests.unit.harness import SPACE, Harness
@@ -17,7 +17,7 @@ THIRD = Draft(text="The dashboards stand in the blue room.", session_hint="auth"
 
 
 async def both(harness: Harness) -> tuple[Memory, Memory]:
-    """The memory that was continued, and what it was continued with."""
+    """Return the continued memory and its continuation."""
     first = await harness.remember(FIRST)
     done = await harness.remember(SECOND)
     assert (done.action, done.id) == ("merged", first.id)
@@ -38,7 +38,7 @@ async def run_of(harness: Harness, memory: Memory) -> str:
 
 
 async def texts(harness: Harness) -> list[str]:
-    """All that is live, in one order."""
+    """Return the texts of all live memories, sorted."""
     ids = await harness.store.list_ids(SPACE, Filter(), limit=9)
     return sorted(memory.content for memory in (await harness.store.get(SPACE, ids)).values())
 
@@ -49,7 +49,7 @@ async def test_an_undo_leaves_a_part_whose_whole_was_changed_since(harness: Harn
     assert (await harness.remember(THIRD)).action == "merged"
     done = await take_back(harness, run=run)
     assert done.done == ()
-    assert any(part.name in one and "changed since" in one for one in done.skipped)
+    assert any(part.name in skipped_memory and "changed since" in skipped_memory for skipped_memory in done.skipped)
     assert (await harness.get(part.id)).state is State.MERGED
     assert FIRST.text in (await harness.get(whole.id)).content
     await go_back(harness, whole, to=1)
@@ -107,8 +107,8 @@ async def test_an_undo_of_giving_back_merges_again(harness: Harness) -> None:
 async def test_a_revert_forward_merges_again(harness: Harness) -> None:
     whole, part = await both(harness)
     await go_back(harness, whole, to=1)
-    told = await go_back(harness, whole, to=2)
-    assert part.name in told.warnings[0]
+    reverted = await go_back(harness, whole, to=2)
+    assert part.name in reverted.warnings[0]
     again = await harness.get(part.id)
     assert (again.state, again.merged_into) == (State.MERGED, whole.id)
     assert await texts(harness) == [whole.content]
@@ -120,8 +120,8 @@ async def test_a_revert_forward_leaves_a_part_that_says_something_else_by_now(ha
     whole, part = await both(harness)
     await go_back(harness, whole, to=1)
     await harness.revise(part.id, content="The command line asks twice.")
-    told = await go_back(harness, whole, to=2)
-    assert "changed since" in told.warnings[0]
+    reverted = await go_back(harness, whole, to=2)
+    assert "changed since" in reverted.warnings[0]
     assert (await harness.get(part.id)).state is State.LIVE
 
 
@@ -149,16 +149,16 @@ async def test_a_part_from_the_trash_does_not_come_back_beside_what_has_it_still
     assert (back.state, back.merged_into) == (State.LIVE, "")
 
 
-async def test_who_purges_a_part_is_told_where_its_text_stands(harness: Harness) -> None:
+async def test_purging_a_part_warns_that_its_text_remains_in_the_whole(harness: Harness) -> None:
     whole, part = await both(harness)
     await harness.forget(part.id)
     done = await harness.purge(part.id)
     assert whole.name in done.done[0].warnings[0]
     await harness.forget(whole.id)
-    assert [one.warnings for one in (await harness.purge(whole.id)).done] == [()]
+    assert [change.warnings for change in (await harness.purge(whole.id)).done] == [()]
 
 
-async def test_who_purges_both_is_told_nothing(harness: Harness) -> None:
+async def test_purging_both_gives_no_warning(harness: Harness) -> None:
     whole, part = await both(harness)
     await harness.forget(part.id, whole.id)
-    assert {one.warnings for one in (await harness.purge(part.id, whole.id)).done} == {()}
+    assert {change.warnings for change in (await harness.purge(part.id, whole.id)).done} == {()}

@@ -1,4 +1,4 @@
-"""Ways back make new versions, and leave alone what others changed."""
+"""`undo` and `revert` make new versions, and leave alone memories that were changed since."""
 
 from pathlib import Path
 
@@ -59,7 +59,7 @@ async def test_a_revert_needs_a_version_that_is_there(harness: Harness) -> None:
         await go_back(harness, "nobody", to=1)
 
 
-async def test_a_revert_leaves_a_name_to_whoever_has_it_now(harness: Harness) -> None:
+async def test_a_revert_leaves_a_name_to_the_memory_that_has_it_now(harness: Harness) -> None:
     first = await harness.store_draft(Draft(text="one", name="tea"))
     await harness.revise(first.id, name="coffee", content="two")
     other = await harness.store_draft(Draft(text="three", name="tea"))
@@ -89,7 +89,7 @@ async def test_undo_takes_back_the_last_run_of_the_agent(harness: Harness) -> No
     memory = await harness.store_draft(Draft(text="one", name="tea"))
     await harness.revise(memory.id, content="two")
     done = await take_back(harness)
-    assert [(one.action, one.id, one.version) for one in done.done] == [("undone", memory.id, 3)]
+    assert [(change.action, change.id, change.version) for change in done.done] == [("undone", memory.id, 3)]
     assert (await harness.get(memory.id)).content == "one"
     done = await take_back(harness)
     assert (await harness.get(memory.id)).state is State.TRASHED
@@ -99,7 +99,7 @@ async def test_undo_takes_back_the_last_run_of_the_agent(harness: Harness) -> No
         await take_back(harness, agent="somebody else")
 
 
-async def test_what_was_changed_since_is_left_alone_and_told(harness: Harness) -> None:
+async def test_a_memory_changed_since_is_left_alone_and_reported(harness: Harness) -> None:
     memory = await harness.store_draft(Draft(text="one", name="tea"))
     run = (await harness.store.versions(SPACE, memory.id, limit=1))[0].run
     await harness.revise(memory.id, content="two")

@@ -31,7 +31,7 @@ async def test_new_memories_edits_trash_and_edges_are_one_commit(harness: Harnes
     old, gone = await harness.store_draft("old text"), await harness.store_draft("to be forgotten")
     before = await harness.store.last_seq()
     ada, bob = named("Ada", "likes tea"), named("Bob")
-    edit = Edit(fields={"content": "new text"}, message="mended")
+    edit = Edit(fields={"content": "new text"}, message="corrected")
     await write(
         harness,
         Batch(new=(ada, bob), edits=((old, edit),), trashed=(gone,), edges=(edge(ada, bob),), message="together"),
@@ -42,16 +42,18 @@ async def test_new_memories_edits_trash_and_edges_are_one_commit(harness: Harnes
     assert (made.name, made.kind, made.state, made.observations[0].text) == ("Ada", "thing", State.LIVE, "likes tea")
     assert (await harness.get(old.id)).content == "new text"
     assert (await harness.get(gone.id)).state is State.TRASHED
-    messages = [(await harness.store.versions(SPACE, one, limit=1))[0].message for one in (ada.id, old.id, gone.id)]
-    assert messages == ["together", "mended", "together"]
-    (known,) = await harness.store.relations(SPACE, [bob.id])
-    assert known.key == (ada.id, "knows", bob.id)
+    messages = [
+        (await harness.store.versions(SPACE, memory_id, limit=1))[0].message for memory_id in (ada.id, old.id, gone.id)
+    ]
+    assert messages == ["together", "corrected", "together"]
+    (relation,) = await harness.store.relations(SPACE, [bob.id])
+    assert relation.key == (ada.id, "knows", bob.id)
 
 
 async def test_a_memory_may_begin_in_another_state(quick: Harness) -> None:
-    one = replace(named("Ada"), state=State.ARCHIVED)
-    await write(quick, Batch(new=(one,)))
-    assert (await quick.get(one.id)).state is State.ARCHIVED
+    ada = replace(named("Ada"), state=State.ARCHIVED)
+    await write(quick, Batch(new=(ada,)))
+    assert (await quick.get(ada.id)).state is State.ARCHIVED
     await write(quick, Batch(new=(named("Ada"),)))
 
 
@@ -123,4 +125,4 @@ async def test_much_is_prepared_beside_the_loop(quick: Harness, batch: list[NewM
     await write(quick, Batch(new=tuple(batch)))
     counting.cancel()
     assert turns > 1
-    assert len(await quick.store.get(SPACE, [one.id for one in batch])) == len(batch)
+    assert len(await quick.store.get(SPACE, [memory.id for memory in batch])) == len(batch)

@@ -51,7 +51,7 @@ def test_several_entities_share_text_and_group_and_nothing_else() -> None:
     assert (sarah.name, acme.name) == ("sarah-prefers-tea-sarah", "sarah-prefers-tea-acme-corp")
 
 
-def test_a_given_name_is_told_apart_by_entity() -> None:
+def test_a_given_name_gets_a_suffix_for_each_entity() -> None:
     assert [memory.name for memory in composed(name="tea", entities=("Sarah", "Acme Corp"))] == [
         "tea-sarah", "tea-acme-corp",
     ]  # fmt: skip
@@ -83,5 +83,5 @@ def test_what_is_not_said_has_its_default() -> None:
 
 def test_a_session_hint_is_the_session_unless_the_source_knows_better() -> None:
     (hinted,) = composed(session_hint="s1")
-    (known,) = composed(session_hint="s1", source=Source(session="s2"))
-    assert (hinted.source.session, known.source.session) == ("s1", "s2")
+    (sourced,) = composed(session_hint="s1", source=Source(session="s2"))
+    assert (hinted.source.session, sourced.source.session) == ("s1", "s2")

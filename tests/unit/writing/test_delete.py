@@ -21,11 +21,11 @@ async def states(harness: Harness, *ids: str) -> list[str]:
 
 async def test_forgetting_is_a_version_that_restoring_takes_back(harness: Harness) -> None:
     before = await harness.store_draft("tea")
-    gone = await harness.forget(wanted=Selection(refs=(before.name,), reason="cold"))
-    assert [(one.action, one.id, one.version) for one in gone.done] == [("trashed", before.id, 2)]
+    gone = await harness.forget(selection=Selection(refs=(before.name,), reason="cold"))
+    assert [(change.action, change.id, change.version) for change in gone.done] == [("trashed", before.id, 2)]
     assert await states(harness, before.id) == ["trashed"]
     back = await harness.restore(before.name)
-    assert [(one.action, one.version) for one in back.done] == [("restored", 3)]
+    assert [(change.action, change.version) for change in back.done] == [("restored", 3)]
     after = await harness.get(before.id)
     assert (after.content, after.state, after.name) == (before.content, State.LIVE, before.name)
     versions = await harness.store.versions(SPACE, before.id, limit=9)
@@ -38,9 +38,9 @@ async def test_forgetting_is_a_version_that_restoring_takes_back(harness: Harnes
 
 async def test_what_is_there_already_is_unchanged(harness: Harness) -> None:
     memory = await harness.store_draft("tea")
-    assert [one.action for one in (await harness.restore(memory.id)).done] == ["unchanged"]
+    assert [change.action for change in (await harness.restore(memory.id)).done] == ["unchanged"]
     await harness.forget(memory.id)
-    assert [(one.action, one.version) for one in (await harness.forget(memory.id)).done] == [("unchanged", 2)]
+    assert [(change.action, change.version) for change in (await harness.forget(memory.id)).done] == [("unchanged", 2)]
 
 
 async def test_an_archived_memory_can_be_restored_too(harness: Harness) -> None:
@@ -56,8 +56,8 @@ async def test_several_at_once_each_once_and_the_missing_named(harness: Harness)
         await harness.store_draft(Draft(text="b", name="cold-milk")),
     )
     done = await harness.forget("green-tea", tea.id, "green-teas", milk.id)
-    assert [one.id for one in done.done] == [tea.id, milk.id]
-    assert [one.ref for one in done.missing] == ["green-teas"]
+    assert [change.id for change in done.done] == [tea.id, milk.id]
+    assert [missing_ref.ref for missing_ref in done.missing] == ["green-teas"]
 
 
 async def test_the_missing_come_with_suggestions(harness: Harness) -> None:
@@ -67,12 +67,12 @@ async def test_the_missing_come_with_suggestions(harness: Harness) -> None:
 
 
 async def test_two_that_answer_to_one_title_are_not_guessed_between(harness: Harness) -> None:
-    one = await harness.store_draft(Draft(text="a", title="Tea", name="x"))
-    other = await harness.store_draft(Draft(text="b", title="Tea", name="y"))
+    first = await harness.store_draft(Draft(text="a", title="Tea", name="x"))
+    second = await harness.store_draft(Draft(text="b", title="Tea", name="y"))
     with pytest.raises(Ambiguous) as caught:
         await harness.forget("tea")
-    assert set(caught.value.fields["matches"] or ()) == {one.id, other.id}  # pyright: ignore[reportArgumentType]
-    assert await states(harness, one.id, other.id) == ["live", "live"]
+    assert set(caught.value.fields["matches"] or ()) == {first.id, second.id}  # pyright: ignore[reportArgumentType]
+    assert await states(harness, first.id, second.id) == ["live", "live"]
 
 
 @pytest.mark.parametrize("verb", ["forget", "restore", "purge"])
@@ -91,7 +91,7 @@ async def test_two_that_answer_to_one_title_are_not_guessed_between(harness: Har
 )
 async def test_which_memories_must_be_clear(quick: Harness, verb: str, selection: Selection, field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        await getattr(quick, verb)(wanted=selection)
+        await getattr(quick, verb)(selection=selection)
     assert caught.value.fields["field"] == field
 
 
@@ -99,49 +99,49 @@ async def test_a_filter_takes_all_that_pass_over_many_pages(harness: Harness, mo
     monkeypatch.setattr(delete, "_PAGE", 10)
     memories = [a_memory(f"cup {number}", kind="cup") for number in range(25)]
     await harness.store.commit(a_commit(*memories, a_memory("pot", kind="pot")))
-    gone = await harness.forget(wanted=Selection(filter=Filter(kind="cup")))
-    assert {one.id for one in gone.done} == {memory.id for memory in memories}
+    gone = await harness.forget(selection=Selection(filter=Filter(kind="cup")))
+    assert {change.id for change in gone.done} == {memory.id for memory in memories}
     assert await harness.store.list_ids(SPACE, Filter(kind="cup"), limit=5) == []
     assert len(await harness.store.list_ids(SPACE, Filter(), limit=5)) == 1
-    assert (await harness.forget(wanted=Selection(filter=Filter(kind="cup")))).done == ()
-    back = await harness.restore(wanted=Selection(filter=Filter(kind="cup")))
+    assert (await harness.forget(selection=Selection(filter=Filter(kind="cup")))).done == ()
+    back = await harness.restore(selection=Selection(filter=Filter(kind="cup")))
     assert len(back.done) == 25
 
 
 async def test_a_filter_by_time(quick: Harness) -> None:
     old, new = a_memory("old", created_at=START - timedelta(days=9)), a_memory("new", created_at=START)
     await quick.store.commit(a_commit(old, new))
-    gone = await quick.forget(wanted=Selection(filter=Filter(until=START - timedelta(days=1))))
-    assert [one.id for one in gone.done] == [old.id]
+    gone = await quick.forget(selection=Selection(filter=Filter(until=START - timedelta(days=1))))
+    assert [change.id for change in gone.done] == [old.id]
 
 
 async def test_a_group_goes_and_comes_together_when_asked(harness: Harness) -> None:
     done = await harness.remember(Draft(text="tea", entities=("Sarah", "Acme", "Jay")))
     await harness.forget(done.ids[0])
     assert await states(harness, *done.ids) == ["trashed", "live", "live"]
-    gone = await harness.forget(wanted=Selection(refs=(done.ids[1],), group=True))
-    assert {one.id: one.action for one in gone.done} == {
+    gone = await harness.forget(selection=Selection(refs=(done.ids[1],), group=True))
+    assert {change.id: change.action for change in gone.done} == {
         done.ids[0]: "unchanged", done.ids[1]: "trashed", done.ids[2]: "trashed",
     }  # fmt: skip
-    await harness.restore(wanted=Selection(refs=(done.ids[0],), group=True))
+    await harness.restore(selection=Selection(refs=(done.ids[0],), group=True))
     assert await states(harness, *done.ids) == ["live"] * 3
 
 
 async def test_a_group_of_one_is_itself(quick: Harness) -> None:
     memory, _ = await quick.store_draft("tea"), await quick.store_draft("coffee")
-    gone = await quick.forget(wanted=Selection(refs=(memory.id,), group=True))
-    assert [one.id for one in gone.done] == [memory.id]
+    gone = await quick.forget(selection=Selection(refs=(memory.id,), group=True))
+    assert [change.id for change in gone.done] == [memory.id]
 
 
 async def test_a_dry_run_says_what_it_would_do(harness: Harness) -> None:
     memory = await harness.store_draft("tea")
     for verb, action in ((harness.forget, "trashed"), (harness.restore, "unchanged")):
-        would = await verb(wanted=Selection(refs=(memory.id,), dry_run=True))
-        assert (would.dry_run, [one.action for one in would.done]) == (True, [action])
+        would = await verb(selection=Selection(refs=(memory.id,), dry_run=True))
+        assert (would.dry_run, [change.action for change in would.done]) == (True, [action])
     assert await harness.get(memory.id) == memory
     await harness.forget(memory.id)
-    would = await harness.purge(wanted=Selection(refs=(memory.id,), dry_run=True))
-    assert [one.action for one in would.done] == ["purged"]
+    would = await harness.purge(selection=Selection(refs=(memory.id,), dry_run=True))
+    assert [change.action for change in would.done] == ["purged"]
     assert await states(harness, memory.id) == ["trashed"]
 
 
@@ -164,17 +164,20 @@ async def test_only_the_trash_is_ever_purged(harness: Harness) -> None:
     assert f"forget {live.name}" in caught.value.hint
     assert len(await states(harness, live.id, trashed.id)) == 2
     done = await harness.purge(trashed.id, "nobody")
-    assert [(one.action, one.id) for one in done.done] == [("purged", trashed.id)]
-    assert [one.ref for one in done.missing] == ["nobody"]
+    assert [(change.action, change.id) for change in done.done] == [("purged", trashed.id)]
+    assert [missing_ref.ref for missing_ref in done.missing] == ["nobody"]
     assert await states(harness, live.id, trashed.id) == ["live"]
 
 
 async def test_a_purge_by_filter_takes_the_trashed_alone(harness: Harness) -> None:
-    gone, kept = await harness.store_draft(Draft(text="a", kind="cup")), await harness.store_draft(Draft(text="b", kind="cup"))
+    gone, live = (
+        await harness.store_draft(Draft(text="a", kind="cup")),
+        await harness.store_draft(Draft(text="b", kind="cup")),
+    )
     await harness.forget(gone.id)
-    done = await harness.purge(wanted=Selection(filter=Filter(kind="cup")))
-    assert [one.id for one in done.done] == [gone.id]
-    assert await states(harness, gone.id, kept.id) == ["live"]
+    done = await harness.purge(selection=Selection(filter=Filter(kind="cup")))
+    assert [change.id for change in done.done] == [gone.id]
+    assert await states(harness, gone.id, live.id) == ["live"]
 
 
 async def test_purging_nothing_is_no_change(harness: Harness) -> None:
@@ -185,7 +188,7 @@ async def test_purging_nothing_is_no_change(harness: Harness) -> None:
 
 
 class Meddled(FakeStore):
-    """A store in which somebody else writes, or purges, just before a memory is moved."""
+    """A store in which another client writes, or purges, just before a memory is moved."""
 
     def __init__(self, *, times: int, purge: bool = False) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What is thin is told so, with what it lacks."""
+"""A thin text gets a warning that names what it lacks."""
 
 import pytest
 from tests.fakes.build import START

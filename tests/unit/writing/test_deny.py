@@ -1,4 +1,4 @@
-"""What is never remembered: because the text says so, or because the space does."""
+"""Texts that are never stored, because they or the rules of the space say so."""
 
 from dataclasses import replace
 
@@ -66,9 +66,9 @@ def test_a_text_may_say_itself_that_it_is_not_to_be_kept(text: str) -> None:
         "",
     ],
 )
-def test_what_is_told_about_remembering_is_kept(text: str) -> None:
-    kept = deny(Draft(text=text), rules=RULES)
-    assert (kept.rejected, kept.trace[-1].outcome) == ("", "allowed")
+def test_a_text_about_remembering_is_stored(text: str) -> None:
+    draft = deny(Draft(text=text), rules=RULES)
+    assert (draft.rejected, draft.trace[-1].outcome) == ("", "allowed")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The same thing said twice is stored once; anything new is new."""
+"""The same text is stored once; a new text is a new memory."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -96,7 +96,7 @@ async def test_a_text_is_stored_again_after_its_memory_has_ended(ended: str, aga
     harness.clock.set(moment(3600))
     assert (await harness.remember(again)).action == "created"
     assert [hit.passage for hit in (await harness.recall("tea")).hits] == [again]
-    # What was said while the memory held is the same statement, however late it is handed in.
+    # A text dated while the memory held is the same statement, however late it is written.
     late = Draft(text="Sarah prefers tea", source=Source(at=moment(30)))
     assert (await harness.remember(late)).action == "unchanged"
 

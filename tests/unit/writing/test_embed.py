@@ -1,4 +1,4 @@
-"""One text, one embedding; and no embedding is no reason to lose a text."""
+"""A text is embedded once; a failed embedding does not lose the text."""
 
 from tests.fakes.build import MODEL
 from tests.unit.harness import SPACE, Harness
@@ -50,4 +50,4 @@ async def test_without_a_model_the_text_is_stored_and_the_caller_warned(harness:
 
 async def test_the_trace_tells_how_many_vectors_were_made(quick: Harness) -> None:
     done = await quick.remember(Draft(text="", observations=("likes tea", "hates milk")))
-    assert [one.outcome for one in done.trace if one.stage == "embed"] == ["2 new vectors"]
+    assert [decision.outcome for decision in done.trace if decision.stage == "embed"] == ["2 new vectors"]

@@ -1,4 +1,4 @@
-"""Nobody waits for the end of a long text to be embedded: it is stored at once, and a job for it in the same commit."""
+"""The end of a long text is embedded later: the text and a job for it are stored in one commit."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,24 +14,24 @@ from scrubjay.text.passages import passages_of
 from scrubjay.writing.pipeline import remember
 from scrubjay.writing.prefetch import prefetch_vectors
 
-# What is embedded while somebody waits.
+# So many passages are embedded while the caller waits.
 AT_ONCE = 16_000
 
 
 def pages(count: int, *, of: str = "harbour") -> str:
-    """A text of so many passages, each of which says something else."""
+    """Return a text of so many passages, all different."""
     return "\n\n".join(f"Page {number} of the {of} book. {f'word{number} ' * 100}".strip() for number in range(count))
 
 
 @pytest.fixture
 def harness(harness: Harness) -> Harness:
-    """The write path where somebody does the jobs."""
+    """The write path of a server that runs jobs."""
     harness.defers = True
     return harness
 
 
 async def left(harness: Harness) -> set[str]:
-    """The memories that jobs are to embed."""
+    """Return the memories that jobs will embed."""
     jobs = [
         Job.from_document(document)
         for document in await harness.store.documents(SPACE, COLLECTION, after="", limit=100)
@@ -49,11 +49,11 @@ async def test_only_the_beginning_of_a_long_text_is_embedded_before_the_answer(h
     made = harness.embedder.embedded
     assert AT_ONCE - 1_000 < embedded(made) <= AT_ONCE
     assert MAX_COMPARED < len(made) < len(passages)
-    # The first, which the whole is compared by.
-    known = await harness.store.embedded(SPACE, MODEL, [passage.hash for passage in passages])
-    assert known == {passage.hash for passage in passages[: len(made)]}
+    # The first passages, by which the whole text is compared.
+    hashes = await harness.store.embedded(SPACE, MODEL, [passage.hash for passage in passages])
+    assert hashes == {passage.hash for passage in passages[: len(made)]}
     assert any("its end is found by its words only" in warning for warning in done.warnings)
-    assert [(one.outcome, one.why) for one in done.trace if one.stage == "embed"] == [
+    assert [(decision.outcome, decision.why) for decision in done.trace if decision.stage == "embed"] == [
         (f"{len(made)} new vectors", "the others follow")
     ]
     assert await left(harness) == {done.id}
@@ -62,8 +62,8 @@ async def test_only_the_beginning_of_a_long_text_is_embedded_before_the_answer(h
 
 async def test_the_end_of_a_long_text_is_found_by_its_words_at_once(harness: Harness) -> None:
     done = await harness.remember(pages(60))
-    found = await harness.recall("word59")
-    assert [hit.id for hit in found.hits] == [done.id]
+    recalled = await harness.recall("word59")
+    assert [hit.id for hit in recalled.hits] == [done.id]
 
 
 @pytest.mark.parametrize("draft", [Draft(text=pages(15)), Draft(text="", observations=("likes tea", "hates milk"))])
@@ -80,7 +80,7 @@ async def test_many_short_texts_count_by_their_length_and_not_by_their_number(ha
     assert await left(harness) == set()
 
 
-async def test_where_nobody_does_jobs_a_long_text_is_embedded_whole(harness: Harness) -> None:
+async def test_without_jobs_a_long_text_is_embedded_whole(harness: Harness) -> None:
     harness.defers = False
     done = await harness.remember(pages(60))
     assert done.warnings == ()
@@ -123,7 +123,7 @@ async def test_what_a_long_text_continues_and_the_text_itself_are_both_embedded_
     assert done.merged_into == first.id
     assert embedded(harness.embedder.embedded) <= AT_ONCE
     assert len(done.warnings) == 1
-    lacking = {one for _, one in await harness.store.without_vectors(MODEL, limit=10)}
+    lacking = {memory_id for _, memory_id in await harness.store.without_vectors(MODEL, limit=10)}
     assert len(lacking) == 2
     assert await left(harness) == lacking
 
@@ -131,8 +131,8 @@ async def test_what_a_long_text_continues_and_the_text_itself_are_both_embedded_
 async def test_of_several_drafts_no_more_is_begun_than_is_embedded_at_once(harness: Harness) -> None:
     drafts = [Draft(text=pages(40, of=name)) for name in ("harbour", "river")]
     async with prefetch_vectors(drafts, space=SPACE, origin=harness.origin(), context=harness.context) as context:
-        kept = [await remember(draft, space=SPACE, origin=harness.origin(), context=context) for draft in drafts]
+        outcomes = [await remember(draft, space=SPACE, origin=harness.origin(), context=context) for draft in drafts]
     made = harness.embedder.embedded
     assert len(set(made)) == len(made)
     assert AT_ONCE < embedded(made) <= 2 * AT_ONCE
-    assert await left(harness) == {one.answer.id for one in kept}
+    assert await left(harness) == {outcome.answer.id for outcome in outcomes}

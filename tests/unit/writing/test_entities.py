@@ -16,27 +16,27 @@ async def named(harness: Harness, draft: Draft) -> Draft:
     return name_entities(draft, await look_up_entities(draft, space=SPACE, store=harness.store))
 
 
-async def known(harness: Harness, *entities: str) -> None:
+async def store_entities(harness: Harness, *entities: str) -> None:
     await harness.store.commit(a_commit(*(a_memory(f"about {entity}", entity=entity) for entity in entities)))
 
 
 async def test_an_entity_is_spelled_as_the_space_spells_it(harness: Harness) -> None:
-    await known(harness, "Acme Corp", "Sarah")
+    await store_entities(harness, "Acme Corp", "Sarah")
     draft = await named(harness, Draft(text="tea", entities=("acme  corp", "SARAH", "Bob")))
     assert draft.entities == ("Acme Corp", "Sarah", "Bob")
-    assert [one.outcome for one in draft.trace] == ["respelled", "respelled", "given"]
+    assert [decision.outcome for decision in draft.trace] == ["respelled", "respelled", "given"]
 
 
 async def test_one_entity_under_two_names_is_one(harness: Harness) -> None:
     draft = await named(harness, Draft(text="tea", entities=("Acme", "ACME Corp.", "Acme, Inc", "Bob")))
     assert draft.entities == ("Acme", "Bob")
-    await known(harness, "Acme Corp")
+    await store_entities(harness, "Acme Corp")
     draft = await named(harness, Draft(text="tea", entities=("Acme", "ACME corp")))
     assert draft.entities == ("Acme Corp",)
 
 
-async def test_an_alias_is_told_and_not_renamed(harness: Harness) -> None:
-    await known(harness, "Acme")
+async def test_an_alias_is_reported_and_not_renamed(harness: Harness) -> None:
+    await store_entities(harness, "Acme")
     draft = await named(harness, Draft(text="tea", entities=("Acme Corp",)))
     assert draft.entities == ("Acme Corp",)
     assert (draft.trace[0].outcome, draft.trace[0].why) == ("alias", "'Acme Corp' may be what this space calls 'acme'")
@@ -45,7 +45,7 @@ async def test_an_alias_is_told_and_not_renamed(harness: Harness) -> None:
 async def test_names_are_suggested_where_none_are_given(harness: Harness) -> None:
     draft = await named(harness, Draft(text=MEETING))
     assert (draft.entities, draft.suggested_entities) == ((), ("Sarah", "Acme Corp", "min-memory"))
-    await known(harness, "Project Tea", "acme corp")
+    await store_entities(harness, "Project Tea", "acme corp")
     draft = await named(harness, Draft(text=f"{MEETING} and project tea"))
     assert draft.suggested_entities == ("acme corp", "Project Tea", "Sarah", "min-memory")
 

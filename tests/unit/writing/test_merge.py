@@ -1,4 +1,4 @@
-"""Two memories become one, and nothing that either says is lost."""
+"""Two memories become one without losing a statement of either."""
 
 import time
 from dataclasses import replace
@@ -32,15 +32,15 @@ def memories(draw: st.DrawFn) -> Memory:
     return a_memory(draw(CONTENTS), observations=observations)
 
 
-def told(memory: Memory) -> set[str]:
-    """What a memory says, without what is a part of something else that it says."""
+def statements_in(memory: Memory) -> set[str]:
+    """Return the statements of a memory, without those that are part of another."""
     texts = (*statements_of(memory.content), *(observation.text for observation in memory.observations))
-    # A fence that nobody closed is closed by what comes after it.
+    # An open fence is closed by the text that comes after it.
     keys = {" ".join(comparison_key(text).replace("`", " ").split()) for text in texts}
     return {key for key in keys if not any(key != other and key in other for other in keys)}
 
 
-def is_told(statement: str, memory: Memory) -> bool:
+def has_statement(statement: str, memory: Memory) -> bool:
     texts = (*statements_of(memory.content), *(observation.text for observation in memory.observations))
     return any(comparison_key(statement) in comparison_key(text) for text in texts)
 
@@ -53,7 +53,7 @@ def test_no_statement_is_ever_lost(first: Memory, second: Memory) -> None:
     assert both.observations[: len(first.observations)] == first.observations
     for memory in (first, second):
         for text in (*statements_of(memory.content), *(observation.text for observation in memory.observations)):
-            assert is_told(text, both), text
+            assert has_statement(text, both), text
 
 
 @settings(max_examples=80, deadline=None)
@@ -69,7 +69,7 @@ def test_what_was_merged_is_not_merged_again(first: Memory, second: Memory) -> N
 def test_in_whatever_order_three_are_merged_they_say_the_same(first: Memory, second: Memory, third: Memory) -> None:
     left = merge(merge(first, second, at=NOW), third, at=NOW)
     right = merge(first, merge(second, third, at=NOW), at=NOW)
-    assert told(left) == told(right)
+    assert statements_in(left) == statements_in(right)
 
 
 def test_what_is_new_follows_as_a_paragraph_with_its_source() -> None:
@@ -121,12 +121,12 @@ def test_a_part_of_what_was_said_is_a_repeat_unless_it_was_not_claimed(first: st
 def test_observations_are_united_and_keep_whose_they_are() -> None:
     mine = Observation(text="It has 3 retries.", recorded_at=START)
     again = Observation(text="it has 3 retries", recorded_at=NOW)
-    said = Observation(text="The login failed.", recorded_at=NOW)
+    repeated = Observation(text="The login failed.", recorded_at=NOW)
     theirs = Observation(text="It is slow.", recorded_at=NOW)
     given_source = Observation(text="It is old.", recorded_at=NOW, source=Source(session="a book"))
     first = a_memory("The login failed.", observations=(mine,))
     source = Source(agent="coder", session="s7")
-    second = a_memory("", observations=(again, said, theirs, given_source), source=source)
+    second = a_memory("", observations=(again, repeated, theirs, given_source), source=source)
     both = merge(first, second, at=NOW)
     assert both.observations == (mine, replace(theirs, source=source), given_source)
     assert both.merged[0].statements == ("It is slow.", "It is old.")
@@ -178,7 +178,7 @@ def test_a_repeat_that_differs_beside_the_text_is_kept_as_a_part(fields: MemoryF
     assert not_merged(first, again, max_tags=2) == apart
     both = merge(first, again, at=NOW, max_tags=2)
     assert (both is not first) is bool(apart)
-    assert [(one.id, one.statements) for one in both.merged] == ([(again.id, ())] if apart else [])
+    assert [(part.id, part.statements) for part in both.merged] == ([(again.id, ())] if apart else [])
     assert replace(both, merged=(), version=1, updated_at=first.updated_at, last_confirmed=None) == first
     assert merge(both, again, at=NOW, max_tags=2) is both
 
@@ -202,7 +202,7 @@ def test_no_texts_take_long(piece: str) -> None:
 
 
 def test_many_statements_do_not_take_long() -> None:
-    first, second = (" ".join(f"{word} {one} is here." for one in range(3000)) for word in ("Fact", "Note"))
+    first, second = (" ".join(f"{word} {number} is here." for number in range(3000)) for word in ("Fact", "Note"))
     before = time.process_time()
     assert len(merge(a_memory(first), a_memory(second), at=NOW).merged[0].statements) == 3000
     assert time.process_time() - before < 3
@@ -220,8 +220,8 @@ def test_a_title_that_tells_more_is_kept() -> None:
     both = merge(first, a_memory("Ann fixed it.", title="Token race:"), at=NOW)
     assert (both.title, both.content) == ("Login", "The login failed.\n\nToken race\n\nAnn fixed it.")
     assert not_merged(first, a_memory("Ann fixed it.", title="Token race:")) == ()
-    known = merge(first, a_memory("Ann fixed the login.", title="Login failed"), at=NOW)
-    assert known.content == "The login failed.\n\nAnn fixed the login."
+    titled = merge(first, a_memory("Ann fixed the login.", title="Login failed"), at=NOW)
+    assert titled.content == "The login failed.\n\nAnn fixed the login."
     assert merge(a_memory("One."), a_memory("Two.", title="Title"), at=NOW).title == "Title"
     denied = merge(first, a_memory("The login failed.", title="No login failed"), at=NOW)
     assert denied.content == "The login failed.\n\nNo login failed"

@@ -1,4 +1,4 @@
-"""A merge from draft to answer: what is stored, what is told, and the ways back."""
+"""A merge from draft to answer: the stored memory, the result, and undo."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ SECOND = Draft(
 
 
 async def both(harness: Harness) -> tuple[Memory, Memory]:
-    """The memory that was continued, and what it was continued with."""
+    """Return the continued memory and its continuation."""
     first = await harness.remember(FIRST)
     done = await harness.remember(SECOND)
     assert (done.action, done.id, done.merged_into, done.version) == ("merged", first.id, first.id, 2)
@@ -48,13 +48,13 @@ async def test_a_merge_keeps_both_and_says_whose_word_each_statement_is(harness:
 
 async def test_revert_gives_back_both(harness: Harness) -> None:
     whole, part = await both(harness)
-    told = await revert(whole.id, to=1, message="", space=SPACE, origin=harness.origin(), store=harness.store)
-    assert part.name in told.warnings[0]
+    reverted = await revert(whole.id, to=1, message="", space=SPACE, origin=harness.origin(), store=harness.store)
+    assert part.name in reverted.warnings[0]
     after, other = await harness.get(whole.id), await harness.get(part.id)
     assert (after.content, after.merged) == (FIRST.text, ())
     assert (other.state, other.merged_into, other.content) == (State.LIVE, "", SECOND.text)
-    found = await harness.recall("when does the command line ask again?")
-    assert part.id in {hit.id for hit in found.hits}
+    recalled = await harness.recall("when does the command line ask again?")
+    assert part.id in {hit.id for hit in recalled.hits}
 
 
 async def test_a_name_that_was_taken_meanwhile_is_not_taken_back(harness: Harness) -> None:
@@ -75,7 +75,7 @@ async def test_a_purge_takes_along_what_was_merged(harness: Harness) -> None:
     whole, part = await both(harness)
     await harness.forget(whole.id)
     done = await harness.purge(whole.id)
-    assert {one.id for one in done.done} == {whole.id, part.id}
+    assert {change.id for change in done.done} == {whole.id, part.id}
     assert not await harness.store.get(SPACE, [whole.id, part.id])
 
 
@@ -114,7 +114,7 @@ async def test_a_key_tells_of_the_merge_again(harness: Harness) -> None:
 
 
 class Hasty(FakeStore):
-    """A store in which somebody revises what is being merged into, a moment before."""
+    """A store in which another client revises the target just before the merge is committed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -150,7 +150,7 @@ async def test_what_contradicts_itself_is_refused(quick: Harness, draft: Draft) 
     assert refused.value.fields["field"] == "intent"
 
 
-async def test_what_is_refused_is_not_kept_and_the_reason_is_told(harness: Harness) -> None:
+async def test_a_refused_text_is_not_stored_and_the_reason_is_given(harness: Harness) -> None:
     harness.rules = replace(PLAIN, density="reject")
     done = await harness.remember(Draft(text="ok"))
     assert (done.action, done.id, done.ids, done.version) == ("rejected", "", (), 0)
@@ -160,19 +160,19 @@ async def test_what_is_refused_is_not_kept_and_the_reason_is_told(harness: Harne
 
 async def test_what_an_agent_writes_waits_for_a_yes(harness: Harness) -> None:
     harness.rules = replace(PLAIN, review="agents")
-    asked = Draft(text="Sarah prefers tea", source=Source(method=Method.AGENT))
-    one = await harness.remember(asked)
-    two = await harness.remember(replace(asked, text="Sarah prefers coffee"))
+    draft = Draft(text="Sarah prefers tea", source=Source(method=Method.AGENT))
+    first = await harness.remember(draft)
+    second = await harness.remember(replace(draft, text="Sarah prefers coffee"))
     mine = await harness.remember("Sarah prefers milk")
-    assert "waits" in one.warnings[0]
+    assert "waits" in first.warnings[0]
     assert {hit.id for hit in (await harness.recall("what does Sarah prefer?")).hits} == {mine.id}
-    assert {memory.id for memory in await inbox(SPACE, store=harness.store, limit=5)} == {one.id, two.id}
+    assert {memory.id for memory in await inbox(SPACE, store=harness.store, limit=5)} == {first.id, second.id}
     with pytest.raises(WrongState):
-        await harness.restore(one.id)
-    await approve(Selection(refs=(one.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
-    await decline(Selection(refs=(two.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
-    assert {hit.id for hit in (await harness.recall("what does Sarah prefer?")).hits} == {one.id, mine.id}
-    assert (await harness.get(two.id)).state is State.TRASHED
+        await harness.restore(first.id)
+    await approve(Selection(refs=(first.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
+    await decline(Selection(refs=(second.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
+    assert {hit.id for hit in (await harness.recall("what does Sarah prefer?")).hits} == {first.id, mine.id}
+    assert (await harness.get(second.id)).state is State.TRASHED
     with pytest.raises(WrongState):
         await decline(Selection(refs=(mine.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
 
@@ -180,10 +180,10 @@ async def test_what_an_agent_writes_waits_for_a_yes(harness: Harness) -> None:
 async def test_work_for_a_language_model_is_left_with_the_write(harness: Harness) -> None:
     harness.rules = Rules(density="reconstruct")
     context = replace(harness.context, has_llm=True)
-    kept = await remember(Draft(text="Fixed it."), space=SPACE, origin=harness.origin(), context=context)
-    assert [job.kind for job in kept.jobs] == ["reconstruct", "tags"]
+    outcome = await remember(Draft(text="Fixed it."), space=SPACE, origin=harness.origin(), context=context)
+    assert [job.kind for job in outcome.jobs] == ["reconstruct", "tags"]
     (first, *_) = await harness.store.documents(SPACE, "jobs", limit=5)
-    assert first.value["about"] == {"memory_id": kept.answer.id}
+    assert first.value["about"] == {"memory_id": outcome.answer.id}
     none = await remember(
         Draft(text="Fixed it again."), space=SPACE, origin=harness.origin(), context=replace(context, rules=PLAIN)
     )
@@ -226,7 +226,7 @@ async def test_what_would_grow_too_large_stands_by_itself(harness: Harness) -> N
     assert "too large" in second.warnings[0]
 
 
-async def test_what_differs_beside_the_text_is_told_and_stays_with_its_own_record(harness: Harness) -> None:
+async def test_differing_fields_are_reported_and_stay_with_their_own_record(harness: Harness) -> None:
     await harness.remember(replace(FIRST, metadata={"status": "open"}))
     done = await harness.remember(replace(SECOND, metadata={"status": "closed"}))
     assert "status" in done.warnings[0]
@@ -234,7 +234,7 @@ async def test_what_differs_beside_the_text_is_told_and_stays_with_its_own_recor
     assert (await harness.get(part)).metadata == {"status": "closed"}
 
 
-async def test_what_is_taken_out_of_the_text_is_not_told_as_anybodys_word(harness: Harness) -> None:
+async def test_a_statement_removed_from_the_text_is_attributed_to_no_source(harness: Harness) -> None:
     whole, part = await both(harness)
     await harness.revise(whole.id, content=FIRST.text)
     (merged,) = (await harness.get(whole.id)).merged

@@ -24,7 +24,7 @@ async def test_the_answer_says_what_was_done(harness: Harness) -> None:
     assert (done.action, done.name, done.version, done.tags) == ("created", "sarah-prefers-tea", 1, ("tea",))
     assert done.ids == (done.id,)
     stages = ["validate", "refuse", "secrets", "injection", "entities", "duplicate", "embed", "similarity", "commit"]
-    assert [one.stage for one in done.trace] == stages
+    assert [decision.stage for decision in done.trace] == stages
     (version,) = await harness.store.versions(SPACE, done.id, limit=5)
     assert (version.action, version.parent, version.agent) == ("created", None, "tester")
 
@@ -62,13 +62,13 @@ async def test_a_given_name_that_is_taken_is_refused(harness: Harness) -> None:
 
 async def test_many_at_once_get_names_of_their_own(harness: Harness) -> None:
     done = await asyncio.gather(*(harness.remember(Draft(text=f"cup {n}", title="Tea")) for n in range(8)))
-    assert len({one.name for one in done}) == 8
-    found = await harness.store.get(SPACE, [one.id for one in done])
-    assert [memory.name for memory in found.values()] == [one.name for one in done]
+    assert len({change.name for change in done}) == 8
+    memories = await harness.store.get(SPACE, [change.id for change in done])
+    assert [memory.name for memory in memories.values()] == [change.name for change in done]
 
 
 class Contested(FakeStore):
-    """A store in which somebody else takes every name a moment before."""
+    """A store in which another client takes every name just before the commit."""
 
     async def commit(self, commit: Commit) -> Committed:
         if commit.origin.agent == "tester":
@@ -126,7 +126,7 @@ async def test_a_key_for_another_request_is_refused(quick: Harness, change: dict
 
 async def test_two_at_once_with_one_key_store_once(harness: Harness) -> None:
     done = await asyncio.gather(*(harness.remember(replace(KEYED, intent="new")) for _ in range(5)))
-    assert len({one.id for one in done}) == 1
+    assert len({change.id for change in done}) == 1
     assert len(await harness.store.same_content(SPACE, KEYED.text)) == 1
 
 
@@ -141,5 +141,5 @@ async def test_a_long_text_is_stored_whole(harness: Harness, draft: Draft) -> No
     memory = await harness.store_draft(draft)
     assert memory.content == draft.text
     assert tuple(observation.text for observation in memory.observations) == draft.observations
-    found = await harness.recall("tea")
-    assert [hit.id for hit in found.hits] == [memory.id]
+    recalled = await harness.recall("tea")
+    assert [hit.id for hit in recalled.hits] == [memory.id]

@@ -1,4 +1,4 @@
-"""What several writes say is embedded together; each is stored for itself."""
+"""The texts of several writes are embedded together; each write is stored by itself."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -21,12 +21,12 @@ from scrubjay.ports import Profile
 from scrubjay.writing.context import WriteContext
 from scrubjay.writing.prefetch import prefetch_vectors
 
-# As long as a real one, and no one's.
+# Of the length of a real key, but invalid.
 SECRET = "ghp_" + "a1B2" * 9
 
 
 class _Encoder:
-    """Notes its batches, takes no text with `poison` in it, and waits until it may begin."""
+    """Records its batches, rejects a text with `poison` in it, and waits until it may begin."""
 
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
@@ -46,7 +46,7 @@ class _Encoder:
         return await self._inner.embed(texts)
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """There is nothing to close."""
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ async def test_entities_that_come_together_share_their_batches(
     answer = await _create(
         quick, [_entity(f"friend {n}", f"likes tea {n}", f"has dog {n}") for n in range(8)], context=context
     )
-    assert [one["action"] for one in answer["results"]] == ["created"] * 8
+    assert [result["action"] for result in answer["results"]] == ["created"] * 8
     assert [len(batch) for batch in encoder.batches] == [2, 4, 8, 2]
     assert await quick.store.without_vectors(MODEL, limit=10) == []
 
@@ -93,9 +93,9 @@ async def test_the_first_are_made_before_ever_more_of_the_next(
 async def test_each_text_is_embedded_once_and_none_that_is_known(harness: Harness) -> None:
     await _create(harness, [_entity("Ada", "likes tea")])
     harness.embedder.embedded.clear()
-    known, two = _entity("Ada", "likes tea", "has a dog"), _entity("Bo", "likes tea", "likes jam")
-    answer = await _create(harness, [known, two, _entity("Cy", "likes jam")])
-    assert [one["action"] for one in answer["results"]] == ["updated", "created", "created"]
+    ada, bo = _entity("Ada", "likes tea", "has a dog"), _entity("Bo", "likes tea", "likes jam")
+    answer = await _create(harness, [ada, bo, _entity("Cy", "likes jam")])
+    assert [result["action"] for result in answer["results"]] == ["updated", "created", "created"]
     assert sorted(harness.embedder.embedded) == ["has a dog", "likes jam"]
     assert await harness.store.without_vectors(MODEL, limit=10) == []
 
@@ -109,7 +109,7 @@ async def test_secrets_and_what_is_not_to_be_kept_never_reach_the_model(harness:
             _entity("Cy", "likes tea"),
         ],
     )
-    assert [one["name"] for one in answer["results"]] == ["Ada", "Cy"]
+    assert [result["name"] for result in answer["results"]] == ["Ada", "Cy"]
     assert len(answer["errors"]) == 1
     assert not any(SECRET in text or "jam" in text for text in harness.embedder.embedded)
     assert len(harness.embedder.embedded) == 2
@@ -121,7 +121,7 @@ async def test_one_that_the_model_does_not_take_leaves_the_others_their_vectors(
     answer = await _create(
         quick, [_entity("Ada", "likes tea"), _entity("Bo", "likes poison"), _entity("Cy", "x")], context=context
     )
-    assert [("warnings" in one) for one in answer["results"]] == [False, True, False]
+    assert [("warnings" in result) for result in answer["results"]] == [False, True, False]
     ((_, lacking),) = await quick.store.without_vectors(MODEL, limit=10)
     assert lacking == answer["results"][1]["id"]
 
@@ -129,13 +129,13 @@ async def test_one_that_the_model_does_not_take_leaves_the_others_their_vectors(
 async def test_without_a_model_each_is_stored_and_says_so(harness: Harness) -> None:
     harness.embedder.failing = True
     answer = await _create(harness, [_entity("Ada", "likes tea"), _entity("Bo", "likes jam")])
-    assert ["words only" in one["warnings"][0] for one in answer["results"]] == [True, True]
+    assert ["words only" in result["warnings"][0] for result in answer["results"]] == [True, True]
 
 
 async def test_what_is_wrong_with_one_keeps_none_of_the_others(harness: Harness) -> None:
     wrong: dict[str, Json] = {"name": "Bo", "entityType": "person", "observations": 3}
     answer = await _create(harness, [_entity("Ada", "likes tea"), wrong, _entity("Cy", "likes jam")])
-    assert [one["name"] for one in answer["results"]] == ["Ada", "Cy"]
+    assert [result["name"] for result in answer["results"]] == ["Ada", "Cy"]
     assert answer["errors"][0].startswith("Bo: ")
     assert sorted(harness.embedder.embedded) == ["likes jam", "likes tea"]
 
@@ -145,11 +145,11 @@ async def test_one_is_compared_with_those_before_it_in_the_same_call(quick: Harn
     same = ("has a grey dog in Oslo", "plays the cello on Mondays")
     answer = await _create(harness, [_entity("Ada", *same), _entity("Bo", *same)])
     assert "conflicts" not in answer["results"][0]
-    (found,) = answer["results"][1]["conflicts"]
-    assert found["conflict_type"] == "duplicate"
+    (conflict,) = answer["results"][1]["conflicts"]
+    assert conflict["conflict_type"] == "duplicate"
 
 
-async def test_what_nobody_asked_for_is_given_up_at_the_end(
+async def test_unused_embeddings_are_cancelled_at_the_end(
     quick: Harness, encoder: _Encoder, context: WriteContext
 ) -> None:
     encoder.may_begin.clear()
@@ -163,7 +163,7 @@ async def test_what_nobody_asked_for_is_given_up_at_the_end(
     assert asyncio.all_tasks() == before
 
 
-async def test_whoever_stops_waiting_stops_nobody_else(
+async def test_a_cancelled_caller_does_not_cancel_the_others(
     quick: Harness, encoder: _Encoder, context: WriteContext
 ) -> None:
     encoder.may_begin.clear()

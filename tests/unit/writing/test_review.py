@@ -1,4 +1,4 @@
-"""The inbox: what waits is kept when a person says yes, and goes into the trash otherwise."""
+"""The inbox: a waiting memory goes live when a person approves it, and into the trash when not."""
 
 from dataclasses import replace
 
@@ -37,12 +37,12 @@ def test_whose_memories_wait_is_a_rule(review: str, method: Method, waits: bool)
 
 async def test_what_waits_is_in_the_inbox_until_it_is_approved(harness: Harness) -> None:
     memory, other = await waiting(harness), await waiting(harness, "milk")
-    assert {one.id for one in await inbox(SPACE, store=harness.store, limit=9)} == {memory.id, other.id}
+    assert {memory.id for memory in await inbox(SPACE, store=harness.store, limit=9)} == {memory.id, other.id}
     assert len(await inbox(SPACE, store=harness.store, limit=1)) == 1
     done = await approve(Selection(refs=(memory.name,)), space=SPACE, origin=harness.origin(), store=harness.store)
-    assert [(one.action, one.version) for one in done.done] == [("approved", 2)]
+    assert [(change.action, change.version) for change in done.done] == [("approved", 2)]
     assert (await harness.get(memory.id)).state is State.LIVE
-    assert [one.id for one in await inbox(SPACE, store=harness.store, limit=9)] == [other.id]
+    assert [memory.id for memory in await inbox(SPACE, store=harness.store, limit=9)] == [other.id]
     versions = await harness.store.versions(SPACE, memory.id, limit=9)
     assert [version.action for version in versions] == ["approved", "created"]
 
@@ -51,7 +51,7 @@ async def test_what_is_declined_goes_into_the_trash(harness: Harness) -> None:
     memory = await waiting(harness)
     chosen = Selection(refs=(memory.id,), reason="no")
     done = await decline(chosen, space=SPACE, origin=harness.origin(), store=harness.store)
-    assert [one.action for one in done.done] == ["trashed"]
+    assert [change.action for change in done.done] == ["trashed"]
     assert (await harness.get(memory.id)).state is State.TRASHED
     assert await inbox(SPACE, store=harness.store, limit=9) == ()
 
@@ -69,7 +69,7 @@ async def test_only_what_waits_is_approved_or_declined(quick: Harness) -> None:
     with pytest.raises(WrongState):
         await decline(chosen, space=SPACE, origin=quick.origin(), store=quick.store)
     again = await approve(chosen, space=SPACE, origin=quick.origin(), store=quick.store)
-    assert [one.action for one in again.done] == ["unchanged"]
+    assert [change.action for change in again.done] == ["unchanged"]
 
 
 async def test_what_waits_does_not_come_in_by_another_door(quick: Harness) -> None:
@@ -101,11 +101,11 @@ async def test_what_was_not_approved_waits_again_when_it_is_restored(quick: Harn
     await decline(Selection(refs=(declined.id,)), space=SPACE, origin=quick.origin(), store=quick.store)
     run = (await quick.store.versions(SPACE, undone.id, limit=1))[0].run
     await undo(run=run, agent="tester", space=SPACE, origin=quick.origin(), store=quick.store)
-    for one in (forgotten, declined, undone):
-        assert (await quick.get(one.id)).state is State.TRASHED
-        (done,) = (await quick.restore(one.id)).done
+    for memory in (forgotten, declined, undone):
+        assert (await quick.get(memory.id)).state is State.TRASHED
+        (done,) = (await quick.restore(memory.id)).done
         assert (done.action, "waits" in done.warnings[0]) == ("restored", True)
-        assert (await quick.get(one.id)).state is State.WAITING
+        assert (await quick.get(memory.id)).state is State.WAITING
 
 
 async def test_what_was_approved_once_is_restored_as_it_was(quick: Harness) -> None:
@@ -124,7 +124,7 @@ async def test_the_same_text_waits_once(quick: Harness) -> None:
     quick.rules = AGENTS
     draft = Draft(text="The tea is black.", title="Tea", source=BY_AGENT, pinned=True)
     first, *more = [await quick.remember(draft) for _ in range(3)]
-    assert [(one.action, one.id) for one in more] == [("unchanged", first.id)] * 2
+    assert [(change.action, change.id) for change in more] == [("unchanged", first.id)] * 2
     assert any("not pinned" in warning for warning in first.warnings)
     assert len(await inbox(SPACE, store=quick.store, limit=9)) == 1
     other = await quick.remember(replace(draft, metadata={"more": 1}))
@@ -135,12 +135,15 @@ async def test_of_two_with_one_name_the_one_that_waits_is_approved(quick: Harnes
     memory = await waiting(quick, name="tea")
     await quick.store_draft(Draft(text="milk", name="tea"))
     done = await approve(Selection(refs=("tea", "nobody")), space=SPACE, origin=quick.origin(), store=quick.store)
-    assert ([one.id for one in done.done], [one.ref for one in done.missing]) == ([memory.id], ["nobody"])
+    assert ([change.id for change in done.done], [missing_ref.ref for missing_ref in done.missing]) == (
+        [memory.id],
+        ["nobody"],
+    )
 
 
 async def test_a_reason_keeps_no_secret(quick: Harness) -> None:
     memory = await quick.store_draft("tea")
-    await quick.forget(wanted=Selection(refs=(memory.id,), reason="leaked AKIAIOSFODNN7EXAMPLE"))
+    await quick.forget(selection=Selection(refs=(memory.id,), reason="leaked AKIAIOSFODNN7EXAMPLE"))
     await revert(memory.id, to=1, message="AKIAIOSFODNN7EXAMPLE", space=SPACE, origin=quick.origin(), store=quick.store)
     messages = [version.message for version in await quick.store.versions(SPACE, memory.id, limit=9)]
     assert messages[:2] == ["[redacted: aws access key]", "leaked [redacted: aws access key]"]

@@ -1,4 +1,4 @@
-"""`revise`: each field, each observation, and who was faster."""
+"""`revise`: each field, each observation, and concurrent changes."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -20,7 +20,7 @@ LATER = START + timedelta(days=900)
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "kept"),
+    ("field", "value", "stored"),
     [
         ("content", "Sarah prefers coffee", "Sarah prefers coffee"),
         ("title", " A  title ", "A title"),
@@ -39,12 +39,12 @@ LATER = START + timedelta(days=900)
         ("metadata", {"a": [1]}, {"a": [1]}),
     ],
 )
-async def test_each_field_can_be_revised(harness: Harness, field: str, value: Json, kept: object) -> None:
+async def test_each_field_can_be_revised(harness: Harness, field: str, value: Json, stored: object) -> None:
     before = await harness.store_draft(TEA)
     done = await harness.revise(before.id, Edit(fields={field: value}))
     after = await harness.get(before.id)
     assert (done.action, done.id, done.version) == ("updated", before.id, 2)
-    assert getattr(after, field) == kept
+    assert getattr(after, field) == stored
     assert (after.updated_at > before.updated_at, after.last_confirmed) == (True, after.updated_at)
     assert after.created_at == before.created_at
     old = await harness.store.version(SPACE, before.id, 1)
@@ -111,7 +111,7 @@ async def test_what_cannot_be_is_refused_by_name(quick: Harness, field: str, val
     assert await quick.get(memory.id) == memory
 
 
-async def test_an_unknown_field_is_told_which_there_are(quick: Harness) -> None:
+async def test_an_error_about_an_unknown_field_names_the_fields(quick: Harness) -> None:
     memory = await quick.store_draft(TEA)
     with pytest.raises(InvalidInput) as caught:
         await quick.revise(memory.id, mood="sunny")
@@ -162,7 +162,7 @@ async def test_an_observation_can_be_moved_in_one_edit(quick: Harness) -> None:
     assert [observation.text for observation in (await quick.get(memory.id)).observations] == ["no milk", "green tea"]
 
 
-async def test_what_was_not_there_to_remove_is_told(quick: Harness) -> None:
+async def test_observations_that_could_not_be_removed_are_reported(quick: Harness) -> None:
     memory = await quick.store_draft(TEA)
     done = await quick.revise(memory.id, Edit(remove_observations=("blue tea", "no milk")))
     assert done.action == "updated"
@@ -243,7 +243,7 @@ async def test_of_two_who_expect_the_same_version_one_is_refused(harness: Harnes
 
 
 class Restless(FakeStore):
-    """A store in which somebody else is always faster."""
+    """A store in which another client is always faster."""
 
     async def commit(self, commit: Commit) -> Committed:
         if commit.writes and commit.writes[0].base is not None:
@@ -295,5 +295,5 @@ async def test_an_order_that_an_edit_brings_in_is_labelled_in_every_field(quick:
     assert done.warnings
     assert (await quick.get(memory.id)).flags == ("suspicious",)
     await quick.revise(memory.id, category="kitchen", pinned=True)
-    kept = await quick.get(memory.id)
-    assert (kept.flags, kept.pinned, kept.category) == (("suspicious",), False, "kitchen")
+    flagged = await quick.get(memory.id)
+    assert (flagged.flags, flagged.pinned, flagged.category) == (("suspicious",), False, "kitchen")

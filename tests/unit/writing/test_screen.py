@@ -1,4 +1,4 @@
-"""Secrets never reach a store, and orders to agents reach it as data that nobody trusts."""
+"""Secrets never reach a store; orders to agents are stored as untrusted data."""
 
 from dataclasses import replace
 
@@ -43,7 +43,10 @@ def test_a_clean_draft_is_only_traced() -> None:
     draft = Draft(text="The password is stored in the vault.", pinned=True, source=Source(trust=Trust.USER))
     screened = screen(draft, rules=RULES)
     assert replace(screened, trace=()) == draft
-    assert [(one.stage, one.outcome) for one in screened.trace] == [("secrets", "none"), ("injection", "none")]
+    assert [(decision.stage, decision.outcome) for decision in screened.trace] == [
+        ("secrets", "none"),
+        ("injection", "none"),
+    ]
 
 
 @pytest.mark.parametrize("before", Trust)
@@ -81,7 +84,7 @@ def test_an_edit_is_screened_like_a_draft() -> None:
     assert made.fields == {
         "text": f"a {CUT}", "tags": [CUT, "ops"], "metadata": {"token": "[redacted: secret]"}, "pinned": False,
     }  # fmt: skip
-    # What is to be removed must be named as it stands there.
+    # A text to remove must be given as it is stored.
     assert (made.message, made.remove_observations) == (CUT, (KEY,))
     assert flags == ("redacted", "suspicious")
     assert len(warnings) == 3

@@ -1,4 +1,4 @@
-"""The similarity gate over each store: what it merges, what it only tells of, and what it leaves alone."""
+"""The similarity gate over each store: the memories that it merges, reports, or leaves alone."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,14 +26,14 @@ SESSION = Source(session="s1")
 
 
 class Sensible(FakeEmbedder):
-    """The model of words, with thresholds that fit it."""
+    """A bag-of-words model, with thresholds that fit it."""
 
     async def profile(self) -> Profile:
         return replace(await super().profile(), same=0.9, related=0.3)
 
 
 @pytest.fixture
-def house(any_store: RecordStore) -> GateWorld:
+def world(any_store: RecordStore) -> GateWorld:
     return GateWorld(store=any_store, embedder=Sensible())
 
 
@@ -42,10 +42,10 @@ def quick() -> GateWorld:
     return GateWorld(store=FakeStore(), embedder=Sensible())
 
 
-async def test_what_says_the_same_is_merged(house: GateWorld) -> None:
+async def test_what_says_the_same_is_merged(world: GateWorld) -> None:
     fact = a_memory(FACT)
-    await house.store_all(fact, a_memory(OTHER))
-    decision = await house.decide(a_memory(SAME))
+    await world.store_all(fact, a_memory(OTHER))
+    decision = await world.decide(a_memory(SAME))
     assert decision.target == fact
     assert decision.similarity is not None
     assert decision.similarity >= 0.9
@@ -53,11 +53,11 @@ async def test_what_says_the_same_is_merged(house: GateWorld) -> None:
     assert decision.why.startswith("it says the same")
 
 
-async def test_what_is_alike_but_differs_is_told_as_a_possible_conflict(house: GateWorld) -> None:
+async def test_a_similar_memory_that_differs_is_reported_as_a_possible_conflict(world: GateWorld) -> None:
     text = "The yearly budget for cranes, ships, sheds and roads of the harbour by the old town is {} million euros."
     fact = a_memory(text.format(2))
-    await house.store_all(fact)
-    decision = await house.decide(a_memory(text.format(3)))
+    await world.store_all(fact)
+    decision = await world.decide(a_memory(text.format(3)))
     assert decision.target is None
     (similar,) = decision.similar
     assert (similar.id, similar.name) == (fact.id, fact.name)
@@ -66,29 +66,29 @@ async def test_what_is_alike_but_differs_is_told_as_a_possible_conflict(house: G
 
 
 @pytest.mark.parametrize(
-    ("text", "one", "other"),
+    ("text", "value", "other"),
     [
         ("The user prefers {} answers with a few examples, a plain summary and a link at the end.", "short", "long"),
         ("Dalia trinkt morgens auf dem Weg zur Arbeit {} Kaffee aus dem Laden an der Ecke.", "starken", "keinen"),
     ],
 )
-async def test_what_cannot_both_hold_is_not_merged(quick: GateWorld, text: str, one: str, other: str) -> None:
-    await quick.store_all(a_memory(text.format(one)))
+async def test_what_cannot_both_hold_is_not_merged(quick: GateWorld, text: str, value: str, other: str) -> None:
+    await quick.store_all(a_memory(text.format(value)))
     decision = await quick.decide(a_memory(text.format(other)))
     assert decision.target is None
     assert decision.similarity is None
     assert [bool(similar.differs) for similar in decision.similar] == [True]
 
 
-async def test_what_is_of_another_matter_is_left_alone(house: GateWorld) -> None:
-    await house.store_all(a_memory(OTHER))
-    decision = await house.decide(a_memory(FACT))
+async def test_what_is_of_another_matter_is_left_alone(world: GateWorld) -> None:
+    await world.store_all(a_memory(OTHER))
+    decision = await world.decide(a_memory(FACT))
     assert (decision.target, decision.similarity, decision.similar) == (None, None, ())
     assert decision.why == "nothing says the same"
 
 
 @pytest.mark.parametrize(
-    ("rules", "intent", "told"),
+    ("rules", "intent", "reported"),
     [
         (Rules(), "new", 1),
         (Rules(gate="report"), "auto", 1),
@@ -98,13 +98,13 @@ async def test_what_is_of_another_matter_is_left_alone(house: GateWorld) -> None
     ],
 )
 async def test_rules_and_intent_keep_what_is_the_same_apart(
-    quick: GateWorld, rules: Rules, intent: str, told: int
+    quick: GateWorld, rules: Rules, intent: str, reported: int
 ) -> None:
     await quick.store_all(a_memory(FACT))
     quick.rules = rules
     decision = await quick.decide(a_memory(SAME), intent=intent)
     assert decision.target is None
-    assert len(decision.similar) == told
+    assert len(decision.similar) == reported
     assert decision.why
 
 
@@ -160,43 +160,43 @@ async def test_what_is_suspicious_is_never_merged(quick: GateWorld, which: int) 
     assert decision.similar
 
 
-async def test_what_continues_goes_to_the_latest_of_the_session_whatever_it_says(house: GateWorld) -> None:
+async def test_what_continues_goes_to_the_latest_of_the_session_whatever_it_says(world: GateWorld) -> None:
     early = a_memory(FACT, source=SESSION)
     late = a_memory("The lift is out of order.", source=SESSION)
-    await house.store_all(early, late, a_memory(OTHER))
-    decision = await house.decide(a_memory(OTHER, source=SESSION), intent="continue")
+    await world.store_all(early, late, a_memory(OTHER))
+    decision = await world.decide(a_memory(OTHER, source=SESSION), intent="continue")
     assert decision.target == late
-    assert (await house.decide(a_memory(OTHER), intent="continue", session="s1")).target == late
-    nothing = await house.decide(a_memory(SAME), intent="continue", session="s2")
+    assert (await world.decide(a_memory(OTHER), intent="continue", session="s1")).target == late
+    nothing = await world.decide(a_memory(SAME), intent="continue", session="s2")
     assert (nothing.target, nothing.why) == (None, "the session has nothing to continue")
 
 
-async def test_what_belongs_to_its_session_is_merged_and_the_rest_is_not(house: GateWorld) -> None:
+async def test_what_belongs_to_its_session_is_merged_and_the_rest_is_not(world: GateWorld) -> None:
     fact = a_memory(FACT, source=SESSION)
-    await house.store_all(fact)
+    await world.store_all(fact)
     related = "The backup host in the cellar has 12 disks for the staging database."
-    assert (await house.decide(a_memory(related, source=SESSION), session="s1")).target == fact
-    assert (await house.decide(a_memory(related, source=SESSION))).target is None
-    assert (await house.decide(a_memory(OTHER, source=SESSION), session="s1")).target is None
+    assert (await world.decide(a_memory(related, source=SESSION), session="s1")).target == fact
+    assert (await world.decide(a_memory(related, source=SESSION))).target is None
+    assert (await world.decide(a_memory(OTHER, source=SESSION), session="s1")).target is None
 
 
-async def test_what_contradicts_its_session_is_merged_and_told(house: GateWorld) -> None:
+async def test_a_contradiction_of_its_session_is_merged_and_reported(world: GateWorld) -> None:
     fact = a_memory("The backup host has 12 disks. It is in the cellar.", source=SESSION)
-    await house.store_all(fact)
-    decision = await house.decide(a_memory("The backup host has 16 disks.", source=SESSION), session="s1")
+    await world.store_all(fact)
+    decision = await world.decide(a_memory("The backup host has 16 disks.", source=SESSION), session="s1")
     assert decision.target == fact
     (similar,) = decision.similar
     assert "16" in similar.differs
     assert "12" in similar.differs
 
 
-async def test_all_of_a_long_text_must_be_said(house: GateWorld) -> None:
+async def test_all_of_a_long_text_must_be_said(world: GateWorld) -> None:
     observations = tuple(Observation(text=text, recorded_at=START) for text in (OTHER, "The lift is out of order."))
     fact = a_memory(FACT, observations=observations)
-    await house.store_all(fact)
-    assert (await house.decide(a_memory(SAME, observations=observations[:1]))).target == fact
+    await world.store_all(fact)
+    assert (await world.decide(a_memory(SAME, observations=observations[:1]))).target == fact
     more = Observation(text="Nobody has the key to the roof garden.", recorded_at=START)
-    assert (await house.decide(a_memory(SAME, observations=(*observations, more)))).target is None
+    assert (await world.decide(a_memory(SAME, observations=(*observations, more)))).target is None
 
 
 async def test_under_one_title_the_words_must_be_alike(quick: GateWorld) -> None:
@@ -230,7 +230,7 @@ async def reason(memory: Memory, *, vectors: Sequence[Vector], profile: Profile 
     return decision.why
 
 
-async def test_without_an_index_or_a_model_nothing_is_merged_and_the_reason_is_told() -> None:
+async def test_without_an_index_or_a_model_nothing_is_merged_and_the_reason_is_given() -> None:
     embedder = Sensible()
     memory = a_memory(FACT)
     vectors = await embedder.embed([FACT])
@@ -259,12 +259,12 @@ async def test_what_a_document_says_is_not_put_into_the_mouth_of_a_person(
     assert (decision.target is not None) is merged
 
 
-async def test_another_word_in_the_same_place_is_told_though_it_is_merged(quick: GateWorld) -> None:
+async def test_another_word_in_the_same_place_is_reported_though_it_is_merged(quick: GateWorld) -> None:
     text = "At night the {} of the old harbour master sleeps in the shed by the water behind the tall cranes."
     await quick.store_all(fact := a_memory(text.format("cat")))
     decision = await quick.decide(a_memory(text.format("dog")))
     assert decision.target == fact
-    assert [one.differs for one in decision.similar] == ["word: dog or cat"]
+    assert [neighbour.differs for neighbour in decision.similar] == ["word: dog or cat"]
     await quick.store_all(a_memory("All files of the harbour project use tabs for indentation, says the master."))
     decision = await quick.decide(
         a_memory("All files of the harbour project use spaces for indentation, says the master.")

@@ -1,4 +1,4 @@
-"""When two texts say the same: alike in meaning and words, and in nothing that must not differ."""
+"""The similarity of two texts, and the differences that keep them apart."""
 
 from random import Random
 
@@ -9,8 +9,8 @@ from scrubjay.writing.similarity_score import compare_texts, exchanged_word, ove
 
 
 def test_a_text_is_the_same_as_itself() -> None:
-    found = compare_texts("Ann likes tea.", "Ann likes tea.", cosine=1.0)
-    assert (found.similarity, found.differs) == (1.0, ())
+    similarity = compare_texts("Ann likes tea.", "Ann likes tea.", cosine=1.0)
+    assert (similarity.similarity, similarity.differs) == (1.0, ())
 
 
 def test_words_in_common_make_texts_more_alike_and_figures_of_one_alone_less() -> None:
@@ -73,7 +73,7 @@ def test_no_single_thing_can_be_swapped_unnoticed() -> None:
     assert [pair for pair in swapped if not compare_texts(*pair, cosine=1.0).differs] == []
 
 
-def test_what_may_stand_for_a_word_is_told_if_it_does_not_mean_the_same() -> None:
+def test_a_replacement_of_a_word_is_reported_unless_it_means_the_same() -> None:
     assert exchanged_word("The client has the key.", "The server has the key.") == ("word: client or server",)
     assert exchanged_word("The cat is at home.", "The dog is at home.") == ()
     assert exchanged_word("The cat is at home.", "The dog is at home.", is_strict=True) == ("word: cat or dog",)

@@ -1,4 +1,4 @@
-"""What stands for what in a space."""
+"""The synonyms of tags in a space."""
 
 import asyncio
 
@@ -27,21 +27,21 @@ async def removed(store: FakeStore, *variants: str) -> TagTable:
 async def test_tags_are_listed_with_their_counts_and_what_stands_for_them() -> None:
     store = FakeStore()
     await store.commit(a_commit(a_memory(tags=("tea", "kiln")), a_memory(tags=("tea",))))
-    found = await table(SPACE, store=store, limit=1)
-    assert [(tag.tag, tag.memories) for tag in found.tags] == [("tea", 2)]
-    assert found.more
+    tags = await table(SPACE, store=store, limit=1)
+    assert [(tag.tag, tag.memories) for tag in tags.tags] == [("tea", 2)]
+    assert tags.more
     assert not (await table(SPACE, store=store, limit=2)).more
-    assert found.synonyms == ()
-    assert TagSynonyms(tag="cli", variants=("lanonasis-cli", "cli-fix")) in found.built_in
-    assert next(one for one in found.built_in if one.tag == "auth").named == ("oauth",)
+    assert tags.synonyms == ()
+    assert TagSynonyms(tag="cli", variants=("lanonasis-cli", "cli-fix")) in tags.built_in
+    assert next(synonyms for synonyms in tags.built_in if synonyms.tag == "auth").named == ("oauth",)
     with pytest.raises(InvalidInput):
         await table(SPACE, store=store, limit=0)
 
 
 async def test_synonyms_are_added_in_one_spelling_and_removed() -> None:
     store = FakeStore()
-    told = await added(store, "Payment", "Payments Fix", "paying", "paying")
-    assert told.synonyms == (TagSynonyms(tag="payment", variants=("payments-fix", "paying")),)
+    changed = await added(store, "Payment", "Payments Fix", "paying", "paying")
+    assert changed.synonyms == (TagSynonyms(tag="payment", variants=("payments-fix", "paying")),)
     assert (await added(store, "payments", "pay")).synonyms[0].variants == ("payments-fix", "paying", "pay")
     assert (await removed(store, "PAYING", "pay")).synonyms[0].variants == ("payments-fix",)
     assert (await removed(store, "payments-fix")).synonyms == ()
@@ -51,8 +51,8 @@ async def test_synonyms_are_added_in_one_spelling_and_removed() -> None:
 async def test_a_variant_that_is_added_elsewhere_moves() -> None:
     store = FakeStore()
     await added(store, "payment", "paying", "invoice")
-    told = await added(store, "billing", "invoice")
-    assert [(synonym.tag, synonym.variants) for synonym in told.synonyms] == [
+    changed = await added(store, "billing", "invoice")
+    assert [(synonym.tag, synonym.variants) for synonym in changed.synonyms] == [
         ("billing", ("invoice",)),
         ("payment", ("paying",)),
     ]
@@ -62,10 +62,10 @@ async def test_what_comes_with_scrubjay_can_be_switched_off_and_on() -> None:
     store = FakeStore()
     assert (await removed(store, "DB", "golang")).off == ("db", "golang")
     assert (await removed(store, "db")).off == ("db", "golang")
-    kept = await preview(["db", "golang"], text="", space=SPACE, rules=Rules(), store=store, embedder=FakeEmbedder())
-    assert kept.after == ("db", "golang")
-    told = await added(store, "database", "db")
-    assert (told.off, told.synonyms) == (("golang",), (TagSynonyms(tag="database", variants=("db",)),))
+    tags = await preview(["db", "golang"], text="", space=SPACE, rules=Rules(), store=store, embedder=FakeEmbedder())
+    assert tags.after == ("db", "golang")
+    changed = await added(store, "database", "db")
+    assert (changed.off, changed.synonyms) == (("golang",), (TagSynonyms(tag="database", variants=("db",)),))
 
 
 async def test_circles_and_chains_are_refused() -> None:
@@ -105,13 +105,13 @@ async def test_many_who_add_at_once_lose_nothing() -> None:
 
 
 class Overtaken(FakeStore):
-    """A store in which somebody else was always faster."""
+    """A store in which another client is always faster."""
 
     async def put_document(self, document: Document, *, base: int | None) -> Document:
         raise StaleVersion("overtaken")
 
 
-async def test_whoever_is_always_overtaken_is_told_in_the_end() -> None:
+async def test_a_change_that_is_always_overtaken_fails_in_the_end() -> None:
     with pytest.raises(StaleVersion):
         await added(Overtaken(), "tea", "chai")
 
@@ -125,13 +125,13 @@ def test_a_paper_that_cannot_be_read_says_nothing() -> None:
 
 async def test_a_preview_says_what_would_become_of_tags_and_stores_nothing() -> None:
     store = FakeStore()
-    found = await preview(
+    tags = await preview(
         ["#Auth-Fix", "oauth"], text="kubectl fails; kubectl again", space=SPACE, rules=Rules(), store=store,
         embedder=FakeEmbedder(),
     )  # fmt: skip
-    assert found.before == ("#Auth-Fix", "oauth")
-    assert (found.after, found.suggested) == (("auth", "oauth"), ("kubectl",))
-    assert [(one.tag, one.becomes) for one in found.why] == [
+    assert tags.before == ("#Auth-Fix", "oauth")
+    assert (tags.after, tags.suggested) == (("auth", "oauth"), ("kubectl",))
+    assert [(reason.tag, reason.becomes) for reason in tags.why] == [
         ("auth-fix", ("auth",)), ("oauth", ("auth", "oauth")), ("kubectl", ("kubectl",)),
     ]  # fmt: skip
     assert await store.last_seq() == 0

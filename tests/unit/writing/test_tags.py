@@ -50,7 +50,7 @@ async def test_a_variant_is_replaced_and_a_thing_of_its_own_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "normalised"),
+    ("tags", "normalised"),
     [
         (("oauth", "cli"), ("auth", "oauth", "cli")),
         (("cli", "auth", "oauth"), ("cli", "auth", "oauth")),
@@ -68,12 +68,12 @@ async def test_a_variant_is_replaced_and_a_thing_of_its_own_stays() -> None:
         ((), ()),
     ],
 )
-async def test_tags_of_a_new_space(given: tuple[str, ...], normalised: tuple[str, ...]) -> None:
-    assert (await normal(*given)).tags == normalised
+async def test_tags_of_a_new_space(tags: tuple[str, ...], normalised: tuple[str, ...]) -> None:
+    assert (await normal(*tags)).tags == normalised
 
 
 @pytest.mark.parametrize(
-    ("given", "normalised"),
+    ("tags", "normalised"),
     [
         (("CI CD",), ("deployment", "ci-cd")),
         (("invoices",), ("invoice",)),
@@ -86,8 +86,8 @@ async def test_tags_of_a_new_space(given: tuple[str, ...], normalised: tuple[str
         (("coffee",), ("coffee",)),
     ],
 )
-async def test_tags_become_those_that_the_space_has(given: tuple[str, ...], normalised: tuple[str, ...]) -> None:
-    assert (await normal(*given, store=await a_store(*USED))).tags == normalised
+async def test_tags_become_those_that_the_space_has(tags: tuple[str, ...], normalised: tuple[str, ...]) -> None:
+    assert (await normal(*tags, store=await a_store(*USED))).tags == normalised
 
 
 async def test_a_tag_that_is_known_costs_no_vector() -> None:

@@ -1,4 +1,4 @@
-"""Whose word it is: what is said again by who is trusted more becomes theirs, and nobody's words become another's."""
+"""Sources: a text repeated by a more trusted source gets that source, and no text gets a wrong one."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -13,7 +13,7 @@ from scrubjay.model.memory import Memory, Method, Observation, Source, State, Tr
 from scrubjay.writing.merge import merge, take_over
 
 NOW = moment(60)
-DOCUMENT, USER, AGENT = (Source(trust=one) for one in (Trust.DOCUMENT, Trust.USER, Trust.AGENT))
+DOCUMENT, USER, AGENT = (Source(trust=trust) for trust in (Trust.DOCUMENT, Trust.USER, Trust.AGENT))
 TEXT = "The ferry leaves at nine."
 
 
@@ -32,9 +32,9 @@ def trust_of(memory: Memory) -> dict[str, Trust]:
 
 def test_a_user_counts_most_a_document_least_and_who_says_nothing_of_themselves_as_an_agent() -> None:
     ranks = [{Trust.DOCUMENT}, {Trust.AGENT, Trust.UNKNOWN}, {Trust.USER}]
-    for place, some in enumerate(ranks):
-        for one in some:
-            assert {other for other in Trust if one.outranks(other)} == set[Trust]().union(*ranks[:place])
+    for place, levels in enumerate(ranks):
+        for level in levels:
+            assert {other for other in Trust if level.outranks(other)} == set[Trust]().union(*ranks[:place])
 
 
 async def test_what_the_user_says_again_is_the_users_word(harness: Harness) -> None:
@@ -113,14 +113,14 @@ def test_of_a_longer_text_only_what_is_said_again_is_theirs() -> None:
 
 def test_observations_alone_are_theirs_when_all_are_said_again() -> None:
     theirs = a_memory("", source=DOCUMENT, observations=observed("daily", "from pier 4"))
-    said = a_memory("", source=USER, observations=observed("From pier 4", "daily"))
-    assert take_over(theirs, said, at=NOW).source.trust is Trust.USER
-    part = take_over(theirs, replace(said, observations=said.observations[:1]), at=NOW)
+    users = a_memory("", source=USER, observations=observed("From pier 4", "daily"))
+    assert take_over(theirs, users, at=NOW).source.trust is Trust.USER
+    part = take_over(theirs, replace(users, observations=users.observations[:1]), at=NOW)
     assert (part.source.trust, trust_of(part)) == (
         Trust.DOCUMENT,
         {"daily": Trust.DOCUMENT, "from pier 4": Trust.USER},
     )
-    assert take_over(a_memory("", source=DOCUMENT), said, at=NOW).source == DOCUMENT
+    assert take_over(a_memory("", source=DOCUMENT), users, at=NOW).source == DOCUMENT
 
 
 @pytest.mark.parametrize(("first", "second"), [(USER, USER), (AGENT, Source()), (Source(), AGENT)])

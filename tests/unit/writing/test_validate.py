@@ -1,4 +1,4 @@
-"""What cannot be stored is refused by name; what is merely untidy is tidied."""
+"""Invalid drafts are rejected with the name of the field; untidy ones are normalised."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes.build import START
-from tests.unit.strategies import some, texts, values
+from tests.unit.strategies import some_examples, texts, values
 
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.draft import Draft, Limits
@@ -104,7 +104,7 @@ def test_a_source_is_checked_part_by_part(part: str, value: object) -> None:
         checked(source=replace(Source(), **{part: value}))
 
 
-def test_a_text_over_the_limit_is_told_both_numbers_and_the_way_out() -> None:
+def test_an_error_about_a_long_text_gives_both_numbers_and_a_way_out() -> None:
     with pytest.raises(TooLarge, match=r"101 bytes; the limit is 100") as caught:
         checked(text="x" * 101)
     assert "SCRUBJAY_MAX_TEXT_BYTES" in caught.value.hint
@@ -142,16 +142,16 @@ def test_tags_are_lower_case_without_the_hash_each_once() -> None:
 
 
 def test_of_labels_that_differ_in_case_the_first_is_kept_in_its_place() -> None:
-    given = ["b", "Straße", "B", "", "STRASSE", "a"]
-    assert distinct_labels(given, field="entities", limit=9, limits=LIMITS) == ("b", "Straße", "a")
+    labels = ["b", "Straße", "B", "", "STRASSE", "a"]
+    assert distinct_labels(labels, field="entities", limit=9, limits=LIMITS) == ("b", "Straße", "a")
 
 
 def test_metadata_is_copied_as_json_would_have_it() -> None:
     inner: list[Json] = [1]
-    given = cast("Mapping[str, Json]", {1: inner, "pair": (1, 2)})
-    kept = checked(metadata=given).metadata
+    original = cast("Mapping[str, Json]", {1: inner, "pair": (1, 2)})
+    copied = checked(metadata=original).metadata
     inner.append(2)
-    assert kept == {"1": [1], "pair": [1, 2]}
+    assert copied == {"1": [1], "pair": [1, 2]}
 
 
 def test_a_backslash_is_no_nul() -> None:
@@ -161,11 +161,11 @@ def test_a_backslash_is_no_nul() -> None:
 
 
 @given(st.dictionaries(texts, values, max_size=4))
-@some
-def test_metadata_that_is_json_stays_as_it_is(given: dict[str, Json]) -> None:
-    if "\x00" not in str(given) and "\\x00" not in repr(given):
-        assert metadata(given, limits=Limits()) == given
+@some_examples
+def test_metadata_that_is_json_stays_as_it_is(fields: dict[str, Json]) -> None:
+    if "\x00" not in str(fields) and "\\x00" not in repr(fields):
+        assert metadata(fields, limits=Limits()) == fields
 
 
 def test_the_trace_says_that_it_was_accepted() -> None:
-    assert [(one.stage, one.outcome) for one in checked().trace] == [("validate", "accepted")]
+    assert [(decision.stage, decision.outcome) for decision in checked().trace] == [("validate", "accepted")]

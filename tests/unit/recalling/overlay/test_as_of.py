@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.fakes import FakeStore
 from tests.fakes.build import START, a_commit, a_memory, a_rewrite, an_origin, revised
 from tests.unit.harness import SPACE, Harness
-from tests.unit.strategies import few
+from tests.unit.strategies import few_examples
 
 from scrubjay.errors import BodyDamaged, InvalidInput
 from scrubjay.lookup.references import TolerantReader
@@ -378,7 +378,7 @@ _actions = st.lists(
 
 
 @given(_actions)
-@few
+@few_examples
 async def test_as_of_any_moment_it_answers_as_it_did_then(actions: list[tuple[str, int, str]]) -> None:
     harness = Harness(store=FakeStore(), ranking=EXACT)
     questions = [Question(query=query, limit=50, max_tokens=50_000) for query in ("tea oslo", "", "bees")]

@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.strategies import some
+from tests.unit.strategies import some_examples
 
 from scrubjay.surfaces.rest.strict_json import NotJsonError, json_from
 
@@ -16,14 +16,14 @@ VALUES = st.recursive(
 )
 
 
-@some
+@some_examples
 @given(VALUES, st.booleans())
 def test_what_is_written_is_read(value: object, ascii_only: bool) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only)
     assert json_from(text.encode("utf-8", "surrogatepass" if ascii_only else "strict")) == value
 
 
-@some
+@some_examples
 @given(st.binary())
 def test_any_bytes_are_read_or_refused(body: bytes) -> None:
     with suppress(NotJsonError):

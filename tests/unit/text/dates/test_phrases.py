@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.strategies import moments, some
+from tests.unit.strategies import moments, some_examples
 
 from scrubjay.text.dates.phrases import date_words, find_dates
 from scrubjay.text.dates.spans import DateSpan
@@ -226,7 +226,7 @@ def test_the_ends_of_time(year: int) -> None:
 
 
 @given(st.text(max_size=80) | expressions, moments)
-@some
+@some_examples
 def test_any_text_has_spans_that_are_well_formed(text: str, today: datetime) -> None:
     for span in find_dates(text, today=today):
         assert span.start < span.end
@@ -236,7 +236,7 @@ def test_any_text_has_spans_that_are_well_formed(text: str, today: datetime) -> 
 
 
 @given(idle_text, expressions, idle_text)
-@some
+@some_examples
 def test_the_words_around_do_not_matter(before: str, text: str, after: str) -> None:
     assert find_dates(f"{before}\n{text}\n{after}", today=TODAY) == find_dates(f"\n{text}\n", today=TODAY)
 

@@ -1,4 +1,4 @@
-"""Three agents write eight entries about one fix: one memory has them all, and what is of another matter is apart."""
+"""Three agents write eight entries about one fix: they become one memory, and other subjects stay separate."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -15,7 +15,7 @@ from scrubjay.settings import Settings
 from scrubjay.text.claims.extract import lost_claims
 
 SESSION = "cli-auth"
-# Who writes, under which title, with which tags, what.
+# The agent, title, tags and text of each entry.
 ENTRIES = (
     (
         "coder", "CLI auth: token never refreshed", ("auth", "cli"),
@@ -63,33 +63,33 @@ async def embedder(tmp_path: Path) -> AsyncIterator[Embedder]:
     await made.close()
 
 
-async def written(house: GateWorld, *, titled: bool) -> None:
+async def written(world: GateWorld, *, titled: bool) -> None:
     for agent, title, tags, text in ENTRIES:
         source = Source(agent=agent, session=SESSION)
         entry = a_memory(text, title=title if titled else "", tags=tags, source=source)
-        await house.write(entry, session=SESSION)
+        await world.write(entry, session=SESSION)
 
 
 @pytest.mark.parametrize("titled", [True, False])
 async def test_a_flood_ends_as_one_memory_with_every_fact(
     any_store: RecordStore, embedder: Embedder, *, titled: bool
 ) -> None:
-    house = GateWorld(store=any_store, embedder=embedder)
-    await written(house, titled=titled)
-    (memory,) = await house.live()
+    world = GateWorld(store=any_store, embedder=embedder)
+    await written(world, titled=titled)
+    (memory,) = await world.live()
     assert lost_claims([text for *_, text in ENTRIES], memory.content) == ()
     assert memory.content.startswith(ENTRIES[0][-1])
     assert memory.content.count("never refreshed after 3600 seconds") == 1
     assert len(memory.merged) == len(ENTRIES) - 1
-    assert [one.source.agent for one in memory.merged] == [agent for agent, *_ in ENTRIES[1:]]
-    await house.write(a_memory(PREFERENCE, source=Source(session=SESSION)), session=SESSION)
-    preference, same = await house.live()
+    assert [part.source.agent for part in memory.merged] == [agent for agent, *_ in ENTRIES[1:]]
+    await world.write(a_memory(PREFERENCE, source=Source(session=SESSION)), session=SESSION)
+    preference, same = await world.live()
     assert (preference.content, same) == (PREFERENCE, memory)
 
 
 async def test_without_a_session_notes_of_one_task_stay_apart(embedder: Embedder) -> None:
-    house = GateWorld(store=FakeStore(), embedder=embedder)
+    world = GateWorld(store=FakeStore(), embedder=embedder)
     for *_, text in ENTRIES:
-        await house.write(a_memory(text))
-    # All but the reviewer's, who repeats the first one and adds to it.
-    assert len(await house.live()) >= len(ENTRIES) - 1
+        await world.write(a_memory(text))
+    # All but the reviewer's entry, which repeats the first and adds to it.
+    assert len(await world.live()) >= len(ENTRIES) - 1

@@ -1,4 +1,4 @@
-"""What comes back, or comes together, is compared with what is stored as any other write is."""
+"""Conflicts of restored, reverted and merged memories are detected as on any other write."""
 
 from dataclasses import replace
 
@@ -24,12 +24,12 @@ def office() -> BranchEditor:
     return BranchEditor(harness=Harness(store=FakeStore(), rules=replace(PLAIN, conflicts="on")))
 
 
-async def clashing(office: BranchEditor, told: tuple[ConflictDetails, ...]) -> None:
-    """One conflict was told, and it waits."""
-    (one,) = told
-    assert (one.type, one.other.statement) == (ConflictType.CONTRADICTION, TUESDAY)
+async def clashing(office: BranchEditor, details: tuple[ConflictDetails, ...]) -> None:
+    """Assert that one conflict was reported, and is pending."""
+    (conflict,) = details
+    assert (conflict.type, conflict.other.statement) == (ConflictType.CONTRADICTION, TUESDAY)
     assert [document.key for document in await office.harness.store.documents(SPACE, PENDING_COLLECTION, limit=9)] == [
-        one.id
+        conflict.id
     ]
 
 
@@ -63,7 +63,7 @@ async def test_of_what_is_restored(office: BranchEditor, dry_run: bool) -> None:
     await office.plant(Draft(text=THURSDAY, name="tea"))
     await office.harness.forget("tea")
     await office.harness.remember(Draft(text=TUESDAY, name="meeting"))
-    done = await office.harness.restore(wanted=Selection(refs=("tea",), dry_run=dry_run))
+    done = await office.harness.restore(selection=Selection(refs=("tea",), dry_run=dry_run))
     if dry_run:
         assert done.done[0].conflicts == ()
     else:
@@ -86,7 +86,7 @@ async def test_of_what_is_approved(office: BranchEditor) -> None:
     await clashing(office, done.done[0].conflicts)
 
 
-async def test_nothing_is_looked_for_where_nobody_wants_to_know(office: BranchEditor) -> None:
+async def test_nothing_is_compared_with_the_rule_off(office: BranchEditor) -> None:
     office.harness.rules = PLAIN
     await office.plant(Draft(text=THURSDAY, name="tea"))
     await office.harness.revise("tea", Edit(fields={"content": "The picnic is nice"}))
@@ -96,5 +96,5 @@ async def test_nothing_is_looked_for_where_nobody_wants_to_know(office: BranchEd
 
 
 async def jobs(office: BranchEditor) -> tuple[Job, ...]:
-    """What is left for later."""
+    """Return the jobs that are left."""
     return await Queue(documents=office.harness.store, clock=office.harness.clock).list_jobs(SPACE, limit=9)

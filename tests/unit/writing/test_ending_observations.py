@@ -1,4 +1,4 @@
-"""What holds until a day to come counts at a write as all that holds, until that day."""
+"""Observations with an end in the future count until that day."""
 
 from dataclasses import replace
 
@@ -24,67 +24,67 @@ def new_world() -> DetectionWorld:
 
 
 async def test_a_memory_that_holds_until_a_day_to_come_has_conflicts() -> None:
-    for end, found in ((LATER, [ConflictType.CONTRADICTION]), (NOW, [])):
+    for end, types_expected in ((LATER, [ConflictType.CONTRADICTION]), (NOW, [])):
         world = new_world()
         await world.keep(a_memory(ROME))
-        assert types(await world.detect(a_memory(PARIS, valid_until=end))) == found
+        assert types(await world.detect(a_memory(PARIS, valid_until=end))) == types_expected
 
 
 async def test_a_statement_that_holds_until_a_day_to_come_is_looked_at() -> None:
-    for end, found in ((20_000, [ConflictType.CONTRADICTION]), (10_000, [])):
+    for end, types_expected in ((20_000, [ConflictType.CONTRADICTION]), (10_000, [])):
         world = new_world()
         await world.keep(a_memory(ROME))
-        assert types(await world.detect(a_memory("", observations=(until(PARIS, end),)))) == found
+        assert types(await world.detect(a_memory("", observations=(until(PARIS, end),)))) == types_expected
 
 
 async def test_what_is_stored_and_holds_until_a_day_to_come_is_contradicted() -> None:
-    for end, found in ((20_000, [ConflictType.CONTRADICTION]), (10_000, [])):
+    for end, types_expected in ((20_000, [ConflictType.CONTRADICTION]), (10_000, [])):
         world = new_world()
         await world.keep(a_memory("", observations=(until(ROME, end),)))
-        assert types(await world.detect(a_memory(PARIS))) == found
+        assert types(await world.detect(a_memory(PARIS))) == types_expected
 
 
 async def test_a_namesake_is_contradicted_by_what_it_says_still() -> None:
-    for end, found in ((20_000, [ConflictType.CONTRADICTION]), (10_000, [])):
+    for end, types_expected in ((20_000, [ConflictType.CONTRADICTION]), (10_000, [])):
         world = new_world()
         await world.keep(a_memory("", entity="Ada", observations=(until(ROME, end),)))
         paris = (Observation(text=PARIS, recorded_at=START),)
-        assert types(await world.detect(a_memory("", entity="Ada", observations=paris), blind=True)) == found
+        assert types(await world.detect(a_memory("", entity="Ada", observations=paris), blind=True)) == types_expected
 
 
 async def test_a_memory_contradicts_what_it_says_itself_still() -> None:
-    for end, found in ((20_000, [ConflictType.CONTRADICTION]), (10_000, [])):
+    for end, types_expected in ((20_000, [ConflictType.CONTRADICTION]), (10_000, [])):
         world = new_world()
         before = a_memory("", observations=(until(ROME, end),))
         paris = Observation(text=PARIS, recorded_at=START)
-        assert types(await world.detect(replace(before, observations=(*before.observations, paris)))) == found
+        assert types(await world.detect(replace(before, observations=(*before.observations, paris)))) == types_expected
 
 
 async def test_what_a_memory_says_still_is_not_new_in_it() -> None:
     world = new_world()
     await world.keep(a_memory(ROME))
-    for end, found in ((20_000, []), (10_000, [ConflictType.CONTRADICTION])):
+    for end, types_expected in ((20_000, []), (10_000, [ConflictType.CONTRADICTION])):
         before = a_memory("", observations=(until(PARIS, end),))
         after = revised(before, observations=(Observation(text=PARIS, recorded_at=START),))
-        assert types(await world.detect(after, before=before)) == found
+        assert types(await world.detect(after, before=before)) == types_expected
 
 
 async def test_two_memories_are_the_same_in_what_holds() -> None:
-    said = tuple(until(one, 20_000) for one in ("likes tea", "has a dog", "rows a boat"))
+    observations = tuple(until(fact, 20_000) for fact in ("likes tea", "has a dog", "rows a boat"))
     world = new_world()
-    await world.keep(a_memory("", entity="Ada", observations=said))
-    assert types(await world.detect(a_memory("", entity="Ada", observations=said))) == [ConflictType.DUPLICATE]
-    over = tuple(replace(one, valid_until=EARLIER) for one in said)
+    await world.keep(a_memory("", entity="Ada", observations=observations))
+    assert types(await world.detect(a_memory("", entity="Ada", observations=observations))) == [ConflictType.DUPLICATE]
+    over = tuple(replace(fact, valid_until=EARLIER) for fact in observations)
     await (gone := new_world()).keep(a_memory("", entity="Ada", observations=over))
-    assert await gone.detect(a_memory("", entity="Ada", observations=said)) == ()
+    assert await gone.detect(a_memory("", entity="Ada", observations=observations)) == ()
 
 
 def test_observations_in_place_of_others_take_the_place_of_what_holds() -> None:
     memory = a_memory("", observations=(until(ROME, 20_000), until("likes tea", 5_000)))
     edited, _ = apply_edit(memory, Edit(fields={"observations": [PARIS]}), now=NOW, limits=Limits())
     assert [observation.text for observation in edited.observations] == ["likes tea", PARIS]
-    kept, _ = apply_edit(memory, Edit(fields={"observations": [ROME]}), now=NOW, limits=Limits())
-    assert kept.observations == (memory.observations[1], memory.observations[0])
+    edited, _ = apply_edit(memory, Edit(fields={"observations": [ROME]}), now=NOW, limits=Limits())
+    assert edited.observations == (memory.observations[1], memory.observations[0])
 
 
 def test_of_what_was_said_twice_that_stays_which_holds() -> None:
@@ -95,10 +95,10 @@ def test_of_what_was_said_twice_that_stays_which_holds() -> None:
 
 def test_what_holds_until_a_day_to_come_is_theirs_who_say_it_again() -> None:
     document, user = Source(trust=Trust.DOCUMENT), Source(trust=Trust.USER)
-    said = a_memory("", source=user, observations=(until(ROME, 20_000),))
+    users = a_memory("", source=user, observations=(until(ROME, 20_000),))
     for end, trust in ((20_000, Trust.USER), (5_000, Trust.DOCUMENT)):
-        known = a_memory("", source=document, observations=(until(ROME, end),))
-        assert take_over(known, said, at=NOW).source.trust is trust
-    # What whoever says it no longer means makes nothing theirs.
-    known = a_memory("", source=document, observations=(until(ROME, 20_000),))
-    assert take_over(known, replace(said, observations=(until(ROME, 5_000),)), at=NOW) == known
+        stored = a_memory("", source=document, observations=(until(ROME, end),))
+        assert take_over(stored, users, at=NOW).source.trust is trust
+    # A repetition that has ended itself takes nothing over.
+    stored = a_memory("", source=document, observations=(until(ROME, 20_000),))
+    assert take_over(stored, replace(users, observations=(until(ROME, 5_000),)), at=NOW) == stored

@@ -31,22 +31,22 @@ async def test_the_past_of_a_branch_goes_on_from_that_of_main(editor: BranchEdit
     await editor.branch()
     await editor.write(MAIN, title="Three")
     await editor.write("draft", title="Four")
-    found = await editor.history(branch="draft")
-    assert (found.id, found.name, found.branch) == (tea.id, "tea", "draft")
-    told = [
+    past = await editor.history(branch="draft")
+    assert (past.id, past.name, past.branch) == (tea.id, "tea", "draft")
+    summaries = [
         (version.number, version.branch, version.action, version.memory.id, version.memory.title)
-        for version in found.versions
+        for version in past.versions
     ]
-    assert told == [
+    assert summaries == [
         (4, "draft", "revised", tea.id, "Four"),
         (3, "draft", "branched", tea.id, "Two"),
         (2, MAIN, "revised", tea.id, "Two"),
         (1, MAIN, "created", tea.id, ""),
     ]
-    assert {version.memory.state for version in found.versions} == {State.LIVE}
+    assert {version.memory.state for version in past.versions} == {State.LIVE}
     assert [version.memory.title for version in (await editor.history(branch=MAIN)).versions] == ["Three", "Two", ""]
     await editor.switch("draft")
-    assert (await editor.history()).versions == found.versions
+    assert (await editor.history()).versions == past.versions
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ async def test_pages_go_over_where_it_was_begun(
     await small.write(title="Two")
     await small.branch()
     await small.write("draft", title="Four")
-    found = await small.history(branch="draft", limit=limit, before=before)
-    assert [version.number for version in found.versions] == numbers
+    past = await small.history(branch="draft", limit=limit, before=before)
+    assert [version.number for version in past.versions] == numbers
 
 
 async def test_a_merge_does_not_change_where_a_branch_was_begun(small: BranchEditor) -> None:
@@ -100,7 +100,7 @@ async def test_versions_and_branches_are_compared(small: BranchEditor) -> None:
         "observations": ("-no milk", "+iced"),
     }
     assert await small.diff(MAIN, "draft") == expected
-    assert await small.diff(2, 5, branch="draft") == {one: expected[one] for one in ("content", "observations")}
+    assert await small.diff(2, 5, branch="draft") == {field: expected[field] for field in ("content", "observations")}
     assert await small.diff(1, "draft") == await small.diff(1, 5, branch="draft")
     assert await small.diff("draft", "draft") == {}
     await small.switch("draft")
@@ -125,7 +125,7 @@ async def test_what_cannot_be_compared(small: BranchEditor) -> None:
             await small.diff(1, side)  # pyright: ignore[reportArgumentType]
 
 
-async def test_a_version_of_another_branch_is_told_where_it_is(editor: BranchEditor) -> None:
+async def test_an_error_about_a_version_of_another_branch_names_that_branch(editor: BranchEditor) -> None:
     await editor.plant()
     await editor.branch("draft")
     await editor.write("draft", title="Three")
@@ -171,12 +171,12 @@ async def test_two_who_revert_at_once_both_do(editor: BranchEditor) -> None:
     for title in ("Two", "Three"):
         await editor.write(title=title)
     others = [BranchEditor(harness=editor.harness, agent=agent) for agent in ("alice", "bob", "carol", "dave")]
-    done = await asyncio.gather(*(one.revert(1 + at % 2) for at, one in enumerate(others)))
-    assert sorted(one.version for one in done) == [4, 5, 6, 7]
+    done = await asyncio.gather(*(other_editor.revert(1 + at % 2) for at, other_editor in enumerate(others)))
+    assert sorted(change.version for change in done) == [4, 5, 6, 7]
     past = (await editor.history()).versions
-    assert [one.number for one in past] == [7, 6, 5, 4, 3, 2, 1]
-    assert {one.agent for one in past[:4]} == {"alice", "bob", "carol", "dave"}
-    assert [one.memory.title for one in past[4:]] == ["Three", "Two", ""]
+    assert [version.number for version in past] == [7, 6, 5, 4, 3, 2, 1]
+    assert {version.agent for version in past[:4]} == {"alice", "bob", "carol", "dave"}
+    assert [version.memory.title for version in past[4:]] == ["Three", "Two", ""]
 
 
 async def test_undo_takes_back_work_on_a_branch(small: BranchEditor) -> None:
@@ -184,7 +184,7 @@ async def test_undo_takes_back_work_on_a_branch(small: BranchEditor) -> None:
     await small.branch(switch=True)
     await small.add("iced")
     done = await small.undo()
-    assert [(one.id, one.branch, one.version) for one in done.done] == [(tea.id, "draft", 4)]
+    assert [(change.id, change.branch, change.version) for change in done.done] == [(tea.id, "draft", 4)]
     draft = await small.record()
     assert (draft.state, draft.branch, draft.forked) == (State.BRANCHED, "draft", 1)
     assert await small.facts() == ["no milk", "one cup"]
@@ -194,12 +194,12 @@ async def test_undo_of_a_branch_is_a_dropped_branch_and_never_a_memory(editor: B
     tea = await editor.plant()
     await editor.branch()
     done = await editor.undo()
-    assert [(one.id, one.branch, one.version) for one in done.done] == [(tea.id, "draft", 3)]
+    assert [(change.id, change.branch, change.version) for change in done.done] == [(tea.id, "draft", 3)]
     assert await editor.names() == [MAIN]
     record = await editor.shadow()
     assert record.state is State.TRASHED
     back = await editor.harness.restore(record.id)
-    assert [(one.action, one.branch) for one in back.done] == [("restored", "draft")]
+    assert [(change.action, change.branch) for change in back.done] == [("restored", "draft")]
     assert (await editor.shadow()).state is State.BRANCHED
     assert await editor.names() == [MAIN, "draft"]
 
@@ -221,8 +221,8 @@ async def test_the_first_version_of_a_branch_comes_from_main_whatever_had_its_na
     await small.drop()
     await small.write(MAIN, title="Main")
     await small.branch()
-    found = await small.history(branch="draft")
-    assert [(version.number, version.parent) for version in found.versions] == [(5, 2), (2, 1), (1, None)]
+    past = await small.history(branch="draft")
+    assert [(version.number, version.parent) for version in past.versions] == [(5, 2), (2, 1), (1, None)]
 
 
 async def test_undo_of_a_name_used_again_drops_the_second(small: BranchEditor) -> None:
@@ -237,7 +237,7 @@ async def test_undo_of_a_name_used_again_drops_the_second(small: BranchEditor) -
         State.TRASHED,
         ["no milk", "one cup"],
     )
-    # What was dropped before it is another branch, and is not brought back in its place.
+    # A branch dropped earlier is another branch, and is not restored instead.
     done = await small.undo()
     assert (done.done, len(done.skipped)) == ((), 1)
 
@@ -250,8 +250,8 @@ async def test_a_branch_that_others_changed_since_is_left_alone(small: BranchEdi
     await small.commit("mine", branch="draft")
     await bob.commit("no, mine", branch="draft")
     done = await small.undo()
-    # Nothing but messages came since: what it says is as it was left.
-    assert [one.version for one in done.done] == [6]
+    # Only commit messages followed: the text is unchanged.
+    assert [change.version for change in done.done] == [6]
 
 
 async def test_a_memory_renamed_on_main_is_found_by_its_name_there(editor: BranchEditor) -> None:
@@ -273,10 +273,10 @@ async def test_a_branch_that_came_without_its_papers_still_has_its_past(editor: 
     await editor.write(title="Two")
     await editor.branch(about="second")
     await editor.add("iced", branch="draft")
-    known = await editor.history(branch="draft")
+    past = await editor.history(branch="draft")
     assert await editor.harness.store.delete_document(SPACE, START_COLLECTION, (await editor.shadow()).id)
-    assert await editor.history(branch="draft") == known
-    assert [version.number for version in known.versions] == [5, 4, 2, 1]
+    assert await editor.history(branch="draft") == past
+    assert [version.number for version in past.versions] == [5, 4, 2, 1]
     assert (await editor.branches()).branches[1].description == "second"
 
 
@@ -289,5 +289,5 @@ async def test_what_was_merged_on_main_does_not_hold_up_the_undo_of_a_branch(sma
     assert (await small.merge(MAIN, into="draft")).action == "merged"
     assert (await small.record("draft")).merged == (part,)
     done = await small.undo()
-    assert [(one.id, one.branch) for one in done.done] == [(tea.id, "draft")]
+    assert [(change.id, change.branch) for change in done.done] == [(tea.id, "draft")]
     assert (await small.record("draft")).merged == ()

@@ -1,4 +1,4 @@
-"""Whoever is overtaken by their own request, sent twice, gets the answer of the first."""
+"""A request that is sent twice at the same time gets the answer of the first."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -15,7 +15,7 @@ KEY = "once"
 
 
 class Overtaken(FakeStore):
-    """A store in which, when asked for, something happens right after somebody looked for their answer."""
+    """A store that can run a callable right after a request has looked for its earlier answer."""
 
     faster: Callable[[], Awaitable[object]] | None = None
 
@@ -28,7 +28,7 @@ class Overtaken(FakeStore):
 
 
 async def both(store: Overtaken, ask: Callable[[], Awaitable[Answer]]) -> tuple[Answer, Answer]:
-    """The answers of the one who was faster and of the one who was overtaken."""
+    """Return the answers of the faster request and of the slower one."""
     first: list[Answer] = []
 
     async def faster() -> None:
