@@ -157,10 +157,10 @@ def _create_entities(random: Random, names: Sequence[str]) -> Arguments:
 
 
 def _create_relations(random: Random, names: Sequence[str]) -> Arguments:
-    drawn_ones = {
+    relations = {
         (random.choice(names), random.choice(names), random.choice(RELATIONS)) for _ in range(random.randint(0, 3))
     }
-    return {"relations": [link(*one) for one in sorted(drawn_ones)]}
+    return {"relations": [link(*relation) for relation in sorted(relations)]}
 
 
 def _add_observations(random: Random, names: Sequence[str]) -> Arguments:

@@ -132,7 +132,7 @@ def test_a_constant_that_json_lacks_is_refused_by_its_id(data: Path, fake_daemon
 NAMELESS = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"what?","data":{"x":1}}}\n'
 
 
-def test_an_error_that_names_nobody_is_for_the_one_who_waits(data: Path, fake_daemon: FakeDaemon) -> None:
+def test_an_error_without_an_id_answers_the_only_waiting_request(data: Path, fake_daemon: FakeDaemon) -> None:
     with BridgeProcess(data) as client:
         client.call("h", "hold")
         fake_daemon.wait_until(lambda: bool(fake_daemon.calls("hold")))
@@ -142,7 +142,7 @@ def test_an_error_that_names_nobody_is_for_the_one_who_waits(data: Path, fake_da
         assert client.line() == b""
 
 
-def test_an_error_that_names_nobody_waits_until_it_is_clear_who_is_meant(data: Path, fake_daemon: FakeDaemon) -> None:
+def test_an_error_without_an_id_waits_until_one_request_is_left(data: Path, fake_daemon: FakeDaemon) -> None:
     with BridgeProcess(data) as client:
         client.call(1, "hold")
         client.call(2, "hold")
@@ -155,7 +155,9 @@ def test_an_error_that_names_nobody_waits_until_it_is_clear_who_is_meant(data: P
 
 
 @pytest.mark.parametrize("sent", [b"{nonsense\n", b'{"jsonrpc":"2.0","method":"notifications/x","params":[NaN]}\n'])
-def test_an_error_about_a_line_without_an_id_is_nobody_elses(data: Path, fake_daemon: FakeDaemon, sent: bytes) -> None:
+def test_an_error_about_a_line_without_an_id_answers_no_other_request(
+    data: Path, fake_daemon: FakeDaemon, sent: bytes
+) -> None:
     with BridgeProcess(data) as client:
         client.call(1, "hold")
         client.write(sent)
@@ -207,7 +209,7 @@ def test_a_client_that_leaves_gets_the_answers_it_waits_for(data: Path, fake_dae
         assert client.line() == b""
 
 
-def test_nobody_waits_for_what_was_cancelled_or_never_ends(data: Path, fake_daemon: FakeDaemon) -> None:
+def test_cancelled_and_endless_requests_are_not_waited_for(data: Path, fake_daemon: FakeDaemon) -> None:
     with BridgeProcess(data) as client:
         client.call(1, "hold")
         client.notify("notifications/cancelled", requestId=1)
@@ -293,7 +295,7 @@ REFUSED = "the daemon refuses this client: there is no toolset 'kgg'. Did you me
 
 
 @pytest.mark.parametrize("more", [{}, {"scrubjay": VERSION, "protocol": 1}])
-def test_what_the_daemon_refuses_is_told_in_its_words(data: Path, more: dict[str, object]) -> None:
+def test_a_refusal_of_the_daemon_is_passed_on_verbatim(data: Path, more: dict[str, object]) -> None:
     with (
         FakeDaemon(data, greeting={"error": REFUSAL, **more}) as daemon,
         BridgeProcess(data, "--tools", "kgg") as client,
@@ -306,7 +308,7 @@ def test_what_the_daemon_refuses_is_told_in_its_words(data: Path, more: dict[str
         assert client.stderr_text() == f"scrubjay: {REFUSED}\n"
 
 
-def test_who_is_refused_before_it_could_say_a_word_is_told_why(data: Path) -> None:
+def test_a_client_refused_before_its_first_line_gets_the_reason(data: Path) -> None:
     path = socket_file(data)
     path.parent.mkdir(parents=True, mode=0o700)
     with socket.socket(socket.AF_UNIX) as listener:
@@ -329,7 +331,7 @@ def test_another_version_with_the_same_speech_works_and_is_mentioned(data: Path)
         assert "9.9.9" in client.stderr_text()
 
 
-def test_a_stranger_on_the_socket_is_told_apart(data: Path) -> None:
+def test_another_server_on_the_socket_is_recognised(data: Path) -> None:
     with FakeDaemon(data, greeting={}), BridgeProcess(data) as client:
         client.request(1, "ping")
         assert "refuses" in client.answer()["error"]["message"]
@@ -375,7 +377,7 @@ def test_a_daemon_that_has_another_runtime_folder_is_found_all_the_same(tmp_path
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")
-def test_a_socket_in_somebody_elses_folder_is_not_trusted(data: Path, fake_daemon: FakeDaemon) -> None:
+def test_a_socket_in_the_folder_of_another_user_is_not_trusted(data: Path, fake_daemon: FakeDaemon) -> None:
     os.chown(fake_daemon.path.parent, 12345, -1)
     with BridgeProcess(data) as client:
         client.request(1, "ping")

@@ -17,7 +17,7 @@ UNREACHABLE = {"error": {"code": "invalid_input", "message": "go away"}}
         (None, "it is unknown whether it wrote anything: check before you repeat it"),
     ],
 )
-def test_a_call_in_flight_is_told_what_became_of_it(
+def test_a_call_in_flight_gets_its_outcome(
     data: Path, fake_daemon: FakeDaemon, committed: bool | None, words: str
 ) -> None:
     fake_daemon.committed = committed

@@ -114,7 +114,7 @@ def test_a_daemon_that_cannot_start_is_quoted(data: Path) -> None:
         assert "the disk is on fire" in client.stderr_text()
 
 
-def test_a_daemon_that_somebody_else_started_meanwhile_is_waited_for(data: Path) -> None:
+def test_a_daemon_that_another_process_started_meanwhile_is_waited_for(data: Path) -> None:
     tried = data.parent / "tried"
     with starting(data, f'touch "{tried}"; exit 75') as client:
         client.request(1, "ping")
@@ -143,7 +143,7 @@ def test_a_stale_socket_is_no_daemon(data: Path) -> None:
         assert client.answer()["result"]
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with starting(tmp_path / "data", "exit 1", "--data", str(tmp_path / "file" / "data")) as client:
         client.request(1, "ping")

@@ -87,7 +87,7 @@ async def test_neighbours_and_reasons_keep_to_the_budget_too(settings: Settings,
         assert most >= 2
 
 
-async def test_the_nearest_neighbours_are_told_where_there_is_no_room_for_all(settings: Settings) -> None:
+async def test_the_nearest_neighbours_are_shown_where_there_is_no_room_for_all(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto") as client:
         await _stored(client, 9, length=300, source={"session": "harbour"})
         question = {"query": "entry 4", "filters": {"contains": "Entry 4:"}, "around": 4}
@@ -99,7 +99,7 @@ async def test_the_nearest_neighbours_are_told_where_there_is_no_room_for_all(se
             assert reach == expected if expected is not None else 0 < reach < 4
 
 
-async def test_short_memories_are_told_whole_in_both_forms(settings: Settings) -> None:
+async def test_short_memories_are_shown_whole_in_both_forms(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto") as client:
         await _stored(client, 8, length=60)
         result = await client.call_tool("recall", {"query": "harbour"})
@@ -107,7 +107,7 @@ async def test_short_memories_are_told_whole_in_both_forms(settings: Settings) -
         assert all(hit["passage"] in text_of(result) for hit in result.structured_content["hits"])
 
 
-async def test_pinned_memories_do_not_crowd_out_what_was_asked_for(settings: Settings) -> None:
+async def test_pinned_memories_do_not_crowd_out_the_requested_ones(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto") as client:
         await _stored(client, 12, length=900, pinned=True)
         await call(client, "remember", text="the answer is in the blue folder " + "x" * 900, name="answer")
@@ -265,7 +265,7 @@ async def test_items_keep_to_the_budget(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("kind", EXPENSIVE)
-async def test_no_kind_of_text_is_told_beyond_its_budget(settings: Settings, kind: str) -> None:
+async def test_no_kind_of_text_exceeds_its_budget(settings: Settings, kind: str) -> None:
     text = (EXPENSIVE[kind] * 12)[:12_000]
     async with open_server(settings) as server, server.client("auto") as client:
         # The conflict check takes the longest, and does not matter here.
@@ -287,7 +287,7 @@ async def test_no_kind_of_text_is_told_beyond_its_budget(settings: Settings, kin
 
 
 @pytest.mark.parametrize("kind", EXPENSIVE)
-async def test_no_kind_of_graph_is_told_beyond_the_limit(settings: Settings, kind: str) -> None:
+async def test_no_kind_of_graph_exceeds_the_limit(settings: Settings, kind: str) -> None:
     observations = [f"{number}: {EXPENSIVE[kind][number * 40 : number * 40 + 1_000]}" for number in range(5)]
     entities = [
         {"name": f"{kind} {number}", "entityType": "text", "observations": observations[:number]} for number in range(6)

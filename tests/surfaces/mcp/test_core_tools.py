@@ -106,7 +106,7 @@ async def test_an_agent_cannot_pass_for_a_person(settings: Settings, era: str) -
 async def test_the_project_is_the_callers_unless_another_is_named(settings: Settings, era: str) -> None:
     async with open_server(settings) as server, server.client(era, context=server.context(project="apollo")) as client:
         for project, expected in ((None, "apollo"), ("gemini", "gemini"), ("", "")):
-            done = await call(client, "remember", text=f"a fact for {expected or 'nobody'}", project=project)
+            done = await call(client, "remember", text=f"a fact for {expected or 'no project'}", project=project)
             (memory,) = (await server.context().memory.read(done["id"])).memories
             assert memory.project == expected
 
@@ -210,7 +210,7 @@ async def test_relate_removes_too(settings: Settings, era: str) -> None:
         assert (gone["action"], gone["source_links"]) == ("removed", [])
 
 
-async def test_what_nobody_answers_to_is_told_with_the_nearest(settings: Settings, era: str) -> None:
+async def test_an_unknown_reference_is_reported_with_the_nearest(settings: Settings, era: str) -> None:
     async with open_server(settings) as server, server.client(era) as client:
         await call(client, "remember", text="x", name="project-apollo")
         assert "Did you mean project-apollo?" in await refusal(client, "history", id="projct-apolo")

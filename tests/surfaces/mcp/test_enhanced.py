@@ -172,8 +172,8 @@ async def test_what_is_always_included_leaves_half_of_the_answer_to_the_rest(set
 async def test_what_is_wrong_is_data(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
         await _create(client, "ada-notes", "likes tea")
-        nobody = await _fails(client, "memory_commit", entity_name="ada-note", message="x")
-        assert (nobody["code"], nobody["hint"]) == ("not_found", "Did you mean ada-notes?")
+        failure = await _fails(client, "memory_commit", entity_name="ada-note", message="x")
+        assert (failure["code"], failure["hint"]) == ("not_found", "Did you mean ada-notes?")
         wrong: list[tuple[str, dict[str, Json]]] = [
             ("memory_diff", {"entity_name": "ada-notes", "version1": 1, "version2": 9}),
             ("memory_revert", {"entity_name": "ada-notes", "version": 9}),
@@ -235,7 +235,7 @@ async def test_no_answer_is_longer_than_a_model_can_bear(settings: Settings) -> 
 @pytest.mark.parametrize(
     ("count", "conflicts", "expected"), [(2, 3, "conflicts"), (20, 5, "conflict_ids"), (60, 10, "conflict_count")]
 )
-def test_of_many_entities_every_id_is_told_before_all_of_their_conflicts(
+def test_of_many_entities_every_id_is_returned_before_all_of_their_conflicts(
     count: int, conflicts: int, expected: str
 ) -> None:
     conflict_report: list[Json] = [
@@ -256,7 +256,7 @@ def test_of_many_entities_every_id_is_told_before_all_of_their_conflicts(
     assert 2 * count_tokens(json.dumps(fields, ensure_ascii=False)) <= 8_000
 
 
-async def test_who_was_given_a_space_is_told_the_size_of_that_alone(settings: Settings) -> None:
+async def test_a_caller_of_one_space_gets_the_size_of_that_space_only(settings: Settings) -> None:
     async with open_server(settings) as server:
         await server.context(space="b").memory.remember("tea is a secret of b")
         guest = replace(server.context(space="a"), grant=Grant(spaces=("a",)))

@@ -116,7 +116,7 @@ async def test_the_same_conversation_twice_adds_nothing(settings: Settings) -> N
         assert len((await server.context().memory.recall("phone call over email")).hits) >= 1
 
 
-async def test_a_fact_that_is_stored_is_told_by_the_name_it_is_found_by(settings: Settings) -> None:
+async def test_a_stored_fact_is_returned_with_the_name_it_is_found_by(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
         extracted = await call(client, "auto_extract_facts", conversation_text=MONDAY, session_id="monday")
         assert extracted["facts_stored"] == extracted["facts_extracted"] > 0

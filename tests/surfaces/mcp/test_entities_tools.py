@@ -65,7 +65,7 @@ async def test_entities_are_counted_once_however_they_are_written(settings: Sett
             assert "store_memory" in message
 
 
-async def test_a_text_about_nobody_is_kept_too(settings: Settings) -> None:
+async def test_a_text_without_entities_is_stored_too(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="entities") as client:
         done = await call(client, "store_memory", text="the kettle whistles when the water has boiled long enough")
         assert (done["action"], done["memories"][0]["id"]) == ("created", done["id"])

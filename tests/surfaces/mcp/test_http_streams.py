@@ -23,7 +23,7 @@ NEWER: dict[str, Json] = {
         (JSON, {"progressToken": 1}, JSON),
     ],
 )
-async def test_in_the_older_revision_whoever_asks_for_progress_gets_a_stream(
+async def test_in_the_older_revision_a_request_for_progress_gets_a_stream(
     settings: Settings, accept: str, meta: dict[str, Json], kind: str
 ) -> None:
     async with open_server(settings) as server, _site(server) as site:

@@ -120,7 +120,7 @@ async def test_many_observations_are_shared_out_whole(ask: CallTool) -> None:
     assert [text for piece in pieces for text in cast("list[str]", piece["observations"])] == texts
 
 
-async def test_names_longer_than_a_page_are_cut_and_the_rest_is_still_told(ask: CallTool) -> None:
+async def test_names_longer_than_a_page_are_cut_and_the_rest_is_still_returned(ask: CallTool) -> None:
     long = "n" * 30_000
     await create(ask, entity(long, "a fact", kind=long), entity("other"))
     await ask("create_relations", {"relations": [link(long, "other", long)]})
@@ -186,7 +186,7 @@ async def test_what_was_written_can_be_recalled_undone_and_kept_by_space(context
     assert entities_of((await other("search_nodes", {"query": "tea"})).structured) == []
 
 
-async def test_wrong_arguments_are_named_also_when_nobody_checked_them(context: ToolContext) -> None:
+async def test_wrong_arguments_are_named_also_without_an_earlier_check(context: ToolContext) -> None:
     wrong: list[tuple[dict[str, Json], str]] = [
         ({"names": "Ada"}, "names"),
         ({"names": ["\ud800"]}, "names"),
@@ -207,7 +207,7 @@ async def test_wrong_arguments_are_named_also_when_nobody_checked_them(context: 
         ([{"name": "b", "entityType": "", "observations": "x"}], "entities[0].observations"),
     ],
 )
-async def test_the_path_to_what_is_wrong_is_told(context: ToolContext, entities: Json, field: str) -> None:
+async def test_an_error_gives_the_path_to_the_wrong_value(context: ToolContext, entities: Json, field: str) -> None:
     create_entities = TOOLS[0].call
     with pytest.raises(InvalidInput) as caught:
         await create_entities(context, {"entities": entities})

@@ -181,7 +181,7 @@ async def test_both_revisions_may_not_be_mixed_on_one_connection(settings: Setti
             assert (await raw.ask(HELLO))["error"]["code"] == -32022
 
 
-async def test_what_became_of_runs_is_told_before_and_beside_mcp(settings: Settings) -> None:
+async def test_outcomes_of_runs_are_returned_before_and_besides_mcp(settings: Settings) -> None:
     async with open_server(settings) as server, server.raw() as raw:
         outcome_request = request("scrubjay/outcome", 7, runs=["r-1", "r-2"])
         assert (await raw.ask(outcome_request))["result"] == {"committed": {"r-1": False, "r-2": False}}

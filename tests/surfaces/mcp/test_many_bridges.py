@@ -86,7 +86,7 @@ async def test_twenty_bridges_write_at_once_and_every_write_is_found(data: Path)
 
 
 @pytest.mark.slow
-async def test_a_daemon_killed_under_load_is_started_anew_and_nothing_acknowledged_is_lost(data: Path) -> None:
+async def test_a_daemon_killed_under_load_is_restarted_and_nothing_acknowledged_is_lost(data: Path) -> None:
     acknowledged: set[str] = set()
     written: set[str] = set()
     unknown = 0
@@ -121,7 +121,7 @@ async def test_a_daemon_killed_under_load_is_started_anew_and_nothing_acknowledg
 
 
 @pytest.mark.slow
-async def test_a_daemon_that_is_told_to_stop_answers_all_it_has_accepted(data: Path) -> None:
+async def test_a_stopping_daemon_answers_all_it_has_accepted(data: Path) -> None:
     with ExitStack() as stack:
         bridges = [start_bridge(stack, data, number) for number in range(2)]
         for bridge in bridges:

@@ -69,7 +69,7 @@ async def test_a_note_is_written_read_edited_linked_and_found(settings: Settings
             assert now["date"] in (now["iso"], str(now["timestamp"]), now["iso"][:10]) or now["weekday"] in now["date"]
 
 
-async def test_a_note_is_never_merged_and_what_is_like_it_is_told(settings: Settings) -> None:
+async def test_a_note_is_never_merged_and_similar_memories_are_reported(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="notes") as client:
         first = await call(client, "write_mem", title=TITLE, content=CONTENT)
         result = await client.call_tool("write_mem", {"title": TITLE, "content": CONTENT})
@@ -83,7 +83,7 @@ async def test_a_note_is_never_merged_and_what_is_like_it_is_told(settings: Sett
         assert again["id"] in texts
 
 
-async def test_a_long_note_is_told_in_parts_within_the_budget(settings: Settings) -> None:
+async def test_a_long_note_is_returned_in_parts_within_the_budget(settings: Settings) -> None:
     long = "".join(
         f"## Part {number}\n\nThe jay hid acorn {number} under the oak of the mill.\n\n" for number in range(200)
     )
@@ -119,7 +119,7 @@ async def test_a_long_note_is_told_in_parts_within_the_budget(settings: Settings
         assert (len(more["results"]), "updated_at" in more["results"][0]) == (20, True)
 
 
-async def test_no_kind_of_text_is_told_beyond_the_budget(settings: Settings) -> None:
+async def test_no_kind_of_text_exceeds_the_budget(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="notes") as client:
         for kind, text in EXPENSIVE.items():
             dear = (text * 3_000)[:6_000]

@@ -56,7 +56,7 @@ async def _next(subscription: Subscription) -> object:
     return await asyncio.wait_for(anext(aiter(subscription)), SECONDS)
 
 
-async def test_an_older_client_is_told_of_the_list_and_of_what_it_subscribed_to(settings: Settings) -> None:
+async def test_an_older_client_is_notified_of_the_list_and_of_its_subscriptions(settings: Settings) -> None:
     async with (
         open_server(settings) as server,
         _older(server) as (client, inbox),
@@ -101,7 +101,7 @@ async def test_the_knowledge_graph_changes_with_everything(settings: Settings) -
             assert await _next(changes) == ResourceUpdated(uri=graph)
 
 
-async def test_nobody_subscribes_to_what_is_not_his(settings: Settings) -> None:
+async def test_no_client_subscribes_to_resources_of_another_space(settings: Settings) -> None:
     async with open_server(settings) as server, _older(server) as (client, _):
         await server.context(space="other").memory.remember("x", name="x")
         for uri, code in (("memory://other/x", -31025), ("memory://default/nobody", -31001), ("file:///x", -32602)):
@@ -158,7 +158,7 @@ async def test_streams_end_gracefully_when_the_server_leaves(settings: Settings)
             raise AssertionError
 
 
-async def test_a_client_that_does_not_read_holds_up_nobody(settings: Settings) -> None:
+async def test_a_client_that_does_not_read_holds_up_no_other(settings: Settings) -> None:
     async with open_server(settings) as server, server.raw() as idle, _older(server) as (client, inbox):
         await idle.ask(HELLO)
         await idle.send(READY)

@@ -71,7 +71,7 @@ async def test_a_tool_tells_how_far_it_has_come(settings: Settings, era: str) ->
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_without_a_token_nothing_is_told(settings: Settings, era: str) -> None:
+async def test_without_a_token_no_progress_is_sent(settings: Settings, era: str) -> None:
     seen: list[object] = []
 
     async def look(context: ToolContext, _: Mapping[str, Json]) -> ToolResult:

@@ -32,7 +32,7 @@ def test_only_the_newer_revision_has_no_params_for_initialize(meta: Mapping[str,
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_only_of_resources_it_is_promised_that_changes_are_told(settings: Settings, era: str) -> None:
+async def test_change_notifications_are_announced_for_resources_only(settings: Settings, era: str) -> None:
     async with open_server(settings) as server, server.client(era) as client:
         able = client.server_capabilities
         assert able.tools is not None

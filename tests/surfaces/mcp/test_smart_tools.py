@@ -47,7 +47,7 @@ async def test_what_is_written_twice_is_kept_once(settings: Settings) -> None:
         assert (new["action"], new["id"] == first["id"]) == ("created", False)
 
 
-async def test_what_goes_on_with_a_session_is_merged_and_told_so(settings: Settings) -> None:
+async def test_a_text_that_continues_a_session_is_merged_and_reported_so(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="smart") as client:
         first = await call(client, "smart_write", title=TITLE, content=CONTENT, session_hint="kiln")
         more = {
@@ -129,11 +129,11 @@ async def test_what_says_the_same_is_found_and_made_one(settings: Settings) -> N
         assert (await call(client, "intelligence_detect_duplicates"))["count"] == 1
 
 
-async def test_two_that_say_other_things_too_are_told_and_left_apart(settings: Settings) -> None:
+async def test_memories_that_share_one_statement_are_reported_and_not_merged(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="smart") as client:
         for title, more in (("Kiln", "Tea is served at four."), ("The kiln", "Nobody waters the ferns.")):
             await call(client, "smart_write", title=title, content=f"{CONTENT} {more}", intent="new")
         (result,) = (await call(client, "intelligence_detect_duplicates", merge=True))["duplicates"]
         assert (result["action"], "merging would mix these" in result["why"]) == ("left_pending", True)
-        nobody = await refusal(client, "intelligence_detect_duplicates", id="nobody")
-        assert "nobody" in nobody
+        message = await refusal(client, "intelligence_detect_duplicates", id="nobody")
+        assert "nobody" in message

@@ -97,11 +97,11 @@ class JwksServer(Loopback):
     def __init__(self, *signers: Signer) -> None:
         self.signers = list(signers)
         self.script: deque[Reply] = deque()
-        self.asked: list[str] = []
+        self.requested_paths: list[str] = []
         super().__init__(_handler_of(self), path="/jwks")
 
     def reply_to(self, path: str) -> Reply:
-        self.asked.append(path)
+        self.requested_paths.append(path)
         if self.script:
             return self.script.popleft()
         return Reply(body=document(*self.signers))

@@ -19,10 +19,10 @@ from scrubjay.model.grant import OWNER, Grant
 from scrubjay.model.token import NewToken, TokenRequest
 from scrubjay.ports import RecordStore
 
-WISH = TokenRequest(name="laptop", spaces=("work",), expires="1h")
+TOKEN_REQUEST = TokenRequest(name="laptop", spaces=("work",), expires="1h")
 
 
-class Desk:
+class AuthContext:
     """An authenticator with a store, a clock and one token."""
 
     def __init__(self, store: RecordStore, new: NewToken, clock: FakeClock, *, must: bool) -> None:
@@ -36,9 +36,9 @@ class Desk:
         return caught.value
 
 
-async def context(store: RecordStore, *, must: bool = True) -> Desk:
+async def context(store: RecordStore, *, must: bool = True) -> AuthContext:
     clock = still_clock()
-    return Desk(store, await create(WISH, tokens=store, now=clock.now()), clock, must=must)
+    return AuthContext(store, await create(TOKEN_REQUEST, tokens=store, now=clock.now()), clock, must=must)
 
 
 async def test_a_token_lets_its_holder_in(any_store: RecordStore) -> None:
@@ -144,12 +144,12 @@ async def test_no_text_that_was_made_up_lets_anybody_in(header: str, tmp_path_fa
     jwks.write_bytes(document(signer()))
     clock, store = still_clock(), FakeStore()
     verifier = JwtVerifier(TrustedIssuer(issuer=ISSUER, audience=AUDIENCE, jwks=str(jwks)), clock=clock)
-    await create(WISH, tokens=store, now=clock.now())
+    await create(TOKEN_REQUEST, tokens=store, now=clock.now())
     with pytest.raises(NotAdmitted):
         await Authenticator(store, clock=clock, requires_token=False, verifier=verifier).authenticate(header)
 
 
-async def test_nothing_that_was_shown_is_told_or_logged(caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_credential_is_repeated_or_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     at = await context(FakeStore())
     shown = [at.secret[:-1], new_secret(), signer().sign(claims()), "hush-hush"]

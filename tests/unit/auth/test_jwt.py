@@ -64,7 +64,7 @@ def running() -> Iterator[JwksServer]:
 def server(running: JwksServer) -> JwksServer:
     """Return the same issuer for all tests, in its initial state."""
     running.script.clear()
-    running.asked.clear()
+    running.requested_paths.clear()
     del running.signers[1:]
     return running
 
@@ -159,7 +159,7 @@ async def test_a_token_brings_no_key_of_its_own(site: Site) -> None:
     thief = signer("thief")
     for headers in ({"jwk": thief.jwk}, {"jku": site.server.url}, {"x5u": site.server.url}, {"kid": "first"}):
         await site.refused(thief.sign(claims(), **headers))
-    assert set(site.server.asked) <= {"/jwks"}
+    assert set(site.server.requested_paths) <= {"/jwks"}
 
 
 @pytest.mark.parametrize("headers", [{"crit": ["exp"]}, {"crit": []}, {"crit": "b64"}, {"b64": False, "crit": ["b64"]}])
@@ -280,7 +280,7 @@ async def test_scopes_say_how_far_a_token_goes(site: Site, changes: dict[str, An
         {"spaces": [f"space {number}" for number in range(101)]},
     ],
 )
-async def test_a_genuine_token_that_opens_nothing_is_told_so(site: Site, changes: dict[str, Any]) -> None:
+async def test_a_valid_token_without_access_gets_a_clear_error(site: Site, changes: dict[str, Any]) -> None:
     with pytest.raises(NotAllowed) as caught:
         await site.grant(**changes)
     assert caught.value.fields["claim"] in ("scope", "spaces")
@@ -380,7 +380,7 @@ async def test_without_keys_a_token_is_neither_good_nor_bad(site: Site, server: 
     assert (await site.grant()).name == "ann"
 
 
-async def test_no_token_is_told_or_logged(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_token_is_repeated_or_logged(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     good, bad = site.signer.sign(claims()), signer("first").sign(claims())
     await site.verifier.verify(good)

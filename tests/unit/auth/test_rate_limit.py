@@ -72,7 +72,7 @@ async def test_the_least_recently_used_is_forgotten_first() -> None:
     limit=st.integers(1, 5_000),
     uses=st.lists(st.floats(0, 100, allow_nan=False), min_size=1, max_size=30),
 )
-async def test_who_waits_as_long_as_told_is_served(limit: int, uses: list[float]) -> None:
+async def test_a_caller_that_waits_for_the_stated_time_is_served(limit: int, uses: list[float]) -> None:
     clock = Ticking()
     rates = RateLimiter(limit, monotonic=clock)
     await taken(rates, "a", attempts=limit)

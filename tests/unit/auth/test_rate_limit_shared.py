@@ -22,7 +22,7 @@ class Ledger:
         self.is_away = False
         self._used: dict[str, tuple[float, int]] = {}
 
-    async def lease(self, caller: str, *, wanted: int, limit: int) -> Lease:
+    async def lease(self, caller: str, *, count: int, limit: int) -> Lease:
         await asyncio.sleep(0)
         if self.is_away:
             raise StoreBusy("the database is away")
@@ -30,7 +30,7 @@ class Ledger:
         began, used = self._used.get(caller, (self.clock.seconds, 0))
         if self.clock.seconds - began >= 60:
             began, used = self.clock.seconds, 0
-        granted = min(wanted, max(0, limit - used + 7) // 8)
+        granted = min(count, max(0, limit - used + 7) // 8)
         self._used[caller] = (began, used + granted)
         return Lease(granted=granted, seconds=began + 60 - self.clock.seconds)
 
@@ -115,7 +115,7 @@ async def test_tokens_have_limits_of_their_own_and_the_owner_none() -> None:
     assert ledger.leases == request
 
 
-async def test_without_the_store_nobody_passes_and_with_it_again_all_do() -> None:
+async def test_without_the_store_no_request_passes_and_with_it_again_all_do() -> None:
     ledger, (rates,) = servers(1, 10)
     ledger.is_away = True
     with pytest.raises(StoreBusy):

@@ -26,7 +26,7 @@ async def made(store: RecordStore, name: str = "laptop", **fields: Any) -> NewTo
     return await create(TokenRequest(**request), tokens=store, now=NOW)
 
 
-async def test_a_token_is_made_and_its_secret_told_once(any_store: RecordStore) -> None:
+async def test_a_token_is_made_and_its_secret_shown_once(any_store: RecordStore) -> None:
     new = await made(
         any_store, " laptop ", spaces=("work", "home", "work"), access="write", expires="90d",
         requests_per_minute=60, body_bytes=1000,
@@ -120,7 +120,7 @@ async def test_what_makes_no_sense_is_refused_by_name_and_nothing_is_kept(fields
     assert await store.tokens() == []
 
 
-async def test_lengths_are_told_as_limits() -> None:
+async def test_errors_about_lengths_name_the_limits() -> None:
     with pytest.raises(TooLarge, match="100"):
         await made(FakeStore(), "n" * 1000)
     with pytest.raises(TooLarge, match="100"):
@@ -169,7 +169,7 @@ async def test_of_several_with_one_name_the_live_one_is_meant(any_store: RecordS
     assert (await revoke("laptop", tokens=any_store, now=later)).id == live.token.id
 
 
-async def test_two_live_ones_with_one_name_must_be_told_apart(any_store: RecordStore) -> None:
+async def test_two_live_tokens_of_one_name_are_ambiguous(any_store: RecordStore) -> None:
     twins = [replace((await made(FakeStore())).token, id=new_id()) for _ in range(2)]
     for number, token in enumerate(twins):
         await any_store.add_token(token, bytes([number]) * 32)

@@ -80,8 +80,8 @@ async def test_the_rest_of_a_long_memory_is_scanned_in_the_background(context: J
     who = Caller(space=SPACE)
     await context.engine.remember(Draft(text="The gate of the harbour is painted red."), who=who)
     lamps = tuple(f"Lamp {letter} burns oil." for letter in "abcdefghi")
-    said = Draft(text="", name="harbour", observations=(*lamps, "The gate of the harbour is painted blue."))
-    written = await context.engine.remember(said, who=who)
+    draft = Draft(text="", name="harbour", observations=(*lamps, "The gate of the harbour is painted blue."))
+    written = await context.engine.remember(draft, who=who)
     assert "contradiction" not in {conflict.type for conflict in written.conflicts}
     await run_jobs(context.engine)
     assert "contradiction" in {conflict.type for conflict in await context.engine.conflicts(who=who)}

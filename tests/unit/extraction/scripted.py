@@ -15,10 +15,10 @@ class Scripted:
 
     def __init__(self, *answers: list[Json]) -> None:
         self.answers = deque(answers)
-        self.asked: list[str] = []
+        self.prompts: list[str] = []
 
     async def ask(self, instructions: str, text: str, *, schema: Mapping[str, Json]) -> Mapping[str, Json]:
-        self.asked.append(f"{instructions}\n{text}")
+        self.prompts.append(f"{instructions}\n{text}")
         if not self.answers:
             raise LlmUnavailable("it is tired", reason="resting")
         answer: dict[str, Json] = {"facts": self.answers.popleft()}

@@ -37,7 +37,7 @@ async def test_supported_facts_are_taken_and_the_others_are_dropped_and_counted(
     ]
     assert batch.turns == 2
     assert batch.warnings == ("7 facts of the language model were dropped: no turn says so",)
-    assert "1. Ann: I moved to Rome" in model.asked[0]
+    assert "1. Ann: I moved to Rome" in model.prompts[0]
 
 
 async def test_patterns_read_the_rest_when_the_model_fails() -> None:

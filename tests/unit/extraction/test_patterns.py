@@ -83,7 +83,7 @@ def turns_of(*lines: tuple[str, str]) -> list[Turn]:
         ("By the way, I ran a marathon in 4h 22min.", FactType.EVENT),
     ],
 )
-def test_what_is_told_to_an_assistant_outright_is_taken(text: str, kind: FactType) -> None:
+def test_an_explicit_request_to_remember_is_taken(text: str, kind: FactType) -> None:
     (fact,) = facts_of(turns_of(("user", text), ("assistant", "Noted.")))
     assert (fact.type, fact.statement, fact.speaker, fact.turn) == (kind, f"user: {text}", "user", "1")
     assert fact.confidence >= 0.75

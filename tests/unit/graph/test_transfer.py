@@ -56,7 +56,7 @@ async def test_existing_entities_stay_unchanged(bed: Garden) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "problem"),
     [
         ("{oops", "not JSON"),
         ("[]", "neither an entity nor a relation"),
@@ -74,8 +74,8 @@ async def test_existing_entities_stay_unchanged(bed: Garden) -> None:
         ("[" * 100_000, "not JSON"),
     ],
 )
-async def test_a_bad_line_is_named_and_nothing_is_stored(bed: Garden, line: str, said: str) -> None:
-    with pytest.raises(InvalidInput, match=f"^line 3: .*{said}") as caught:
+async def test_a_bad_line_is_named_and_nothing_is_stored(bed: Garden, line: str, problem: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^line 3: .*{problem}") as caught:
         await taken(bed, [ADA, "", line, KNOWS])
     assert caught.value.fields["line"] == 3
     assert await bed.harness.store.last_seq() == 0

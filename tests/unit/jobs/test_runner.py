@@ -146,7 +146,7 @@ async def test_two_runners_do_nothing_twice(world: RunnerWorld) -> None:
 
 
 async def test_the_loop_runs_at_once_and_again_when_the_bell_rings() -> None:
-    bell, rounds = Wakeup(), asyncio.Queue[int]()
+    wakeup, rounds = Wakeup(), asyncio.Queue[int]()
     counted = 0
 
     async def run() -> int:
@@ -159,17 +159,17 @@ async def test_the_loop_runs_at_once_and_again_when_the_bell_rings() -> None:
             raise ZeroDivisionError
         return 0
 
-    task = asyncio.create_task(keep_running(run, wakeup=bell, seconds=3600, pause=0))
+    task = asyncio.create_task(keep_running(run, wakeup=wakeup, seconds=3600, pause=0))
     async with asyncio.timeout(10):
         for expected in range(1, 6):
             assert await rounds.get() == expected
-            bell.set()
+            wakeup.set()
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_an_early_wakeup_is_not_lost_and_counts_once() -> None:
-    bell = Wakeup()
-    bell.set()
-    assert await bell.wait(seconds=3600)
-    assert not await bell.wait(seconds=0)
+    wakeup = Wakeup()
+    wakeup.set()
+    assert await wakeup.wait(seconds=3600)
+    assert not await wakeup.wait(seconds=0)

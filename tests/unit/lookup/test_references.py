@@ -59,7 +59,7 @@ async def test_several_that_answer_are_listed(harness: Harness) -> None:
     assert all(id_ in caught.value.hint for id_ in ids)
 
 
-async def test_nobody_is_told_with_the_nearest_names(harness: Harness) -> None:
+async def test_an_unknown_reference_is_reported_with_the_nearest_names(harness: Harness) -> None:
     await harness.remember(MEETING)
     with pytest.raises(NotFound, match="jon-meeting") as caught:
         await resolve(harness.store, "jon-meeting", space=SPACE)
@@ -74,7 +74,7 @@ async def test_a_long_reference_is_not_repeated_whole(quick: Harness) -> None:
 
 
 @pytest.mark.parametrize("ref", ["", " ", "☕", "the", "\x00"])
-async def test_what_says_nothing_answers_to_nobody(harness: Harness, ref: str) -> None:
+async def test_an_empty_reference_means_no_memory(harness: Harness, ref: str) -> None:
     await harness.remember(Draft(text="text", title="☕", name="☕☕"))
     if ref == "☕":
         assert (await resolve(harness.store, ref, space=SPACE)).title == "☕"
@@ -96,8 +96,8 @@ async def test_all_come_in_order_once_each(harness: Harness) -> None:
         await harness.store_draft(Draft(text="a", name="tea")),
         await harness.store_draft(Draft(text="b", name="jay")),
     )
-    found, missing = await resolve_all(harness.store, ["jay", tea.id, jay.id, "nobody"], space=SPACE)
-    assert found == [jay, tea]
+    memories, missing = await resolve_all(harness.store, ["jay", tea.id, jay.id, "nobody"], space=SPACE)
+    assert memories == [jay, tea]
     assert [missing_ref.ref for missing_ref in missing] == ["nobody"]
 
 
@@ -110,7 +110,7 @@ async def test_one_damaged_memory_does_not_hide_the_others(tmp_path: Path) -> No
     reader = TolerantReader(store, space=SPACE)
     assert await reader.get([sound[2].id, damaged.id, sound[0].id]) == [sound[2], sound[0]]
     assert list(reader.problems) == [damaged.id]
-    found = await harness.recall("text damaged")
-    assert len(found.hits) == 3
-    assert damaged.id in found.degraded[0]
+    recalled = await harness.recall("text damaged")
+    assert len(recalled.hits) == 3
+    assert damaged.id in recalled.degraded[0]
     await store.close()

@@ -155,7 +155,7 @@ async def test_every_way_to_end_is_an_outcome(watched: Watched) -> None:
     assert ended == {"not_found", "error", "slow", "refused", "gone"}
 
 
-async def test_nobody_outside_makes_up_a_label(watched: Watched) -> None:
+async def test_no_caller_can_add_a_label(watched: Watched) -> None:
     async def nothing() -> None:
         return None
 

@@ -181,7 +181,7 @@ async def test_the_service_may_be_called_otherwise(monkeypatch: pytest.MonkeyPat
     assert taken.services == {"memory-of-the-team"}
 
 
-async def test_nobody_who_takes_them_costs_no_answer(
+async def test_a_missing_collector_fails_no_request(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with socket.socket() as taken:

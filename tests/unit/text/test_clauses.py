@@ -12,7 +12,7 @@ from scrubjay.text.clauses import count_matches, find_matches, parse_clauses, st
 from scrubjay.text.scripts import fold, fold_in_place
 from scrubjay.text.snippets import snippet_of
 
-some = settings(max_examples=150, deadline=None)
+more_examples = settings(max_examples=150, deadline=None)
 texts = st.text(max_size=300) | st.text(alphabet='ab "*-[]|#é漢字\u0301\u200d🏳🇩🇪\n', max_size=300)
 
 
@@ -113,7 +113,7 @@ def test_nothing_that_belongs_together_is_cut_apart(cluster: str) -> None:
 
 
 @given(texts, texts)
-@some
+@more_examples
 def test_any_text_is_a_query_and_any_is_searched(query: str, text: str) -> None:
     search = parse_clauses(query)
     clauses = (*search.included, *search.excluded)
@@ -121,14 +121,14 @@ def test_any_text_is_a_query_and_any_is_searched(query: str, text: str) -> None:
     assert len(counts) == len(clauses)
     places = find_matches(text, clauses)
     assert all(0 <= place.start < place.end <= len(text) for place in places)
-    assert all(one.end <= other.start for one, other in pairwise(places))
+    assert all(place.end <= following.start for place, following in pairwise(places))
     snippet = snippet_of(text, places)
     if not places:
         assert snippet.strip("…").strip() in text
 
 
 @given(texts)
-@some
+@more_examples
 def test_folding_in_place_keeps_positions(text: str) -> None:
     folded = fold_in_place(text)
     assert len(folded.positions) == len(folded.text) + 1

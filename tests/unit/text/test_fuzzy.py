@@ -59,10 +59,10 @@ def test_another_term_is_not_meant(written: str, existing: str) -> None:
 
 
 def test_one_typing_error_is_likelier_than_two_and_than_a_part() -> None:
-    one, two = likeness("kubernetez", "kubernetes"), likeness("kubernatez", "kubernetes")
+    last_letter, inner_letter = likeness("kubernetez", "kubernetes"), likeness("kubernatez", "kubernetes")
     first, beginning, inner = likeness("cuitar", "guitar"), likeness("recei", "receipt"), likeness("base", "database")
-    assert 1 > one > two > inner
-    assert one > first > beginning > inner > 0
+    assert 1 > last_letter > inner_letter > inner
+    assert last_letter > first > beginning > inner > 0
 
 
 @given(terms, terms)

@@ -209,8 +209,8 @@ def test_the_same_text_has_the_same_terms(text: str) -> None:
 
 @given(any_text, any_text)
 @some_examples
-def test_terms_of_two_lines_are_those_of_each(one: str, other: str) -> None:
-    assert sorted(terms_of(f"{one}\n{other}")) == sorted(terms_of(one) + terms_of(other))
+def test_terms_of_two_lines_are_those_of_each(line: str, other: str) -> None:
+    assert sorted(terms_of(f"{line}\n{other}")) == sorted(terms_of(line) + terms_of(other))
 
 
 def test_threads_do_not_share_a_stemmer() -> None:

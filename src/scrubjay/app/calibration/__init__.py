@@ -1,1 +1,1 @@
-"""Calibration of an embedding model with labelled data: the weight of its cosine, and the threshold of compare_texts."""
+"""Calibration of an embedding model with labelled data: the weight of its cosine, and the threshold of equality."""

@@ -1,4 +1,4 @@
-"""Measures a model on labelled data: recall at each weight of the cosine, and errors at each threshold of compare_texts."""
+"""Measures a model on labelled data: recall at each weight of the cosine, and errors at each threshold of equality."""
 
 import math
 from collections.abc import Iterable, Sequence

@@ -51,14 +51,14 @@ _WRONG: list[tuple[dict[str, Json], str, str]] = [
 
 
 @pytest.mark.parametrize(("arguments", "expected", "field"), _WRONG)
-def test_what_is_wrong_is_told(arguments: dict[str, Json], expected: str, field: str) -> None:
+def test_an_error_names_the_wrong_argument(arguments: dict[str, Json], expected: str, field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         ArgumentChecker(_SCHEMA, tool="tool").check(arguments)
     assert expected in str(caught.value)
     assert caught.value.fields["field"] == field
 
 
-def test_a_wrong_name_is_told_before_a_wrong_value() -> None:
+def test_a_wrong_name_is_reported_before_a_wrong_value() -> None:
     with pytest.raises(InvalidInput, match="takes no argument 'txt'"):
         ArgumentChecker(_SCHEMA, tool="tool").check({"txt": "abc", "count": "x"})
 

@@ -16,7 +16,7 @@ def test_lines_come_out_whole_however_they_went_in(step: int) -> None:
 
 
 @pytest.mark.parametrize("step", [1, 5, 64, 10_000])
-def test_a_line_over_the_limit_is_told_by_its_ends_and_the_next_is_fine(step: int) -> None:
+def test_a_line_over_the_limit_is_reported_by_its_ends_and_the_next_is_read(step: int) -> None:
     refused: list[tuple[bytes, bytes]] = []
     lines = LineBuffer(limit=1000, refuse=lambda head, tail: refused.append((head, tail)))
     data = b"a" * 1000 + b"b" * 3000 + b"z\nnext\n" + b"c" * 999 + b"\n"

@@ -37,7 +37,7 @@ def test_the_environment_may_forbid_to_start_a_daemon(value: str, may_start: boo
         (["--agent", "caf\udce9"], "--agent is not text"),
     ],
 )
-def test_what_cannot_be_understood_is_told_in_words(arguments: list[str], words: str) -> None:
+def test_an_invalid_option_gives_a_clear_error(arguments: list[str], words: str) -> None:
     with pytest.raises(InvalidOption) as caught:
         read_options(arguments, environment={})
     assert words in str(caught.value)

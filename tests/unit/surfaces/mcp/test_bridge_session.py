@@ -32,7 +32,7 @@ def test_it_is_held_until_no_more_wait_than_are_held() -> None:
     assert errors.assign(waiting) == b""
 
 
-def test_with_nobody_waiting_it_is_passed_on() -> None:
+def test_without_a_waiting_request_it_is_passed_on() -> None:
     errors = UnmatchedErrors()
     errors.receive(stray(-1))
     assert errors.assign({}) == stray(-1)

@@ -15,7 +15,7 @@ _ID = "019a3c4e-7b1c-7d20-8e1f-2b3c4d5e6f70"
     ("max_tokens", "room"),
     [(None, 1_470), (1, 270), (300, 270), (2_000, 1_970), (8_000, 7_970), (10**9, 7_970), (True, 1_470)],
 )
-def test_room_is_what_was_asked_for_within_bounds(max_tokens: Json, room: int) -> None:
+def test_room_is_the_requested_size_within_bounds(max_tokens: Json, room: int) -> None:
     assert room_for(max_tokens) == room
 
 

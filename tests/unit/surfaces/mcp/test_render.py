@@ -47,7 +47,7 @@ def test_a_possible_conflict_says_what_to_do_next() -> None:
     ]
 
 
-def test_tags_that_became_others_entities_and_warnings_are_told() -> None:
+def test_replaced_tags_entities_and_warnings_are_rendered() -> None:
     done = replace(
         CREATED, tags=("auth", "oauth"), suggested_entities=("Sarah", "Acme"), flags=("thin",), warnings=("too thin",)
     )

@@ -9,9 +9,9 @@ NEAR = 0.8
 
 
 def label_of(first: str, second: str, *, cosine: float | None = NEAR) -> str:
-    one, other = compare(first, second, cosine=cosine), compare(second, first, cosine=cosine)
-    assert (one and one.type) == (other and other.type), "which of them comes first says nothing"
-    return one.type.value if one else "none"
+    finding, reverse = compare(first, second, cosine=cosine), compare(second, first, cosine=cosine)
+    assert (finding and finding.type) == (reverse and reverse.type), "which of them comes first says nothing"
+    return finding.type.value if finding else "none"
 
 
 @pytest.mark.parametrize(

@@ -179,8 +179,8 @@ def test_no_text_takes_long(piece: str) -> None:
 
 
 def test_lists_of_figures_and_names_are_compared_without_trying_each_with_each() -> None:
-    first = " ".join(f"{one} Zed{'q' * (one % 50)}" for one in range(8000))
-    second = " ".join(f"{one} Yan{'r' * (one % 50)}" for one in range(8000, 16000))
+    first = " ".join(f"{number} Zed{'q' * (number % 50)}" for number in range(8000))
+    second = " ".join(f"{number} Yan{'r' * (number % 50)}" for number in range(8000, 16000))
     before = time.process_time()
     assert differ(first, second)
     assert lost_claims([first], second)

@@ -214,8 +214,8 @@ def test_today_is_that_of_utc() -> None:
 
 
 def test_this_winter_is_the_one_that_began_last_year() -> None:
-    (found,) = find_dates("this winter", today=datetime(2024, 1, 20, tzinfo=UTC))
-    assert (found.start.date(), found.end.date()) == (date(2023, 12, 1), date(2024, 3, 1))
+    (span,) = find_dates("this winter", today=datetime(2024, 1, 20, tzinfo=UTC))
+    assert (span.start.date(), span.end.date()) == (date(2023, 12, 1), date(2024, 3, 1))
 
 
 @pytest.mark.parametrize("year", [1, 9999])
