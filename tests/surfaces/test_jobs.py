@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from tests.surfaces.background_daemon import background_daemon
 from tests.surfaces.shell import run, told
-from tests.unit.llm.chat_server import ChatServer, Reply, answering
+from tests.unit.llm.chat_server import ChatServer, Reply, json_reply
 
 from scrubjay import MemoryClient, Settings
 from scrubjay.app import open_engine
@@ -26,7 +26,7 @@ SPACE = "default"
 @pytest.fixture
 def server() -> Iterator[ChatServer]:
     with ChatServer() as opened:
-        opened.usual = lambda _: answering(tags=["oauth", "token", "harbour"])
+        opened.default_reply = lambda _: json_reply(tags=["oauth", "token", "harbour"])
         yield opened
 
 
@@ -116,7 +116,7 @@ async def test_whoever_waits_for_the_model_has_it_with_the_answer(settings: Sett
 
 
 async def test_a_model_that_is_down_costs_a_write_nothing(settings: Settings, server: ChatServer) -> None:
-    server.usual = lambda _: Reply(status=500)
+    server.default_reply = lambda _: Reply(status=500)
     chosen = replace(settings, llm="openai:tiny", llm_url=server.url)
     with background_daemon(chosen):
         async with MemoryClient(settings=chosen) as client:

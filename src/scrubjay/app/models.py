@@ -16,8 +16,7 @@ from scrubjay.embedding.sentence_transformers import sentence_transformers_embed
 from scrubjay.embedding.service import Service
 from scrubjay.embedding.voyage import VOYAGE_URL, voyage_embedder
 from scrubjay.errors import InvalidInput
-from scrubjay.llm.client import LanguageModel
-from scrubjay.llm.config import Chosen as LanguageModelConfig
+from scrubjay.llm.client import LanguageModel, LlmConfig
 from scrubjay.ports import Clock, DocumentStore, Embedder, Llm, Profile, Reranker
 from scrubjay.reranking.cross_encoders import (
     FASTEMBED_MODEL,
@@ -95,7 +94,7 @@ def make_llm(settings: Settings, *, documents: DocumentStore, clock: Clock) -> L
             hint="Set SCRUBJAY_LLM_MODEL, as its provider spells it",
             setting="SCRUBJAY_LLM_MODEL",
         )
-    config = LanguageModelConfig(
+    config = LlmConfig(
         provider=provider,
         model=model,
         url=settings.llm_url,

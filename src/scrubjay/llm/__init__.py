@@ -1,1 +1,1 @@
-"""Language models, optional: the only place that knows their SDK."""
+"""The optional language model; the only package that knows its SDK."""

@@ -13,8 +13,7 @@ from scrubjay.curation import handlers_of
 from scrubjay.engine import Engine
 from scrubjay.jobs.queue import Queue
 from scrubjay.jobs.runner import run_due
-from scrubjay.llm.client import LanguageModel
-from scrubjay.llm.config import Chosen
+from scrubjay.llm.client import LanguageModel, LlmConfig
 from scrubjay.model.change import Action
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Json, Memory
@@ -80,8 +79,8 @@ async def open_job_world(
         access_log=AccessLog(store, clock=clock),
         data=folder,
     )
-    chosen = Chosen(provider="openai", model="tiny", url=url, seconds=seconds, most_answer_tokens=tokens)
-    llm = LanguageModel(chosen, documents=store, clock=clock, tries=tries) if url else None
+    config = LlmConfig(provider="openai", model="tiny", url=url, seconds=seconds, max_answer_tokens=tokens)
+    llm = LanguageModel(config, documents=store, clock=clock, attempts=tries) if url else None
     try:
         yield JobWorld(engine=engine, llm=llm)
     finally:

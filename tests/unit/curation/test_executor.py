@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.fakes.build import a_memory
 from tests.unit.curation.job_world import SPACE, JobWorld, open_job_world
-from tests.unit.llm.chat_server import ChatServer, Reply, answering
+from tests.unit.llm.chat_server import ChatServer, Reply, json_reply
 
 from scrubjay.curation import run_jobs, run_now
 from scrubjay.curation.executor import JobExecutor
@@ -24,7 +24,7 @@ TEXT = "We renewed the OAuth token of the command line for Keycloak."
 @pytest.fixture
 def server() -> Iterator[ChatServer]:
     with ChatServer() as opened:
-        opened.usual = lambda _: answering(tags=["oauth", "token", "keycloak"])
+        opened.default_reply = lambda _: json_reply(tags=["oauth", "token", "keycloak"])
         yield opened
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.fakes import FakeClock
 from tests.fakes.build import START, a_memory
 from tests.unit.curation.job_world import SPACE, JobWorld, open_job_world
-from tests.unit.llm.chat_server import ChatServer, Reply, answering, saying
+from tests.unit.llm.chat_server import ChatServer, Reply, json_reply, text_reply
 
 from scrubjay.model.draft import Caller, Edit
 from scrubjay.model.job import JobState
@@ -44,7 +44,7 @@ async def test_a_thin_note_is_put_into_order_and_its_original_kept(context: JobW
         note, a_memory("The CLI login asks Keycloak for a token.", source=session), a_memory("elsewhere")
     )
     server.script.append(
-        answering(
+        json_reply(
             what="Fixed the 401 in login.", context="The CLI login asks Keycloak for a token.", outcome="", next=""
         )
     )
@@ -56,8 +56,8 @@ async def test_a_thin_note_is_put_into_order_and_its_original_kept(context: JobW
     newest, first = await context.versions(note)
     assert "openai:tiny" in newest.message
     assert first.memory.content == "fixed the 401 in login"
-    assert "Keycloak" in server.asked[0].said
-    assert "elsewhere" not in server.asked[0].said
+    assert "Keycloak" in server.requests[0].prompt
+    assert "elsewhere" not in server.requests[0].prompt
     await context.engine.revert(note.id, to=1, who=WHO)
     assert (await context.now(note)).content == "fixed the 401 in login"
 
@@ -65,10 +65,10 @@ async def test_a_thin_note_is_put_into_order_and_its_original_kept(context: JobW
 async def test_it_is_not_done_twice(context: JobWorld, server: ChatServer) -> None:
     note = a_memory("fixed the 401 in login")
     await context.keep(note)
-    server.usual = lambda _: answering(what="Fixed the 401 in login.", context="", outcome="", next="")
+    server.default_reply = lambda _: json_reply(what="Fixed the 401 in login.", context="", outcome="", next="")
     await context.do("reconstruct", note)
     assert (await context.do("reconstruct", note)).outcome == "skipped: done before"
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ async def test_answers_that_lose_or_invent_are_refused(
 ) -> None:
     note = a_memory("fixed the 401 in login")
     await context.keep(note)
-    server.script.append(answering(**({"what": "", "context": "", "outcome": "", "next": ""} | fields)))
+    server.script.append(json_reply(**({"what": "", "context": "", "outcome": "", "next": ""} | fields)))
     job = await context.do("reconstruct", note)
     assert job.state is JobState.DONE
     assert job.outcome.startswith("unchanged")
@@ -101,13 +101,13 @@ async def test_answers_that_lose_or_invent_are_refused(
 async def test_a_merged_memory_is_polished_and_can_be_taken_apart_still(context: JobWorld, server: ChatServer) -> None:
     memory = merged_memory()
     await context.keep(memory)
-    server.script.append(answering(text=POLISHED))
+    server.script.append(json_reply(text=POLISHED))
     assert (await context.do("polish", memory)).outcome == "polished: version 2"
     current = await context.now(memory)
     assert (current.content, [part.id for part in current.merged]) == (POLISHED, [part.id for part in memory.merged])
     assert (await context.do("polish", memory)).outcome == "skipped: done before"
     await context.engine.revise(memory.id, Edit(fields={"content": f"{POLISHED}\n\nIt is slow."}), who=WHO)
-    server.script.append(answering(text=f"{POLISHED} It is slow."))
+    server.script.append(json_reply(text=f"{POLISHED} It is slow."))
     assert (await context.do("polish", memory)).outcome == "polished: version 4"
 
 
@@ -127,7 +127,7 @@ async def test_a_polish_that_changes_facts_is_not_taken(
 ) -> None:
     memory = merged_memory()
     await context.keep(memory)
-    server.script.append(answering(text=text))
+    server.script.append(json_reply(text=text))
     job = await context.do("polish", memory)
     assert why in job.outcome
     assert await context.now(memory) == memory
@@ -136,17 +136,17 @@ async def test_a_polish_that_changes_facts_is_not_taken(
 async def test_tags_are_those_that_the_text_or_the_space_knows(context: JobWorld, server: ChatServer) -> None:
     memory = a_memory("We renewed the OAuth token of the command line.", tags=("auth",))
     await context.keep(a_memory("something else", tags=("security",)), memory)
-    server.script.append(answering(tags=["#OAuth", "Security", "blockchain", "command line", "auth", "token"]))
+    server.script.append(json_reply(tags=["#OAuth", "Security", "blockchain", "command line", "auth", "token"]))
     assert (await context.do("tags", memory)).outcome == "tags suggested: version 2"
     assert (await context.now(memory)).tags == ("auth", "oauth", "security", "command-line", "token")
-    assert "security" in server.asked[0].said
+    assert "security" in server.requests[0].prompt
     assert (await context.do("tags", memory)).outcome == "skipped: it has enough"
 
 
 async def test_unknown_tags_are_not_added(context: JobWorld, server: ChatServer) -> None:
     memory = a_memory("We renewed the token.")
     await context.keep(memory)
-    server.script.append(answering(tags=["blockchain", "", "!!", "x" * 200]))
+    server.script.append(json_reply(tags=["blockchain", "", "!!", "x" * 200]))
     assert "no tag" in (await context.do("tags", memory)).outcome
     assert await context.now(memory) == memory
 
@@ -155,8 +155,8 @@ async def test_unknown_tags_are_not_added(context: JobWorld, server: ChatServer)
 @pytest.mark.parametrize(
     "reply",
     [
-        pytest.param(saying("As a language model I prefer prose."), id="prose"),
-        pytest.param(saying('{"what": 1, "text": 2, "tags": 3}'), id="wrong-types"),
+        pytest.param(text_reply("As a language model I prefer prose."), id="prose"),
+        pytest.param(text_reply('{"what": 1, "text": 2, "tags": 3}'), id="wrong-types"),
         pytest.param(Reply(body=b"no JSON at all"), id="garbage"),
         pytest.param(Reply(status=500), id="broken"),
         pytest.param(Reply(status=401), id="bad-key"),
@@ -168,7 +168,7 @@ async def test_whatever_is_wrong_with_the_model_nothing_is_lost(
 ) -> None:
     memory = merged_memory()
     await context.keep(memory)
-    server.usual = lambda _: reply
+    server.default_reply = lambda _: reply
     job = await context.do(kind, memory)
     assert job.outcome
     assert job.state in (JobState.WAITING, JobState.DONE)
@@ -179,7 +179,7 @@ async def test_postponed_jobs_run_when_the_model_is_back(context: JobWorld, serv
     memory = merged_memory()
     await context.keep(memory)
     server.script.append(Reply(status=503))
-    server.usual = lambda _: answering(text=POLISHED)
+    server.default_reply = lambda _: json_reply(text=POLISHED)
     job = await context.do("polish", memory)
     assert (job.state, job.tries) == (JobState.WAITING, 0)
     clock = context.engine.clock
@@ -213,7 +213,7 @@ async def test_gone_suspicious_or_long_memories_are_skipped(context: JobWorld, s
     await context.keep(trashed, bossy, endless)
     for memory in (trashed, bossy, endless, a_memory("never stored")):
         assert (await context.do("reconstruct", memory)).outcome.startswith("skipped")
-    assert not server.asked
+    assert not server.requests
 
 
 async def test_undo_of_the_run_that_wrote_it_takes_back_both(context: JobWorld, server: ChatServer) -> None:
@@ -222,7 +222,7 @@ async def test_undo_of_the_run_that_wrote_it_takes_back_both(context: JobWorld, 
     await context.engine.revise(
         memory.id, Edit(fields={"title": "Auth"}), who=Caller(space=SPACE, agent="tester", run="the write")
     )
-    server.script.append(answering(text=POLISHED))
+    server.script.append(json_reply(text=POLISHED))
     await context.do("polish", memory)
     undone = await context.engine.undo(who=WHO)
     assert (undone.run, undone.skipped) == ("the write", ())
@@ -235,7 +235,7 @@ async def test_an_improvement_after_an_undo_is_a_run_of_its_own(context: JobWorl
     await context.keep(memory)
     await context.engine.revise(memory.id, Edit(fields={"title": "Auth"}), who=WHO)
     await context.engine.undo(who=WHO)
-    server.script.append(answering(text=POLISHED))
+    server.script.append(json_reply(text=POLISHED))
     job = await context.do("polish", memory)
     newest = (await context.versions(memory))[0]
     assert (newest.run, newest.agent, newest.memory.content) == (job.id, "llm", POLISHED)

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Mapping
 
 from scrubjay.errors import LlmUnavailable
-from scrubjay.llm.response import misfit
+from scrubjay.llm.response import schema_mismatch
 from scrubjay.model.memory import Json
 
 
@@ -22,7 +22,7 @@ class Scripted:
         if not self.answers:
             raise LlmUnavailable("it is tired", reason="resting")
         answer: dict[str, Json] = {"facts": self.answers.popleft()}
-        assert not misfit(answer, schema)
+        assert not schema_mismatch(answer, schema)
         return answer
 
     async def describe(self) -> dict[str, str | int | float | bool]:

@@ -1,4 +1,4 @@
-"""A real HTTP server on this machine that speaks `/v1/chat/completions`, well or badly."""
+"""A real HTTP server on this machine for `/v1/chat/completions`, with good and bad replies."""
 
 import json
 from collections import deque
@@ -12,7 +12,7 @@ from tests.unit.loopback import Loopback
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What to answer. `hang`: nothing; `hang_up`: nothing, and close; `flood`: bytes without end."""
+    """A reply. `hang` sends nothing, `hang_up` closes the connection, `flood` sends bytes without end."""
 
     status: int = 200
     body: bytes = b""
@@ -23,57 +23,57 @@ class Reply:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """A request as it arrived."""
+class ChatRequest:
+    """A received request."""
 
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
 
     @property
-    def said(self) -> str:
-        """All that was said to the model."""
+    def prompt(self) -> str:
+        """The texts of all messages."""
         return "\n".join(str(message["content"]) for message in self.body["messages"])
 
 
-def saying(text: str, *, tokens: int = 30, cut_off: bool = False) -> Reply:
-    """A whole answer of the protocol with a text in it."""
+def text_reply(text: str, *, tokens: int = 30, cut_off: bool = False) -> Reply:
+    """Make a complete response of the protocol around a text."""
     choice = {
         "index": 0,
         "message": {"role": "assistant", "content": text},
         "finish_reason": "length" if cut_off else "stop",
     }
-    answer = {"id": "one", "object": "chat.completion", "created": 1, "model": "tiny", "choices": [choice]}
+    answer = {"id": "1", "object": "chat.completion", "created": 1, "model": "tiny", "choices": [choice]}
     usage = {"prompt_tokens": tokens - 10, "completion_tokens": 10, "total_tokens": tokens}
     return Reply(body=json.dumps(answer | {"usage": usage}).encode())
 
 
-def answering(**fields: object) -> Reply:
-    """An answer in fields."""
-    return saying(json.dumps(fields))
+def json_reply(**fields: object) -> Reply:
+    """Make a response with a JSON object."""
+    return text_reply(json.dumps(fields))
 
 
 class ChatServer(Loopback):
-    """Answers with what is in the script, one a request, and then what `usual` says."""
+    """Sends the replies of the script, one for each request, and then `default_reply`."""
 
     def __init__(self) -> None:
-        self.asked: list[Asked] = []
+        self.requests: list[ChatRequest] = []
         self.script: deque[Reply] = deque()
-        self.usual: Callable[[Asked], Reply] = lambda _: saying("I would rather talk.")
-        super().__init__(_handler_of(self), path="/v1")
+        self.default_reply: Callable[[ChatRequest], Reply] = lambda _: text_reply("I would rather talk.")
+        super().__init__(_make_handler(self), path="/v1")
 
-    def reply_to(self, asked: Asked) -> Reply:
-        self.asked.append(asked)
-        return self.script.popleft() if self.script else self.usual(asked)
+    def reply_to(self, request: ChatRequest) -> Reply:
+        self.requests.append(request)
+        return self.script.popleft() if self.script else self.default_reply(request)
 
 
-def _handler_of(server: ChatServer) -> type[BaseHTTPRequestHandler]:
+def _make_handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            request = Asked(path=self.path, headers=dict(self.headers), body=json.loads(body))
+            request = ChatRequest(path=self.path, headers=dict(self.headers), body=json.loads(body))
             reply = server.reply_to(request)
             if reply.hang:
                 server.released.wait(30)
@@ -87,11 +87,11 @@ def _handler_of(server: ChatServer) -> type[BaseHTTPRequestHandler]:
             self.send_header("Content-Length", str(1 << 40 if reply.flood else len(reply.body)))
             self.end_headers()
             if reply.flood:
-                self._pour()
+                self._send_endlessly()
             else:
                 self.wfile.write(reply.body)
 
-        def _pour(self) -> None:
+        def _send_endlessly(self) -> None:
             self.close_connection = True
             try:
                 while not server.released.is_set():
@@ -100,6 +100,6 @@ def _handler_of(server: ChatServer) -> type[BaseHTTPRequestHandler]:
                 return
 
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     return Handler

