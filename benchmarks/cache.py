@@ -1,4 +1,4 @@
-"""Vectors kept between runs, so that a hundred thousand sentences are embedded once."""
+"""A cache of vectors on disk, so that a hundred thousand sentences are embedded once."""
 
 import hashlib
 from collections.abc import Iterator, MutableMapping, Sequence
@@ -15,9 +15,9 @@ _BATCH = 256
 
 
 class VectorCache(MutableMapping[str, Vector]):
-    """Vectors of one model by text, in a file of records that only grows.
+    """Vectors of one model by text, in an append-only file of records.
 
-    Half precision, as in the store: what goes through here is stored exactly as if it had been made anew.
+    They have half precision, as in the store, so a cached vector is stored exactly like a new one.
     """
 
     def __init__(self, profile: Profile, *, folder: Path = FOLDER) -> None:
@@ -26,12 +26,12 @@ class VectorCache(MutableMapping[str, Vector]):
         self._record = np.dtype([("key", f"V{_KEY_BYTES}"), ("vector", np.float16, (profile.dimension,))])
         self._vectors: dict[bytes, np.ndarray[tuple[int], np.dtype[np.float16]]] = {}
         if self._path.exists():
-            # A run that was interrupted may have left half a record.
+            # An interrupted run may have left half a record.
             whole = self._path.stat().st_size // self._record.itemsize
             records = np.fromfile(self._path, dtype=self._record, count=whole)
             keys = records["key"].tobytes()
             self._vectors = {
-                keys[at * _KEY_BYTES : (at + 1) * _KEY_BYTES]: vector for at, vector in enumerate(records["vector"])
+                keys[row * _KEY_BYTES : (row + 1) * _KEY_BYTES]: vector for row, vector in enumerate(records["vector"])
             }
             with self._path.open("r+b") as file:
                 file.truncate(whole * self._record.itemsize)
@@ -51,17 +51,17 @@ class VectorCache(MutableMapping[str, Vector]):
         self._vectors[_key(text)] = record["vector"][0]
 
     def __delitem__(self, text: str) -> None:
-        raise TypeError("what is cached stays")
+        raise TypeError("a cached vector cannot be deleted")
 
     def __iter__(self) -> Iterator[str]:
-        raise TypeError("texts are kept as hashes only")
+        raise TypeError("the cache holds hashes of texts, not the texts")
 
     def __len__(self) -> int:
         return len(self._vectors)
 
 
 async def fill_cache(cache: VectorCache, texts: Sequence[str], *, embedder: Embedder, progress: Progress) -> int:
-    """Embed the texts that the cache does not have; returns how many they were."""
+    """Embed the texts that are not in the cache; return their number."""
     fresh = [text for text in texts if text not in cache]
     for start in range(0, len(fresh), _BATCH):
         batch = fresh[start : start + _BATCH]

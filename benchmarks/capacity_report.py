@@ -1,23 +1,23 @@
-"""What was measured and what follows from it, as tables of a Markdown page."""
+"""The measurements of capacity and the projection from them, as tables of a Markdown page."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
-from benchmarks.capacity_samples import Sample, measured_of
+from benchmarks.capacity_samples import Sample, measured_from
 from benchmarks.projection import Assumed, Plan, plan
 
 SIZES = (1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
-# Tables that take less than this for a memory are told together.
+# Tables that take fewer bytes per memory share one row.
 _SMALL = 20
 Row = tuple[str, Callable[[Plan], str]]
 
 
 def page(samples: Sequence[Sample], assumed: Assumed) -> str:
-    """All tables."""
+    """Return all tables."""
     parts = [_weights(samples), _indexes(samples[-1]), _efforts(samples)]
-    whole = [sample for sample in samples if sample.recall is not None]
-    if whole:
-        measured = measured_of(whole[-1])
+    complete = [sample for sample in samples if sample.recall is not None]
+    if complete:
+        measured = measured_from(complete[-1])
         plans = [plan(measured, assumed, memories=size) for size in SIZES]
         parts += [_table("Needed", plans, _NEEDED), _table("The busiest hour, simulated", plans, _BUSIEST)]
         parts.append(_assumptions(assumed))
@@ -25,7 +25,7 @@ def page(samples: Sequence[Sample], assumed: Assumed) -> str:
 
 
 def _weights(samples: Sequence[Sample]) -> str:
-    """Bytes a memory, by table with its indexes."""
+    """Return the table of bytes per memory, by table with its indexes."""
     tables = list(samples[-1].weights.by_table())
     large = [name for name in tables if _bytes(samples[-1], name) >= _SMALL]
     rows = [(f"`{name}`", *(_split(sample, name) for sample in samples)) for name in large]
@@ -47,29 +47,30 @@ def _weights(samples: Sequence[Sample]) -> str:
 
 
 def _indexes(sample: Sample) -> str:
-    """The indexes that count."""
-    results = [
-        (f"`{one.index}`", one.kind, f"{one.size / sample.weights.memories:,.0f}")
-        for one in sorted(sample.weights.relations, key=lambda one: -one.size)
-        if one.index and one.size / sample.weights.memories >= _SMALL
+    """Return the table of the larger indexes."""
+    rows = [
+        (f"`{relation.index}`", relation.kind, f"{relation.size / sample.weights.memories:,.0f}")
+        for relation in sorted(sample.weights.relations, key=lambda relation: -relation.size)
+        if relation.index and relation.size / sample.weights.memories >= _SMALL
     ]
-    return f"### Indexes\n\n{_markdown(('index', 'kind', f'bytes a memory at {sample.size:,}'), results)}"
+    return f"### Indexes\n\n{_markdown(('index', 'kind', f'bytes a memory at {sample.size:,}'), rows)}"
 
 
 def _efforts(samples: Sequence[Sample]) -> str:
-    whole = [sample for sample in samples if sample.recall is not None and sample.remember is not None]
+    complete = [sample for sample in samples if sample.recall is not None and sample.remember is not None]
     rows: list[tuple[str, ...]] = []
     for verb in ("recall", "remember"):
         for part, name in (("wall", "waits"), ("server", "server computes"), ("database", "database computes")):
-            values = [getattr(getattr(item, verb), part) for item in whole]
+            values = [getattr(getattr(sample, verb), part) for sample in complete]
             rows.append((f"{verb}, {name}, ms", *(f"{value:.1f}" for value in values)))
-    rows.append(("embedding a question, ms of a core", *(f"{item.embedding:.1f}" for item in whole)))
-    rows.append(("texts embedded in batches, a second", *(f"{item.embedded_per_second:,.0f}" for item in whole)))
+    rows.append(("embedding a question, ms of a core", *(f"{sample.embedding:.1f}" for sample in complete)))
+    rows.append(("texts embedded in batches, a second", *(f"{sample.embedded_per_second:,.0f}" for sample in complete)))
     rows.append(
-        ("64 remembering at once, memories a second", *(f"{item.remembered_per_second:,.0f}" for item in whole))
+        ("64 concurrent remembers, memories a second", *(f"{sample.remembered_per_second:,.0f}" for sample in complete))
     )
-    rows.append(("HNSW built, vectors a second", *(f"{item.indexed_per_second:,.0f}" for item in whole)))
-    return f"### Work\n\n{_markdown(('', *(f'{item.size:,}' for item in whole)), rows)}"
+    rows.append(("HNSW built, vectors a second", *(f"{sample.indexed_per_second:,.0f}" for sample in complete)))
+    head = ("", *(f"{sample.size:,}" for sample in complete))
+    return f"### Work\n\n{_markdown(head, rows)}"
 
 
 def _assumptions(assumed: Assumed) -> str:
@@ -111,29 +112,29 @@ def _percent(value: float) -> str:
 
 
 _NEEDED: list[Row] = [
-    ("requests a second, mean of the day", lambda one: f"{one.requests_per_second:,.1f}"),
-    ("Scrubjay servers", lambda one: f"{one.servers}"),
-    ("PostgreSQL shards", lambda one: f"{one.shards}"),
-    ("tables and their indexes, GB", lambda one: _gb(one.store_gb)),
-    ("HNSW, GB of disk and memory", lambda one: _gb(one.vector_index_gb)),
-    ("memory of all shards, GB", lambda one: _gb(one.memory_gb)),
-    ("base backups and a day's log, GB", lambda one: _gb(one.backup_gb)),
-    ("or Qdrant: memory, GB", lambda one: _gb(one.qdrant_memory_gb)),
-    ("- disk, GB", lambda one: _gb(one.qdrant_disk_gb)),
-    ("importing all, hours", lambda one: _gb(one.import_hours)),
-    ("- embedding all, hours", lambda one: _gb(one.embed_hours)),
-    ("building HNSW anew, hours", lambda one: _gb(one.index_hours)),
-    ("cost of a month", lambda one: f"{one.cost:,.0f}"),
-    ("- for a million memories", lambda one: f"{one.cost_per_million:,.2f}"),
+    ("requests a second, mean of the day", lambda plan: f"{plan.requests_per_second:,.1f}"),
+    ("Scrubjay servers", lambda plan: f"{plan.servers}"),
+    ("PostgreSQL shards", lambda plan: f"{plan.shards}"),
+    ("tables and their indexes, GB", lambda plan: _gb(plan.store_gb)),
+    ("HNSW, GB of disk and memory", lambda plan: _gb(plan.vector_index_gb)),
+    ("memory of all shards, GB", lambda plan: _gb(plan.memory_gb)),
+    ("base backups and a day's log, GB", lambda plan: _gb(plan.backup_gb)),
+    ("or Qdrant: memory, GB", lambda plan: _gb(plan.qdrant_memory_gb)),
+    ("- disk, GB", lambda plan: _gb(plan.qdrant_disk_gb)),
+    ("importing all, hours", lambda plan: _gb(plan.import_hours)),
+    ("- embedding all, hours", lambda plan: _gb(plan.embed_hours)),
+    ("rebuilding HNSW, hours", lambda plan: _gb(plan.index_hours)),
+    ("cost of a month", lambda plan: f"{plan.cost:,.0f}"),
+    ("- for a million memories", lambda plan: f"{plan.cost_per_million:,.2f}"),
 ]
 _BUSIEST: list[Row] = [
-    ("recall, p50 / p99, ms", lambda one: f"{one.outcome.recall_p50:.0f} / {one.outcome.recall_p99:.0f}"),
-    ("remember, p50 / p99, ms", lambda one: f"{one.outcome.remember_p50:.0f} / {one.outcome.remember_p99:.0f}"),
-    ("embedding cores busy", lambda one: _percent(one.outcome.embedding_busy)),
-    ("servers' cores busy", lambda one: _percent(one.outcome.server_busy)),
-    ("shards' cores busy", lambda one: _percent(one.outcome.shard_busy)),
-    ("- the hottest shard's", lambda one: _percent(one.outcome.hottest_shard_busy)),
-    ("requests of the hottest shard, times the mean", lambda one: f"{one.outcome.hottest_shard_requests:.2f}"),
-    ("memories of the fullest shard, times the mean", lambda one: f"{one.outcome.fullest_shard_memories:.2f}"),
-    ("the largest space has, of all memories", lambda one: f"{one.outcome.largest_space:.2%}"),
+    ("recall, p50 / p99, ms", lambda plan: f"{plan.outcome.recall_p50:.0f} / {plan.outcome.recall_p99:.0f}"),
+    ("remember, p50 / p99, ms", lambda plan: f"{plan.outcome.remember_p50:.0f} / {plan.outcome.remember_p99:.0f}"),
+    ("embedding cores busy", lambda plan: _percent(plan.outcome.embedding_busy)),
+    ("servers' cores busy", lambda plan: _percent(plan.outcome.server_busy)),
+    ("shards' cores busy", lambda plan: _percent(plan.outcome.shard_busy)),
+    ("- the hottest shard's", lambda plan: _percent(plan.outcome.hottest_shard_busy)),
+    ("requests of the hottest shard, times the mean", lambda plan: f"{plan.outcome.hottest_shard_requests:.2f}"),
+    ("memories of the fullest shard, times the mean", lambda plan: f"{plan.outcome.fullest_shard_memories:.2f}"),
+    ("the largest space has, of all memories", lambda plan: f"{plan.outcome.largest_space:.2%}"),
 ]

@@ -1,4 +1,4 @@
-"""What was measured of the capacity of PostgreSQL, by size, kept between runs as a JSON file."""
+"""The measurements of capacity on PostgreSQL, by size, in a JSON file."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -10,12 +10,12 @@ from benchmarks.load import Work
 from benchmarks.projection import Measured
 from benchmarks.weights import Relation, Weights
 
-KEPT = Path(__file__).with_name("capacity.json")
+SAMPLES_FILE = Path(__file__).with_name("capacity.json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """All that was measured at one size; of a database that was only weighed, the weights."""
+    """The measurements at one size; a database that was only weighed has no more than weights."""
 
     weights: Weights
     recall: Effort | None = None
@@ -28,24 +28,24 @@ class Sample:
 
     @property
     def size(self) -> int:
-        """How many memories were meant: a few more are there, which were remembered while the clock ran."""
+        """The intended number of memories: timed remembers have added a few."""
         return round(self.weights.memories, -3)
 
 
-def kept(path: Path = KEPT) -> tuple[Sample, ...]:
-    """What was measured before, the smallest first."""
+def load_samples(path: Path = SAMPLES_FILE) -> tuple[Sample, ...]:
+    """Read the stored samples, the smallest first."""
     return tuple(_sample(load) for load in json.loads(path.read_text(encoding="utf-8"))) if path.exists() else ()
 
 
-def keep(sample: Sample, path: Path = KEPT) -> None:
-    """Keep what was measured, in the place of what was known of the same size."""
-    results = {item.size: item for item in kept(path)} | {sample.size: sample}
-    ordered = [asdict(results[size]) for size in sorted(results)]
+def save_sample(sample: Sample, path: Path = SAMPLES_FILE) -> None:
+    """Store a sample; it replaces the one of the same size."""
+    samples = {stored.size: stored for stored in load_samples(path)} | {sample.size: sample}
+    ordered = [asdict(samples[size]) for size in sorted(samples)]
     path.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
 
 
-def measured_of(sample: Sample) -> Measured:
-    """What a projection goes by."""
+def measured_from(sample: Sample) -> Measured:
+    """Return the input of a projection."""
     recall, remember, weights = sample.recall, sample.remember, sample.weights
     assert recall is not None
     assert remember is not None

@@ -1,6 +1,6 @@
-"""Many clients of one daemon at once, each process started as `python -m benchmarks.concurrent_clients`.
+"""Many concurrent clients of one daemon; each process is `python -m benchmarks.concurrent_clients`.
 
-It reads its job, connects its clients and says so, waits for a word, and tells how long everything took.
+A process reads its job, connects its clients, prints a line, waits for a line, and prints all durations.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ from scrubjay.settings import Settings
 _ROOT = Path(__file__).parent.parent
 _LONGEST_LINE = 16 * 1024 * 1024
 _CONNECTING = 30.0
-# One operation in so many is a write.
+# One operation out of this many is a write.
 _WRITES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What the clients of one process do together: numbered operations, or as many of them as there is time for."""
+    """The work of the clients of one process: numbered operations, as many as fit into the time."""
 
     settings: Settings
     questions: tuple[str, ...]
@@ -43,8 +43,8 @@ class Job:
 
 
 @dataclass(slots=True, kw_only=True)
-class Shift:
-    """What one process has to tell: durations in seconds, and what went wrong."""
+class LoadResult:
+    """The result of one process: durations in seconds, and errors."""
 
     recalls: list[float] = field(default_factory=list[float])
     remembers: list[float] = field(default_factory=list[float])
@@ -54,7 +54,7 @@ class Shift:
 
 
 async def measure_crowd(running: Daemon, jobs: Sequence[Job]) -> ConcurrentClients:
-    """Have all jobs done at once, each by a process of its own."""
+    """Run all jobs concurrently, each in its own process."""
     async with AsyncExitStack() as stack:
         memory = await stack.enter_async_context(connected(running.settings))
         before = (await memory.status()).memories
@@ -62,12 +62,12 @@ async def measure_crowd(running: Daemon, jobs: Sequence[Job]) -> ConcurrentClien
         for child in children:
             await asyncio.wait_for(_line(child), _CONNECTING)
         busy = running.busy
-        shifts = await asyncio.gather(*(_shift(child, job) for child, job in zip(children, jobs, strict=True)))
+        results = await asyncio.gather(*(_run(child, job) for child, job in zip(children, jobs, strict=True)))
         busy = running.busy - busy
         after = (await memory.status()).memories
-    recalls = [recall for shift in shifts for recall in shift.recalls]
-    remembers = [remember for shift in shifts for remember in shift.remembers]
-    seconds = max(shift.seconds for shift in shifts)
+    recalls = [recall for result in results for recall in result.recalls]
+    remembers = [remember for result in results for remember in result.remembers]
+    seconds = max(result.seconds for result in results)
     return ConcurrentClients(
         clients=sum(job.clients for job in jobs),
         processes=len(jobs),
@@ -75,10 +75,10 @@ async def measure_crowd(running: Daemon, jobs: Sequence[Job]) -> ConcurrentClien
         all=spread(recalls + remembers),
         recall=spread(recalls),
         remember=spread(remembers),
-        errors=tuple(error for shift in shifts for error in shift.errors),
+        errors=tuple(error for result in results for error in result.errors),
         lost=len(remembers) - (sum(after.values()) - sum(before.values())),
         daemon_busy=busy / seconds,
-        clients_busy=sum(shift.busy for shift in shifts) / seconds,
+        clients_busy=sum(result.busy for result in results) / seconds,
     )
 
 
@@ -103,38 +103,38 @@ async def _child(job: Job) -> AsyncGenerator[asyncio.subprocess.Process]:
         await child.wait()
 
 
-async def _shift(child: asyncio.subprocess.Process, job: Job) -> Shift:
+async def _run(child: asyncio.subprocess.Process, job: Job) -> LoadResult:
     assert child.stdin is not None
     child.stdin.write(b"go\n")
-    reported = await asyncio.wait_for(_line(child), job.seconds + _CONNECTING)
-    return cast("Shift", from_json(Shift, json.loads(reported)))
+    line = await asyncio.wait_for(_line(child), job.seconds + _CONNECTING)
+    return cast("LoadResult", from_json(LoadResult, json.loads(line)))
 
 
 async def _line(child: asyncio.subprocess.Process) -> bytes:
     assert child.stdout is not None
     line = await child.stdout.readline()
     if not line:
-        raise SystemExit("clients of the crowd ended before their work was done")
+        raise SystemExit("a process of clients ended before its work was done")
     return line
 
 
-async def _work(job: Job) -> Shift:
-    """Connect, say so, and when told to start let every client do what is next until nothing is left."""
+async def _work(job: Job) -> LoadResult:
+    """Connect, print a line, wait for the start, and let the clients share the operations."""
     async with AsyncExitStack() as stack:
         clients = [await stack.enter_async_context(connected(job.settings)) for _ in range(job.clients)]
         for memory in clients:
             await memory.status()
         print("ready", flush=True)
         await asyncio.to_thread(sys.stdin.readline)
-        shift = Shift()
+        result = LoadResult()
         waiting = iter(range(job.first, job.first + job.operations))
         began, busy = time.perf_counter(), time.process_time()
-        await asyncio.gather(*(_client(memory, job, waiting, shift, until=began + job.seconds) for memory in clients))
-        shift.seconds, shift.busy = time.perf_counter() - began, time.process_time() - busy
-    return shift
+        await asyncio.gather(*(_client(memory, job, waiting, result, until=began + job.seconds) for memory in clients))
+        result.seconds, result.busy = time.perf_counter() - began, time.process_time() - busy
+    return result
 
 
-async def _client(memory: MemoryClient, job: Job, waiting: Iterator[int], shift: Shift, *, until: float) -> None:
+async def _client(memory: MemoryClient, job: Job, waiting: Iterator[int], result: LoadResult, *, until: float) -> None:
     for number in waiting:
         began = time.perf_counter()
         if began > until:
@@ -143,21 +143,21 @@ async def _client(memory: MemoryClient, job: Job, waiting: Iterator[int], shift:
             if number % _WRITES == 0:
                 (draft,) = drafts([_numbered(job.sentences, number)], first=number)
                 await remember(memory, draft)
-                shift.remembers.append(time.perf_counter() - began)
+                result.remembers.append(time.perf_counter() - began)
             else:
                 await memory.recall(_numbered(job.questions, number))
-                shift.recalls.append(time.perf_counter() - began)
+                result.recalls.append(time.perf_counter() - began)
         except (ScrubjayError, OSError, TimeoutError) as error:
-            shift.errors.append(f"{type(error).__name__}: {error}"[:200])
+            result.errors.append(f"{type(error).__name__}: {error}"[:200])
 
 
 def _numbered(texts: Sequence[str], number: int) -> str:
-    """No two alike: what was embedded a moment ago is known, and what was said before is not stored again."""
+    """Make every text unique, because caches know repeated questions, and the store merges repeated statements."""
     return f"{texts[number % len(texts)]} ({number})"
 
 
 def main() -> None:
-    """Do the job that comes in, and print how it went."""
+    """Run the job on stdin, and print its result."""
     job = cast("Job", from_json(Job, json.loads(sys.stdin.readline())))
     print(json.dumps(to_json(asyncio.run(_work(job)))), flush=True)
 

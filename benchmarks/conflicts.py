@@ -1,7 +1,7 @@
-"""How well and how fast contradictions are found: `python -m benchmarks.conflicts --locomo FILE --latency 10000`.
+"""Measures the detection of contradictions: `python -m benchmarks.conflicts --locomo FILE --latency 10000`.
 
-Without files it measures pairs that it makes, and in any case short facts of everyday, also as they are remembered. See
-benchmarks/README.md.
+Without files it measures generated pairs. It always measures short everyday facts, compared directly and remembered.
+See benchmarks/README.md.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.conflicts_everyday import ONE_VALUE, everyday_pairs, remembered
+from benchmarks.conflicts_everyday import ONE_VALUE, detect_on_write, everyday_pairs
 from benchmarks.conflicts_latency import measure_latency, measure_scan
 from benchmarks.conflicts_pairs import AT_LEAST, AT_MOST, Pair, facts_in, made_pairs, pairs_of_facts, paraphrases_in
 from benchmarks.tables import Table, rows_of
@@ -27,7 +27,7 @@ from scrubjay.text.claims.compare import Finding, compare
 
 _BATCH = 64
 _NONE = "none"
-_COLUMNS = (*(item.value for item in ConflictType), _NONE)
+_COLUMNS = (*(conflict_type.value for conflict_type in ConflictType), _NONE)
 _NEIGHBOURS = 4
 # From this confidence on `auto` acts.
 _SURE = 0.6
@@ -37,7 +37,7 @@ _LEAST = AT_LEAST | {ONE_VALUE: 0.8}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What is measured; without any file, what the benchmark makes itself."""
+    """The inputs; without any file, the benchmark generates its pairs."""
 
     locomo: Path | None = None
     pairs: Path | None = None
@@ -48,40 +48,40 @@ class Options:
 
 
 @dataclass(kw_only=True)
-class Verdicts:
-    """What was said of the pairs of each kind, and those of which the wrong thing was said."""
+class Tally:
+    """Counts of the findings for each kind of pair, and the pairs with a wrong finding."""
 
-    said: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    counts: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     sure: Counter[str] = field(default_factory=Counter[str])
     wrong: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
-    def note(self, pair: Pair, found: Finding | ConflictDetails | None) -> None:
+    def note(self, pair: Pair, finding: Finding | ConflictDetails | None) -> None:
         """Count one pair."""
-        self.said[pair.kind][found.type.value if found else _NONE] += 1
-        contradicts = found is not None and found.type is ConflictType.CONTRADICTION
-        self.sure[pair.kind] += found is not None and contradicts and found.confidence >= _SURE
+        self.counts[pair.kind][finding.type.value if finding else _NONE] += 1
+        contradicts = finding is not None and finding.type is ConflictType.CONTRADICTION
+        self.sure[pair.kind] += finding is not None and contradicts and finding.confidence >= _SURE
         if contradicts != (pair.kind.removeprefix(_REMEMBERED) in _LEAST):
-            reported = f" ({'; '.join(found.differs)}, {found.confidence})" if found else ""
-            self.wrong[pair.kind].append(f"- {pair.kind}{reported}: {pair.first} / {pair.second}")
+            reason = f" ({'; '.join(finding.differs)}, {finding.confidence})" if finding else ""
+            self.wrong[pair.kind].append(f"- {pair.kind}{reason}: {pair.first} / {pair.second}")
 
     def table(self, title: str) -> Table:
-        """As a table, a row for each kind."""
+        """Return a table with a row for each kind."""
         rows = tuple(
             (kind, f"{counts.total():,}", *(f"{counts[column] / counts.total():.1%}" for column in _COLUMNS),
-             f"{self.sure[kind] / counts.total():.1%}", _wanted(kind))
-            for kind, counts in self.said.items()
+             f"{self.sure[kind] / counts.total():.1%}", _target(kind))
+            for kind, counts in self.counts.items()
         )  # fmt: skip
-        head = ("pairs", "count", *_COLUMNS, f"contradiction from {_SURE} on", "wanted as contradiction")
+        head = ("pairs", "count", *_COLUMNS, f"contradiction from {_SURE} on", "target for contradictions")
         return Table(title=title, head=head, rows=rows)
 
 
 def main() -> None:
-    """Measure what the arguments name and print it as Markdown."""
+    """Measure the inputs that the arguments name, and print Markdown."""
     options = _options(sys.argv[1:])
     if not (options.latency or options.scan) or options.locomo or options.pairs or options.mrpc:
-        title, verdicts = asyncio.run(measure(options))
-        _print(verdicts.table(title))
-        for lines in verdicts.wrong.values():
+        title, tally = asyncio.run(measure(options))
+        _print(tally.table(title))
+        for lines in tally.wrong.values():
             print("\n".join(lines[: options.examples]), end="\n" if options.examples else "")
     if options.latency:
         _print(asyncio.run(measure_latency(options.latency)))
@@ -89,19 +89,20 @@ def main() -> None:
         _print(asyncio.run(measure_scan(options.scan)))
 
 
-async def measure(options: Options) -> tuple[str, Verdicts]:
-    """What is said of all pairs that are named."""
+async def measure(options: Options) -> tuple[str, Tally]:
+    """Compare all pairs that the options name."""
     embedder = make_embedder(Settings.load())
-    verdicts = Verdicts()
+    tally = Tally()
     try:
         profile = await embedder.profile()
         for pair, cosine in await _with_cosines(options, embedder=embedder):
-            verdicts.note(pair, compare(pair.first, pair.second, cosine=cosine))
+            tally.note(pair, compare(pair.first, pair.second, cosine=cosine))
     finally:
         await embedder.close()
-    for kind, first, second, reported in await _remembered():
-        verdicts.note(Pair(kind=kind, first=first, second=second), reported)
-    return f"What is said of two statements, {profile.model}", verdicts
+    for pair, conflict in await detect_on_write(list(everyday_pairs())):
+        # The same short facts from end to end: the search must find candidates before it can compare them.
+        tally.note(Pair(kind=f"{_REMEMBERED}{pair.kind}", first=pair.first, second=pair.second), conflict)
+    return f"Findings for two statements, {profile.model}", tally
 
 
 async def _with_cosines(options: Options, *, embedder: Embedder) -> list[tuple[Pair, float]]:
@@ -111,45 +112,37 @@ async def _with_cosines(options: Options, *, embedder: Embedder) -> list[tuple[P
         pairs, facts = list(made_pairs()), []
     pairs += pairs_of_facts(facts)
     pairs += (Pair(kind=pair.kind, first=pair.first, second=pair.second) for pair in everyday_pairs())
-    vectors = await _embedded(
-        [*facts, *(text for pair in pairs for text in (pair.first, pair.second))], embedder=embedder
-    )
+    vectors = await _embed([*facts, *(text for pair in pairs for text in (pair.first, pair.second))], embedder=embedder)
     pairs += _neighbours(facts, vectors)
     return [(pair, float(np.dot(vectors[pair.first], vectors[pair.second]))) for pair in pairs]
 
 
-async def _remembered() -> list[tuple[str, str, str, ConflictDetails | None]]:
-    """The same short facts from end to end: candidates must be found before they can be compared."""
-    return [
-        (f"{_REMEMBERED}{kind}", first, second, reported)
-        for (kind, first, second), reported in await remembered(list(everyday_pairs()))
-    ]
-
-
 def _neighbours(facts: Sequence[str], vectors: dict[str, Vector]) -> list[Pair]:
-    """Each fact with those nearest to it in meaning: different facts all the same, but for the odd one told twice."""
+    """Pair each fact with its nearest neighbours, which are different facts except for a few repetitions."""
     if len(facts) <= _NEIGHBOURS:
         return []
     rows = np.stack([vectors[fact] for fact in facts])
     cosines = rows @ rows.T
     np.fill_diagonal(cosines, -1)
-    chosen = {frozenset((at, int(near))) for at, row in enumerate(cosines) for near in np.argsort(-row)[:_NEIGHBOURS]}
+    chosen = {
+        frozenset((number, int(near))) for number, row in enumerate(cosines) for near in np.argsort(-row)[:_NEIGHBOURS]
+    }
     return [
-        Pair(kind="unrelated, nearest", first=facts[item], second=facts[other])
-        for item, other in sorted(sorted(pair) for pair in chosen)
+        Pair(kind="unrelated, nearest", first=facts[number], second=facts[other])
+        for number, other in sorted(sorted(pair) for pair in chosen)
     ]
 
 
-async def _embedded(texts: Sequence[str], *, embedder: Embedder) -> dict[str, Vector]:
+async def _embed(texts: Sequence[str], *, embedder: Embedder) -> dict[str, Vector]:
     distinct = list(dict.fromkeys(texts))
     vectors: dict[str, Vector] = {}
     for start in range(0, len(distinct), _BATCH):
-        items = distinct[start : start + _BATCH]
-        vectors.update(zip(items, await embedder.embed(items), strict=True))
+        batch = distinct[start : start + _BATCH]
+        vectors.update(zip(batch, await embedder.embed(batch), strict=True))
     return vectors
 
 
-def _wanted(kind: str) -> str:
+def _target(kind: str) -> str:
     kind = kind.removeprefix(_REMEMBERED)
     return f">= {_LEAST[kind]:.0%}" if kind in _LEAST else f"<= {AT_MOST:.0%}"
 
@@ -166,7 +159,7 @@ def _options(arguments: Sequence[str]) -> Options:
     parser.add_argument("--mrpc", type=Path, help="paraphrases with labels, tab-separated")
     parser.add_argument("--latency", type=int, nargs="+", default=(), help="measure detection at these sizes")
     parser.add_argument("--scan", type=int, nargs="+", default=(), help="measure a whole store at these sizes")
-    parser.add_argument("--examples", type=int, default=0, help="print so many wrong ones of each kind")
+    parser.add_argument("--examples", type=int, default=0, help="print this many wrong pairs of each kind")
     inputs = parser.parse_args(arguments)
     inputs.latency, inputs.scan = tuple(inputs.latency), tuple(inputs.scan)
     return Options(**vars(inputs))

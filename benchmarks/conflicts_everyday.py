@@ -1,4 +1,4 @@
-"""Short facts of the kind that agents keep: with a value that excludes another one, and with one of many."""
+"""Short facts as agents store them: values that exclude each other, and values that go together."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from scrubjay.model.conflict import ConflictDetails, ConflictType
 from scrubjay.model.draft import Caller, Draft
 from scrubjay.settings import Settings
 
-__all__ = ["BOTH_TRUE", "ONE_VALUE", "everyday_pairs", "remembered"]
+__all__ = ["BOTH_TRUE", "ONE_VALUE", "detect_on_write", "everyday_pairs"]
 
 ONE_VALUE = "everyday, another value excludes it"
 BOTH_TRUE = "everyday, another value, both true"
@@ -26,7 +26,7 @@ _TOOLS = "Redis Kafka Docker Ansible Grafana".split()
 _NUMBERS = "2 3 5 8 12".split()
 _DAYS = "Monday Tuesday Wednesday Thursday Friday".split()
 _HOBBIES = "chess rowing pottery judo origami".split()
-# What cannot be so of two values at once; the second form, if there is one, tells of another one in other words.
+# Statements that exclude another value; the second form, if any, states the other value in other words.
 _EXCLUDING: tuple[tuple[Sequence[str], Sequence[str]], ...] = (
     (("{who} lives in {}.",), _PLACES),
     (("{who} lives in {}.", "{who} moved to {} last month."), _PLACES),
@@ -50,7 +50,7 @@ _EXCLUDING: tuple[tuple[Sequence[str], Sequence[str]], ...] = (
     (("Ich wohne in {}.", "Ich bin nach {} gezogen."), _PLACES),
     (("Der Termin ist am {}.",), "Montag Dienstag Mittwoch".split()),
 )
-# What is so and is not so of the same value.
+# Statements and their denials, with the same value.
 _DENYING: tuple[tuple[Sequence[str], Sequence[str]], ...] = (
     (("{who} likes {}.", "{who} does not like {}."), ("olives", "opera")),
     (("{who} goes {}.", "{who} no longer goes {}."), ("swimming", "climbing")),
@@ -58,7 +58,7 @@ _DENYING: tuple[tuple[Sequence[str], Sequence[str]], ...] = (
     (("Always {} before a merge.", "Never {} before a merge."), ("rebase", "squash")),
     (("{who} mag {}.", "{who} mag keinen {}."), ("Kaffee", "Fisch")),
 )
-# What can be so of several values at once, or of another one.
+# Statements that allow several values at once.
 _GOING_TOGETHER: tuple[tuple[Sequence[str], Sequence[str]], ...] = (
     (("{who} likes {}.",), _HOBBIES),
     (("{who} speaks {}.",), "Greek Turkish Finnish Dutch".split()),
@@ -90,7 +90,7 @@ _GOING_TOGETHER: tuple[tuple[Sequence[str], Sequence[str]], ...] = (
 
 
 class EverydayPair(NamedTuple):
-    """Two statements, and which of the two kinds they are of."""
+    """Two statements and their kind."""
 
     kind: str
     first: str
@@ -98,24 +98,24 @@ class EverydayPair(NamedTuple):
 
 
 def everyday_pairs() -> Iterator[EverydayPair]:
-    """Pairs of both kinds, always the same ones."""
+    """Generate pairs of both kinds, the same ones on every run."""
     random = Random(_SEED)
     for kind, templates in ((ONE_VALUE, _EXCLUDING), (BOTH_TRUE, _GOING_TOGETHER)):
         for forms, values in templates:
             for pair in random.sample(list(combinations(values, 2)), _OF_EACH):
-                yield _filled(kind, forms, pair, random=random)
+                yield _fill(kind, forms, pair, random=random)
     for forms, values in _DENYING:
-        yield from (_filled(ONE_VALUE, forms, (value, value), random=random) for value in values)
+        yield from (_fill(ONE_VALUE, forms, (value, value), random=random) for value in values)
 
 
-def _filled(kind: str, forms: Sequence[str], values: tuple[str, str], *, random: Random) -> EverydayPair:
+def _fill(kind: str, forms: Sequence[str], values: tuple[str, str], *, random: Random) -> EverydayPair:
     who = random.choice([name for name in _WHO if name not in values])
     first, second = (form.format(value, who=who) for form, value in zip((forms[0], forms[-1]), values, strict=True))
     return EverydayPair(kind, first, second)
 
 
-async def remembered(pairs: Sequence[EverydayPair]) -> list[tuple[EverydayPair, ConflictDetails | None]]:
-    """What is told of each pair when its statements are remembered one after the other, in a space of their own."""
+async def detect_on_write(pairs: Sequence[EverydayPair]) -> list[tuple[EverydayPair, ConflictDetails | None]]:
+    """Remember both statements of each pair in a new space, and return the conflict that the second one gets."""
     results: list[tuple[EverydayPair, ConflictDetails | None]] = []
     with tempfile.TemporaryDirectory() as folder:
         async with open_engine(Settings.load(environment={}, home=str(Path(folder)))) as engine:
@@ -127,5 +127,5 @@ async def remembered(pairs: Sequence[EverydayPair]) -> list[tuple[EverydayPair, 
     return results
 
 
-def _weight(told: ConflictDetails) -> tuple[bool, float]:
-    return told.type is ConflictType.CONTRADICTION, told.confidence
+def _weight(conflict: ConflictDetails) -> tuple[bool, float]:
+    return conflict.type is ConflictType.CONTRADICTION, conflict.confidence

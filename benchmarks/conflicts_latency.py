@@ -1,4 +1,4 @@
-"""How long detection takes, of one write and of a whole store, whatever the store's size; without embedding."""
+"""Times the detection of conflicts for one write and for a whole store, without embedding."""
 
 import sys
 import tempfile
@@ -11,8 +11,8 @@ from random import Random
 
 from benchmarks.cache import VectorCache, fill_cache
 from benchmarks.corpus import load_corpus
-from benchmarks.embedders import KnowingEmbedder
-from benchmarks.filling import Ground, opened
+from benchmarks.embedders import CachedEmbedder
+from benchmarks.filling import Workspace, open_engine_with
 from benchmarks.memories import CALLER, drafts
 from benchmarks.tables import Table
 from benchmarks.timing import spread
@@ -31,80 +31,80 @@ from scrubjay.writing.embed import slice_memory
 _WRITES = 200
 _WARM = 20
 _SEED = 7
-_AT_ONCE = 500
+_BATCH = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
-    """The seconds of each look, those that the process computed, and how many of them found something."""
+class _Timings:
+    """Seconds and CPU seconds of each detection, and the number of detections with a conflict."""
 
     seconds: tuple[float, ...]
     computed: tuple[float, ...]
-    found: int
+    conflicting: int
 
 
 async def measure_latency(sizes: Sequence[int], *, writes: int = _WRITES) -> Table:
-    """Looks for conflicts of new sentences, and of stored ones with one thing changed."""
+    """Detect conflicts of new sentences, and of stored sentences with one detail changed."""
     rows: list[tuple[str, ...]] = []
     with tempfile.TemporaryDirectory() as folder:
         for size in sizes:
             corpus = load_corpus(sentences=size + writes, questions=1).sentences
-            changed = _changed(corpus[:size], writes)
-            ground = await _ground([*corpus, *changed], home=Path(folder) / str(size))
-            async with opened(ground.settings, ground.embedder) as engine:
+            changed = _change(corpus[:size], writes)
+            workspace = await _make_workspace([*corpus, *changed], home=Path(folder) / str(size))
+            async with open_engine_with(workspace.settings, workspace.embedder) as engine:
                 await _fill(engine, drafts(corpus[:size]))
-                await _looks(engine, drafts(corpus[size : size + _WARM]))
-                rows.append(_row(f"{size:,}", "new", await _looks(engine, drafts(corpus[size:], first=size))))
-                rows.append(_row(f"{size:,}", "one thing changed", await _looks(engine, drafts(changed))))
-    # On a busy machine a look waits longer than it works: what it has computed is told beside.
+                await _detect_all(engine, drafts(corpus[size : size + _WARM]))
+                rows.append(_row(f"{size:,}", "new", await _detect_all(engine, drafts(corpus[size:], first=size))))
+                rows.append(_row(f"{size:,}", "one detail changed", await _detect_all(engine, drafts(changed))))
+    # On a busy machine a detection waits longer than it computes, so the CPU time is listed too.
     head = ("memories", "statements", "p50, ms", "p95, ms", "p99, ms", "computed p50, ms", "with conflicts")
-    return Table(title="Looking for the conflicts of one write, without embedding", head=head, rows=tuple(rows))
+    return Table(title="Detecting the conflicts of one write, without embedding", head=head, rows=tuple(rows))
 
 
 async def measure_scan(sizes: Sequence[int]) -> Table:
-    """A look through a whole store."""
+    """Scan whole stores."""
     rows: list[tuple[str, ...]] = []
     with tempfile.TemporaryDirectory() as folder:
         for size in sizes:
             corpus = load_corpus(sentences=size, questions=1).sentences
-            ground = await _ground(corpus, home=Path(folder) / str(size))
-            async with opened(ground.settings, ground.embedder) as engine:
+            workspace = await _make_workspace(corpus, home=Path(folder) / str(size))
+            async with open_engine_with(workspace.settings, workspace.embedder) as engine:
                 await _fill(engine, drafts(corpus))
                 began = time.perf_counter()
-                results = await engine.scan_conflicts(who=CALLER, limit=1)
-                rows.append((f"{size:,}", f"{time.perf_counter() - began:.1f}", f"{results.count:,}"))
-                # The largest takes minutes: who waits for it sees the others already.
-                print(f"looked through {size:,} memories in {rows[-1][1]} s", file=sys.stderr, flush=True)
-    return Table(title="Looking through a whole store", head=("memories", "seconds", "conflicts"), rows=tuple(rows))
+                scan = await engine.scan_conflicts(who=CALLER, limit=1)
+                rows.append((f"{size:,}", f"{time.perf_counter() - began:.1f}", f"{scan.count:,}"))
+                # The largest takes minutes, so each is printed at once.
+                print(f"scanned {size:,} memories in {rows[-1][1]} s", file=sys.stderr, flush=True)
+    return Table(title="Scanning a whole store", head=("memories", "seconds", "conflicts"), rows=tuple(rows))
 
 
-def _changed(sentences: Sequence[str], count: int) -> list[str]:
+def _change(sentences: Sequence[str], count: int) -> list[str]:
     random, names = Random(_SEED), names_in(sentences[:1_000])
-    results: list[str] = []
+    changed: list[str] = []
     for sentence in sentences:
-        results += [text for _, text in swaps_of(sentence, names=names, random=random)][:1]
-        if len(results) >= count:
+        changed += [text for _, text in swaps_of(sentence, names=names, random=random)][:1]
+        if len(changed) >= count:
             break
-    return results
+    return changed
 
 
-async def _ground(sentences: Sequence[str], *, home: Path) -> Ground:
+async def _make_workspace(sentences: Sequence[str], *, home: Path) -> Workspace:
     inner = make_embedder(Settings.load(environment={}, home=str(home)))
     cache = VectorCache(await inner.profile())
     await fill_cache(cache, list(sentences), embedder=inner, progress=lambda _, __: None)
-    return Ground(home=home, embedder=KnowingEmbedder(inner, cache))
+    return Workspace(home=home, embedder=CachedEmbedder(inner, cache))
 
 
-async def _fill(engine: Engine, some: Sequence[Draft]) -> None:
-    """Store many at once: how they came in does not matter here."""
+async def _fill(engine: Engine, memories: Sequence[Draft]) -> None:
+    """Store memories in large commits: this benchmark does not measure writes."""
     profile, now = await engine.embedder.profile(), datetime.now(UTC)
-    for start in range(0, len(some), _AT_ONCE):
-        batch = some[start : start + _AT_ONCE]
-        made = [
-            replace(compose(draft, space=CALLER.space, now=now)[0], name=f"m-{start + at}")
-            for at, draft in enumerate(batch)
+    for start in range(0, len(memories), _BATCH):
+        batch = memories[start : start + _BATCH]
+        composed = [
+            replace(compose(draft, space=CALLER.space, now=now)[0], name=f"m-{start + number}")
+            for number, draft in enumerate(batch)
         ]
-        sliced = [(memory, await slice_memory(memory)) for memory in made]
+        sliced = [(memory, await slice_memory(memory)) for memory in composed]
         vectors = await engine.embedder.embed([draft.text for draft in batch])
         embedded = Embedded(
             model=profile.model,
@@ -119,12 +119,12 @@ async def _fill(engine: Engine, some: Sequence[Draft]) -> None:
     await engine.index.rebuild()
 
 
-async def _looks(engine: Engine, some: Sequence[Draft]) -> _Told:
+async def _detect_all(engine: Engine, statements: Sequence[Draft]) -> _Timings:
     profile = await engine.embedder.profile()
     now = datetime.now(UTC)
     seconds, computed = list[float](), list[float]()
-    results = 0
-    for draft in some:
+    conflicting = 0
+    for draft in statements:
         memory = compose(draft, space=CALLER.space, now=now)[0]
         passages = await slice_memory(memory)
         vectors = dict(
@@ -137,11 +137,11 @@ async def _looks(engine: Engine, some: Sequence[Draft]) -> _Told:
         conflicts = await detect(written, source=cache, origin=origin)
         seconds.append(time.perf_counter() - began)
         computed.append(time.process_time() - busy)
-        results += bool(conflicts)
-    return _Told(seconds=tuple(seconds), computed=tuple(computed), found=results)
+        conflicting += bool(conflicts)
+    return _Timings(seconds=tuple(seconds), computed=tuple(computed), conflicting=conflicting)
 
 
-def _row(size: str, what: str, told: _Told) -> tuple[str, ...]:
-    times, computing = spread(told.seconds), spread(told.computed)
-    figures = (f"{item:.1f}" for item in (times.p50, times.p95, times.p99, computing.p50))
-    return (size, what, *figures, f"{told.found:,} of {times.count:,}")
+def _row(size: str, statements: str, timings: _Timings) -> tuple[str, ...]:
+    times, computing = spread(timings.seconds), spread(timings.computed)
+    figures = (f"{value:.1f}" for value in (times.p50, times.p95, times.p99, computing.p50))
+    return (size, statements, *figures, f"{timings.conflicting:,} of {times.count:,}")

@@ -1,4 +1,4 @@
-"""Pairs of statements that contradict each other, that say the same, and that have nothing to do with each other."""
+"""Pairs of statements: contradictions, paraphrases, and unrelated ones."""
 
 import csv
 import json
@@ -20,7 +20,7 @@ _SEED = 7
 _UNRELATED = "unrelated"
 _DUPLICATE = 4.5
 _STS_COLUMNS = 7
-# Words of which each may stand for the other in any sentence about people.
+# Words that can replace each other in any sentence about people.
 _SYNONYMS = {
     "kids": "children", "enjoys": "likes", "started": "began", "bought": "purchased", "grateful": "thankful",
     "talked": "spoke", "amazing": "wonderful", "big": "large", "finished": "completed", "assists": "helps",
@@ -37,7 +37,7 @@ _ACTIVE = re.compile(rf"^(?P<who>[A-Z]\w+) {_DONE}(?P<rest> (?:for|in|at|with|on
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two statements, and what they are: the kind of what was changed, or why they do not contradict each other."""
+    """Two statements and their kind: the changed detail, or the reason why they do not contradict each other."""
 
     kind: str
     first: str
@@ -45,40 +45,44 @@ class Pair:
 
 
 def facts_in(file: Path) -> list[str]:
-    """The facts of LoCoMo's conversations, each once; of one speaker they stand together."""
+    """Return the distinct facts of LoCoMo's conversations, grouped by speaker."""
     conversations = cast("list[dict[str, dict[str, dict[str, list[list[str]]]]]]", json.loads(file.read_bytes()))
-    reported = [
+    rows = [
         (number, speaker, fact[0])
         for number, conversation in enumerate(conversations)
         for session in conversation["observation"].values()
         for speaker, facts in session.items()
         for fact in facts
     ]
-    return list(dict.fromkeys(fact for _, _, fact in sorted(reported)))
+    return list(dict.fromkeys(fact for _, _, fact in sorted(rows)))
 
 
 def made_pairs() -> Iterator[Pair]:
-    """All kinds of pairs, where no data is at hand."""
-    yield from (Pair(kind="paraphrase, judged", first=item, second=other) for item, other in made_paraphrases())
+    """Generate all kinds of pairs without data."""
+    yield from (Pair(kind="paraphrase, judged", first=text, second=other) for text, other in made_paraphrases())
     facts = made_facts()
     yield from (pair for pair in pairs_of_facts(facts) if not pair.kind.startswith(_UNRELATED))
-    # Those of one person only: the others are told the same.
+    # Of one person only: the facts of the others are the same.
     same = [fact for fact in facts if facts[0].split()[0] in fact]
     yield from (pair for pair in pairs_of_facts(same) if pair.kind.startswith(_UNRELATED))
 
 
 def pairs_of_facts(facts: Sequence[str]) -> Iterator[Pair]:
-    """Facts with one thing changed, with others chosen by chance, and in other words."""
+    """Pair facts with a changed copy, with random other facts, and with a paraphrase."""
     random, names = Random(_SEED), names_in(facts)
     for kind in KINDS:
         for fact in facts:
             for changed, text in swaps_of(fact, names=names, random=random):
                 if changed == kind and text != fact:
                     yield Pair(kind=kind, first=fact, second=text)
-    for at, fact in enumerate(facts):
-        yield Pair(kind=f"{_UNRELATED}, by chance", first=fact, second=random.choice([*facts[:at], *facts[at + 1 :]]))
+    for place, fact in enumerate(facts):
+        yield Pair(
+            kind=f"{_UNRELATED}, by chance", first=fact, second=random.choice([*facts[:place], *facts[place + 1 :]])
+        )
         same = [
-            item for item in facts[max(0, at - 60) : at + 60] if item != fact and item.split()[0] == fact.split()[0]
+            other
+            for other in facts[max(0, place - 60) : place + 60]
+            if other != fact and other.split()[0] == fact.split()[0]
         ]
         if same:
             yield Pair(kind=f"{_UNRELATED}, same speaker", first=fact, second=random.choice(same))
@@ -87,30 +91,30 @@ def pairs_of_facts(facts: Sequence[str]) -> Iterator[Pair]:
 
 
 def paraphrases_in(sts: Path | None, mrpc: Path | None) -> Iterator[Pair]:
-    """The pairs that people have judged to say the same."""
+    """Read the pairs that people have judged to say the same."""
     if sts is not None:
         rows = [line.split("\t") for line in sts.read_text(encoding="utf-8").splitlines()]
         for row in rows:
             if len(row) >= _STS_COLUMNS and float(row[4]) >= _DUPLICATE:
                 yield Pair(kind="paraphrase, judged (STS)", first=row[5], second=row[6])
     if mrpc is not None:
-        with mrpc.open(encoding="utf-8", newline="") as opened:
-            for row in csv.DictReader(opened, delimiter="\t"):
+        with mrpc.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file, delimiter="\t"):
                 if row["label"] == "1":
                     yield Pair(kind="paraphrase, news (MRPC)", first=row["sentence1"], second=row["sentence2"])
 
 
 def _in_other_words(fact: str) -> Iterator[str]:
-    """A fact with one word replaced, with its time first, in the passive voice, and shortened."""
+    """Paraphrase a fact: one word replaced, its time first, in the passive voice, and shortened."""
     for word, other in _SYNONYMS.items():
-        for item, by in ((word, other), (other, word)):
-            if re.search(rf"\b{item}\b", fact):
-                yield re.sub(rf"\b{item}\b", by, fact, count=1)
-    if results := _TIME.match(fact):
-        yield f"{results['when'].capitalize()}, {results['what']}."
-    if results := _ACTIVE.match(fact):
-        what = results["what"][0].upper() + results["what"][1:]
-        yield f"{what} was {results['did']} by {results['who']}{results['rest'] or ''}."
+        for old, new in ((word, other), (other, word)):
+            if re.search(rf"\b{old}\b", fact):
+                yield re.sub(rf"\b{old}\b", new, fact, count=1)
+    if match := _TIME.match(fact):
+        yield f"{match['when'].capitalize()}, {match['what']}."
+    if match := _ACTIVE.match(fact):
+        what = match["what"][0].upper() + match["what"][1:]
+        yield f"{what} was {match['did']} by {match['who']}{match['rest'] or ''}."
     for long, short in (
         (" is not ", " isn't "),
         (" does not ", " doesn't "),

@@ -1,4 +1,4 @@
-"""Daemons to measure: processes of their own, each on a folder of its own, ended whatever happens."""
+"""Daemons to measure: separate processes with separate folders, which always end with the benchmark."""
 
 import asyncio
 import os
@@ -21,18 +21,18 @@ from scrubjay.rpc.engine import RemoteEngine
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.lock import running_daemon
 
-# The command as people have it on their path.
+# The command as users have it on their path.
 SCRUBJAY = str(Path(sysconfig.get_path("scripts")) / "scrubjay")
-_LOOK = 0.002
-_LONGEST = 30.0
-# Should whoever measures be killed, its daemons leave by themselves.
+_POLL_SECONDS = 0.002
+_TIMEOUT = 30.0
+# If the benchmark is killed, its daemons stop by themselves.
 _IDLE = "60"
-_OURS = ("SCRUBJAY_", "MEMORY_DIR")
+_OWN_PREFIXES = ("SCRUBJAY_", "MEMORY_DIR")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Daemon:
-    """A daemon that lets clients in."""
+    """A daemon that accepts clients."""
 
     settings: Settings
     pid: int
@@ -44,25 +44,25 @@ class Daemon:
 
     @property
     def resident(self) -> float:
-        """Memory that it holds now, in MB."""
+        """Its resident memory, in MB."""
         return resident_mb(self.pid)
 
     @property
     def busy(self) -> float:
-        """Seconds that it has computed so far, on all cores."""
+        """Its CPU seconds so far, on all cores."""
         return busy_seconds(self.pid)
 
 
 def settings_for(home: Path, *, embedder: str = "minilm") -> Settings:
-    """The product's defaults on a folder, whatever the environment says."""
+    """Return the default settings for a folder; the environment has no effect."""
     return Settings.load(
         environment={}, home=str(home), space=CALLER.space, agent=CALLER.agent, embedder=embedder, http="127.0.0.1:0"
     )
 
 
 def environment_for(settings: Settings) -> dict[str, str]:
-    """What a child of the product is started with."""
-    mine = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+    """Return the environment of a child process of the product."""
+    mine = {name: value for name, value in os.environ.items() if not name.startswith(_OWN_PREFIXES)}
     chosen = {
         "SCRUBJAY_EMBEDDER": settings.embedder,
         "SCRUBJAY_HTTP": settings.http,
@@ -72,14 +72,14 @@ def environment_for(settings: Settings) -> dict[str, str]:
 
 
 def copy_store(store: Path, home: Path) -> Path:
-    """A folder like another, for somebody's own use."""
+    """Copy a data folder."""
     shutil.copytree(store, home, ignore=shutil.ignore_patterns("*.lock", "run"))
     return home
 
 
 @asynccontextmanager
 async def daemon(settings: Settings) -> AsyncGenerator[Daemon]:
-    """A daemon that answers, until the end of the block."""
+    """Run a daemon until the end of the block."""
     with settings.data.with_suffix(".log").open("ab") as log:
         child = await asyncio.create_subprocess_exec(
             SCRUBJAY,
@@ -94,13 +94,13 @@ async def daemon(settings: Settings) -> AsyncGenerator[Daemon]:
             stderr=log,
         )
     try:
-        await _until_open(settings, child)
+        await _wait_for_socket(settings, child)
         yield Daemon(settings=settings, pid=child.pid)
     finally:
         if child.returncode is None:
             child.terminate()
         try:
-            await asyncio.wait_for(child.wait(), _LONGEST)
+            await asyncio.wait_for(child.wait(), _TIMEOUT)
         except TimeoutError:
             child.kill()
             await child.wait()
@@ -108,53 +108,53 @@ async def daemon(settings: Settings) -> AsyncGenerator[Daemon]:
 
 @asynccontextmanager
 async def connected(settings: Settings) -> AsyncGenerator[MemoryClient]:
-    """A client of the daemon; where none runs a client would open the store itself, which is not what is measured."""
+    """Connect to the daemon; fail if none runs, because a client would then open the store itself."""
     async with MemoryClient(settings=settings) as memory:
-        if not isinstance(memory._engine, RemoteEngine):  # noqa: SLF001 - no surface tells
+        if not isinstance(memory._engine, RemoteEngine):  # noqa: SLF001 - no surface exposes it
             raise SystemExit(f"no daemon serves {settings.home}")
         yield memory
 
 
 async def end_daemon_of(data: Path) -> None:
-    """End the daemon that a bridge has started, if it has, and wait until it is gone."""
+    """Stop the daemon that a bridge has started, if any, and wait for its end."""
     lock = FileLock(daemon_file(data))
     for number in (signal.SIGTERM, signal.SIGKILL):
-        if await _free(lock, seconds=0.0 if number is signal.SIGTERM else _LONGEST):
+        if await _acquire(lock, seconds=0.0 if number is signal.SIGTERM else _TIMEOUT):
             break
-        # It has the lock a little before it has written who it is.
-        await _until_noted(data)
+        # A daemon takes the lock a little before it writes its process id.
+        await _wait_for_pid(data)
         with suppress(ProcessLookupError):
             os.kill(int(str(running_daemon(data)["pid"])), number)
-    if await _free(lock, seconds=_LONGEST):
-        # So that the next one is not mistaken for this one.
+    if await _acquire(lock, seconds=_TIMEOUT):
+        # The next daemon must not be mistaken for this one.
         daemon_file(data).write_bytes(b"")
         lock.release()
 
 
-async def _until_open(settings: Settings, child: asyncio.subprocess.Process) -> None:
+async def _wait_for_socket(settings: Settings, child: asyncio.subprocess.Process) -> None:
     address = str(socket_file(settings.data))
-    until = time.monotonic() + _LONGEST
+    until = time.monotonic() + _TIMEOUT
     while True:
-        with socket.socket(socket.AF_UNIX) as knock:
-            if knock.connect_ex(address) == 0:
+        with socket.socket(socket.AF_UNIX) as probe:
+            if probe.connect_ex(address) == 0:
                 return
         if child.returncode is not None or time.monotonic() > until:
             log = settings.data.with_suffix(".log").read_text(encoding="utf-8", errors="replace")
             raise SystemExit(f"the daemon of {settings.home} does not answer: {log[-1000:]}")
-        await asyncio.sleep(_LOOK)
+        await asyncio.sleep(_POLL_SECONDS)
 
 
-async def _free(lock: FileLock, *, seconds: float) -> bool:
-    """Whether a daemon's lock is ours within some time; the system lets go of it when the daemon is gone."""
+async def _acquire(lock: FileLock, *, seconds: float) -> bool:
+    """Return whether we get a daemon's lock in time; the system releases it when the daemon ends."""
     until = time.monotonic() + seconds
     while not lock.held and not lock.acquire(exclusive=True):
         if time.monotonic() > until:
             return False
-        await asyncio.sleep(_LOOK)
+        await asyncio.sleep(_POLL_SECONDS)
     return True
 
 
-async def _until_noted(data: Path) -> None:
-    until = time.monotonic() + _LONGEST
+async def _wait_for_pid(data: Path) -> None:
+    until = time.monotonic() + _TIMEOUT
     while "pid" not in running_daemon(data) and time.monotonic() < until:  # noqa: ASYNC110 - another process
-        await asyncio.sleep(_LOOK)
+        await asyncio.sleep(_POLL_SECONDS)

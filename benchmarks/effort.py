@@ -1,4 +1,4 @@
-"""What a recall and a remember cost the server and the database, in milliseconds of a core, one by one."""
+"""The CPU time of a recall and of a remember on the server and in the database, in milliseconds."""
 
 import os
 import time
@@ -17,7 +17,7 @@ _WARM_UP = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """One operation without embedding: how long its caller waits, and what that costs on either side."""
+    """One operation without embedding: its latency, and the CPU time on either side."""
 
     wall: float
     server: float
@@ -25,7 +25,7 @@ class Effort:
 
 
 async def effort_of_recall(engine: Engine, questions: Sequence[str], *, postmaster: int) -> Effort:
-    """What questions cost whose vectors are known."""
+    """Measure recalls with cached vectors."""
 
     async def ask(number: int) -> None:
         await engine.recall(Question(query=questions[number]), who=CALLER)
@@ -34,7 +34,7 @@ async def effort_of_recall(engine: Engine, questions: Sequence[str], *, postmast
 
 
 async def effort_of_remember(engine: Engine, sentences: Sequence[str], *, first: int, postmaster: int) -> Effort:
-    """What remembering costs where the vectors are known."""
+    """Measure remembers with cached vectors."""
     waiting = drafts(sentences, first=first)
 
     async def write(number: int) -> None:
@@ -44,7 +44,7 @@ async def effort_of_remember(engine: Engine, sentences: Sequence[str], *, first:
 
 
 async def embedding_time(embedder: Embedder, questions: Sequence[str]) -> float:
-    """What it takes to embed a question, in milliseconds of a core."""
+    """Return the CPU milliseconds of embedding a question."""
     await embedder.embed_query(questions[0])
     began = time.process_time()
     for question in questions:
@@ -52,12 +52,12 @@ async def embedding_time(embedder: Embedder, questions: Sequence[str]) -> float:
     return (time.process_time() - began) / len(questions) * 1000
 
 
-async def _effort(do: Callable[[int], Awaitable[None]], many: int, *, postmaster: int) -> Effort:
+async def _effort(do: Callable[[int], Awaitable[None]], count: int, *, postmaster: int) -> Effort:
     for number in range(_WARM_UP):
         await do(number)
-    timed = many - _WARM_UP
+    timed = count - _WARM_UP
     database, server, began = database_seconds(postmaster), time.process_time(), time.perf_counter()
-    for number in range(_WARM_UP, many):
+    for number in range(_WARM_UP, count):
         await do(number)
     wall, server = time.perf_counter() - began, time.process_time() - server
     database = database_seconds(postmaster) - database
@@ -65,10 +65,10 @@ async def _effort(do: Callable[[int], Awaitable[None]], many: int, *, postmaster
 
 
 def database_seconds(postmaster: int) -> float:
-    """What all processes of a database server have computed; those that have ended are counted by who started them."""
+    """Return the CPU seconds of all processes of a database server; its parent process counts those that ended."""
     children = Path(f"/proc/{postmaster}/task/{postmaster}/children")
     if not children.exists():
         return 0.0
-    reported = Path(f"/proc/{postmaster}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    ended = (int(reported[13]) + int(reported[14])) / os.sysconf("SC_CLK_TCK")
+    fields = Path(f"/proc/{postmaster}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    ended = (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
     return ended + sum(busy_seconds(int(pid)) for pid in children.read_text(encoding="utf-8").split())

@@ -1,4 +1,4 @@
-"""Embedders around the product's own: one looks at the clock, one remembers what was ever embedded."""
+"""Wrappers of the product's embedder: one measures time, one caches vectors."""
 
 import time
 from collections.abc import MutableMapping, Sequence
@@ -9,20 +9,20 @@ from scrubjay.ports import Embedder, Profile
 
 
 class TimedEmbedder:
-    """Counts the seconds that callers wait for vectors, and keeps the vectors of questions."""
+    """Measures the time that callers wait for vectors, and keeps the vectors of questions."""
 
     def __init__(self, inner: Embedder) -> None:
         self._inner = inner
         self._spent = 0.0
-        self.heard: dict[str, Vector] = {}
+        self.query_vectors: dict[str, Vector] = {}
 
     def take(self) -> float:
-        """The seconds since it was last asked."""
+        """Return the embedding seconds since the last call."""
         spent, self._spent = self._spent, 0.0
         return spent
 
     async def profile(self) -> Profile:
-        """The model's profile; loading the model counts."""
+        """Return the model's profile; loading the model counts."""
         began = time.perf_counter()
         try:
             return await self._inner.profile()
@@ -30,7 +30,7 @@ class TimedEmbedder:
             self._spent += time.perf_counter() - began
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """Vectors of texts, timed."""
+        """Return the vectors of texts, timed."""
         began = time.perf_counter()
         try:
             return await self._inner.embed(texts)
@@ -38,53 +38,53 @@ class TimedEmbedder:
             self._spent += time.perf_counter() - began
 
     async def embed_query(self, text: str) -> Vector:
-        """The vector of a question, timed."""
+        """Return the vector of a question, timed."""
         began = time.perf_counter()
         try:
             vector = await self._inner.embed_query(text)
         finally:
             self._spent += time.perf_counter() - began
-        self.heard[text] = vector
+        self.query_vectors[text] = vector
         return vector
 
     async def embed_media(self, items: Sequence[Media]) -> list[Vector | None]:
-        """Vectors of media, in order; not timed."""
+        """Return the vectors of media in order, not timed."""
         return await self._inner.embed_media(items)
 
     async def close(self) -> None:
-        """Let go of the model."""
+        """Close the model."""
         await self._inner.close()
 
 
-class KnowingEmbedder:
-    """Answers at once what it knows, and asks the model for the rest."""
+class CachedEmbedder:
+    """Returns cached vectors, and computes the missing ones with the model."""
 
-    def __init__(self, inner: Embedder, known: MutableMapping[str, Vector]) -> None:
+    def __init__(self, inner: Embedder, vectors: MutableMapping[str, Vector]) -> None:
         self._inner = inner
-        self._known = known
+        self._vectors = vectors
 
     async def profile(self) -> Profile:
-        """The model's profile."""
+        """Return the model's profile."""
         return await self._inner.profile()
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """Vectors of texts, in order."""
-        fresh = [text for text in dict.fromkeys(texts) if text not in self._known]
-        if fresh:
-            for text, vector in zip(fresh, await self._inner.embed(fresh), strict=True):
-                self._known[text] = vector
-        return [self._known[text] for text in texts]
+        """Return the vectors of texts in order."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        if missing:
+            for text, vector in zip(missing, await self._inner.embed(missing), strict=True):
+                self._vectors[text] = vector
+        return [self._vectors[text] for text in texts]
 
     async def embed_query(self, text: str) -> Vector:
-        """The vector of a question."""
-        if text not in self._known:
-            self._known[text] = await self._inner.embed_query(text)
-        return self._known[text]
+        """Return the vector of a question."""
+        if text not in self._vectors:
+            self._vectors[text] = await self._inner.embed_query(text)
+        return self._vectors[text]
 
     async def embed_media(self, items: Sequence[Media]) -> list[Vector | None]:
-        """Vectors of media, in order."""
+        """Return the vectors of media in order."""
         return await self._inner.embed_media(items)
 
     async def close(self) -> None:
-        """Let go of the model."""
+        """Close the model."""
         await self._inner.close()

@@ -1,7 +1,7 @@
-"""How well facts are found in conversations, turn by turn: `python -m benchmarks.extraction --data FILE`.
+"""Measures the extraction of facts from conversations, by turn: `python -m benchmarks.extraction --data FILE`.
 
-The file is LoCoMo's, whose `observation` names the turns that somebody took facts from. Without one, a small
-conversation is made, which shows that it runs and how fast.
+The file is LoCoMo's, whose `observation` names the turns with facts. Without a file, the benchmark generates a small
+conversation, which shows that it runs and how fast.
 """
 
 import argparse
@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks.extraction_data import Labelled, labelled
+from benchmarks.extraction_data import Labelled, load_labelled
 from scrubjay.extraction.patterns import facts_of
 from scrubjay.model.fact import Turn
 
@@ -24,46 +24,46 @@ Finder = Callable[[Sequence[Turn]], frozenset[str]]
 
 
 def main() -> None:
-    """Print precision, recall and F1 of each way, and what it takes for 100 lines."""
+    """Print precision, recall and F1 of each method, and its time for 100 lines."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--data", type=Path, help="a file in LoCoMo's form")
-    conversations = labelled(options.parse_args().data)
+    conversations = load_labelled(options.parse_args().data)
     total = sum(len(conversation.turns) for conversation in conversations)
-    telling = sum(
-        len(conversation.telling & {turn.id for turn in conversation.turns}) for conversation in conversations
+    fact_turns = sum(
+        len(conversation.fact_turns & {turn.id for turn in conversation.turns}) for conversation in conversations
     )
-    print(f"{len(conversations)} conversations, {total:,} turns, {telling / total:.0%} of them tell a fact\n")
+    print(f"{len(conversations)} conversations, {total:,} turns, {fact_turns / total:.0%} of them state a fact\n")
     print(f"{'':38} precision  recall    F1  CPU ms per 100 lines")
-    for name, finder in WAYS.items():
+    for name, finder in METHODS.items():
         precision, recall, f1 = figures(conversations, finder)
-        spent = _seconds(conversations, finder)
-        print(f"{name:38} {precision:9.3f} {recall:7.3f} {f1:5.3f} {spent / total * 1e5:21.2f}")
+        seconds = _best_seconds(conversations, finder)
+        print(f"{name:38} {precision:9.3f} {recall:7.3f} {f1:5.3f} {seconds / total * 1e5:21.2f}")
 
 
 def figures(conversations: Sequence[Labelled], finder: Finder) -> tuple[float, float, float]:
-    """Precision, recall and F1 over the turns of all conversations."""
-    right = results = expected = 0
+    """Return precision, recall and F1 over the turns of all conversations."""
+    right = returned = expected = 0
     for conversation in conversations:
-        reported = frozenset[str]().union(*(finder(session) for session in conversation.sessions))
-        right += len(reported & conversation.telling)
-        results += len(reported)
-        expected += len(conversation.telling)
-    precision, recall = right / max(1, results), right / max(1, expected)
+        turns_found = frozenset[str]().union(*(finder(session) for session in conversation.sessions))
+        right += len(turns_found & conversation.fact_turns)
+        returned += len(turns_found)
+        expected += len(conversation.fact_turns)
+    precision, recall = right / max(1, returned), right / max(1, expected)
     return precision, recall, 2 * precision * recall / max(1e-9, precision + recall)
 
 
 def by_patterns(turns: Sequence[Turn]) -> frozenset[str]:
-    """The turns in which our patterns find a fact."""
+    """Return the turns in which our patterns find a fact."""
     return frozenset(fact.turn for fact in facts_of(turns))
 
 
 def by_keywords(turns: Sequence[Turn]) -> frozenset[str]:
-    """The turns with one of a few words."""
+    """Return the turns with one of a few keywords."""
     return frozenset(turn.id for turn in turns if any(word in turn.text.lower() for word in _KEYWORDS))
 
 
 def by_length(turns: Sequence[Turn]) -> frozenset[str]:
-    """The long turns in the first person that ask nothing."""
+    """Return the long turns in the first person that are no questions."""
     return frozenset(
         turn.id
         for turn in turns
@@ -71,23 +71,23 @@ def by_length(turns: Sequence[Turn]) -> frozenset[str]:
     )
 
 
-WAYS: dict[str, Finder] = {
+METHODS: dict[str, Finder] = {
     "patterns": by_patterns,
     "a list of keywords": by_keywords,
     "first person, over 60 letters, no `?`": by_length,
 }
 
 
-def _seconds(conversations: Sequence[Labelled], finder: Finder) -> float:
-    """What all sessions take of one core, each at its best: other programs run meanwhile."""
+def _best_seconds(conversations: Sequence[Labelled], finder: Finder) -> float:
+    """Return the CPU seconds of all sessions, each at its best, because other programs run meanwhile."""
     return sum(
-        min(_spent(session, finder) for _ in range(_RUNS))
+        min(_cpu_seconds(session, finder) for _ in range(_RUNS))
         for conversation in conversations
         for session in conversation.sessions
     )
 
 
-def _spent(session: Sequence[Turn], finder: Finder) -> float:
+def _cpu_seconds(session: Sequence[Turn], finder: Finder) -> float:
     start = time.process_time()
     finder(session)
     return time.process_time() - start

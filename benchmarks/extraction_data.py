@@ -1,4 +1,4 @@
-"""Conversations whose turns are known to state a fact or not: LoCoMo's file, or one made here."""
+"""Conversations whose turns are labelled as facts or not: LoCoMo's file, or a generated one."""
 
 import json
 import re
@@ -14,10 +14,10 @@ _IDS = re.compile(r"D\d+:\d+")
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A conversation by its sessions, and the ids of the turns from which somebody took a fact."""
+    """A conversation by its sessions, and the ids of its turns with facts."""
 
     sessions: tuple[tuple[Turn, ...], ...]
-    telling: frozenset[str]
+    fact_turns: frozenset[str]
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -25,31 +25,31 @@ class Labelled:
         return tuple(turn for session in self.sessions for turn in session)
 
 
-def labelled(path: Path | None) -> list[Labelled]:
-    """The conversations of a file in LoCoMo's form; without one, a conversation that is made."""
+def load_labelled(path: Path | None) -> list[Labelled]:
+    """Read the conversations of a file in LoCoMo's format; without a file, generate one conversation."""
     if path is None:
-        return [_made()]
+        return [_generated()]
     samples = cast("list[dict[str, object]]", json.loads(path.read_text(encoding="utf-8")))
-    return [_of_sample(sample) for sample in samples]
+    return [_from_sample(sample) for sample in samples]
 
 
-def _of_sample(sample: Mapping[str, object]) -> Labelled:
-    reported = cast("Mapping[str, Sequence[Mapping[str, str]]]", sample["conversation"])
+def _from_sample(sample: Mapping[str, object]) -> Labelled:
+    conversation = cast("Mapping[str, Sequence[Mapping[str, str]]]", sample["conversation"])
     sessions: list[tuple[Turn, ...]] = []
-    while (name := f"session_{len(sessions) + 1}") in reported:
+    while (name := f"session_{len(sessions) + 1}") in conversation:
         sessions.append(
-            tuple(Turn(speaker=item["speaker"], text=item["text"], id=item["dia_id"]) for item in reported[name])
+            tuple(Turn(speaker=turn["speaker"], text=turn["text"], id=turn["dia_id"]) for turn in conversation[name])
         )
     return Labelled(tuple(sessions), frozenset(_IDS.findall(json.dumps(sample["observation"]))))
 
 
-def _made() -> Labelled:
-    lines = [(speaker, text, tells) for _ in range(20) for speaker, text, tells in _LINES]
+def _generated() -> Labelled:
+    lines = [(speaker, text, states_fact) for _ in range(20) for speaker, text, states_fact in _LINES]
     turns = tuple(
         Turn(speaker=speaker, text=text, id=f"D1:{number}") for number, (speaker, text, _) in enumerate(lines, 1)
     )
-    telling = frozenset(turn.id for turn, (_, _, tells) in zip(turns, lines, strict=True) if tells)
-    return Labelled((turns,), telling)
+    fact_turns = frozenset(turn.id for turn, (_, _, states_fact) in zip(turns, lines, strict=True) if states_fact)
+    return Labelled((turns,), fact_turns)
 
 
 _LINES = (

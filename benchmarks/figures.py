@@ -1,4 +1,4 @@
-"""All that is measured, as plain values that become a JSON file."""
+"""All measurements, as plain values for a JSON file."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ from benchmarks.timing import Spread
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filling:
-    """Filling a fresh store: by concurrent remembers, and by import. Embedding is not in any of it."""
+    """Filling a new store by concurrent remembers and by import, without embedding."""
 
     remembered_per_second: float
     exported_per_second: float
@@ -17,7 +17,7 @@ class Filling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """Bytes on disk, and what bodies would take otherwise."""
+    """Bytes on disk, and the bytes of bodies in other formats."""
 
     store: int
     index: int
@@ -29,7 +29,7 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nearness:
-    """The share of the truly nearest passages that the index finds."""
+    """The share of the nearest passages that the index finds."""
 
     questions: int
     at_10: float
@@ -39,7 +39,7 @@ class Nearness:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """One process that opens a filled folder, asks and remembers. Times in milliseconds, memory in MB."""
+    """One process that opens a filled folder, recalls and remembers. Times in milliseconds, memory in MB."""
 
     index: str
     open_store: float
@@ -80,7 +80,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sharing:
-    """Writes one after the other, and the same number at once, that share their fsyncs."""
+    """Sequential writes, and the same number of concurrent writes, which share their fsyncs."""
 
     writes: int
     alone_per_second: float
@@ -90,7 +90,7 @@ class Sharing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bridges:
-    """From the start of a process until it has answered `tools/list`, the daemon being up; and what it then holds."""
+    """The time from the start of a bridge to its answer to `tools/list`, with a running daemon; and its memory."""
 
     start: Spread
     resident: float
@@ -99,7 +99,7 @@ class Bridges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColdStarts:
-    """A daemon, until it has let a client in and until `status` is answered; and a bridge that has to start one."""
+    """The start of a daemon, until it accepts a client and until it answers `status`; and of a bridge without one."""
 
     open: Spread
     daemon: Spread
@@ -110,7 +110,7 @@ class ColdStarts:
 class TransportFigures:
     """One operation, without embedding, in this process, over the socket, over HTTP and by REST.
 
-    What a way adds, in milliseconds, is the median of the differences, operation by operation.
+    A transport adds the median of the differences, operation by operation, in milliseconds.
     """
 
     here: Spread
@@ -124,7 +124,7 @@ class TransportFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConcurrentClients:
-    """Clients that ask and remember without a pause; `busy` is in cores, of the daemon and of all clients."""
+    """Clients that recall and remember without a pause; `busy` is in cores, of the daemon and of all clients."""
 
     clients: int
     processes: int
@@ -142,7 +142,7 @@ class ConcurrentClients:
 class Requests:
     """Recalls by REST over several connections without a pause, every question embedded before; `busy` in cores.
 
-    `repeated` is the same where also the answers are known from before.
+    `repeated` is the same with cached answers.
     """
 
     connections: int
@@ -158,7 +158,7 @@ class Requests:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryUse:
-    """What a daemon with the bundled model holds, in MB: with clients of the socket, then with agents over MCP."""
+    """The memory of a daemon with the bundled model, in MB: with clients of the socket, then with agents over MCP."""
 
     one_client: float
     clients: float
@@ -168,7 +168,7 @@ class MemoryUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
-    """The daemon and what talks to it, on a store of so many memories."""
+    """The daemon and its clients, on a store of this many memories."""
 
     size: int
     bridges: Bridges
@@ -183,7 +183,7 @@ class Serving:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watching:
-    """A scrape of so many lines of metrics, and what counting adds to a recall (medians, in milliseconds)."""
+    """A scrape of this many lines of metrics, and the time that counting adds to a recall (medians, milliseconds)."""
 
     lines: int
     scrape: Spread

@@ -1,7 +1,7 @@
-"""What history costs: `python -m benchmarks.history --memories 1000`.
+"""Measures the cost of history: `python -m benchmarks.history --memories 1000`.
 
-The same memories are stored twice: taken through ten versions by small edits, and at once as they are at the end. What
-the first file has more than the second is history. Then versions are compared and gone back to, with the clock running.
+The benchmark stores the same memories twice: with ten versions each, made by small edits, and with the last version
+alone. The difference of the two files is history. Then it times diffs of versions and reverts.
 """
 
 import argparse
@@ -17,8 +17,8 @@ import apsw
 
 from benchmarks.cache import VectorCache
 from benchmarks.corpus import SEED, load_corpus
-from benchmarks.embedders import KnowingEmbedder
-from benchmarks.filling import PLAIN, Ground, opened
+from benchmarks.embedders import CachedEmbedder
+from benchmarks.filling import PLAIN, Workspace, open_engine_with
 from benchmarks.memories import CALLER, drafts
 from benchmarks.tables import Table, at_most, ms, rows_of
 from benchmarks.timing import Spread, spread
@@ -31,12 +31,12 @@ from scrubjay.settings import Settings
 
 VERSIONS = 10
 _MOST_PERCENT, _MOST_MS = 40, 5
-# Sentences that are made contradict each other by the dozen, and what is filed about that is no history.
-_QUIET = replace(PLAIN, conflicts="off")
-_AT_ONCE = 32
+# Generated sentences contradict each other often, and the records of conflicts are no history.
+_NO_CHECKS = replace(PLAIN, conflicts="off")
+_CONCURRENT = 32
 _TIMED = 300
 _KB = 1024
-# Sentences that a memory and its edits are made of.
+# Sentences for a memory and its edits.
 _SENTENCES = 24
 _PARTS = {
     "versions": ("versions",),
@@ -48,8 +48,8 @@ _PARTS = {
 
 def main() -> None:
     """Measure, and print it as Markdown."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.history", description="What history costs.")
-    parser.add_argument("--memories", type=int, default=1_000, help="so many memories (default: 1,000)")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.history", description="Measures the cost of history.")
+    parser.add_argument("--memories", type=int, default=1_000, help="the number of memories (default: 1,000)")
     parts, latency = asyncio.run(measure(parser.parse_args().memories))
     for table in (parts, latency):
         print(f"## {table.title}\n")
@@ -57,46 +57,49 @@ def main() -> None:
 
 
 async def measure(memories: int) -> tuple[Table, Table]:
-    """What the files weigh, and how long it takes to compare versions and to go back."""
+    """Measure the sizes of the files, and the times of diffs and reverts."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         inner = make_embedder(Settings.load(environment={}, home=folder))
-        embedder = KnowingEmbedder(inner, VectorCache(await inner.profile()))
-        long, short = (Ground(home=home / name, embedder=embedder) for name in ("many", "one"))
-        async with opened(long.settings, embedder) as engine:
-            ids = await _live(replace(engine, default_rules=_QUIET), memories)
+        embedder = CachedEmbedder(inner, VectorCache(await inner.profile()))
+        long, short = (Workspace(home=home / name, embedder=embedder) for name in ("many", "single"))
+        async with open_engine_with(long.settings, embedder) as engine:
+            ids = await _make_versions(replace(engine, default_rules=_NO_CHECKS), memories)
             finals = [(await engine.store.get(CALLER.space, [id_]))[id_] for id_ in ids]
-        async with opened(short.settings, embedder) as engine:
-            await _all_at_once(replace(engine, default_rules=_QUIET), [_as_draft(memory) for memory in finals])
-        many, item = _weigh(long), _weigh(short)
-        async with opened(long.settings, embedder) as engine:
+        async with open_engine_with(short.settings, embedder) as engine:
+            await _remember_all(replace(engine, default_rules=_NO_CHECKS), [_as_draft(memory) for memory in finals])
+        many, single = _weigh(long), _weigh(short)
+        async with open_engine_with(long.settings, embedder) as engine:
             latency = await _latency(engine, ids)
         await inner.close()
-    return _weights(item, many, memories=memories), latency
+    return _weights(single, many, memories=memories), latency
 
 
-# ---- lives ----
+# ---- versions ----
 
 
-async def _live(engine: Engine, memories: int) -> list[str]:
-    """Remember so many and take each through its edits, as long as it has fewer than ten versions."""
+async def _make_versions(engine: Engine, memories: int) -> list[str]:
+    """Remember memories and edit each of them until it has ten versions."""
     corpus = load_corpus(sentences=memories * _SENTENCES, questions=1).sentences
     portions = [corpus[at : at + _SENTENCES] for at in range(0, len(corpus), _SENTENCES)]
-    born = [_born(item, number) for number, item in enumerate(portions)]
-    ids = await _all_at_once(engine, born)
-    lives = [_edits(draft, item, number) for number, (draft, item) in enumerate(zip(born, portions, strict=True))]
-    # Round by round, as time goes by: what follows one another in the file is not of one memory.
-    for edits in zip(*lives, strict=True):
-        for start in range(0, len(ids), _AT_ONCE):
-            pairs = zip(ids[start : start + _AT_ONCE], edits[start : start + _AT_ONCE], strict=True)
-            done = await asyncio.gather(*(engine.revise(item, edit, who=CALLER) for item, edit in pairs))
-            if any(item.action != "updated" for item in done):
+    first_drafts = [_draft(portion, number) for number, portion in enumerate(portions)]
+    ids = await _remember_all(engine, first_drafts)
+    edits_by_memory = [
+        _edits(draft, portion, number)
+        for number, (draft, portion) in enumerate(zip(first_drafts, portions, strict=True))
+    ]
+    # Round by round, as in real use: neighbouring rows of the file belong to different memories.
+    for edits in zip(*edits_by_memory, strict=True):
+        for start in range(0, len(ids), _CONCURRENT):
+            pairs = zip(ids[start : start + _CONCURRENT], edits[start : start + _CONCURRENT], strict=True)
+            done = await asyncio.gather(*(engine.revise(id_, edit, who=CALLER) for id_, edit in pairs))
+            if any(revision.action != "updated" for revision in done):
                 raise SystemExit("an edit changed nothing")
     return ids
 
 
-def _born(sentences: Sequence[str], number: int) -> Draft:
-    """Three in ten are one sentence, three are a paragraph, four tell of something by five to ten observations."""
+def _draft(sentences: Sequence[str], number: int) -> Draft:
+    """Make a draft: of ten, three are a sentence, three a paragraph, and four have five to ten observations."""
     (draft,) = drafts(sentences[:1], first=number)
     if number % 10 < 3:
         return draft
@@ -106,7 +109,7 @@ def _born(sentences: Sequence[str], number: int) -> Draft:
 
 
 def _edits(draft: Draft, sentences: Sequence[str], number: int) -> Iterator[Edit]:
-    """Nine edits, in another order for each memory: sentences and observations added and changed, labels changed."""
+    """Yield nine edits, shuffled for each memory: of sentences, observations and labels."""
     source = random.Random(SEED + number)
     fresh = list(sentences[12:])
     kinds = ["add", "add", "add", "change", "change", "reword", "reword", "tag", "note"]
@@ -114,24 +117,24 @@ def _edits(draft: Draft, sentences: Sequence[str], number: int) -> Iterator[Edit
     observed, text, tags = list(draft.observations), draft.text, list(draft.tags)
     for kind in kinds:
         if kind == "reword":
-            text = _reworded(text, source)
+            text = _reword(text, source)
             yield Edit(fields={"content": text}, message="wording")
         elif kind == "tag":
             tags.append("seen-again")
             yield Edit(fields={"tags": list(tags)})
         elif kind == "note":
-            yield Edit(fields={"metadata": {"checked": number % 7, "by": "bench"}})
+            yield Edit(fields={"metadata": {"checked": number % 7, "by": "benchmark"}})
         elif kind == "change" and observed:
-            gone = observed.pop(source.randrange(len(observed)))
-            observed.append(_reworded(gone, source))
-            yield Edit(remove_observations=(gone,), add_observations=(observed[-1],))
+            removed = observed.pop(source.randrange(len(observed)))
+            observed.append(_reword(removed, source))
+            yield Edit(remove_observations=(removed,), add_observations=(observed[-1],))
         else:
             observed.append(fresh.pop())
             yield Edit(add_observations=(observed[-1],))
 
 
-def _reworded(text: str, source: random.Random) -> str:
-    """A text with another word or number in it."""
+def _reword(text: str, source: random.Random) -> str:
+    """Replace a word or a number of a text."""
     words = text.split()
     place = source.randrange(len(words))
     word = words[place]
@@ -155,20 +158,20 @@ def _as_draft(memory: Memory) -> Draft:
     )
 
 
-async def _all_at_once(engine: Engine, waiting: Sequence[Draft]) -> list[str]:
+async def _remember_all(engine: Engine, pending: Sequence[Draft]) -> list[str]:
     ids: list[str] = []
-    for start in range(0, len(waiting), _AT_ONCE):
-        batch = (engine.remember(draft, who=CALLER) for draft in waiting[start : start + _AT_ONCE])
-        ids += [item.id for item in await asyncio.gather(*batch)]
+    for start in range(0, len(pending), _CONCURRENT):
+        batch = (engine.remember(draft, who=CALLER) for draft in pending[start : start + _CONCURRENT])
+        ids += [memory.id for memory in await asyncio.gather(*batch)]
     return ids
 
 
 # ---- figures ----
 
 
-def _weigh(ground: Ground) -> Mapping[str, int]:
-    """The bytes of a store that was closed, by table and index; its own under no name."""
-    path = database_file(ground.settings.data)
+def _weigh(workspace: Workspace) -> Mapping[str, int]:
+    """Return the bytes of a closed store by table and index; the file's own under an empty name."""
+    path = database_file(workspace.settings.data)
     connection = apsw.Connection(str(path))
     try:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -178,14 +181,14 @@ def _weigh(ground: Ground) -> Mapping[str, int]:
     return {"": path.stat().st_size, **{str(name): int(size) for name, size in rows}}
 
 
-def _weights(one: Mapping[str, int], many: Mapping[str, int], *, memories: int) -> Table:
+def _weights(single: Mapping[str, int], many: Mapping[str, int], *, memories: int) -> Table:
     named = {name for part in _PARTS.values() for name in part}
-    parts = {**_PARTS, "the rest": tuple({*one, *many} - named - {""})}
-    rows = [_row(label, one, many, names, memories=memories) for label, names in parts.items()]
-    whole = _row("the file", one, many, ("",), memories=memories)
-    added = 100 * (many[""] / one[""] - 1)
-    promise, stored = at_most("history adds", added, _MOST_PERCENT, "%")
-    print(f"{'' if stored else 'MISS '}{promise}\n")
+    parts = {**_PARTS, "the rest": tuple({*single, *many} - named - {""})}
+    rows = [_row(label, single, many, names, memories=memories) for label, names in parts.items()]
+    whole = _row("the file", single, many, ("",), memories=memories)
+    added = 100 * (many[""] / single[""] - 1)
+    promise, is_met = at_most("history adds", added, _MOST_PERCENT, "%")
+    print(f"{'' if is_met else 'MISS '}{promise}\n")
     return Table(
         title=f"{memories:,} memories with one version and with {VERSIONS}",
         head=("part", "one, KB", f"{VERSIONS}, KB", "added, % of the file", "added bytes a version"),
@@ -194,21 +197,21 @@ def _weights(one: Mapping[str, int], many: Mapping[str, int], *, memories: int) 
 
 
 def _row(
-    label: str, one: Mapping[str, int], many: Mapping[str, int], names: Sequence[str], *, memories: int
+    label: str, single: Mapping[str, int], many: Mapping[str, int], names: Sequence[str], *, memories: int
 ) -> tuple[str, ...]:
-    less, more = (sum(sizes.get(name, 0) for name in names) for sizes in (one, many))
-    share = 100 * (more - less) / one[""]
+    less, more = (sum(sizes.get(name, 0) for name in names) for sizes in (single, many))
+    share = 100 * (more - less) / single[""]
     return label, f"{less / _KB:,.0f}", f"{more / _KB:,.0f}", f"{share:.1f}", f"{(more - less) / memories / 9:,.0f}"
 
 
 async def _latency(engine: Engine, ids: Sequence[str]) -> Table:
     source = random.Random(SEED)
     chosen = [(source.choice(ids), sorted(source.sample(range(1, VERSIONS + 1), 2))) for _ in range(_TIMED)]
-    compared = [await _seconds(engine.diff(item, who=CALLER, versions=pair)) for item, pair in chosen]
-    reverted = [await _seconds(engine.revert(item, who=CALLER, to=first)) for item, (first, _) in chosen]
-    rows = (_promised("diff of two versions", spread(compared)), _promised("revert", spread(reverted)))
+    compared = [await _seconds(engine.diff(id_, who=CALLER, versions=pair)) for id_, pair in chosen]
+    reverted = [await _seconds(engine.revert(id_, who=CALLER, to=first)) for id_, (first, _) in chosen]
+    rows = (_latency_row("diff of two versions", spread(compared)), _latency_row("revert", spread(reverted)))
     head = ("what", "p50, ms", "p95, ms", "p99, ms")
-    return Table(title="Comparing versions and going back", head=head, rows=rows)
+    return Table(title="Diffs of versions and reverts", head=head, rows=rows)
 
 
 async def _seconds(doing: Awaitable[object]) -> float:
@@ -217,9 +220,9 @@ async def _seconds(doing: Awaitable[object]) -> float:
     return time.perf_counter() - began
 
 
-def _promised(label: str, taken: Spread) -> tuple[str, ...]:
-    promise, stored = at_most(f"{label}, p50", taken.p50, _MOST_MS, "ms")
-    print(f"{'' if stored else 'MISS '}{promise}\n")
+def _latency_row(label: str, taken: Spread) -> tuple[str, ...]:
+    promise, is_met = at_most(f"{label}, p50", taken.p50, _MOST_MS, "ms")
+    print(f"{'' if is_met else 'MISS '}{promise}\n")
     return label, ms(taken.p50), ms(taken.p95), ms(taken.p99)
 
 

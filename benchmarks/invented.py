@@ -1,4 +1,4 @@
-"""Sentences for a machine that has no data at hand: varied, the same at every run, and nobody's."""
+"""Generated sentences for a machine without data: varied, and the same on every run."""
 
 import random
 
@@ -10,7 +10,7 @@ _ROLES = (
     "my sister|the new neighbour|our landlord|the piano teacher|a colleague from accounting|the site manager|"
     "the dentist|my running partner|the chief engineer|the librarian|our youngest intern|the vet|a former client"
 ).split("|")
-_DEEDS = (
+_VERBS = (
     "rewrote|postponed|finished|lost|sold|repaired|photographed|cancelled|translated|measured|painted|inherited|"
     "reviewed|shipped|documented|borrowed|redesigned|audited|returned|catalogued|insured|benchmarked|packed"
 ).split("|")
@@ -25,27 +25,27 @@ _THINGS = (
 ).split("|")
 _PLACES = (
     "Lisbon|the attic|Nairobi|a cabin near the lake|the third floor|Oaxaca|the community centre|Tromso|the harbour|"
-    "a workshop in Ghent|the allotment|Kyoto|the train to Vienna|the old mill|Montevideo|the north car park"
+    "a garage in Ghent|the allotment|Kyoto|the train to Vienna|the old mill|Montevideo|the north car park"
 ).split("|")
 _REASONS = (
-    "the warranty runs out|nobody could read the manual|it rained for nine days|the price had doubled|"
+    "the warranty runs out|no one could read the manual|it rained for nine days|the price had doubled|"
     "her doctor advised it|two tests kept failing|the school asked for it|the battery never lasts|"
     "he is afraid of heights|the supplier went bankrupt|they expect a second child|the licence changed"
 ).split("|")
 _FRAMES = (
-    "{name}, {role}, {deed} the {quality} {thing} in {place} because {reason}.",
+    "{name}, {role}, {verb} the {quality} {thing} in {place} because {reason}.",
     "Since {month} {name} keeps the {quality} {thing} in {place}; it cost {number} euros.",
-    "{role} told me in {month} that {name} {deed} a {quality} {thing}.",
+    "{role} mentioned in {month} that {name} {verb} a {quality} {thing}.",
     "I would rather not lend the {thing} to {name} again, {reason}.",
     "The {quality} {thing} from {place} weighs {number} kilos and belongs to {name}.",
-    "On the {day}th of {month} we {deed} {number} of the {thing}s that {role} had left in {place}.",
+    "On the {day}th of {month} we {verb} {number} of the {thing}s that {role} had left in {place}.",
     "{name} prefers the {quality} {thing} over the {other}, mostly since {reason}.",
     "Ask {name} before anyone touches the {thing} in {place}: {reason}.",
-    "For {number} weeks {role} has wanted to see {place}, and {name} finally {deed} the {thing}.",
-    "Our rule since {month}: a {quality} {thing} is never {deed} without {name}.",
+    "For {number} weeks {role} has wanted to see {place}, and {name} finally {verb} the {thing}.",
+    "Our rule since {month}: a {quality} {thing} is never {verb} without {name}.",
 )
-_ASKED = (
-    "Who {deed} the {quality} {thing} in {place}?",
+_QUESTIONS = (
+    "Who {verb} the {quality} {thing} in {place}?",
     "What happened to the {thing} that {name} had in {month}?",
     "Why does {name} keep a {quality} {thing} in {place}?",
     "How much did the {quality} {thing} from {place} cost {name}?",
@@ -55,27 +55,27 @@ _MONTHS = "January February March April May June July August September October N
 
 
 def invented_sentence(source: random.Random) -> str:
-    """Something that somebody might want remembered."""
-    return _filled(source.choice(_FRAMES), source)
+    """Return a sentence worth remembering."""
+    return _fill(source.choice(_FRAMES), source)
 
 
 def invented_question(source: random.Random) -> str:
-    """Something that somebody might ask about it."""
-    return _filled(source.choice(_ASKED), source)
+    """Return a question about such a sentence."""
+    return _fill(source.choice(_QUESTIONS), source)
 
 
 def invented_pair(source: random.Random) -> tuple[str, str]:
-    """Something that somebody might want remembered, and a question that it answers, more or less."""
-    frame, request = source.choice(_FRAMES), source.choice(_ASKED[:-1])
+    """Return a sentence, and a question that it answers more or less."""
+    frame, question = source.choice(_FRAMES), source.choice(_QUESTIONS[:-1])
     values = _values(source)
-    return _written(frame, values), _written(request, values)
+    return _write(frame, values), _write(question, values)
 
 
-def _filled(frame: str, source: random.Random) -> str:
-    return _written(frame, _values(source))
+def _fill(frame: str, source: random.Random) -> str:
+    return _write(frame, _values(source))
 
 
-def _written(frame: str, values: dict[str, str | int]) -> str:
+def _write(frame: str, values: dict[str, str | int]) -> str:
     filled = frame.format(**values)
     return filled[0].upper() + filled[1:]
 
@@ -85,7 +85,7 @@ def _values(source: random.Random) -> dict[str, str | int]:
     return {
         "name": source.choice(_FIRST),
         "role": source.choice(_ROLES),
-        "deed": source.choice(_DEEDS),
+        "verb": source.choice(_VERBS),
         "quality": source.choice(_QUALITIES),
         "thing": thing,
         "other": other,

@@ -1,7 +1,7 @@
-"""How long each operation of the `enhanced` dialect takes: `python -m benchmarks.latency_table --entities 10000`.
+"""Times each operation of the `enhanced` dialect: `python -m benchmarks.latency_table --entities 10000`.
 
-Beside what is measured stand the times that the dialect's description gives for some 20,000 entities. Everything goes
-through the engine with its defaults, embedding included; running code is left out.
+The table also lists the times that the dialect's description gives for some 20,000 entities. Every operation goes
+through the engine with its defaults, embedding included; code execution is left out.
 """
 
 import argparse
@@ -16,8 +16,8 @@ from typing import cast
 
 from benchmarks.cache import VectorCache
 from benchmarks.corpus import load_corpus
-from benchmarks.embedders import KnowingEmbedder
-from benchmarks.filling import PLAIN, Ground, opened
+from benchmarks.embedders import CachedEmbedder
+from benchmarks.filling import PLAIN, Workspace, open_engine_with
 from benchmarks.memories import CALLER
 from benchmarks.tables import Table, ms, rows_of
 from benchmarks.timing import Spread, spread
@@ -41,18 +41,20 @@ DESCRIBED: dict[str, tuple[int, int, int]] = {
 _TIMED = 100
 _FEWER = 30
 _WARM = 3
-_AT_ONCE = 32
+_CONCURRENT = 32
 _LINES = 100
 _EACH = 2
 
-Deed = Callable[[], Awaitable[object]]
+Operation = Callable[[], Awaitable[object]]
 
 
 def main() -> None:
     """Measure, and print it as Markdown."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.latency_table", description="How long each takes.")
-    parser.add_argument("--entities", type=int, default=10_000, help="so many entities (default: 10,000)")
-    parser.add_argument("--times", type=int, default=_TIMED, help=f"so often each (default: {_TIMED})")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.latency_table", description="Times each operation.")
+    parser.add_argument("--entities", type=int, default=10_000, help="the number of entities (default: 10,000)")
+    parser.add_argument(
+        "--times", type=int, default=_TIMED, help=f"how often to time each operation (default: {_TIMED})"
+    )
     inputs = parser.parse_args()
     table = asyncio.run(measure(inputs.entities, times=inputs.times))
     print(f"## {table.title}\n")
@@ -65,30 +67,30 @@ async def measure(entities: int, *, times: int) -> Table:
     sentences = load_corpus(sentences=entities * _EACH + spare, questions=1).sentences
     with tempfile.TemporaryDirectory() as folder:
         inner = make_embedder(Settings.load(environment={}, home=folder))
-        embedder = KnowingEmbedder(inner, VectorCache(await inner.profile()))
-        ground = Ground(home=Path(folder) / "data", embedder=embedder)
-        async with opened(ground.settings, embedder) as engine:
+        embedder = CachedEmbedder(inner, VectorCache(await inner.profile()))
+        workspace = Workspace(home=Path(folder) / "data", embedder=embedder)
+        async with open_engine_with(workspace.settings, embedder) as engine:
             await _fill(engine, sentences[: entities * _EACH])
-            bench = _Bench(replace(engine, embedder=inner), sentences[entities * _EACH :])
-            results = {name: await bench.time(name, times) for name in DESCRIBED}
+            operations = _Operations(replace(engine, embedder=inner), sentences[entities * _EACH :])
+            results = {name: await operations.time(name, times) for name in DESCRIBED}
         await inner.close()
-    head = ("operation", *(f"described {item}" for item in ("p50", "p95", "p99")), "p50", "p95", "p99", "times")
+    head = ("operation", *(f"described {name}" for name in ("p50", "p95", "p99")), "p50", "p95", "p99", "times")
     rows = tuple(_row(name, results[name]) for name in DESCRIBED)
     return Table(title=f"Milliseconds at {entities:,} entities, embedding included", head=head, rows=rows)
 
 
 async def _fill(engine: Engine, sentences: Sequence[str]) -> None:
-    """They are not compared with each other, only stored."""
-    quiet = replace(engine, default_rules=replace(PLAIN, conflicts="off"))
+    """Store entities without comparing them with each other."""
+    unchecked = replace(engine, default_rules=replace(PLAIN, conflicts="off"))
     records = [_record(f"entity {at}", sentences[at * _EACH :]) for at in range(len(sentences) // _EACH)]
-    for first in range(0, len(records), _AT_ONCE):
-        items = records[first : first + _AT_ONCE]
-        await asyncio.gather(*(quiet.create_entities([item], who=CALLER) for item in items))
+    for first in range(0, len(records), _CONCURRENT):
+        batch = records[first : first + _CONCURRENT]
+        await asyncio.gather(*(unchecked.create_entities([record], who=CALLER) for record in batch))
     await engine.index.rebuild()
 
 
-class _Bench:
-    """One operation of each kind after the other, each with words of its own."""
+class _Operations:
+    """Prepares and times the operations, each with its own sentences."""
 
     def __init__(self, engine: Engine, sentences: Sequence[str]) -> None:
         self._engine = engine
@@ -96,24 +98,24 @@ class _Bench:
         self._numbers = count()
 
     async def time(self, name: str, times: int) -> Spread:
-        """How long an operation takes, so many times."""
-        often = times if name not in ("create_entities (10)", "resolve_conflict (merge)") else min(times, _FEWER)
+        """Time an operation repeatedly."""
+        repetitions = times if name not in ("create_entities (10)", "resolve_conflict (merge)") else min(times, _FEWER)
         seconds: list[float] = []
-        for number in range(often + _WARM):
-            deed = await self._prepared(name)
+        for number in range(repetitions + _WARM):
+            operation = await self._prepare(name)
             began = time.perf_counter()
-            await deed()
+            await operation()
             if number >= _WARM:
                 seconds.append(time.perf_counter() - began)
         return spread(seconds)
 
-    async def _prepared(self, name: str) -> Deed:
-        """What is to be timed; what it needs is there already."""
+    async def _prepare(self, name: str) -> Operation:
+        """Return the operation to time, with its preconditions met."""
         engine = self._engine
         match name:
             case "create_entities (1)":
-                item = self._new()
-                return lambda: engine.create_entities([item], who=CALLER)
+                record = self._new()
+                return lambda: engine.create_entities([record], who=CALLER)
             case "create_entities (10)":
                 ten = [self._new() for _ in range(10)]
                 return lambda: engine.create_entities(ten, who=CALLER)
@@ -124,14 +126,14 @@ class _Bench:
                 text = "\n".join(self._turns())
                 return lambda: engine.extract(text, who=CALLER, store=False)
             case "detect_conflicts":
-                draft = draft_for(self._new(), agent="bench")
+                draft = draft_for(self._new(), agent="benchmark")
                 return lambda: engine.probe_conflicts([draft], who=CALLER)
             case "resolve_conflict (merge)":
                 conflict = await self._duplicate()
                 return lambda: engine.resolve_conflict(conflict, who=CALLER, strategy="merge")
             case _:
-                made = await self._revised()
-                return lambda: engine.diff(made, who=CALLER, versions=[1, 2])
+                revised = await self._revise_entity()
+                return lambda: engine.diff(revised, who=CALLER, versions=[1, 2])
 
     def _new(self) -> dict[str, Json]:
         return _record(f"newcomer {next(self._numbers)}", [next(self._sentences) for _ in range(_EACH)])
@@ -141,16 +143,16 @@ class _Bench:
             yield f"{'user' if number % 2 else 'assistant'}: {next(self._sentences)}"
 
     async def _duplicate(self) -> str:
-        """The conflict of two entities that say the same."""
+        """Return the conflict of two equal entities."""
         first = self._new()
         second = first | {"name": f"twin {next(self._numbers)}"}
         await self._engine.create_entities([first, second], who=CALLER)
-        for reported in await self._engine.conflicts(who=CALLER, ref=str(second["name"])):
-            if reported.other.name == first["name"] or reported.memory.name == first["name"]:
-                return reported.id
+        for conflict in await self._engine.conflicts(who=CALLER, ref=str(second["name"])):
+            if conflict.other.name == first["name"] or conflict.memory.name == first["name"]:
+                return conflict.id
         raise AssertionError
 
-    async def _revised(self) -> str:
+    async def _revise_entity(self) -> str:
         record = self._new()
         answer = await self._engine.create_entities([record], who=CALLER)
         more: dict[str, Json] = {"add_observations": [next(self._sentences)]}
@@ -163,7 +165,7 @@ def _record(name: str, sentences: Sequence[str]) -> dict[str, Json]:
 
 
 def _row(name: str, measured: Spread) -> tuple[str, ...]:
-    described = (f"{item}" for item in DESCRIBED[name])
+    described = (f"{value}" for value in DESCRIBED[name])
     return (name, *described, ms(measured.p50), ms(measured.p95), ms(measured.p99), f"{measured.count}")
 
 

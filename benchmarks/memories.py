@@ -7,7 +7,7 @@ from scrubjay.model.draft import Caller, Draft
 from scrubjay.model.memory import Method, Source, Trust
 from scrubjay.model.query import Filter
 
-CALLER = Caller(space="bench", agent="bench")
+CALLER = Caller(space="benchmark", agent="benchmark")
 _KINDS = "fact preference decision event person task learning".split()
 _PROJECTS = 100
 _SCOPE = "benchmark"
@@ -26,12 +26,12 @@ FILTERS = {
 
 
 def drafts(sentences: Sequence[str], *, first: int = 0) -> list[Draft]:
-    """What an agent would hand in: a sentence with the labels that agents give."""
+    """Turn sentences into drafts with labels, as an agent would."""
     return [_draft(sentence, number) for number, sentence in enumerate(sentences, start=first)]
 
 
 async def remember(memory: MemoryClient, draft: Draft) -> None:
-    """Hand a draft in as programs do; the run is over if it is not stored as something new."""
+    """Remember a draft as programs do; exit if the memory is not created."""
     done = await memory.remember(
         draft.text,
         kind=draft.kind,
@@ -50,7 +50,7 @@ def _draft(sentence: str, number: int) -> Draft:
     tags = dict.fromkeys(_TAGS[number * step % len(_TAGS)] for step in (1, 7, 11))
     return Draft(
         text=sentence,
-        # Sentences that are made are often alike, and what is counted must be there.
+        # Generated sentences are often alike, and every one must be stored.
         intent="new",
         kind=_KINDS[number % len(_KINDS)],
         entities=(_PEOPLE[number // 3 % len(_PEOPLE)],),

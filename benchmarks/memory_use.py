@@ -1,4 +1,4 @@
-"""What a daemon holds in memory with the bundled model loaded: with one client, with many, and with many agents."""
+"""The resident memory of a daemon with the bundled model: with one client, with many, and with many agents."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ _WARM_UP = 25
 
 
 async def weigh_clients(running: Daemon, questions: Sequence[str], *, clients: int) -> tuple[float, float]:
-    """MB with one client that has asked some questions, then with so many that have asked one each."""
+    """Return the MB with one client after some questions, then with many clients after one question each."""
     async with AsyncExitStack() as stack:
         memory = await stack.enter_async_context(connected(running.settings))
         for question in questions[:_WARM_UP]:
@@ -30,28 +30,28 @@ async def weigh_clients(running: Daemon, questions: Sequence[str], *, clients: i
 
 
 async def weigh_agents(running: Daemon, questions: Sequence[str], *, agents: int) -> float:
-    """MB with so many agents, each of which speaks MCP as a bridge does, has listed the tools and asked a question."""
+    """Return the MB with many agents over MCP, each after listing the tools and one question."""
     async with AsyncExitStack() as stack:
         for number in range(agents):
             agent = await stack.enter_async_context(_agent(running.settings))
-            await agent.ask("tools/list", {})
-            request = {"query": questions[number % len(questions)]}
-            await agent.ask("tools/call", {"name": "recall", "arguments": request})
+            await agent.request("tools/list", {})
+            arguments = {"query": questions[number % len(questions)]}
+            await agent.request("tools/call", {"name": "recall", "arguments": arguments})
         return running.resident
 
 
 class Agent:
-    """Somebody who speaks MCP over the daemon's socket."""
+    """An MCP client on the daemon's socket."""
 
     def __init__(self, lines: LineReader, writer: asyncio.StreamWriter) -> None:
         self._lines = lines
         self._writer = writer
         self._number = 0
 
-    async def ask(self, method: str, params: Mapping[str, object]) -> None:
-        """Send a request and wait for its result; the run is over if it is an error."""
+    async def request(self, method: str, params: Mapping[str, object]) -> None:
+        """Send a request and wait for its result; exit if it is an error."""
         self._number += 1
-        self.tell({"id": self._number, "method": method, "params": dict(params)})
+        self.send({"id": self._number, "method": method, "params": dict(params)})
         while line := await asyncio.wait_for(self._lines.line(), _ANSWERING):
             message: dict[str, Any] = json.loads(line)
             if message.get("id") == self._number:
@@ -60,8 +60,8 @@ class Agent:
                 return
         raise SystemExit(f"the daemon hung up during {method}")
 
-    def tell(self, message: Mapping[str, object]) -> None:
-        """Send what has no answer."""
+    def send(self, message: Mapping[str, object]) -> None:
+        """Send a message without waiting for an answer."""
         self._writer.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
 
@@ -73,9 +73,9 @@ async def _agent(settings: Settings) -> AsyncGenerator[Agent]:
         writer.write(encode_frame(hello("mcp", space=settings.space)))
         await asyncio.wait_for(lines.line(), _ANSWERING)
         agent = Agent(lines, writer)
-        who = {"name": "bench", "version": "1"}
-        await agent.ask("initialize", {"protocolVersion": _PROTOCOL, "capabilities": {}, "clientInfo": who})
-        agent.tell({"method": "notifications/initialized"})
+        who = {"name": "benchmark", "version": "1"}
+        await agent.request("initialize", {"protocolVersion": _PROTOCOL, "capabilities": {}, "clientInfo": who})
+        agent.send({"method": "notifications/initialized"})
         yield agent
     finally:
         writer.close()

@@ -1,4 +1,4 @@
-"""Holds the index against an exact scan of the stored vectors, with real questions."""
+"""Compares the index with an exact scan of the stored vectors, with real questions."""
 
 from collections.abc import Sequence
 
@@ -16,18 +16,18 @@ _FEW, _MANY = 10, 100
 
 
 async def compare_with_scan(engine: Engine, questions: Sequence[str]) -> Nearness:
-    """The share of the truly nearest that the index finds, of all passages and of those that pass a filter."""
+    """Return the share of the nearest passages that the index finds, with and without a filter."""
     profile = await engine.embedder.profile()
-    request = [await engine.embedder.embed_query(question) for question in questions]
+    vectors = [await engine.embedder.embed_query(question) for question in questions]
     points = await _all_points(engine, profile.model)
-    expected = FILTERS["14 %"]
-    (facet,) = expected.facet_groups[0]
+    filter_ = FILTERS["14 %"]
+    (facet,) = filter_.facet_groups[0]
     passing = [point for point in points if facet in point.facets]
     return Nearness(
-        questions=len(request),
-        at_10=await _share(engine, request, points, Filter(), count=_FEW),
-        at_100=await _share(engine, request, points, Filter(), count=_MANY),
-        filtered_at_10=await _share(engine, request, passing, expected, count=_FEW),
+        questions=len(vectors),
+        at_10=await _share(engine, vectors, points, Filter(), count=_FEW),
+        at_100=await _share(engine, vectors, points, Filter(), count=_MANY),
+        filtered_at_10=await _share(engine, vectors, passing, filter_, count=_FEW),
     )
 
 
@@ -39,16 +39,16 @@ async def _all_points(engine: Engine, model: str) -> list[Point]:
 
 
 async def _share(
-    engine: Engine, asked: Sequence[Vector], points: Sequence[Point], filter: Filter, *, count: int
+    engine: Engine, vectors: Sequence[Vector], points: Sequence[Point], filter: Filter, *, count: int
 ) -> float:
     matrix = np.stack([point.vector for point in points])
     matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
     numbers: NDArray[np.int64] = np.array([point.id for point in points], dtype=np.int64)
     count = min(count, len(points))
     shares: list[float] = []
-    for vector in asked:
+    for vector in vectors:
         cosines = matrix @ vector
         truth = {int(number) for number in numbers[np.argpartition(-cosines, count - 1)[:count]]}
-        results = {number for number, _ in await engine.index.search(CALLER.space, vector, filter, limit=count)}
-        shares.append(len(truth & results) / count)
+        neighbours = {number for number, _ in await engine.index.search(CALLER.space, vector, filter, limit=count)}
+        shares.append(len(truth & neighbours) / count)
     return sum(shares) / len(shares)

@@ -1,4 +1,4 @@
-"""What notes cost: `python -m benchmarks.notes 2000 --catch-up 10000`."""
+"""Times notes: `python -m benchmarks.notes 2000 --catch-up 10000`."""
 
 import argparse
 import asyncio
@@ -14,8 +14,7 @@ from pathlib import Path
 from benchmarks.corpus import load_corpus
 from benchmarks.daemons import connected, daemon, settings_for
 from benchmarks.memories import CALLER
-from benchmarks.notes_reading import reading
-from benchmarks.tables import Table, Verdict, at_most, ms, rows_of
+from benchmarks.tables import Check, Table, at_most, ms, rows_of
 from benchmarks.timing import spread
 from scrubjay.app import make_embedder, open_engine
 from scrubjay.app.notes import open_notes
@@ -23,7 +22,7 @@ from scrubjay.client import MemoryClient
 from scrubjay.model.draft import Draft
 from scrubjay.model.media import Media
 from scrubjay.model.passage import Vector
-from scrubjay.notes.requests import NoteDraft
+from scrubjay.notes.requests import NoteDraft, NoteSearch, NotesSelection
 from scrubjay.notes.service import Notes
 from scrubjay.ports import Embedder, Profile
 from scrubjay.settings import Settings
@@ -33,114 +32,124 @@ _FOLDERS = 20
 _WRITES = 200
 _EDITS = 20
 _IDLE_SECONDS = 20.0
-_AT_ONCE = 256
-# What is promised.
+_BATCH = 256
+# Targets.
 _SHARE = 1.1
 _ADDED_MS = 5.0
 _EDIT_SECONDS = 1.0
 _IDLE_PERCENT = 0.5
-_LONGEST = 30.0
-_LOOK = 0.01
+_TIMEOUT = 30.0
+_POLL_SECONDS = 0.01
+_FORMATS = {"md": "notes-md", "json": "notes.json", "csv": "notes.csv", "html": "notes-html", "pdf": "notes-pdf"}
+_TIMES = 30
 
 
 def main() -> None:
-    """Measure, and print it as Markdown; each part can be had alone."""
+    """Measure all parts, or one of them, and print Markdown."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("notes", nargs="?", type=int, default=2_000, help="how many are imported")
-    parser.add_argument("--catch-up", type=int, default=10_000, help="how many files are looked through at start")
-    parser.add_argument("--only", choices=("import", "write", "daemon", "catch-up", "read"), help="one part alone")
-    request = parser.parse_args()
-    tables, verdicts = asyncio.run(measure(request.notes, catch_up=request.catch_up, only=request.only))
+    parser.add_argument("notes", nargs="?", type=int, default=2_000, help="the number of notes to import")
+    parser.add_argument("--catch-up", type=int, default=10_000, help="the number of files to check at start")
+    parser.add_argument(
+        "--only", choices=("import", "write", "daemon", "catch-up", "read"), help="measure one part only"
+    )
+    options = parser.parse_args()
+    tables, checks = asyncio.run(measure(options.notes, catch_up=options.catch_up, only=options.only))
     for table in tables:
         print(f"## {table.title}\n\n{chr(10).join(rows_of(table))}\n")
-    for promise, is_kept in verdicts:
-        print(f"- {'kept' if is_kept else 'BROKEN'}: {promise}")
+    for target, is_met in checks:
+        print(f"- {'met' if is_met else 'MISSED'}: {target}")
 
 
-async def measure(notes: int, *, catch_up: int, only: str | None) -> tuple[list[Table], list[Verdict]]:
-    """All parts, or one alone, one after the other."""
+async def measure(notes: int, *, catch_up: int, only: str | None) -> tuple[list[Table], list[Check]]:
+    """Measure all parts one after the other, or one part."""
     tables: list[Table] = []
-    verdicts: list[Verdict] = []
+    checks: list[Check] = []
     with tempfile.TemporaryDirectory(prefix="scrubjay-notes-") as folder:
         home = Path(folder)
         parts = {
-            "import": lambda: _importing(home, notes), "write": lambda: _writing(home),
-            "daemon": lambda: _following(home), "catch-up": lambda: _catching_up(home, catch_up),
-            "read": lambda: _reading(home, notes),
+            "import": lambda: _import(home, notes), "write": lambda: _write(home),
+            "daemon": lambda: _follow(home), "catch-up": lambda: _catch_up(home, catch_up),
+            "read": lambda: _read(home, notes),
         }  # fmt: skip
         for name in [only] if only else parts:
-            shown, stored = await parts[name]()
-            tables += shown
-            verdicts += stored
-    return tables, verdicts
+            part_tables, part_checks = await parts[name]()
+            tables += part_tables
+            checks += part_checks
+    return tables, checks
 
 
 def make_vault(root: Path, notes: int) -> Path:
-    """A folder of Markdown as people have it: sub-folders, tags, links forwards and back."""
+    """Make a folder of Markdown with sub-folders, tags, and links in both directions."""
     sentences = load_corpus(sentences=notes * _SENTENCES, questions=1).sentences
     source = random.Random(7)
     for number in range(notes):
         folder = root / f"folder {number % _FOLDERS}"
         folder.mkdir(parents=True, exist_ok=True)
-        spoken = sentences[number * _SENTENCES : (number + 1) * _SENTENCES]
+        paragraph = sentences[number * _SENTENCES : (number + 1) * _SENTENCES]
         others = ", ".join(f"[[Note {source.randrange(notes)}]]" for _ in range(3))
-        text = f"---\ntags: [one, tag{number % 50}]\n---\n# Note {number}\n\n{' '.join(spoken)}\n\nSee {others}.\n"
+        text = f"---\ntags: [one, tag{number % 50}]\n---\n# Note {number}\n\n{' '.join(paragraph)}\n\nSee {others}.\n"
         (folder / f"Note {number}.md").write_text(text, encoding="utf-8")
     return root
 
 
-async def _importing(home: Path, notes: int) -> tuple[list[Table], list[Verdict]]:
-    """A first import beside the bare embedding of the very texts that it embeds, and another that finds all known."""
+async def _import(home: Path, notes: int) -> tuple[list[Table], list[Check]]:
+    """Time a first import, the bare embedding of the same texts, and a second import without changes."""
     vault = await asyncio.to_thread(make_vault, home / "vault", notes)
     inner = make_embedder(_settings(home / "import"))
     await inner.embed(["to be ready"])
-    hearing = _Hearing(inner)
+    recorder = _RecordingEmbedder(inner)
     marks: dict[str, float] = {}
-    async with _context(home / "import", hearing) as context:
+    async with _context(home / "import", recorder) as context:
         began = time.perf_counter()
 
-        def tell(done: int, total: int) -> None:
+        def report(done: int, total: int) -> None:
             if done == notes and total == notes:
-                marks.setdefault("stored", time.perf_counter() - began)
+                marks.setdefault("part_checks", time.perf_counter() - began)
 
-        done = await context.import_notes(str(vault), who=CALLER, progress=tell)
+        done = await context.import_notes(str(vault), who=CALLER, progress=report)
         first = time.perf_counter() - began
         began = time.perf_counter()
         again = await context.import_notes(str(vault), who=CALLER)
         second = time.perf_counter() - began
     assert (done.created, again.unchanged) == (notes, notes)
     began = time.perf_counter()
-    for start in range(0, len(hearing.heard), _AT_ONCE):
-        await inner.embed(hearing.heard[start : start + _AT_ONCE])
+    for start in range(0, len(recorder.texts), _BATCH):
+        await inner.embed(recorder.texts[start : start + _BATCH])
     bare = time.perf_counter() - began
     await inner.close()
     rows = (
         ("bare embedding of the same texts", f"{bare:.1f}", f"{notes / bare:,.0f}"),
-        ("import, until all is stored and embedded", f"{marks['stored']:.1f}", f"{notes / marks['stored']:,.0f}"),
+        (
+            "import, until all is stored and embedded",
+            f"{marks['part_checks']:.1f}",
+            f"{notes / marks['part_checks']:,.0f}",
+        ),
         ("import, until all files are written too", f"{first:.1f}", f"{notes / first:,.0f}"),
         ("the same again, nothing changed", f"{second:.1f}", f"{notes / second:,.0f}"),
     )
     table = Table(title=f"Import of {notes:,} notes", head=("", "seconds", "notes a second"), rows=rows)
     return [table], [
-        at_most("import against bare embedding", marks["stored"] / bare, _SHARE, "times as long"),
+        at_most("import against bare embedding", marks["part_checks"] / bare, _SHARE, "times as long"),
         at_most("import with its files against bare embedding", first / bare, _SHARE, "times as long"),
     ]
 
 
-async def _writing(home: Path) -> tuple[list[Table], list[Verdict]]:
-    """What a file for each note adds to a write, by turns."""
+async def _write(home: Path) -> tuple[list[Table], list[Check]]:
+    """Time writes with and without a file, in turn."""
     sentences = load_corpus(sentences=2 * (_WRITES + 10) * 3, questions=1).sentences
     texts = [" ".join(sentences[at : at + 3]) for at in range(0, len(sentences), 3)]
     plain: list[float] = []
     filed: list[float] = []
     async with _context(home / "write", make_embedder(_settings(home / "write"))) as context:
-        for number, (item, other) in enumerate(zip(texts[::2], texts[1::2], strict=True)):
+        for number, (text, other) in enumerate(zip(texts[::2], texts[1::2], strict=True)):
             began = time.perf_counter()
-            draft = Draft(text=item, title=f"Plain {number}", category="bench", intent="new")
+            draft = Draft(text=text, title=f"Plain {number}", category="benchmark", intent="new")
             await context.engine.remember(draft, who=CALLER)
             plain.append(time.perf_counter() - began)
             began = time.perf_counter()
-            await context.write_note(NoteDraft(title=f"Filed {number}", content=other, category="bench"), who=CALLER)
+            await context.write_note(
+                NoteDraft(title=f"Filed {number}", content=other, category="benchmark"), who=CALLER
+            )
             filed.append(time.perf_counter() - began)
     low, high = spread(plain[10:]), spread(filed[10:])
     rows = (
@@ -151,47 +160,47 @@ async def _writing(home: Path) -> tuple[list[Table], list[Verdict]]:
     return [table], [at_most("added by the file of a note, p50", high.p50 - low.p50, _ADDED_MS, "ms")]
 
 
-async def _following(home: Path) -> tuple[list[Table], list[Verdict]]:
-    """How soon an edit in the folder is found through a daemon, and what that computes when nobody does anything."""
-    # A daemon keeps the notes of the space that it works in.
+async def _follow(home: Path) -> tuple[list[Table], list[Check]]:
+    """Time edits in the folder until a search finds them, and measure the CPU of an idle daemon."""
+    # A daemon syncs the notes of its own space.
     settings = replace(settings_for(home / "follow"), space=Settings().space)
     async with daemon(settings) as running, connected(settings) as memory:
         written = [
             await memory.write_note(f"Note {number}", f"The first words of number {number}.")
             for number in range(_EDITS)
         ]
-        seconds = [await _edited(memory, Path(item.file_path), number) for number, item in enumerate(written)]
+        seconds = [await _edit(memory, Path(note.file_path), number) for number, note in enumerate(written)]
         await asyncio.sleep(2)
         before = running.busy
         await asyncio.sleep(_IDLE_SECONDS)
         share = (running.busy - before) / _IDLE_SECONDS * 100
-    results = spread(seconds)
+    times = spread(seconds)
     rows = (
-        ("an edit is searchable, p50 / p95, ms", f"{ms(results.p50)} / {ms(results.p95)}"),
+        ("an edit is searchable, p50 / p95, ms", f"{ms(times.p50)} / {ms(times.p95)}"),
         (f"CPU when idle, over {_IDLE_SECONDS:.0f} s", f"{share:.2f} %"),
     )
     table = Table(title="A daemon that follows a folder", head=("", ""), rows=rows)
     return [table], [
-        at_most("an edit is searchable, p95", results.p95 / 1000, _EDIT_SECONDS, "s"),
+        at_most("an edit is searchable, p95", times.p95 / 1000, _EDIT_SECONDS, "s"),
         at_most("CPU when idle", share, _IDLE_PERCENT, "%"),
     ]
 
 
-async def _edited(memory: MemoryClient, place: Path, number: int) -> float:
-    """Seconds from a save in the folder until a search finds what was saved."""
+async def _edit(memory: MemoryClient, place: Path, number: int) -> float:
+    """Return the seconds from a save in the folder until a search finds the new text."""
     word = f"quokka{number}{os.getpid()}"
     text = (await asyncio.to_thread(place.read_bytes)).decode()
     began = time.perf_counter()
     await asyncio.to_thread(place.write_bytes, text.replace("The first words", f"The {word} words").encode())
     while not (await memory.search_notes(word)).results:
-        if time.perf_counter() - began > _LONGEST:
-            raise SystemExit(f"{place.name} was not found within {_LONGEST:.0f} s")
-        await asyncio.sleep(_LOOK)
+        if time.perf_counter() - began > _TIMEOUT:
+            raise SystemExit(f"{place.name} was not found within {_TIMEOUT:.0f} s")
+        await asyncio.sleep(_POLL_SECONDS)
     return time.perf_counter() - began
 
 
-async def _catching_up(home: Path, files: int) -> tuple[list[Table], list[Verdict]]:
-    """How long it takes to look through many files of which a few were changed while nobody looked."""
+async def _catch_up(home: Path, files: int) -> tuple[list[Table], list[Check]]:
+    """Time the sync of many files, a few of which have changed while no daemon ran."""
     vault = await asyncio.to_thread(make_vault, home / "many", files)
     settings = replace(_settings(home / "catch-up"), embedder="none")
     async with open_engine(settings) as engine, open_notes(settings, engine) as context:
@@ -205,9 +214,49 @@ async def _catching_up(home: Path, files: int) -> tuple[list[Table], list[Verdic
     return [Table(title="Catching up at start", head=("files", "changed", "seconds"), rows=rows)], []
 
 
-async def _reading(home: Path, notes: int) -> tuple[list[Table], list[Verdict]]:
+async def _read(home: Path, notes: int) -> tuple[list[Table], list[Check]]:
+    """Import a folder, search it by words, and export it in each format; nothing is embedded."""
     vault = await asyncio.to_thread(make_vault, home / "read-vault", notes)
-    return await reading(_settings(home / "read"), vault, notes, out=home / "out"), []
+    settings, out = _settings(home / "read"), home / "out"
+    async with open_engine(replace(settings, embedder="none")) as engine, open_notes(settings, engine) as context:
+        began = time.perf_counter()
+        await context.import_notes(str(vault), who=CALLER)
+        imported = time.perf_counter() - began
+        await asyncio.to_thread(out.mkdir)
+        searches = [await _search(context, kind, query) for kind, query in _questions(notes)]
+        exports = [await _export(context, kind, out / name) for kind, name in _FORMATS.items()]
+    return [
+        Table(title=f"Full text at {notes:,} notes", head=("", "found", "p50, ms", "p95, ms"), rows=tuple(searches)),
+        Table(
+            title=f"{notes:,} notes without embedding", head=("", "seconds"),
+            rows=(("import, with all files written", f"{imported:.1f}"), *exports),
+        ),
+    ], []  # fmt: skip
+
+
+def _questions(notes: int) -> tuple[tuple[str, str], ...]:
+    return (
+        ("a word of one note", f"{notes // 2}"), ("a beginning", "not*"),
+        ("a phrase that most have", '"see note"'), ("two words", f"note {notes // 3}"),
+    )  # fmt: skip
+
+
+async def _search(context: Notes, kind: str, query: str) -> tuple[str, ...]:
+    seconds: list[float] = []
+    hits = 0
+    for _ in range(_TIMES):
+        began = time.perf_counter()
+        answer = await context.search_notes(NoteSearch(query=query), who=CALLER)
+        seconds.append(time.perf_counter() - began)
+        hits = len(answer.results)
+    taken = spread(seconds)
+    return f"{kind}: `{query}`", f"{hits}", ms(taken.p50), ms(taken.p95)
+
+
+async def _export(context: Notes, format: str, target: Path) -> tuple[str, str]:
+    began = time.perf_counter()
+    await context.export_notes(str(target), NotesSelection(), who=CALLER, format=format)
+    return f"export as {format}", f"{time.perf_counter() - began:.1f}"
 
 
 def _touch(folder: Path) -> None:
@@ -215,18 +264,18 @@ def _touch(folder: Path) -> None:
         place.write_text(place.read_text(encoding="utf-8").replace("See ", "Look at "), encoding="utf-8")
 
 
-class _Hearing:
-    """Writes down what is embedded."""
+class _RecordingEmbedder:
+    """Records the texts that it embeds."""
 
     def __init__(self, inner: Embedder) -> None:
         self._inner = inner
-        self.heard: list[str] = []
+        self.texts: list[str] = []
 
     async def profile(self) -> Profile:
         return await self._inner.profile()
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        self.heard += texts
+        self.texts += texts
         return await self._inner.embed(texts)
 
     async def embed_query(self, text: str) -> Vector:
@@ -236,15 +285,15 @@ class _Hearing:
         return await self._inner.embed_media(items)
 
     async def close(self) -> None:
-        """It is not ours to close."""
+        """Leave the inner embedder open."""
 
 
 @asynccontextmanager
 async def _context(home: Path, embedder: Embedder) -> AsyncGenerator[Notes]:
     settings = _settings(home)
     async with open_engine(settings) as engine:
-        received = replace(engine, embedder=embedder)
-        async with open_notes(settings, received) as context:
+        with_embedder = replace(engine, embedder=embedder)
+        async with open_notes(settings, with_embedder) as context:
             yield context
 
 

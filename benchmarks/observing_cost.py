@@ -1,4 +1,4 @@
-"""What it costs to be watched: a scrape of metrics that are as many as they get, and what counting adds to a recall."""
+"""The cost of observability: a scrape of all metrics, and the time that counting adds to a recall."""
 
 import statistics
 import time
@@ -21,10 +21,10 @@ _WARM_UP = 25
 
 
 async def measure_watching(engine: Engine, questions: Sequence[str]) -> Watching:
-    """Recall by turns with somebody who counts and without, then scrape what was counted."""
-    gate = RequestLimiter(most=10, seconds=60)
-    metrics = Metrics(engine=engine, limiter=gate)
-    alone, adds = await _recalls(engine, gate, metrics, questions[:_RECALLS])
+    """Recall in turn with and without an observer, then scrape the metrics."""
+    limiter = RequestLimiter(most=10, seconds=60)
+    metrics = Metrics(engine=engine, limiter=limiter)
+    alone, adds = await _recalls(engine, limiter, metrics, questions[:_RECALLS])
     _fill(metrics)
     durations: list[float] = []
     body = b""
@@ -36,29 +36,29 @@ async def measure_watching(engine: Engine, questions: Sequence[str]) -> Watching
 
 
 async def _recalls(
-    engine: Engine, gate: RequestLimiter, metrics: Metrics, questions: Sequence[str]
+    engine: Engine, limiter: RequestLimiter, metrics: Metrics, questions: Sequence[str]
 ) -> tuple[float, float]:
-    """The median of recalls that nobody counts, and of what counting adds, question by question."""
+    """Return the median of unobserved recalls, and the median of the time that counting adds."""
     alone: list[float] = []
     adds: list[float] = []
     for number, question in enumerate(questions):
-        took = dict.fromkeys((False, True) if number % 2 else (True, False), 0.0)
-        # Whoever comes second finds everything at hand: a first time for both.
+        seconds = dict.fromkeys((False, True) if number % 2 else (True, False), 0.0)
+        # An untimed recall first, because the second of two finds warm caches.
         await engine.recall(Question(query=question), who=CALLER)
-        for watched in took:
+        for is_observed in seconds:
             with ExitStack() as stack:
-                if watched:
+                if is_observed:
                     stack.enter_context(telemetry.observe(metrics))
                 began = time.perf_counter()
-                await gate.run("recall", engine.recall(Question(query=question), who=CALLER), reads=True)
-                took[watched] = time.perf_counter() - began
-        alone.append(took[False])
-        adds.append(took[True] - took[False])
+                await limiter.run("recall", engine.recall(Question(query=question), who=CALLER), reads=True)
+                seconds[is_observed] = time.perf_counter() - began
+        alone.append(seconds[False])
+        adds.append(seconds[True] - seconds[False])
     return statistics.median(alone[_WARM_UP:]), statistics.median(adds[_WARM_UP:])
 
 
 def _fill(metrics: Metrics) -> None:
-    """Have every verb in use, and every route that there may be."""
+    """Use every verb and every route once."""
     with telemetry.observe(metrics):
         for verb in KNOWN:
             for outcome in ("ok", "invalid_input", "not_found"):

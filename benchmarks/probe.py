@@ -1,6 +1,6 @@
-"""A process of its own that opens a filled folder, asks and remembers: `python -m benchmarks.probe < job.json`.
+"""Times a filled data folder in a new process: `python -m benchmarks.probe < job.json`.
 
-Nothing else has run in it, so what it holds in memory is what the product holds.
+Nothing else has run in the process, so its memory is that of the product.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.embedders import KnowingEmbedder, TimedEmbedder
+from benchmarks.embedders import CachedEmbedder, TimedEmbedder
 from benchmarks.figures import Probe
 from benchmarks.memories import CALLER, FILTERS, drafts
 from benchmarks.timing import Spread, resident_mb, spread
@@ -24,17 +24,17 @@ from scrubjay.recalling.answer_cache import AnswerCache
 from scrubjay.settings import Settings
 
 _ROOT = Path(__file__).parent.parent
-# Operations before the clock counts: caches fill, and lazy parts get loaded.
+# Untimed operations first: they fill caches and load lazy parts.
 _WARM_UP = 25
-# A filter is asked with fewer questions: there are several of them.
+# Fewer questions for each filter, because there are several filters.
 _FILTERED = 125
-_LONGEST = 1800.0
+_TIMEOUT = 1800.0
 _SPREADS = ("recall", "recall_embedding", "recall_rest", "remember", "remember_embedding", "remember_rest")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What to do in which folder."""
+    """The settings of a folder, and the texts to time there."""
 
     settings: Settings
     questions: tuple[str, ...]
@@ -43,7 +43,7 @@ class Job:
 
 
 async def probe_in_child(job: Job) -> Probe:
-    """Have a fresh process do the job."""
+    """Run a job in a new process."""
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -53,7 +53,7 @@ async def probe_in_child(job: Job) -> Probe:
         stdout=asyncio.subprocess.PIPE,
     )
     try:
-        answer, _ = await asyncio.wait_for(child.communicate(json.dumps(asdict(job)).encode()), _LONGEST)
+        answer, _ = await asyncio.wait_for(child.communicate(json.dumps(asdict(job)).encode()), _TIMEOUT)
     finally:
         if child.returncode is None:
             child.kill()
@@ -64,39 +64,37 @@ async def probe_in_child(job: Job) -> Probe:
 
 
 async def probe(job: Job) -> Probe:
-    """Open, ask, filter, remember, in this order."""
+    """Open the store, recall, recall with filters, and remember, in this order."""
     began = time.perf_counter()
     async with open_engine(job.settings) as product:
         open_store = time.perf_counter() - began
         resident_open = resident_mb()
         clock = TimedEmbedder(product.embedder)
-        # An answer that is known takes no time worth measuring.
+        # A cached answer takes no time worth measuring.
         engine = replace(product, embedder=clock, answers=AnswerCache(0))
         ((first, first_embedding),) = await _recalls(engine, job.questions[:1], clock=clock)
         resident_loaded = resident_mb()
-        request = await _recalls(engine, job.questions, clock=clock)
-        # The same questions again, answered by vectors that are known: what recall takes besides embedding. It looks
-        # words up while it embeds, so the difference of the two times would not be it.
-        knowing = replace(engine, embedder=KnowingEmbedder(product.embedder, clock.heard))
-        rest = await _rests(knowing, job.questions, Filter())
-        filtered = {
-            name: await _rests(knowing, job.questions[:_FILTERED], expected) for name, expected in FILTERS.items()
-        }
+        recalls = await _recalls(engine, job.questions, clock=clock)
+        # The same questions with cached vectors: the time of recall besides embedding. Recall searches for words
+        # while it embeds, so this is not the difference of the two times.
+        cached = replace(engine, embedder=CachedEmbedder(product.embedder, clock.query_vectors))
+        rest = await _rests(cached, job.questions, Filter())
+        filtered = {name: await _rests(cached, job.questions[:_FILTERED], filter_) for name, filter_ in FILTERS.items()}
         resident_after = resident_mb()
-        written = await _remembers(engine, drafts(job.sentences, first=job.first), clock=clock)
-        described = await engine.index.describe()
+        remembers = await _remembers(engine, drafts(job.sentences, first=job.first), clock=clock)
+        index = await engine.index.describe()
     return Probe(
-        index=f"{described['kind']}, {described['points']:,} points, lag {described['lag']}",
+        index=f"{index['kind']}, {index['points']:,} points, lag {index['lag']}",
         open_store=open_store * 1000,
         first_recall=first * 1000,
         first_recall_embedding=first_embedding * 1000,
-        recall=spread([total for total, _ in request]),
-        recall_embedding=spread([embedding for _, embedding in request]),
+        recall=spread([total for total, _ in recalls]),
+        recall_embedding=spread([embedding for _, embedding in recalls]),
         recall_rest=rest,
         recall_filtered=filtered,
-        remember=spread([total for total, _ in written]),
-        remember_embedding=spread([embedding for _, embedding in written]),
-        remember_rest=spread([total - embedding for total, embedding in written]),
+        remember=spread([total for total, _ in remembers]),
+        remember_embedding=spread([embedding for _, embedding in remembers]),
+        remember_rest=spread([total - embedding for total, embedding in remembers]),
         resident_open=resident_open,
         resident_loaded=resident_loaded,
         resident_after=resident_after,
@@ -104,7 +102,7 @@ async def probe(job: Job) -> Probe:
 
 
 async def _recalls(engine: Engine, questions: Sequence[str], *, clock: TimedEmbedder) -> list[tuple[float, float]]:
-    """(total, embedding) seconds of each question after the warm-up, of a lone question of itself."""
+    """Return the (total, embedding) seconds of each question after the warm-up, or of a single question."""
     durations: list[tuple[float, float]] = []
     for question in questions:
         clock.take()
@@ -124,7 +122,7 @@ async def _rests(engine: Engine, questions: Sequence[str], filter: Filter) -> Sp
 
 
 async def _remembers(engine: Engine, waiting: Sequence[Draft], *, clock: TimedEmbedder) -> list[tuple[float, float]]:
-    """(total, embedding) seconds of each write after the warm-up."""
+    """Return the (total, embedding) seconds of each write after the warm-up."""
     durations: list[tuple[float, float]] = []
     for draft in waiting:
         clock.take()
@@ -155,7 +153,7 @@ def _probe_from(answer: bytes) -> Probe:
 
 
 def main() -> None:
-    """Do the job that comes in, and print what was measured."""
+    """Run the job on stdin, and print the measurements."""
     results = asyncio.run(probe(_job_from(sys.stdin.read())))
     json.dump(asdict(results), sys.stdout)
 

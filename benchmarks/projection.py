@@ -1,4 +1,4 @@
-"""From what was measured to what a billion memories need, with every assumption a field that can be set."""
+"""Projects the measurements to a billion memories; every assumption is a field that you can set."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -7,14 +7,14 @@ from benchmarks.load import Outcome, Scenario, Work, simulate
 
 GB = 1_000_000_000
 DAY = 86_400
-# What an hour of a simulated day may have by chance more than it should.
+# The random excess that an hour of a simulated day may have.
 _SPREAD = 1.05
 _TRIES = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """Assumed prices of a month, in any currency: replace them by your own."""
+    """Assumed monthly prices in any currency; replace them with your own."""
 
     core: float = 25.0
     memory_gb: float = 3.0
@@ -24,7 +24,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What the bench has found at one size: bytes, milliseconds, and things a second."""
+    """The measurements at one size: bytes, milliseconds, and rates per second."""
 
     memories: int
     store_bytes: float
@@ -33,7 +33,7 @@ class Measured:
     dimension: int
     recall: Work
     remember: Work
-    # The bundled model on two cores, the import of memories whose vectors are known, an index over vectors.
+    # The bundled model on two cores, the import of memories with vectors, the build of an index.
     embedded_per_second: float
     imported_per_second: float
     indexed_per_second: float
@@ -41,41 +41,41 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assumed:
-    """What was not measured, or is up to whoever runs it."""
+    """Assumptions: values that were not measured, or that depend on the operator."""
 
     memories_per_space: int = 5_000
-    # What the agents of one person do in a day.
+    # Requests per day of the agents of one person.
     recalls_per_day: int = 200
     remembers_per_day: int = 50
     peak: float = 2.5
-    # What REST adds to a request on the server, and a flush to the disk during which a space is held, milliseconds.
+    # The milliseconds that REST adds on the server, and of a flush to disk, which locks a space.
     rest: float = 1.5
     flush: float = 2.0
-    # Work of the database grows by so much when its data grows tenfold.
+    # The growth of the database's work when its data grows tenfold.
     growth: float = 0.2
     server_cores: int = 4
-    # Of them, besides the one that the server itself computes on.
+    # The part of them for embedding; the server itself computes on another one.
     embedding_cores: int = 2
     server_memory_gb: int = 2
     shard_cores: int = 8
     shard_disk_gb: int = 1_000
-    # Of the tables and their indexes so much is in use; an index over vectors is all in use.
+    # The share of tables and their indexes in use; an index over vectors is used as a whole.
     hot: float = 0.25
-    # No kind of core is busier than this in the busiest hour, nobody waits longer than this at the 99th percentile.
+    # Upper limits for the load of cores in the busiest hour, and for the 99th percentile of latency.
     busiest: float = 0.6
     slowest: float = 150.0
-    # Old row versions and room to grow; base backups kept, and a day's log beside the day's new data.
+    # Old row versions and room to grow; the number of base backups, and a day's log relative to its new data.
     slack: float = 1.3
     backups: int = 4
     log: float = 3.0
-    # So many requests stand for a day.
+    # The number of simulated requests for a day.
     simulated: int = 40_000
     prices: Prices = field(default_factory=Prices)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A house for so many memories."""
+    """The machines for this many memories, and their cost."""
 
     memories: int
     requests_per_second: float
@@ -95,12 +95,12 @@ class Plan:
 
     @property
     def cost_per_million(self) -> float:
-        """What a million of them cost in a month."""
+        """The monthly cost of a million memories."""
         return self.cost / self.memories * 1_000_000
 
 
 def plan(measured: Measured, assumed: Assumed, *, memories: int) -> Plan:
-    """The smallest house that is not too busy, found by simulating one after the other."""
+    """Find the smallest set of machines that is not overloaded, by simulation."""
     scale = memories / measured.memories
     store, index = measured.store_bytes * scale / GB, measured.vector_index_bytes * scale / GB
     disk = (store + index) * assumed.slack
@@ -129,29 +129,29 @@ def plan(measured: Measured, assumed: Assumed, *, memories: int) -> Plan:
 
 
 def held_bytes(dimension: int) -> float:
-    """Qdrant's memory for a point: the vector in halves, sixteen neighbours both ways, and what finds it."""
+    """Return Qdrant's memory for a point: the half-precision vector, sixteen links in both directions, and its id."""
     return dimension * 2 + 2 * 16 * 4 + 100
 
 
 def on_disk_bytes(dimension: int) -> float:
-    """Qdrant's disk for a point: what it holds in memory, and its payload."""
+    """Return Qdrant's disk space for a point: the same bytes and its payload."""
     return held_bytes(dimension) + 300
 
 
 def _scenario(measured: Measured, assumed: Assumed, *, memories: int, disk_gb: float) -> Scenario:
     spaces = max(1, memories // assumed.memories_per_space)
-    request, written = assumed.recalls_per_day, assumed.remembers_per_day
-    rate = spaces * (request + written) / DAY
+    recalls, remembers = assumed.recalls_per_day, assumed.remembers_per_day
+    rate = spaces * (recalls + remembers) / DAY
     shards = max(1, math.ceil(disk_gb / assumed.shard_disk_gb))
     tenfolds = max(0.0, math.log10(memories / shards / measured.memories))
     recall = _work(measured.recall, assumed, growth=1 + assumed.growth * tenfolds)
     remember = _work(measured.remember, assumed, growth=1 + assumed.growth * tenfolds)
-    share = written / (request + written)
+    share = remembers / (recalls + remembers)
     lane = max(
         (1 - share) * recall.server + share * remember.server,
         ((1 - share) * recall.embedding + share * remember.embedding) / assumed.embedding_cores,
     )
-    # Two at least: one may be killed at any time.
+    # At least two, because one may be killed at any time.
     servers = max(2, math.ceil(rate * assumed.peak * lane / 1000 / assumed.busiest))
     return Scenario(
         recall=recall,
@@ -173,10 +173,10 @@ def _work(work: Work, assumed: Assumed, *, growth: float) -> Work:
 
 
 def _smallest(scenario: Scenario, assumed: Assumed, *, disk: float) -> tuple[Scenario, Outcome]:
-    """Something at least as large as a first guess that is not too busy and not too full."""
+    """Grow a first guess until no machine is overloaded or full."""
     for _ in range(_TRIES):
         outcome = simulate(scenario)
-        # Hashing never spreads evenly: the fullest has to fit too.
+        # Hashing never spreads evenly, and the fullest shard must fit too.
         fullest = disk / scenario.shards * outcome.fullest_shard_memories
         if outcome.hottest_shard_busy > assumed.busiest or fullest > assumed.shard_disk_gb:
             scenario = replace(scenario, shards=scenario.shards + max(1, scenario.shards // 8))
@@ -184,7 +184,7 @@ def _smallest(scenario: Scenario, assumed: Assumed, *, disk: float) -> tuple[Sce
             scenario = replace(scenario, servers=scenario.servers + max(1, scenario.servers // 8))
         else:
             return scenario, outcome
-    raise SystemExit("no number of servers and shards will do: one space is too busy for one shard")
+    raise SystemExit("no number of servers and shards suffices: one space is too busy for one shard")
 
 
 def _servers_too_few(outcome: Outcome, assumed: Assumed) -> bool:

@@ -1,4 +1,4 @@
-"""How well recall finds: `python -m benchmarks.recall --dataset locomo --data FILE`. See benchmarks/README.md."""
+"""Measures recall: `python -m benchmarks.recall --dataset locomo --data FILE`. See benchmarks/README.md."""
 
 import argparse
 import asyncio
@@ -18,35 +18,43 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from benchmarks.cache import FOLDER
 from benchmarks.recall_bm25 import Bm25
 from benchmarks.recall_data import BadData
-from benchmarks.recall_figures import Measured, Pace, RecallResults, Way
+from benchmarks.recall_figures import Measured, Method, Pace, RecallResults
 from benchmarks.recall_metrics import DEPTH, Answer, answer_of, by_category, quality
 from benchmarks.recall_plot import plot
 from benchmarks.recall_report import page
 from benchmarks.recall_sources import LOADERS, MADE, Dataset, choose
-from benchmarks.recall_store import CachingEmbedder, Store, answers_of, fill, moved_in, sessions_of, time_recalls
+from benchmarks.recall_store import (
+    DatasetEmbedder,
+    FilledStore,
+    answers_of,
+    fill,
+    open_filled_store,
+    sessions_of,
+    time_recalls,
+)
 from benchmarks.timing import spread
 from scrubjay.app import make_embedder
 from scrubjay.errors import ScrubjayError
 from scrubjay.model.ranking import STAGES
 from scrubjay.ports import Embedder
-from scrubjay.ports import Progress as Told
+from scrubjay.ports import Progress as ReportProgress
 from scrubjay.settings import Settings
 from scrubjay.version import VERSION
 
-# What the environment may change: how texts are embedded, and how recall ranks.
-_CHOSEN = ("SCRUBJAY_EMBED", "SCRUBJAY_RECALL", "SCRUBJAY_RERANK", "SCRUBJAY_ALLOW_DOWNLOAD")
-# Nobody reranks unless asked to.
+# The environment may change the embedding and the ranking only.
+_SETTINGS_PREFIXES = ("SCRUBJAY_EMBED", "SCRUBJAY_RECALL", "SCRUBJAY_RERANK", "SCRUBJAY_ALLOW_DOWNLOAD")
+# Reranking is off by default.
 _ABLATED = tuple(stage for stage in STAGES if stage != "rerank")
 _EMBEDDED, _POSTGRES = "embedded", "PostgreSQL"
-_EMBEDDED_ANEW = 200
+_MAX_EMBEDDED = 200
 
 
 def main() -> None:
-    """Measure what the arguments name, print it as Markdown and write it where they say."""
+    """Measure the data sets that the arguments name, and print and write the results."""
     options = _options(sys.argv[1:])
     try:
         datasets = choose(options.dataset, options.data)
-        results = asyncio.run(Bench(options).run(datasets))
+        results = asyncio.run(RecallBenchmark(options).run(datasets))
     except (BadData, ScrubjayError) as error:
         raise SystemExit(f"{error}") from error
     print(page(results), end="")
@@ -58,7 +66,7 @@ def main() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What the command line says."""
+    """The options of the command line."""
 
     dataset: str = ""
     data: Path | None = None
@@ -71,8 +79,8 @@ class Options:
     cache: Path = FOLDER
 
 
-class Bench:
-    """One run; a bar on stderr tells how far it is."""
+class RecallBenchmark:
+    """One run, with a progress bar on stderr."""
 
     def __init__(self, options: Options, *, make: Callable[[Settings], Embedder] = make_embedder) -> None:
         self._options = options
@@ -85,8 +93,8 @@ class Bench:
         model = self._make(settings)
         try:
             profile = await model.profile()
-            stored = CachingEmbedder(model, profile, folder=self._options.cache)
-            measured = [await self._measure(dataset, settings=settings, kept=stored) for dataset in datasets]
+            embedder = DatasetEmbedder(model, profile, folder=self._options.cache)
+            measured = [await self._measure(dataset, settings=settings, embedder=embedder) for dataset in datasets]
         finally:
             await model.close()
         return RecallResults(
@@ -97,103 +105,108 @@ class Bench:
             datasets=tuple(measured),
         )
 
-    async def _measure(self, one: Dataset, *, settings: Settings, kept: CachingEmbedder) -> Measured:
-        one = replace(one, collections=one.collections[: self._options.collections])
-        with self._bar(f"{one.name}: embedding what is not in the cache") as reported:
-            await kept.learn(one.collections, progress=reported)
+    async def _measure(self, dataset: Dataset, *, settings: Settings, embedder: DatasetEmbedder) -> Measured:
+        dataset = replace(dataset, collections=dataset.collections[: self._options.collections])
+        with self._bar(f"{dataset.name}: embedding what is not in the cache") as progress:
+            await embedder.learn(dataset.collections, progress=progress)
         backends, paces = dict[str, list[Answer]](), dict[str, Pace]()
-        ways: list[Way] = []
+        methods: list[Method] = []
         sessions: list[Answer] = []
-        async with aclosing(self._houses(one, settings=settings, kept=kept)) as houses:
-            async for name, store_ in houses:
-                backends[name] = await self._answers(store_, f"{one.name}: asking, {name}")
-                paces[name] = await self._pace(store_, settings=settings)
+        async with aclosing(self._stores(dataset, settings=settings, embedder=embedder)) as stores:
+            async for name, filled in stores:
+                backends[name] = await self._answers(filled, f"{dataset.name}: recalling, {name}")
+                paces[name] = await self._pace(filled, settings=settings)
                 if name == _EMBEDDED:
-                    ways = await self._transports(one, store_, backends[name])
-                    with self._bar(f"{one.name}: asking for sessions") as reported:
-                        sessions = await sessions_of(store_, progress=reported)
+                    methods = await self._methods(dataset, filled, backends[name])
+                    with self._bar(f"{dataset.name}: recalling sessions") as progress:
+                        sessions = await sessions_of(filled, progress=progress)
         return Measured(
-            dataset=one.name,
-            origin=one.origin,
-            collections=len(one.collections),
-            memories=sum(len(collection.memories) for collection in one.collections),
-            ways=tuple(ways),
+            dataset=dataset.name,
+            origin=dataset.origin,
+            collections=len(dataset.collections),
+            memories=sum(len(collection.memories) for collection in dataset.collections),
+            methods=tuple(methods),
             categories=by_category(backends[_EMBEDDED]),
             backends={name: quality(answers) for name, answers in backends.items()},
             paces=paces,
             sessions=quality(sessions) if sessions else None,
         )
 
-    async def _houses(
-        self, one: Dataset, *, settings: Settings, kept: CachingEmbedder
-    ) -> AsyncGenerator[tuple[str, Store]]:
-        """The same memories in each store, in folders that are gone afterwards."""
+    async def _stores(
+        self, dataset: Dataset, *, settings: Settings, embedder: DatasetEmbedder
+    ) -> AsyncGenerator[tuple[str, FilledStore]]:
+        """Yield a store of each kind with the same memories, in temporary folders."""
         async with _databases(self._options) as places:
             for name, url in places.items():
                 with tempfile.TemporaryDirectory(prefix="scrubjay-recall-") as folder:
                     there = replace(settings, home=folder, database_url=url)
-                    async with moved_in(there, one.collections, embedder=kept) as store_:
-                        with self._bar(f"{one.name}: remembering, {name}") as reported:
-                            await fill(store_, progress=reported)
-                        yield name, store_
+                    async with open_filled_store(there, dataset.collections, embedder=embedder) as filled:
+                        with self._bar(f"{dataset.name}: remembering, {name}") as progress:
+                            await fill(filled, progress=progress)
+                        yield name, filled
 
-    async def _transports(self, one: Dataset, store_: Store, product: list[Answer]) -> list[Way]:
-        results = [Way(name="Scrubjay", quality=quality(product)), Way(name="BM25 alone", quality=quality(_bm25(one)))]
-        others = [(f"{stage} alone", tuple(each for each in STAGES if each != stage)) for stage in ("words", "meaning")]
+    async def _methods(self, dataset: Dataset, filled: FilledStore, product: list[Answer]) -> list[Method]:
+        methods = [
+            Method(name="Scrubjay", quality=quality(product)),
+            Method(name="BM25 alone", quality=quality(_bm25(dataset))),
+        ]
+        others = [
+            (f"{stage} alone", tuple(other for other in STAGES if other != stage)) for stage in ("words", "meaning")
+        ]
         if self._options.ablate:
-            left = [stage for stage in _ABLATED if store_.engine.ranking.uses(stage)]
+            left = [stage for stage in _ABLATED if filled.engine.ranking.uses(stage)]
             others += [(f"without {stage}", (stage,)) for stage in left]
         for name, without in others:
-            answers = await self._answers(store_, f"{one.name}: asking, {name}", without=without)
-            results.append(Way(name=name, quality=quality(answers)))
-        return results
+            answers = await self._answers(filled, f"{dataset.name}: recalling, {name}", without=without)
+            methods.append(Method(name=name, quality=quality(answers)))
+        return methods
 
-    async def _answers(self, store_: Store, what: str, *, without: Sequence[str] = ()) -> list[Answer]:
-        with self._bar(what) as reported:
-            return await answers_of(store_, progress=reported, without=without)
+    async def _answers(self, filled: FilledStore, description: str, *, without: Sequence[str] = ()) -> list[Answer]:
+        with self._bar(description) as progress:
+            return await answers_of(filled, progress=progress, without=without)
 
-    async def _pace(self, store_: Store, *, settings: Settings) -> Pace:
-        with self._bar("asking as users do") as reported:
-            rest = await time_recalls(store_, embedder=store_.engine.embedder, progress=reported)
-        # One that has not heard the questions: embedders keep the vectors of the last ones.
+    async def _pace(self, filled: FilledStore, *, settings: Settings) -> Pace:
+        with self._bar("recalling with the defaults") as progress:
+            rest = await time_recalls(filled, embedder=filled.engine.embedder, progress=progress)
+        # A new embedder, because embedders cache the vectors of the last questions.
         model = self._make(settings)
         try:
             await model.embed_query("Is the model loaded?")
-            with self._bar("the same, embedding the questions") as reported:
-                again = await time_recalls(store_, embedder=model, progress=reported, most=_EMBEDDED_ANEW)
+            with self._bar("the same, embedding the questions") as progress:
+                embedding = await time_recalls(filled, embedder=model, progress=progress, max_questions=_MAX_EMBEDDED)
         finally:
             await model.close()
         return Pace(
-            recall=spread(again.seconds),
+            recall=spread(embedding.seconds),
             recall_rest=spread(rest.seconds),
             tokens_mean=sum(rest.tokens) / max(1, len(rest.tokens)),
             tokens_most=max(rest.tokens, default=0),
         )
 
     @contextmanager
-    def _bar(self, what: str) -> Generator[Told]:
+    def _bar(self, description: str) -> Generator[ReportProgress]:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns, console=self._console, transient=True, disable=not self._console.is_terminal) as bars:
-            task = bars.add_task(what, total=None)
+            task = bars.add_task(description, total=None)
             yield lambda done, total: bars.update(task, completed=min(done, total), total=total)
 
 
-def _bm25(one: Dataset) -> list[Answer]:
-    results: list[Answer] = []
-    for collection in one.collections:
+def _bm25(dataset: Dataset) -> list[Answer]:
+    answers: list[Answer] = []
+    for collection in dataset.collections:
         index = Bm25(collection.memories)
-        results += [
-            answer_of(request.category, index.first(request.text, count=DEPTH), gold=request.gold)
-            for request in collection.questions
+        answers += [
+            answer_of(question.category, index.first(question.text, count=DEPTH), gold=question.gold)
+            for question in collection.questions
         ]
-    return results
+    return answers
 
 
 @asynccontextmanager
 async def _databases(options: Options) -> AsyncGenerator[dict[str, str]]:
-    """The stores to measure by their names: the embedded one, and a database if one is asked for."""
+    """Yield the stores to measure by name: the embedded one, and a database if the options name one."""
     if options.postgres:
-        # Needs what the tests are installed with.
+        # This needs the dependencies of the tests.
         from tests.postgres import a_database, private_server  # noqa: PLC0415
 
         with private_server() as server:
@@ -204,7 +217,7 @@ async def _databases(options: Options) -> AsyncGenerator[dict[str, str]]:
 
 
 def _ranking(settings: Settings) -> str:
-    """How the environment changes what recall does."""
+    """Describe the changes of the environment to the ranking."""
     changes = [
         *([f"without {settings.recall_without}"] if settings.recall_without else []),
         *([f"weights {settings.recall_weights}"] if settings.recall_weights else []),
@@ -213,9 +226,9 @@ def _ranking(settings: Settings) -> str:
 
 
 def _settings(environment: Mapping[str, str]) -> Settings:
-    """The product's defaults, but for what belongs to the model and to ranking."""
-    chosen = {name: value for name, value in environment.items() if name.startswith(_CHOSEN)}
-    return Settings.load(environment=chosen, home=tempfile.gettempdir(), agent="bench")
+    """Return the default settings, except those of the model and of the ranking."""
+    chosen = {name: value for name, value in environment.items() if name.startswith(_SETTINGS_PREFIXES)}
+    return Settings.load(environment=chosen, home=tempfile.gettempdir(), agent="benchmark")
 
 
 def _positive(text: str) -> int:
@@ -225,16 +238,16 @@ def _positive(text: str) -> int:
 
 
 def _options(arguments: Sequence[str]) -> Options:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.recall", description="How well recall finds.")
-    parser.add_argument("--dataset", choices=[*LOADERS, MADE], default="", help="what kind of data it is")
-    parser.add_argument("--data", type=Path, help="its file or folder; see benchmarks/README.md")
-    parser.add_argument("--collections", type=_positive, help="measure so many of its conversations only")
-    parser.add_argument("--ablate", action="store_true", help="ask again without each stage")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.recall", description="Measures the quality of recall.")
+    parser.add_argument("--dataset", choices=[*LOADERS, MADE], default="", help="the kind of data")
+    parser.add_argument("--data", type=Path, help="the file or folder of the data; see benchmarks/README.md")
+    parser.add_argument("--collections", type=_positive, help="measure only this many conversations")
+    parser.add_argument("--ablate", action="store_true", help="also measure without each stage")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--postgres", action="store_true", help="also in a PostgreSQL that is started for it")
-    where.add_argument("--database", default="", help="also in this PostgreSQL database, in spaces of its own")
+    where.add_argument("--postgres", action="store_true", help="also measure on a temporary PostgreSQL")
+    where.add_argument("--database", default="", help="also measure on this PostgreSQL database, in new spaces")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
-    parser.add_argument("--plot", type=Path, help="draw them into this SVG file")
+    parser.add_argument("--plot", type=Path, help="draw the figures into this SVG file")
     inputs = parser.parse_args(arguments)
     return Options(**vars(inputs))
 

@@ -1,4 +1,4 @@
-"""BM25 as textbooks have it, over the product's terms: what recall is held against."""
+"""Textbook BM25 over the product's terms, the baseline for recall."""
 
 import heapq
 import math
@@ -13,7 +13,7 @@ _B = 0.75
 
 
 class Bm25:
-    """An index of some turns; the day and the speaker count as text."""
+    """An index of turns; the day and the speaker are part of the text."""
 
     def __init__(self, turns: Sequence[Turn]) -> None:
         self._ids = [turn.id for turn in turns]
@@ -26,7 +26,7 @@ class Bm25:
                 self._postings.setdefault(term, []).append((number, times))
 
     def first(self, question: str, *, count: int) -> list[str]:
-        """The turns that match a question best."""
+        """Return the turns that match a question best."""
         scores: dict[int, float] = {}
         for term in dict.fromkeys(terms_of(question)):
             postings = self._postings.get(term, [])

@@ -1,4 +1,4 @@
-"""What recall is measured with: memories, questions, and which memories answer which question."""
+"""The data of the recall benchmark: memories, questions, and the memories that answer each question."""
 
 import json
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 
 Table = dict[str, object]
-# As the published files write them.
+# The formats of the published files.
 _MOMENTS = (
     "%I:%M %p on %d %B, %Y",  # 1:56 pm on 8 May, 2023
     "%Y/%m/%d (%a) %H:%M",  # 2023/05/28 (Sun) 06:47
@@ -19,12 +19,12 @@ _MOMENTS = (
 
 
 class BadData(Exception):
-    """A file is not what it was said to be; the message says what was expected."""
+    """A file has another format; the message describes the expected one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """One memory: what was said, in which session, when, and by whom if that is somebody with a name."""
+    """One memory: its text, session and time, and its speaker if the data names one."""
 
     id: str
     text: str
@@ -34,8 +34,8 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """One question: the turns that answer it, the sessions if they are told apart, and the day it is asked on."""
+class LabelledQuestion:
+    """One question: the turns that answer it, their sessions if the data has them, and the date of the question."""
 
     text: str
     category: str
@@ -46,22 +46,24 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collection:
-    """Memories that belong together, in a space of their own, and what is asked about them."""
+    """Memories that share a space, and the questions about them."""
 
     name: str
     memories: tuple[Turn, ...]
-    questions: tuple[Asked, ...]
+    questions: tuple[LabelledQuestion, ...]
 
 
-def collection(name: str, memories: list[Turn], questions: list[Asked]) -> Collection:
-    """A collection: evidence that is not among the memories is dropped, and questions that have no other."""
-    existing = frozenset(turn.id for turn in memories)
-    query = [replace(request, gold=request.gold & existing) for request in questions if request.text]
-    return Collection(name=name, memories=tuple(memories), questions=tuple(item for item in query if item.gold))
+def collection(name: str, memories: list[Turn], questions: list[LabelledQuestion]) -> Collection:
+    """Make a collection; drop evidence that is not among the memories, and questions without evidence."""
+    ids = frozenset(turn.id for turn in memories)
+    labelled = (replace(question, gold=question.gold & ids) for question in questions if question.text)
+    return Collection(
+        name=name, memories=tuple(memories), questions=tuple(question for question in labelled if question.gold)
+    )
 
 
 def read_json(path: Path) -> object:
-    """What a file of JSON or of JSON Lines holds."""
+    """Read a file of JSON or JSON Lines."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
@@ -76,30 +78,30 @@ def read_json(path: Path) -> object:
 
 
 def files_of(path: Path) -> list[Path]:
-    """A file, or the JSON files of a folder in the order of their names."""
+    """Return a file, or the JSON files of a folder in the order of their names."""
     if not path.is_dir():
         return [path]
-    return sorted((item for item in path.iterdir() if item.suffix in (".json", ".jsonl")), key=by_number)
+    return sorted((file for file in path.iterdir() if file.suffix in (".json", ".jsonl")), key=by_number)
 
 
 def tables_of(value: object) -> Iterator[Table]:
-    """The objects of a list, or the one object there is; anything else is left out."""
-    several = cast("list[object]", value) if isinstance(value, list) else [value]
-    yield from (cast("Table", item) for item in several if isinstance(item, dict))
+    """Yield the objects of a list, or a single object; skip other values."""
+    values = cast("list[object]", value) if isinstance(value, list) else [value]
+    yield from (cast("Table", entry) for entry in values if isinstance(entry, dict))
 
 
 def list_of(value: object) -> list[object]:
-    """A list, or nothing."""
+    """Return a list, or an empty one for another value."""
     return cast("list[object]", value) if isinstance(value, list) else []
 
 
 def text_of(value: object) -> str:
-    """A text without space around it, or nothing; numbers are texts as well."""
+    """Return a stripped text, or an empty one for another value; numbers count as texts."""
     return str(value).strip() if isinstance(value, str | int | float) else ""
 
 
 def moment_of(value: object) -> datetime | None:
-    """A moment in one of the ways in which the published files write them; the files name no zone."""
+    """Parse a time in one of the formats of the published files, which name no time zone."""
     text = text_of(value)
     for form in _MOMENTS:
         try:
@@ -110,6 +112,6 @@ def moment_of(value: object) -> datetime | None:
 
 
 def by_number(path: Path) -> tuple[int, str]:
-    """Where a file or folder stands among others that are numbered: 2 before 10."""
+    """Return the sort key of a numbered file or folder: 2 before 10."""
     digits = "".join(sign for sign in path.stem if sign.isdecimal())
     return int(digits or 0), path.name

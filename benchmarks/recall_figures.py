@@ -1,4 +1,4 @@
-"""All that a run of the recall benchmark finds, as plain values that become a JSON file."""
+"""The results of the recall benchmark, as plain values for a JSON file."""
 
 from dataclasses import dataclass, field
 
@@ -8,7 +8,7 @@ from benchmarks.timing import Spread
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How long a recall with the defaults takes, with and without embedding the question, and what it returns."""
+    """The latency of a recall with the defaults, with and without embedding, and the tokens of its answer."""
 
     recall: Spread
     recall_rest: Spread
@@ -17,8 +17,8 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """One way of answering all questions."""
+class Method:
+    """One method of answering all questions, and its quality."""
 
     name: str
     quality: Quality
@@ -26,13 +26,13 @@ class Way:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One data set: the product first, then what it is held against, then without each stage."""
+    """One data set: the product first, then the baselines, then the product without each stage."""
 
     dataset: str
     origin: str
     collections: int
     memories: int
-    ways: tuple[Way, ...]
+    methods: tuple[Method, ...]
     categories: dict[str, Quality]
     # By backend.
     backends: dict[str, Quality]
@@ -41,8 +41,8 @@ class Measured:
 
     @property
     def product(self) -> Quality:
-        """What the product reaches."""
-        return self.ways[0].quality
+        """The quality of the product."""
+        return self.methods[0].quality
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,11 @@
-"""LongMemEval: what people told an assistant. The user turns of all questions are one collection."""
+"""LongMemEval: chats of people with an assistant. The user turns of all questions are one collection."""
 
 from pathlib import Path
 
 from benchmarks.recall_data import (
-    Asked,
     BadData,
     Collection,
+    LabelledQuestion,
     Table,
     Turn,
     collection,
@@ -16,20 +16,20 @@ from benchmarks.recall_data import (
     text_of,
 )
 
-EXPECTED = (
+_EXPECTED = (
     "a list of questions, each with `question`, `question_type`, `question_date`, `haystack_session_ids`, "
     "`haystack_dates` and `haystack_sessions` (lists of turns with `role`, `content` and `has_answer`)"
 )
 
 
 def load_longmemeval(path: Path) -> list[Collection]:
-    """All sessions of the file in one store; what only the assistant said is not asked for."""
+    """Load all sessions of a file into one collection, without the turns of the assistant."""
     turns: dict[str, Turn] = {}
-    questions: list[Asked] = []
+    questions: list[LabelledQuestion] = []
     for entry in tables_of(read_json(path)):
         gold: set[str] = set()
-        for session, at, spoken in _sessions(entry):
-            for place, turn in enumerate(spoken):
+        for session, at, session_turns in _sessions(entry):
+            for place, turn in enumerate(session_turns):
                 text = text_of(turn.get("content"))
                 if turn.get("role") != "user" or not text:
                     continue
@@ -39,7 +39,7 @@ def load_longmemeval(path: Path) -> list[Collection]:
                 if turn.get("has_answer") is True:
                     gold.add(name)
         questions.append(
-            Asked(
+            LabelledQuestion(
                 text=text_of(entry.get("question")),
                 category=text_of(entry.get("question_type")),
                 gold=frozenset(gold),
@@ -47,10 +47,10 @@ def load_longmemeval(path: Path) -> list[Collection]:
                 today=moment_of(entry.get("question_date")),
             )
         )
-    results = collection(path.stem, list(turns.values()), questions)
-    if not results.questions:
-        raise BadData(f"{path} is no LongMemEval file: expected {EXPECTED}")
-    return [results]
+    loaded = collection(path.stem, list(turns.values()), questions)
+    if not loaded.questions:
+        raise BadData(f"{path} is no LongMemEval file: expected {_EXPECTED}")
+    return [loaded]
 
 
 def _sessions(entry: Table) -> list[tuple[str, object, list[Table]]]:

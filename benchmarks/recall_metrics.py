@@ -1,4 +1,4 @@
-"""How good an answer is: whether what was sought is among the first that are told, and how far up."""
+"""Metrics of recall: whether the relevant memories are among the first results, and at which ranks."""
 
 import math
 from collections.abc import Collection, Iterable, Sequence
@@ -10,16 +10,16 @@ _SHALLOW = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One question answered: of how many sought memories, those found stand at these places, the first being 1."""
+    """One answered question: the number of relevant memories, and the ranks of those found, from 1."""
 
     category: str
-    sought: int
-    places: tuple[int, ...]
+    relevant: int
+    ranks: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quality:
-    """Means over so many questions."""
+    """Means over a number of questions."""
 
     questions: int
     r5: float
@@ -29,45 +29,45 @@ class Quality:
     ndcg10: float
 
 
-def answer_of(category: str, found: Sequence[str], *, gold: Collection[str]) -> Answer:
-    """Where what was sought stands among the first ten that were found."""
-    places = tuple(place for place, item in enumerate(found[:DEPTH], 1) if item in gold)
-    return Answer(category=category, sought=len(gold), places=places)
+def answer_of(category: str, results: Sequence[str], *, gold: Collection[str]) -> Answer:
+    """Find the ranks of the relevant names among the first ten results."""
+    ranks = tuple(rank for rank, name in enumerate(results[:DEPTH], 1) if name in gold)
+    return Answer(category=category, relevant=len(gold), ranks=ranks)
 
 
 def quality(answers: Sequence[Answer]) -> Quality:
-    """How good the answers are: recall, all that was sought, the place of the first, and all places."""
+    """Return the mean metrics of answers."""
     count = max(1, len(answers))
     return Quality(
         questions=len(answers),
         r5=sum(_recall(answer, _SHALLOW) for answer in answers) / count,
         r10=sum(_recall(answer, DEPTH) for answer in answers) / count,
-        all10=sum(len(answer.places) == answer.sought for answer in answers) / count,
-        mrr=sum(1 / answer.places[0] for answer in answers if answer.places) / count,
+        all10=sum(len(answer.ranks) == answer.relevant for answer in answers) / count,
+        mrr=sum(1 / answer.ranks[0] for answer in answers if answer.ranks) / count,
         ndcg10=sum(_ndcg(answer) for answer in answers) / count,
     )
 
 
 def by_category(answers: Sequence[Answer]) -> dict[str, Quality]:
-    """The same for each kind of question, in the order of their names."""
+    """Return the metrics of each category, sorted by name."""
     names = sorted({answer.category for answer in answers})
     return {name: quality([answer for answer in answers if answer.category == name]) for name in names}
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Each name once, where it comes first."""
+    """Return distinct names in the order of their first occurrence."""
     return list(dict.fromkeys(names))
 
 
-def _recall(one: Answer, depth: int) -> float:
-    return sum(place <= depth for place in one.places) / one.sought
+def _recall(answer: Answer, depth: int) -> float:
+    return sum(rank <= depth for rank in answer.ranks) / answer.relevant
 
 
-def _ndcg(one: Answer) -> float:
-    """What was found counts less the further down it stands, beside the best possible order."""
-    best = sum(_gain(place) for place in range(1, min(one.sought, DEPTH) + 1))
-    return sum(_gain(place) for place in one.places) / best
+def _ndcg(answer: Answer) -> float:
+    """Return the discounted gain of the ranks, relative to the best possible order."""
+    best = sum(_gain(rank) for rank in range(1, min(answer.relevant, DEPTH) + 1))
+    return sum(_gain(rank) for rank in answer.ranks) / best
 
 
-def _gain(place: int) -> float:
-    return 1 / math.log2(place + 1)
+def _gain(rank: int) -> float:
+    return 1 / math.log2(rank + 1)

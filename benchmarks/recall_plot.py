@@ -1,4 +1,4 @@
-"""A small bar chart, written as SVG: every way of answering, by what it finds among the first five and ten."""
+"""A bar chart as SVG: recall at five and at ten for every method."""
 
 from collections.abc import Iterator
 from xml.sax.saxutils import escape
@@ -12,7 +12,7 @@ _TICKS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
 def plot(results: RecallResults) -> str:
-    """The chart of all data sets of a run, one below the other."""
+    """Draw the charts of all data sets of a run, one below the other."""
     height = 2 * _MARGIN + sum(_height(dataset) for dataset in results.datasets)
     parts = [
         (
@@ -23,31 +23,31 @@ def plot(results: RecallResults) -> str:
         f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
     ]
     top = _MARGIN
-    for item in results.datasets:
-        parts += _chart(item, top)
-        top += _height(item)
+    for dataset in results.datasets:
+        parts += _chart(dataset, top)
+        top += _height(dataset)
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _height(one: Measured) -> int:
-    return _HEADING + _ROW * len(one.ways) + _MARGIN
+def _height(dataset: Measured) -> int:
+    return _HEADING + _ROW * len(dataset.methods) + _MARGIN
 
 
-def _chart(one: Measured, top: int) -> Iterator[str]:
-    bottom = top + _HEADING + _ROW * len(one.ways)
-    yield _text(_MARGIN, top + 14, one.dataset, weight="bold")
+def _chart(dataset: Measured, top: int) -> Iterator[str]:
+    bottom = top + _HEADING + _ROW * len(dataset.methods)
+    yield _text(_MARGIN, top + 14, dataset.dataset, weight="bold")
     yield _legend(_LEFT, top + 5, _DEEP, "R@10")
     yield _legend(_LEFT + 70, top + 5, _SHALLOW, "R@5")
     for tick in _TICKS:
         x = _place(tick)
         yield f'<line x1="{x}" y1="{top + _HEADING - 6}" x2="{x}" y2="{bottom}" stroke="{_LINE}"/>'
         yield _text(x, top + _HEADING - 10, f"{tick:.1f}", anchor="middle")
-    for number, way in enumerate(one.ways):
+    for number, method in enumerate(dataset.methods):
         y = top + _HEADING + _ROW * number
-        yield _text(_LEFT - 8, y + 16, way.name, anchor="end")
-        yield _bar(y + 3, way.quality.r10, _DEEP)
-        yield _bar(y + 3 + _BAR, way.quality.r5, _SHALLOW)
-        yield _text(_place(way.quality.r10) + 5, y + 13, f"{way.quality.r10:.3f}")
+        yield _text(_LEFT - 8, y + 16, method.name, anchor="end")
+        yield _bar(y + 3, method.quality.r10, _DEEP)
+        yield _bar(y + 3 + _BAR, method.quality.r5, _SHALLOW)
+        yield _text(_place(method.quality.r10) + 5, y + 13, f"{method.quality.r10:.3f}")
 
 
 def _place(share: float) -> float:

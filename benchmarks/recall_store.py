@@ -1,4 +1,4 @@
-"""A store filled with collections through `MemoryClient`, and asked through it, with every stage or without some."""
+"""A store filled with collections through `MemoryClient`, and queried through it, with or without some stages."""
 
 import time
 from collections.abc import AsyncGenerator, Iterable, Sequence
@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchmarks.cache import FOLDER, VectorCache, fill_cache
-from benchmarks.embedders import KnowingEmbedder
-from benchmarks.filling import opened
-from benchmarks.recall_data import Asked, Collection, Turn
+from benchmarks.embedders import CachedEmbedder
+from benchmarks.filling import open_engine_with
+from benchmarks.recall_data import Collection, LabelledQuestion, Turn
 from benchmarks.recall_metrics import DEPTH, Answer, answer_of, in_order
 from scrubjay.client import MemoryClient
 from scrubjay.engine import Engine
@@ -23,16 +23,16 @@ from scrubjay.recalling.access_log import AccessLog
 from scrubjay.settings import Settings
 from scrubjay.text.passages import slices
 
-# So much that the answer is never cut: what is measured is the order.
-_PLENTY = 1_000_000
-# Sessions are found by their turns: so many turns name ten sessions almost always.
+# High enough that no answer is cut: the benchmark measures the order.
+_UNLIMITED_TOKENS = 1_000_000
+# Sessions are found by their turns: this many turns almost always cover ten sessions.
 _TURNS_FOR_SESSIONS = 100
 _WARM_UP = 25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Store:
-    """A filled store that is open: the spaces of the collections, and which memory is which turn."""
+class FilledStore:
+    """An open, filled store: the spaces of the collections, and the turn of each memory."""
 
     engine: Engine
     collections: tuple[Collection, ...]
@@ -40,107 +40,109 @@ class Store:
     turns: dict[str, Turn] = field(default_factory=dict[str, Turn])
 
 
-class CachingEmbedder:
-    """The product's embedder, with the vectors of texts and of questions kept apart between runs."""
+class DatasetEmbedder:
+    """The product's embedder with separate caches for the vectors of texts and of questions."""
 
     def __init__(self, inner: Embedder, profile: Profile, *, folder: Path = FOLDER) -> None:
-        self._texts = VectorCache(profile, folder=folder)
-        # A model may embed a question in another way than the same text.
-        self._asked = VectorCache(profile, folder=folder / "questions")
+        self._text_vectors = VectorCache(profile, folder=folder)
+        # A model may embed a question differently from the same text.
+        self._question_vectors = VectorCache(profile, folder=folder / "questions")
         self._inner = inner
-        self._knowing = KnowingEmbedder(inner, self._texts)
-        self._hearing = KnowingEmbedder(inner, self._asked)
+        self._text_embedder = CachedEmbedder(inner, self._text_vectors)
+        self._question_embedder = CachedEmbedder(inner, self._question_vectors)
 
     async def learn(self, collections: Sequence[Collection], *, progress: Progress) -> None:
-        """Embed what is not kept yet: in portions, which takes half the time."""
+        """Embed the texts that are not cached, in batches, which takes half the time."""
         turns = [turn.text for collection in collections for turn in collection.memories]
         texts = [text[start:end] for text in dict.fromkeys(turns) for start, end in slices(text)]
-        await fill_cache(self._texts, texts, embedder=self._inner, progress=progress)
+        await fill_cache(self._text_vectors, texts, embedder=self._inner, progress=progress)
 
     async def profile(self) -> Profile:
-        """The model's profile."""
+        """Return the model's profile."""
         return await self._inner.profile()
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """Vectors of texts, in order."""
-        return await self._knowing.embed(texts)
+        """Return the vectors of texts in order."""
+        return await self._text_embedder.embed(texts)
 
     async def embed_query(self, text: str) -> Vector:
-        """The vector of a question."""
-        return await self._hearing.embed_query(text)
+        """Return the vector of a question."""
+        return await self._question_embedder.embed_query(text)
 
     async def embed_media(self, items: Sequence[Media]) -> list[Vector | None]:
-        """Vectors of media, in order."""
-        return await self._knowing.embed_media(items)
+        """Return the vectors of media in order."""
+        return await self._text_embedder.embed_media(items)
 
     async def close(self) -> None:
-        """Leave the model to whoever made it."""
+        """Leave the model open; its creator closes it."""
 
 
 @asynccontextmanager
-async def moved_in(
+async def open_filled_store(
     settings: Settings, collections: Sequence[Collection], *, embedder: Embedder
-) -> AsyncGenerator[Store]:
-    """A house with a fresh space for each collection, and nothing in them yet."""
-    spaces = tuple(f"bench-{new_id()}" for _ in collections)
-    async with opened(settings, embedder) as engine:
-        unseen = replace(engine, access_log=_Unseen(engine.store, clock=engine.clock))
-        yield Store(engine=unseen, collections=tuple(collections), spaces=spaces)
+) -> AsyncGenerator[FilledStore]:
+    """Open a store with a new, empty space for each collection."""
+    spaces = tuple(f"benchmark-{new_id()}" for _ in collections)
+    async with open_engine_with(settings, embedder) as engine:
+        unlogged = replace(engine, access_log=_NoAccessLog(engine.store, clock=engine.clock))
+        yield FilledStore(engine=unlogged, collections=tuple(collections), spaces=spaces)
 
 
-async def fill(store_: Store, *, progress: Progress) -> None:
-    """Remember every turn, in the order in which they were said, and have the index ready."""
-    total = sum(len(collection.memories) for collection in store_.collections)
-    for space, item in zip(store_.spaces, store_.collections, strict=True):
-        memory = MemoryClient.over(store_.engine, Caller(space=space, agent="bench"))
-        for turn in item.memories:
-            store_.turns.update(dict.fromkeys(await _remember(memory, turn), turn))
-            progress(len(store_.turns), total)
-    await store_.engine.index.rebuild()
+async def fill(filled: FilledStore, *, progress: Progress) -> None:
+    """Remember every turn in order, and build the index."""
+    total = sum(len(collection.memories) for collection in filled.collections)
+    for space, collection in zip(filled.spaces, filled.collections, strict=True):
+        memory = MemoryClient.over(filled.engine, Caller(space=space, agent="benchmark"))
+        for turn in collection.memories:
+            filled.turns.update(dict.fromkeys(await _remember(memory, turn), turn))
+            progress(len(filled.turns), total)
+    await filled.engine.index.rebuild()
 
 
-async def answers_of(store_: Store, *, progress: Progress, without: Sequence[str] = ()) -> list[Answer]:
-    """Every question answered, by the turns that are found first; without some stages if they are named."""
-    ranking = store_.engine.ranking
+async def answers_of(filled: FilledStore, *, progress: Progress, without: Sequence[str] = ()) -> list[Answer]:
+    """Answer every question by the first turns found, without some stages if named."""
+    ranking = filled.engine.ranking
     left_out = replace(ranking, without=ranking.without.union(without))
-    questions = _questions(store_, replace(store_.engine, ranking=left_out))
-    results: list[Answer] = []
-    for memory, request in questions:
-        turns = await _recall(store_, memory, request, limit=DEPTH)
-        results.append(answer_of(request.category, [turn.id for turn in turns], gold=request.gold))
-        progress(len(results), len(questions))
-    return results
+    questions = _questions(filled, replace(filled.engine, ranking=left_out))
+    answers: list[Answer] = []
+    for memory, question in questions:
+        turns = await _recall(filled, memory, question, limit=DEPTH)
+        answers.append(answer_of(question.category, [turn.id for turn in turns], gold=question.gold))
+        progress(len(answers), len(questions))
+    return answers
 
 
-async def sessions_of(store_: Store, *, progress: Progress) -> list[Answer]:
-    """Every question that knows its sessions answered by sessions: each stands where its first turn does."""
-    questions = [(memory, request) for memory, request in _questions(store_, store_.engine) if request.sessions]
-    results: list[Answer] = []
-    for memory, request in questions:
-        turns = await _recall(store_, memory, request, limit=_TURNS_FOR_SESSIONS)
+async def sessions_of(filled: FilledStore, *, progress: Progress) -> list[Answer]:
+    """Answer every question that has sessions by sessions, each at the rank of its first turn."""
+    questions = [(memory, question) for memory, question in _questions(filled, filled.engine) if question.sessions]
+    answers: list[Answer] = []
+    for memory, question in questions:
+        turns = await _recall(filled, memory, question, limit=_TURNS_FOR_SESSIONS)
         names = in_order(turn.session for turn in turns)
-        results.append(answer_of(request.category, names, gold=request.sessions))
-        progress(len(results), len(questions))
-    return results
+        answers.append(answer_of(question.category, names, gold=question.sessions))
+        progress(len(answers), len(questions))
+    return answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
-    """Seconds of each recall as users ask, and the tokens of each answer."""
+    """Seconds of each recall with the defaults, and the tokens of each answer."""
 
     seconds: tuple[float, ...]
     tokens: tuple[int, ...]
 
 
-async def time_recalls(store_: Store, *, embedder: Embedder, progress: Progress, most: int | None = None) -> Timed:
-    """Ask as users do, with the defaults; `most` questions at most, taken from everywhere."""
-    questions = _questions(store_, replace(store_.engine, embedder=embedder))
-    questions = questions[:: max(1, len(questions) // most)][:most] if most else questions
+async def time_recalls(
+    filled: FilledStore, *, embedder: Embedder, progress: Progress, max_questions: int | None = None
+) -> Timed:
+    """Recall with the defaults, at most `max_questions` evenly chosen questions."""
+    questions = _questions(filled, replace(filled.engine, embedder=embedder))
+    questions = questions[:: max(1, len(questions) // max_questions)][:max_questions] if max_questions else questions
     seconds: list[float] = []
     tokens: list[int] = []
-    for number, (memory, request) in enumerate(questions, 1):
+    for number, (memory, question) in enumerate(questions, 1):
         began = time.perf_counter()
-        answer = await memory.recall(request.text, today=request.today)
+        answer = await memory.recall(question.text, today=question.today)
         seconds.append(time.perf_counter() - began)
         tokens.append(answer.tokens)
         progress(number, len(questions))
@@ -148,19 +150,19 @@ async def time_recalls(store_: Store, *, embedder: Embedder, progress: Progress,
     return Timed(seconds=tuple(timed), tokens=tuple(tokens))
 
 
-class _Unseen(AccessLog):
-    """Counts nothing: what one question finds must not stand higher when the next is asked."""
+class _NoAccessLog(AccessLog):
+    """Logs nothing, because the results of one question must not rank higher for the next."""
 
     def note(self, accesses: Iterable[tuple[str, str]]) -> None:
-        """Leave no trace."""
+        """Ignore accesses."""
 
 
-def _questions(store_: Store, engine: Engine) -> list[tuple[MemoryClient, Asked]]:
+def _questions(filled: FilledStore, engine: Engine) -> list[tuple[MemoryClient, LabelledQuestion]]:
     return [
-        (memory, request)
-        for space, item in zip(store_.spaces, store_.collections, strict=True)
-        for memory in (MemoryClient.over(engine, Caller(space=space, agent="bench")),)
-        for request in item.questions
+        (memory, question)
+        for space, collection in zip(filled.spaces, filled.collections, strict=True)
+        for memory in (MemoryClient.over(engine, Caller(space=space, agent="benchmark")),)
+        for question in collection.questions
     ]
 
 
@@ -170,7 +172,7 @@ async def _remember(memory: MemoryClient, turn: Turn) -> tuple[str, ...]:
         entities=[turn.speaker] if turn.speaker else (),
         source=Source(session=turn.session, at=turn.at, method=Method.IMPORT, trust=Trust.USER),
         metadata={"turn": turn.id},
-        # The same is said more than once.
+        # Conversations repeat sentences.
         intent="new",
     )
     if done.action != "created":
@@ -178,6 +180,6 @@ async def _remember(memory: MemoryClient, turn: Turn) -> tuple[str, ...]:
     return done.ids
 
 
-async def _recall(store_: Store, memory: MemoryClient, asked: Asked, *, limit: int) -> list[Turn]:
-    results = await memory.recall(asked.text, limit=limit, max_tokens=_PLENTY, today=asked.today)
-    return [store_.turns[hit.id] for hit in results.hits]
+async def _recall(filled: FilledStore, memory: MemoryClient, question: LabelledQuestion, *, limit: int) -> list[Turn]:
+    answer = await memory.recall(question.text, limit=limit, max_tokens=_UNLIMITED_TOKENS, today=question.today)
+    return [filled.turns[hit.id] for hit in answer.hits]

@@ -1,39 +1,39 @@
-"""What was measured, as tables for the terminal and for a Markdown page, and whether the promises are kept."""
+"""The measurements as tables for the terminal and for a Markdown page, and the check of the targets."""
 
 from collections.abc import Callable, Sequence
 
 from benchmarks.figures import Measured, Reference, Results
-from benchmarks.serving_report import serving_facts, serving_tables, serving_verdicts
-from benchmarks.tables import Table, Verdict, at_most, both, ms, rows_of
+from benchmarks.serving_report import serving_checks, serving_facts, serving_tables
+from benchmarks.tables import Check, Table, at_most, both, ms, rows_of
 from benchmarks.timing import Spread
 
-MOST_WRITE_MS = 5.0
-MOST_WRITE_GROWTH = 2.0
-MOST_RECALL_MS = 10.0
-MOST_SCRAPE_MS = 10.0
-MOST_FOLDER_MB, FOLDER_AIM_MB = 500, 300
-LEAST_SAVING = 0.60
-# From this ratio on, times at different sizes say more about the machine than about the sizes.
+MAX_WRITE_MS = 5.0
+MAX_WRITE_GROWTH = 2.0
+MAX_RECALL_MS = 10.0
+MAX_SCRAPE_MS = 10.0
+MAX_FOLDER_MB, FOLDER_AIM_MB = 500, 300
+MIN_SAVING = 0.60
+# Above this ratio, differences between sizes reflect the machine more than the sizes.
 UNSTEADY = 1.25
 _FULL_SIZE = 100_000
 _MB = 1_000_000
 
 
 def tables(results: Results) -> tuple[Table, ...]:
-    """All tables of a run."""
-    measured = results.sizes
+    """Return all tables of a run."""
+    sizes = results.sizes
     makers = [("Writing and asking", _speed), ("Filling and opening", _bulk), ("Size and memory", _weight)]
-    matches = [_table(title, measured, rows) for title, rows in makers]
-    compared = [item for item in measured if item.reference]
+    all_tables = [_table(title, sizes, rows) for title, rows in makers]
+    compared = [measured for measured in sizes if measured.reference]
     if compared:
-        matches.append(_table("Beside the reference knowledge-graph server", compared, _reference))
+        all_tables.append(_table("Compared with the reference knowledge-graph server", compared, _reference))
     if results.serving is not None:
-        matches += serving_tables(results.serving)
-    return tuple(matches)
+        all_tables += serving_tables(results.serving)
+    return tuple(all_tables)
 
 
 def facts(results: Results) -> tuple[str, ...]:
-    """What holds for the whole run, a line each."""
+    """Return the facts about the whole run, one line each."""
     probe, sharing = results.sizes[0].probe, results.sharing
     return (
         f"Scrubjay {results.version} on {results.machine}",
@@ -41,11 +41,11 @@ def facts(results: Results) -> tuple[str, ...]:
         f"Model: {results.model}; {results.embedded_per_second:.0f} texts a second in batches",
         (
             f"p50 / p95 over {probe.remember.count} remembers and {probe.recall.count} recalls ("
-            f"{probe.recall_filtered['1 %'].count} with each filter), one by one, warmed up"
+            f"{probe.recall_filtered['1 %'].count} with each filter), sequential, after a warm-up"
         ),
         (
-            f"Group commit: {sharing.writes} remembers one by one {sharing.alone_per_second:,.0f} a second, all "
-            f"at once {sharing.together_per_second:,.0f} a second, {sharing.writes_per_commit:.0f} writes to a commit"
+            f"Group commit: {sharing.writes} sequential remembers {sharing.alone_per_second:,.0f} a second, concurrent "
+            f"ones {sharing.together_per_second:,.0f} a second, {sharing.writes_per_commit:.0f} writes to a commit"
         ),
         *(serving_facts(results.serving) if results.serving is not None else ()),
         *_watching(results),
@@ -54,80 +54,81 @@ def facts(results: Results) -> tuple[str, ...]:
     )
 
 
-def verdicts(results: Results) -> tuple[Verdict, ...]:
-    """The promises, and whether this run keeps them."""
+def checks(results: Results) -> tuple[Check, ...]:
+    """Return the targets, and whether this run meets them."""
     first, last = results.sizes[0], results.sizes[-1]
     growth = last.probe.remember_rest.p50 / first.probe.remember_rest.p50
     at = f"at {last.size:,}"
-    matches = [
-        at_most("store and index a memory, p50", size.probe.remember_rest.p50, MOST_WRITE_MS, f"ms at {size.size:,}")
+    targets = [
+        at_most("store and index a memory, p50", size.probe.remember_rest.p50, MAX_WRITE_MS, f"ms at {size.size:,}")
         for size in results.sizes
     ]
     if last is not first:
-        matches.append(at_most(f"its growth from {first.size:,} to {last.size:,}", growth, MOST_WRITE_GROWTH, "times"))
-    matches.append(at_most("recall without embedding, p50", last.probe.recall_rest.p50, MOST_RECALL_MS, f"ms {at}"))
+        targets.append(at_most(f"its growth from {first.size:,} to {last.size:,}", growth, MAX_WRITE_GROWTH, "times"))
+    targets.append(at_most("recall without embedding, p50", last.probe.recall_rest.p50, MAX_RECALL_MS, f"ms {at}"))
     saving = _saving(last)
-    matches.append(
-        (f"bodies beside JSON: {saving:.0%} smaller {at}, {LEAST_SAVING:.0%} at least", saving >= LEAST_SAVING)
+    targets.append(
+        (f"bodies compared with JSON: {saving:.0%} smaller {at}, at least {MIN_SAVING:.0%}", saving >= MIN_SAVING)
     )
     if last.size >= _FULL_SIZE:
         folder = (last.sizes.store + last.sizes.index) / _MB
-        matches.append(at_most("data folder", folder, MOST_FOLDER_MB, f"MB {at}"))
-        matches.append(at_most("data folder, as aimed for", folder, FOLDER_AIM_MB, f"MB {at}"))
+        targets.append(at_most("data folder", folder, MAX_FOLDER_MB, f"MB {at}"))
+        targets.append(at_most("data folder, as aimed for", folder, FOLDER_AIM_MB, f"MB {at}"))
     if results.serving is not None:
-        matches += serving_verdicts(results.serving)
+        targets += serving_checks(results.serving)
     if results.watching is not None:
-        matches.append(at_most("a scrape of the metrics, p50", results.watching.scrape.p50, MOST_SCRAPE_MS, "ms"))
-    return tuple(matches)
+        targets.append(at_most("a scrape of the metrics, p50", results.watching.scrape.p50, MAX_SCRAPE_MS, "ms"))
+    return tuple(targets)
 
 
 def markdown(results: Results) -> str:
-    """The run as a fragment of a page."""
+    """Return the run as a fragment of a page."""
     lines = [f"- {fact}" for fact in facts(results)]
     for table in tables(results):
         lines += ["", f"### {table.title}", "", *rows_of(table)]
-    lines += ["", "### Promises", ""]
-    lines += [f"- {'kept' if stored else '**missed**'}: {promise}" for promise, stored in verdicts(results)]
+    lines += ["", "### Targets", ""]
+    lines += [f"- {'met' if is_met else '**missed**'}: {target}" for target, is_met in checks(results)]
     return "\n".join(lines) + "\n"
 
 
 Row = tuple[str, Callable[[Measured], str]]
 
 
-def _table(title: str, measured: Sequence[Measured], rows: Sequence[Row]) -> Table:
+def _table(title: str, sizes: Sequence[Measured], rows: Sequence[Row]) -> Table:
     return Table(
         title=title,
-        head=("", *(f"{item.size:,}" for item in measured)),
-        rows=tuple((name, *(show(item) for item in measured)) for name, show in rows),
+        head=("", *(f"{measured.size:,}" for measured in sizes)),
+        rows=tuple((name, *(show(measured) for measured in sizes)) for name, show in rows),
     )
 
 
 def _watching(results: Results) -> tuple[str, ...]:
-    if (item := results.watching) is None:
+    if (watching := results.watching) is None:
         return ()
-    scrape = f"a scrape of {item.lines:,} lines of metrics {both(item.scrape)} ms"
-    adds = f"counting adds {item.recall_adds * 1000:.0f} µs to a recall ({item.recall_adds / item.recall:+.1%})"
-    return (f"Watching: {scrape}; {adds}",)
+    scrape = f"a scrape of {watching.lines:,} lines of metrics {both(watching.scrape)} ms"
+    share = watching.recall_adds / watching.recall
+    adds = f"counting adds {watching.recall_adds * 1000:.0f} µs to a recall ({share:+.1%})"
+    return (f"Observability: {scrape}; {adds}",)
 
 
 def _steadiness(results: Results) -> tuple[str, ...]:
-    """Embedding the same texts takes the same at every size: what differs is how busy the machine was."""
-    matches: list[str] = []
+    """Compare the embedding times, which differ between sizes only if the machine was busy."""
+    warnings: list[str] = []
     for name, times in (
         ("sentences", [size.probe.remember_embedding.p50 for size in results.sizes]),
         ("questions", [size.probe.recall_embedding.p50 for size in results.sizes]),
     ):
         if max(times) > min(times) * UNSTEADY:
             shown = ", ".join(ms(time) for time in times)
-            matches.append(
-                f"Not a steady machine: embedding the same {name} took {shown} ms (p50) at these sizes, which has "
-                "nothing to do with the store; do not compare the columns more closely than that"
+            warnings.append(
+                f"The machine was not steady: embedding the same {name} took {shown} ms (p50) at these sizes, which "
+                "does not depend on the store; do not compare the columns more closely than that"
             )
-    return tuple(matches)
+    return tuple(warnings)
 
 
-def _saving(one: Measured) -> float:
-    return 1 - one.sizes.body_stored / one.sizes.body_json
+def _saving(measured: Measured) -> float:
+    return 1 - measured.sizes.body_stored / measured.sizes.body_json
 
 
 def _times(theirs: Spread, ours: Spread) -> str:
@@ -135,54 +136,60 @@ def _times(theirs: Spread, ours: Spread) -> str:
 
 
 _speed: list[Row] = [
-    ("remember, ms", lambda one: both(one.probe.remember)),
-    ("- embedding", lambda one: both(one.probe.remember_embedding)),
-    ("- store and index", lambda one: both(one.probe.remember_rest)),
-    ("recall, ms", lambda one: both(one.probe.recall)),
-    ("- embedding", lambda one: both(one.probe.recall_embedding)),
-    ("recall without embedding, ms", lambda one: both(one.probe.recall_rest)),
-    ("- filter that 1 % pass", lambda one: both(one.probe.recall_filtered["1 %"])),
-    ("- filter that 14 % pass", lambda one: both(one.probe.recall_filtered["14 %"])),
-    ("- filter that all pass", lambda one: both(one.probe.recall_filtered["100 %"])),
-    ("index finds, of the 10 nearest", lambda one: f"{one.nearness.at_10:.1%}"),
-    ("- of the 100 nearest", lambda one: f"{one.nearness.at_100:.1%}"),
-    ("- of the 10 nearest that pass 14 %", lambda one: f"{one.nearness.filtered_at_10:.1%}"),
+    ("remember, ms", lambda measured: both(measured.probe.remember)),
+    ("- embedding", lambda measured: both(measured.probe.remember_embedding)),
+    ("- store and index", lambda measured: both(measured.probe.remember_rest)),
+    ("recall, ms", lambda measured: both(measured.probe.recall)),
+    ("- embedding", lambda measured: both(measured.probe.recall_embedding)),
+    ("recall without embedding, ms", lambda measured: both(measured.probe.recall_rest)),
+    ("- filter that 1 % pass", lambda measured: both(measured.probe.recall_filtered["1 %"])),
+    ("- filter that 14 % pass", lambda measured: both(measured.probe.recall_filtered["14 %"])),
+    ("- filter that all pass", lambda measured: both(measured.probe.recall_filtered["100 %"])),
+    ("index finds, of the 10 nearest", lambda measured: f"{measured.nearness.at_10:.1%}"),
+    ("- of the 100 nearest", lambda measured: f"{measured.nearness.at_100:.1%}"),
+    ("- of the 10 nearest that pass 14 %", lambda measured: f"{measured.nearness.filtered_at_10:.1%}"),
 ]
 _bulk: list[Row] = [
-    ("import without embedding, memories/s", lambda one: f"{one.filling.imported_per_second:,.0f}"),
-    ("export, memories/s", lambda one: f"{one.filling.exported_per_second:,.0f}"),
-    ("64 remembering at once, memories/s", lambda one: f"{one.filling.remembered_per_second:,.0f}"),
-    ("building the vector index, s", lambda one: f"{one.filling.index_seconds:.1f}"),
-    ("opening the store, ms", lambda one: ms(one.probe.open_store)),
-    ("first recall after that, ms", lambda one: ms(one.probe.first_recall)),
-    ("- loading the model and embedding", lambda one: ms(one.probe.first_recall_embedding)),
+    ("import without embedding, memories/s", lambda measured: f"{measured.filling.imported_per_second:,.0f}"),
+    ("export, memories/s", lambda measured: f"{measured.filling.exported_per_second:,.0f}"),
+    ("64 concurrent remembers, memories/s", lambda measured: f"{measured.filling.remembered_per_second:,.0f}"),
+    ("building the vector index, s", lambda measured: f"{measured.filling.index_seconds:.1f}"),
+    ("opening the store, ms", lambda measured: ms(measured.probe.open_store)),
+    ("first recall after that, ms", lambda measured: ms(measured.probe.first_recall)),
+    ("- loading the model and embedding", lambda measured: ms(measured.probe.first_recall_embedding)),
 ]
 _weight: list[Row] = [
-    ("data folder, MB", lambda one: f"{(one.sizes.store + one.sizes.index) / _MB:.1f}"),
-    ("- store, with vectors", lambda one: f"{one.sizes.store / _MB:.1f}"),
-    ("- vector index", lambda one: f"{one.sizes.index / _MB:.1f}"),
-    ("bodies as JSON, MB", lambda one: f"{one.sizes.body_json / _MB:.2f}"),
-    ("- as stored", lambda one: f"{one.sizes.body_stored / _MB:.2f} (-{_saving(one):.0%})"),
+    ("data folder, MB", lambda measured: f"{(measured.sizes.store + measured.sizes.index) / _MB:.1f}"),
+    ("- store, with vectors", lambda measured: f"{measured.sizes.store / _MB:.1f}"),
+    ("- vector index", lambda measured: f"{measured.sizes.index / _MB:.1f}"),
+    ("bodies as JSON, MB", lambda measured: f"{measured.sizes.body_json / _MB:.2f}"),
+    ("- as stored", lambda measured: f"{measured.sizes.body_stored / _MB:.2f} (-{_saving(measured):.0%})"),
     (
         "- as pickle + zlib",
-        lambda one: f"{one.sizes.body_pickled / _MB:.2f} (-{1 - one.sizes.body_pickled / one.sizes.body_json:.0%})",
+        lambda size: f"{size.sizes.body_pickled / _MB:.2f} (-{1 - size.sizes.body_pickled / size.sizes.body_json:.0%})",
     ),
-    ("resident memory, store open, MB", lambda one: f"{one.probe.resident_open:.0f}"),
-    ("- model and index loaded", lambda one: f"{one.probe.resident_loaded:.0f}"),
-    ("- after all recalls", lambda one: f"{one.probe.resident_after:.0f}"),
+    ("resident memory, store open, MB", lambda measured: f"{measured.probe.resident_open:.0f}"),
+    ("- model and index loaded", lambda measured: f"{measured.probe.resident_loaded:.0f}"),
+    ("- after all recalls", lambda measured: f"{measured.probe.resident_after:.0f}"),
 ]
 
 
 _reference: list[Row] = [
-    ("create_entities there, ms", lambda one: both(_there(one).create)),
-    ("- times remember here", lambda one: _times(_there(one).create, one.probe.remember)),
-    ("- times remember here without embedding", lambda one: _times(_there(one).create, one.probe.remember_rest)),
-    ("search_nodes there, ms", lambda one: both(_there(one).search)),
-    ("- times recall here", lambda one: _times(_there(one).search, one.probe.recall)),
-    ("- times recall here without embedding", lambda one: _times(_there(one).search, one.probe.recall_rest)),
+    ("create_entities there, ms", lambda measured: both(_there(measured).create)),
+    ("- times remember here", lambda measured: _times(_there(measured).create, measured.probe.remember)),
+    (
+        "- times remember here without embedding",
+        lambda measured: _times(_there(measured).create, measured.probe.remember_rest),
+    ),
+    ("search_nodes there, ms", lambda measured: both(_there(measured).search)),
+    ("- times recall here", lambda measured: _times(_there(measured).search, measured.probe.recall)),
+    (
+        "- times recall here without embedding",
+        lambda measured: _times(_there(measured).search, measured.probe.recall_rest),
+    ),
 ]
 
 
-def _there(one: Measured) -> Reference:
-    assert one.reference is not None
-    return one.reference
+def _there(measured: Measured) -> Reference:
+    assert measured.reference is not None
+    return measured.reference

@@ -1,6 +1,6 @@
-"""REST as programs use it: what it adds to an operation, and how much it serves. `python -m benchmarks.rest` is a load.
+"""Measures REST: the time it adds to an operation, and its throughput. `python -m benchmarks.rest` runs a load.
 
-The client is a plain one on a connection that it keeps, so that the server is measured and not a library.
+The client is a plain one on a persistent connection, so that the server is measured and not a library.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ class RestClient:
             self._streams[1].close()
 
     async def recall(self, question: str, *, tokens: int = 1_500) -> object:
-        """Search, and take the answer apart."""
+        """Search, and parse the answer."""
         return await self._ask(f"GET /api/v1/search?space={self._space}&q={quote(question)}&max_tokens={tokens}")
 
     async def remember(self, draft: Draft) -> object:
@@ -70,7 +70,7 @@ class RestClient:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What a load does."""
+    """The parameters of a load."""
 
     url: str
     space: str
@@ -81,8 +81,8 @@ class Job:
 
 
 @dataclass(slots=True, kw_only=True)
-class Shift:
-    """What a load has to tell: durations in seconds, and what went wrong."""
+class LoadResult:
+    """The result of a load: durations in seconds, and errors."""
 
     recalls: list[float] = field(default_factory=list[float])
     errors: list[str] = field(default_factory=list[str])
@@ -91,74 +91,76 @@ class Shift:
 
 
 async def measure_requests(running: Daemon, questions: Sequence[str]) -> Requests:
-    """Recalls without a pause over several connections, from a process of its own; every question is known before."""
-    request = tuple(questions[:_QUESTIONS])
-    job = Job(url=running.url, space=running.settings.space, questions=request, is_repeated=False)
+    """Recall without a pause over several connections, in a new process, with cached embeddings."""
+    job = Job(
+        url=running.url,
+        space=running.settings.space,
+        questions=tuple(questions[:_QUESTIONS]),
+        is_repeated=False,
+    )
     async with RestClient(job.url, space=job.space) as client:
         for question in job.questions:
             await client.recall(question)
     busy = running.busy
-    shift = await load(job)
+    result = await load(job)
     busy = running.busy - busy
     repeated = await load(replace(job, is_repeated=True))
     return Requests(
         connections=job.connections,
         questions=len(job.questions),
-        per_second=len(shift.recalls) / shift.seconds,
-        recall=spread(shift.recalls),
+        per_second=len(result.recalls) / result.seconds,
+        recall=spread(result.recalls),
         repeated_per_second=len(repeated.recalls) / repeated.seconds,
         repeated=spread(repeated.recalls),
-        errors=(*shift.errors, *repeated.errors),
-        daemon_busy=busy / shift.seconds,
-        clients_busy=shift.busy / shift.seconds,
+        errors=(*result.errors, *repeated.errors),
+        daemon_busy=busy / result.seconds,
+        clients_busy=result.busy / result.seconds,
     )
 
 
-async def load(job: Job) -> Shift:
-    """Have a process of its own ask as fast as it is answered."""
+async def load(job: Job) -> LoadResult:
+    """Run a job in a new process."""
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "benchmarks.rest", cwd=_ROOT,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     try:
-        reported, _ = await asyncio.wait_for(
-            child.communicate(json.dumps(to_json(job)).encode()), job.seconds + _LEAVING
-        )
+        output, _ = await asyncio.wait_for(child.communicate(json.dumps(to_json(job)).encode()), job.seconds + _LEAVING)
     finally:
         if child.returncode is None:
             child.kill()
             await child.wait()
-    return cast("Shift", from_json(Shift, json.loads(reported)))
+    return cast("LoadResult", from_json(LoadResult, json.loads(output)))
 
 
-async def _work(job: Job) -> Shift:
-    shift = Shift()
+async def _work(job: Job) -> LoadResult:
+    result = LoadResult()
     clients = [await RestClient(job.url, space=job.space).__aenter__() for _ in range(job.connections)]
     began, busy = time.perf_counter(), time.process_time()
     await asyncio.gather(
-        *(_client(item, number, job, shift, until=began + job.seconds) for number, item in enumerate(clients))
+        *(_client(client, number, job, result, until=began + job.seconds) for number, client in enumerate(clients))
     )
-    shift.seconds, shift.busy = time.perf_counter() - began, time.process_time() - busy
+    result.seconds, result.busy = time.perf_counter() - began, time.process_time() - busy
     for client in clients:
         await client.__aexit__()
-    return shift
+    return result
 
 
-async def _client(client: RestClient, number: int, job: Job, shift: Shift, *, until: float) -> None:
+async def _client(client: RestClient, number: int, job: Job, result: LoadResult, *, until: float) -> None:
     while (began := time.perf_counter()) < until:
-        # With another budget it is another question, of which only the embedding is known.
+        # Another budget makes it another question, of which only the embedding is cached.
         tokens = 1_500 if job.is_repeated else 1_500 + number
         try:
             await client.recall(job.questions[number % len(job.questions)], tokens=tokens)
-            shift.recalls.append(time.perf_counter() - began)
+            result.recalls.append(time.perf_counter() - began)
         except (OSError, ValueError) as error:
-            shift.errors.append(f"{type(error).__name__}: {error}"[:200])
+            result.errors.append(f"{type(error).__name__}: {error}"[:200])
             return
         number += job.connections
 
 
 def main() -> None:
-    """Do the job that comes in, and print how it went."""
+    """Run the job on stdin, and print its result."""
     job = cast("Job", from_json(Job, json.loads(sys.stdin.read())))
     print(json.dumps(to_json(asyncio.run(_work(job)))))
 

@@ -1,4 +1,4 @@
-"""Measures Scrubjay at some sizes: `python -m benchmarks.run 1000 10000`. See benchmarks/README.md."""
+"""Measures Scrubjay at several sizes: `python -m benchmarks.run 1000 10000`. See benchmarks/README.md."""
 
 import asyncio
 import json
@@ -16,27 +16,27 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table as Grid
 
-from benchmarks import npm_server, reference_server
+from benchmarks import reference_server
 from benchmarks.cache import VectorCache, fill_cache
 from benchmarks.corpus import Corpus, load_corpus
-from benchmarks.embedders import KnowingEmbedder
+from benchmarks.embedders import CachedEmbedder
 from benchmarks.figures import Filling, Measured, Reference, Results, Serving, Watching
-from benchmarks.filling import Ground, fill, opened, share_commits
+from benchmarks.filling import Workspace, fill, open_engine_with, share_commits
 from benchmarks.nearest import compare_with_scan
 from benchmarks.observing_cost import measure_watching
 from benchmarks.probe import Job, probe_in_child
-from benchmarks.report import facts, markdown, tables, verdicts
+from benchmarks.report import checks, facts, markdown, tables
 from benchmarks.serving import Job as ServingJob
 from benchmarks.serving import serve_in_child
 from benchmarks.size import weigh
 from scrubjay.app import make_embedder
 from scrubjay.ports import Embedder
-from scrubjay.ports import Progress as Told
+from scrubjay.ports import Progress as ReportProgress
 from scrubjay.settings import Settings
 from scrubjay.version import VERSION
 
 FOLDER = Path(__file__).parent
-# Sentences that no store is filled with: written while the clock runs, and the same ones at every size.
+# Sentences that are not stored at first: they are for timed writes, the same ones at every size.
 _SPARE = 800
 _TIMED = 325
 _SHARED = slice(325, 581)
@@ -48,17 +48,17 @@ _REFERENCE_SECONDS = 20.0
 
 
 def main() -> None:
-    """Measure at the sizes that the arguments name, print it and write it down."""
+    """Measure at the sizes that the arguments name, and print and write the results."""
     sizes = sorted({int(size.replace(",", "").replace("_", "")) for size in sys.argv[1:]})
     if not sizes or sizes[0] < 2 * _REFERENCE_OPERATIONS:
-        raise SystemExit("usage: python -m benchmarks.run SIZE…, each 200 at least")
-    results = asyncio.run(Bench(Console()).run(sizes))
+        raise SystemExit("usage: python -m benchmarks.run SIZE…, each at least 200")
+    results = asyncio.run(Benchmark(Console()).run(sizes))
     (FOLDER / "results.json").write_text(json.dumps(asdict(results), indent=1) + "\n", encoding="utf-8")
     (FOLDER / "results.md").write_text(markdown(results), encoding="utf-8")
 
 
-class Bench:
-    """One run, told on a console as it goes."""
+class Benchmark:
+    """One run, with its progress on a console."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -80,24 +80,24 @@ class Bench:
     async def _measure(self, sizes: Sequence[int], corpus: Corpus, *, embedder: Embedder, folder: Path) -> Results:
         profile = await embedder.profile()
         rate = await _embedding_rate(embedder, corpus.sentences[_BATCHED])
-        knowing = await self._knowing(corpus, embedder)
+        cached = await self._cached_embedder(corpus, embedder)
         spare, stock = corpus.sentences[:_SPARE], corpus.sentences[_SPARE:]
-        sharing = await share_commits(Ground(home=folder / "shared", embedder=knowing), spare[_SHARED])
+        sharing = await share_commits(Workspace(home=folder / "shared", embedder=cached), spare[_SHARED])
         program = await self._reference_program()
         measured: list[Measured] = []
         serving: Serving | None = None
         watching: Watching | None = None
         for size in sizes:
-            ground = Ground(home=folder / str(size), embedder=knowing)
+            workspace = Workspace(home=folder / str(size), embedder=cached)
             reference = await self._reference(program, stock[:size], corpus.questions, file=folder / f"{size}.graph")
-            filling = await self._fill(ground, stock[:size])
+            filling = await self._fill(workspace, stock[:size])
             if size == sizes[0]:
                 texts = Corpus(origin=corpus.origin, sentences=spare[_TIMED:], questions=corpus.questions)
-                serving = await self._serving(ground, texts, size=size, program=program)
-            job = Job(settings=ground.settings, questions=corpus.questions, sentences=spare[:_TIMED], first=size)
-            measured.append(await self._measure_size(ground, job, filling=filling, reference=reference))
+                serving = await self._serving(workspace, texts, size=size, program=program)
+            job = Job(settings=workspace.settings, questions=corpus.questions, sentences=spare[:_TIMED], first=size)
+            measured.append(await self._measure_size(workspace, job, filling=filling, reference=reference))
             if size == sizes[0]:
-                watching = await self._watching(ground, corpus.questions, size=size)
+                watching = await self._watching(workspace, corpus.questions, size=size)
         return Results(
             version=VERSION,
             machine=_machine(),
@@ -111,61 +111,61 @@ class Bench:
             notes=tuple(self._notes),
         )
 
-    async def _knowing(self, corpus: Corpus, embedder: Embedder) -> KnowingEmbedder:
+    async def _cached_embedder(self, corpus: Corpus, embedder: Embedder) -> CachedEmbedder:
         cache = VectorCache(await embedder.profile())
         with self._bar("embedding what is not in the cache") as progress:
             await fill_cache(cache, [*corpus.sentences, *corpus.questions], embedder=embedder, progress=progress)
-        return KnowingEmbedder(embedder, cache)
+        return CachedEmbedder(embedder, cache)
 
-    async def _fill(self, ground: Ground, sentences: Sequence[str]) -> Filling:
+    async def _fill(self, workspace: Workspace, sentences: Sequence[str]) -> Filling:
         with self._bar(f"filling a store with {len(sentences):,}") as progress:
-            return await fill(ground, sentences, first=0, progress=progress)
+            return await fill(workspace, sentences, first=0, progress=progress)
 
     async def _measure_size(
-        self, ground: Ground, job: Job, *, filling: Filling, reference: Reference | None
+        self, workspace: Workspace, job: Job, *, filling: Filling, reference: Reference | None
     ) -> Measured:
         size = job.first
-        self._say(f"weighing {size:,}, and comparing the index with a scan")
-        async with opened(ground.settings, ground.embedder) as engine:
-            sizes = await weigh(engine, ground.settings)
+        self._say(f"measuring sizes at {size:,}, and comparing the index with a scan")
+        async with open_engine_with(workspace.settings, workspace.embedder) as engine:
+            sizes = await weigh(engine, workspace.settings)
             nearness = await compare_with_scan(engine, job.questions)
-        self._say(f"asking and remembering at {size:,}")
+        self._say(f"recalling and remembering at {size:,}")
         probe = await probe_in_child(job)
         return Measured(size=size, filling=filling, sizes=sizes, nearness=nearness, probe=probe, reference=reference)
 
     async def _serving(
-        self, ground: Ground, texts: Corpus, *, size: int, program: npm_server.Program | None
+        self, workspace: Workspace, texts: Corpus, *, size: int, program: reference_server.Program | None
     ) -> Serving | None:
-        """The daemon, with a copy of a store that only its filling has touched."""
+        """Measure the daemon with a copy of a store that has only been filled."""
         if sys.platform == "win32":
             self._note("The daemon was left out: this system has no Unix sockets")
             return None
-        self._say(f"serving at {size:,}: starts, ways to the daemon, and a crowd")
+        self._say(f"serving at {size:,}: starts, transports, and concurrent clients")
         job = ServingJob(
-            store=ground.home,
+            store=workspace.home,
             size=size,
-            folder=ground.home.with_name("serving"),
+            folder=workspace.home.with_name("serving"),
             questions=texts.questions,
             sentences=texts.sentences,
             program=program,
         )
         return await serve_in_child(job)
 
-    async def _watching(self, ground: Ground, questions: Sequence[str], *, size: int) -> Watching:
-        self._say(f"watching at {size:,}: a scrape of the metrics, and what counting adds to a recall")
-        async with opened(ground.settings, ground.embedder) as engine:
+    async def _watching(self, workspace: Workspace, questions: Sequence[str], *, size: int) -> Watching:
+        self._say(f"observability at {size:,}: a scrape of the metrics, and the time that counting adds to a recall")
+        async with open_engine_with(workspace.settings, workspace.embedder) as engine:
             return await measure_watching(engine, questions)
 
-    async def _reference_program(self) -> npm_server.Program | None:
+    async def _reference_program(self) -> reference_server.Program | None:
         try:
-            return await npm_server.install()
-        except npm_server.Unavailable as reason:
+            return await reference_server.install()
+        except reference_server.Unavailable as reason:
             self._note(f"The reference server was left out: {reason}")
             return None
 
     async def _reference(
         self,
-        program: npm_server.Program | None,
+        program: reference_server.Program | None,
         sentences: Sequence[str],
         questions: Sequence[str],
         *,
@@ -183,7 +183,7 @@ class Bench:
                 operations=_REFERENCE_OPERATIONS,
                 seconds=_REFERENCE_SECONDS,
             )
-        except npm_server.Unavailable as reason:
+        except reference_server.Unavailable as reason:
             self._note(f"The reference server was left out at {len(sentences):,}: {reason}")
             return None
 
@@ -191,16 +191,16 @@ class Bench:
         self._notes.append(note)
         self._say(note)
 
-    def _say(self, what: str) -> None:
-        self._console.print(f"[dim]{time.strftime('%H:%M:%S')}[/dim] {what}", highlight=False)
+    def _say(self, line: str) -> None:
+        self._console.print(f"[dim]{time.strftime('%H:%M:%S')}[/dim] {line}", highlight=False)
 
     @contextmanager
-    def _bar(self, what: str) -> Generator[Told]:
+    def _bar(self, description: str) -> Generator[ReportProgress]:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns, console=self._console, transient=True) as bars:
-            task = bars.add_task(what, total=None)
+            task = bars.add_task(description, total=None)
             yield lambda done, total: bars.update(task, completed=min(done, total), total=total)
-        self._say(what)
+        self._say(description)
 
     def _show(self, results: Results) -> None:
         for table in tables(results):
@@ -212,8 +212,8 @@ class Bench:
             self._console.print(grid)
         for fact in facts(results):
             self._console.print(f"- {fact}", highlight=False)
-        for promise, stored in verdicts(results):
-            self._console.print(f"[green]PASS[/green] {promise}" if stored else f"[red]MISS[/red] {promise}")
+        for target, is_met in checks(results):
+            self._console.print(f"[green]PASS[/green] {target}" if is_met else f"[red]MISS[/red] {target}")
 
 
 async def _embedding_rate(embedder: Embedder, texts: Sequence[str]) -> float:

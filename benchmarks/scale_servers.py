@@ -1,4 +1,4 @@
-"""How much one server and two serve over one database, and what runs out first."""
+"""Measures the throughput of one and of two servers over one database, and the bottleneck."""
 
 import asyncio
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.daemons import Daemon, daemon, settings_for
 from benchmarks.effort import database_seconds
-from benchmarks.rest import Job, RestClient, Shift, load
+from benchmarks.rest import Job, LoadResult, RestClient, load
 from benchmarks.timing import Spread, spread
 
 _CONNECTIONS = 20
@@ -17,7 +17,7 @@ _QUESTIONS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Throughput:
-    """Recalls by REST over several connections without a pause; how many cores each side was busy with."""
+    """Recalls by REST over several connections without a pause, and the busy cores of each side."""
 
     servers: int
     per_second: float
@@ -29,7 +29,7 @@ class Throughput:
 
     @property
     def bottleneck(self) -> str:
-        """Who works all the time."""
+        """The saturated resource."""
         if self.servers_busy / self.servers > 0.9:
             return "one interpreter for each server"
         return "the cores of the machine"
@@ -38,42 +38,42 @@ class Throughput:
 async def measure_servers(
     folder: Path, url: str, questions: Sequence[str], *, servers: int, postmaster: int
 ) -> Throughput:
-    """Ask so many servers at once, the connections shared among them; only the embeddings are known before."""
-    request = tuple(questions[:_QUESTIONS])
+    """Recall on all servers concurrently, with the connections divided among them and cached embeddings."""
+    embedded = tuple(questions[:_QUESTIONS])
     async with AsyncExitStack() as stack:
         homes = [folder / f"{servers}-{number}" for number in range(servers)]
-        each = [replace(settings_for(home), database_url=url) for home in homes]
-        running = [await stack.enter_async_context(daemon(settings)) for settings in each]
-        for entry in running:
-            await _warm(entry, request)
-        busy, database = sum(item.busy for item in running), database_seconds(postmaster)
-        shifts = await asyncio.gather(*(load(_job(item, request, servers=servers)) for item in running))
-        busy, database = sum(item.busy for item in running) - busy, database_seconds(postmaster) - database
-    return _told(shifts, busy=busy, database=database)
+        settings_list = [replace(settings_for(home), database_url=url) for home in homes]
+        daemons = [await stack.enter_async_context(daemon(settings)) for settings in settings_list]
+        for server in daemons:
+            await _warm(server, embedded)
+        busy, database = sum(server.busy for server in daemons), database_seconds(postmaster)
+        results = await asyncio.gather(*(load(_job(server, embedded, servers=servers)) for server in daemons))
+        busy, database = sum(server.busy for server in daemons) - busy, database_seconds(postmaster) - database
+    return _throughput(results, busy=busy, database=database)
 
 
-async def _warm(one: Daemon, questions: Sequence[str]) -> None:
-    async with RestClient(one.url, space=one.settings.space) as client:
+async def _warm(running: Daemon, questions: Sequence[str]) -> None:
+    async with RestClient(running.url, space=running.settings.space) as client:
         for question in questions:
             await client.recall(question)
 
 
-def _job(one: Daemon, questions: tuple[str, ...], *, servers: int) -> Job:
+def _job(running: Daemon, questions: tuple[str, ...], *, servers: int) -> Job:
     return Job(
-        url=one.url, space=one.settings.space, questions=questions, is_repeated=False,
+        url=running.url, space=running.settings.space, questions=questions, is_repeated=False,
         connections=_CONNECTIONS // servers,
     )  # fmt: skip
 
 
-def _told(shifts: Sequence[Shift], *, busy: float, database: float) -> Throughput:
-    recalls = [recall for shift in shifts for recall in shift.recalls]
-    seconds = max(shift.seconds for shift in shifts)
+def _throughput(results: Sequence[LoadResult], *, busy: float, database: float) -> Throughput:
+    recalls = [recall for result in results for recall in result.recalls]
+    seconds = max(result.seconds for result in results)
     return Throughput(
-        servers=len(shifts),
+        servers=len(results),
         per_second=len(recalls) / seconds,
         recall=spread(recalls),
         servers_busy=busy / seconds,
         database_busy=database / seconds,
-        clients_busy=sum(shift.busy for shift in shifts) / seconds,
-        errors=tuple(error for shift in shifts for error in shift.errors),
+        clients_busy=sum(result.busy for result in results) / seconds,
+        errors=tuple(error for result in results for error in result.errors),
     )

@@ -1,6 +1,6 @@
-"""The daemon and all that talks to it, measured from a process that has done nothing else.
+"""Measures the daemon and its clients from a new process.
 
-`python -m benchmarks.serving < job.json` does the job and prints what was measured.
+`python -m benchmarks.serving < job.json` runs a job and prints the measurements.
 """
 
 import asyncio
@@ -17,15 +17,15 @@ from benchmarks.concurrent_clients import measure_crowd
 from benchmarks.daemons import Daemon, copy_store, daemon, settings_for
 from benchmarks.figures import ConcurrentClients, MemoryUse, Serving
 from benchmarks.memory_use import weigh_agents, weigh_clients
-from benchmarks.npm_server import Program
+from benchmarks.reference_server import Program
 from benchmarks.rest import measure_requests
 from benchmarks.starting import time_bridges, time_cold_starts
 from benchmarks.transports import compare_transports
 from scrubjay.rpc.codec import from_json, to_json
 
 _ROOT = Path(__file__).parent.parent
-_LONGEST = 240.0
-_LEAVING = 60.0
+_TIMEOUT = 240.0
+_STOP_TIMEOUT = 60.0
 _CLIENTS = 50
 _CROWD_OPERATIONS, _CROWD_SECONDS = 1_000, 8.0
 _ALONE_OPERATIONS, _ALONE_SECONDS = 200, 4.0
@@ -34,7 +34,7 @@ _RECALLS, _REMEMBERS = 225, 175
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What to measure: a store that is only copied, and texts that are not in it."""
+    """The input: a store, which is only copied, and texts that are not in it."""
 
     store: Path
     size: int
@@ -45,7 +45,7 @@ class Job:
 
 
 async def serve_in_child(job: Job) -> Serving:
-    """Have a fresh process do the job."""
+    """Run a job in a new process."""
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -55,13 +55,15 @@ async def serve_in_child(job: Job) -> Serving:
         stdout=asyncio.subprocess.PIPE,
     )
     try:
-        answer, _ = await asyncio.wait_for(child.communicate(json.dumps(to_json(job)).encode()), _LONGEST + _LEAVING)
+        answer, _ = await asyncio.wait_for(
+            child.communicate(json.dumps(to_json(job)).encode()), _TIMEOUT + _STOP_TIMEOUT
+        )
     finally:
         if child.returncode is None:
-            # It has daemons to end.
+            # It must stop its daemons.
             child.terminate()
             with suppress(TimeoutError):
-                await asyncio.wait_for(child.wait(), _LEAVING)
+                await asyncio.wait_for(child.wait(), _STOP_TIMEOUT)
         if child.returncode is None:
             child.kill()
             await child.wait()
@@ -71,15 +73,15 @@ async def serve_in_child(job: Job) -> Serving:
 
 
 async def measure_serving(job: Job) -> Serving:
-    """Weigh and crowd a daemon with the product's defaults, compare the ways to one, and start some from nothing."""
+    """Measure the memory and the load of a daemon, compare the transports, and time cold starts."""
     settings = settings_for(copy_store(job.store, job.folder / "served"))
     async with daemon(settings) as running:
-        item, many = await weigh_clients(running, job.questions, clients=_CLIENTS)
+        single, many = await weigh_clients(running, job.questions, clients=_CLIENTS)
         agents = await weigh_agents(running, job.questions, agents=_CLIENTS)
         bridges = await time_bridges(settings, job.program, file=job.folder / "reference.graph")
         requests = await measure_requests(running, job.questions)
         alone, crowd = await _crowds(running, job)
-        residence = MemoryUse(one_client=item, clients=many, agents=agents, after_crowd=running.resident)
+        residence = MemoryUse(one_client=single, clients=many, agents=agents, after_crowd=running.resident)
     recall, remember = await compare_transports(
         job.store, job.questions[:_RECALLS], job.sentences[:_REMEMBERS], folder=job.folder, first=job.size
     )
@@ -118,16 +120,16 @@ async def _crowds(running: Daemon, job: Job) -> tuple[ConcurrentClients, Concurr
 
 
 async def _bounded(job: Job) -> Serving:
-    """The same, within a time, and given up in good order when told to leave."""
+    """Measure within a time limit, and clean up on SIGTERM."""
     task = asyncio.current_task()
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    async with asyncio.timeout(_LONGEST):
+    async with asyncio.timeout(_TIMEOUT):
         return await measure_serving(job)
 
 
 def main() -> None:
-    """Do the job that comes in, and print what was measured."""
+    """Run the job on stdin, and print the measurements."""
     job = cast("Job", from_json(Job, json.loads(sys.stdin.read())))
     json.dump(to_json(asyncio.run(_bounded(job))), sys.stdout)
 

@@ -1,4 +1,4 @@
-"""What a simulation of load is made of: a clock that jumps from event to event, and stations that work and queue."""
+"""The parts of a simulation of load: a clock that jumps from event to event, and stations with queues."""
 
 import heapq
 import math
@@ -10,7 +10,7 @@ Then = Callable[[], None]
 
 
 class Clock:
-    """Simulated time, in seconds. What is to happen happens in order."""
+    """Simulated time in seconds, and events in order."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -18,12 +18,12 @@ class Clock:
         self._number = 0
 
     def after(self, seconds: float, then: Then) -> None:
-        """Let something happen later."""
+        """Schedule an event."""
         self._number += 1
         heapq.heappush(self._events, (self.now + seconds, self._number, then))
 
     def run_until(self, moment: float) -> None:
-        """Let everything happen that does so before a moment, and go there."""
+        """Run all events up to a moment, and set the clock to it."""
         while self._events and self._events[0][0] <= moment:
             self.now, _, then = heapq.heappop(self._events)
             then()
@@ -33,22 +33,22 @@ class Clock:
 
 @dataclass(slots=True)
 class Station:
-    """So many lanes that work on one thing each, and one queue before them; first come, first served."""
+    """Parallel lanes with one queue, first come, first served."""
 
     clock: Clock
     lanes: int
-    # The seconds worked, by when the work began: before each of these moments, and after the last.
+    # Seconds of work by its start: before each of these moments, and after the last.
     marks: tuple[float, ...] = ()
     worked: list[float] = field(default_factory=list[float])
     _busy: int = 0
     _queue: deque[tuple[float, Then]] = field(default_factory=deque[tuple[float, Then]])
 
     def __post_init__(self) -> None:
-        """Nothing has been worked yet."""
+        """Start with no work in any interval."""
         self.worked = [0.0] * (len(self.marks) + 1)
 
     def take(self, seconds: float, then: Then) -> None:
-        """Work on something as soon as a lane is free, and then go on with it."""
+        """Occupy a lane as soon as one is free, and then call `then`."""
         if self._busy == self.lanes:
             self._queue.append((seconds, then))
             return
@@ -71,7 +71,7 @@ class Station:
 
 
 def mean_wait_mmc(*, per_second: float, seconds: float, lanes: int) -> float:
-    """Theory: how long one waits on average where arrivals and service are as random as can be (M/M/c, Erlang C)."""
+    """Return the mean wait in theory for random arrivals and service times (M/M/c, Erlang C)."""
     load = per_second * seconds
     busy = load / lanes
     below = sum(load**number / math.factorial(number) for number in range(lanes))
@@ -80,6 +80,6 @@ def mean_wait_mmc(*, per_second: float, seconds: float, lanes: int) -> float:
 
 
 def mean_wait_mg1(*, per_second: float, seconds: float, variation: float) -> float:
-    """Theory: the same with one lane and any service times (Pollaczek and Khinchine); variation 0 is M/D/1."""
+    """Return the mean wait in theory for one lane (Pollaczek and Khinchine); variation 0 is M/D/1."""
     busy = per_second * seconds
     return busy * seconds * (1 + variation**2) / (2 * (1 - busy))

@@ -1,4 +1,4 @@
-"""What a filled folder takes, and what its bodies would take as plain JSON or as compressed pickles."""
+"""The size of a filled folder, and the size of its bodies as JSON and as compressed pickles."""
 
 import json
 import pickle
@@ -15,18 +15,18 @@ from scrubjay.model.snapshot import to_body
 from scrubjay.settings import Settings
 
 _PAGE = 500
-# What `zlib.compress` does when it is not told otherwise.
+# The default of `zlib.compress`.
 _LEVEL = 6
 
 
 async def weigh(engine: Engine, settings: Settings) -> Sizes:
-    """The sizes of a folder that was filled and closed before, and of the bodies in it."""
+    """Measure a folder that was filled and closed before, and the bodies in it."""
     statistics = await engine.store.statistics(CALLER.space)
     as_json = as_pickle = 0
     async for memory in _memories(engine):
         body = to_body(memory)
         as_json += len(json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode())
-        # Only to be measured against: nothing is ever unpickled.
+        # For comparison only: nothing is unpickled.
         as_pickle += len(zlib.compress(pickle.dumps(body, protocol=pickle.HIGHEST_PROTOCOL), _LEVEL))
     index = _bytes_under(settings.index)
     return Sizes(
@@ -48,5 +48,5 @@ async def _memories(engine: Engine) -> AsyncIterator[Memory]:
 
 
 def _bytes_under(folder: Path) -> int:
-    # Blocks, not lengths: some files are mostly holes.
+    # Blocks, not lengths, because some files are sparse.
     return sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())

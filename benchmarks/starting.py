@@ -1,4 +1,4 @@
-"""How long an agent waits for its memory: bridges, daemons and the reference server, from their start to an answer."""
+"""Times the start of bridges, daemons and the reference server, until their first answer."""
 
 import asyncio
 import time
@@ -8,23 +8,23 @@ from pathlib import Path
 
 from benchmarks.daemons import SCRUBJAY, connected, daemon, end_daemon_of, environment_for
 from benchmarks.figures import Bridges, ColdStarts
-from benchmarks.npm_server import Program, Server, Unavailable, session
+from benchmarks.reference_server import Program, StdioClient, Unavailable, session
 from benchmarks.timing import resident_mb, spread
 from scrubjay.settings import Settings
 
 _BRIDGES = 20
-# It takes several times as long to start, and there is a limit to what a run may take.
+# The reference server starts several times slower, and the run has a time limit.
 _BRIDGES_TO_A_REFERENCE = 2
 _COLD = 3
 _LEAVING = 10.0
 
 
 async def time_bridges(settings: Settings, program: Program | None, *, file: Path) -> Bridges:
-    """Start bridges to a daemon that runs, and the reference server in between."""
+    """Start bridges to a running daemon, and the reference server in between."""
     bridges: list[float] = []
     references: list[float] = []
     resident = 0.0
-    # One more than is counted: the first of each reads its files from the disk.
+    # One more than is counted, because the first of each reads its files from disk.
     for number in range(_BRIDGES + 1):
         seconds, resident = await _start_bridge(settings)
         bridges.append(seconds)
@@ -38,7 +38,7 @@ async def time_bridges(settings: Settings, program: Program | None, *, file: Pat
 
 
 async def time_cold_starts(settings: Settings) -> ColdStarts:
-    """Start daemons where none runs: by hand, and by a bridge, in turn."""
+    """Start daemons directly and by a bridge, in turn."""
     open_: list[float] = []
     by_hand: list[float] = []
     by_bridge: list[float] = []
@@ -57,10 +57,10 @@ async def time_cold_starts(settings: Settings) -> ColdStarts:
 
 
 async def _start_bridge(settings: Settings) -> tuple[float, float]:
-    """The seconds until a bridge has listed its tools, and the MB that it then holds."""
+    """Return the seconds until a bridge has listed its tools, and its resident MB."""
     began = time.perf_counter()
     async with _bridge(settings) as child:
-        server = Server(child)
+        server = StdioClient(child)
         await server.greet()
         await server.ask("tools/list", {})
         return time.perf_counter() - began, resident_mb(child.pid)
@@ -75,7 +75,7 @@ async def _start_reference(program: Program, *, file: Path) -> float:
 
 @asynccontextmanager
 async def _bridge(settings: Settings) -> AsyncGenerator[asyncio.subprocess.Process]:
-    """`scrubjay mcp` as a client starts it, until the client hangs up."""
+    """Run `scrubjay mcp` as a client does, until the client disconnects."""
     child = await asyncio.create_subprocess_exec(
         SCRUBJAY,
         "mcp",

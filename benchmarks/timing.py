@@ -1,4 +1,4 @@
-"""Durations as people compare them, and what the process holds in memory."""
+"""Percentiles of durations, and the memory and CPU time of processes."""
 
 import os
 import statistics
@@ -13,7 +13,7 @@ _PROCESSES = Path("/proc")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """How long an operation took, in milliseconds, over so many of them."""
+    """Percentiles of the durations of an operation, in milliseconds."""
 
     count: int
     p50: float
@@ -22,14 +22,14 @@ class Spread:
 
 
 def spread(seconds: Sequence[float]) -> Spread:
-    """The middle and the slow end of some durations."""
+    """Return the percentiles of durations in seconds."""
     ordered = sorted(seconds)
     slow, slowest = (ordered[round(share * (len(ordered) - 1))] * 1000 for share in (0.95, 0.99))
     return Spread(count=len(ordered), p50=statistics.median(ordered) * 1000, p95=slow, p99=slowest)
 
 
 def resident_mb(pid: int | None = None) -> float:
-    """Memory that a process holds now, in MB; of this one, where the system does not tell, the most it ever held."""
+    """Return the resident memory of a process in MB; of this process its peak where the system has no other figure."""
     status = _PROCESSES / ("self" if pid is None else str(pid)) / "status"
     if status.exists():
         fields = dict(line.split(":", 1) for line in status.read_text(encoding="utf-8").splitlines() if ":" in line)
@@ -37,8 +37,8 @@ def resident_mb(pid: int | None = None) -> float:
     if sys.platform == "win32":
         return 0.0
     if pid is not None:
-        reported = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, check=False, text=True)
-        return int(reported.stdout or 0) / 1024
+        ps = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, check=False, text=True)
+        return int(ps.stdout or 0) / 1024
     import resource  # noqa: PLC0415 - not on every platform
 
     # macOS counts bytes here.
@@ -46,10 +46,10 @@ def resident_mb(pid: int | None = None) -> float:
 
 
 def busy_seconds(pid: int) -> float:
-    """Seconds that a process has computed so far, on all cores; 0 where the system does not tell."""
+    """Return the CPU seconds of a process on all cores; 0 where the system has no such figure."""
     try:
-        # Behind its name, which may hold anything, come its state and numbers: the 12th and 13th are what is wanted.
-        reported = (_PROCESSES / str(pid) / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        # The state and numbers follow the name, which may contain anything; the 12th and 13th are the CPU times.
+        fields = (_PROCESSES / str(pid) / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except OSError:
         return 0.0
-    return (int(reported[11]) + int(reported[12])) / os.sysconf("SC_CLK_TCK")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,4 +1,4 @@
-"""The same recalls and remembers in this process, over the socket, over HTTP and by REST: what each way costs."""
+"""Times the same recalls and remembers in this process, over the socket, over HTTP and by REST."""
 
 import statistics
 import time
@@ -23,7 +23,7 @@ Clients = Sequence[MemoryClient | RestClient]
 async def compare_transports(
     store: Path, questions: Sequence[str], sentences: Sequence[str], *, folder: Path, first: int
 ) -> tuple[TransportFigures, TransportFigures]:
-    """How long recalls and remembers take by each way, on stores that are alike; nobody embeds."""
+    """Time recalls and remembers by each transport, on copies of a store, without embedding."""
     homes = [copy_store(store, folder / name) for name in _NAMES]
     here, by_socket, by_web, by_rest = (settings_for(home, embedder="none") for home in homes)
     async with AsyncExitStack() as stack:
@@ -36,9 +36,9 @@ async def compare_transports(
             await stack.enter_async_context(MemoryClient(url=served.url, settings=by_web)),
             await stack.enter_async_context(RestClient(rest.url, space=by_rest.space)),
         ]
-        recall = await _by_turns(clients, [_asking(question) for question in questions])
-        waiting = drafts(sentences, first=first)
-        return recall, await _by_turns(clients, [_remembering(draft) for draft in waiting])
+        recall = await _in_turn(clients, [_asking(question) for question in questions])
+        pending = drafts(sentences, first=first)
+        return recall, await _in_turn(clients, [_remembering(draft) for draft in pending])
 
 
 Operation = Callable[[MemoryClient | RestClient], Awaitable[None]]
@@ -52,14 +52,14 @@ def _asking(question: str) -> Operation:
 
 
 def _remembering(draft: Draft) -> Operation:
-    async def tell(memory: MemoryClient | RestClient) -> None:
+    async def remember_draft(memory: MemoryClient | RestClient) -> None:
         await (memory.remember(draft) if isinstance(memory, RestClient) else remember(memory, draft))
 
-    return tell
+    return remember_draft
 
 
-async def _by_turns(clients: Clients, operations: Sequence[Operation]) -> TransportFigures:
-    """Each operation by every way before the next; another way goes first each time."""
+async def _in_turn(clients: Clients, operations: Sequence[Operation]) -> TransportFigures:
+    """Run each operation by every transport before the next one, and rotate their order."""
     durations: list[list[float]] = [[] for _ in clients]
     for number, operation in enumerate(operations):
         for place in range(len(clients)):
@@ -79,6 +79,6 @@ async def _by_turns(clients: Clients, operations: Sequence[Operation]) -> Transp
     )
 
 
-def _added(here: Sequence[float], by_way: Sequence[float]) -> float:
-    """Between operations a machine may slow down, which medians of each way would take for the way's fault."""
-    return statistics.median(there - own for own, there in zip(here, by_way, strict=True)) * 1000
+def _added(here: Sequence[float], by_transport: Sequence[float]) -> float:
+    """Return the median of the differences, because a machine may slow down between operations."""
+    return statistics.median(there - own for own, there in zip(here, by_transport, strict=True)) * 1000

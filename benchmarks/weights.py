@@ -1,4 +1,4 @@
-"""What a memory weighs: bytes by table and index of a PostgreSQL database, or by file of a data folder."""
+"""Measures storage: bytes by table and index of a PostgreSQL database, or by file of a data folder."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 from psycopg.rows import tuple_row
 
-# Partitions are counted with the table they are part of, and what is stored apart (TOAST) with its table.
+# Partitions and TOAST count as part of their table.
 _RELATIONS = """
 WITH RECURSIVE tree AS (
   SELECT c.oid, c.oid AS root FROM pg_class c
@@ -40,7 +40,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """What a whole store holds, and what each part of it takes."""
+    """The contents of a store, and the bytes of each part."""
 
     memories: int
     versions: int
@@ -52,33 +52,33 @@ class Weights:
 
     @property
     def size(self) -> int:
-        """All of it."""
+        """The bytes of all relations."""
         return sum(relation.size for relation in self.relations)
 
     @property
     def per_memory(self) -> float:
-        """Bytes for one memory."""
+        """The bytes per memory."""
         return self.size / max(1, self.memories)
 
     def of_vector_index(self) -> int:
-        """What indexes over vectors take."""
+        """Return the bytes of indexes over vectors."""
         return sum(relation.size for relation in self.relations if relation.kind in ("hnsw", "ivfflat"))
 
     def by_table(self) -> Mapping[str, tuple[int, int]]:
-        """Bytes of each table and of all its indexes, the largest first."""
-        results: dict[str, tuple[int, int]] = {}
+        """Return the bytes of each table and of its indexes, the largest first."""
+        sizes: dict[str, tuple[int, int]] = {}
         for relation in self.relations:
-            rows, indexes = results.get(relation.table, (0, 0))
-            results[relation.table] = (
+            rows, indexes = sizes.get(relation.table, (0, 0))
+            sizes[relation.table] = (
                 (rows, indexes + relation.size) if relation.index else (rows + relation.size, indexes)
             )
-        return dict(sorted(results.items(), key=lambda item: -sum(item[1])))
+        return dict(sorted(sizes.items(), key=lambda item: -sum(item[1])))
 
 
 def weigh_database(url: str) -> Weights:
-    """The weights of a database; `url` is that of a role that sees all of it, a superuser's for example."""
+    """Measure a database; the role of `url` must see all of it, as a superuser does."""
     with psycopg.connect(url, autocommit=True, row_factory=tuple_row) as connection:
-        # What was filled in haste has not been tidied yet.
+        # The statistics of a new database are missing.
         connection.execute("VACUUM ANALYZE")
         counts = connection.execute(_COUNTS).fetchall()[0]
         relations = tuple(
@@ -93,7 +93,7 @@ def weigh_database(url: str) -> Weights:
 
 
 def weigh_folder(folder: Path) -> Mapping[str, int]:
-    """Bytes on disk of each file or folder in a data folder; some files are mostly holes, so blocks count."""
+    """Return the bytes on disk of each entry of a data folder, by blocks because some files are sparse."""
     return {
         entry.name: sum(
             path.stat().st_blocks * 512 for path in ([entry] if entry.is_file() else entry.rglob("*")) if path.is_file()

@@ -1,6 +1,6 @@
-"""How well the write path tells what is the same: `python -m benchmarks.writing --pairs FILE --locomo FILE`.
+"""Measures the detection of duplicates on write: `python -m benchmarks.writing --pairs FILE --locomo FILE`.
 
-Without files it measures pairs that it makes. See benchmarks/README.md.
+Without files it measures generated pairs. See benchmarks/README.md.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from scrubjay.ports import Embedder
 from scrubjay.settings import Settings
 from scrubjay.writing.similarity_score import TextSimilarity, compare_texts
 
-# Scores of STS: from here on a duplicate, up to there distinct.
+# Scores of STS: duplicates have at least the first, distinct texts at most the second.
 _DUPLICATE, _DISTINCT = 4.5, 3.0
 _STS_COLUMNS = 7
 _BATCH = 64
@@ -35,7 +35,7 @@ _SEED = 7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two texts, and what they are: `duplicate`, `distinct`, or the kind of what was swapped."""
+    """Two texts and their kind: `duplicate`, `distinct`, or the kind of the swapped detail."""
 
     kind: str
     first: str
@@ -44,21 +44,21 @@ class Pair:
 
 @dataclass(kw_only=True)
 class Merges:
-    """How many pairs of each kind there were, and how many of them would be merged, with the guards and without."""
+    """The number of pairs of each kind, and of the merged ones, with the guards and without."""
 
     pairs: Counter[str] = field(default_factory=Counter[str])
     merged: Counter[str] = field(default_factory=Counter[str])
     unguarded: Counter[str] = field(default_factory=Counter[str])
 
-    def note(self, kind: str, found: TextSimilarity, *, same: float) -> None:
+    def note(self, kind: str, score: TextSimilarity, *, same: float) -> None:
         """Count one pair."""
-        alike = found.similarity >= same
+        alike = score.similarity >= same
         self.pairs[kind] += 1
         self.unguarded[kind] += alike
-        self.merged[kind] += alike and not found.differs
+        self.merged[kind] += alike and not score.differs
 
     def table(self, title: str) -> Table:
-        """As a table, a row for each kind."""
+        """Return a table with a row for each kind."""
         rows = tuple(
             (
                 kind,
@@ -73,7 +73,7 @@ class Merges:
 
 
 def main() -> None:
-    """Measure what the arguments name and print it as Markdown."""
+    """Measure the inputs that the arguments name, and print Markdown."""
     options = _options(sys.argv[1:])
     for table in asyncio.run(measure(options)):
         print(f"## {table.title}\n")
@@ -84,7 +84,7 @@ def main() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What is measured; without any file, what the benchmark makes itself."""
+    """The inputs; without any file, the benchmark generates its pairs."""
 
     pairs: Path | None = None
     locomo: Path | None = None
@@ -93,49 +93,49 @@ class Options:
 
 
 async def measure(options: Options) -> list[Table]:
-    """The tables of all that is named."""
+    """Measure the inputs that the options name."""
     embedder = make_embedder(Settings.load())
     try:
         profile = await embedder.profile()
         results = [
             (f"{title}, {profile.model}, same from {profile.same:g}", await _merges(pairs, embedder=embedder))
-            for title, pairs in _chosen(options)
+            for title, pairs in _choose(options)
         ]
     finally:
         await embedder.close()
     return [merges.table(title) for title, merges in results]
 
 
-def _chosen(options: Options) -> list[tuple[str, list[Pair]]]:
+def _choose(options: Options) -> list[tuple[str, list[Pair]]]:
     chosen: list[tuple[str, list[Pair]]] = []
     if options.pairs is not None:
         chosen.append(("Judged pairs", _sts(options.pairs)))
     if options.mrpc is not None:
         chosen.append(("Paraphrases, of which most negatives only add a detail", _mrpc(options.mrpc)))
     if options.locomo is not None:
-        chosen.append(("Facts with one thing swapped", _swapped(_observations(options.locomo))))
+        chosen.append(("Facts with one detail swapped", _swap(_observations(options.locomo))))
     if not chosen:
-        made = [Pair(kind="duplicate", first=item, second=other) for item, other in made_pairs()]
-        chosen = [("Made pairs", made), ("Made facts with one thing swapped", _swapped(made_facts()))]
+        made = [Pair(kind="duplicate", first=text, second=other) for text, other in made_pairs()]
+        chosen = [("Generated pairs", made), ("Generated facts with one detail swapped", _swap(made_facts()))]
     return chosen
 
 
 async def _merges(pairs: Sequence[Pair], *, embedder: Embedder) -> Merges:
     same = (await embedder.profile()).same
-    vectors = await _embedded([text for pair in pairs for text in (pair.first, pair.second)], embedder=embedder)
-    results = Merges()
+    vectors = await _embed([text for pair in pairs for text in (pair.first, pair.second)], embedder=embedder)
+    merges = Merges()
     for pair in pairs:
         cosine = float(np.dot(vectors[pair.first], vectors[pair.second]))
-        results.note(pair.kind, compare_texts(pair.first, pair.second, cosine=cosine), same=same)
-    return results
+        merges.note(pair.kind, compare_texts(pair.first, pair.second, cosine=cosine), same=same)
+    return merges
 
 
-async def _embedded(texts: Sequence[str], *, embedder: Embedder) -> dict[str, Vector]:
+async def _embed(texts: Sequence[str], *, embedder: Embedder) -> dict[str, Vector]:
     distinct = list(dict.fromkeys(texts))
     vectors: dict[str, Vector] = {}
     for start in range(0, len(distinct), _BATCH):
-        items = distinct[start : start + _BATCH]
-        vectors.update(zip(items, await embedder.embed(items), strict=True))
+        batch = distinct[start : start + _BATCH]
+        vectors.update(zip(batch, await embedder.embed(batch), strict=True))
     return vectors
 
 
@@ -143,15 +143,15 @@ def _sts(file: Path) -> list[Pair]:
     rows = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()]
     scored = [(float(row[4]), row[5], row[6]) for row in rows if len(row) >= _STS_COLUMNS]
     return [
-        Pair(kind="duplicate" if score >= _DUPLICATE else "distinct", first=item, second=other)
-        for score, item, other in scored
+        Pair(kind="duplicate" if score >= _DUPLICATE else "distinct", first=first, second=second)
+        for score, first, second in scored
         if score >= _DUPLICATE or score <= _DISTINCT
     ]
 
 
 def _mrpc(file: Path) -> list[Pair]:
-    with file.open(encoding="utf-8", newline="") as opened:
-        rows = list(csv.DictReader(opened, delimiter="\t"))
+    with file.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines, delimiter="\t"))
     return [
         Pair(kind="duplicate" if row["label"] == "1" else "distinct", first=row["sentence1"], second=row["sentence2"])
         for row in rows
@@ -159,27 +159,27 @@ def _mrpc(file: Path) -> list[Pair]:
 
 
 def _observations(file: Path) -> list[str]:
-    """The facts of LoCoMo's conversations, each once."""
+    """Return the distinct facts of LoCoMo's conversations."""
     conversations = cast("list[dict[str, dict[str, dict[str, list[list[str]]]]]]", json.loads(file.read_bytes()))
     facts = [
         fact[0]
         for conversation in conversations
         for session in conversation["observation"].values()
-        for reported in session.values()
-        for fact in reported
+        for speaker_facts in session.values()
+        for fact in speaker_facts
     ]
     return list(dict.fromkeys(facts))
 
 
-def _swapped(facts: Sequence[str]) -> list[Pair]:
+def _swap(facts: Sequence[str]) -> list[Pair]:
     random, names = Random(_SEED), names_in(facts)
-    results = [
+    pairs = [
         Pair(kind=kind, first=fact, second=changed)
         for fact in facts
         for kind, changed in swaps_of(fact, names=names, random=random)
         if changed != fact
     ]
-    return sorted(results, key=lambda pair: KINDS.index(pair.kind))
+    return sorted(pairs, key=lambda pair: KINDS.index(pair.kind))
 
 
 def _options(arguments: Sequence[str]) -> Options:

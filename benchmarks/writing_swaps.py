@@ -1,4 +1,4 @@
-"""Pairs of texts that differ in one number, day, name or negation: nearly the same to a model, and never the same."""
+"""Pairs of texts that differ in one number, day, name or negation: similar for a model, but different statements."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,13 +28,13 @@ _NOT_NAMES = frozenset((*_DAYS, *_MONTHS, "The", "This", "That", "They", "She", 
 
 
 def names_in(texts: Iterable[str]) -> tuple[str, ...]:
-    """What is written with a capital letter in the middle of a sentence, in order of its first use."""
-    results = dict.fromkeys(name for text in texts for name in _NAME.findall(text))
-    return tuple(name for name in results if name not in _NOT_NAMES)
+    """Return the capitalized words inside sentences, in the order of their first use."""
+    names = dict.fromkeys(name for text in texts for name in _NAME.findall(text))
+    return tuple(name for name in names if name not in _NOT_NAMES)
 
 
 def swaps_of(text: str, *, names: Sequence[str], random: Random) -> Iterator[tuple[str, str]]:
-    """A text with one thing changed, in all the ways there are: (kind, changed text)."""
+    """Yield (kind, changed text) for every change of one detail."""
     yield from (("number", changed) for changed in _numbers(text, random))
     yield from (("date", changed) for changed in _dates(text, random))
     yield from (("name", changed) for changed in _names(text, names, random))
@@ -42,10 +42,10 @@ def swaps_of(text: str, *, names: Sequence[str], random: Random) -> Iterator[tup
 
 
 def made_facts() -> tuple[str, ...]:
-    """Facts to swap where no data is at hand."""
-    who = ("Ada", "Boris", "Chen", "Dalia", "Emeka", "Farah")
-    what = (
-        "{0} moved the release to 7 May 2031 and told Tomas about it.",
+    """Return generated facts to swap details in."""
+    names = ("Ada", "Boris", "Chen", "Dalia", "Emeka", "Farah")
+    templates = (
+        "{0} moved the release to 7 May 2031 and wrote to Tomas about it.",
         "{0} has three cats and a parrot that came from Lisbon.",
         "{0} is planning a trip to Norway next month with two friends.",
         "{0} does not want the login page to change before Friday.",
@@ -54,11 +54,11 @@ def made_facts() -> tuple[str, ...]:
         "In June {0} will start a course in pottery at the school in Graz.",
         "The service that {0} runs was down for 40 minutes yesterday.",
     )
-    return tuple(item.format(name) for name in who for item in what)
+    return tuple(template.format(name) for name in names for template in templates)
 
 
 def made_pairs() -> tuple[tuple[str, str], ...]:
-    """Pairs that say the same, where no data is at hand."""
+    """Return generated pairs with the same meaning."""
     return (
         ("The nightly copy of the database goes to the cellar.", "Every night the database is copied to the cellar."),
         ("A man is climbing a rope.", "A man climbs a rope."),
@@ -69,8 +69,8 @@ def made_pairs() -> tuple[tuple[str, str], ...]:
     )
 
 
-def _replaced(text: str, found: re.Match[str], by: str) -> str:
-    return text[: found.start()] + by + text[found.end() :]
+def _replace(text: str, match: re.Match[str], by: str) -> str:
+    return text[: match.start()] + by + text[match.end() :]
 
 
 def _other(choices: Sequence[str], than: str, random: Random) -> str:
@@ -78,24 +78,24 @@ def _other(choices: Sequence[str], than: str, random: Random) -> str:
 
 
 def _numbers(text: str, random: Random) -> Iterator[str]:
-    for results in _NUMBER.finditer(text):
-        if results[0].isdigit():
-            yield _replaced(text, results, str(int(results[0]) + random.choice((1, 2, 7, 10))))
+    for match in _NUMBER.finditer(text):
+        if match[0].isdigit():
+            yield _replace(text, match, str(int(match[0]) + random.choice((1, 2, 7, 10))))
         else:
-            word = _other(_WORDS, results[0], random)
-            yield _replaced(text, results, word.capitalize() if results[0][0].isupper() else word)
+            word = _other(_WORDS, match[0], random)
+            yield _replace(text, match, word.capitalize() if match[0][0].isupper() else word)
 
 
 def _dates(text: str, random: Random) -> Iterator[str]:
     for pattern, choices in ((_WEEKDAY, _DAYS), (_MONTH, _MONTHS)):
-        yield from (_replaced(text, results, _other(choices, results[0], random)) for results in pattern.finditer(text))
-    for results in _YEAR.finditer(text):
-        yield _replaced(text, results, str(int(results[0]) + random.choice((-2, -1, 1, 3))))
-    for results in _RELATIVE.finditer(text):
-        yield _replaced(text, results, f"{_other(('last', 'next'), results[1], random)} {results[2]}")
-        yield _replaced(text, results, f"{results[1]} {_other(_UNITS, results[2], random)}")
-    for results in _NEAR.finditer(text):
-        yield _replaced(text, results, _other(("yesterday", "today", "tomorrow"), results[0], random))
+        yield from (_replace(text, match, _other(choices, match[0], random)) for match in pattern.finditer(text))
+    for match in _YEAR.finditer(text):
+        yield _replace(text, match, str(int(match[0]) + random.choice((-2, -1, 1, 3))))
+    for match in _RELATIVE.finditer(text):
+        yield _replace(text, match, f"{_other(('last', 'next'), match[1], random)} {match[2]}")
+        yield _replace(text, match, f"{match[1]} {_other(_UNITS, match[2], random)}")
+    for match in _NEAR.finditer(text):
+        yield _replace(text, match, _other(("yesterday", "today", "tomorrow"), match[0], random))
 
 
 def _names(text: str, names: Sequence[str], random: Random) -> Iterator[str]:
@@ -103,20 +103,20 @@ def _names(text: str, names: Sequence[str], random: Random) -> Iterator[str]:
         if name not in names or len(names) == 1:
             continue
         places = list(re.finditer(rf"\b{name}\b", text))
-        for results in places:
-            yield _replaced(text, results, _other(names, name, random))
+        for match in places:
+            yield _replace(text, match, _other(names, name, random))
         if len(places) > 1:
             yield re.sub(rf"\b{name}\b", _other(names, name, random), text)
 
 
 def _negations(text: str) -> Iterator[str]:
-    for results in _AUXILIARY.finditer(text):
-        yield text[: results.end()] + " not" + text[results.end() :]
-        if results[0] in ("is", "are", "was", "were", "has", "does", "did"):
-            yield text[: results.end()] + "n't" + text[results.end() :]
-    if results := _VERB.match(text):
-        yield f"{results[1]} never {results[2]}{text[results.end() :]}"
-        if results[2].endswith("s"):
-            yield f"{results[1]} does not {results[2][:-1]}{text[results.end() :]}"
-    for results in _NEGATED.finditer(text):
-        yield text[: results.start()] + text[results.end() :]
+    for match in _AUXILIARY.finditer(text):
+        yield text[: match.end()] + " not" + text[match.end() :]
+        if match[0] in ("is", "are", "was", "were", "has", "does", "did"):
+            yield text[: match.end()] + "n't" + text[match.end() :]
+    if match := _VERB.match(text):
+        yield f"{match[1]} never {match[2]}{text[match.end() :]}"
+        if match[2].endswith("s"):
+            yield f"{match[1]} does not {match[2][:-1]}{text[match.end() :]}"
+    for match in _NEGATED.finditer(text):
+        yield text[: match.start()] + text[match.end() :]

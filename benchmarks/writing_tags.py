@@ -1,4 +1,4 @@
-"""How well tags are normalised: a vocabulary, and other names for its tags, of which each should find its own.
+"""Measures the normalization of tags: a vocabulary, and synonyms that should map to its tags.
 
 `python -m benchmarks.writing_tags FILE` where FILE is CSV with the columns `source` and `target`.
 """
@@ -29,10 +29,10 @@ _Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagFigures:
-    """Shares of the sources that got their target, or another tag instead; both halves of the file, and all.
+    """Shares of the synonyms that became their target or another tag, for the whole file and for both halves.
 
-    `replaced` and `added`: of tags for which the vocabulary has no other name, the share that became another one, and
-    the share that was given another one besides.
+    `replaced` and `added`: of tags without a synonym in the vocabulary, the share that became another tag, and the
+    share that got an additional tag.
     """
 
     sources: int
@@ -48,28 +48,28 @@ class TagFigures:
         halves = ", ".join(f"{right:.1%} / {wrong:.1%}" for right, wrong in self.halves)
         return "\n".join(
             (
-                f"{self.sources:,} other names of {self.targets:,} tags",
+                f"{self.sources:,} synonyms of {self.targets:,} tags",
                 f"right / wrong                {self.right:.1%} / {self.wrong:.1%}   (halves: {halves})",
-                f"tags without another name    {self.replaced:.1%} replaced, {self.added:.1%} given one besides",
+                f"tags without a synonym       {self.replaced:.1%} replaced, {self.added:.1%} got another one added",
                 f"a tag, vectors included      {self.milliseconds:.1f} ms",
             )
         )
 
 
-async def measure_tags(path: Path, *, most: int | None = None) -> TagFigures:
-    """The figures of a file of synonyms, or of its first ones."""
-    pairs = _pairs(path)[:most]
+async def measure_tags(path: Path, *, max_pairs: int | None = None) -> TagFigures:
+    """Measure a file of synonyms, or its first rows."""
+    pairs = _pairs(path)[:max_pairs]
     targets = sorted({target for _, target in pairs})
     embedder = make_embedder(Settings.load())
     try:
-        async with _filled(targets) as store:
+        async with _open_filled(targets) as store:
             began = time.perf_counter()
-            results = [await _after(source, store=store, embedder=embedder) for source, _ in pairs]
-            took = (time.perf_counter() - began) / len(pairs)
-        others = [item for half in (0, 1) for item in await _of_half(targets, half, embedder=embedder)]
+            normalized = [await _normalize(source, store=store, embedder=embedder) for source, _ in pairs]
+            seconds = (time.perf_counter() - began) / len(pairs)
+        others = [change for half in (0, 1) for change in await _normalize_half(targets, half, embedder=embedder)]
     finally:
         await embedder.close()
-    graded = [_grade(pair, after) for pair, after in zip(pairs, results, strict=True)]
+    graded = [_grade(pair, after) for pair, after in zip(pairs, normalized, strict=True)]
     right, wrong = _shares(graded)
     return TagFigures(
         sources=len(pairs),
@@ -79,7 +79,7 @@ async def measure_tags(path: Path, *, most: int | None = None) -> TagFigures:
         halves=(_shares(graded[::2]), _shares(graded[1::2])),
         replaced=sum(tag not in after for tag, after in others) / len(others),
         added=sum(tag in after and len(after) > 1 for tag, after in others) / len(others),
-        milliseconds=took * 1000,
+        milliseconds=seconds * 1000,
     )
 
 
@@ -88,36 +88,40 @@ def _pairs(path: Path) -> list[_Pair]:
         return [(row["source"], row["target"]) for row in csv.DictReader(file)]
 
 
-async def _of_half(targets: Sequence[str], half: int, *, embedder: Embedder) -> list[tuple[str, tuple[str, ...]]]:
-    """What becomes of every other tag where only those between them are known."""
-    async with _filled(targets[half::2]) as store:
-        return [(target, await _after(target, store=store, embedder=embedder)) for target in targets[1 - half :: 2]]
+async def _normalize_half(
+    targets: Sequence[str], half: int, *, embedder: Embedder
+) -> list[tuple[str, tuple[str, ...]]]:
+    """Normalize every other tag with a vocabulary of the remaining ones."""
+    async with _open_filled(targets[half::2]) as store:
+        return [(target, await _normalize(target, store=store, embedder=embedder)) for target in targets[1 - half :: 2]]
 
 
 @asynccontextmanager
-async def _filled(tags: Sequence[str]) -> AsyncGenerator[RecordStore]:
-    """A store whose memories have these tags."""
+async def _open_filled(tags: Sequence[str]) -> AsyncGenerator[RecordStore]:
+    """Open a store whose memories have these tags."""
     with tempfile.TemporaryDirectory() as folder:
         store = await open_store(Settings.load(home=folder))
         try:
             parts = [tags[start : start + _TAGS_A_MEMORY] for start in range(0, len(tags), _TAGS_A_MEMORY)]
-            await store.commit(a_commit(*(a_memory(tags=tuple(part), name=f"m{at}") for at, part in enumerate(parts))))
+            await store.commit(
+                a_commit(*(a_memory(tags=tuple(part), name=f"m{number}") for number, part in enumerate(parts)))
+            )
             yield store
         finally:
             await store.close()
 
 
-async def _after(tag: str, *, store: RecordStore, embedder: Embedder) -> tuple[str, ...]:
-    results = await preview([tag], text="", space=_SPACE, rules=_RULES, store=store, embedder=embedder)
-    return results.after
+async def _normalize(tag: str, *, store: RecordStore, embedder: Embedder) -> tuple[str, ...]:
+    preview_ = await preview([tag], text="", space=_SPACE, rules=_RULES, store=store, embedder=embedder)
+    return preview_.after
 
 
 def _grade(pair: _Pair, after: Sequence[str]) -> str:
-    """Whether a source got its target, another tag of the vocabulary, or stayed what it is."""
+    """Grade a synonym: it became its target, another tag, or stayed the same."""
     source, target = pair
     if target in after:
         return "right"
-    return "wrong" if any(item != source for item in after) else ""
+    return "wrong" if any(tag != source for tag in after) else ""
 
 
 def _shares(graded: Sequence[str]) -> tuple[float, float]:

@@ -13,7 +13,7 @@ import pytest
 from tests.surfaces.mcp.kg_calls import ADA, STORY, TEXTS, WRONG, Call, drawn, link
 from tests.surfaces.mcp.kg_context import CallTool, Reply, all_pages, make_caller, open_context
 
-from benchmarks.npm_server import Program, Unavailable, install, session
+from benchmarks.reference_server import Program, Unavailable, install, session
 from scrubjay.model.memory import Json
 
 READING = ("read_graph", "search_nodes", "open_nodes")

@@ -1,4 +1,4 @@
-"""What memories weigh is what the database says, and what they need grows with them."""
+"""The measured sizes match the database, and the projection grows with the number of memories."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +9,7 @@ from tests.postgres import a_database, shared_server
 
 from benchmarks.capacity import BEGIN, END, between_marks
 from benchmarks.capacity_report import page
-from benchmarks.capacity_samples import Sample, keep, kept, measured_of
+from benchmarks.capacity_samples import Sample, load_samples, measured_from, save_sample
 from benchmarks.effort import Effort
 from benchmarks.projection import Assumed, Prices, plan
 from benchmarks.weights import Relation, Weights, weigh_database, weigh_folder
@@ -36,7 +36,7 @@ SAMPLE = Sample(
 
 
 @pytest.mark.parametrize("partitions", [0, 3])
-async def test_a_database_weighs_what_it_says_itself(tmp_path: Path, partitions: int) -> None:
+async def test_sizes_match_those_of_the_database(tmp_path: Path, partitions: int) -> None:
     async with a_database(partitions=partitions) as name:
         url = shared_server().url(name)
         chosen = Settings.load(environment={}, home=str(tmp_path), database_url=url, embedder="none")
@@ -45,35 +45,35 @@ async def test_a_database_weighs_what_it_says_itself(tmp_path: Path, partitions:
                 await engine.remember(Draft(text=f"Acorn {number} is under the oak"), who=Caller(space="a", agent="b"))
         weights = weigh_database(url)
         with psycopg.connect(url) as connection:
-            told = connection.execute(
+            rows = connection.execute(
                 "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' "
                 "AND relnamespace = 'scrubjay'::regnamespace"
             ).fetchall()
-    assert weights.size == int(told[0][0])
+    assert weights.size == int(rows[0][0])
     assert (weights.memories, weights.versions, weights.passages, weights.vectors) == (3, 3, 3, 0)
     assert {"memories", "passages", "vectors"} <= set(weights.by_table())
     assert all("_0" not in table for table in weights.by_table())
 
 
-def test_a_folder_weighs_what_is_in_it(tmp_path: Path) -> None:
+def test_the_size_of_a_folder_is_that_of_its_files(tmp_path: Path) -> None:
     (tmp_path / "index").mkdir()
     (tmp_path / "index" / "part").write_bytes(b"x" * 100_000)
     (tmp_path / "memory.db").write_bytes(b"x" * 5_000)
-    found = weigh_folder(tmp_path)
-    assert 100_000 <= found["index"] <= 110_000
-    assert 5_000 <= found["memory.db"] <= 10_000
+    sizes = weigh_folder(tmp_path)
+    assert 100_000 <= sizes["index"] <= 110_000
+    assert 5_000 <= sizes["memory.db"] <= 10_000
 
 
-def test_what_was_measured_is_kept_by_size(tmp_path: Path) -> None:
+def test_samples_are_stored_by_size(tmp_path: Path) -> None:
     file = tmp_path / "capacity.json"
     larger = replace(SAMPLE, weights=replace(SAMPLE.weights, memories=10_320), recall=None, remember=None)
-    assert kept(file) == ()
-    for one in (larger, SAMPLE, replace(larger, embedding=7.0)):
-        keep(one, file)
-    assert kept(file) == (SAMPLE, replace(larger, embedding=7.0))
+    assert load_samples(file) == ()
+    for sample in (larger, SAMPLE, replace(larger, embedding=7.0)):
+        save_sample(sample, file)
+    assert load_samples(file) == (SAMPLE, replace(larger, embedding=7.0))
 
 
-def test_weights_are_told_by_table() -> None:
+def test_weights_are_summed_by_table() -> None:
     assert SAMPLE.weights.by_table() == {
         "vectors": (1_500_000, 1_000_000), "memories": (500_000, 60_000), "meta": (8_000, 0),
     }  # fmt: skip
@@ -83,7 +83,7 @@ def test_weights_are_told_by_table() -> None:
 
 def test_more_memories_need_more_and_cost_less_each() -> None:
     small, large = (
-        plan(measured_of(SAMPLE), Assumed(simulated=15_000), memories=size) for size in (10_000_000, 1_000_000_000)
+        plan(measured_from(SAMPLE), Assumed(simulated=15_000), memories=size) for size in (10_000_000, 1_000_000_000)
     )
     assert small.servers >= 2
     assert large.servers > small.servers
@@ -91,15 +91,15 @@ def test_more_memories_need_more_and_cost_less_each() -> None:
     assert large.cost_per_million < small.cost_per_million
     assert large.store_gb == pytest.approx(2_068)
     assert large.vector_index_gb == pytest.approx(1_000)
-    for one in (small, large):
-        assert one.outcome.recall_p99 <= Assumed().slowest
-        assert one.outcome.hottest_shard_busy <= Assumed().busiest
+    for projected in (small, large):
+        assert projected.outcome.recall_p99 <= Assumed().slowest
+        assert projected.outcome.hottest_shard_busy <= Assumed().busiest
 
 
-def test_prices_are_what_somebody_says() -> None:
+def test_prices_can_be_set() -> None:
     free = Assumed(prices=Prices(core=0, memory_gb=0, disk_gb=1, archive_gb=0))
-    found = plan(measured_of(SAMPLE), free, memories=1_000_000)
-    assert found.cost == pytest.approx((found.store_gb + found.vector_index_gb) * free.slack)
+    projected = plan(measured_from(SAMPLE), free, memories=1_000_000)
+    assert projected.cost == pytest.approx((projected.store_gb + projected.vector_index_gb) * free.slack)
 
 
 def test_the_page_has_every_table() -> None:

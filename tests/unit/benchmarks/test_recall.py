@@ -5,15 +5,15 @@ from pathlib import Path
 
 from tests.fakes import FakeEmbedder
 
-from benchmarks.recall import Bench, Options
-from benchmarks.recall_data import Asked, Turn, collection
+from benchmarks.recall import Options, RecallBenchmark
+from benchmarks.recall_data import LabelledQuestion, Turn, collection
 from benchmarks.recall_sources import Dataset
 from scrubjay.embedding.minilm import PROFILE
 from scrubjay.model.ranking import STAGES
 from scrubjay.settings import Settings
 
 DAY = datetime(2024, 2, 1, tzinfo=UTC)
-SAID = (
+TEXTS = (
     "I bought a blue canoe in the harbour",
     "My sister plays the cello",
     "The greenhouse needs new glass",
@@ -22,38 +22,46 @@ SAID = (
 )
 TURNS = [
     Turn(id=str(number), text=f"Ines: {text}", session=f"session {number % 2}", at=DAY, speaker="Ines")
-    for number, text in enumerate(SAID)
+    for number, text in enumerate(TEXTS)
 ]
-ASKED = [
-    Asked(text="What does her sister play?", category="who", gold=frozenset({"1"}), sessions=frozenset({"session 1"})),
-    Asked(text="Where was the canoe bought?", category="where", gold=frozenset({"0", "3"}), today=DAY),
+QUESTIONS = [
+    LabelledQuestion(
+        text="What does her sister play?", category="who", gold=frozenset({"1"}), sessions=frozenset({"session 1"})
+    ),
+    LabelledQuestion(text="Where was the canoe bought?", category="where", gold=frozenset({"0", "3"}), today=DAY),
 ]
-SOME = Dataset(
-    name="some", origin="turns", collections=(collection("a", TURNS, ASKED), collection("b", TURNS[2:], ASKED))
+DATASET = Dataset(
+    name="some", origin="turns", collections=(collection("a", TURNS, QUESTIONS), collection("b", TURNS[2:], QUESTIONS))
 )
 
 
-async def test_every_way_is_measured_through_the_product(tmp_path: Path) -> None:
-    bench = Bench(Options(ablate=True, cache=tmp_path), make=_quick)
-    (found,) = (await bench.run([SOME])).datasets
+async def test_every_method_is_measured_through_the_product(tmp_path: Path) -> None:
+    benchmark = RecallBenchmark(Options(ablate=True, cache=tmp_path), make=_quick)
+    (measured,) = (await benchmark.run([DATASET])).datasets
     ablated = [f"without {stage}" for stage in STAGES if stage != "rerank"]
-    assert [way.name for way in found.ways] == ["Scrubjay", "BM25 alone", "words alone", "meaning alone", *ablated]
-    assert found.memories == 8
-    # Of the second collection only one question is answered, by the canoe alone.
-    assert found.product.questions == 3
-    assert found.product.all10 == 1.0
-    assert found.categories["where"].questions == 2
-    assert found.sessions is not None
-    assert found.sessions.r10 == 1.0
-    assert found.paces["embedded"].tokens_most > 0
+    assert [method.name for method in measured.methods] == [
+        "Scrubjay",
+        "BM25 alone",
+        "words alone",
+        "meaning alone",
+        *ablated,
+    ]
+    assert measured.memories == 8
+    # The second collection has evidence for one question only.
+    assert measured.product.questions == 3
+    assert measured.product.all10 == 1.0
+    assert measured.categories["where"].questions == 2
+    assert measured.sessions is not None
+    assert measured.sessions.r10 == 1.0
+    assert measured.paces["embedded"].tokens_most > 0
     assert (tmp_path / "questions").is_dir()
 
 
-async def test_fewer_collections_are_measured_if_asked(tmp_path: Path) -> None:
-    bench = Bench(Options(collections=1, cache=tmp_path), make=_quick)
-    (found,) = (await bench.run([SOME])).datasets
-    assert found.collections == 1
-    assert found.product.questions == 2
+async def test_fewer_collections_are_measured_with_a_limit(tmp_path: Path) -> None:
+    benchmark = RecallBenchmark(Options(collections=1, cache=tmp_path), make=_quick)
+    (measured,) = (await benchmark.run([DATASET])).datasets
+    assert measured.collections == 1
+    assert measured.product.questions == 2
 
 
 def _quick(settings: Settings) -> FakeEmbedder:

@@ -8,9 +8,8 @@ import pytest
 
 from benchmarks.recall_beam import load_beam
 from benchmarks.recall_data import BadData, read_json
-from benchmarks.recall_locomo import load_locomo
+from benchmarks.recall_locomo import load_locomo, load_realtalk
 from benchmarks.recall_longmemeval import load_longmemeval
-from benchmarks.recall_realtalk import load_realtalk
 from benchmarks.recall_sources import LOADERS, choose
 
 LOCOMO: object = [
@@ -67,23 +66,23 @@ PROBING = {
 
 
 def test_locomo_turns_are_memories_with_their_day(tmp_path: Path) -> None:
-    (found,) = load_locomo(_written(tmp_path / "locomo.json", LOCOMO))
-    assert found.name == "conv-1"
-    assert [turn.id for turn in found.memories] == ["D1:1", "D1:2", "D2:1", "D10:1"]
-    assert found.memories[1].text == "Marek: Look! [image: a blue canoe]"
-    assert found.memories[1].speaker == "Marek"
-    assert found.memories[0].at == datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
-    assert found.memories[2].at is None
-    assert found.memories[3].session == "session 10"
+    (loaded,) = load_locomo(_write(tmp_path / "locomo.json", LOCOMO))
+    assert loaded.name == "conv-1"
+    assert [turn.id for turn in loaded.memories] == ["D1:1", "D1:2", "D2:1", "D10:1"]
+    assert loaded.memories[1].text == "Marek: Look! [image: a blue canoe]"
+    assert loaded.memories[1].speaker == "Marek"
+    assert loaded.memories[0].at == datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
+    assert loaded.memories[2].at is None
+    assert loaded.memories[3].session == "session 10"
 
 
 def test_locomo_evidence_is_normalised_and_questions_without_it_dropped(tmp_path: Path) -> None:
-    (found,) = load_locomo(_written(tmp_path / "locomo.json", LOCOMO))
-    assert [(asked.category, sorted(asked.gold)) for asked in found.questions] == [
+    (loaded,) = load_locomo(_write(tmp_path / "locomo.json", LOCOMO))
+    assert [(question.category, sorted(question.gold)) for question in loaded.questions] == [
         ("single-hop", ["D1:1", "D1:2"]),
         ("multi-hop", ["D2:1"]),
     ]
-    assert found.questions[0].today == datetime(2023, 6, 2, 9, 5, tzinfo=UTC)
+    assert loaded.questions[0].today == datetime(2023, 6, 2, 9, 5, tzinfo=UTC)
 
 
 def test_longmemeval_pools_the_turns_of_users(tmp_path: Path) -> None:
@@ -101,19 +100,19 @@ def test_longmemeval_pools_the_turns_of_users(tmp_path: Path) -> None:
         ],
         "answer_session_ids": ["a"],
     }
-    told_by_assistant = entry | {
+    from_assistant = entry | {
         "question_id": "q2",
         "haystack_session_ids": ["c"],
         "haystack_dates": ["2023/05/28 (Sun) 21:04"],
         "haystack_sessions": [[{"role": "assistant", "content": "Green tea.", "has_answer": True}]],
     }
-    (found,) = load_longmemeval(_written(tmp_path / "oracle.json", [entry, entry, told_by_assistant]))
-    assert [(turn.id, turn.text) for turn in found.memories] == [
+    (loaded,) = load_longmemeval(_write(tmp_path / "oracle.json", [entry, entry, from_assistant]))
+    assert [(turn.id, turn.text) for turn in loaded.memories] == [
         ("a#0", "My dog is Rex."),
         ("b#0", "Which tea is best?"),
     ]
-    assert [(asked.gold, asked.sessions) for asked in found.questions] == [({"a#0"}, {"a"})] * 2
-    assert found.questions[0].today == datetime(2023, 5, 30, 6, 47, tzinfo=UTC)
+    assert [(question.gold, question.sessions) for question in loaded.questions] == [({"a#0"}, {"a"})] * 2
+    assert loaded.questions[0].today == datetime(2023, 5, 30, 6, 47, tzinfo=UTC)
 
 
 def test_longmemeval_without_dates_says_so(tmp_path: Path) -> None:
@@ -124,7 +123,7 @@ def test_longmemeval_without_dates_says_so(tmp_path: Path) -> None:
         "haystack_dates": list[str](),
     }
     with pytest.raises(BadData, match="q7 has 1 sessions, 1 ids and 0 dates"):
-        load_longmemeval(_written(tmp_path / "oracle.json", [entry]))
+        load_longmemeval(_write(tmp_path / "oracle.json", [entry]))
 
 
 def test_realtalk_files_of_a_folder_are_conversations(tmp_path: Path) -> None:
@@ -139,54 +138,56 @@ def test_realtalk_files_of_a_folder_are_conversations(tmp_path: Path) -> None:
         "qa": [{"question": "When does Marek run?", "evidence": ["D1:2"], "category": 2}],
     }
     for name in ("Chat_10.json", "Chat_2.json"):
-        _written(tmp_path / name, chat)
-    _written(tmp_path / "Chat_3.json", {"session_1": []})
-    found = load_realtalk(tmp_path)
-    assert [one.name for one in found] == ["Chat_2", "Chat_10"]
-    assert found[0].memories[1].text == "Marek: I run at six"
-    assert found[0].memories[1].at == datetime(2023, 12, 29, 0, 51, 12, tzinfo=UTC)
-    assert found[0].questions[0].category == "temporal"
+        _write(tmp_path / name, chat)
+    _write(tmp_path / "Chat_3.json", {"session_1": []})
+    chats = load_realtalk(tmp_path)
+    assert [entry.name for entry in chats] == ["Chat_2", "Chat_10"]
+    assert chats[0].memories[1].text == "Marek: I run at six"
+    assert chats[0].memories[1].at == datetime(2023, 12, 29, 0, 51, 12, tzinfo=UTC)
+    assert chats[0].questions[0].category == "temporal"
 
 
 def test_beam_folders_and_rows_say_the_same(tmp_path: Path) -> None:
     folder = tmp_path / "100K" / "1"
-    _written(folder / "chat.json", CHAT)
-    _written(folder / "probing_questions" / "probing_questions.json", PROBING)
+    _write(folder / "chat.json", CHAT)
+    _write(folder / "probing_questions" / "probing_questions.json", PROBING)
     flat = [[message for turn in batch["turns"] for message in turn] for batch in CHAT]
     row: dict[str, object] = {"conversation_id": "1", "chat": flat, "probing_questions": repr(PROBING)}
     rows = tmp_path / "beam.jsonl"
-    rows.write_text("".join(json.dumps(one) + "\n" for one in (row, row | {"conversation_id": "2"})), encoding="utf-8")
-    (found,) = load_beam(tmp_path / "100K")
-    assert [found] == load_beam(folder / "chat.json") == load_beam(rows)[:1]
-    assert [(turn.id, turn.text, turn.session) for turn in found.memories][1:3] == [
+    rows.write_text(
+        "".join(json.dumps(entry) + "\n" for entry in (row, row | {"conversation_id": "2"})), encoding="utf-8"
+    )
+    (loaded,) = load_beam(tmp_path / "100K")
+    assert [loaded] == load_beam(folder / "chat.json") == load_beam(rows)[:1]
+    assert [(turn.id, turn.text, turn.session) for turn in loaded.memories][1:3] == [
         ("1", "assistant: Use a table.", "batch 1"),
         ("2", "user: It has two columns.", "batch 1"),
     ]
-    assert found.memories[2].at == datetime(2024, 3, 15, tzinfo=UTC)
-    assert [(asked.category, sorted(asked.gold)) for asked in found.questions] == [
+    assert loaded.memories[2].at == datetime(2024, 3, 15, tzinfo=UTC)
+    assert [(question.category, sorted(question.gold)) for question in loaded.questions] == [
         ("knowledge update", ["2", "3"]),
         ("information extraction", ["0", "1"]),
     ]
 
 
-def test_beam_refuses_ids_that_come_twice(tmp_path: Path) -> None:
+def test_beam_refuses_duplicate_ids(tmp_path: Path) -> None:
     row = {"conversation_id": "10", "chat": [*CHAT, *CHAT], "probing_questions": PROBING}
-    with pytest.raises(BadData, match="chat 10: ids of messages come twice"):
-        load_beam(_written(tmp_path / "beam.json", [row]))
+    with pytest.raises(BadData, match="chat 10: ids of messages occur twice"):
+        load_beam(_write(tmp_path / "beam.json", [row]))
 
 
 @pytest.mark.parametrize("dataset", LOADERS)
 @pytest.mark.parametrize(
     "content", ["[]", "{}", "7", '["a"]', '[{"conversation": 3, "qa": "x", "chat": null}]', "[{}]"]
 )
-def test_another_file_is_refused_with_what_was_expected(dataset: str, content: str, tmp_path: Path) -> None:
+def test_another_format_is_refused_with_the_expected_one(dataset: str, content: str, tmp_path: Path) -> None:
     path = tmp_path / "other.json"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(BadData, match=r"other\.json is (no|not) .*: expected "):
         choose(dataset, path)
 
 
-def test_what_is_no_json_is_told_as_such(tmp_path: Path) -> None:
+def test_a_file_that_is_no_json_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "broken.json"
     path.write_text('{"a": 1', encoding="utf-8")
     with pytest.raises(BadData, match="neither JSON nor JSON Lines"):
@@ -195,14 +196,14 @@ def test_what_is_no_json_is_told_as_such(tmp_path: Path) -> None:
         read_json(tmp_path)
 
 
-def test_what_is_measured_is_named_or_found_or_made(tmp_path: Path) -> None:
-    path = _written(tmp_path / "some.json", LOCOMO)
+def test_data_sets_are_named_or_recognised_or_generated(tmp_path: Path) -> None:
+    path = _write(tmp_path / "some.json", LOCOMO)
     environment = {"SCRUBJAY_BENCH_DATA": str(path)}
-    assert [one.name for one in choose("", None, environment=environment)] == ["locomo"]
-    assert [one.origin for one in choose("locomo", None, environment=environment)] == ["some.json"]
+    assert [entry.name for entry in choose("", None, environment=environment)] == ["locomo"]
+    assert [entry.origin for entry in choose("locomo", None, environment=environment)] == ["some.json"]
     (made,) = choose("", None, environment={})
     assert made == choose("made", path)[0]
-    assert {asked.category for collection in made.collections for asked in collection.questions} == {
+    assert {question.category for collection in made.collections for question in collection.questions} == {
         "who",
         "what",
         "why",
@@ -212,11 +213,11 @@ def test_what_is_measured_is_named_or_found_or_made(tmp_path: Path) -> None:
         choose("beam", None, environment=environment)
     with pytest.raises(BadData, match="--data needs --dataset"):
         choose("", path, environment={})
-    with pytest.raises(BadData, match="is not there"):
+    with pytest.raises(BadData, match="does not exist"):
         choose("locomo", tmp_path / "missing.json")
 
 
-def _written(path: Path, value: object) -> Path:
+def _write(path: Path, value: object) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value), encoding="utf-8")
     return path

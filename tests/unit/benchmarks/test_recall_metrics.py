@@ -1,4 +1,4 @@
-"""The figures of the recall benchmark: metrics, the textbook's BM25, tables and the plot."""
+"""The figures of the recall benchmark: metrics, BM25, tables and the plot."""
 
 import math
 from dataclasses import replace
@@ -9,10 +9,10 @@ import pytest
 
 from benchmarks.recall_bm25 import Bm25
 from benchmarks.recall_data import Turn
-from benchmarks.recall_figures import Measured, Pace, RecallResults, Way
+from benchmarks.recall_figures import Measured, Method, Pace, RecallResults
 from benchmarks.recall_metrics import Quality, answer_of, by_category, in_order, quality
 from benchmarks.recall_plot import plot
-from benchmarks.recall_report import page, verdicts
+from benchmarks.recall_report import checks, page
 from benchmarks.timing import spread
 
 GOOD = Quality(questions=40, r5=0.7, r10=0.8, all10=0.75, mrr=0.6, ndcg10=0.65)
@@ -29,7 +29,7 @@ RESULTS = RecallResults(
             origin="some.json",
             collections=2,
             memories=1234,
-            ways=(Way(name="Scrubjay", quality=GOOD), Way(name="BM25 < alone", quality=LESS)),
+            methods=(Method(name="Scrubjay", quality=GOOD), Method(name="BM25 < alone", quality=LESS)),
             categories={"temporal": GOOD},
             backends={"embedded": GOOD, "PostgreSQL": LESS},
             paces={"embedded": PACE},
@@ -39,27 +39,27 @@ RESULTS = RecallResults(
 )
 
 
-def test_recall_counts_what_is_among_the_first() -> None:
-    found = [f"other {number}" for number in range(9)]
-    one = answer_of("a", ["x", *found[:5], "y", *found[5:]], gold={"x", "y", "z"})
-    assert one.places == (1, 7)
-    got = quality([one])
-    assert got.r5 == pytest.approx(1 / 3)
-    assert got.r10 == pytest.approx(2 / 3)
-    assert got.all10 == 0
-    assert got.mrr == 1
-    assert got.ndcg10 == pytest.approx((1 + 1 / math.log2(8)) / (1 + 1 / math.log2(3) + 0.5))
+def test_recall_counts_relevant_names_among_the_first() -> None:
+    others = [f"other {number}" for number in range(9)]
+    answer = answer_of("a", ["x", *others[:5], "y", *others[5:]], gold={"x", "y", "z"})
+    assert answer.ranks == (1, 7)
+    metrics = quality([answer])
+    assert metrics.r5 == pytest.approx(1 / 3)
+    assert metrics.r10 == pytest.approx(2 / 3)
+    assert metrics.all10 == 0
+    assert metrics.mrr == 1
+    assert metrics.ndcg10 == pytest.approx((1 + 1 / math.log2(8)) / (1 + 1 / math.log2(3) + 0.5))
 
 
-def test_what_stands_below_the_tenth_place_is_not_found() -> None:
-    one = answer_of("a", [*(f"other {number}" for number in range(10)), "x"], gold={"x"})
-    assert quality([one]) == Quality(questions=1, r5=0, r10=0, all10=0, mrr=0, ndcg10=0)
+def test_results_below_the_tenth_rank_do_not_count() -> None:
+    answer = answer_of("a", [*(f"other {number}" for number in range(10)), "x"], gold={"x"})
+    assert quality([answer]) == Quality(questions=1, r5=0, r10=0, all10=0, mrr=0, ndcg10=0)
 
 
 def test_means_are_over_questions_and_by_category() -> None:
     hit, miss = answer_of("a", ["x"], gold={"x"}), answer_of("b", ["y"], gold={"x"})
     assert quality([hit, miss, hit, miss]).r5 == pytest.approx(0.5)
-    assert {name: one.all10 for name, one in by_category([hit, miss, hit]).items()} == {"a": 1.0, "b": 0.0}
+    assert {name: answer.all10 for name, answer in by_category([hit, miss, hit]).items()} == {"a": 1.0, "b": 0.0}
     assert quality([]).questions == 0
     assert in_order(["s2", "s1", "s2"]) == ["s2", "s1"]
 
@@ -79,31 +79,31 @@ def test_bm25_prefers_rare_words_and_short_turns() -> None:
     assert Bm25([]).first("anything", count=3) == []
 
 
-def test_the_page_tells_everything() -> None:
-    told = page(RESULTS)
-    assert "| Scrubjay | 0.700 | 0.800 | 0.750 | 0.600 | 0.650 |  |" in told
-    assert "| BM25 < alone | 0.690 | 0.770 | 0.750 | 0.600 | 0.650 | -3.0 |" in told
-    assert "| temporal | 40 | 0.700 | 0.800 |" in told
-    assert "### By session" in told
-    assert "some.json: 1,234 memories in 2 spaces, 40 questions" in told
-    assert "| embedded | 15.0 / 20.0 | 4.0 / 4.0 | 801 | 1,400 |" in told
+def test_the_page_has_every_table() -> None:
+    text = page(RESULTS)
+    assert "| Scrubjay | 0.700 | 0.800 | 0.750 | 0.600 | 0.650 |  |" in text
+    assert "| BM25 < alone | 0.690 | 0.770 | 0.750 | 0.600 | 0.650 | -3.0 |" in text
+    assert "| temporal | 40 | 0.700 | 0.800 |" in text
+    assert "### By session" in text
+    assert "some.json: 1,234 memories in 2 spaces, 40 questions" in text
+    assert "| embedded | 15.0 / 20.0 | 4.0 / 4.0 | 801 | 1,400 |" in text
 
 
 def test_backends_may_be_two_points_apart() -> None:
-    (shallow, deep) = verdicts(RESULTS.datasets[0])
+    (shallow, deep) = checks(RESULTS.datasets[0])
     assert shallow[1]
-    assert deep == ("R@10 on PostgreSQL: 3.00 points from the embedded store, 2 at most", False)
+    assert deep == ("R@10 on PostgreSQL: 3.00 points from the embedded store, at most 2", False)
     alone = replace(RESULTS.datasets[0], backends={"embedded": GOOD}, sessions=None)
-    assert verdicts(alone) == []
+    assert checks(alone) == []
     assert "### By backend" not in page(replace(RESULTS, datasets=(alone,)))
 
 
-def test_the_plot_is_an_image_with_two_bars_a_way() -> None:
+def test_the_plot_is_an_image_with_two_bars_per_method() -> None:
     drawn = ET.fromstring(plot(RESULTS))
     spaces = {"svg": "http://www.w3.org/2000/svg"}
-    bars = [one for one in drawn.findall("svg:rect", spaces) if one.get("height") == "11"]
+    bars = [answer for answer in drawn.findall("svg:rect", spaces) if answer.get("height") == "11"]
     assert [float(bar.get("width", 0)) for bar in bars] == pytest.approx([368.0, 322.0, 354.2, 317.4])
-    texts = [one.text for one in drawn.findall("svg:text", spaces)]
+    texts = [answer.text for answer in drawn.findall("svg:text", spaces)]
     assert {"locomo", "Scrubjay", "BM25 < alone", "R@10", "R@5", "0.800"} <= set(texts)
 
 

@@ -1,4 +1,4 @@
-"""What the benchmark of the write path counts, on a few lines of its kinds of files and on what it makes."""
+"""The counts of the benchmark of the write path, on small files of each kind and on generated pairs."""
 
 import json
 from pathlib import Path
@@ -40,7 +40,7 @@ async def test_files_of_each_kind_are_read_and_measured(tmp_path: Path) -> None:
     assert {"number", "date"} <= set(shares(swapped))
 
 
-async def test_without_files_it_makes_its_own(tmp_path: Path) -> None:
+async def test_without_files_pairs_are_generated(tmp_path: Path) -> None:
     del tmp_path
     made, swapped = await measure(Options())
     assert int(shares(made)["duplicate"][1]) >= 4
