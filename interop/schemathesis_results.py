@@ -1,4 +1,4 @@
-"""What schemathesis has found, check by check, held against the written list of exceptions."""
+"""The findings of schemathesis, compared with the list of allowed ones."""
 
 import base64
 import binascii
@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from interop.exceptions import LIST, Finding, Known, problem_of
+from interop.exceptions import LIST, AllowedFinding, Finding, problem_of
 from interop.processes import Failed
 
 _PHASES = ("examples", "coverage", "fuzzing", "stateful")
@@ -19,16 +19,16 @@ _Event = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What one run has done and found."""
+    """The result of one run."""
 
     requests: int
     findings: Mapping[Finding, int]
     errors: tuple[str, ...]
-    """What it could not do at all."""
+    """Operations that schemathesis could not test."""
 
 
 def report_from(lines: Iterable[str]) -> Report:
-    """What is in the file of events: one on each line, of every request with its answer and its checks."""
+    """Read the file of events, which has one line for every request with its answer and its checks."""
     requests = 0
     findings: Counter[Finding] = Counter()
     errors: list[str] = []
@@ -43,28 +43,26 @@ def report_from(lines: Iterable[str]) -> Report:
     return Report(requests=requests, findings=findings, errors=tuple(errors))
 
 
-def disagreements(report: Report, known: Collection[Known], *, must_meet: bool) -> list[str]:
-    """What was found and is not known; and what must be found in every run and was not, if this run must meet it."""
-    expected = {item.finding for item in known}
-    unexpected = [f"{item} ({count} times)" for item, count in report.findings.items() if item not in expected]
+def disagreements(report: Report, allowed: Collection[AllowedFinding], *, must_meet: bool) -> list[str]:
+    """Return the findings that are not allowed, and if `must_meet` the allowed ones that did not occur."""
+    expected = {entry.finding for entry in allowed}
+    unexpected = [f"{finding} ({count} times)" for finding, count in report.findings.items() if finding not in expected]
     more = [f"and {len(unexpected) - _SHOWN} more"] if len(unexpected) > _SHOWN else []
-    unmet = [item for item in known if must_meet and not item.shown_by and item.finding not in report.findings]
+    unmet = [entry for entry in allowed if must_meet and not entry.shown_by and entry.finding not in report.findings]
     return [
         *report.errors,
         *unexpected[:_SHOWN],
         *more,
-        *(f"{item.finding}: passes now, take it off {LIST.name}" for item in unmet),
+        *(f"{entry.finding}: passes now, remove it from {LIST.name}" for entry in unmet),
     ]
 
 
 def require_complete(summary: Mapping[str, Any]) -> int:
-    """How many operations were tried; raises Failed unless it was all of them, in all phases, to the end."""
+    """Return the number of tested operations; raise Failed unless the run tested all of them in all phases."""
     operations = cast("Mapping[str, int]", summary["operations"])
     skipped = [phase for phase in _PHASES if summary["phases"][phase]["status"] == "skip"]
     if not summary["complete"] or skipped or operations["tested"] < operations["total"]:
-        raise Failed(
-            f"not everything was tried: {summary['stop_reason']}, {operations}, without {skipped or 'nothing'}"
-        )
+        raise Failed(f"the run is incomplete: {summary['stop_reason']}, {operations}, without {skipped or 'nothing'}")
     return operations["tested"]
 
 
@@ -78,7 +76,7 @@ def _findings(recorded: _Event) -> Iterator[Finding]:
                     operation=failure["operation"],
                     check=check["name"],
                     problem=_problem(exchange),
-                    told=f"{failure['message']}\n{_shown(exchange)}",
+                    detail=f"{failure['message']}\n{_shown(exchange)}",
                 )
 
 
@@ -94,7 +92,7 @@ def _shown(exchange: _Event) -> str:
 
 
 def _body(content: object) -> bytes:
-    """The bytes of a message, which the file has in letters."""
+    """Decode the bytes of a message."""
     written = cast("Mapping[str, str]", content).get("$base64", "") if isinstance(content, Mapping) else ""
     try:
         return base64.b64decode(written)

@@ -9,19 +9,19 @@ from pathlib import Path
 from interop.checks import Check, Stage
 from interop.paths import OLD_SDK
 from interop.processes import run
-from interop.servers import ERAS, OLDER, WAYS
+from interop.servers import ERAS, OLDER, TRANSPORTS
 
 _JOURNEY = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sdk:
-    """One SDK: the script of ours that uses it, and the revisions that it speaks."""
+    """An SDK, our script that uses it, and the revisions that it supports."""
 
     name: str
     script: str
     eras: tuple[str, ...]
-    # In front of all other packages.
+    # The first entry of the module search path.
     packages: Path | None = None
 
 
@@ -34,15 +34,15 @@ _SDKS = (
 
 
 def checks(stage: Stage) -> list[Check]:
-    """Each SDK on the daemon, for the memory, and on the fixture, for what takes long."""
+    """Return checks of each SDK on the daemon, and on the fixture for progress and cancellation."""
     return [
         Check(
-            name=f"{sdk.name}, {part}, {way}, {era}",
-            run=_Journey(stage=stage, sdk=sdk, part=part, way=way, era=era).take,
+            name=f"{sdk.name}, {part}, {transport}, {era}",
+            run=_Journey(stage=stage, sdk=sdk, part=part, transport=transport, era=era).run_script,
         )
         for sdk in _SDKS
         for part in ("memory", "fixture")
-        for way in WAYS
+        for transport in TRANSPORTS
         for era in sdk.eras
     ]
 
@@ -52,20 +52,27 @@ class _Journey:
     stage: Stage
     sdk: _Sdk
     part: str
-    way: str
+    transport: str
     era: str
 
-    async def take(self) -> str:
-        job_runner = self.stage.job_runner
+    async def run_script(self) -> str:
+        workspace = self.stage.workspace
         server = self.stage.daemon if self.part == "memory" else self.stage.fixture
-        program = job_runner.node if self.sdk.script.endswith(".mjs") else sys.executable
-        environment = job_runner.environment
+        program = workspace.node if self.sdk.script.endswith(".mjs") else sys.executable
+        environment = workspace.environment
         if self.sdk.packages is not None:
             environment["PYTHONPATH"] = os.pathsep.join((str(self.sdk.packages), environment["PYTHONPATH"]))
         done = await run(
-            [program, job_runner.script(self.sdk.script), self.part, self.era, self.way, *server.reached_by(self.way)],
+            [
+                program,
+                workspace.script(self.sdk.script),
+                self.part,
+                self.era,
+                self.transport,
+                *server.reached_by(self.transport),
+            ],
             environment=environment,
-            folder=job_runner.folder,
+            folder=workspace.folder,
             seconds=_JOURNEY,
         )
         steps: list[str] = json.loads(done.must_succeed())["steps"]

@@ -1,4 +1,4 @@
-"""The servers that are tried: the daemon as people start it, and the same with the fixture's tools."""
+"""The servers under test: the daemon as users start it, and the same with the tools of the fixture."""
 
 import asyncio
 import json
@@ -9,22 +9,22 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from interop.paths import Workshop
+from interop.paths import Workspace
 from interop.processes import Failed, in_background
 from scrubjay.paths import socket_file
 
 STDIO, HTTP = "stdio", "http"
-WAYS = (STDIO, HTTP)
+TRANSPORTS = (STDIO, HTTP)
 OLDER, NEWER = "2025-11-25", "2026-07-28"
 ERAS = (OLDER, NEWER)
-_STARTING = 60.0
-_LOOK = 0.05
+_START_TIMEOUT = 60.0
+_POLL_SECONDS = 0.05
 _IDLE = "300"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """A server that is running."""
+    """A running server."""
 
     data: Path
     url: str
@@ -32,46 +32,46 @@ class Served:
 
     @property
     def mcp(self) -> str:
-        """Where MCP is spoken over HTTP."""
+        """The address of MCP over HTTP."""
         return f"{self.url}/mcp"
 
     def bridge(self, *options: str) -> list[str]:
-        """The command that speaks MCP on standard input and output."""
+        """Return the command that serves MCP on standard input and output."""
         return [sys.executable, "-m", "scrubjay", "mcp", "--data", str(self.data), *options]
 
     async def has_logged_no_error(self) -> str:
-        """What clients did not notice; raises Failed with what the log says."""
+        """Raise Failed if the log has errors, which clients may not have noticed."""
         lines = self.log.read_text(encoding="utf-8").splitlines()
         events = [json.loads(line) for line in lines if line.startswith("{")]
         if errors := [event for event in events if event["level"] in ("error", "critical")]:
             raise Failed("\n".join(json.dumps(error)[:1_000] for error in errors[:5]))
         return f"{len(events)} events, no error"
 
-    def reached_by(self, way: str) -> list[str]:
-        """What a client is given to find it: an address, or a command."""
-        return [self.mcp] if way == HTTP else self.bridge()
+    def reached_by(self, transport: str) -> list[str]:
+        """Return the address or the command for a client."""
+        return [self.mcp] if transport == HTTP else self.bridge()
 
 
 @asynccontextmanager
 async def serving(
-    job_runner: Workshop, *, module: str, tools: str, name: str = "", options: Sequence[str] = ()
+    workspace: Workspace, *, module: str, tools: str, name: str = "", options: Sequence[str] = ()
 ) -> AsyncGenerator[Served]:
-    """A daemon on a fresh data folder, until the end of the block."""
-    data = job_runner.folder / (name or module)
-    log = job_runner.folder / f"{name or module}.log"
+    """Run a daemon on a new data folder until the end of the block."""
+    data = workspace.folder / (name or module)
+    log = workspace.folder / f"{name or module}.log"
     command = [sys.executable, "-m", module, "serve", "--data", data, "--http", "127.0.0.1:0", "--tools", tools]
-    # If we are killed, it leaves by itself.
+    # If this process is killed, the daemon stops by itself.
     command += ["--idle", _IDLE, *options]
-    async with in_background(command, environment=job_runner.environment, folder=job_runner.folder, log=log) as child:
-        end = asyncio.get_running_loop().time() + _STARTING
+    async with in_background(command, environment=workspace.environment, folder=workspace.folder, log=log) as child:
+        end = asyncio.get_running_loop().time() + _START_TIMEOUT
         while not _is_open(data):
             if child.returncode is not None or asyncio.get_running_loop().time() > end:
                 raise Failed(f"{module} does not start: {log.read_text()[-2_000:]}")
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(_POLL_SECONDS)
         yield Served(data=data, url=str(json.loads((data / "daemon.lock").read_text())["http"]), log=log)
 
 
 def _is_open(data: Path) -> bool:
-    """Whether it lets clients in; the socket opens last."""
+    """Return whether the daemon accepts clients; the socket opens last."""
     with socket.socket(socket.AF_UNIX) as probe:
         return probe.connect_ex(str(socket_file(data))) == 0

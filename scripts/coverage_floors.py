@@ -1,7 +1,7 @@
 """Compares the branch coverage of every room with its floor in tests/coverage.toml. `make coverage` runs it.
 
-It reads what `coverage json` wrote. A room below its floor fails, and so does a room without one. `--write` raises the
-floors to what was measured and adds those of new rooms; nothing lowers one but an editor.
+It reads the output of `coverage json`. A room below its floor fails, and so does a room without a floor. `--write`
+raises the floors to the measured coverage and adds those of new rooms; only an editor can lower a floor.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from typing import cast
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "scrubjay"
 FLOORS = ROOT / "tests" / "coverage.toml"
-# A room so large that its parts have floors of their own.
+# A room so large that each of its parts has a floor.
 _IN_PARTS = "surfaces"
 # The files at the top of the package, together.
 _TOP = "scrubjay"
@@ -24,31 +24,31 @@ _TOP = "scrubjay"
 
 @dataclass(slots=True)
 class Covered:
-    """How many lines and branches of a room there are, and how many of them were run."""
+    """The number of lines and branches of a room, and of those that ran."""
 
     total: int = 0
     run: int = 0
 
     @property
     def percent(self) -> float:
-        """The share that was run; a room without code is covered."""
+        """The share that ran; a room without code is covered."""
         return 100 * self.run / self.total if self.total else 100.0
 
 
 def rooms_of(package: Path) -> tuple[str, ...]:
-    """Every room that has a floor: the packages, the parts of the largest, and the files at the top as one."""
+    """Return every room with a floor: the packages, the parts of the largest, and the files at the top as one."""
     packages = {path.parent.name for path in package.glob("*/__init__.py")}
     parts = {f"{_IN_PARTS}.{path.parent.name}" for path in package.glob(f"{_IN_PARTS}/*/__init__.py")}
     return (_TOP, *sorted(f"{_TOP}.{name}" for name in packages | parts))
 
 
 def read_floors(path: Path = FLOORS) -> dict[str, int]:
-    """The floor of each room, in percent."""
+    """Read the floor of each room, in percent."""
     return {str(room): int(floor) for room, floor in tomllib.loads(path.read_text(encoding="utf-8")).items()}
 
 
 def room_of(path: str) -> str:
-    """The room that a file of the package belongs to, by its path from `src/scrubjay`."""
+    """Return the room of a file by its path from `src/scrubjay`."""
     parts = path.split("/")
     if len(parts) == 1:
         return _TOP
@@ -57,7 +57,7 @@ def room_of(path: str) -> str:
 
 
 def measure(report: Mapping[str, object], rooms: Iterable[str]) -> dict[str, Covered]:
-    """The coverage of each room, from what `coverage json` wrote."""
+    """Sum up the coverage of each room from the output of `coverage json`."""
     measured = {room: Covered() for room in rooms}
     files = cast("Mapping[str, Mapping[str, Mapping[str, int]]]", report["files"])
     for name, file in files.items():
@@ -71,7 +71,7 @@ def measure(report: Mapping[str, object], rooms: Iterable[str]) -> dict[str, Cov
 
 
 def problems(measured: Mapping[str, Covered], floors: Mapping[str, int]) -> list[str]:
-    """What is wrong: a room below its floor or without one, and a floor without a room."""
+    """Return the problems: a room below its floor or without one, and a floor without a room."""
     wrong = [
         f"{room} is covered to {covered.percent:.1f} %, below its floor of {floors[room]} %"
         for room, covered in measured.items()
@@ -81,8 +81,8 @@ def problems(measured: Mapping[str, Covered], floors: Mapping[str, int]) -> list
     return wrong + [f"{room} has a floor and does not exist: remove it" for room in floors if room not in measured]
 
 
-def raised(measured: Mapping[str, Covered], floors: Mapping[str, int]) -> dict[str, int]:
-    """The floors, each at least as high as before."""
+def raise_floors(measured: Mapping[str, Covered], floors: Mapping[str, int]) -> dict[str, int]:
+    """Return the floors, each at least as high as before."""
     return {room: max(floors.get(room, 0), int(covered.percent)) for room, covered in measured.items()}
 
 
@@ -94,15 +94,15 @@ def write_floors(floors: Mapping[str, int], path: Path = FLOORS) -> None:
 
 
 def main() -> int:
-    """Print the table; fail where something is wrong."""
+    """Print the table; fail if there are problems."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("report", type=Path, help="what `coverage json` wrote")
-    parser.add_argument("--write", action="store_true", help="raise the floors to what was measured")
-    chosen = parser.parse_args()
-    measured = measure(json.loads(chosen.report.read_text(encoding="utf-8")), rooms_of(PACKAGE))
+    parser.add_argument("report", type=Path, help="the output of `coverage json`")
+    parser.add_argument("--write", action="store_true", help="raise the floors to the measured coverage")
+    options = parser.parse_args()
+    measured = measure(json.loads(options.report.read_text(encoding="utf-8")), rooms_of(PACKAGE))
     floors = read_floors()
-    if chosen.write:
-        floors = raised(measured, floors)
+    if options.write:
+        floors = raise_floors(measured, floors)
         write_floors(floors)
     for room, covered in measured.items():
         floor = floors.get(room)

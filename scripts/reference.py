@@ -1,4 +1,4 @@
-"""Writes docs/reference from the code, so that it cannot be wrong; with --check it only says whether it is fresh."""
+"""Writes docs/reference from the code; with --check it only reports whether the pages are up to date."""
 
 import dataclasses
 import inspect
@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def settings_page() -> str:
-    """Every setting, with the variable it is read from."""
+    """Return the page of every setting with its variable."""
     rows = [
         (f"`{field.name}`", f"`{field.metadata['env']}`", _default(field), str(field.metadata["doc"]))
         for field in dataclasses.fields(Settings)
@@ -62,7 +62,7 @@ def settings_page() -> str:
 
 
 def commands_page() -> str:
-    """Every command, with its arguments and options."""
+    """Return the page of every command with its arguments and options."""
     root = typer.main.get_command(app)
     if not isinstance(root, TyperCommand | TyperGroup):
         raise TypeError(type(root))
@@ -70,7 +70,7 @@ def commands_page() -> str:
 
 
 def tools_page() -> str:
-    """Every MCP tool, by toolset, with its arguments."""
+    """Return the page of every MCP tool by toolset, with its arguments."""
     sections = [f"## {name}\n\n" + "\n\n".join(map(_tool, tools)) for name, tools in TOOLSETS.items()]
     return _page(
         "Tools",
@@ -81,16 +81,16 @@ def tools_page() -> str:
 
 
 def rest_page() -> str:
-    """Every operation of the REST surface, and what bodies and answers are made of."""
-    made = described(rest_app())
+    """Return the page of every REST operation, and of the fields of bodies and answers."""
+    description = described(rest_app())
     operations: dict[str, list[str]] = {}
-    for path, ways in cast("_Parts", made["paths"]).items():
-        for method, operation in cast("_Parts", ways).items():
+    for path, methods in cast("_Parts", description["paths"]).items():
+        for method, operation in cast("_Parts", methods).items():
             (tag,) = cast("list[str]", operation["tags"])
             operations.setdefault(tag, []).append(_operation(f"{method.upper()} {path}", operation))
-    tags = [cast("dict[str, str]", tag) for tag in cast("list[Json]", made["tags"])]
+    tags = [cast("dict[str, str]", tag) for tag in cast("list[Json]", description["tags"])]
     sections = [f"## {tag['name']}\n\n{tag['description']}\n\n" + "\n\n".join(operations[tag["name"]]) for tag in tags]
-    schemas = cast("_Parts", cast("_Parts", made["components"])["schemas"])
+    schemas = cast("_Parts", cast("_Parts", description["components"])["schemas"])
     kinds = [_schema(name, schema) for name, schema in schemas.items() if "properties" in schema]
     return _page(
         "REST",
@@ -101,8 +101,8 @@ def rest_page() -> str:
 
 
 def errors_page() -> str:
-    """Every error, with what it means on each surface."""
-    meanings = {results["name"]: results["meaning"] or "" for results in _BRANCH.finditer(inspect.getdoc(errors) or "")}
+    """Return the page of every error with its meaning on each surface."""
+    meanings = {match["name"]: match["meaning"] or "" for match in _BRANCH.finditer(inspect.getdoc(errors) or "")}
     rows = [
         (
             f"`{error.__name__}`",
@@ -155,7 +155,9 @@ def _tool(tool: Tool) -> str:
 
 def _operation(call: str, operation: dict[str, Json]) -> str:
     parts = [f"### {operation['operationId']}", f"`{call}`: {operation['description']}"]
-    parameters = [cast("dict[str, Json]", item) for item in cast("list[Json]", operation.get("parameters", []))]
+    parameters = [
+        cast("dict[str, Json]", parameter) for parameter in cast("list[Json]", operation.get("parameters", []))
+    ]
     rows = [
         (
             f"`{parameter['name']}`" + (" (needed)" if parameter.get("required") else ""),
@@ -176,19 +178,19 @@ def _operation(call: str, operation: dict[str, Json]) -> str:
     return "\n\n".join(parts)
 
 
-def _content(told: dict[str, Json]) -> str:
-    kinds = cast("_Parts", told.get("content", {}))
+def _content(part: dict[str, Json]) -> str:
+    kinds = cast("_Parts", part.get("content", {}))
     return " or ".join(
-        _type(cast("dict[str, Json]", item["schema"])) if kind == "application/json" else f"`{kind}`"
-        for kind, item in kinds.items()
+        _type(cast("dict[str, Json]", content["schema"])) if kind == "application/json" else f"`{kind}`"
+        for kind, content in kinds.items()
     )
 
 
 def _schema(name: str, schema: dict[str, Json]) -> str:
     needed = cast("list[str]", schema.get("required", []))
     rows = [
-        (f"`{field}`" + (" (needed)" if field in needed else ""), _type(item), str(item.get("description", "")))
-        for field, item in cast("_Parts", schema["properties"]).items()
+        (f"`{field}`" + (" (needed)" if field in needed else ""), _type(value), str(value.get("description", "")))
+        for field, value in cast("_Parts", schema["properties"]).items()
     ]
     return f"### {name} in JSON\n\n{schema.get('description', '')}\n\n{_table(('field', 'type', 'meaning'), rows)}"
 
@@ -198,13 +200,13 @@ def _type(schema: dict[str, Json]) -> str:
         name = str(schema["$ref"]).rpartition("/")[2]
         return "any" if name == "JsonValue" else f"[{name}](#{name.lower()}-in-json)"
     if "anyOf" in schema:
-        return " or ".join(_type(cast("dict[str, Json]", item)) for item in cast("list[Json]", schema["anyOf"]))
+        return " or ".join(_type(cast("dict[str, Json]", option)) for option in cast("list[Json]", schema["anyOf"]))
     if "enum" in schema:
-        return "one of " + ", ".join(f"`{item}`" for item in cast("list[Json]", schema["enum"]))
+        return "one of " + ", ".join(f"`{value}`" for value in cast("list[Json]", schema["enum"]))
     if schema.get("format") == "date-time":
         return "time"
     kind = schema.get("type", "any")
-    shown = "or ".join(f"{item} " for item in kind).strip() if isinstance(kind, list) else str(kind)
+    shown = "or ".join(f"{name} " for name in kind).strip() if isinstance(kind, list) else str(kind)
     items = schema.get("items")
     return f"{shown} of {_type(items)}" if isinstance(items, dict) else shown
 

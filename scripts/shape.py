@@ -23,7 +23,7 @@ class Row:
 
 
 def measure_shape() -> Iterator[Row]:
-    """All measures."""
+    """Yield all measures."""
     package = modules("src")
     lengths = sorted(length(function) for module in package for function in module.functions())
     private, once = called_once(package)
@@ -46,7 +46,7 @@ def measure_shape() -> Iterator[Row]:
 
 
 def called_once(package: Sequence[Module]) -> tuple[int, int]:
-    """How many private functions and methods there are, and how many of them their module mentions once."""
+    """Return the number of private functions, and of those that their module mentions once."""
     private = once = 0
     for module in package:
         mentioned = Counter(_mentions(module))
@@ -57,7 +57,7 @@ def called_once(package: Sequence[Module]) -> tuple[int, int]:
 
 
 def repeated_classes(package: Sequence[Module]) -> tuple[str, ...]:
-    """The public classes of one name, the most frequent first, with the modules that define them."""
+    """Return the repeated names of public classes, the most frequent first, with their modules."""
     owners: defaultdict[str, list[str]] = defaultdict(list)
     for module in package:
         for node in module.tree.body:
@@ -68,12 +68,12 @@ def repeated_classes(package: Sequence[Module]) -> tuple[str, ...]:
 
 
 def length(function: Function) -> int:
-    """How many lines a function has."""
+    """Return the number of lines of a function."""
     return (function.end_lineno or function.lineno) - function.lineno + 1
 
 
 def percentile(ordered: Sequence[int], share: int) -> int:
-    """The value below which a share of some ordered values lies."""
+    """Return a percentile of ordered values."""
     return ordered[min(len(ordered) - 1, len(ordered) * share // 100)] if ordered else 0
 
 

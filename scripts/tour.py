@@ -1,7 +1,7 @@
-"""Takes the tour of the README, or of a page that is named, and holds the commands' output to what the page shows.
+"""Runs the tour of the README, or of a named page, and compares the output of the commands with the page.
 
-They run on a fresh store. The tour is every block that opens with ```console tour. In it a line that starts with "$ "
-is a command, lines that start with "> " continue it, and the others are output; in these "…" stands for anything.
+The commands run on a new store. The tour is every block that opens with ```console tour. A line that starts with "$ "
+is a command, lines that start with "> " continue it, and all others are output, in which "…" matches any text.
 """
 
 import os
@@ -18,14 +18,14 @@ _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One command of the tour and the output that the page shows."""
+    """A command of the tour, and its output on the page."""
 
     command: str
     shown: tuple[str, ...]
 
 
 def main() -> int:
-    """Take the tour; stop at the first step that is not as the page says."""
+    """Run the tour; stop at the first step with another output."""
     page = Path(sys.argv[1]) if sys.argv[1:] else ROOT / "README.md"
     steps = steps_of(page.read_text(encoding="utf-8"))
     if not steps:
@@ -40,15 +40,15 @@ def main() -> int:
                 print(f"the tour stops here: exit code {done.returncode}", file=sys.stderr)
                 return 1
             if missing := first_missing(step.shown, done.stdout):
-                print(f"the page shows a line that did not come: {missing}", file=sys.stderr)
+                print(f"the page shows a line that is not in the output: {missing}", file=sys.stderr)
                 return 1
-    print(f"\nThat was the tour: {len(steps)} commands on a store of its own, which is gone now.")
+    print(f"\nThat was the tour: {len(steps)} commands on a temporary store, which is deleted now.")
     print("To keep what you store, activate the environment (. .venv/bin/activate) and type them yourself.")
     return 0
 
 
 def steps_of(text: str, *, kind: str = "tour") -> tuple[Step, ...]:
-    """The commands of a Markdown text's tour, or of its blocks of another kind, in order."""
+    """Return the commands of a Markdown text's tour, or of its blocks of another kind, in order."""
     steps: list[Step] = []
     blocks = re.findall(rf"^```console {kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     for line in (line for block in blocks for line in block.splitlines()):
@@ -87,7 +87,7 @@ def run(command: str, *, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def first_missing(shown: tuple[str, ...], output: str) -> str:
-    """The first shown line that the output does not have after the lines before it; empty when all are there."""
+    """Return the first shown line that the output lacks in this order, or an empty text."""
     lines = iter(_STYLE.sub("", output).splitlines())
     for expected in shown:
         pattern = re.compile(".*".join(re.escape(part.strip()) for part in expected.split("…")))

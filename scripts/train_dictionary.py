@@ -1,4 +1,4 @@
-"""Trains the dictionary that ships with Scrubjay, from sentences this script makes itself.
+"""Trains the dictionary that ships with Scrubjay, from generated sentences.
 
 Run it after the shape of bodies has changed: `python scripts/train_dictionary.py`. The same seed gives the same file.
 """
@@ -12,7 +12,7 @@ import zstandard
 SEED = 7
 SAMPLES = 6000
 DICTIONARY_BYTES = 32_768
-TARGET = Path(__file__).parent.parent / "src" / "scrubjay" / "stores" / "generic.dict"
+TARGET = Path(__file__).parent.parent / "src" / "scrubjay" / "storage" / "generic.dict"
 
 PEOPLE = "Sarah John Maria Chen Amir Olga Priya Tom Lena Diego Yuki Fatima Ben Nora Ivan Grace".split()
 THINGS = (
@@ -63,34 +63,34 @@ def body(source: random.Random) -> str:
     text = " ".join(sentence(source) for _ in range(source.choice((1, 1, 1, 2, 3))))
     when = f"202{source.randint(4, 9)}-{source.randint(1, 12):02}-{source.randint(1, 28):02}T{source.randint(0, 23):02}"
     when += f":{source.randint(0, 59):02}:{source.randint(0, 59):02}.{source.randint(0, 999_999):06}Z"
-    made: dict[str, object] = {"created_at": when, "updated_at": when, "content": text}
-    made["name"] = "-".join(word.strip(".,!?;:'").lower() for word in text.split()[:8])
+    fields: dict[str, object] = {"created_at": when, "updated_at": when, "content": text}
+    fields["name"] = "-".join(word.strip(".,!?;:'").lower() for word in text.split()[:8])
     if source.random() < 0.5:
-        made["kind"] = source.choice(KINDS)
+        fields["kind"] = source.choice(KINDS)
     if source.random() < 0.4:
-        made["tags"] = source.sample(TAGS, 3)
+        fields["tags"] = source.sample(TAGS, 3)
     if source.random() < 0.3:
-        made["title"] = sentence(source)[:40]
+        fields["title"] = sentence(source)[:40]
     if source.random() < 0.3:
-        made["entity"] = source.choice(PEOPLE)
+        fields["entity"] = source.choice(PEOPLE)
     if source.random() < 0.5:
-        made["source"] = {
+        fields["source"] = {
             "agent": "cli",
             "method": "agent",
             "session": f"session-{source.randint(1, 99)}",
             "trust": "user",
         }
     if source.random() < 0.2:
-        made["observations"] = [{"recorded_at": when, "text": sentence(source)} for _ in range(3)]
+        fields["observations"] = [{"recorded_at": when, "text": sentence(source)} for _ in range(3)]
     if source.random() < 0.1:
-        made["state"] = "trashed"
+        fields["state"] = "trashed"
     if source.random() < 0.2:
-        made["project"] = source.choice(TAGS)
-    return json.dumps(made, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        fields["project"] = source.choice(TAGS)
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
 def sentence(source: random.Random) -> str:
-    """One sentence about somebody and something."""
+    """Return a random sentence about people and things."""
     person, other = source.sample(PEOPLE, 2)
     return source.choice(SENTENCES).format(
         p=person, q=other, t=source.choice(THINGS), l=source.choice(PLACES), w=source.choice(TIMES)

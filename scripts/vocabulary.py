@@ -1,7 +1,7 @@
 """Counts the words of the private vocabulary, and compares them with tests/contract/vocabulary.txt.
 
-`python -m scripts.vocabulary` lists the words that are left; `--write` lowers the bounds to what is counted now.
-Nothing raises a bound but an editor.
+`python -m scripts.vocabulary` lists the words that are left; `--write` lowers the bounds to the present counts.
+Only an editor can raise a bound.
 """
 
 import argparse
@@ -19,7 +19,7 @@ FOLDERS = ("src", "tests", "benchmarks", "scripts", "interop")
 # Strings here are word lists and test data: of these folders only docstrings and comments are prose.
 _DATA = ("src/scrubjay/text/", "src/scrubjay/extraction/", "tests/")
 
-# Quicker than a tokenizer, and the same in every version of Python.
+# Faster than a tokenizer, and the same in every version of Python.
 _TOKEN = re.compile(
     r"(?P<prefix>\b[rbfuRBFU]{1,2}(?=[\"']))?"
     r'(?P<string>"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')'
@@ -50,7 +50,7 @@ class Bound:
         return " ".join((*(f"{count:>7}" for count in counts), f" {self.word}"))
 
     def exceeds(self, bound: "Bound") -> bool:
-        """Whether one of these counts is above a bound."""
+        """Return whether one of these counts is above a bound."""
         pairs = ((self.identifiers, bound.identifiers), (self.prose, bound.prose))
         return any((count or 0) > (limit or 0) for count, limit in pairs)
 
@@ -65,7 +65,7 @@ class Counts:
     prose: str
 
     def of(self, bound: Bound) -> Bound:
-        """What is counted of the word of a bound."""
+        """Return the counts of the word of a bound."""
         word = bound.word
         names = self.names[word[1:]] if word.startswith("=") else self.parts[word]
         prose = self.prose.count(f" {word} ") if " " in word else self.words[word]
@@ -77,7 +77,7 @@ class Counts:
 
 
 def read_bounds() -> tuple[Bound, ...]:
-    """The bounds in the file."""
+    """Read the bounds of the file."""
     rows = (line.split(maxsplit=2) for line in _lines() if line.strip() and not line.startswith("#"))
     return tuple(
         Bound(word=word.strip(), identifiers=_count(names), prose=_count(prose)) for names, prose, word in rows
@@ -85,7 +85,7 @@ def read_bounds() -> tuple[Bound, ...]:
 
 
 def measure(bounds: Iterable[Bound], *, root: Path = ROOT) -> tuple[Bound, ...]:
-    """How often each word occurs now."""
+    """Count each word."""
     counts = count_words(root)
     return tuple(counts.of(bound) for bound in bounds)
 
@@ -111,7 +111,7 @@ def count_words(root: Path = ROOT) -> Counts:
 
 
 def _read(text: str, *, is_data: bool) -> tuple[Counter[str], list[str]]:
-    """The identifiers of a module, and its docstrings, comments and messages."""
+    """Return the identifiers of a module, and its docstrings, comments and messages."""
     names: Counter[str] = Counter()
     prose: list[str] = []
     for token in _TOKEN.finditer(text):
@@ -130,7 +130,7 @@ def _read(text: str, *, is_data: bool) -> tuple[Counter[str], list[str]]:
             if is_docstring or not is_data:
                 prose.append(string)
     if re.search(r"^from hypothesis import .*\bgiven\b", text, re.MULTILINE):
-        # There it is the name of Hypothesis' decorator.
+        # `given` is the decorator of Hypothesis.
         del names["given"]
     return names, prose
 
@@ -144,7 +144,7 @@ def _lines() -> list[str]:
 
 
 def _lowered(measured: Iterable[Bound]) -> Iterator[str]:
-    """The lines of the file with every bound that can be lower."""
+    """Yield the lines of the file, with lower bounds where possible."""
     bounds = {bound.word: bound for bound in read_bounds()}
     left = {bound.word: bound for bound in measured if not bound.exceeds(bounds[bound.word])}
     for line in _lines():
@@ -153,22 +153,22 @@ def _lowered(measured: Iterable[Bound]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Print the words that are left, and lower the bounds if asked to."""
+    """Print the words that are left, and with `--write` lower the bounds."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="lower the bounds to what is counted now")
-    chosen = parser.parse_args()
+    parser.add_argument("--write", action="store_true", help="lower the bounds to the present counts")
+    options = parser.parse_args()
     bounds = read_bounds()
     measured = measure(bounds)
-    if chosen.write:
+    if options.write:
         BOUNDS.write_text("\n".join(_lowered(measured)) + "\n", encoding="utf-8")
-    over = False
+    is_above = False
     for now, bound in zip(measured, bounds, strict=True):
         if now.exceeds(bound):
-            over = True
+            is_above = True
             print(f"{now.line}  is above its bound:{bound.line}")
         elif now.identifiers or now.prose:
             print(now.line if now == bound else f"{now.line}  can be lowered from{bound.line}")
-    return 1 if over else 0
+    return 1 if is_above else 0
 
 
 if __name__ == "__main__":

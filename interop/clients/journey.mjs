@@ -1,4 +1,4 @@
-// What every TypeScript client goes through, in steps; the first that fails ends it.
+// The steps of every TypeScript client; the first failure ends the run.
 // node CLIENT.mjs memory|fixture REVISION stdio|http COMMAND… or URL
 
 import assert from 'node:assert/strict';
@@ -8,12 +8,12 @@ const PATIENCE = 10_000;
 const CORE = ['remember', 'recall', 'read', 'revise', 'forget', 'relate', 'history'];
 
 /**
- * Take the journey that the command line asks for.
- * `connect` answers with a client of one SDK behind the few words in which the SDKs differ:
- * `client`, `protocol` (the revision that is spoken), `call(name, arguments, options)`, `hear(notification, handler)`.
+ * Run the journey that the command line names.
+ * `connect` returns a client behind the functions in which the SDKs differ:
+ * `client`, `protocol` (the revision in use), `call(name, arguments, options)`, `listen(notification, handler)`.
  */
-export async function travel(connect) {
-  const [part, era, way, ...target] = process.argv.slice(2);
+export async function runJourney(connect) {
+  const [part, era, transport, ...target] = process.argv.slice(2);
   const steps = [];
   const step = async (name, work) => {
     try {
@@ -25,10 +25,10 @@ export async function travel(connect) {
     }
   };
   try {
-    const friend = await step('connect', () => connect({ era, way, target }));
-    assert.equal(friend.protocol, era);
-    await { memory, fixture }[part]({ ...friend, era, way, step });
-    await step('close', () => friend.client.close());
+    const connection = await step('connect', () => connect({ era, transport, target }));
+    assert.equal(connection.protocol, era);
+    await { memory, fixture }[part]({ ...connection, era, transport, step });
+    await step('close', () => connection.client.close());
     console.log(JSON.stringify({ steps }));
     process.exit(0);
   } catch (error) {
@@ -37,71 +37,71 @@ export async function travel(connect) {
   }
 }
 
-/** From the first fact to its end. */
-async function memory({ client, call, hear, era, way, step }) {
-  const text = `A TypeScript client came by ${way} and spoke ${era}, as ${process.pid}.`;
-  const tell = async (name, given) => {
-    const answer = await call(name, given);
+/** The life of a memory, from `remember` to `forget`. */
+async function memory({ client, call, listen, era, transport, step }) {
+  const text = `A TypeScript client came by ${transport} and spoke ${era}, as ${process.pid}.`;
+  const use = async (name, input) => {
+    const answer = await call(name, input);
     assert.ok(!answer.isError, JSON.stringify(answer));
     return answer.structuredContent;
   };
   await step('introduction', () => assert.equal(client.getServerVersion().name, 'scrubjay'));
-  await step('tools/list', async () => assert.deepEqual((await client.listTools()).tools.map((one) => one.name), CORE));
-  const { name } = await step('remember', () => tell('remember', { text }));
+  await step('tools/list', async () => assert.deepEqual((await client.listTools()).tools.map((tool) => tool.name), CORE));
+  const { name } = await step('remember', () => use('remember', { text }));
   const uri = `memory://default/${name}`;
-  await step('recall', async () => assert.equal((await tell('recall', { query: text, limit: 1 })).hits[0].passage, text));
-  await step('read', async () => assert.match(JSON.stringify(await tell('read', { ids: [name] })), /TypeScript client/));
+  await step('recall', async () => assert.equal((await use('recall', { query: text, limit: 1 })).hits[0].passage, text));
+  await step('read', async () => assert.match(JSON.stringify(await use('read', { ids: [name] })), /TypeScript client/));
   await step('a refusal', async () => assert.equal((await call('recall', { limit: 'many' })).isError, true));
   await step('an unknown tool', () => assert.rejects(call('recal', {}), { code: -32602 }));
   await step('resources', async () => {
-    const listed = (await client.listResources()).resources.map((one) => one.uri);
+    const listed = (await client.listResources()).resources.map((resource) => resource.uri);
     assert.ok(listed.includes(uri), `${uri} is not among ${listed}`);
     assert.equal((await client.listResourceTemplates()).resourceTemplates.length, 1);
     assert.ok((await client.readResource({ uri })).contents[0].text.includes(text));
-    await assert.rejects(client.readResource({ uri: 'memory://default/nobody' }));
+    await assert.rejects(client.readResource({ uri: 'memory://default/missing' }));
   });
   await step('prompts', async () => {
     assert.equal((await client.listPrompts()).prompts.length, 4);
-    const worded = await client.getPrompt({ name: 'what_do_you_know_about', arguments: { topic: text } });
-    assert.ok(worded.messages[0].content.text.includes(text));
+    const prompt = await client.getPrompt({ name: 'what_do_you_know_about', arguments: { topic: text } });
+    assert.ok(prompt.messages[0].content.text.includes(text));
   });
   await step('completion', async () => {
     const ref = { type: 'ref/resource', uri: 'memory://{space}/{name}' };
-    const found = await client.complete({ ref, argument: { name: 'name', value: name.slice(0, -1) } });
-    assert.ok(found.completion.values.includes(name), JSON.stringify(found));
+    const answer = await client.complete({ ref, argument: { name: 'name', value: name.slice(0, -1) } });
+    assert.ok(answer.completion.values.includes(name), JSON.stringify(answer));
   });
-  if (era === NEWER || way === 'stdio') {
-    await step('notifications', () => notifications({ client, hear, era, uri, name, tell, text }));
+  if (era === NEWER || transport === 'stdio') {
+    await step('notifications', () => notifications({ client, listen, era, uri, name, use, text }));
   }
   await step('forget', async () => {
-    assert.equal((await tell('forget', { ids: [name] })).count, 1);
-    const found = (await tell('recall', { query: text })).hits ?? [];
-    assert.ok(!found.some((one) => one.name === name), JSON.stringify(found));
+    assert.equal((await use('forget', { ids: [name] })).count, 1);
+    const hits = (await use('recall', { query: text })).hits ?? [];
+    assert.ok(!hits.some((hit) => hit.name === name), JSON.stringify(hits));
   });
 }
 
-/** That a memory has changed, and that there is another one. */
-async function notifications({ client, hear, era, uri, name, tell, text }) {
-  const updated = heard(hear, 'notifications/resources/updated', (params) => params.uri === uri);
-  const listed = heard(hear, 'notifications/resources/list_changed', () => true);
+/** Notifications of a changed memory and of a new one. */
+async function notifications({ client, listen, era, uri, name, use, text }) {
+  const updated = received(listen, 'notifications/resources/updated', (params) => params.uri === uri);
+  const listed = received(listen, 'notifications/resources/list_changed', () => true);
   const filter = { resourcesListChanged: true, resourceSubscriptions: [uri] };
   const stream = era === NEWER ? await client.listen(filter) : await client.subscribeResource({ uri });
-  await tell('revise', { id: name, text: `${text} It changed its mind.` });
+  await use('revise', { id: name, text: `${text} It changed its mind.` });
   await updated;
-  await tell('remember', { text: `${text} Another one.` });
+  await use('remember', { text: `${text} Another one.` });
   await listed;
   await (era === NEWER ? stream.close() : client.unsubscribeResource({ uri }));
 }
 
-/** What takes long: told of while it lasts, and given up when nobody waits for it. */
-async function fixture({ call, era, way, step }) {
-  const who = `${era}-${way}-${process.pid}`;
+/** Long calls: progress and cancellation. */
+async function fixture({ call, era, transport, step }) {
+  const who = `${era}-${transport}-${process.pid}`;
   await step('progress', async () => {
-    const told = [];
-    await call('test_tool_with_progress', {}, { onprogress: (one) => told.push(`${one.progress}/${one.total}`) });
-    assert.deepEqual(told, ['10/100', '50/100', '100/100']);
+    const reports = [];
+    await call('test_tool_with_progress', {}, { onprogress: (report) => reports.push(`${report.progress}/${report.total}`) });
+    assert.deepEqual(reports, ['10/100', '50/100', '100/100']);
   });
-  if (era === NEWER || way === 'stdio') {
+  if (era === NEWER || transport === 'stdio') {
     await step('cancellation', async () => {
       const leave = new AbortController();
       const waiting = call('wait', { who }, { signal: leave.signal });
@@ -112,17 +112,17 @@ async function fixture({ call, era, way, step }) {
       await until(async () => (await call('state_of_wait', { who })).structuredContent.state === 'given up');
     });
   }
-  await step('what nobody foresaw', async () => {
+  await step('unexpected error', async () => {
     assert.equal((await call('test_error_handling', {})).isError, true);
-    assert.equal((await call('test_simple_text', {})).structuredContent.said, 'a few words');
+    assert.equal((await call('test_simple_text', {})).structuredContent.text, 'a few words');
   });
 }
 
-function heard(hear, notification, isIt) {
+function received(listen, notification, matches) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`${notification} did not come`)), PATIENCE);
-    hear(notification, ({ params }) => {
-      if (isIt(params)) {
+    listen(notification, ({ params }) => {
+      if (matches(params)) {
         clearTimeout(timer);
         resolve();
       }
@@ -130,10 +130,10 @@ function heard(hear, notification, isIt) {
   });
 }
 
-async function until(isSo) {
+async function until(condition) {
   const end = Date.now() + PATIENCE;
-  while (!(await isSo())) {
-    assert.ok(Date.now() < end, 'it did not happen in time');
+  while (!(await condition())) {
+    assert.ok(Date.now() < end, 'the state did not change in time');
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -8,17 +8,17 @@ import {
   ResourceUpdatedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 
-import { travel } from './journey.mjs';
+import { runJourney } from './journey.mjs';
 
 const SCHEMAS = {
   'notifications/resources/list_changed': ResourceListChangedNotificationSchema,
   'notifications/resources/updated': ResourceUpdatedNotificationSchema,
 };
 
-await travel(async ({ way, target }) => {
+await runJourney(async ({ transport: kind, target }) => {
   const client = new Client({ name: 'typescript-sdk-1', version: '1' });
   const transport =
-    way === 'http'
+    kind === 'http'
       ? new StreamableHTTPClientTransport(new URL(target[0]))
       : new StdioClientTransport({ command: target[0], args: target.slice(1), env: process.env });
   let protocol;
@@ -31,7 +31,7 @@ await travel(async ({ way, target }) => {
   return {
     client,
     protocol,
-    call: (name, given, options) => client.callTool({ name, arguments: given }, undefined, options),
-    hear: (notification, handler) => client.setNotificationHandler(SCHEMAS[notification], handler),
+    call: (name, input, options) => client.callTool({ name, arguments: input }, undefined, options),
+    listen: (notification, handler) => client.setNotificationHandler(SCHEMAS[notification], handler),
   };
 });

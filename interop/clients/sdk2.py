@@ -11,30 +11,30 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.subscriptions import ResourcesListChanged, ResourceUpdated
 from mcp.shared.exceptions import MCPError
 from mcp_types import ResourceTemplateReference, ResourceUpdatedNotification
-from steps import CORE, NEWER, Journey, must, travel, until
+from steps import CORE, NEWER, Journey, must, run_journey, until
 
 
 async def go(journey: Journey) -> None:
-    """Connect and take one of the two journeys."""
+    """Connect and run one of the two journeys."""
     command, *arguments = journey.target
     server: Any = (
         command
-        if journey.way == "http"
+        if journey.transport == "http"
         else stdio_client(StdioServerParameters(command=command, args=arguments, env=dict(os.environ)))
     )
-    received: list[IncomingMessage] = []
+    messages: list[IncomingMessage] = []
 
-    async def hear(message: IncomingMessage) -> None:
-        received.append(message)
+    async def receive(message: IncomingMessage) -> None:
+        messages.append(message)
 
     mode = "auto" if journey.era == NEWER else "legacy"
-    async with Client(server, mode=mode, message_handler=hear) as client:
+    async with Client(server, mode=mode, message_handler=receive) as client:
         must(client.protocol_version == journey.era, client.protocol_version)
-        await {"memory": _memory, "fixture": _fixture}[journey.part](client, journey, received)
+        await {"memory": _memory, "fixture": _fixture}[journey.part](client, journey, messages)
 
 
-async def _memory(client: Client, journey: Journey, heard: list[IncomingMessage]) -> None:
-    text = f"A current Python client came by {journey.way} and spoke {journey.era}."
+async def _memory(client: Client, journey: Journey, messages: list[IncomingMessage]) -> None:
+    text = f"A current Python client came by {journey.transport} and spoke {journey.era}."
     async with journey.step("introduction"):
         must(client.server_info is not None and client.server_info.name == "scrubjay", client.server_info)
     async with journey.step("tools/list"):
@@ -54,11 +54,11 @@ async def _memory(client: Client, journey: Journey, heard: list[IncomingMessage]
     async with journey.step("resources"):
         must(uri in [resource.uri for resource in (await client.list_resources()).resources], uri)
         must(text in str((await client.read_resource(uri)).contents[0]), uri)
-        await _must_refuse(lambda: client.read_resource("memory://default/nobody"))
+        await _must_refuse(lambda: client.read_resource("memory://default/missing"))
     async with journey.step("prompts"):
         must(len((await client.list_prompts()).prompts) == 4, "other prompts")
-        worded = await client.get_prompt("what_do_you_know_about", {"topic": text})
-        must(text in str(worded.messages[0]), worded)
+        prompt = await client.get_prompt("what_do_you_know_about", {"topic": text})
+        must(text in str(prompt.messages[0]), prompt)
     async with journey.step("completion"):
         ref = ResourceTemplateReference(type="ref/resource", uri="memory://{space}/{name}")
         values = (await client.complete(ref, {"name": "name", "value": name[:-1]})).completion.values
@@ -66,9 +66,9 @@ async def _memory(client: Client, journey: Journey, heard: list[IncomingMessage]
     if journey.era == NEWER:
         async with journey.step("stream of changes"):
             await _listen(client, uri, name)
-    elif journey.way == "stdio":
+    elif journey.transport == "stdio":
         async with journey.step("notifications"):
-            await _subscribe(client, uri, name, heard)
+            await _subscribe(client, uri, name, messages)
     async with journey.step("forget"):
         must((await _call(client, "forget", ids=[name]))["count"] == 1, name)
         hits = (await _call(client, "recall", query=text)).get("hits", [])
@@ -86,34 +86,34 @@ async def _listen(client: Client, uri: str, name: str) -> None:
             pass
 
 
-async def _subscribe(client: Client, uri: str, name: str, heard: list[IncomingMessage]) -> None:
+async def _subscribe(client: Client, uri: str, name: str, messages: list[IncomingMessage]) -> None:
     # Deprecated with the revision that it belongs to.
     await client.subscribe_resource(uri)  # pyright: ignore[reportDeprecated]
     await _call(client, "revise", id=name, text="It changed its mind.")
 
-    async def is_told() -> bool:
-        return any(isinstance(item, ResourceUpdatedNotification) and str(item.params.uri) == uri for item in heard)
+    async def has_notification() -> bool:
+        return any(isinstance(note, ResourceUpdatedNotification) and str(note.params.uri) == uri for note in messages)
 
-    await until(is_told)
+    await until(has_notification)
     await client.unsubscribe_resource(uri)  # pyright: ignore[reportDeprecated]
 
 
 async def _fixture(client: Client, journey: Journey, _: list[IncomingMessage]) -> None:
     async with journey.step("progress"):
-        reported: list[tuple[float, float | None]] = []
+        reports: list[tuple[float, float | None]] = []
 
         async def note(progress: float, total: float | None, message: str | None) -> None:
             must(message is None, message)
-            reported.append((progress, total))
+            reports.append((progress, total))
 
         await client.call_tool("test_tool_with_progress", {}, progress_callback=note)
-        must(reported == [(10, 100), (50, 100), (100, 100)], reported)
-    if journey.era == NEWER or journey.way == "stdio":
+        must(reports == [(10, 100), (50, 100), (100, 100)], reports)
+    if journey.era == NEWER or journey.transport == "stdio":
         async with journey.step("cancellation"):
             await _give_up(client, f"python-{journey.era}")
-    async with journey.step("what nobody foresaw"):
+    async with journey.step("unexpected error"):
         must((await client.call_tool("test_error_handling", {})).is_error, "it worked")
-        must((await _call(client, "test_simple_text"))["said"] == "a few words", "other words")
+        must((await _call(client, "test_simple_text"))["text"] == "a few words", "other words")
 
 
 async def _give_up(client: Client, who: str) -> None:
@@ -138,7 +138,7 @@ async def _must_refuse(ask: Callable[[], Any]) -> None:
         answer = await ask()
     except MCPError:
         return
-    raise AssertionError(f"it was not refused: {answer!r}")
+    raise AssertionError(f"the call was not refused: {answer!r}")
 
 
-travel(go)
+run_journey(go)

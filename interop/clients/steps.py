@@ -1,4 +1,4 @@
-"""What both Python clients need to travel: steps with names, the first failing of which ends the journey."""
+"""The named steps of both Python clients; the first failure ends the journey."""
 
 import asyncio
 import json
@@ -15,41 +15,41 @@ CORE = ["remember", "recall", "read", "revise", "forget", "relate", "history"]
 
 @dataclass(frozen=True, kw_only=True)
 class Journey:
-    """What the command line asks for: PART REVISION stdio|http COMMAND… or URL."""
+    """The arguments of the command line: PART REVISION stdio|http COMMAND… or URL."""
 
     part: str
     era: str
-    way: str
+    transport: str
     target: list[str]
     steps: list[str] = field(default_factory=list[str])
 
     @asynccontextmanager
     async def step(self, name: str) -> AsyncGenerator[None]:
-        """One thing that must work."""
+        """Run a step within the time limit."""
         async with asyncio.timeout(PATIENCE):
             yield
         self.steps.append(name)
 
 
-def travel(go: Callable[[Journey], Coroutine[object, object, None]]) -> None:
-    """Take the journey and print its steps, or say on standard error which one was the last that worked."""
-    part, era, way, *target = sys.argv[1:]
-    journey = Journey(part=part, era=era, way=way, target=target)
+def run_journey(go: Callable[[Journey], Coroutine[object, object, None]]) -> None:
+    """Run the journey and print its steps, or print the last successful step and the error on standard error."""
+    part, era, transport, *target = sys.argv[1:]
+    journey = Journey(part=part, era=era, transport=transport, target=target)
     try:
         asyncio.run(go(journey))
-    except BaseException:  # noqa: BLE001 - the edge of a script: whoever has started it gets the trace
+    except BaseException:  # noqa: BLE001 - the edge of a script: the caller gets the trace
         last = journey.steps[-1] if journey.steps else "nothing"
-        sys.exit(f"what worked last: {last}\n{traceback.format_exc()}")
+        sys.exit(f"last successful step: {last}\n{traceback.format_exc()}")
     print(json.dumps({"steps": journey.steps}))
 
 
-async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
-    """Wait for something that happens elsewhere; the step's own time ends the wait."""
-    while not await is_so():  # noqa: ASYNC110 - it is another process that does it
+async def until(condition: Callable[[], Awaitable[bool]]) -> None:
+    """Wait for a change in another process, within the time limit of the step."""
+    while not await condition():  # noqa: ASYNC110 - another process changes it
         await asyncio.sleep(0.02)
 
 
-def must(is_so: bool, seen: object) -> None:
-    """What was seen is as it must be."""
-    if not is_so:
-        raise AssertionError(repr(seen)[:1_000])
+def must(condition: bool, observed: object) -> None:
+    """Raise AssertionError with the observed value unless the condition holds."""
+    if not condition:
+        raise AssertionError(repr(observed)[:1_000])

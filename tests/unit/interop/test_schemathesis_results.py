@@ -1,4 +1,4 @@
-"""How what schemathesis finds is held against the written list."""
+"""The comparison of schemathesis' findings with the list of allowed ones."""
 
 import base64
 import json
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from interop.exceptions import LIST, Finding, known_findings, problem_of
+from interop.exceptions import LIST, Finding, allowed_findings, problem_of
 from interop.paths import ROOT
 from interop.processes import Failed
 from interop.schemathesis_results import Report, disagreements, report_from, require_complete
@@ -41,7 +41,7 @@ problem = "method_not_allowed"
 [exception.shown]
 "POST /read" = {}
 """
-KNOWN = list(known_findings(SHORT_LIST))
+ALLOWED = list(allowed_findings(SHORT_LIST))
 
 
 def finished(status: int, content: bytes, *checks: dict[str, Any]) -> str:
@@ -63,7 +63,7 @@ def summary(**changes: Any) -> dict[str, Any]:
     return {"complete": True, "stop_reason": "completed", "phases": phases, "operations": operations} | changes
 
 
-def test_what_failed_is_read_with_what_the_server_said() -> None:
+def test_failures_are_read_with_the_problem_of_the_server() -> None:
     problem = json.dumps({"code": "invalid_input", "field": "cursor"}).encode()
     passed = {"name": "not_a_server_error", "status": "success"}
     report = report_from(
@@ -82,22 +82,22 @@ def test_what_failed_is_read_with_what_the_server_said() -> None:
     assert all("this must not be" in str(finding) and "cursor=x" in str(finding) for finding in report.findings)
 
 
-def test_what_is_found_must_be_listed_and_what_is_listed_must_be_found() -> None:
+def test_findings_and_the_list_must_agree() -> None:
     report = Report(requests=3, findings={REFUSED: 2, BROKEN: 1}, errors=("it fell over",))
-    assert disagreements(report, KNOWN, must_meet=True) == [
+    assert disagreements(report, ALLOWED, must_meet=True) == [
         "it fell over",
         "GET /search: not_a_server_error: 500 (1 times)",
-        "POST /read: allow_header_conformance: method_not_allowed: passes now, take it off openapi_exceptions.toml",
+        "POST /read: allow_header_conformance: method_not_allowed: passes now, remove it from openapi_exceptions.toml",
     ]
-    assert len(disagreements(report, KNOWN, must_meet=False)) == 2
-    assert disagreements(Report(requests=3, findings={REFUSED: 2}, errors=()), KNOWN, must_meet=False) == []
+    assert len(disagreements(report, ALLOWED, must_meet=False)) == 2
+    assert disagreements(Report(requests=3, findings={REFUSED: 2}, errors=()), ALLOWED, must_meet=False) == []
 
 
 def test_many_findings_are_cut_short() -> None:
     many = {Finding(operation=f"GET /{number}", check="x", problem="500"): 1 for number in range(30)}
-    told = disagreements(Report(requests=1, findings=many, errors=()), [], must_meet=True)
-    assert len(told) == 11
-    assert told[-1] == "and 20 more"
+    complaints = disagreements(Report(requests=1, findings=many, errors=()), [], must_meet=True)
+    assert len(complaints) == 11
+    assert complaints[-1] == "and 20 more"
 
 
 @pytest.mark.parametrize(
@@ -108,42 +108,42 @@ def test_many_findings_are_cut_short() -> None:
         {"phases": summary()["phases"] | {"stateful": {"status": "skip"}}},
     ],
 )
-def test_half_a_run_is_no_run(changes: dict[str, Any]) -> None:
+def test_an_incomplete_run_fails(changes: dict[str, Any]) -> None:
     assert require_complete(summary()) == 2
-    with pytest.raises(Failed, match="not everything was tried"):
+    with pytest.raises(Failed, match="the run is incomplete"):
         require_complete(summary(**changes))
 
 
 class Echo(BaseHTTPRequestHandler):
-    """Refuses whatever has no DELETE before it, and says what it was asked."""
+    """Refuses every request before a DELETE, and records all requests."""
 
-    asked: list[str]
+    requests: list[str]
 
     def _answer(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
         more = "".join(self.headers.get(name, "") for name in ("A", "B"))
-        self.asked.append(f"{self.command} {self.path} {body}{more}".strip())
-        is_fine = any(line.startswith("DELETE") for line in self.asked)
-        told = b"{}" if is_fine else b'{"code": "invalid_input", "field": "cursor"}'
+        self.requests.append(f"{self.command} {self.path} {body}{more}".strip())
+        is_fine = any(line.startswith("DELETE") for line in self.requests)
+        answer = b"{}" if is_fine else b'{"code": "invalid_input", "field": "cursor"}'
         self.send_response(200 if is_fine else 422)
-        self.send_header("content-length", str(len(told)))
+        self.send_header("content-length", str(len(answer)))
         self.end_headers()
-        self.wfile.write(told)
+        self.wfile.write(answer)
 
     do_GET = do_POST = do_DELETE = _answer  # noqa: N815
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
 def echo() -> Generator[tuple[str, list[str]]]:
-    asked: list[str] = []
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Mine", (Echo,), {"asked": asked}))
+    requests: list[str] = []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Mine", (Echo,), {"requests": requests}))
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
+        yield f"http://127.0.0.1:{server.server_port}", requests
     finally:
         server.shutdown()
         thread.join()
@@ -151,10 +151,10 @@ def echo() -> Generator[tuple[str, list[str]]]:
 
 
 def test_every_exception_is_shown_by_a_request(echo: tuple[str, list[str]]) -> None:
-    url, asked = echo
-    shown = [one.shown(url) for one in KNOWN if one.shown_by]
+    url, requests = echo
+    shown = [entry.shown(url) for entry in ALLOWED if entry.shown_by]
     assert shown == ["invalid_input/cursor", "invalid_input/cursor", "200"]
-    assert asked == [
+    assert requests == [
         "GET /search?cursor=mine 12",
         'POST /memories/sarah {"cursor": "mine"}',
         "DELETE /memories/how-to-reach-sarah",
@@ -176,21 +176,21 @@ def test_a_problem_is_known_by_its_code_and_its_field(answer: bytes, problem: st
     assert problem_of(answer) == problem
 
 
-def test_the_page_tells_of_every_exception_and_no_other() -> None:
+def test_the_page_lists_every_exception_and_no_other() -> None:
     page = (ROOT / "docs" / "how-to" / "interop.md").read_text(encoding="utf-8")
     table = page.partition("## What schemathesis takes for a fault")[2].partition("\n## ")[0]
-    told = {
+    listed_rows = {
         (Finding(operation=operation, check=check, problem=problem), reason)
         for operations, check, problem, reason in re.findall(
             r"^\| (`.*?) \| `(.*?)` \| `(.*?)` \| (.*?) \|$", table, re.MULTILINE
         )
         for operation in re.findall(r"`(.*?)`", operations)
     }
-    assert told == {(finding.finding, finding.reason) for finding in known_findings()}
+    assert listed_rows == {(finding.finding, finding.reason) for finding in allowed_findings()}
 
 
-def test_every_exception_is_there_once() -> None:
+def test_every_exception_is_listed_once() -> None:
     listed = tomllib.loads(LIST.read_text(encoding="utf-8"))["exception"]
-    findings = [finding.finding for finding in known_findings()]
+    findings = [finding.finding for finding in allowed_findings()]
     assert len(findings) == len(set(findings))
-    assert len(listed) == len({(one["check"], one["problem"]) for one in listed})
+    assert len(listed) == len({(entry["check"], entry["problem"]) for entry in listed})

@@ -1,4 +1,4 @@
-"""What `make shape` measures."""
+"""The measures of `make shape`."""
 
 from tests.contract.source import Module
 
