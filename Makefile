@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The tests that measure coverage. Tracing makes a test three times as slow, so only a few cases of each test are run,
 # and none of those that leave the work to other processes or wait for them.
 TRACED := tests/conformance tests/unit tests/surfaces
-UNTRACED := unit/benchmarks unit/interop unit/curation/test_local_model.py unit/indexing/test_other_process.py \
+UNTRACED := unit/benchmarks unit/interop unit/curation/test_local_model.py unit/indexing/test_build.py \
 	unit/storage/postgres/test_plans.py unit/storage/postgres/test_restart.py surfaces/rest/test_crowds.py \
 	surfaces/rest/test_greed.py surfaces/test_bad_databases.py surfaces/test_install.py surfaces/test_long_texts.py \
 	surfaces/test_process.py surfaces/test_serve.py surfaces/test_tokens_http.py surfaces/mcp/test_bridge.py \

@@ -1,4 +1,4 @@
-"""Where tests find a Qdrant: the client's own stand-in, and a real server too when there is one."""
+"""Qdrant for tests: the in-memory mode of the client, and a real server if one is configured."""
 
 import os
 import socket
@@ -10,69 +10,71 @@ from qdrant_client import AsyncQdrantClient
 
 from scrubjay.model.identity import new_id
 from scrubjay.vectors.qdrant import QdrantIndex
-from scrubjay.vectors.qdrant_address import QdrantPlace
-from scrubjay.vectors.qdrant_codec import Series
-from scrubjay.vectors.qdrant_layout import ServerTuning
+from scrubjay.vectors.qdrant_address import QdrantAddress
+from scrubjay.vectors.qdrant_codec import ModelNamespace
+from scrubjay.vectors.qdrant_collection import QdrantTuning
 from tests.fakes.build import DIMENSION, MODEL
 
 URL = os.environ.get("SCRUBJAY_TEST_QDRANT_URL", "")
-GROUNDS = ("local", "server") if URL else ("local",)
+QDRANT_BACKENDS = ("local", "server") if URL else ("local",)
 
 
 @dataclass(kw_only=True)
-class Ground:
-    """A collection of its own, which may not be there yet. Those who share it can be cut off from its server."""
+class QdrantBackend:
+    """A collection of its own, which may not exist yet, and a connection that tests can break."""
 
     server: AsyncQdrantClient
-    tuning: ServerTuning | None
-    place: QdrantPlace
-    nowhere: AsyncQdrantClient | None = None
+    tuning: QdrantTuning | None
+    address: QdrantAddress
+    unreachable: AsyncQdrantClient | None = None
 
     def index(self, *, store_id: str = "s", model: str = MODEL, dimension: int = DIMENSION) -> QdrantIndex:
-        """An index there."""
-        series = Series(model=model, dimension=dimension)
-        return QdrantIndex(self, self.place, store_id=store_id, series=series, tuning=self.tuning)
+        """Return an index in the collection, in any state."""
+        namespace = ModelNamespace(model=model, dimension=dimension)
+        return QdrantIndex(self, self.address, store_id=store_id, namespace=namespace, tuning=self.tuning)
 
-    async def whole_index(self, *, store_id: str = "s", model: str = MODEL, dimension: int = DIMENSION) -> QdrantIndex:
-        """An empty index that is whole."""
+    async def complete_index(
+        self, *, store_id: str = "s", model: str = MODEL, dimension: int = DIMENSION
+    ) -> QdrantIndex:
+        """Create an empty, complete index."""
         index = self.index(store_id=store_id, model=model, dimension=dimension)
-        await index.begin(keep=False)
-        await index.finish(cursor=0)
+        await index.begin_build(keep=False)
+        await index.finish_build(cursor=0)
         return index
 
     async def client(self) -> AsyncQdrantClient:
-        """The way to the server, or to where nobody listens."""
-        return self.nowhere or self.server
+        """Return a client of the server, or of an address where no server listens."""
+        return self.unreachable or self.server
 
     async def close(self) -> None:
-        """Others may be using it."""
+        """Do nothing: other indexes share the connection."""
 
-    def cut(self) -> None:
-        """Have nobody answer."""
-        self.nowhere = AsyncQdrantClient(url=refused_url(), timeout=2, check_compatibility=False)
+    def disconnect(self) -> None:
+        """Make the server unreachable."""
+        self.unreachable = AsyncQdrantClient(url=refused_url(), timeout=2, check_compatibility=False)
 
-    def mend(self) -> None:
-        """Have the server answer again."""
-        self.nowhere = None
+    def reconnect(self) -> None:
+        """Make the server reachable again."""
+        self.unreachable = None
 
 
 @asynccontextmanager
-async def a_ground(kind: str) -> AsyncGenerator[Ground]:
-    """A place to keep an index in; nothing stays of it."""
+async def qdrant_backend(kind: str) -> AsyncGenerator[QdrantBackend]:
+    """Provide a collection, and delete it at the end."""
     is_local = kind == "local"
     server = (
         AsyncQdrantClient(":memory:") if is_local else AsyncQdrantClient(url=URL, timeout=10, check_compatibility=False)
     )
-    place = QdrantPlace(url="http://localhost:6333" if is_local else URL, collection=f"test-{new_id()}")
+    address = QdrantAddress(url="http://localhost:6333" if is_local else URL, collection=f"test-{new_id()}")
     try:
-        yield Ground(server=server, tuning=None if is_local else ServerTuning(), place=place)
+        yield QdrantBackend(server=server, tuning=None if is_local else QdrantTuning(), address=address)
     finally:
-        await server.delete_collection(place.collection)
+        await server.delete_collection(address.collection)
         await server.close()
 
 
 def refused_url() -> str:
-    """An address of this machine where nobody listens."""
+    """Return an address of this machine where no server listens."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import ScrubjayError
-from scrubjay.indexing.generation import Policy
+from scrubjay.indexing.generations import LocalIndexPolicy
 from scrubjay.ports import Progress
 from scrubjay.storage.sqlite.writer import Job, Writer
 from tests.scenarios.wiring import Wiring, open_wiring
@@ -117,9 +117,9 @@ async def train(home: Path, *, delay: float) -> None:
 
 async def build(home: Path, *, delay: float, inline: bool, builder: str = "") -> None:
     """Have the index built, and die a moment later."""
-    policy = Policy(inline_up_to=100_000 if inline else 0)
+    policy = LocalIndexPolicy(inline_up_to=100_000 if inline else 0)
     async with open_wiring(home, policy=policy) as wiring:
-        building = asyncio.create_task(wiring.keeper.open())
+        building = asyncio.create_task(wiring.index.open())
         if builder:
             await _note_builder(wiring, Path(builder))
         await asyncio.sleep(delay)

@@ -52,7 +52,7 @@ def test_a_full_disk_refuses_the_write_and_loses_nothing(home: Path) -> None:
     reported = json.loads(answer.read_text(encoding="utf-8"))
     assert reported["class"] == "DiskFull"
     assert "Free some space" in reported["hint"]
-    assert "too little room" in reported["index"]
+    assert "too little space" in reported["index"]
     assert reported["found when full"]
     assert (reported["there when full"], reported["there"], reported["problems"]) == (True, True, [])
 

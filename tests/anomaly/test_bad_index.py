@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scrubjay.client import MemoryClient
-from tests.scenarios.wiring import Wiring, furnished, open_wiring
+from tests.scenarios.wiring import Wiring, filled_folder, open_wiring
 
 MANY = 60
 
@@ -22,7 +22,7 @@ async def fill(wiring: Wiring) -> None:
 
 @pytest.fixture(scope="module")
 def birds() -> Iterator[Path]:
-    with furnished(fill) as place:
+    with filled_folder(fill) as place:
         yield place
 
 
@@ -42,7 +42,7 @@ async def everything_is_found(wiring: Wiring, *, many: int = MANY) -> None:
 
 async def healed(wiring: Wiring, *, many: int = MANY) -> None:
     await everything_is_found(wiring, many=many)
-    await wiring.keeper.settle()
+    await wiring.index.settle()
     index = (await wiring.client().status()).index
     assert (index["kind"], index["points"], index["problem"], index["lag"]) == ("edge", many, "", 0)
 

@@ -84,9 +84,9 @@ async def the_index_agrees(wiring: Wiring) -> None:
     everything = len(points) + 10
     for point in points[:: max(1, len(points) // 20)]:
         exact = await scan.search("default", point.vector, Filter(), limit=everything)
-        results = await wiring.keeper.search("default", point.vector, Filter(), limit=everything)
+        results = await wiring.index.search("default", point.vector, Filter(), limit=everything)
         assert {number for number, _ in results} == {number for number, _ in exact}
         cosines = dict(exact)
         assert all(cosine == pytest.approx(cosines[number], abs=0.02) for number, cosine in results)
-    index = await wiring.keeper.describe()
+    index = await wiring.index.describe()
     assert (index["kind"], index["points"], index["lag"], index["problem"]) == ("edge", len(points), 0, "")

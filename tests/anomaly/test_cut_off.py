@@ -14,7 +14,7 @@ from scrubjay.app.restore import restore_backup
 from scrubjay.settings import Settings
 from tests.anomaly.child_tasks import FILLER
 from tests.anomaly.process_pool import ProcessPool
-from tests.scenarios.wiring import Wiring, files_with, furnished, open_wiring
+from tests.scenarios.wiring import Wiring, files_with, filled_folder, open_wiring
 
 WORD = "qzvorplax"
 SECRET = [WORD.encode()[:8]]
@@ -55,7 +55,7 @@ async def test_a_purge_cut_off_after_any_step_is_finished_at_the_next_opening(
         async with open_wiring(place) as wiring:
             memory = wiring.client()
             await memory.recall("anything")
-            await wiring.keeper.settle()
+            await wiring.index.settle()
             assert files_with(place, SECRET) == []
             assert not (await memory.read(secrets)).memories
             assert "nothing of note" in (await memory.read("plain-1")).memories[0].content
@@ -122,7 +122,7 @@ async def settle_birds(wiring: Wiring) -> None:
 
 @pytest.fixture(scope="module")
 def birds() -> Iterator[Path]:
-    with furnished(settle_birds) as place:
+    with filled_folder(settle_birds) as place:
         yield place
 
 
@@ -138,7 +138,7 @@ async def test_a_build_of_the_index_cut_off_at_any_point_is_begun_anew(
     async with open_wiring(home) as wiring:
         memory = wiring.client()
         assert len((await memory.recall("bird", limit=100, max_tokens=100_000)).hits) == 100
-        await wiring.keeper.settle()
+        await wiring.index.settle()
         index = (await memory.status()).index
         assert (index["kind"], index["points"], index["problem"]) == ("edge", 300, "")
         assert len([path for path in (home / "index").iterdir() if path.is_dir()]) == 1

@@ -10,7 +10,7 @@ import pytest
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.query import Filter
-from tests.scenarios.wiring import Wiring, furnished, open_wiring
+from tests.scenarios.wiring import Wiring, filled_folder, open_wiring
 
 MANY = 30
 
@@ -25,7 +25,7 @@ async def fill(wiring: Wiring) -> None:
 
 @pytest.fixture(scope="module")
 def birds() -> Iterator[Path]:
-    with furnished(fill) as place:
+    with filled_folder(fill) as place:
         yield place
 
 

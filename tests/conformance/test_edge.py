@@ -8,10 +8,10 @@ from tests.conformance.suites import VectorIndexSuite
 from tests.fakes.build import DIMENSION
 
 from scrubjay.model.passage import Point
-from scrubjay.vectors.edge import EdgeIndex, Tuning
+from scrubjay.vectors.edge import EdgeIndex, EdgeTuning
 
 # So small that five hundred points have a graph, and that most filters use it.
-SMALL = Tuning(links_from=50, exact_up_to=20, ef=64)
+SMALL = EdgeTuning(links_from=50, exact_up_to=20, ef=64)
 
 
 class Optimised(EdgeIndex):

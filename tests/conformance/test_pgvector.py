@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 from tests.conformance.suites import VectorIndexSuite
 from tests.postgres import a_database, address_of, builds_an_index
-from tests.unit.vectors.pgvector_shelf import EAGER, Shelved, put_points
+from tests.unit.vectors.pgvector_points import EAGER, WritablePgvectorIndex, put_points
 
 from scrubjay.storage.postgres import PostgresStore
 
@@ -20,8 +20,8 @@ async def store() -> AsyncIterator[PostgresStore]:
 
 class TestExact(VectorIndexSuite):
     @pytest.fixture
-    async def index(self, store: PostgresStore) -> AsyncIterator[Shelved]:
-        index = Shelved(store)
+    async def index(self, store: PostgresStore) -> AsyncIterator[WritablePgvectorIndex]:
+        index = WritablePgvectorIndex(store)
         yield index
         await index.close()
 
@@ -29,8 +29,8 @@ class TestExact(VectorIndexSuite):
 @builds_an_index
 class TestIndexed(VectorIndexSuite):
     @pytest.fixture
-    async def index(self, store: PostgresStore) -> AsyncIterator[Shelved]:
-        index = Shelved(store, tuning=EAGER)
+    async def index(self, store: PostgresStore) -> AsyncIterator[WritablePgvectorIndex]:
+        index = WritablePgvectorIndex(store, tuning=EAGER)
         # There can be no index before the model is stored.
         await put_points(store, "default", [])
         await index.open()

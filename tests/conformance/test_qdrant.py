@@ -4,15 +4,15 @@ from collections.abc import AsyncIterator
 
 import pytest
 from tests.conformance.suites import VectorIndexSuite
-from tests.qdrant import GROUNDS, a_ground
+from tests.qdrant import QDRANT_BACKENDS, qdrant_backend
 
 from scrubjay.vectors.qdrant import QdrantIndex
 
 
 class TestQdrantIndex(VectorIndexSuite):
-    @pytest.fixture(params=GROUNDS)
+    @pytest.fixture(params=QDRANT_BACKENDS)
     async def index(self, request: pytest.FixtureRequest) -> AsyncIterator[QdrantIndex]:
-        async with a_ground(str(request.param)) as ground:
-            index = await ground.whole_index()
+        async with qdrant_backend(str(request.param)) as qdrant:
+            index = await qdrant.complete_index()
             yield index
             await index.close()

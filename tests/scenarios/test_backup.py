@@ -112,7 +112,7 @@ async def test_a_restored_store_does_not_trust_the_index_of_the_one_before(home:
         await wiring.client().remember("the boat is in the harbour")
     async with open_wiring(home) as wiring:
         request = await wiring.embedder.embed_query("boat harbour")
-        results = await wiring.keeper.search("default", request, Filter(), limit=5)
+        results = await wiring.index.search("default", request, Filter(), limit=5)
         assert len(results) == 1
         assert results[0][1] > 0.5
 

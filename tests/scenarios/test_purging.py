@@ -124,7 +124,7 @@ async def test_who_holds_the_index_cleans_it_after_anothers_purge(wiring: Wiring
         await other.client().forget(done.id)
         await other.client().purge(done.id)
     await memory.recall("anything")
-    await wiring.keeper.settle()
+    await wiring.index.settle()
     assert files_with(wiring.home, SECRET) == []
     assert [hit.passage for hit in (await memory.recall("stays")).hits] == ["a memory that stays"]
 

@@ -1,4 +1,4 @@
-"""A memory wired as the application wires it, but with an embedder that needs no model, and with every part at hand."""
+"""A memory as the application wires it, but with an embedder that needs no model, and with access to every part."""
 
 import asyncio
 import os
@@ -15,8 +15,8 @@ import scrubjay
 from scrubjay.app import SystemClock, hold_folder
 from scrubjay.client import MemoryClient
 from scrubjay.engine import Engine
-from scrubjay.indexing.child import run_niced
-from scrubjay.indexing.generation import Policy
+from scrubjay.indexing.build import run_niced
+from scrubjay.indexing.generations import LocalIndexPolicy
 from scrubjay.indexing.local_index import LocalIndex, LocalIndexParts
 from scrubjay.model.rules import Rules
 from scrubjay.paths import database_file
@@ -31,22 +31,22 @@ from tests.temp_folders import quick_place
 
 SOURCES = Path(scrubjay.__file__).parents[1]
 ROOT = Path(__file__).parents[2]
-# Hundreds of sentences that are much alike: to compare each with those near it takes longer than all else.
+# Comparing each of hundreds of similar sentences with its neighbours would take most of the time.
 UNCOMPARED = Rules(conflicts="off")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wiring:
-    """One open data folder."""
+    """An open data folder and its parts."""
 
     home: Path
     engine: Engine
     store: SqliteStore
-    keeper: LocalIndex
+    index: LocalIndex
     embedder: FakeEmbedder
 
     def client(self, *, space: str = "default", agent: str = "tester", run: str = "") -> MemoryClient:
-        """Somebody who uses it; several may at once."""
+        """Return a client of it; several clients may work at once."""
         client = MemoryClient(settings=Settings(home=str(self.home)), space=space, agent=agent, run=run)
         client._connection._engine = self.engine  # pyright: ignore[reportAttributeAccessIssue]
         return client
@@ -59,20 +59,22 @@ async def open_wiring(
     embedder: FakeEmbedder | None = None,
     index: bool = True,
     key: str = "",
-    policy: Policy | None = None,
+    policy: LocalIndexPolicy | None = None,
     rules: Rules = UNCOMPARED,
 ) -> AsyncGenerator[Wiring]:
-    """Open a data folder; `index=False` leaves the vector index to others and scans."""
+    """Open a data folder; with `index=False` searches scan the stored vectors."""
     embedder = embedder or FakeEmbedder()
     lock = hold_folder(home)
     try:
         store = await SqliteStore.open(database_file(home), key=key, readers=2)
-        keeper = _keeper(home, store, embedder, folder=home / "index" if index and not key else None, policy=policy)
+        local_index = _make_index(
+            home, store, embedder, folder=home / "index" if index and not key else None, policy=policy
+        )
         clock = SystemClock()
         engine = Engine(
             store=store,
             embedder=embedder,
-            index=keeper,
+            index=local_index,
             clock=clock,
             limits=Settings().limits,
             access_log=AccessLog(store, clock=clock),
@@ -80,7 +82,7 @@ async def open_wiring(
             default_rules=rules,
         )
         try:
-            yield Wiring(home=home, engine=engine, store=store, keeper=keeper, embedder=embedder)
+            yield Wiring(home=home, engine=engine, store=store, index=local_index, embedder=embedder)
         finally:
             await engine.close()
     finally:
@@ -88,46 +90,46 @@ async def open_wiring(
 
 
 @contextmanager
-def furnished(fill: Callable[[Wiring], Coroutine[object, object, None]]) -> Generator[Path]:
-    """A data folder that was filled once, for the many who then copy it: each would do the same again."""
+def filled_folder(fill: Callable[[Wiring], Coroutine[object, object, None]]) -> Generator[Path]:
+    """Fill a data folder once, for many tests that copy it."""
     with tempfile.TemporaryDirectory(prefix="scrubjay-", dir=quick_place()) as folder, ThreadPoolExecutor(1) as pool:
         place = Path(folder) / "data"
 
-        async def furnish() -> None:
+        async def fill_folder() -> None:
             async with open_wiring(place) as wiring:
                 await fill(wiring)
 
-        # In a thread: whoever asks for it may have a loop that runs.
-        pool.submit(asyncio.run, furnish()).result()
+        # In a thread, because the caller may already run an event loop.
+        pool.submit(asyncio.run, fill_folder()).result()
         yield place
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    """What a child process is given: our sources, one folder, and no setting of whoever runs the tests."""
-    stored = {name: value for name, value in os.environ.items() if not name.startswith("SCRUBJAY_")}
-    return stored | {"PYTHONPATH": str(SOURCES), "SCRUBJAY_HOME": str(home), "PYTHONUTF8": "1"} | more
+    """Return the environment of a child process: the sources, one data folder, and no other settings."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("SCRUBJAY_")}
+    return inherited | {"PYTHONPATH": str(SOURCES), "SCRUBJAY_HOME": str(home), "PYTHONUTF8": "1"} | more
 
 
 def command(*arguments: str) -> list[str]:
-    """The command line as a user's shell would start it."""
+    """Return the command line as the shell of a user would start it."""
     return [sys.executable, "-m", "scrubjay.surfaces.cli.main", *arguments]
 
 
 def run_command(home: Path, *arguments: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
-    """Run one command to its end, without a process for it: to start one takes longer than what it does."""
-    # Those who are started by the dozen to do something else need not load it.
+    """Run a command in this process, because starting one would take longer than the command."""
+    # Imported here: worker processes that run no command start faster without it.
     from tests.command_line import invoke
 
     hidden = dict.fromkeys(name for name in os.environ if name.startswith("SCRUBJAY_"))
-    inputs = hidden | {"SCRUBJAY_HOME": str(home), "NO_COLOR": "1"} | more
-    # In a thread: where a test has a loop that runs, a command could not have its own.
+    variables = hidden | {"SCRUBJAY_HOME": str(home), "NO_COLOR": "1"} | more
+    # In a thread, because a test may already run an event loop.
     with ThreadPoolExecutor(1) as pool:
-        text = pool.submit(invoke, arguments, stdin=stdin, env=inputs).result()
-    return subprocess.CompletedProcess(arguments, text.code, text.out, text.err)
+        result = pool.submit(invoke, arguments, stdin=stdin, env=variables).result()
+    return subprocess.CompletedProcess(arguments, result.code, result.out, result.err)
 
 
 def run_process(home: Path, *arguments: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
-    """Run one command to its end, in a process of its own."""
+    """Run a command in a process of its own."""
     return subprocess.run(
         command(*arguments),
         env=environment(home, **more),
@@ -141,7 +143,7 @@ def run_process(home: Path, *arguments: str, stdin: str = "", **more: str) -> su
 
 
 def files_with(folder: Path, words: Sequence[bytes]) -> list[str]:
-    """Which files below a folder hold one of the words, in whatever case."""
+    """Return the files below a folder that contain any of the words, in any case."""
     return [
         f"{path.relative_to(folder)}: {word!r}"
         for path in sorted(folder.rglob("*"))
@@ -151,8 +153,8 @@ def files_with(folder: Path, words: Sequence[bytes]) -> list[str]:
     ]
 
 
-def _keeper(
-    home: Path, store: SqliteStore, embedder: FakeEmbedder, *, folder: Path | None, policy: Policy | None
+def _make_index(
+    home: Path, store: SqliteStore, embedder: FakeEmbedder, *, folder: Path | None, policy: LocalIndexPolicy | None
 ) -> LocalIndex:
     def scan(profile: Profile) -> VectorIndex:
         return ScanIndex(store, profile.model, dimension=profile.dimension)
@@ -162,5 +164,5 @@ def _keeper(
         arguments = (str(database_file(home)), str(target), profile.model, str(profile.dimension))
         await run_niced([sys.executable, "-m", "scrubjay.app.build_index", *arguments])
 
-    means = LocalIndexParts(profile=embedder.profile, kind=EdgeIndex, scan=scan, build=build)
-    return LocalIndex(store, means, folder=folder, policy=policy)
+    parts = LocalIndexParts(profile=embedder.profile, kind=EdgeIndex, scan=scan, build=build)
+    return LocalIndex(store, parts, folder=folder, policy=policy)

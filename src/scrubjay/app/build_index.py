@@ -4,8 +4,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from scrubjay.indexing.build import build_generation
-from scrubjay.indexing.child import end_with_parent
+from scrubjay.indexing.build import build_generation, end_with_parent
 from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.vectors.edge import EdgeIndex
 

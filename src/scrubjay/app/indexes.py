@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from scrubjay.app.stores import is_encrypted
 from scrubjay.engine import EngineIndex
 from scrubjay.errors import InvalidInput
-from scrubjay.indexing.child import run_niced
-from scrubjay.indexing.file_leadership import FileLeadership
+from scrubjay.indexing.build import run_niced
 from scrubjay.indexing.local_index import LocalIndex, LocalIndexParts
-from scrubjay.indexing.shared import SharedIndex, SharedIndexParts
+from scrubjay.indexing.shared_index import SharedIndex, SharedIndexParts
+from scrubjay.indexing.shared_leader import FileLeadership
 from scrubjay.paths import database_file
 from scrubjay.ports import Embedder, Profile, RecordStore, VectorIndex
 from scrubjay.ports.cluster import ClusterStore
 from scrubjay.settings import Settings
 from scrubjay.vectors.edge import EdgeIndex
 from scrubjay.vectors.pgvector import PgvectorIndex, Tables
-from scrubjay.vectors.qdrant_address import QdrantPlace, load_qdrant
+from scrubjay.vectors.qdrant_address import QdrantAddress, load_qdrant
 from scrubjay.vectors.scan import ScanIndex
 
 if TYPE_CHECKING:
@@ -78,22 +78,28 @@ def _qdrant(settings: Settings, store: RecordStore, embedder: Embedder) -> Share
             hint="Unset SCRUBJAY_QDRANT_URL, or the key",
             setting="SCRUBJAY_QDRANT_URL",
         )
-    place = QdrantPlace(
+    address = QdrantAddress(
         url=settings.qdrant_url,
         key=settings.qdrant_key,
         collection=settings.qdrant_collection,
         shards=settings.qdrant_shards,
         replicas=settings.qdrant_replicas,
     )
-    kind = load_qdrant(place)
-    line = kind.line_to(place)
+    kind = load_qdrant(address)
+    connection = kind.connect(address)
 
     def index(profile: Profile) -> "QdrantIndex":
-        return kind.at(place, line=line, store_id=store.store_id, model=profile.model, dimension=profile.dimension)
+        return kind.at(
+            address,
+            connection=connection,
+            store_id=store.store_id,
+            model=profile.model,
+            dimension=profile.dimension,
+        )
 
     if isinstance(store, ClusterStore):
-        parts = SharedIndexParts(profile=embedder.profile, index=index, leader=store.leader, listening=store.listening)
+        parts = SharedIndexParts(profile=embedder.profile, index=index, candidacy=store.leader, listen=store.listening)
     else:
         lock = settings.data / "qdrant.lock"
-        parts = SharedIndexParts(profile=embedder.profile, index=index, leader=lambda _: FileLeadership(lock))
+        parts = SharedIndexParts(profile=embedder.profile, index=index, candidacy=lambda _: FileLeadership(lock))
     return SharedIndex(store, parts)

@@ -9,7 +9,7 @@ from scrubjay.curation.suggest_tags import suggest_tags
 from scrubjay.curation.target import JobTarget, open_target
 from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
-from scrubjay.indexing.backfill import embed_some
+from scrubjay.indexing.backfill import embed_memories
 from scrubjay.jobs.queue import Queue
 from scrubjay.jobs.runner import Handler, Postponed, run_due, run_one
 from scrubjay.model.draft import Caller
@@ -79,7 +79,7 @@ async def _scan_conflicts(job: Job, *, engine: Engine) -> str:
 async def _embed_rest(job: Job, *, engine: Engine) -> str:
     """Embed the passages of a memory that have no vector yet; an interrupted run keeps its progress."""
     memory_id = str(job.about.get("memory_id", ""))
-    count = await embed_some(
+    count = await embed_memories(
         job.space, [memory_id], store=engine.store, embedder=engine.embedder, clock=engine.clock,
         gallery=engine.gallery,
     )  # fmt: skip

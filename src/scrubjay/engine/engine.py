@@ -18,7 +18,7 @@ from scrubjay.graph import network, records, search, status
 from scrubjay.graph.jsonl import FORMATS, is_graph, require_format
 from scrubjay.graph.knowledge import KnowledgeGraph
 from scrubjay.graph.transfer import export_graph, import_graph
-from scrubjay.indexing.backfill import backfill, embed_some
+from scrubjay.indexing.backfill import backfill, embed_memories
 from scrubjay.jobs.queue import Queue
 from scrubjay.lookup.references import space_of
 from scrubjay.model.branch import Branches, BranchMerged
@@ -545,10 +545,10 @@ class Engine:
         await self.index.after_commit()
         return count
 
-    async def embed_some(self, ids: Sequence[str], *, who: Caller) -> None:
+    async def embed_memories(self, ids: Sequence[str], *, who: Caller) -> None:
         """Embed the texts and images of some memories that have no vector."""
         with suppress(EmbeddingUnavailable):
-            await embed_some(
+            await embed_memories(
                 who.space, ids, store=self.store, embedder=self.embedder, clock=self.clock, gallery=self.gallery
             )
         await self.index.after_commit()

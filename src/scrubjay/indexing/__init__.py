@@ -1,1 +1,1 @@
-"""Keeps the vector index in step with the store: follows the log, builds generations, heals."""
+"""Keeps the vector index in step with the store: follows the change log, builds generations, recovers from damage."""

@@ -1,13 +1,18 @@
-"""The folder of index generations: one is current, one may be in the making, old ones go."""
+"""Generations of an index on disk: the folder that holds them, and the open one that serves searches."""
 
 import os
 import re
 import shutil
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from scrubjay.errors import IndexUnavailable
+from scrubjay.indexing.follower import Follower
+from scrubjay.indexing.protocol import DiskIndex, IndexKind, IndexSource
 from scrubjay.locking import FileLock
 from scrubjay.model.identity import new_id
+from scrubjay.ports import Profile
 
 _CURRENT = "CURRENT"
 _CONDEMNED = "CONDEMNED"
@@ -16,8 +21,60 @@ _GENERATION = re.compile(r"gen-(\d{4,})")
 _ANY_FOLDER = re.compile(r"gen-(\d{4,})(\.building-.*)?")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalIndexPolicy:
+    """When the index is built, and where."""
+
+    # Up to this many points are built in this process, in about the time that a child process takes to start.
+    inline_up_to: int = 2_000
+    # Every search scans the points added since the last build: the next build is due when they are a quarter of
+    # all, within these bounds.
+    optimise_from: int = 10_000
+    optimise_at: int = 50_000
+    # From this many changes on, a build is faster than following the log, and delays no search.
+    rebuild_when_behind: int = 10_000
+    # After this many failures there are no more builds, and searches scan the stored vectors.
+    attempts: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenGeneration:
+    """A generation in use, and the follower that keeps it in step."""
+
+    index: DiskIndex
+    follower: Follower
+    folder: Path
+
+    @classmethod
+    def load(cls, folder: Path, *, store: IndexSource, kind: IndexKind, profile: Profile) -> "OpenGeneration":
+        """Open a generation; raises IndexUnavailable if it is unusable."""
+        index = kind.load(folder, store_id=store.store_id, model=profile.model, dimension=profile.dimension)
+        # Deleted points stay in the files of an index until it is rebuilt.
+        follower = Follower(store, index, profile.model, on_purge=partial(condemn, folder))
+        return cls(index=index, follower=follower, folder=folder)
+
+    async def require_complete(self, store: IndexSource, model: str) -> None:
+        """Raise IndexUnavailable if a killed process has left points missing."""
+        if not self.index.was_interrupted:
+            return
+        expected, actual = await store.point_count(model), self.index.points
+        # A write between the two counts makes them incomparable.
+        if expected != actual and await self.follower.lag() == 0:
+            raise IndexUnavailable("the vector index has lost points", points=actual, expected=expected)
+
+    def is_due(self, policy: LocalIndexPolicy) -> bool:
+        """Whether it is time to build the next generation."""
+        added = self.index.added
+        if added < policy.optimise_from:
+            return is_condemned(self.folder)
+        return added >= min(policy.optimise_at, self.index.points // 4) or is_condemned(self.folder)
+
+
 class Generations:
-    """What is in the folder is touched only by the process that holds its lock."""
+    """The folder of generations: one is current, one may be under construction, old ones are removed.
+
+    Only the process that holds the lock of the folder changes it.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -25,43 +82,43 @@ class Generations:
 
     @property
     def is_held(self) -> bool:
-        """Whether this process holds the folder."""
+        """Whether this process holds the lock."""
         return self._lock.held
 
     def claim(self) -> bool:
-        """Take hold of the folder, unless another process has; what is half-built in it goes."""
+        """Take the lock unless another process has it, and remove unfinished builds."""
         if not self._lock.held:
             try:
                 if self._lock.acquire(exclusive=True):
                     self.remove_others()
             except OSError:
-                # A folder that cannot be written to cannot be held either.
+                # The index needs a folder that it can write to.
                 self._lock.release()
         return self._lock.held
 
     def release(self) -> None:
-        """Let go of the folder."""
+        """Release the lock."""
         self._lock.release()
 
     def current(self) -> Path | None:
-        """The generation to be used, if there is one."""
+        """Return the folder of the current generation."""
         try:
             name = (self._folder / _CURRENT).read_text(encoding="utf-8").strip()
         except (OSError, ValueError):
             return None
         generation = self._folder / name
-        whole = bool(_GENERATION.fullmatch(name)) and generation.is_dir()
-        return generation if whole and not is_condemned(generation) else None
+        exists = bool(_GENERATION.fullmatch(name)) and generation.is_dir()
+        return generation if exists and not is_condemned(generation) else None
 
     def draft(self) -> Path:
-        """A place to build the next generation in. Nobody else builds there, not even an orphan of ours."""
+        """Return a new folder to build in, which no other process uses, not even an orphaned child of ours."""
         if not self._folder.is_dir():
-            # Our lock went with it: what we would build there, others might take for theirs.
-            raise IndexUnavailable("the folder of the vector index is gone", hint="The next start builds it anew")
+            # The lock is gone with the folder: another process may claim what we would build there.
+            raise IndexUnavailable("the folder of the vector index is gone", hint="The next start rebuilds the index")
         return self._folder / f"gen-{self._next_number():04d}.building-{new_id()}"
 
     def adopt(self, draft: Path) -> Path:
-        """Make a whole generation of what was built."""
+        """Turn a finished draft into a generation."""
         return draft.rename(self._folder / f"gen-{self._next_number(besides=draft.name):04d}")
 
     def make_current(self, generation: Path) -> None:
@@ -74,8 +131,8 @@ class Generations:
         new.replace(self._folder / _CURRENT)
 
     def discard(self, generation: Path) -> None:
-        """Remove a generation or what was built of one."""
-        # An orphaned builder may still be writing there; what is left goes at the next start.
+        """Remove a generation or a draft."""
+        # An orphaned child may still be writing there; the next start removes the rest.
         shutil.rmtree(generation, ignore_errors=True)
 
     def remove_all(self) -> None:
@@ -84,7 +141,7 @@ class Generations:
         self.remove_others()
 
     def remove_others(self) -> None:
-        """Remove all generations but the current one."""
+        """Remove all generations except the current one."""
         current = self.current()
         for path in self._folders():
             if path != current:
@@ -95,19 +152,19 @@ class Generations:
         return max((int(match[1]) for match in matches if match), default=0) + 1
 
     def _folders(self) -> list[Path]:
-        # Other people's folders are none of ours, wherever the index was put.
-        results = self._folder.iterdir() if self._folder.is_dir() else ()
-        return [path for path in results if path.is_dir() and _ANY_FOLDER.fullmatch(path.name)]
+        # The folder may also contain files that are not ours.
+        paths = self._folder.iterdir() if self._folder.is_dir() else ()
+        return [path for path in paths if path.is_dir() and _ANY_FOLDER.fullmatch(path.name)]
 
 
 def condemn(generation: Path) -> None:
-    """Have a generation replaced as soon as can be, and at the latest at the next start."""
+    """Mark a generation for replacement as soon as possible, at the latest at the next start."""
     try:
         (generation / _CONDEMNED).touch()
     except OSError as error:
-        raise IndexUnavailable("the folder of the vector index cannot be written", cause=str(error)) from error
+        raise IndexUnavailable("the folder of the vector index is not writable", cause=str(error)) from error
 
 
 def is_condemned(generation: Path) -> bool:
-    """Whether a generation holds what must not stay on disk."""
+    """Whether a generation contains purged data and must be replaced."""
     return (generation / _CONDEMNED).exists()

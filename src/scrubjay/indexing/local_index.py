@@ -1,4 +1,4 @@
-"""The index as the engine sees it: always there, always up to date, whatever happens to its files."""
+"""The index on disk as the engine uses it: always available and up to date, even if its files are damaged."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,9 +9,8 @@ from pathlib import Path
 from scrubjay import telemetry
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable, ScrubjayError
 from scrubjay.indexing.build import build_generation
-from scrubjay.indexing.generation import Live, Policy, load_live
-from scrubjay.indexing.generations import Generations
-from scrubjay.indexing.protocol import IndexKind, Source
+from scrubjay.indexing.generations import Generations, LocalIndexPolicy, OpenGeneration
+from scrubjay.indexing.protocol import IndexKind, IndexSource
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
 from scrubjay.ports import Profile, VectorIndex
@@ -19,7 +18,7 @@ from scrubjay.ports import Profile, VectorIndex
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalIndexParts:
-    """What the keeper is given by who knows the backends. `build` has a child process fill a new folder."""
+    """The backends of a local index. `build` fills a new folder in a child process."""
 
     profile: Callable[[], Awaitable[Profile]]
     kind: IndexKind
@@ -28,37 +27,42 @@ class LocalIndexParts:
 
 
 class LocalIndex:
-    """Searches the index if this process holds it and it is sound, and the stored vectors otherwise.
+    """Searches the index if this process holds it and it is usable; otherwise scans the stored vectors.
 
     Without a folder, as for an encrypted store, nothing is written and every search is a scan.
     """
 
     def __init__(
-        self, store: Source, means: LocalIndexParts, *, folder: Path | None, policy: Policy | None = None
+        self,
+        store: IndexSource,
+        parts: LocalIndexParts,
+        *,
+        folder: Path | None,
+        policy: LocalIndexPolicy | None = None,
     ) -> None:
         self._store = store
-        self._means = means
-        self._policy = policy or Policy()
+        self._parts = parts
+        self._policy = policy or LocalIndexPolicy()
         self._generations = Generations(folder) if folder else None
         self._opening = asyncio.Lock()
         self._profile: Profile | None = None
         self._scan: VectorIndex | None = None
-        self._live: Live | None = None
+        self._live: OpenGeneration | None = None
         self._job: asyncio.Task[None] | None = None
         self._problem = ""
         self._failures = 0
 
     async def open(self) -> None:
-        """Take hold of the index if nobody has it; starts what is needed to have one. `search` calls it."""
-        await self._opened()
+        """Claim the index if no other process has it, and start a missing build. `search` calls it."""
+        await self._ensure_open()
 
     async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
-        """(passage number, cosine), best first, of all that was committed before the call."""
-        scan = await self._opened()
+        """Return (passage number, cosine), best first, including everything committed before the call."""
+        scan = await self._ensure_open()
         while live := self._live:
             try:
                 await live.follower.catch_up(at_most=self._policy.rebuild_when_behind)
-                # While we waited another generation may have taken its place.
+                # Another generation may have replaced it meanwhile.
                 if live is self._live:
                     self._build_if_due(live)
                     return await live.index.search(space, vector, filter, limit=limit)
@@ -79,27 +83,27 @@ class LocalIndex:
         except IndexUnavailable as error:
             self._retire(live, error)
         except ScrubjayError:
-            # The commit is done, whatever ails the store now; the next search catches up.
+            # The commit has succeeded, whatever is wrong with the store now; the next search catches up.
             return
 
     async def after_purge(self) -> None:
-        """Replace the index: one on disk only hides what it deletes."""
+        """Replace the index: on disk, deleted points are only hidden."""
         await self.rebuild()
 
     async def rebuild(self) -> None:
-        """Replace the index by a new one, if this process holds it; nothing of the old one stays."""
+        """Replace the index by a new one and remove all its files, if this process holds it."""
         if self._generations is None:
             return
         await self.settle()
         before = self._generations.current()
         try:
-            await self._opened()
+            await self._ensure_open()
         except EmbeddingUnavailable as error:
             self._drop_everything(self._generations, error)
             return
         await self.settle()
-        # Opening may have built one already.
-        if self._generations.is_held and (self._live is None or self._live.generation == before):
+        # Opening may have built a new index already.
+        if self._generations.is_held and (self._live is None or self._live.folder == before):
             self._failures = 0
             self._problem = ""
             self._start_build()
@@ -108,26 +112,26 @@ class LocalIndex:
                 self._drop_everything(self._generations, IndexUnavailable(self._problem))
 
     async def settle(self) -> None:
-        """Wait until nothing is being built."""
+        """Wait for a running build."""
         while self._job is not None and not self._job.done():
             await asyncio.wait({self._job})
 
     async def lag(self) -> int:
-        """How many changes the index is behind; nothing while the stored vectors are scanned, which are never late."""
+        """Return how many changes the index is behind; a scan never is."""
         live = self._live
         return 0 if live is None else await live.follower.lag()
 
     async def describe(self) -> dict[str, str | int | bool]:
-        """What is in use, for `status`; `problem` says why it is not what it should be."""
+        """Return the state for `status`; `problem` says why searches do not use an index."""
         live, scan, profile = self._live, self._scan, self._profile
         cursor = live.index.cursor if live else scan.cursor if scan else 0
         points = live.index.points if live else await self._store.point_count(profile.model) if profile else 0
         return {
-            "kind": self._means.kind.name if live else "scan" if scan else "none",
-            "generation": live.generation.name if live else "",
+            "kind": self._parts.kind.name if live else "scan" if scan else "none",
+            "generation": live.folder.name if live else "",
             "points": points,
             "cursor": cursor,
-            # A scan reads what is new at every search.
+            # A scan reads new changes at every search.
             "lag": 0 if scan and not live else await self._store.last_seq() - cursor,
             "holder": self._generations is not None and self._generations.is_held,
             "building": self._is_building,
@@ -135,7 +139,7 @@ class LocalIndex:
         }
 
     async def close(self) -> None:
-        """Make what was applied durable and let others have the index."""
+        """Make the applied changes durable and release the index for other processes."""
         async with self._opening:
             if self._job is not None:
                 self._job.cancel()
@@ -152,11 +156,11 @@ class LocalIndex:
 
     # ---- opening ----------------------------------------------------------------------------------
 
-    async def _opened(self) -> VectorIndex:
+    async def _ensure_open(self) -> VectorIndex:
         async with self._opening:
-            self._profile = self._profile or await self._means.profile()
-            self._scan = self._scan or self._means.scan(self._profile)
-            # Asked again at every search: whoever held the index may have ended.
+            self._profile = self._profile or await self._parts.profile()
+            self._scan = self._scan or self._parts.scan(self._profile)
+            # Every search tries to claim the index: the process that held it may have ended.
             if self._generations and not self._generations.is_held and self._generations.claim():
                 try:
                     await self._open_current(self._generations, self._profile)
@@ -170,7 +174,7 @@ class LocalIndex:
         current = generations.current()
         if current is not None:
             try:
-                self._live = await self._loaded(current, profile)
+                self._live = await self._load_complete(current, profile)
             except IndexUnavailable as error:
                 self._problem = str(error)
             else:
@@ -180,7 +184,7 @@ class LocalIndex:
         if await self._is_small(profile):
             await self.settle()
 
-    async def _loaded(self, generation: Path, profile: Profile) -> Live:
+    async def _load_complete(self, generation: Path, profile: Profile) -> OpenGeneration:
         live = self._load(generation, profile)
         try:
             await live.follower.catch_up(at_most=self._policy.rebuild_when_behind)
@@ -190,20 +194,20 @@ class LocalIndex:
             raise
         return live
 
-    def _load(self, generation: Path, profile: Profile) -> Live:
-        return load_live(generation, store=self._store, kind=self._means.kind, profile=profile)
+    def _load(self, generation: Path, profile: Profile) -> OpenGeneration:
+        return OpenGeneration.load(generation, store=self._store, kind=self._parts.kind, profile=profile)
 
     async def _is_small(self, profile: Profile) -> bool:
         return await self._store.point_count(profile.model) <= self._policy.inline_up_to
 
-    # ---- letting go -------------------------------------------------------------------------------
+    # ---- dropping an index ------------------------------------------------------------------------
 
-    def _retire(self, live: Live, error: IndexUnavailable) -> None:
+    def _retire(self, live: OpenGeneration, error: IndexUnavailable) -> None:
         if live is not self._live:
             return
         self._live = None
         self._problem = str(error)
-        # An index that is merely far behind has not failed.
+        # An index that is only far behind has not failed.
         self._failures += "lag" not in error.fields
         live.index.abandon()
         self._start_build()
@@ -222,7 +226,7 @@ class LocalIndex:
     def _is_building(self) -> bool:
         return self._job is not None and not self._job.done()
 
-    def _build_if_due(self, live: Live) -> None:
+    def _build_if_due(self, live: OpenGeneration) -> None:
         if live is self._live and live.is_due(self._policy):
             self._start_build()
 
@@ -242,7 +246,7 @@ class LocalIndex:
                 await self._swap(generations.adopt(draft), generations, profile)
             finally:
                 generations.discard(draft)
-        except Exception as error:  # noqa: BLE001 - a job's edge: whatever it is, the scan goes on answering
+        except Exception as error:  # noqa: BLE001 - the edge of a background task: after any error searches scan
             self._failures += 1
             self._problem = str(error) or type(error).__name__
         else:
@@ -250,10 +254,10 @@ class LocalIndex:
 
     async def _build(self, draft: Path, profile: Profile) -> None:
         if await self._is_small(profile):
-            kind, model, dimension = self._means.kind, profile.model, profile.dimension
+            kind, model, dimension = self._parts.kind, profile.model, profile.dimension
             await build_generation(self._store, kind, draft, model=model, dimension=dimension)
         else:
-            await self._means.build(draft)
+            await self._parts.build(draft)
 
     async def _swap(self, generation: Path, generations: Generations, profile: Profile) -> None:
         try:

@@ -1,17 +1,25 @@
-"""What an index on disk must offer to be kept here."""
+"""The interfaces of the indexes that are maintained here: on disk, and on a server that several processes share."""
 
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 
 from scrubjay.ports import ChangeLog, VectorIndex, VectorStore
+from scrubjay.ports.cluster import Leadership
+
+Candidacy = AbstractAsyncContextManager[Leadership]
+"""Runs for the leadership of some work while the block lasts."""
+CommitListener = Callable[[Callable[[], None]], AbstractAsyncContextManager[None]]
+"""Calls a function soon after any server has committed, while the block lasts."""
 
 
-class Source(VectorStore, ChangeLog, Protocol):
-    """The side of a store that indexes are made from."""
+class IndexSource(VectorStore, ChangeLog, Protocol):
+    """The parts of a store that an index is built from."""
 
     @property
     def store_id(self) -> str:
-        """Changes when the store is restored from elsewhere."""
+        """The id of the store; it changes when the store is restored from a backup."""
         ...
 
 
@@ -20,44 +28,111 @@ class DiskIndex(VectorIndex, Protocol):
 
     @property
     def points(self) -> int:
-        """How many points it holds."""
+        """The number of points."""
         ...
 
     @property
     def added(self) -> int:
-        """How many points were put since it was last optimised."""
+        """The number of points added since the index was last optimised."""
         ...
 
     @property
-    def was_cut_off(self) -> bool:
-        """Whether the process that held it before ended without closing it."""
+    def was_interrupted(self) -> bool:
+        """Whether the last process that used the index ended without closing it."""
         ...
 
     def flush(self) -> None:
-        """Make durable what was applied, then the cursor that says so."""
+        """Make the applied changes durable, then the cursor."""
         ...
 
     def optimise(self) -> None:
-        """Make searching fast, however long it takes."""
+        """Make searches fast, however long it takes."""
         ...
 
     def abandon(self) -> None:
-        """Let go without making anything durable."""
+        """Close the index without making anything durable."""
         ...
 
 
 class IndexKind(Protocol):
-    """A way to make and open such indexes. Both raise IndexUnavailable."""
+    """Creates and loads indexes of one kind. Both methods raise IndexUnavailable."""
 
     @property
     def name(self) -> str:
-        """What `status` calls it."""
+        """The name in `status`."""
         ...
 
     def create(self, folder: Path, *, store_id: str, model: str, dimension: int, cursor: int) -> DiskIndex:
-        """An empty index that is nothing yet until it is flushed or closed."""
+        """Create an empty index; it does not count as complete until it is flushed or closed."""
         ...
 
     def load(self, folder: Path, *, store_id: str, model: str, dimension: int) -> DiskIndex:
-        """The index in a folder, if it is whole and of this store, model and dimension."""
+        """Load the index in a folder, if it is complete and belongs to this store, model and dimension."""
+        ...
+
+
+class IndexState(Protocol):
+    """The state of a remote index, as the server reports it."""
+
+    @property
+    def cursor(self) -> int | None:
+        """The last change that is applied; None if there is no complete index of this store."""
+        ...
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the index belongs to another store."""
+        ...
+
+    @property
+    def rebuild_requested(self) -> bool:
+        """Whether a server has requested a rebuild."""
+        ...
+
+    @property
+    def problem(self) -> str:
+        """Why there is no complete index; empty if there is one."""
+        ...
+
+
+class RemoteIndex(VectorIndex, Protocol):
+    """An index on a server. Every request raises IndexUnavailable if the server does not answer."""
+
+    @property
+    def name(self) -> str:
+        """The kind of the index, for `status`."""
+        ...
+
+    @property
+    def full_name(self) -> str:
+        """A name that no other index on the server has."""
+        ...
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The location of the index, for `status`; without secrets."""
+        ...
+
+    async def read_state(self, *, check_layout: bool = False) -> IndexState:
+        """Read the state, and set `cursor` to it; `check_layout` also verifies the configuration of the collection."""
+        ...
+
+    async def begin_build(self, *, keep: bool) -> None:
+        """Start a rebuild; with `keep` the old index stays complete meanwhile, and `apply` moves its cursor."""
+        ...
+
+    async def finish_build(self, *, cursor: int) -> None:
+        """Remove the points of earlier builds, and mark the index as complete."""
+        ...
+
+    async def request_rebuild(self) -> None:
+        """Ask the leading server to rebuild the index."""
+        ...
+
+    def rewind(self, count: int) -> None:
+        """Move the cursor back, so that the last changes are applied again."""
+        ...
+
+    async def count(self) -> int:
+        """Return the number of points."""
         ...

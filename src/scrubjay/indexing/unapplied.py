@@ -1,4 +1,4 @@
-"""The end of the change log that a shared index has not applied yet, searched here instead."""
+"""The end of the change log that a shared index has not applied yet, searched in this process instead."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,138 +7,135 @@ from dataclasses import dataclass
 import numpy as np
 
 from scrubjay.errors import IndexUnavailable
-from scrubjay.indexing.protocol import Source
-from scrubjay.model.change import Action, Change
-from scrubjay.model.passage import PASSAGES_PER_MEMORY, Point, Vector, cosine_similarities
+from scrubjay.indexing.follower import WITHOUT_POINTS, max_passages_before
+from scrubjay.indexing.protocol import IndexSource
+from scrubjay.model.change import Change
+from scrubjay.model.passage import PASSAGES_PER_MEMORY, Point, Vector, cosine_similarities, is_valid_vector
 from scrubjay.model.query import Filter, facet
 from scrubjay.model.timestamps import to_micros
 
 Hits = list[tuple[int, float]]
 
 _PAGE = 500
-# Some memories are long: so many passages of each are expected.
+# Long memories have many passages: this many are expected on average.
 _PASSAGES = 8
-# Relations are not in the index.
-_WITHOUT_POINTS = {Action.RELATED, Action.UNRELATED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Touched:
-    """A memory as it is now, when it last changed, and how many passages of it the index may hold."""
+class ChangedMemory:
+    """The current points of a changed memory, its last change, and how many passages of it the index may hold."""
 
     space: str
     seq: int
-    held: int
+    indexed: int
     points: tuple[Point, ...]
 
 
 class UnappliedChanges:
-    """Reads the log once, whoever searches, and forgets what the index has applied."""
+    """Reads the log once for all concurrent searches, and drops the changes that the index has applied."""
 
-    def __init__(self, store: Source, model: str, *, longest: int) -> None:
+    def __init__(self, store: IndexSource, model: str, *, max_changes: int) -> None:
         self._store = store
         self._model = model
-        self._longest = longest
+        self._max_changes = max_changes
         self._turn = asyncio.Lock()
         self._readings = 0
         self._after = 0
         self._until = 0
-        self._touched: dict[int, Touched] = {}
+        self._changed: dict[int, ChangedMemory] = {}
 
     def __len__(self) -> int:
-        return len(self._touched)
+        return len(self._changed)
 
-    async def since(self, cursor: int) -> dict[int, Touched]:
-        """The memories that were changed after a place in the log, by their number, up to this moment.
+    async def since(self, cursor: int) -> dict[int, ChangedMemory]:
+        """Return the memories that have changed after a position in the log, by their number.
 
-        Raises IndexUnavailable when they are too many to be searched one by one.
+        Raises IndexUnavailable if there are too many to compare each.
         """
-        begun = self._readings
+        readings_before = self._readings
         async with self._turn:
-            is_known = self._readings > begun and cursor >= self._after
-            self._forget_up_to(cursor)
-            # A reading that began after we came, while we waited for one that did not, has all that we want.
-            if not is_known:
+            # A reading that began after this call, while it waited for the lock, includes all changes.
+            is_fresh = self._readings > readings_before and cursor >= self._after
+            self._drop_up_to(cursor)
+            if not is_fresh:
                 self._readings += 1
                 await self._read_on(cursor)
-            return dict(self._touched)
+            return dict(self._changed)
 
     async def _read_on(self, cursor: int) -> None:
         while changes := await self._store.changes(after=self._until, limit=_PAGE):
             await self._read(changes)
-            held = sum(item.held for item in self._touched.values())
-            if len(self._touched) > self._longest or held > self._longest * _PASSAGES:
-                self._forget_all(cursor)
+            indexed = sum(memory.indexed for memory in self._changed.values())
+            if len(self._changed) > self._max_changes or indexed > self._max_changes * _PASSAGES:
+                self._drop_all(cursor)
                 raise IndexUnavailable(
-                    f"the vector index is more than {self._longest} changes behind",
-                    hint="It catches up by itself; `scrubjay status` tells how far it has come",
+                    f"the vector index is more than {self._max_changes} changes behind",
+                    hint="It catches up by itself; `scrubjay status` shows its progress",
                     reason="behind",
                 )
             if len(changes) < _PAGE:
                 break
 
-    def _forget_up_to(self, cursor: int) -> None:
-        # An index that was built anew may begin earlier than the one before.
+    def _drop_up_to(self, cursor: int) -> None:
+        # A rebuilt index may begin earlier than the one before.
         if cursor < self._after:
-            self._forget_all(cursor)
-        self._touched = {number: item for number, item in self._touched.items() if item.seq > cursor}
+            self._drop_all(cursor)
+        self._changed = {number: memory for number, memory in self._changed.items() if memory.seq > cursor}
         self._after, self._until = cursor, max(cursor, self._until)
 
-    def _forget_all(self, cursor: int) -> None:
-        self._touched = {}
+    def _drop_all(self, cursor: int) -> None:
+        self._changed = {}
         self._after = self._until = cursor
 
     async def _read(self, changes: Sequence[Change]) -> None:
-        last = {change.number: change for change in changes if change.action not in _WITHOUT_POINTS}
+        last = {change.number: change for change in changes if change.action not in WITHOUT_POINTS}
         points = await self._store.points_of(self._model, list(last)) if last else []
+        before = max_passages_before(changes)
         by_memory: dict[int, list[Point]] = {}
         for point in points:
             by_memory.setdefault(point.id // PASSAGES_PER_MEMORY, []).append(point)
-        before = _most_passages(changes)
         for number, change in last.items():
-            own, existing = tuple(by_memory.get(number, ())), self._touched.get(number)
-            held = max(before[number], len(own), existing.held if existing else 0)
-            self._touched[number] = Touched(space=change.space, seq=change.seq, held=held, points=own)
+            own, existing = tuple(by_memory.get(number, ())), self._changed.get(number)
+            indexed = max(before[number], len(own), existing.indexed if existing else 0)
+            self._changed[number] = ChangedMemory(space=change.space, seq=change.seq, indexed=indexed, points=own)
         self._until = changes[-1].seq
 
 
-def hidden_in(touched: dict[int, Touched], space: str) -> int:
-    """How many points of a space an index may find that say nothing any more."""
-    return sum(item.held for item in touched.values() if item.space == space)
+def count_hidden(changed: dict[int, ChangedMemory], space: str) -> int:
+    """Return how many outdated points of a space a search of the index may return."""
+    return sum(memory.indexed for memory in changed.values() if memory.space == space)
 
 
 def overlay(
-    found: Hits, touched: dict[int, Touched], *, space: str, vector: Vector, filter: Filter, limit: int
+    hits: Hits, changed: dict[int, ChangedMemory], *, space: str, vector: Vector, filter: Filter, limit: int
 ) -> Hits:
-    """What an index has found, with all that was changed since in the place of what it knows of that."""
-    if not touched:
-        return found[:limit]
-    stored = [hit for hit in found if hit[0] // PASSAGES_PER_MEMORY not in touched]
-    passing = [point for item in touched.values() for point in item.points if _passes(point, space, filter)]
-    sound = [point for point in passing if point.vector.shape == vector.shape and np.isfinite(point.vector).all()]
-    stored += _compared(sound, vector)
-    return sorted(stored, key=lambda hit: (-hit[1], hit[0]))[:limit]
-
-
-def _most_passages(changes: Sequence[Change]) -> dict[int, int]:
-    most: dict[int, int] = {}
-    for change in changes:
-        most[change.number] = max(most.get(change.number, 0), change.passages_before)
-    return most
+    """Replace the hits of an index for changed memories by their current points."""
+    if not changed:
+        return hits[:limit]
+    merged = [hit for hit in hits if hit[0] // PASSAGES_PER_MEMORY not in changed]
+    dimension = len(vector)
+    current = [
+        point
+        for memory in changed.values()
+        for point in memory.points
+        if _passes(point, space, filter) and is_valid_vector(point.vector, dimension=dimension)
+    ]
+    merged += _score(current, vector)
+    return sorted(merged, key=lambda hit: (-hit[1], hit[0]))[:limit]
 
 
 def _passes(point: Point, space: str, filter: Filter) -> bool:
-    held = set(point.facets)
+    facets = set(point.facets)
     return (
         point.space == space
-        and facet("state", filter.state) in held
-        and all(held.intersection(group) for group in filter.facet_groups)
+        and facet("state", filter.state) in facets
+        and all(facets.intersection(group) for group in filter.facet_groups)
         and (filter.since is None or point.at >= to_micros(filter.since))
         and (filter.until is None or point.at < to_micros(filter.until))
     )
 
 
-def _compared(points: Sequence[Point], vector: Vector) -> Hits:
+def _score(points: Sequence[Point], vector: Vector) -> Hits:
     if not points:
         return []
     matrix = np.stack([point.vector for point in points])

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scrubjay.errors import InvalidInput
+
 Vector = NDArray[np.float32]
 
 # The number of a passage combines the number of its memory and its place in it, so that an index recognises
@@ -76,3 +78,19 @@ def cosine_similarities(vectors: NDArray[np.float32], vector: Vector) -> NDArray
 def passage_id(number: int, ordinal: int) -> int:
     """Return the number of a passage of a memory."""
     return number * PASSAGES_PER_MEMORY + ordinal
+
+
+def is_valid_vector(vector: Vector, *, dimension: int) -> bool:
+    """Whether a vector has the right length and only finite numbers."""
+    return vector.shape == (dimension,) and bool(np.isfinite(vector).all())
+
+
+def require_valid_vector(vector: Vector, *, dimension: int) -> None:
+    """Raise InvalidInput for a vector that an index would accept and never find again."""
+    if vector.shape != (dimension,):
+        raise InvalidInput(
+            f"a vector of {'x'.join(map(str, vector.shape)) or 'no'} numbers does not fit an index of {dimension}",
+            dimension=dimension,
+        )
+    if not is_valid_vector(vector, dimension=dimension):
+        raise InvalidInput("a vector contains numbers that are not finite", dimension=dimension)

@@ -1,1 +1,1 @@
-"""Vector indexes: an embedded Qdrant shard, and an exact scan that needs no index at all."""
+"""Vector indexes: an embedded Qdrant shard, a Qdrant server, pgvector, and an exact scan that needs no index."""

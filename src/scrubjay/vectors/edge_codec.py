@@ -1,4 +1,4 @@
-"""How our points, filters and errors look to Qdrant Edge; nothing else speaks its language."""
+"""Translates points, filters and errors to and from Qdrant Edge."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -9,26 +9,28 @@ import qdrant_edge as edge
 from scrubjay.errors import IndexUnavailable
 from scrubjay.model.passage import Point, Vector
 from scrubjay.model.query import Filter
-from scrubjay.vectors.payload import AT, FACETS, HOME, Between, Condition, conditions_of, payload_of
+from scrubjay.vectors.payload import AT, FACETS, TENANT, Between, Condition, conditions_of, payload_of
 
 
 @contextmanager
-def edge_errors(doing: str) -> Generator[None]:
-    """Map all that Edge raises: bare `Exception`s, and panics, which Python code cannot name."""
+def edge_errors(action: str) -> Generator[None]:
+    """Map the errors of Edge: bare `Exception`s, and panics, whose class is not importable."""
     try:
         yield
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise IndexUnavailable(
-            f"the vector index failed to {doing}", hint="It will be rebuilt from the store", cause=str(error)[:300]
+            f"the vector index failed to {action}",
+            hint="It is rebuilt from the store",
+            cause=str(error)[:300],
         ) from error
 
 
 def create_shard(folder: Path, *, dimension: int, links_from: int, exact_up_to: int) -> edge.EdgeShard:
-    """An empty shard with indexes on all that a filter may name."""
-    # The write-ahead log is off: we replay the change log from the last flush, and our own lock keeps
-    # others out. It would cost a third of the disk and half of the insert rate.
+    """Create an empty shard with indexes on all fields of filters."""
+    # Without the write-ahead log, which would cost a third of the disk and half of the insert rate: the change log
+    # is replayed from the last flush.
     config = edge.EdgeConfig(
         vectors=edge.EdgeVectorParams(
             size=dimension, distance=edge.Distance.Cosine, datatype=edge.VectorStorageDatatype.Turbo8
@@ -42,9 +44,9 @@ def create_shard(folder: Path, *, dimension: int, links_from: int, exact_up_to: 
         wal_enabled=False,
     )
     shard = edge.EdgeShard.create(str(folder), config)
-    # Links for a payload field make optimising several times slower: only the tenant's pay for themselves.
+    # Graph links for a payload field make optimising several times slower: only those of the tenant are worth it.
     for field, schema in (
-        (HOME, edge.KeywordIndexParams(is_tenant=True, enable_hnsw=True)),
+        (TENANT, edge.KeywordIndexParams(is_tenant=True, enable_hnsw=True)),
         (FACETS, edge.KeywordIndexParams(enable_hnsw=False)),
         (AT, edge.IntegerIndexParams(lookup=False, range=True, enable_hnsw=False)),
     ):
@@ -53,37 +55,36 @@ def create_shard(folder: Path, *, dimension: int, links_from: int, exact_up_to: 
 
 
 def edge_point(point: Point) -> edge.Point:
-    """A point as Edge keeps it."""
+    """Return a point as Edge stores it."""
     return edge.Point(point.id, point.vector.tolist(), payload_of(point))
 
 
-def edge_query(vector: Vector, passing: edge.Filter, *, limit: int, ef: int, exact: bool) -> edge.QueryRequest:
-    """The nearest points among those that pass."""
-    # A filter leaves holes in the graph: ACORN looks past neighbours that do not pass, and a wider
-    # search finds what lies behind them.
-    filtered = len(passing.must or ()) > 1
+def edge_query(vector: Vector, filter: edge.Filter, *, limit: int, ef: int, exact: bool) -> edge.QueryRequest:
+    """Return the request for the nearest points that pass a filter."""
+    # A filter makes holes in the graph: ACORN and a wider search look past neighbours that do not pass.
+    filtered = len(filter.must or ()) > 1
     params = edge.SearchParams(
         hnsw_ef=max(limit, 2 * ef if filtered else ef),
         exact=exact,
         acorn=edge.AcornSearchParams(enable=filtered),
     )
-    return edge.QueryRequest(limit=limit, query=edge.Query.Nearest(vector.tolist()), filter=passing, params=params)
+    return edge.QueryRequest(limit=limit, query=edge.Query.Nearest(vector.tolist()), filter=filter, params=params)
 
 
 def edge_filter(space: str, filter: Filter) -> edge.Filter:
-    """A filter as Edge understands it."""
+    """Return a filter in the types of Edge."""
     return edge.Filter(must=[_condition(condition) for condition in conditions_of(space, filter)])
 
 
-def _condition(one: Condition) -> edge.FieldCondition:
-    if isinstance(one, Between):
-        return edge.FieldCondition(key=one.field, range=edge.RangeFloat(gte=one.since, lt=one.until))
-    first, *others = one.texts
+def _condition(condition: Condition) -> edge.FieldCondition:
+    if isinstance(condition, Between):
+        return edge.FieldCondition(key=condition.field, range=edge.RangeFloat(gte=condition.since, lt=condition.until))
+    first, *others = condition.texts
     return edge.FieldCondition(
-        key=one.field, match=edge.MatchAny(list(one.texts)) if others else edge.MatchValue(first)
+        key=condition.field, match=edge.MatchAny(list(condition.texts)) if others else edge.MatchValue(first)
     )
 
 
 def _kilobytes(points: int, *, dimension: int) -> int:
-    # Edge counts its thresholds in KB of stored vectors; Turbo8 takes a byte for each number.
+    # Thresholds of Edge are in KB of stored vectors; Turbo8 takes a byte for each dimension.
     return max(1, points * dimension // 1024)

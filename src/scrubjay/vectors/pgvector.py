@@ -10,11 +10,10 @@ from typing import Protocol
 from scrubjay import telemetry
 from scrubjay.errors import EmbeddingUnavailable, ScrubjayError
 from scrubjay.model.memory import Json
-from scrubjay.model.passage import Vector
+from scrubjay.model.passage import Vector, require_valid_vector
 from scrubjay.model.query import Filter
 from scrubjay.ports import Profile
-from scrubjay.vectors.pgvector_indexes import STANDING, Layout, Tuning, require_known, standing_of
-from scrubjay.vectors.validate import require_sound
+from scrubjay.vectors.pgvector_indexes import STATE_QUERY, PgvectorLayout, PgvectorTuning, require_known, state_of
 
 _NEAREST = "SELECT id, cosine FROM scrubjay.nearest_passages(%s, %s, %s, %s::jsonb, %s::jsonb)"
 _INDEX_VECTORS = "SELECT scrubjay.index_vectors(%s, %s)"
@@ -52,7 +51,7 @@ class Tables(Protocol):
 
 
 class PgvectorIndex:
-    """The vector index over the table of vectors itself: it keeps no copy.
+    """The vector index over the table of vectors itself, without a copy.
 
     A search compares a few points directly. For many points the first server to notice builds an index of the extension
     in the background. Until it is complete every search is exact.
@@ -65,48 +64,48 @@ class PgvectorIndex:
         *,
         kind: str = "hnsw",
         precision: str = "half",
-        tuning: Tuning | None = None,
+        tuning: PgvectorTuning | None = None,
     ) -> None:
         require_known(kind, precision)
         self._tables = tables
         self._profile = profile
         self._kind = kind
         self._precision = precision
-        self._tuning = tuning or Tuning()
-        self._layout: Layout | None = None
-        self.way = ""
-        self._looked = 0.0
+        self._tuning = tuning or PgvectorTuning()
+        self._layout: PgvectorLayout | None = None
+        self.search_plan = ""
+        self._refreshed = 0.0
         self._job: asyncio.Task[None] | None = None
-        self._placing: asyncio.Task[None] | None = None
+        self._indexing: asyncio.Task[None] | None = None
         self._failures = 0
         self._problem = ""
 
     async def open(self) -> None:
         """Read the state of the database, and start a missing build; raises EmbeddingUnavailable without a model."""
-        await self._look()
+        await self._refresh()
 
     async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
         """Return (passage number, cosine), best first; never fewer than pass the filter, up to the limit."""
-        layout = await self._current()
-        require_sound(vector, dimension=layout.standing.dimension)
-        if limit < 1 or layout.standing.model_no is None:
+        layout = await self._current_layout()
+        require_valid_vector(vector, dimension=layout.state.dimension)
+        if limit < 1 or layout.state.model_no is None:
             return []
         filters = json.dumps(self._tables.filter_json(space, filter))
         rows = await self._tables.rows(
-            _NEAREST, layout.standing.model_no, _written(vector), limit, filters, self.way, space=space
+            _NEAREST, layout.state.model_no, _vector_text(vector), limit, filters, self.search_plan, space=space
         )
         hits = [(int(str(number)), float(str(cosine))) for number, cosine in rows]
         return sorted(hits, key=lambda hit: (-hit[1], hit[0]))
 
     async def after_commit(self) -> None:
         """Index new vectors in the background, and sometimes check whether a build is due; never fails."""
-        self._place_soon()
+        self._index_soon()
         if self._layout is None or not self._is_time:
             return
         # Concurrent calls need not check too.
-        self._looked = time.monotonic()
+        self._refreshed = time.monotonic()
         try:
-            await self._look()
+            await self._refresh()
         except ScrubjayError:
             # The commit has succeeded, whatever is wrong with the database now.
             return
@@ -118,18 +117,18 @@ class PgvectorIndex:
         """Rebuild the index, and drop those of other kinds; waits for a limited time."""
         await self.settle()
         try:
-            layout = await self._look()
+            layout = await self._refresh()
         except EmbeddingUnavailable:
             return
         await self.settle()
-        if layout.standing.indexes:
+        if layout.state.indexes:
             self._failures, self._problem = 0, ""
-            self._begin(layout, anew=True)
-            await self.settle(self._tuning.patience)
+            self._start_build(layout, rebuild=True)
+            await self.settle(self._tuning.rebuild_wait)
 
     async def settle(self, seconds: float | None = None) -> None:
         """Wait for the background work, at most so many seconds."""
-        if busy := {job for job in (self._job, self._placing) if job is not None and not job.done()}:
+        if busy := {job for job in (self._job, self._indexing) if job is not None and not job.done()}:
             await asyncio.wait(busy, timeout=seconds)
 
     async def lag(self) -> int:
@@ -140,13 +139,13 @@ class PgvectorIndex:
         """Return the state for `status`; `problem` says why the index is not the configured one."""
         layout = self._layout
         if layout is not None:
-            layout = await self._look()
-        is_used = layout is not None and "type" in self.way
-        is_incomplete = layout is not None and any(not index.valid for index in layout.standing.indexes)
+            layout = await self._refresh()
+        is_used = layout is not None and "type" in self.search_plan
+        is_incomplete = layout is not None and any(not index.valid for index in layout.state.indexes)
         return {
             "kind": "none" if layout is None else self._kind if is_used else "exact",
             "precision": self._precision,
-            "points": layout.standing.points if layout else 0,
+            "points": layout.state.points if layout else 0,
             "lag": 0,
             "building": self._is_building or (is_incomplete and not self._problem),
             "problem": self._problem,
@@ -154,7 +153,7 @@ class PgvectorIndex:
 
     async def close(self) -> None:
         """Stop; the next server continues an unfinished build."""
-        for job in (self._job, self._placing):
+        for job in (self._job, self._indexing):
             if job is not None:
                 job.cancel()
                 await asyncio.gather(job, return_exceptions=True)
@@ -163,99 +162,99 @@ class PgvectorIndex:
 
     @property
     def _is_time(self) -> bool:
-        return time.monotonic() - self._looked >= self._tuning.look_again
+        return time.monotonic() - self._refreshed >= self._tuning.refresh_after
 
     @property
     def _is_building(self) -> bool:
         return self._job is not None and not self._job.done()
 
-    async def _current(self) -> Layout:
+    async def _current_layout(self) -> PgvectorLayout:
         layout = self._layout
         # The model has no number before the first memory is embedded.
-        if layout is None or layout.standing.model_no is None or self._is_time:
-            self._looked = time.monotonic()
-            return await self._look()
+        if layout is None or layout.state.model_no is None or self._is_time:
+            self._refreshed = time.monotonic()
+            return await self._refresh()
         return layout
 
-    async def _look(self) -> Layout:
-        layout = await self._seen()
-        if layout.standing.model_no is not None and layout.points >= self._tuning.index_from:
-            self._problem = layout.problem or ("" if layout.is_whole else self._problem)
-            is_due = not layout.is_whole or layout.is_outgrown
+    async def _refresh(self) -> PgvectorLayout:
+        layout = await self._read_layout()
+        if layout.state.model_no is not None and layout.points >= self._tuning.index_from:
+            self._problem = layout.problem or ("" if layout.is_complete else self._problem)
+            is_due = not layout.is_complete or layout.is_outgrown
             if is_due and not layout.problem and self._failures < self._tuning.attempts:
-                self._begin(layout, anew=layout.is_outgrown)
+                self._start_build(layout, rebuild=layout.is_outgrown)
         # A server that has ended may have left unindexed vectors.
-        self._place_soon()
+        self._index_soon()
         return layout
 
-    async def _seen(self) -> Layout:
+    async def _read_layout(self) -> PgvectorLayout:
         profile = await self._profile()
-        (row,) = await self._tables.rows(STANDING, profile.model, unrestricted=True)
-        standing = standing_of(row, model=profile.model, dimension=profile.dimension)
-        self._layout = Layout(kind=self._kind, precision=self._precision, standing=standing, tuning=self._tuning)
-        self.way = json.dumps(self._layout.way())
-        self._looked = time.monotonic()
+        (row,) = await self._tables.rows(STATE_QUERY, profile.model, unrestricted=True)
+        state = state_of(row, model=profile.model, dimension=profile.dimension)
+        self._layout = PgvectorLayout(kind=self._kind, precision=self._precision, state=state, tuning=self._tuning)
+        self.search_plan = json.dumps(self._layout.search_plan())
+        self._refreshed = time.monotonic()
         return self._layout
 
     # ---- indexing new vectors --------------------------------------------------------------------
 
-    def _place_soon(self) -> None:
-        is_busy = self._placing is not None and not self._placing.done()
-        if self._layout is not None and self._layout.is_whole and not is_busy:
-            self._placing = asyncio.create_task(self._place(self._layout, after=self._tuning.placed_after))
+    def _index_soon(self) -> None:
+        is_busy = self._indexing is not None and not self._indexing.done()
+        if self._layout is not None and self._layout.is_complete and not is_busy:
+            self._indexing = asyncio.create_task(self._index_later(self._layout, after=self._tuning.index_after))
 
-    async def _place(self, layout: Layout, *, after: float) -> None:
+    async def _index_later(self, layout: PgvectorLayout, *, after: float) -> None:
         # A search finds unindexed vectors too, so the next check may retry.
         with suppress(ScrubjayError):
             await asyncio.sleep(after)
             with telemetry.stage("index.place"):
-                await self._place_all(layout, at_once=self._tuning.placed_at_once)
+                await self._index_new(layout, at_once=self._tuning.index_at_once)
 
-    async def _place_all(self, layout: Layout, *, at_once: int) -> None:
-        placed = at_once
-        while placed == at_once:
-            ((placed,),) = await self._tables.rows(_INDEX_VECTORS, layout.standing.model_no, at_once, unrestricted=True)
+    async def _index_new(self, layout: PgvectorLayout, *, at_once: int) -> None:
+        indexed = at_once
+        while indexed == at_once:
+            ((indexed,),) = await self._tables.rows(_INDEX_VECTORS, layout.state.model_no, at_once, unrestricted=True)
 
     # ---- building indexes ---------------------------------------------------------------------------
 
-    def _begin(self, layout: Layout, *, anew: bool) -> None:
+    def _start_build(self, layout: PgvectorLayout, *, rebuild: bool) -> None:
         if not self._is_building:
-            self._job = asyncio.create_task(self._make(layout, anew=anew))
+            self._job = asyncio.create_task(self._run_build(layout, rebuild=rebuild))
 
-    async def _make(self, layout: Layout, *, anew: bool) -> None:
+    async def _run_build(self, layout: PgvectorLayout, *, rebuild: bool) -> None:
         try:
             async with self._tables.owner_connection(_WORK) as owner:
                 # Another server holds the lock and does the work.
                 if owner is not None:
                     with telemetry.stage("index.build"):
-                        await self._build(owner, layout, anew=anew)
-            await self._seen()
+                        await self._build(owner, layout, rebuild=rebuild)
+            await self._read_layout()
         except ScrubjayError as error:
             self._failures += 1
-            command = "; ".join(layout.makes(table) for table in layout.standing.tables[:1])
+            command = "; ".join(layout.create_statement(table) for table in layout.state.tables[:1])
             self._problem = f"the index could not be built: {error} Or run as the owner of the tables: {command}"
         else:
             self._failures, self._problem = 0, ""
 
-    async def _build(self, owner: TableOwner, layout: Layout, *, anew: bool) -> None:
+    async def _build(self, owner: TableOwner, layout: PgvectorLayout, *, rebuild: bool) -> None:
         await owner.require_owner()
         # Another server may have built it while this one waited for the lock.
-        layout = await self._seen()
-        statements = [layout.memory(), *layout.drops(others=anew)]
-        existing = {index.name for index in layout.standing.indexes if index.valid}
+        layout = await self._read_layout()
+        statements = [layout.memory_statement(), *layout.drop_statements(others=rebuild)]
+        existing = {index.name for index in layout.state.indexes if index.valid}
         if not existing:
             # Without an index this is fast, and the build includes these vectors.
-            await self._place_all(layout, at_once=self._tuning.placed_before)
-        for table in layout.standing.tables:
+            await self._index_new(layout, at_once=self._tuning.index_before_build)
+        for table in layout.state.tables:
             if layout.name(table) not in existing:
-                statements.append(layout.makes(table))
-            elif anew:
-                statements += layout.makes_anew(table)
+                statements.append(layout.create_statement(table))
+            elif rebuild:
+                statements += layout.rebuild_statements(table)
         # A pooler may give the connection to another client afterwards.
         for statement in [*statements, "RESET maintenance_work_mem"]:
             await owner.run(statement)
 
 
-def _written(vector: Vector) -> str:
+def _vector_text(vector: Vector) -> str:
     # No more digits than the precision: the length of the text is what takes time.
     return f"[{','.join(map('%.7g'.__mod__, vector.tolist()))}]"

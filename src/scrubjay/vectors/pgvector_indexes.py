@@ -13,44 +13,44 @@ PRECISIONS: Mapping[str, tuple[str, int]] = {"half": ("halfvec", 4_000), "full":
 # The first version with iterative scans, without which a filtered index scan returns too few rows.
 _OLDEST_EXTENSION = (0, 8)
 _MEGABYTE = 1 << 20
-_MOST_MEMORY = 1024
+_MAX_MEMORY = 1024
 # The bytes of a vector in the graph besides its components.
 _LINKS = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class PgvectorTuning:
     """Measured with 384 dimensions. Costs are in microseconds, and only compared with each other."""
 
     # Fewer points than this have no index: it would slow every write down by more than it speeds up a search.
     index_from: int = 5_000
     # The cost of a vector in a scan of the whole space, in a scan of a filter, and of a step in an index scan.
-    exact: float = 0.8
-    sifted: float = 5.0
-    step: float = 10.0
-    # The least number of vectors that an index scan visits, for a recall of .99.
-    least: int = 200
-    links: int = 16
-    construction: int = 64
+    scan_cost: float = 0.8
+    filtered_cost: float = 5.0
+    step_cost: float = 10.0
+    # The least number of vectors that an index scan reads, for a recall of .99.
+    min_visited: int = 200
+    graph_links: int = 16
+    graph_construction: int = 64
     # Points in a list, and probes of a search as a multiple of the square root of the number of lists.
-    a_list: int = 250
-    probed: float = 3.0
+    list_size: int = 250
+    probe_factor: float = 3.0
     # The index is rebuilt when its lists have grown to so many times their size.
-    outgrown: int = 4
+    max_growth: int = 4
     # Vectors to index at once in the background, and before a first index is built.
-    placed_at_once: int = 50
-    placed_before: int = 5_000
+    index_at_once: int = 50
+    index_before_build: int = 5_000
     # How long to wait for more of them, in seconds.
-    placed_after: float = 0.5
+    index_after: float = 0.5
     # How often to read the state of the database, in seconds.
-    look_again: float = 15.0
+    refresh_after: float = 15.0
     attempts: int = 3
     # How long a caller waits for a rebuild, in seconds; the rebuild continues after that.
-    patience: float = 60.0
+    rebuild_wait: float = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ExistingIndex:
     """An existing index."""
 
     table: str
@@ -60,7 +60,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class PgvectorState:
     """The state of the database. `points` is an estimate over all spaces and partitions."""
 
     version: str
@@ -69,117 +69,114 @@ class Standing:
     dimension: int
     points: int
     tables: tuple[str, ...]
-    indexes: tuple[Found, ...]
+    indexes: tuple[ExistingIndex, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class PgvectorLayout:
     """The index of one model, in every partition of the vectors."""
 
     kind: str
     precision: str
-    standing: Standing
-    tuning: Tuning
+    state: PgvectorState
+    tuning: PgvectorTuning
 
     @property
     def type(self) -> str:
         """The type that a stored vector is cast to."""
-        return f"{self.standing.schema}.{PRECISIONS[self.precision][0]}({self.standing.dimension})"
+        return f"{self.state.schema}.{PRECISIONS[self.precision][0]}({self.state.dimension})"
 
     @property
     def lists(self) -> int:
         """The number of lists of a table."""
-        return max(1, min(32_768, round(self.points / self.tuning.a_list)))
+        return max(1, min(32_768, round(self.points / self.tuning.list_size)))
 
     @property
     def points(self) -> int:
         """The estimated number of points of a table."""
-        return self.standing.points // max(1, len(self.standing.tables))
+        return self.state.points // max(1, len(self.state.tables))
 
     @property
     def problem(self) -> str:
         """Why no index is possible; empty when one is."""
-        current, (name, most) = self.standing, PRECISIONS[self.precision]
+        current, (name, limit) = self.state, PRECISIONS[self.precision]
         if tuple(int(part) for part in current.version.split(".")[:2]) < _OLDEST_EXTENSION:
             return f"pgvector {current.version} cannot filter by an index: ALTER EXTENSION vector UPDATE (0.8 or newer)"
-        if current.dimension > most:
+        if current.dimension > limit:
             better = ": set SCRUBJAY_VECTOR_PRECISION to half" if current.dimension <= PRECISIONS["half"][1] else ""
-            return f"an index of {name} takes {most} dimensions, the model has {current.dimension}{better}"
+            return f"an index of {name} takes {limit} dimensions, the model has {current.dimension}{better}"
         return ""
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether every table has its index."""
-        indexed = {
-            index.table for index in self.standing.indexes if index.valid and index.name == self.name(index.table)
-        }
-        return self.standing.model_no is not None and indexed == set(self.standing.tables)
+        indexed = {index.table for index in self.state.indexes if index.valid and index.name == self.name(index.table)}
+        return self.state.model_no is not None and indexed == set(self.state.tables)
 
     @property
     def is_outgrown(self) -> bool:
         """Whether the lists have become so long that the index should be rebuilt."""
-        own = [index for index in self.standing.indexes if index.name == self.name(index.table)]
-        return self.kind == "ivfflat" and any(self.lists >= self.tuning.outgrown * index.lists for index in own)
+        own = [index for index in self.state.indexes if index.name == self.name(index.table)]
+        return self.kind == "ivfflat" and any(self.lists >= self.tuning.max_growth * index.lists for index in own)
 
     def name(self, table: str) -> str:
         """Return the name of the index of a table."""
-        return f"{table}_{self.kind}_{self.precision}_{self.standing.model_no}"
+        return f"{table}_{self.kind}_{self.precision}_{self.state.model_no}"
 
-    def way(self) -> dict[str, str | int | float]:
+    def search_plan(self) -> dict[str, str | int | float]:
         """Return the search plan for `nearest_passages`."""
         tuning = self.tuning
-        way: dict[str, str | int | float] = {
-            "scan_cost": tuning.exact, "filtered_cost": tuning.sifted, "step_cost": tuning.step,
-            "min_visited": tuning.least, "points": self.points,
+        plan: dict[str, str | int | float] = {
+            "scan_cost": tuning.scan_cost, "filtered_cost": tuning.filtered_cost, "step_cost": tuning.step_cost,
+            "min_visited": tuning.min_visited, "points": self.points,
         }  # fmt: skip
-        if self.is_whole and not self.problem:
-            lists = max((index.lists for index in self.standing.indexes), default=1)
-            way |= {
-                "type": self.type, "schema": self.standing.schema, "lists": max(1, lists),
-                "probes": min(lists, max(4, math.ceil(math.sqrt(lists) * tuning.probed))),
+        if self.is_complete and not self.problem:
+            lists = max((index.lists for index in self.state.indexes), default=1)
+            plan |= {
+                "type": self.type, "schema": self.state.schema, "lists": max(1, lists),
+                "probes": min(lists, max(4, math.ceil(math.sqrt(lists) * tuning.probe_factor))),
             }  # fmt: skip
-        return way
+        return plan
 
     # ---- statements ----
 
-    def makes(self, table: str) -> str:
+    def create_statement(self, table: str) -> str:
         """Return the statement that creates the index of a table while others use it."""
-        current, operators = self.standing, f"{PRECISIONS[self.precision][0]}_cosine_ops"
+        current, operators = self.state, f"{PRECISIONS[self.precision][0]}_cosine_ops"
         options = f"lists = {self.lists}"
         if self.kind == "hnsw":
-            options = f"m = {self.tuning.links}, ef_construction = {self.tuning.construction}"
+            options = f"m = {self.tuning.graph_links}, ef_construction = {self.tuning.graph_construction}"
         return (
             f"CREATE INDEX CONCURRENTLY {self.name(table)} ON scrubjay.{table} USING {self.kind} "
             f"((vector::{self.type}) {current.schema}.{operators}) WITH ({options}) "
             f"WHERE model_no = {current.model_no} AND indexed"
         )
 
-    def makes_anew(self, table: str) -> list[str]:
+    def rebuild_statements(self, table: str) -> list[str]:
         """Return the statements that rebuild the index of a table while others use it."""
         name = f"scrubjay.{self.name(table)}"
         lists = [f"ALTER INDEX {name} SET (lists = {self.lists})"] if self.kind == "ivfflat" else []
         return [*lists, f"REINDEX INDEX CONCURRENTLY {name}"]
 
-    def drops(self, *, others: bool) -> list[str]:
+    def drop_statements(self, *, others: bool) -> list[str]:
         """Return the statements that drop invalid indexes and, with `others`, the model's indexes of other kinds."""
-        own = {self.name(table) for table in self.standing.tables}
+        own = {self.name(table) for table in self.state.tables}
         return [
             f"DROP INDEX CONCURRENTLY IF EXISTS scrubjay.{index.name}"
-            for index in self.standing.indexes
-            if not index.valid
-            or (others and index.name not in own and index.name.endswith(f"_{self.standing.model_no}"))
+            for index in self.state.indexes
+            if not index.valid or (others and index.name not in own and index.name.endswith(f"_{self.state.model_no}"))
         ]
 
-    def memory(self) -> str:
+    def memory_statement(self) -> str:
         """Return the statement that sets the memory to build in: a graph that does not fit takes many times longer."""
-        needed = self.points * (4 * self.standing.dimension + _LINKS) // _MEGABYTE
-        return f"SET maintenance_work_mem = '{max(64, min(_MOST_MEMORY, needed))}MB'"
+        needed = self.points * (4 * self.state.dimension + _LINKS) // _MEGABYTE
+        return f"SET maintenance_work_mem = '{max(64, min(_MAX_MEMORY, needed))}MB'"
 
 
-STANDING = "SELECT * FROM scrubjay.vector_index_state(%s)"
+STATE_QUERY = "SELECT * FROM scrubjay.vector_index_state(%s)"
 
 
-def standing_of(row: Sequence[object], *, model: str, dimension: int) -> Standing:
+def state_of(row: Sequence[object], *, model: str, dimension: int) -> PgvectorState:
     """Return the state from its row; raises InvalidInput when the stored vectors have another dimension."""
     version, schema, number, stored, points, tables, indexes = row
     if stored is not None and stored != dimension:
@@ -188,7 +185,7 @@ def standing_of(row: Sequence[object], *, model: str, dimension: int) -> Standin
             hint="Name the changed model differently in SCRUBJAY_EMBEDDING_MODEL",
             model=model,
         )
-    return Standing(
+    return PgvectorState(
         version=str(version),
         schema=str(schema),
         model_no=cast("int | None", number),
@@ -196,7 +193,7 @@ def standing_of(row: Sequence[object], *, model: str, dimension: int) -> Standin
         points=cast("int", points),
         tables=tuple(cast("list[str]", tables)),
         indexes=tuple(
-            Found(table=str(table), name=str(name), valid=bool(valid), lists=int(str(lists or 1)))
+            ExistingIndex(table=str(table), name=str(name), valid=bool(valid), lists=int(str(lists or 1)))
             for table, name, valid, lists in cast("list[list[object]]", indexes or [])
         ),
     )
@@ -211,6 +208,6 @@ def require_known(kind: str, precision: str) -> None:
         if value not in choices:
             raise InvalidInput(
                 f"PostgreSQL has no vector index {value!r}",
-                hint=f"{setting} is one of {', '.join(choices)}",
+                hint=f"{setting} must be one of {', '.join(choices)}",
                 setting=setting,
             )

@@ -1,4 +1,4 @@
-"""Where a Qdrant server is, and how its collection is laid out; without the client, which is slow to import."""
+"""The address of a Qdrant server and the settings of its collection; without the client, which is slow to import."""
 
 import importlib
 from dataclasses import dataclass, field
@@ -15,8 +15,8 @@ LOCAL = ":memory:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QdrantPlace:
-    """A server or cluster, and the one collection of all spaces. `shards` and the rest count when it is made."""
+class QdrantAddress:
+    """A server or cluster, and the collection of all spaces. `shards`, `replicas` and `on_disk` apply at creation."""
 
     url: str
     collection: str = "scrubjay"
@@ -27,27 +27,27 @@ class QdrantPlace:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is the client's own stand-in inside this process, to try things out; it keeps nothing."""
+        """Whether it is the in-memory mode of the client, for experiments; it stores nothing."""
         return self.url == LOCAL
 
     @property
     def shown_url(self) -> str:
-        """The address without what may be secret in it."""
+        """The address without its secrets."""
         parts = urlsplit(self.url)
         return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
     @property
     def write_consistency(self) -> int:
-        """How many replicas must have taken a write: as many as are left when fewer than half of them fail."""
+        """The number of replicas that must confirm a write: as many as remain when fewer than half of them fail."""
         return max(1, (self.replicas + 1) // 2)
 
 
-def load_qdrant(place: QdrantPlace) -> "type[QdrantIndex]":
-    """The kind of index that can be `at` this place. Takes a second or two the first time; asks nobody anything.
+def load_qdrant(address: QdrantAddress) -> "type[QdrantIndex]":
+    """Import the index on Qdrant, which takes a second or two the first time; contacts no server.
 
-    Raises InvalidInput for settings that cannot be, and without the extra.
+    Raises InvalidInput for invalid settings, and without the extra.
     """
-    _require_sound(place)
+    _require_valid(address)
     try:
         module = importlib.import_module("scrubjay.vectors.qdrant")
     except ModuleNotFoundError as error:
@@ -59,18 +59,18 @@ def load_qdrant(place: QdrantPlace) -> "type[QdrantIndex]":
     return cast("type[QdrantIndex]", module.QdrantIndex)
 
 
-def _require_sound(place: QdrantPlace) -> None:
-    parts = urlsplit(place.url)
-    if not place.is_local and (parts.scheme not in ("http", "https") or not parts.hostname):
+def _require_valid(address: QdrantAddress) -> None:
+    parts = urlsplit(address.url)
+    if not address.is_local and (parts.scheme not in ("http", "https") or not parts.hostname):
         raise InvalidInput(
-            "the address of Qdrant is not that of an HTTP server",
+            "the address of Qdrant is not an HTTP URL",
             hint="SCRUBJAY_QDRANT_URL is like http://localhost:6333",
             setting="SCRUBJAY_QDRANT_URL",
         )
-    if place.shards < 1 or place.replicas < 1:
+    if address.shards < 1 or address.replicas < 1:
         raise InvalidInput(
-            "a collection of Qdrant has one shard and one replica at least",
+            "a collection on Qdrant needs at least one shard and one replica",
             hint="See SCRUBJAY_QDRANT_SHARDS and SCRUBJAY_QDRANT_REPLICAS",
-            shards=place.shards,
-            replicas=place.replicas,
+            shards=address.shards,
+            replicas=address.replicas,
         )

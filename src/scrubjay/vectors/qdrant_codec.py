@@ -1,4 +1,4 @@
-"""How our points, filters, marks and errors look to a Qdrant server."""
+"""Translates points, filters, checkpoints and errors to and from a Qdrant server."""
 
 import hashlib
 import re
@@ -20,12 +20,12 @@ from scrubjay.vectors.payload import Between, Condition, conditions_of, payload_
 BUILD = "build"
 _FORMAT = 1
 _NUMBERS = 1 << 64
-_LONGEST_NAME = 64
+_MAX_NAME = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
-    """The points of one model: they have a vector of their own name, and ids that are no other model's."""
+class ModelNamespace:
+    """The points of one model in a collection: they have a vector name and ids of their own."""
 
     model: str
     dimension: int
@@ -37,26 +37,26 @@ class Series:
 
     @property
     def name(self) -> str:
-        """The name of the vector: readable, and free of what a server refuses in names."""
-        readable = re.sub(r"[^a-z0-9.]+", "-", self.model.lower()).strip("-.")[:_LONGEST_NAME]
+        """The name of the vector: readable, and valid on the server."""
+        readable = re.sub(r"[^a-z0-9.]+", "-", self.model.lower()).strip("-.")[:_MAX_NAME]
         return f"{readable}-{self.dimension}-{self._key:016x}"
 
     @property
-    def mark_id(self) -> str:
-        """Where it is written how far this index has come."""
+    def checkpoint_id(self) -> str:
+        """The id of the point that holds the checkpoint."""
         return self.id_of(_NUMBERS - 1)
 
     @property
-    def wish_id(self) -> str:
-        """What somebody leaves who wants the index built anew."""
+    def rebuild_request_id(self) -> str:
+        """The id of the point that requests a rebuild."""
         return self.id_of(_NUMBERS - 2)
 
     def id_of(self, number: int) -> str:
-        """A passage's number as an id of the server's."""
+        """Return the id of a passage on the server."""
         return str(UUID(int=self._key * _NUMBERS + number))
 
     def point(self, point: Point, *, build: int) -> models.PointStruct:
-        """A point as the server keeps it."""
+        """Return a point as the server stores it."""
         vector = cast("list[float]", point.vector.tolist())
         return models.PointStruct(
             id=self.id_of(point.id), vector={self.name: vector}, payload={**payload_of(point), BUILD: build}
@@ -64,72 +64,72 @@ class Series:
 
     @property
     def all_points(self) -> models.Filter:
-        """All points of this model, and none of the marks, which have no vector."""
+        """All points of this model; the checkpoint and the rebuild request have no vector."""
         return models.Filter(must=[models.HasVectorCondition(has_vector=self.name)])
 
-    def not_of(self, build: int) -> models.Filter:
-        """The points that were left by other builds."""
+    def other_builds(self, build: int) -> models.Filter:
+        """Return the filter for the points of other builds."""
         of_build = models.FieldCondition(key=BUILD, match=models.MatchValue(value=build))
         return models.Filter(must=[models.HasVectorCondition(has_vector=self.name)], must_not=[of_build])
 
-    def query(self, vector: Vector, passing: models.Filter, *, limit: int) -> models.QueryRequest:
-        """The nearest points among those that pass."""
+    def query(self, vector: Vector, filter: models.Filter, *, limit: int) -> models.QueryRequest:
+        """Return the request for the nearest points that pass a filter."""
         nearest = cast("list[float]", vector.tolist())
-        return models.QueryRequest(query=nearest, using=self.name, filter=passing, limit=limit, with_payload=False)
+        return models.QueryRequest(query=nearest, using=self.name, filter=filter, limit=limit, with_payload=False)
 
-    def mark_query(self) -> models.QueryRequest:
-        """The mark, asked for along with something else."""
-        its_own = models.Filter(must=[models.HasIdCondition(has_id=[self.mark_id])])
-        return models.QueryRequest(filter=its_own, limit=1, with_payload=True)
+    def checkpoint_query(self) -> models.QueryRequest:
+        """Return the request for the checkpoint, to send along with a search."""
+        by_id = models.Filter(must=[models.HasIdCondition(has_id=[self.checkpoint_id])])
+        return models.QueryRequest(filter=by_id, limit=1, with_payload=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """What an index on a server says of itself. Without one it is not whole."""
+class Checkpoint:
+    """The store and the progress of an index on a server. An index without a checkpoint is incomplete."""
 
     store_id: str
     cursor: int
     build: int
 
-    def point(self, series: Series) -> models.PointStruct:
-        """The mark as a point without a vector, which no search finds."""
+    def point(self, namespace: ModelNamespace) -> models.PointStruct:
+        """Return the checkpoint as a point without a vector, which no search returns."""
         payload: dict[str, str | int] = {
             "format": _FORMAT,
             "store": self.store_id,
-            "model": series.model,
-            "dimension": series.dimension,
+            "model": namespace.model,
+            "dimension": namespace.dimension,
             "cursor": self.cursor,
             BUILD: self.build,
         }
-        return models.PointStruct(id=series.mark_id, vector={}, payload=payload)
+        return models.PointStruct(id=namespace.checkpoint_id, vector={}, payload=payload)
 
 
-def mark_of(found: Sequence[models.Record | models.ScoredPoint], series: Series) -> Mark | None:
-    """The mark among some points, if it is there and one of ours."""
-    payload = next((item.payload for item in found if str(item.id) == series.mark_id), None) or {}
+def checkpoint_of(points: Sequence[models.Record | models.ScoredPoint], namespace: ModelNamespace) -> Checkpoint | None:
+    """Return the checkpoint among points, if it is present and has a known format."""
+    payload = next((point.payload for point in points if str(point.id) == namespace.checkpoint_id), None) or {}
     cursor, build = payload.get("cursor"), payload.get(BUILD)
     if payload.get("format") != _FORMAT or not isinstance(cursor, int) or not isinstance(build, int):
         return None
-    return Mark(store_id=str(payload.get("store")), cursor=cursor, build=build)
+    return Checkpoint(store_id=str(payload.get("store")), cursor=cursor, build=build)
 
 
-def number_of(found: models.ScoredPoint) -> int:
-    """The passage's number of a point."""
-    return UUID(str(found.id)).int % _NUMBERS
+def number_of(point: models.ScoredPoint) -> int:
+    """Return the number of the passage of a point."""
+    return UUID(str(point.id)).int % _NUMBERS
 
 
 def qdrant_filter(space: str, filter: Filter) -> models.Filter:
-    """A filter as the server understands it."""
+    """Return a filter in the types of the server."""
     return models.Filter(must=[_condition(condition) for condition in conditions_of(space, filter)])
 
 
 @contextmanager
-def qdrant_errors(doing: str) -> Generator[None]:
-    """Map all that the client raises; `reason` tells what kind of failure it is."""
+def qdrant_errors(action: str) -> Generator[None]:
+    """Map the errors of the client; `reason` is the kind of failure."""
     try:
         yield
     except UnexpectedResponse as error:
-        raise _refusal(error, doing) from error
+        raise _response_error(error, action) from error
     except (ResponseHandlingException, TimeoutError) as error:
         source = error.source if isinstance(error, ResponseHandlingException) else error
         raise IndexUnavailable(
@@ -138,29 +138,29 @@ def qdrant_errors(doing: str) -> Generator[None]:
             reason="unreachable",
             cause=f"{type(source).__name__}: {source}"[:300],
         ) from error
-    # Without a server, and for what it would not even send, the client raises ValueError.
+    # In its in-memory mode, and for requests that it refuses to send, the client raises ValueError.
     except (ApiException, QdrantException, ValueError) as error:
-        raise IndexUnavailable(f"Qdrant failed to {doing}", reason="failed", cause=str(error)[:300]) from error
+        raise IndexUnavailable(f"Qdrant failed to {action}", reason="failed", cause=str(error)[:300]) from error
 
 
-def _refusal(error: UnexpectedResponse, doing: str) -> IndexUnavailable:
+def _response_error(error: UnexpectedResponse, action: str) -> IndexUnavailable:
     status = error.status_code or 0
     if status in (401, 403):
         return IndexUnavailable(
-            "Qdrant refuses our key",
-            hint="Set SCRUBJAY_QDRANT_KEY to one that may read and write the collection",
+            "Qdrant rejects the API key",
+            hint="Set SCRUBJAY_QDRANT_KEY to a key that may read and write the collection",
             reason="refused",
             status=status,
         )
     if status == 404:  # noqa: PLR2004
-        return IndexUnavailable("the collection on Qdrant is not there", reason="missing", status=status)
+        return IndexUnavailable("the collection on Qdrant does not exist", reason="missing", status=status)
     cause = error.content[:300].decode("utf-8", "replace")
-    return IndexUnavailable(f"Qdrant failed to {doing}", reason="failed", status=status, cause=cause)
+    return IndexUnavailable(f"Qdrant failed to {action}", reason="failed", status=status, cause=cause)
 
 
-def _condition(one: Condition) -> models.FieldCondition:
-    if isinstance(one, Between):
-        return models.FieldCondition(key=one.field, range=models.Range(gte=one.since, lt=one.until))
-    first, *others = one.texts
-    match = models.MatchAny(any=list(one.texts)) if others else models.MatchValue(value=first)
-    return models.FieldCondition(key=one.field, match=match)
+def _condition(condition: Condition) -> models.FieldCondition:
+    if isinstance(condition, Between):
+        return models.FieldCondition(key=condition.field, range=models.Range(gte=condition.since, lt=condition.until))
+    first, *others = condition.texts
+    match = models.MatchAny(any=list(condition.texts)) if others else models.MatchValue(value=first)
+    return models.FieldCondition(key=condition.field, match=match)

@@ -11,7 +11,7 @@ from scrubjay.app.indexes import make_index
 from scrubjay.app.stores import open_store
 from scrubjay.errors import InvalidInput, StoreError
 from scrubjay.indexing.local_index import LocalIndex
-from scrubjay.indexing.shared import SharedIndex
+from scrubjay.indexing.shared_index import SharedIndex
 from scrubjay.settings import Settings
 
 URL = "postgresql://jay:secret@127.0.0.1:1/memory"

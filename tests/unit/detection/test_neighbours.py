@@ -11,7 +11,7 @@ from tests.unit.harness import SPACE, Harness
 
 from scrubjay.detection.neighbours import ReadCache
 from scrubjay.errors import IndexUnavailable
-from scrubjay.indexing.backfill import embed_some
+from scrubjay.indexing.backfill import embed_memories
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import StoredPassage, Vector
@@ -126,6 +126,6 @@ async def test_a_missing_record_is_read_once_and_a_filtered_search_is_made_each_
 
 
 async def _embed(harness: Harness, memories: Sequence[Memory]) -> None:
-    await embed_some(
+    await embed_memories(
         SPACE, [memory.id for memory in memories], store=harness.store, embedder=harness.embedder, clock=harness.clock
     )

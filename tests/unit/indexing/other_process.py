@@ -1,4 +1,4 @@
-"""What tests have another process do: build a generation, or live with an index until it is killed."""
+"""Tasks for other processes in tests: build a generation, or use an index until killed."""
 
 import asyncio
 import os
@@ -11,30 +11,29 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.fakes.build import DIMENSION, MODEL
-from tests.unit.indexing.world import QUERY, World
+from tests.unit.indexing.harness import QUERY, IndexHarness
 
-from scrubjay.indexing.build import build_generation
-from scrubjay.indexing.child import end_with_parent, run_niced
-from scrubjay.indexing.generation import Policy
+from scrubjay.indexing.build import build_generation, end_with_parent, run_niced
+from scrubjay.indexing.generations import LocalIndexPolicy
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter
 from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.vectors.edge import EdgeIndex
 
 ROOT = Path(__file__).resolve().parents[3]
-# Every few writes a new generation is built by a child of its own.
-RESTLESS = Policy(inline_up_to=10, optimise_from=20, optimise_at=20, rebuild_when_behind=60)
+# Every few writes start a build in a child process.
+RESTLESS = LocalIndexPolicy(inline_up_to=10, optimise_from=20, optimise_at=20, rebuild_when_behind=60)
 
 
 def command(task: str, *arguments: Path | str) -> list[str]:
-    """The command line of another process that does a task."""
+    """Return the command line of a process that does a task."""
     paths = [str(ROOT / "src"), str(ROOT)]
     code = f"import sys; sys.path[:0] = {paths!r}; from {__name__} import main; main()"
     return [sys.executable, "-c", code, task, *map(str, arguments)]
 
 
 def main() -> None:
-    """Do what the command line says."""
+    """Run the task of the command line."""
     task, *arguments = sys.argv[1:]
     _TASKS[task](*arguments)
 
@@ -44,21 +43,21 @@ def _die() -> None:
 
 
 def _fail() -> None:
-    sys.exit("nothing works today")
+    sys.exit("failed on purpose")
 
 
-def _be_niced(before: str, told: str) -> None:
+def _be_niced(before: str, pipe: str) -> None:
     while os.nice(0) == int(before):
         time.sleep(0.01)
-    with Path(told).open("w") as file:
+    with Path(pipe).open("w") as file:
         file.write("niced\n")
         file.flush()
         time.sleep(600)
 
 
-def _be_orphaned(told: str) -> None:
-    """Have a child, and die."""
-    with Path(told).open("w") as file:
+def _be_orphaned(pipe: str) -> None:
+    """Start a child, and die."""
+    with Path(pipe).open("w") as file:
         child = subprocess.Popen(
             command("live on"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[file.fileno()]
         )
@@ -75,12 +74,12 @@ def _live_on() -> None:
     time.sleep(600)
 
 
-def _build_as_told(database: str, target: str) -> None:
+def _run_build(database: str, target: str) -> None:
     end_with_parent()
     asyncio.run(_build(Path(database), Path(target)))
 
 
-def _live_as_told(database: str, folder: str, seed: str) -> None:
+def _run_live(database: str, folder: str, seed: str) -> None:
     asyncio.run(_live(Path(database), Path(folder), seed=int(seed)))
 
 
@@ -90,8 +89,8 @@ _TASKS: dict[str, Callable[..., None]] = {
     "be niced": _be_niced,
     "be orphaned": _be_orphaned,
     "live on": _live_on,
-    "build": _build_as_told,
-    "live": _live_as_told,
+    "build": _run_build,
+    "live": _run_live,
 }
 
 
@@ -104,18 +103,18 @@ async def _build(database: Path, target: Path) -> None:
 
 
 async def _live(database: Path, folder: Path, *, seed: int) -> None:
-    """Write and search for ever, and say so after each commit that is acknowledged."""
+    """Write and search for ever, and print a line after each commit."""
     dice = random.Random(seed)
-    world = World(folder=folder, store=await SqliteStore.open(database))
-    keeper = world.keeper(policy=RESTLESS, build=lambda target: run_niced(command("build", database, target)))
-    await keeper.open()
+    harness = IndexHarness(folder=folder, store=await SqliteStore.open(database))
+    index = harness.local_index(policy=RESTLESS, build=lambda target: run_niced(command("build", database, target)))
+    await index.open()
     memories: list[Memory] = []
     while True:
-        memories += await world.remember(*(f"{seed} {dice.random()}" for _ in range(dice.randrange(1, 6))))
+        memories += await harness.remember(*(f"{seed} {dice.random()}" for _ in range(dice.randrange(1, 6))))
         if dice.random() < 0.3:
-            place = dice.randrange(len(memories))
-            memories[place] = await world.revise(memories[place], f"{seed} {dice.random()}")
-        await keeper.after_commit()
+            position = dice.randrange(len(memories))
+            memories[position] = await harness.revise(memories[position], f"{seed} {dice.random()}")
+        await index.after_commit()
         sys.stdout.write("committed\n")
         sys.stdout.flush()
-        await keeper.search("default", QUERY, Filter(), limit=5)
+        await index.search("default", QUERY, Filter(), limit=5)

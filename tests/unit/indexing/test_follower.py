@@ -1,4 +1,4 @@
-"""The follower brings an index to what the store holds, whatever happened in between."""
+"""A follower brings an index to the state of the store, after any history."""
 
 import asyncio
 import random
@@ -15,20 +15,20 @@ from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Point
 
 
-class Watched(FakeIndex):
-    """Remembers what it was told."""
+class RecordingIndex(FakeIndex):
+    """An index that records the applied changes."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.told: list[tuple[list[int], list[int], int]] = []
+        self.applied: list[tuple[list[int], list[int], int]] = []
 
     async def apply(self, points: Sequence[Point], stale: Sequence[int], *, cursor: int) -> None:
-        self.told.append(([point.id for point in points], list(stale), cursor))
+        self.applied.append(([point.id for point in points], list(stale), cursor))
         await asyncio.sleep(0)
         await super().apply(points, stale, cursor=cursor)
 
 
-async def require_same(index: FakeIndex, store: FakeStore) -> None:
+async def check_same(index: FakeIndex, store: FakeStore) -> None:
     points = {point.id: point for point in await store.points(MODEL, after=-1, limit=10**6)}
     assert {number: (point.facets, point.at) for number, point in index._points.items()} == {
         number: (point.facets, point.at) for number, point in points.items()
@@ -37,14 +37,14 @@ async def require_same(index: FakeIndex, store: FakeStore) -> None:
     assert index.cursor == await store.last_seq()
 
 
-async def remembered(store: FakeStore, *memories: Memory) -> None:
+async def remember(store: FakeStore, *memories: Memory) -> None:
     await store.commit(a_commit(*memories, embedded=vectors_for(memories)))
 
 
-async def test_an_empty_store_asks_nothing() -> None:
-    index = Watched()
+async def test_an_empty_store_applies_nothing() -> None:
+    index = RecordingIndex()
     await Follower(FakeStore(), index, MODEL).catch_up()
-    assert index.told == []
+    assert index.applied == []
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -53,57 +53,57 @@ async def test_any_history_ends_in_the_same_points(seed: int) -> None:
     follower = Follower(store, index, MODEL)
     alive: dict[str, Memory] = {}
     for _ in range(60):
-        await _something_happens(store, alive, dice)
+        await _random_change(store, alive, dice)
         if dice.random() < 0.3:
             await follower.catch_up()
-            await require_same(index, store)
+            await check_same(index, store)
     await follower.catch_up()
-    await require_same(index, store)
+    await check_same(index, store)
 
 
-async def test_only_what_is_gone_is_stale() -> None:
-    store, index = FakeStore(), Watched()
+async def test_only_deleted_passages_are_stale() -> None:
+    store, index = FakeStore(), RecordingIndex()
     memory = a_memory("word " * 900)
-    await remembered(store, memory)
+    await remember(store, memory)
     await Follower(store, index, MODEL).catch_up()
-    ((whole, stale, _),) = index.told
+    ((whole, stale, _),) = index.applied
     assert len(whole) > 2
     assert stale == []
     short = revised(memory, content="short")
     await store.commit(a_commit(a_rewrite(short), embedded=vectors_for([short])))
     await Follower(store, index, MODEL).catch_up()
-    assert index.told[-1] == (whole[:1], whole[1:], await store.last_seq())
+    assert index.applied[-1] == (whole[:1], whole[1:], await store.last_seq())
 
 
 async def test_relations_move_the_cursor_and_nothing_else() -> None:
-    store, index = FakeStore(), Watched()
-    item, two = a_memory("one"), a_memory("two")
-    await remembered(store, item, two)
+    store, index = FakeStore(), RecordingIndex()
+    first, second = a_memory("one"), a_memory("two")
+    await remember(store, first, second)
     await Follower(store, index, MODEL).catch_up()
-    await store.commit(a_commit(an_edge(item, two), space="default"))
+    await store.commit(a_commit(an_edge(first, second), space="default"))
     await Follower(store, index, MODEL).catch_up()
-    assert index.told[-1] == ([], [], await store.last_seq())
+    assert index.applied[-1] == ([], [], await store.last_seq())
 
 
 async def test_a_long_log_is_read_in_pages() -> None:
-    store, index = FakeStore(), Watched()
-    await remembered(store, *(a_memory(f"{number}") for number in range(1200)))
+    store, index = FakeStore(), RecordingIndex()
+    await remember(store, *(a_memory(f"{number}") for number in range(1200)))
     await Follower(store, index, MODEL).catch_up()
-    assert [cursor for _, _, cursor in index.told] == [500, 1000, 1200]
-    await require_same(index, store)
+    assert [cursor for _, _, cursor in index.applied] == [500, 1000, 1200]
+    await check_same(index, store)
 
 
 async def test_callers_at_the_same_time_share_the_work() -> None:
-    store, index = FakeStore(), Watched()
-    await remembered(store, *(a_memory(f"{number}") for number in range(1200)))
+    store, index = FakeStore(), RecordingIndex()
+    await remember(store, *(a_memory(f"{number}") for number in range(1200)))
     follower = Follower(store, index, MODEL)
     await asyncio.gather(*(follower.catch_up() for _ in range(10)))
-    assert [cursor for _, _, cursor in index.told] == [500, 1000, 1200]
+    assert [cursor for _, _, cursor in index.applied] == [500, 1000, 1200]
 
 
-async def test_too_far_behind_or_ahead_is_said() -> None:
+async def test_too_far_behind_or_ahead_is_an_error() -> None:
     store, index = FakeStore(), FakeIndex()
-    await remembered(store, *(a_memory(f"{number}") for number in range(5)))
+    await remember(store, *(a_memory(f"{number}") for number in range(5)))
     follower = Follower(store, index, MODEL)
     assert await follower.lag() == 5
     with pytest.raises(IndexUnavailable) as caught:
@@ -117,9 +117,9 @@ async def test_too_far_behind_or_ahead_is_said() -> None:
 
 
 async def test_a_purge_is_announced_before_it_is_applied() -> None:
-    store, index = FakeStore(), Watched()
+    store, index = FakeStore(), RecordingIndex()
     memory = a_memory("secret")
-    await remembered(store, memory)
+    await remember(store, memory)
     announced: list[int] = []
     follower = Follower(store, index, MODEL, on_purge=lambda: announced.append(index.cursor))
     await follower.catch_up()
@@ -129,7 +129,7 @@ async def test_a_purge_is_announced_before_it_is_applied() -> None:
     before = index.cursor
     await follower.catch_up()
     assert announced == [before]
-    await require_same(index, store)
+    await check_same(index, store)
 
 
 async def test_a_log_that_ends_early_is_read_to_its_end() -> None:
@@ -138,26 +138,26 @@ async def test_a_log_that_ends_early_is_read_to_its_end() -> None:
             return await super().last_seq() + 3
 
     store, index = Pruned(), FakeIndex()
-    await remembered(store, a_memory("one"))
+    await remember(store, a_memory("one"))
     await Follower(store, index, MODEL).catch_up()
     assert index.cursor == 1
 
 
-async def test_a_vector_that_is_refused_makes_the_index_unavailable() -> None:
+async def test_a_rejected_vector_makes_the_index_unavailable() -> None:
     class Picky(FakeIndex):
         async def apply(self, points: Sequence[Point], stale: Sequence[int], *, cursor: int) -> None:
             raise InvalidInput("no")
 
     store = FakeStore()
-    await remembered(store, a_memory("one"))
+    await remember(store, a_memory("one"))
     with pytest.raises(IndexUnavailable):
         await Follower(store, Picky(), MODEL).catch_up()
 
 
-async def test_closing_waits_for_what_is_being_applied() -> None:
+async def test_closing_waits_for_the_page_that_is_being_applied() -> None:
     begun = asyncio.Event()
 
-    class Slow(Watched):
+    class Slow(RecordingIndex):
         closed_at = -1
 
         async def apply(self, points: Sequence[Point], stale: Sequence[int], *, cursor: int) -> None:
@@ -165,10 +165,10 @@ async def test_closing_waits_for_what_is_being_applied() -> None:
             await super().apply(points, stale, cursor=cursor)
 
         async def close(self) -> None:
-            self.closed_at = len(self.told)
+            self.closed_at = len(self.applied)
 
     store, index = FakeStore(), Slow()
-    await remembered(store, *(a_memory(f"{number}") for number in range(10)))
+    await remember(store, *(a_memory(f"{number}") for number in range(10)))
     follower = Follower(store, index, MODEL)
     catching_up = asyncio.create_task(follower.catch_up())
     await begun.wait()
@@ -178,27 +178,27 @@ async def test_closing_waits_for_what_is_being_applied() -> None:
     assert index.cursor == 10
 
 
-async def _something_happens(store: FakeStore, alive: dict[str, Memory], dice: random.Random) -> None:
-    what = dice.choice(["new", "new", "revise", "revise", "trash", "purge", "unembedded", "shelve", "relate"])
+async def _random_change(store: FakeStore, alive: dict[str, Memory], dice: random.Random) -> None:
+    action = dice.choice(["new", "new", "revise", "revise", "trash", "purge", "unembedded", "embed", "relate"])
     text = " ".join(
         dice.choice(("jay", "acorn", "oak")) + str(dice.randrange(99)) for _ in range(dice.choice((1, 500)))
     )
-    if what == "new" or not alive:
+    if action == "new" or not alive:
         memory = a_memory(text, kind=dice.choice(("fact", "rumour")), space=dice.choice(("default", "there")))
-        await remembered(store, memory)
+        await remember(store, memory)
         alive[memory.id] = memory
         return
     memory = alive[dice.choice(sorted(alive))]
-    if what == "purge":
+    if action == "purge":
         await store.purge(memory.space, [alive.pop(memory.id).id], origin=an_origin())
-    elif what == "shelve":
+    elif action == "embed":
         await store.store_vectors(memory.space, vectors_for([memory]), memory_ids=[memory.id], origin=an_origin())
-    elif what == "relate":
+    elif action == "relate":
         await store.commit(a_commit(an_edge(memory, memory), space=memory.space))
-    elif what == "trash":
+    elif action == "trash":
         alive[memory.id] = revised(memory, state=State.TRASHED)
         await store.commit(a_commit(a_rewrite(alive[memory.id], action=Action.TRASHED)))
     else:
         alive[memory.id] = revised(memory, content=text, kind=dice.choice(("fact", "rumour")))
-        embedded = None if what == "unembedded" else vectors_for([alive[memory.id]])
+        embedded = None if action == "unembedded" else vectors_for([alive[memory.id]])
         await store.commit(a_commit(a_rewrite(alive[memory.id]), embedded=embedded))

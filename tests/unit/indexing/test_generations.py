@@ -1,4 +1,4 @@
-"""The folder of generations: one holder, one current, nothing half-built, nobody else's files touched."""
+"""The folder of generations: one holder, one current generation, no unfinished builds, no foreign files touched."""
 
 import subprocess
 import sys
@@ -10,14 +10,14 @@ from scrubjay.errors import IndexUnavailable
 from scrubjay.indexing.generations import Generations, condemn, is_condemned
 
 
-def held(folder: Path) -> Generations:
+def claim_folder(folder: Path) -> Generations:
     generations = Generations(folder)
     assert generations.claim()
     return generations
 
 
-def made(generations: Generations) -> Path:
-    """A new generation, current."""
+def make_generation(generations: Generations) -> Path:
+    """Create a generation and make it current."""
     draft = generations.draft()
     draft.mkdir()
     (draft / "file").write_text("x")
@@ -42,7 +42,7 @@ class TestHolding:
         assert second.claim()
         assert not first.claim()
 
-    def test_a_process_that_is_killed_lets_go(self, tmp_path: Path) -> None:
+    def test_a_killed_process_releases_the_lock(self, tmp_path: Path) -> None:
         code = (
             "import fcntl, sys\n"
             "file = open(sys.argv[1], 'w')\n"
@@ -56,64 +56,64 @@ class TestHolding:
         ) as other:
             assert other.stdout is not None
             assert other.stdout.readline() == b"held\n"
-            mine = Generations(tmp_path / "i")
-            assert not mine.claim()
+            generations = Generations(tmp_path / "i")
+            assert not generations.claim()
             other.kill()
             other.wait()
-            assert mine.claim()
+            assert generations.claim()
 
-    def test_a_folder_that_cannot_be_made_is_held_by_nobody(self, tmp_path: Path) -> None:
+    def test_a_folder_that_cannot_be_created_cannot_be_held(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("x")
         assert not Generations(tmp_path / "file" / "index").claim()
 
 
 class TestTurning:
     def test_the_first_and_the_next(self, tmp_path: Path) -> None:
-        generations = held(tmp_path / "i")
+        generations = claim_folder(tmp_path / "i")
         assert generations.current() is None
-        first = made(generations)
+        first = make_generation(generations)
         assert first.name == "gen-0001"
         assert generations.current() == first
-        second = made(generations)
+        second = make_generation(generations)
         assert second.name == "gen-0002"
         assert generations.current() == second
         generations.remove_others()
         assert names(tmp_path / "i") == {"gen-0002", "CURRENT"}
 
     def test_two_drafts_are_never_the_same(self, tmp_path: Path) -> None:
-        generations = held(tmp_path / "i")
+        generations = claim_folder(tmp_path / "i")
         assert generations.draft() != generations.draft()
 
-    def test_what_a_crash_left_goes_at_the_next_start(self, tmp_path: Path) -> None:
-        generations = held(tmp_path / "i")
-        current = made(generations)
+    def test_the_next_start_removes_what_a_crash_left(self, tmp_path: Path) -> None:
+        generations = claim_folder(tmp_path / "i")
+        current = make_generation(generations)
         generations.draft().mkdir()
         half = generations.draft()
         half.mkdir()
         generations.adopt(half)
         (tmp_path / "i" / "CURRENT.new").write_text("gen-00")
         generations.release()
-        again = held(tmp_path / "i")
+        again = claim_folder(tmp_path / "i")
         assert again.current() == current
         assert names(tmp_path / "i") == {"gen-0001", "CURRENT", "CURRENT.new"}
 
-    def test_other_peoples_files_are_none_of_ours(self, tmp_path: Path) -> None:
+    def test_foreign_files_are_left_alone(self, tmp_path: Path) -> None:
         (tmp_path / "genealogy").mkdir()
         (tmp_path / "gen-0001.txt").write_text("x")
         (tmp_path / "gen-12").mkdir()
-        held(tmp_path).remove_all()
+        claim_folder(tmp_path).remove_all()
         assert names(tmp_path) == {"genealogy", "gen-0001.txt", "gen-12"}
 
     @pytest.mark.parametrize("text", [b"", b"\n", b"gen-1", b"../gen-0001", b"/gen-0001", b"gen-0001/..", b"\xff\xfe"])
-    def test_a_current_file_that_names_none_means_none(self, tmp_path: Path, text: bytes) -> None:
-        generations = held(tmp_path)
-        made(generations)
+    def test_an_invalid_current_file_names_no_generation(self, tmp_path: Path, text: bytes) -> None:
+        generations = claim_folder(tmp_path)
+        make_generation(generations)
         (tmp_path / "CURRENT").write_bytes(text)
         assert generations.current() is None
 
-    def test_all_can_go(self, tmp_path: Path) -> None:
-        generations = held(tmp_path)
-        made(generations)
+    def test_all_can_be_removed(self, tmp_path: Path) -> None:
+        generations = claim_folder(tmp_path)
+        make_generation(generations)
         generations.remove_all()
         generations.remove_all()
         assert generations.current() is None
@@ -122,18 +122,18 @@ class TestTurning:
 
 class TestCondemned:
     def test_a_condemned_generation_does_not_outlive_its_holder(self, tmp_path: Path) -> None:
-        generations = held(tmp_path)
-        first = made(generations)
+        generations = claim_folder(tmp_path)
+        first = make_generation(generations)
         condemn(first)
         assert is_condemned(first)
         generations.release()
-        assert held(tmp_path).current() is None
+        assert claim_folder(tmp_path).current() is None
         assert names(tmp_path) == {"CURRENT"}
 
-    def test_the_next_one_is_innocent(self, tmp_path: Path) -> None:
-        generations = held(tmp_path)
-        condemn(made(generations))
-        second = made(generations)
+    def test_the_next_generation_is_not_condemned(self, tmp_path: Path) -> None:
+        generations = claim_folder(tmp_path)
+        condemn(make_generation(generations))
+        second = make_generation(generations)
         assert not is_condemned(second)
         assert generations.current() == second
 

@@ -187,7 +187,7 @@ def test_the_gate_knows_whatever_is_asked_by_name() -> None:
 async def test_the_lag_is_what_the_index_has_not_taken_in(watched: Watched) -> None:
     await watched.remember("one")
     await watched.recall("one")
-    await watched.wiring.keeper.settle()
+    await watched.wiring.index.settle()
     assert await watched.value("scrubjay_index_lag_changes") == 0
     behind = [a_memory(text, space=WHO.space) for text in ("two", "three", "four")]
     await watched.wiring.store.commit(a_commit(*behind))
@@ -199,7 +199,7 @@ async def test_the_lag_is_what_the_index_has_not_taken_in(watched: Watched) -> N
 async def test_a_relation_makes_no_index_lag(watched: Watched) -> None:
     item, other = [(await watched.wiring.engine.remember(Draft(text=text), who=WHO)).id for text in ("oak", "walnut")]
     await watched.recall("oak")
-    await watched.wiring.keeper.settle()
+    await watched.wiring.index.settle()
     await watched.wiring.engine.relate(item, other, who=WHO)
     assert await watched.value("scrubjay_index_lag_changes") == 0
     await watched.wiring.engine.unrelate(item, other, who=WHO)

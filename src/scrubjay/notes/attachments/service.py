@@ -329,7 +329,7 @@ class Attachments:
 
     async def _embed(self, memory_id: str) -> None:
         with suppress(ScrubjayError):
-            await self._engine.embed_some([memory_id], who=self._self)
+            await self._engine.embed_memories([memory_id], who=self._self)
 
     async def _store_attachment(self, note: Memory, card: Card, *, known: Memory | None, who: Caller) -> Attached:
         """Store the memory of a file, the relation to it, and the note with its embed in one transaction."""
@@ -355,7 +355,7 @@ class Attachments:
         if known and card.caption and known.metadata.get("caption") != card.caption:
             fresh = await self._engine.store.get(self._space, [known.id])
             await self._cards.recaptioned(fresh[known.id], card.caption, who=who)
-        await self._engine.embed_some([memory_id], who=who)
+        await self._engine.embed_memories([memory_id], who=who)
         attachment = await self._attachment_of((await self._engine.store.get(self._space, [memory_id]))[memory_id])
         assert attachment is not None
         warnings = tuple(part for part in (card.stored.sniffed.remark, card.extracted.warning) if part)

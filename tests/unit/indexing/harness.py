@@ -1,4 +1,4 @@
-"""A store, and keepers of its index, small enough that everything happens within a test."""
+"""A store and local indexes of it, small enough for a test."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from tests.fakes.index import point_passes
 
 from scrubjay.errors import IndexUnavailable
 from scrubjay.indexing.build import build_generation
-from scrubjay.indexing.generation import Policy
+from scrubjay.indexing.generations import LocalIndexPolicy
 from scrubjay.indexing.local_index import LocalIndex, LocalIndexParts
 from scrubjay.model.change import Action
 from scrubjay.model.identity import new_id
@@ -36,33 +36,33 @@ EVERYTHING = Filter()
 
 Build = Callable[[Path], Awaitable[None]]
 QUERY = vector_of(b"a question")
-# An index keeps vectors in a byte for each number.
+# An index stores one byte for each dimension.
 CLOSE = 0.01
 
 
-class Brittle(EdgeIndex):
-    """An index that breaks when it is told to, whichever generation it is."""
+class BreakableIndex(EdgeIndex):
+    """An index that fails while `broken` is set, in every generation."""
 
     broken: ClassVar[bool] = False
 
     async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
-        if Brittle.broken:
+        if BreakableIndex.broken:
             raise IndexUnavailable("broken on purpose")
         return await super().search(space, vector, filter, limit=limit)
 
 
-class Unkeepable(EdgeIndex):
-    """An index that can be made, and opened, and not flushed from then on."""
+class UnflushableIndex(EdgeIndex):
+    """An index that fails to flush once it is opened."""
 
     def flush(self) -> None:
-        if self._whole_on_disk:
-            raise IndexUnavailable("no flushing today")
+        if self._is_on_disk:
+            raise IndexUnavailable("cannot flush on purpose")
         super().flush()
 
 
 @dataclass(kw_only=True)
-class World:
-    """One store and one folder. `builds` counts what would be done by a child process."""
+class IndexHarness:
+    """A store and a folder. `builds` counts the builds that a child process would do."""
 
     folder: Path
     store: RecordStore = field(default_factory=FakeStore)
@@ -70,13 +70,13 @@ class World:
     kind: type[EdgeIndex] = EdgeIndex
     builds: int = 0
 
-    def keeper(
-        self, *, policy: Policy | None = None, build: Build | None = None, in_memory: bool = False
+    def local_index(
+        self, *, policy: LocalIndexPolicy | None = None, build: Build | None = None, in_memory: bool = False
     ) -> LocalIndex:
-        means = LocalIndexParts(
+        parts = LocalIndexParts(
             profile=self.embedder.profile, kind=self.kind, scan=self._scan, build=build or self.build
         )
-        return LocalIndex(self.store, means, folder=None if in_memory else self.folder, policy=policy)
+        return LocalIndex(self.store, parts, folder=None if in_memory else self.folder, policy=policy)
 
     async def build(self, target: Path) -> None:
         self.builds += 1
@@ -84,7 +84,7 @@ class World:
 
     async def remember(self, *texts: str, space: str = "default", **fields: str) -> list[Memory]:
         kind, entity = fields.get("kind", "note"), fields.get("entity", "")
-        # Other processes write too, and names are unique.
+        # Names are unique, and other processes write too.
         memories = [a_memory(text, space=space, name=new_id(), kind=kind, entity=entity) for text in texts]
         await self.store.commit(a_commit(*memories, embedded=vectors_for(memories)))
         return memories
@@ -99,17 +99,17 @@ class World:
         await self.store.commit(a_commit(a_rewrite(trashed, action=Action.TRASHED)))
         await self.store.purge(memory.space, [memory.id], origin=an_origin())
 
-    async def require_true(self, keeper: LocalIndex, *, filter: Filter = EVERYTHING, space: str = "default") -> int:
-        """A search finds all that a comparison with every stored point finds; returns how much that is."""
+    async def check_search(self, index: LocalIndex, *, filter: Filter = EVERYTHING, space: str = "default") -> int:
+        """Compare a search with an exact comparison of every stored point; returns the number of hits."""
         points = [
             point
             for point in await self.store.points(MODEL, after=-1, limit=10**6)
             if point.space == space and point_passes(point, filter)
         ]
-        true = {point.id: float(QUERY @ point.vector) for point in points}
-        results = dict(await keeper.search(space, QUERY, filter, limit=10**6))
-        assert set(results) == set(true)
-        assert all(abs(cosine - true[number]) < CLOSE for number, cosine in results.items())
+        expected = {point.id: float(QUERY @ point.vector) for point in points}
+        results = dict(await index.search(space, QUERY, filter, limit=10**6))
+        assert set(results) == set(expected)
+        assert all(abs(cosine - expected[number]) < CLOSE for number, cosine in results.items())
         return len(results)
 
     def generations(self) -> list[str]:
@@ -119,13 +119,13 @@ class World:
         return ScanIndex(self.store, profile.model, dimension=profile.dimension)
 
 
-async def kind_of(keeper: LocalIndex) -> str:
-    return str((await keeper.describe())["kind"])
+async def kind_of(index: LocalIndex) -> str:
+    return str((await index.describe())["kind"])
 
 
-async def generation_of(keeper: LocalIndex) -> str:
-    return str((await keeper.describe())["generation"])
+async def generation_of(index: LocalIndex) -> str:
+    return str((await index.describe())["generation"])
 
 
-async def problem_of(keeper: LocalIndex) -> str:
-    return str((await keeper.describe())["problem"])
+async def problem_of(index: LocalIndex) -> str:
+    return str((await index.describe())["problem"])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from tests.fakes.build import DIMENSION, MODEL
 
 from scrubjay.model.memory import State
-from scrubjay.model.passage import Point
+from scrubjay.model.passage import Point, require_valid_vector
 from scrubjay.model.query import facet
 from scrubjay.ports import Profile
 from scrubjay.storage.postgres import PostgresStore
@@ -14,11 +14,10 @@ from scrubjay.storage.postgres.database import Transaction
 from scrubjay.storage.postgres.rows import digest_of, labels_of
 from scrubjay.storage.rows import STATE_NUMBERS
 from scrubjay.vectors.pgvector import PgvectorIndex
-from scrubjay.vectors.pgvector_indexes import Tuning
-from scrubjay.vectors.validate import require_sound
+from scrubjay.vectors.pgvector_indexes import PgvectorTuning
 
 # An index from the first point on, and every search scans it: other scans have a prohibitive cost.
-EAGER = Tuning(index_from=0, exact=1e9, sifted=1e9, step=1.0)
+EAGER = PgvectorTuning(index_from=0, scan_cost=1e9, filtered_cost=1e9, step_cost=1.0)
 _STATES = {facet("state", state): state for state in State}
 
 
@@ -27,10 +26,10 @@ async def profile() -> Profile:
     return Profile(model=MODEL, dimension=DIMENSION)
 
 
-class Shelved(PgvectorIndex):
+class WritablePgvectorIndex(PgvectorIndex):
     """An index over a store that receives the applied points."""
 
-    def __init__(self, store: PostgresStore, *, tuning: Tuning | None = None) -> None:
+    def __init__(self, store: PostgresStore, *, tuning: PgvectorTuning | None = None) -> None:
         super().__init__(store.vector_tables, profile, tuning=tuning)
         self._store = store
         self._points: dict[int, Point] = {}
@@ -39,11 +38,11 @@ class Shelved(PgvectorIndex):
     async def apply(self, points: Sequence[Point], stale: Sequence[int], *, cursor: int) -> None:
         """Write points and delete stale ones, as a follower of the log does."""
         for point in points:
-            require_sound(point.vector, dimension=DIMENSION)
-        touched = [self._points.pop(number) for number in stale if number in self._points]
-        touched += [self._points[point.id] for point in points if point.id in self._points]
+            require_valid_vector(point.vector, dimension=DIMENSION)
+        changed = [self._points.pop(number) for number in stale if number in self._points]
+        changed += [self._points[point.id] for point in points if point.id in self._points]
         self._points |= {point.id: point for point in points}
-        for space in dict.fromkeys(point.space for point in (*touched, *points)):
+        for space in dict.fromkeys(point.space for point in (*changed, *points)):
             await put_points(self._store, space, [point for point in self._points.values() if point.space == space])
         self.cursor = cursor
 
