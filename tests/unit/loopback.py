@@ -1,4 +1,4 @@
-"""A real HTTP server on this machine, for as long as a test lasts."""
+"""A real HTTP server on this machine for the duration of a test."""
 
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -7,7 +7,7 @@ from typing import Self
 
 
 class Loopback:
-    """Serves what a handler answers; `released` is set at the end, for answers that never come."""
+    """Serves with a handler; `released` is set at the end, for handlers that wait for it."""
 
     def __init__(self, handler: type[BaseHTTPRequestHandler], *, path: str) -> None:
         self.released = threading.Event()

@@ -1,4 +1,4 @@
-"""Models of a few kilobytes in the ONNX format, small enough to know what they must answer."""
+"""Models of a few kilobytes in ONNX format, with predictable output."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ _OPSET = 17
 
 
 def write_encoder(folder: Path, *, file: str = "model.onnx", output: str = "last_hidden_state", **inputs: bool) -> None:
-    """A sentence encoder: the vectors of the tokens are rows of a table, with a fixed seed."""
+    """Write a sentence encoder whose token vectors are rows of a table with a fixed seed."""
     table = np.random.default_rng(7).normal(size=(len(WORDS), DIMENSION)).astype(np.float32)
     nodes = [helper.make_node("Gather", ["table", "input_ids"], [output])]
     names = ["input_ids", *(name for name in ("attention_mask", "token_type_ids") if inputs.get(name, True))]
@@ -25,43 +25,42 @@ def write_encoder(folder: Path, *, file: str = "model.onnx", output: str = "last
 
 
 def write_cross_encoder(folder: Path, *, file: str = "model.onnx", labels: int = 1) -> None:
-    """A cross-encoder: what a pair scores is the sum of what its tokens are worth; an acorn is worth most."""
-    worth = np.array([[0, -0.1, 0, 0, 3, 2, 1, -1, -0.1, -0.1, 0]], dtype=np.float32).T.repeat(labels, axis=1)
+    """Write a cross-encoder: the score of a pair is the sum of its tokens' values, with `acorn` as the highest."""
+    values = np.array([[0, -0.1, 0, 0, 3, 2, 1, -1, -0.1, -0.1, 0]], dtype=np.float32).T.repeat(labels, axis=1)
     nodes = [
-        helper.make_node("Gather", ["worth", "input_ids"], ["worths"]),
-        helper.make_node("ReduceSum", ["worths", "axes"], ["logits"], keepdims=0),
+        helper.make_node("Gather", ["values", "input_ids"], ["token_values"]),
+        helper.make_node("ReduceSum", ["token_values", "axes"], ["logits"], keepdims=0),
     ]
-    constants = {"worth": worth, "axes": np.array([1], dtype=np.int64)}
+    constants = {"values": values, "axes": np.array([1], dtype=np.int64)}
     names = ["input_ids", "attention_mask", "token_type_ids"]
     _write(folder / file, nodes, constants, inputs=names, output=("logits", ["batch", labels]))
     _write_tokenizer(folder, WORDS)
 
 
 def write_clip(folder: Path) -> None:
-    """A pair of models that know three colours, and whose texts lie far from their pictures."""
-    corner = 1.0
+    """Write a pair of models for three colours, with texts far from pictures."""
     words = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", *COLOURS, "rent", "due")
     table = np.zeros((len(words), DIMENSION), dtype=np.float32)
-    for place in range(4, len(words)):
-        table[place, place - 4] = 1.0
+    for index in range(4, len(words)):
+        table[index, index - 4] = 1.0
     text, vision = folder / "text", folder / "vision"
     nodes = [
         helper.make_node("Gather", ["table", "input_ids"], ["each"]),
         helper.make_node("ReduceSum", ["each", "axes"], ["all"], keepdims=0),
-        helper.make_node("Add", ["all", "corner"], ["text_embeds"]),
+        helper.make_node("Add", ["all", "offset"], ["text_embeds"]),
     ]
-    here, there = np.zeros((1, DIMENSION), np.float32), np.zeros((1, DIMENSION), np.float32)
-    here[0, 6], there[0, 7] = corner, corner
-    constants = {"table": table, "axes": np.array([1], dtype=np.int64), "corner": here}
+    text_offset, picture_offset = np.zeros((1, DIMENSION), np.float32), np.zeros((1, DIMENSION), np.float32)
+    text_offset[0, 6] = picture_offset[0, 7] = 1.0
+    constants = {"table": table, "axes": np.array([1], dtype=np.int64), "offset": text_offset}
     _write(text / "model.onnx", nodes, constants, inputs=["input_ids"], output=("text_embeds", ["batch", DIMENSION]))
     _write_tokenizer(text, words)
     nodes = [
         helper.make_node("ReduceMean", ["pixel_values"], ["mean"], axes=[2, 3], keepdims=0),
         helper.make_node("MatMul", ["mean", "colours"], ["seen"]),
-        helper.make_node("Add", ["seen", "corner"], ["image_embeds"]),
+        helper.make_node("Add", ["seen", "offset"], ["image_embeds"]),
     ]
     pixels = helper.make_tensor_value_info("pixel_values", TensorProto.FLOAT, ["batch", 3, 16, 16])
-    constants = {"colours": np.eye(3, DIMENSION, dtype=np.float32), "corner": there}
+    constants = {"colours": np.eye(3, DIMENSION, dtype=np.float32), "offset": picture_offset}
     _write(vision / "model.onnx", nodes, constants, inputs=[pixels], output=("image_embeds", ["batch", DIMENSION]))
     configuration = {
         "image_processor_type": "CLIPImageProcessor", "do_resize": True, "size": {"shortest_edge": 16},
@@ -72,7 +71,7 @@ def write_clip(folder: Path) -> None:
 
 
 def _write_tokenizer(folder: Path, words: Sequence[str]) -> None:
-    tokenizer = Tokenizer(models.WordPiece({word: place for place, word in enumerate(words)}, unk_token="[UNK]"))
+    tokenizer = Tokenizer(models.WordPiece({word: index for index, word in enumerate(words)}, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))

@@ -4,17 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from scrubjay.app.profiles import read_profiles
-from scrubjay.embedding.clip import DEFAULT_MODEL as CLIP
-from scrubjay.embedding.clip import ChosenClip, clip_embedder
+from scrubjay.embedding.clip import CLIP_MODEL, ClipConfig, clip_embedder
 from scrubjay.embedding.minilm import minilm_embedder
 from scrubjay.embedding.model_folder import folder_embedder
 from scrubjay.embedding.none import NoEmbedder
-from scrubjay.embedding.openai import OPENAI_URL, openai_embedder
 from scrubjay.embedding.profiles import BUNDLED
-from scrubjay.embedding.sentence_transformers import Chosen as SentenceTransformersModel
-from scrubjay.embedding.sentence_transformers import sentence_transformers_embedder
-from scrubjay.embedding.service import Service
-from scrubjay.embedding.voyage import VOYAGE_URL, voyage_embedder
+from scrubjay.embedding.remote import OPENAI_URL, VOYAGE_URL, openai_embedder, voyage_embedder
+from scrubjay.embedding.sentence_transformers import SentenceTransformerConfig, sentence_transformers_embedder
+from scrubjay.embedding.service import EmbeddingService
 from scrubjay.errors import InvalidInput
 from scrubjay.llm.client import LanguageModel, LlmConfig
 from scrubjay.ports import Clock, DocumentStore, Embedder, Llm, Profile, Reranker
@@ -37,8 +34,8 @@ def make_embedder(settings: Settings) -> Embedder:
         "openai": lambda: openai_embedder(_service(settings, OPENAI_URL)),
         "voyage": lambda: voyage_embedder(_service(settings, VOYAGE_URL)),
         "sentence-transformers": lambda: sentence_transformers_embedder(
-            SentenceTransformersModel(
-                model=_model(settings), download=settings.allow_download, traits=_profile(settings)
+            SentenceTransformerConfig(
+                model=_model(settings), download=settings.allow_download, profile=_profile(settings)
             )
         ),
         "clip": lambda: clip_embedder(_clip(settings)),
@@ -60,7 +57,7 @@ def model_name(settings: Settings) -> str:
     if settings.embedder == "minilm":
         return BUNDLED
     if settings.embedder == "clip" and not settings.embedding_model:
-        return CLIP
+        return CLIP_MODEL
     return _folder(settings).name if settings.embedder == "onnx" else _model(settings)
 
 
@@ -107,31 +104,31 @@ def make_llm(settings: Settings, *, documents: DocumentStore, clock: Clock) -> L
 
 
 def _profile(settings: Settings) -> Profile:
-    return read_profiles(settings.data).of(model_name(settings))
+    return read_profiles(settings.data).get(model_name(settings))
 
 
 def _folder_embedder(settings: Settings) -> Embedder:
-    own = read_profiles(settings.data).own(model_name(settings))
-    return folder_embedder(_folder(settings), threads=settings.embedding_threads, own=own)
+    overrides = read_profiles(settings.data).overrides(model_name(settings))
+    return folder_embedder(_folder(settings), threads=settings.embedding_threads, overrides=overrides)
 
 
-def _clip(settings: Settings) -> ChosenClip:
-    return ChosenClip(
+def _clip(settings: Settings) -> ClipConfig:
+    return ClipConfig(
         model=model_name(settings),
         cache=settings.data / "models",
         download=settings.allow_download,
         threads=settings.embedding_threads,
-        traits=_profile(settings),
+        profile=_profile(settings),
     )
 
 
-def _service(settings: Settings, url: str) -> Service:
-    return Service(
+def _service(settings: Settings, url: str) -> EmbeddingService:
+    return EmbeddingService(
         url=settings.embedding_url or url,
         model=_model(settings),
         api_key=settings.embedding_key,
         dimensions=settings.embedding_dimension or None,
-        traits=_profile(settings),
+        model_profile=_profile(settings),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from scrubjay.embedding.profiles import Profiles, changed, plain_name, profile_of
+from scrubjay.embedding.profiles import Profiles, apply_fields, builtin_profile, short_name
 from scrubjay.errors import InvalidInput, StoreReadOnly
 from scrubjay.model.memory import Json
 
@@ -27,9 +27,9 @@ def write_profile(data: Path, model: str, figures: Mapping[str, float]) -> Path:
     """Write measured parameters of a model, keep the rest of the file, and return its path."""
     file = profiles_file(data)
     written = _read(file)
-    before = Profiles(written).own(model).get("measured")
+    before = Profiles(written).overrides(model).get("measured")
     # The user may have omitted the vendor of the model; the last of several entries is used.
-    names = [name for name in written if plain_name(name) == plain_name(model)]
+    names = [name for name in written if short_name(name) == short_name(model)]
     entry = written.setdefault(names[-1] if names else model, {})
     measured = before if isinstance(before, list) else []
     entry.update(figures)
@@ -65,7 +65,7 @@ def _entry(model: str, entry: Json, file: Path) -> dict[str, Json]:
     if not isinstance(entry, dict):
         raise _wrong(file, f"must have an object for {model!r}")
     try:
-        changed(profile_of(model), entry)
+        apply_fields(builtin_profile(model), entry)
     except InvalidInput as error:
         raise _wrong(file, f"is wrong about {model!r}: {error.message}", hint=error.hint) from error
     return entry

@@ -1,60 +1,72 @@
-"""Gathers the requests of concurrent tasks into batches of like length, questions first."""
+"""Collects the texts of concurrent tasks into batches of similar length, questions first."""
 
 import asyncio
+import heapq
+import itertools
+import math
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from scrubjay import telemetry
-from scrubjay.embedding.queue import Item, Lane, Limits, Request
 from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.model.media import Media
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Profile
 
-# A page pasted as a question is not asked twice; keeping it would make the cache's size unknowable.
-_LONGEST_KNOWN = 1000
-
-# A writer waits behind so many batches of questions at most.
-_QUESTIONS_IN_A_ROW = 2
-
-# A question waits behind so many pictures at most.
-_MEDIA_AT_ONCE = 4
-
-# How long closing waits for batches that are being made: a service may be far away and slow.
-_GRACE = 5.0
+# Longer questions are not cached: they are rarely repeated, and would make the size of the cache unpredictable.
+_MAX_CACHED_QUESTION = 1000
+# A text to store waits for at most this many batches of questions.
+_MAX_QUESTION_BATCHES = 2
+# A question waits for at most this many pictures.
+_MEDIA_BATCH = 4
+# The time limit for running batches when the embedder is closed: a service may be far away and slow.
+_CLOSE_TIMEOUT = 5.0
+# Texts of fewer characters share one bucket: separate buckets would only make batches smaller.
+_SHORT_TEXT = 64
 
 
 class Encoder(Protocol):
     """A model that turns a batch of texts into unit vectors, without blocking the event loop."""
 
     async def profile(self) -> Profile:
-        """The model's profile; loads the model if need be."""
+        """Return the model's profile; loads the model if necessary."""
         ...
 
     async def encode(self, texts: Sequence[str], *, query: bool) -> Sequence[Vector]:
-        """One vector a text; raises BatchRefused when some of the texts are to blame."""
+        """Return a vector for each text; raises BatchRefused if only some of the texts are the cause."""
         ...
 
     async def close(self) -> None:
-        """Let go of the model or connection."""
+        """Release the model or connection."""
         ...
 
 
-class Seeing(Encoder, Protocol):
-    """An encoder that has media in the same space as its texts."""
+class MediaEncoder(Encoder, Protocol):
+    """An encoder that embeds media into the same space as texts."""
 
     async def encode_media(self, items: Sequence[Media]) -> Sequence[Vector | None]:
-        """One vector each, None for what cannot be read."""
+        """Return a vector for each item, None for unreadable ones."""
         ...
 
 
 class BatchRefused(Exception):
-    """Raised by an encoder that does not take these texts, though it may take some of them alone."""
+    """Raised by an encoder that refuses these texts together, but may accept some of them alone."""
 
     def __init__(self, reason: EmbeddingUnavailable) -> None:
         super().__init__(str(reason))
         self.reason = reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchLimits:
+    """The size of a batch. Padding counts: each text has the length of the longest, up to `text_characters`."""
+
+    texts: int = 16
+    characters: int = 2048
+    text_characters: int = 1024
+    concurrent: int = 1
 
 
 class BatchingEmbedder:
@@ -64,145 +76,144 @@ class BatchingEmbedder:
         self,
         encoder: Encoder,
         *,
-        sees: Seeing | None = None,
-        limits: Limits | None = None,
-        queries_kept: int = 256,
-        grace: float = _GRACE,
+        media_encoder: MediaEncoder | None = None,
+        limits: BatchLimits | None = None,
+        query_cache_size: int = 256,
+        close_timeout: float = _CLOSE_TIMEOUT,
     ) -> None:
         self._encoder = encoder
-        self._sees = sees
-        self._grace = grace
-        self._limits = limits or Limits()
-        self._queries = Lane(self._limits)
-        self._texts = Lane(self._limits)
-        self._known = _Known(queries_kept)
+        self._media_encoder = media_encoder
+        self._close_timeout = close_timeout
+        self._limits = limits or BatchLimits()
+        self._queries = _TextQueue(self._limits)
+        self._texts = _TextQueue(self._limits)
+        self._query_cache = _QueryCache(query_cache_size)
         self._running: set[asyncio.Task[None]] = set()
         self._wake: asyncio.Handle | None = None
-        self._questions_in_a_row = 0
+        self._question_batches = 0
         self._closed = False
 
     async def profile(self) -> Profile:
-        self._refuse_if_closed()
+        self._require_open()
         return await self._encoder.profile()
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        return await self._ask(texts, self._texts) if texts else []
+        return await self._request(texts, self._texts) if texts else []
 
     async def embed_query(self, text: str) -> Vector:
-        vector = self._known.get(text)
+        vector = self._query_cache.get(text)
         telemetry.count("embedding_cache", result="miss" if vector is None else "hit")
         if vector is None:
-            (vector,) = await self._ask([text], self._queries)
-            self._known.put(text, vector)
+            (vector,) = await self._request([text], self._queries)
+            self._query_cache.put(text, vector)
         return vector
 
     async def embed_media(self, items: Sequence[Media]) -> list[Vector | None]:
         profile = await self.profile()
-        strange = sorted({item.group for item in items if item.group not in profile.media})
-        if strange or self._sees is None:
+        unsupported = sorted({item.group for item in items if item.group not in profile.media})
+        if unsupported or self._media_encoder is None:
             if not items:
                 return []
             raise EmbeddingUnavailable(
-                f"{profile.model} makes no vectors of media ({', '.join(strange)})",
-                hint="SCRUBJAY_EMBEDDER=clip does, of pictures",
+                f"{profile.model} does not embed media ({', '.join(unsupported)})",
+                hint="SCRUBJAY_EMBEDDER=clip embeds pictures",
                 model=profile.model,
             )
         vectors: list[Vector | None] = []
-        for start in range(0, len(items), _MEDIA_AT_ONCE):
-            vectors += await self._sees.encode_media(items[start : start + _MEDIA_AT_ONCE])
+        for start in range(0, len(items), _MEDIA_BATCH):
+            vectors += await self._media_encoder.encode_media(items[start : start + _MEDIA_BATCH])
         return vectors
 
     async def close(self) -> None:
-        """Refuse what waits, give running batches a moment to finish, and let go of the model."""
+        """Refuse waiting texts, give running batches a moment to finish, and release the model."""
         if self._closed:
             return
         self._closed = True
-        waiting = (*self._queries.drain(), *self._texts.drain())
-        for item in waiting:
-            item.request.fail(_closed())
+        for item in (*self._queries.drain(), *self._texts.drain()):
+            item.request.fail(_closed_error())
         if self._running:
-            _, late = await asyncio.wait(self._running, timeout=self._grace)
+            _, late = await asyncio.wait(self._running, timeout=self._close_timeout)
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
         await self._encoder.close()
 
-    async def _ask(self, texts: Sequence[str], lane: Lane) -> list[Vector]:
-        self._refuse_if_closed()
-        request = Request(texts, asyncio.get_running_loop().create_future())
-        lane.put(request)
-        # A turn later, so that tasks which ask in this turn of the loop share a batch.
+    async def _request(self, texts: Sequence[str], queue: "_TextQueue") -> list[Vector]:
+        self._require_open()
+        request = _EmbeddingRequest(texts, asyncio.get_running_loop().create_future())
+        queue.put(request)
+        # In the next turn of the loop, so that requests of this turn share a batch.
         if self._wake is None:
             self._wake = asyncio.get_running_loop().call_soon(self._start_batches)
-        return await request.answer
+        return await request.result
 
     def _start_batches(self) -> None:
         self._wake = None
-        while len(self._running) < self._limits.at_once:
+        while len(self._running) < self._limits.concurrent:
             query, batch = self._next_batch()
             if not batch:
                 return
             task = asyncio.ensure_future(self._run(batch, query=query))
             self._running.add(task)
-            task.add_done_callback(self._finished)
+            task.add_done_callback(self._finish)
 
-    def _next_batch(self) -> tuple[bool, list[Item]]:
-        """Questions first, but not for ever: among many of them a text gets its turn too."""
-        lanes = [(True, self._queries), (False, self._texts)]
-        if self._questions_in_a_row >= _QUESTIONS_IN_A_ROW:
-            lanes.reverse()
-        for query, lane in lanes:
-            if batch := lane.take():
-                self._questions_in_a_row = self._questions_in_a_row + 1 if query else 0
+    def _next_batch(self) -> tuple[bool, list["_QueuedText"]]:
+        """Take questions first, but let a batch of texts pass after several batches of questions."""
+        queues = [(True, self._queries), (False, self._texts)]
+        if self._question_batches >= _MAX_QUESTION_BATCHES:
+            queues.reverse()
+        for query, queue in queues:
+            if batch := queue.take_batch():
+                self._question_batches = self._question_batches + 1 if query else 0
                 return query, batch
         return True, []
 
-    def _finished(self, task: asyncio.Task[None]) -> None:
+    def _finish(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
         if not self._closed and not task.cancelled():
             self._start_batches()
 
-    async def _run(self, batch: Sequence[Item], *, query: bool) -> None:
+    async def _run(self, batch: Sequence["_QueuedText"], *, query: bool) -> None:
         try:
             vectors = await self._encoder.encode([item.text for item in batch], query=query)
-            answered = list(zip(batch, vectors, strict=True))
+            results = list(zip(batch, vectors, strict=True))
         except BatchRefused as refusal:
             await self._run_halves(batch, refusal, query=query)
         except asyncio.CancelledError:
             for item in batch:
-                item.request.fail(_closed())
+                item.request.fail(_closed_error())
             raise
-        except Exception as error:  # noqa: BLE001 - the edge of a job: whatever it was, the callers must hear of it
+        except Exception as error:  # noqa: BLE001 - the edge of a job: the callers get any error
             for item in batch:
                 item.request.fail(error)
         else:
-            for item, vector in answered:
+            for item, vector in results:
                 item.request.deliver(item.position, vector)
 
-    async def _run_halves(self, batch: Sequence[Item], refusal: BatchRefused, *, query: bool) -> None:
-        """Find the texts that are to blame, so that nobody pays for a stranger's."""
+    async def _run_halves(self, batch: Sequence["_QueuedText"], refusal: BatchRefused, *, query: bool) -> None:
+        """Find the texts that cause the refusal, so that the other callers get their vectors."""
         if len(batch) == 1:
             batch[0].request.fail(refusal.reason)
             return
         half = len(batch) // 2
         for part in (batch[:half], batch[half:]):
-            if expected := [item for item in part if not item.request.over]:
-                await self._run(expected, query=query)
+            if pending := [item for item in part if not item.request.is_done]:
+                await self._run(pending, query=query)
 
-    def _refuse_if_closed(self) -> None:
+    def _require_open(self) -> None:
         if self._closed:
-            raise _closed()
+            raise _closed_error()
 
 
-def _closed() -> EmbeddingUnavailable:
+def _closed_error() -> EmbeddingUnavailable:
     return EmbeddingUnavailable("the embedder has been closed", hint="open the memory again")
 
 
-class _Known:
-    """The vectors of the questions asked last."""
+class _QueryCache:
+    """The vectors of the most recent questions."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    def __init__(self, size: int) -> None:
+        self._size = size
         self._vectors: OrderedDict[str, Vector] = OrderedDict()
 
     def get(self, text: str) -> Vector | None:
@@ -211,9 +222,101 @@ class _Known:
         return self._vectors.get(text)
 
     def put(self, text: str, vector: Vector) -> None:
-        if len(text) > _LONGEST_KNOWN:
+        if len(text) > _MAX_CACHED_QUESTION:
             return
         self._vectors[text] = vector
         self._vectors.move_to_end(text)
-        if len(self._vectors) > self._limit:
+        if len(self._vectors) > self._size:
             self._vectors.popitem(last=False)
+
+
+class _EmbeddingRequest:
+    """The texts of a caller and the future of their vectors."""
+
+    __slots__ = ("_vectors", "result", "texts")
+
+    def __init__(self, texts: Sequence[str], result: "asyncio.Future[list[Vector]]") -> None:
+        self.texts = tuple(texts)
+        self.result = result
+        self._vectors: dict[int, Vector] = {}
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the caller no longer waits: the request has succeeded, failed or been cancelled."""
+        return self.result.done()
+
+    def deliver(self, position: int, vector: Vector) -> None:
+        """Add the vector of a text; the last vector completes the request."""
+        self._vectors[position] = vector
+        if len(self._vectors) == len(self.texts) and not self.is_done:
+            self.result.set_result([self._vectors[position] for position in range(len(self.texts))])
+
+    def fail(self, error: Exception) -> None:
+        """Fail the request, unless it is done."""
+        if not self.is_done:
+            self.result.set_exception(error)
+
+
+@dataclass(frozen=True, slots=True)
+class _QueuedText:
+    """A text of a request."""
+
+    request: _EmbeddingRequest
+    position: int
+    text: str
+
+
+class _TextQueue:
+    """Waiting texts by length, so that a batch has little padding: the first in the queue and others of its length."""
+
+    def __init__(self, limits: BatchLimits) -> None:
+        self._limits = limits
+        self._arrivals = itertools.count()
+        self._buckets: dict[int, list[tuple[int, int, _QueuedText]]] = {}
+
+    def put(self, request: _EmbeddingRequest) -> None:
+        """Add the texts of a request."""
+        for position, text in enumerate(request.texts):
+            # The first texts of a late request precede the hundredth text of an early request, so that short requests
+            # do not wait for long requests to end.
+            turn = position // self._limits.texts
+            bucket = self._buckets.setdefault(_bucket(self._size(text)), [])
+            heapq.heappush(bucket, (turn, next(self._arrivals), _QueuedText(request, position, text)))
+
+    def take_batch(self) -> list[_QueuedText]:
+        """Remove and return the next batch, without texts of finished requests; empty if the queue is empty."""
+        batch: list[_QueuedText] = []
+        while self._buckets and not batch:
+            # The turn and the arrival of a bucket's first item are unique, so items are never compared.
+            key = min(self._buckets, key=lambda key: self._buckets[key][0])
+            batch = self._take_from(self._buckets[key])
+            if not self._buckets[key]:
+                del self._buckets[key]
+        return batch
+
+    def drain(self) -> list[_QueuedText]:
+        """Remove and return all texts."""
+        items = [item for bucket in self._buckets.values() for _, _, item in bucket]
+        self._buckets.clear()
+        return items
+
+    def _take_from(self, bucket: list[tuple[int, int, _QueuedText]]) -> list[_QueuedText]:
+        batch: list[_QueuedText] = []
+        longest = 0
+        while bucket and len(batch) < self._limits.texts:
+            item = bucket[0][2]
+            if not item.request.is_done:
+                longest = max(longest, self._size(item.text))
+                if batch and longest * (len(batch) + 1) > self._limits.characters:
+                    break
+                batch.append(item)
+            heapq.heappop(bucket)
+        return batch
+
+    def _size(self, text: str) -> int:
+        return min(len(text), self._limits.text_characters)
+
+
+def _bucket(size: int) -> int:
+    """Return the bucket of a length: the longest text of a bucket is at most 1.4 times as long as the shortest."""
+    return int(2 * math.log2(max(size, _SHORT_TEXT)))

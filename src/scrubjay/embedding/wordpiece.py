@@ -1,4 +1,4 @@
-"""Text to the token ids that BERT models read, written out so that the core needs no tokenizer package."""
+"""The tokenizer of BERT models, implemented here so that the core needs no tokenizer package."""
 
 import hashlib
 import re
@@ -12,15 +12,15 @@ from scrubjay.errors import EmbeddingUnavailable
 
 VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 
-# No prose needs as much for its first 256 tokens; the rest of a huge text costs nothing.
-_LONGEST_TEXT = 16_384
-_LONGEST_WORD = 100
-# Longer runs are rare and would fill the cache with text nobody writes twice.
-_LONGEST_CACHED = 48
-_CACHED_WORDS = 16_384
+# More than prose needs for its first 256 tokens; the rest of a huge text costs nothing.
+_MAX_TEXT = 16_384
+_MAX_WORD = 100
+# Longer runs are rare and would fill the cache with text that does not recur.
+_MAX_CACHED_RUN = 48
+_CACHE_SIZE = 16_384
 
-# What separates words before anything else is looked at. Other control characters separate nothing:
-# they are dropped, form feed and vertical tab included.
+# The characters that separate words. Other control characters, such as form feed and vertical tab, are dropped and
+# separate nothing.
 _SPACES = " \t\n\r\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _IDEOGRAPHS = (
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b81f\U0002b920-\U0002ceaf"
@@ -33,25 +33,25 @@ _DROPPED_CATEGORIES = frozenset({"Cc", "Cf", "Co", "Cs"})
 
 
 class WordPiece:
-    """The tokenizer of uncased BERT models: ids of a text between [CLS] and [SEP], cut to a length."""
+    """The tokenizer of uncased BERT models: the ids of a text between [CLS] and [SEP], cut to a length."""
 
-    def __init__(self, vocabulary: Mapping[str, int], *, longest: int = 256) -> None:
+    def __init__(self, vocabulary: Mapping[str, int], *, max_tokens: int = 256) -> None:
         self._vocabulary = vocabulary
-        self._longest = longest
+        self._max_tokens = max_tokens
         self._first, self._last = vocabulary["[CLS]"], vocabulary["[SEP]"]
         self._unknown = vocabulary["[UNK]"]
-        self._longest_piece = max(map(len, vocabulary))
-        self._remembered = lru_cache(maxsize=_CACHED_WORDS)(self._ids_of_run)
+        self._max_piece = max(map(len, vocabulary))
+        self._cached_ids = lru_cache(maxsize=_CACHE_SIZE)(self._ids_of_run)
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text; what lies behind the cut is not even looked at."""
-        return [self._first, *islice(self._ids(text), self._longest - 2), self._last]
+        """Return the ids of a text; the part after the cut is not processed."""
+        return [self._first, *islice(self._ids(text), self._max_tokens - 2), self._last]
 
     def _ids(self, text: str) -> Iterator[int]:
-        for results in _RUN.finditer(text, 0, _LONGEST_TEXT):
-            run = results[0]
-            if len(run) <= _LONGEST_CACHED:
-                yield from self._remembered(run)
+        for match in _RUN.finditer(text, 0, _MAX_TEXT):
+            run = match[0]
+            if len(run) <= _MAX_CACHED_RUN:
+                yield from self._cached_ids(run)
             else:
                 for word in _words(run):
                     yield from self._pieces(word)
@@ -60,17 +60,17 @@ class WordPiece:
         return tuple(piece for word in _words(run) for piece in self._pieces(word))
 
     def _pieces(self, word: str) -> list[int]:
-        """The longest pieces that make up a word, from its start; unknown if some of it is."""
-        if len(word) > _LONGEST_WORD:
+        """Split a word into the longest known pieces, from its start; a word with an unknown part is unknown."""
+        if len(word) > _MAX_WORD:
             return [self._unknown]
         ids: list[int] = []
         start = 0
         while start < len(word):
             prefix = "##" if start else ""
-            for end in range(min(len(word), start + self._longest_piece), start, -1):
-                results = self._vocabulary.get(prefix + word[start:end])
-                if results is not None:
-                    ids.append(results)
+            for end in range(min(len(word), start + self._max_piece), start, -1):
+                id_ = self._vocabulary.get(prefix + word[start:end])
+                if id_ is not None:
+                    ids.append(id_)
                     start = end
                     break
             else:
@@ -79,7 +79,7 @@ class WordPiece:
 
 
 def load_vocabulary() -> dict[str, int]:
-    """The bundled vocabulary, which is the one that the bundled model was trained with."""
+    """Load the vocabulary of the bundled model."""
     try:
         data = resources.files("scrubjay.embedding").joinpath("data/vocab.txt").read_bytes()
     except OSError as error:
@@ -88,32 +88,32 @@ def load_vocabulary() -> dict[str, int]:
 
 
 def read_vocabulary(data: bytes) -> dict[str, int]:
-    """Token ids from the lines of the vocabulary file; refuses any other file."""
+    """Read token ids from the bytes of the bundled vocabulary; refuses any other bytes."""
     if hashlib.sha256(data).hexdigest() != VOCABULARY_SHA256:
         raise EmbeddingUnavailable("the bundled vocabulary is damaged", hint="reinstall scrubjay")
-    return numbered(data.decode())
+    return number_tokens(data.decode())
 
 
-def numbered(lines: str) -> dict[str, int]:
-    """Token ids by the places of the tokens in a vocabulary."""
-    # Not by splitlines, which knows line ends that a token may hold.
+def number_tokens(lines: str) -> dict[str, int]:
+    """Number the tokens of a vocabulary by their lines."""
+    # Not splitlines: it also splits at characters that a token may contain.
     return {token.rstrip("\r"): number for number, token in enumerate(lines.removesuffix("\n").split("\n"))}
 
 
 def _words(run: str) -> Iterator[str]:
-    """The words and punctuation marks of a run without spaces, cleaned, folded and in lower case."""
+    """Split a run without spaces into words and punctuation marks: cleaned, without accents, in lower case."""
     if run.isascii():
-        # A control character is dropped and joins what stands on its two sides.
+        # A dropped control character joins the characters around it.
         clean = run if run.isprintable() else "".join(filter(str.isprintable, run))
-        yield from (results[0] for results in _ASCII_WORD.finditer(clean.lower()))
+        yield from (match[0] for match in _ASCII_WORD.finditer(clean.lower()))
     else:
-        yield from _split_at_punctuation(_folded(run))
+        yield from _split_at_punctuation(_fold(run))
 
 
-def _folded(run: str) -> str:
+def _fold(run: str) -> str:
     clean = "".join(c for c in run if c != "\ufffd" and unicodedata.category(c) not in _DROPPED_CATEGORIES)
     bare = "".join(c for c in unicodedata.normalize("NFD", clean) if unicodedata.category(c) != "Mn")
-    # Lower-casing a whole word would give a final sigma its own letter; the model was trained without.
+    # Lower-casing a whole word would turn a final sigma into another letter, which the model was not trained with.
     return bare.replace("\u03a3", "\u03c3").lower()
 
 

@@ -58,7 +58,7 @@ def test_measured_parameters_go_to_the_entry_of_the_model_of_any_vendor(tmp_path
     assert json.loads(profiles_file(tmp_path).read_bytes()) == {
         "Our-Encoder": {**own, "weight": 3.0, "measured": ["weight"]}
     }
-    profile = read_profiles(tmp_path).of("acme/our-encoder")
+    profile = read_profiles(tmp_path).get("acme/our-encoder")
     assert (profile.pooling, profile.query_prefix, profile.weight) == ("cls", "query: ", 3.0)
 
 
@@ -69,11 +69,11 @@ def test_of_several_entries_for_a_model_the_last_wins_field_by_field(tmp_path: P
         "acme/ours:latest": {"weight": 5, "same": 0.9},
     }
     profiles_file(tmp_path).write_text(json.dumps(entries), encoding="utf-8")
-    profile = read_profiles(tmp_path).of("ours")
+    profile = read_profiles(tmp_path).get("ours")
     assert (profile.pooling, profile.weight, profile.same) == ("cls", 5, 0.9)
     # Written to the entry that is used, although another has exactly that name.
     write_profile(tmp_path, "ours", {"same": 0.8})
-    profile = read_profiles(tmp_path).of("ours")
+    profile = read_profiles(tmp_path).get("ours")
     assert (profile.pooling, profile.weight, profile.same, profile.measured) == ("cls", 5, 0.8, ("weight", "same"))
     assert list(json.loads(profiles_file(tmp_path).read_bytes())) == list(entries)
 

@@ -1,4 +1,4 @@
-"""A real HTTP server on this machine that speaks `/v1/embeddings`, well or badly."""
+"""A real HTTP server on this machine for `/v1/embeddings`, with good and bad replies."""
 
 import base64
 import hashlib
@@ -16,7 +16,7 @@ DIMENSION = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What to answer instead of vectors. `missing` bytes are promised and never sent; `hang` never answers."""
+    """A reply instead of vectors. `missing` bytes are announced but not sent; `hang` sends nothing."""
 
     status: int = 200
     body: object = None
@@ -32,8 +32,8 @@ class Reply:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """A request as it arrived."""
+class ReceivedRequest:
+    """A received request."""
 
     path: str
     headers: dict[str, str]
@@ -41,30 +41,30 @@ class Asked:
 
 
 class EmbeddingServer(Loopback):
-    """Answers with vectors made from the texts' hashes; scripted replies go first, one a request."""
+    """Sends vectors made from the texts' hashes; scripted replies go first, one for each request."""
 
     def __init__(self) -> None:
-        self.asked: list[Asked] = []
+        self.requests: list[ReceivedRequest] = []
         self.script: deque[Reply] = deque()
         self.refused_text: str | None = None
-        super().__init__(_handler_of(self), path="/v1")
+        super().__init__(_make_handler(self), path="/v1")
 
-    def reply_to(self, asked: Asked) -> Reply:
-        self.asked.append(asked)
+    def reply_to(self, request: ReceivedRequest) -> Reply:
+        self.requests.append(request)
         if self.script:
             return self.script.popleft()
-        texts: list[str] = asked.body["input"]
+        texts: list[str] = request.body["input"]
         if self.refused_text in texts:
             return Reply(status=400, body={"error": {"message": "a text is too long"}})
-        size = asked.body.get("dimensions") or asked.body.get("output_dimension") or DIMENSION
-        as_text = asked.body.get("encoding_format") == "base64"
-        entries = [{"index": at, "embedding": _embedding(text, size, as_text)} for at, text in enumerate(texts)]
-        # Backwards, because only `index` tells the order.
-        return Reply(body={"data": entries[::-1], "model": asked.body["model"]})
+        size = request.body.get("dimensions") or request.body.get("output_dimension") or DIMENSION
+        as_text = request.body.get("encoding_format") == "base64"
+        entries = [{"index": index, "embedding": _embedding(text, size, as_text)} for index, text in enumerate(texts)]
+        # Backwards, because only `index` gives the order.
+        return Reply(body={"data": entries[::-1], "model": request.body["model"]})
 
 
 def vector_of(text: str, size: int = DIMENSION) -> list[float]:
-    """The vector that the server gives a text: not of unit length, as services may."""
+    """Return the server's vector of a text; it is not of unit length, which services may do."""
     digest = hashlib.sha512(text.encode()).digest()
     return [byte / 16 - 8 for byte in (digest * size)[:size]]
 
@@ -79,16 +79,16 @@ def _embedding(text: str, size: int, as_text: bool) -> object:
     return base64.b64encode(np.array(vector, dtype="<f4").tobytes()).decode() if as_text else vector
 
 
-def _handler_of(server: EmbeddingServer) -> type[BaseHTTPRequestHandler]:
+def _make_handler(server: EmbeddingServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        # It sends head and body apart, and would wait 40 ms between them.
+        # Headers and body are sent separately; the algorithm would delay the body by 40 ms.
         disable_nagle_algorithm = True
 
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            reply = server.reply_to(Asked(path=self.path, headers=dict(self.headers), body=body))
+            reply = server.reply_to(ReceivedRequest(path=self.path, headers=dict(self.headers), body=body))
             if reply.hang:
                 server.released.wait(timeout=60)
                 self.close_connection = True
@@ -102,6 +102,6 @@ def _handler_of(server: EmbeddingServer) -> type[BaseHTTPRequestHandler]:
             self.close_connection = bool(reply.missing)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Tests need no log."""
+            """Log nothing."""
 
     return Handler

@@ -1,4 +1,4 @@
-"""Concurrent requests share batches, and nobody suffers for another."""
+"""Concurrent requests share batches, and a failure affects only its own request."""
 
 import asyncio
 import threading
@@ -8,8 +8,7 @@ from contextlib import asynccontextmanager
 import numpy as np
 import pytest
 
-from scrubjay.embedding.batching import BatchingEmbedder, BatchRefused
-from scrubjay.embedding.queue import Limits
+from scrubjay.embedding.batching import BatchingEmbedder, BatchLimits, BatchRefused
 from scrubjay.embedding.threaded import ThreadedEncoder
 from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.model.passage import Vector
@@ -19,7 +18,7 @@ PROFILE = Profile(model="toy", dimension=3, query_prefix="q: ", text_prefix="t: 
 
 
 class Toy:
-    """An encoder that can be held up, fails on "bad", refuses "odd", and remembers its batches."""
+    """An encoder that can be blocked, fails on "bad", refuses "odd", and records its batches."""
 
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
@@ -55,8 +54,8 @@ def equal(left: Sequence[Vector], right: Sequence[Vector]) -> bool:
 
 
 @asynccontextmanager
-async def held(toy: Toy, embedder: BatchingEmbedder) -> AsyncGenerator[None]:
-    """Lets requests pile up behind one that is being made."""
+async def blocked(toy: Toy, embedder: BatchingEmbedder) -> AsyncGenerator[None]:
+    """Let requests queue behind a running batch."""
     toy.gate.clear()
     toy.started.clear()
     first = asyncio.ensure_future(embedder.embed(["first"]))
@@ -68,7 +67,7 @@ async def held(toy: Toy, embedder: BatchingEmbedder) -> AsyncGenerator[None]:
     await first
 
 
-async def test_tasks_that_ask_together_share_a_batch() -> None:
+async def test_concurrent_requests_share_a_batch() -> None:
     toy = Toy()
     embedder = BatchingEmbedder(toy)
     answers = await asyncio.gather(embedder.embed(["a", "b"]), embedder.embed(["c"]), embedder.embed(["d", "e"]))
@@ -86,9 +85,9 @@ async def test_the_profile_is_the_models() -> None:
     assert await BatchingEmbedder(Toy()).profile() is PROFILE
 
 
-async def test_batches_are_of_like_length_and_not_too_large() -> None:
+async def test_batches_have_similar_lengths_and_a_limited_size() -> None:
     toy = Toy()
-    embedder = BatchingEmbedder(toy, limits=Limits(texts=4, characters=2000, longest=1000))
+    embedder = BatchingEmbedder(toy, limits=BatchLimits(texts=4, characters=2000, text_characters=1000))
     texts = [letter * size for size in (10, 900, 40, 5000) for letter in "abcdef"]
     answer = await embedder.embed(texts)
     assert equal(answer, [vector_of(text) for text in texts])
@@ -103,7 +102,7 @@ async def test_batches_are_of_like_length_and_not_too_large() -> None:
 async def test_questions_go_first() -> None:
     toy = Toy()
     embedder = BatchingEmbedder(toy)
-    async with held(toy, embedder):
+    async with blocked(toy, embedder):
         text = asyncio.ensure_future(embedder.embed(["text"]))
         questions = asyncio.gather(embedder.embed_query("one"), embedder.embed_query("two"))
         await asyncio.sleep(0)
@@ -113,8 +112,8 @@ async def test_questions_go_first() -> None:
 
 async def test_a_short_request_does_not_wait_for_a_long_one() -> None:
     toy = Toy()
-    embedder = BatchingEmbedder(toy, limits=Limits(texts=2))
-    async with held(toy, embedder):
+    embedder = BatchingEmbedder(toy, limits=BatchLimits(texts=2))
+    async with blocked(toy, embedder):
         long = asyncio.ensure_future(embedder.embed([f"long {n}" for n in range(8)]))
         await asyncio.sleep(0)
         short = asyncio.ensure_future(embedder.embed(["short"]))
@@ -126,7 +125,7 @@ async def test_a_short_request_does_not_wait_for_a_long_one() -> None:
 async def test_several_batches_run_at_once_where_allowed() -> None:
     toy = Toy()
     toy.gate.clear()
-    embedder = BatchingEmbedder(toy, limits=Limits(texts=1, at_once=2))
+    embedder = BatchingEmbedder(toy, limits=BatchLimits(texts=1, concurrent=2))
     task = asyncio.ensure_future(embedder.embed(["a", "b", "c"]))
     await toy.started.wait()
     await asyncio.sleep(0)
@@ -137,12 +136,12 @@ async def test_several_batches_run_at_once_where_allowed() -> None:
 
 async def test_an_error_reaches_only_its_batch() -> None:
     toy = Toy()
-    embedder = BatchingEmbedder(toy, limits=Limits(texts=2))
-    bad, beside, other = await asyncio.gather(
-        embedder.embed(["bad"]), embedder.embed(["beside"]), embedder.embed(["other"]), return_exceptions=True
+    embedder = BatchingEmbedder(toy, limits=BatchLimits(texts=2))
+    bad, same_batch, other = await asyncio.gather(
+        embedder.embed(["bad"]), embedder.embed(["same batch"]), embedder.embed(["other"]), return_exceptions=True
     )
     assert isinstance(bad, EmbeddingUnavailable)
-    assert isinstance(beside, EmbeddingUnavailable)
+    assert isinstance(same_batch, EmbeddingUnavailable)
     assert isinstance(other, list)
     assert equal(await embedder.embed(["later"]), [vector_of("later")])
 
@@ -155,7 +154,7 @@ async def test_a_refused_text_fails_alone() -> None:
     assert [isinstance(answer, EmbeddingUnavailable) for answer in answers] == [text == "odd" for text in texts]
 
 
-async def test_a_request_that_has_failed_is_not_worked_on() -> None:
+async def test_a_failed_request_is_not_continued() -> None:
     toy = Toy()
     with pytest.raises(EmbeddingUnavailable, match="an odd text"):
         await BatchingEmbedder(toy).embed(["odd", "b", "c", "d"])
@@ -167,30 +166,30 @@ async def test_an_encoder_that_loses_a_text_is_an_error_and_not_a_hang() -> None
         await BatchingEmbedder(Toy()).embed(["a", "lost"])
 
 
-async def test_a_caller_that_leaves_harms_nobody() -> None:
+async def test_a_cancelled_request_does_not_affect_others() -> None:
     toy = Toy()
     embedder = BatchingEmbedder(toy)
-    async with held(toy, embedder):
-        stays = asyncio.ensure_future(embedder.embed(["stays"]))
-        leaves = asyncio.ensure_future(embedder.embed(["leaves", "leaves too"]))
+    async with blocked(toy, embedder):
+        other = asyncio.ensure_future(embedder.embed(["other"]))
+        cancelled = asyncio.ensure_future(embedder.embed(["cancelled", "cancelled too"]))
         await asyncio.sleep(0)
-        leaves.cancel()
+        cancelled.cancel()
         await asyncio.sleep(0)
-    assert equal(await stays, [vector_of("stays")])
-    assert leaves.cancelled()
-    assert toy.batches == [["stays"]]
+    assert equal(await other, [vector_of("other")])
+    assert cancelled.cancelled()
+    assert toy.batches == [["other"]]
 
 
-async def test_a_caller_may_leave_while_its_batch_is_made() -> None:
+async def test_a_request_may_be_cancelled_while_its_batch_runs() -> None:
     toy = Toy()
     toy.gate.clear()
     embedder = BatchingEmbedder(toy)
-    leaves = asyncio.ensure_future(embedder.embed(["leaves"]))
-    stays = asyncio.ensure_future(embedder.embed(["stays"]))
+    cancelled = asyncio.ensure_future(embedder.embed(["cancelled"]))
+    other = asyncio.ensure_future(embedder.embed(["other"]))
     await toy.started.wait()
-    leaves.cancel()
+    cancelled.cancel()
     toy.gate.set()
-    assert equal(await stays, [vector_of("stays")])
+    assert equal(await other, [vector_of("other")])
 
 
 async def test_closing_finishes_what_runs_and_refuses_what_waits() -> None:
@@ -216,10 +215,10 @@ async def test_closing_finishes_what_runs_and_refuses_what_waits() -> None:
     assert toy.closed == 1
 
 
-async def test_closing_does_not_wait_for_ever() -> None:
+async def test_closing_has_a_time_limit() -> None:
     toy = Toy()
     toy.gate.clear()
-    embedder = BatchingEmbedder(toy, grace=0.01)
+    embedder = BatchingEmbedder(toy, close_timeout=0.01)
     stuck = asyncio.ensure_future(embedder.embed(["stuck"]))
     await toy.started.wait()
     await embedder.close()
@@ -227,30 +226,30 @@ async def test_closing_does_not_wait_for_ever() -> None:
         await stuck
 
 
-async def test_questions_are_remembered() -> None:
+async def test_questions_are_cached() -> None:
     toy = Toy()
-    embedder = BatchingEmbedder(toy, queries_kept=2)
+    embedder = BatchingEmbedder(toy, query_cache_size=2)
     for question in ("a", "b", "a", "c", "a", "b"):
         assert np.array_equal(await embedder.embed_query(question), vector_of(question))
     assert toy.batches == [["?a"], ["?b"], ["?c"], ["?b"]]
 
 
-@pytest.mark.parametrize(("kept", "question"), [(0, "short"), (9, "long" * 1000)])
-async def test_questions_are_not_remembered_if_not_wanted_or_too_long(kept: int, question: str) -> None:
+@pytest.mark.parametrize(("size", "question"), [(0, "short"), (9, "long" * 1000)])
+async def test_questions_are_not_cached_if_switched_off_or_too_long(size: int, question: str) -> None:
     toy = Toy()
-    embedder = BatchingEmbedder(toy, queries_kept=kept)
+    embedder = BatchingEmbedder(toy, query_cache_size=size)
     await embedder.embed_query(question)
     await embedder.embed_query(question)
     assert len(toy.batches) == 2
 
 
 class SlowModel:
-    """A local model that works until the event loop tells it to stop."""
+    """A local model that waits for a signal from the event loop."""
 
     def __init__(self) -> None:
         self.go_on = threading.Event()
         self.threads: set[int] = set()
-        self.seen: list[str] = []
+        self.texts: list[str] = []
         self.loaded = 0
 
     def load(self) -> Profile:
@@ -261,7 +260,7 @@ class SlowModel:
     def encode(self, texts: Sequence[str]) -> list[Vector]:
         self.threads.add(threading.get_ident())
         assert self.go_on.wait(timeout=60)
-        self.seen += texts
+        self.texts += texts
         return [vector_of(text) for text in texts]
 
     def unload(self) -> None:
@@ -273,10 +272,10 @@ async def test_a_local_model_runs_in_one_thread_and_never_blocks_the_loop() -> N
     embedder = BatchingEmbedder(ThreadedEncoder(model))
     tasks = [asyncio.ensure_future(embedder.embed([f"text {n}"])) for n in range(3)]
     question = asyncio.ensure_future(embedder.embed_query("question"))
-    # Only a loop that is free can come here and let the model go on.
+    # Only a loop that is not blocked can signal the model.
     asyncio.get_running_loop().call_later(0.01, model.go_on.set)
     await asyncio.gather(question, *tasks)
-    assert model.seen == ["q: question", "t: text 0", "t: text 1", "t: text 2"]
+    assert model.texts == ["q: question", "t: text 0", "t: text 1", "t: text 2"]
     assert model.loaded == 1
     assert len(model.threads) == 1
     assert threading.get_ident() not in model.threads

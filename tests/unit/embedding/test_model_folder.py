@@ -1,4 +1,4 @@
-"""A model in a folder of the user's own."""
+"""A model in a user's own folder."""
 
 import json
 from pathlib import Path
@@ -16,16 +16,16 @@ TEXTS = ["The jay hid an acorn", "Rent is due", ""]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "mine"
-    write_encoder(made)
-    return made
+    folder = tmp_path / "mine"
+    write_encoder(folder)
+    return folder
 
 
-def say(folder: Path, stem: str, content: Json) -> None:
+def write_json(folder: Path, stem: str, content: Json) -> None:
     (folder / f"{stem}.json").write_text(json.dumps(content), encoding="utf-8")
 
 
-def test_it_gives_unit_vectors_under_a_name_of_its_own(folder: Path) -> None:
+def test_vectors_have_unit_length_and_a_model_id_of_their_own(folder: Path) -> None:
     model = FolderModel(folder, threads=1)
     profile = model.load()
     assert profile.model.startswith("mine-")
@@ -38,7 +38,7 @@ def test_it_gives_unit_vectors_under_a_name_of_its_own(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind",
+    "export",
     [
         {"file": "onnx/model.onnx"},
         {"output": "token_embeddings"},
@@ -46,34 +46,34 @@ def test_it_gives_unit_vectors_under_a_name_of_its_own(folder: Path) -> None:
         {"attention_mask": False, "token_type_ids": False},
     ],
 )
-def test_exports_differ(folder: Path, tmp_path: Path, kind: dict[str, str | bool]) -> None:
+def test_different_exports_give_the_same_vectors(folder: Path, tmp_path: Path, export: dict[str, str | bool]) -> None:
     other = tmp_path / "other"
-    write_encoder(other, **kind)  # type: ignore[arg-type]
+    write_encoder(other, **export)  # type: ignore[arg-type]
     expected = FolderModel(folder, threads=1).encode(TEXTS)
     assert all(map(np.array_equal, FolderModel(other, threads=1).encode(TEXTS), expected))
 
 
 def test_pooling_follows_the_profile(folder: Path) -> None:
-    by_mean = FolderModel(folder, threads=1)
-    mean_of = by_mean.encode(TEXTS)
-    say(folder, "profile", {"pooling": "cls"})
-    by_first = FolderModel(folder, threads=1)
-    jay, rent, nothing = by_first.encode(TEXTS)
-    # The first token is the same for every text, and in this model it knows nothing of the others.
+    mean_model = FolderModel(folder, threads=1)
+    mean_vectors = mean_model.encode(TEXTS)
+    write_json(folder, "profile", {"pooling": "cls"})
+    cls_model = FolderModel(folder, threads=1)
+    jay, rent, nothing = cls_model.encode(TEXTS)
+    # The first token is the same for every text, and in this model it does not depend on the others.
     assert jay @ rent == pytest.approx(1, abs=1e-5)
     assert jay @ nothing == pytest.approx(1, abs=1e-5)
-    assert mean_of[0] @ mean_of[1] < 0.99
-    assert by_first.load().model == by_mean.load().model + "-cls"
+    assert mean_vectors[0] @ mean_vectors[1] < 0.99
+    assert cls_model.load().model == mean_model.load().model + "-cls"
 
 
-async def test_what_was_measured_goes_before_what_the_folder_says(folder: Path) -> None:
-    say(folder, "profile", {"weight": 7.5, "text_prefix": "jay ", "query_prefix": "rent ", "longest": 8})
-    embedder = folder_embedder(folder, threads=1, own={"weight": 9, "measured": ["weight"]})
+async def test_overrides_take_precedence_over_the_folder(folder: Path) -> None:
+    write_json(folder, "profile", {"weight": 7.5, "text_prefix": "jay ", "query_prefix": "rent ", "longest": 8})
+    embedder = folder_embedder(folder, threads=1, overrides={"weight": 9, "measured": ["weight"]})
     try:
         profile = await embedder.profile()
         assert (profile.weight, profile.measured, profile.query_prefix) == (9, ("weight",), "rent ")
         assert "+" in profile.model
-        # Of eight tokens two frame the text: a long one is cut to the length of a short one.
+        # Two of the eight tokens are special: a long text is cut to the length of a short text.
         long, short, other = await embedder.embed(["oak " * 400, "oak " * 5, "acorn " * 5])
         assert np.array_equal(long, short)
         assert not np.array_equal(long, other)
@@ -87,13 +87,13 @@ def test_a_folder_named_like_a_known_model_has_its_profile(tmp_path: Path) -> No
     model = FolderModel(folder, threads=1)
     profile = model.load()
     assert (profile.pooling, profile.weight) == ("cls", 16.0)
-    # It is not what its name says, and that is told.
+    # The folder has the name of another model.
     with pytest.raises(EmbeddingUnavailable, match="8 dimensions instead of 384"):
         model.encode(TEXTS)
 
 
 @pytest.mark.parametrize("missing", ["model.onnx", "vocab.txt"])
-def test_a_missing_file_is_told(folder: Path, missing: str) -> None:
+def test_a_missing_file_is_reported(folder: Path, missing: str) -> None:
     (folder / missing).unlink()
     with pytest.raises(EmbeddingUnavailable, match=missing) as caught:
         FolderModel(folder).load()
@@ -101,22 +101,22 @@ def test_a_missing_file_is_told(folder: Path, missing: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stem", "content", "told"),
+    ("stem", "content", "message"),
     [
         ("profile", {"pooling": "max"}, "pooling must be one of mean, cls"),
         ("profile", {"longest": "far"}, "longest must be a number of tokens"),
-        ("profile", [], "is no JSON object"),
-        ("tokenizer_config", {"do_lower_case": False}, "tells capitals apart"),
+        ("profile", [], "is not a JSON object"),
+        ("tokenizer_config", {"do_lower_case": False}, "case-sensitive model"),
     ],
 )
-def test_what_cannot_be_used_is_told(folder: Path, stem: str, content: Json, told: str) -> None:
-    say(folder, stem, content)
-    with pytest.raises(EmbeddingUnavailable, match=told):
+def test_unusable_settings_are_refused(folder: Path, stem: str, content: Json, message: str) -> None:
+    write_json(folder, stem, content)
+    with pytest.raises(EmbeddingUnavailable, match=message):
         FolderModel(folder).load()
 
 
 @pytest.mark.parametrize(
-    ("file", "content", "told"),
+    ("file", "content", "message"),
     [
         ("vocab.txt", b"hello\n##lo\n", r"no \[CLS\] or \[SEP\] or \[UNK\]"),
         ("vocab.txt", b"\xff\xfe", "not UTF-8"),
@@ -124,16 +124,16 @@ def test_what_cannot_be_used_is_told(folder: Path, stem: str, content: Json, tol
         ("profile.json", b"{", r"profile\.json cannot be read"),
     ],
 )
-def test_a_file_that_is_something_else_is_refused(folder: Path, file: str, content: bytes, told: str) -> None:
+def test_a_damaged_file_is_refused(folder: Path, file: str, content: bytes, message: str) -> None:
     (folder / file).write_bytes(content)
-    with pytest.raises(EmbeddingUnavailable, match=told) as caught:
+    with pytest.raises(EmbeddingUnavailable, match=message) as caught:
         FolderModel(folder).load()
     assert "reinstall" not in caught.value.hint
 
 
-def test_a_model_that_is_no_encoder_is_refused(tmp_path: Path) -> None:
+def test_a_model_that_is_not_an_encoder_is_refused(tmp_path: Path) -> None:
     write_encoder(tmp_path, output="logits")
-    with pytest.raises(EmbeddingUnavailable, match="no text encoder"):
+    with pytest.raises(EmbeddingUnavailable, match="not a text encoder"):
         FolderModel(tmp_path).load()
 
 

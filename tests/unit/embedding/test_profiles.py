@@ -1,18 +1,18 @@
-"""What is known of models, and what a user may say of them."""
+"""Built-in profiles of models, and a user's overrides."""
 
 import pytest
 
 from scrubjay.embedding.minilm import PROFILE
-from scrubjay.embedding.openai import openai_embedder
-from scrubjay.embedding.profiles import Profiles, changed, profile_of
-from scrubjay.embedding.service import Service
+from scrubjay.embedding.profiles import Profiles, apply_fields, builtin_profile, model_id
+from scrubjay.embedding.remote import openai_embedder
+from scrubjay.embedding.service import EmbeddingService
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json
 from scrubjay.ports import Profile
 
 
-def test_the_bundled_model_is_one_of_them() -> None:
-    assert profile_of("all-MiniLM-L6-v2-int8") == PROFILE
+def test_the_bundled_model_has_a_profile() -> None:
+    assert builtin_profile("all-MiniLM-L6-v2-int8") == PROFILE
     assert (PROFILE.dimension, PROFILE.weight, PROFILE.pooling) == (384, 4.0, "mean")
     assert "weight" in PROFILE.measured
 
@@ -35,27 +35,27 @@ def test_the_bundled_model_is_one_of_them() -> None:
         ("voyage-3.5", 1024, "mean", "", ""),
     ],
 )
-def test_models_are_known_by_their_names(model: str, dimension: int, pooling: str, query: str, text: str) -> None:
-    existing = profile_of(model)
-    assert (existing.model, existing.dimension, existing.pooling) == (model, dimension, pooling)
-    assert existing.query_prefix.startswith(query)
-    assert bool(existing.query_prefix) is bool(query)
-    assert existing.text_prefix == text
-    assert existing.measured == ()
+def test_models_have_profiles_by_name(model: str, dimension: int, pooling: str, query: str, text: str) -> None:
+    profile = builtin_profile(model)
+    assert (profile.model, profile.dimension, profile.pooling) == (model, dimension, pooling)
+    assert profile.query_prefix.startswith(query)
+    assert bool(profile.query_prefix) is bool(query)
+    assert profile.text_prefix == text
+    assert profile.measured == ()
 
 
-def test_a_model_that_nobody_knows_gets_the_defaults() -> None:
-    assert profile_of("somebody/their-own") == Profile(model="somebody/their-own", dimension=0)
+def test_an_unknown_model_gets_the_defaults() -> None:
+    assert builtin_profile("unknown/their-own") == Profile(model="unknown/their-own", dimension=0)
 
 
-def test_a_user_may_change_and_add() -> None:
+def test_a_user_may_override_and_add_profiles() -> None:
     profiles = Profiles(
         {
             "BAAI/bge-small-en-v1.5": {"weight": 14, "measured": ["weight"]},
             "mine": {"pooling": "cls", "text_prefix": "t: ", "same": 0.8, "dimension": 12},
         }
     )
-    bge, mine = profiles.of("bge-small-en-v1.5"), profiles.of("/models/mine/")
+    bge, mine = profiles.get("bge-small-en-v1.5"), profiles.get("/models/mine/")
     assert (bge.weight, bge.pooling, bge.dimension, bge.measured) == (14, "cls", 384, ("weight",))
     assert (mine.weight, mine.pooling, mine.text_prefix, mine.same, mine.dimension) == (4.0, "cls", "t: ", 0.8, 12)
 
@@ -82,16 +82,23 @@ def test_a_user_may_change_and_add() -> None:
         ("measured", ["dimension"]),
     ],
 )
-def test_what_a_profile_cannot_have_is_refused(name: str, value: Json) -> None:
+def test_invalid_fields_are_refused(name: str, value: Json) -> None:
     with pytest.raises(InvalidInput, match=name) as caught:
-        changed(profile_of("mine"), {name: value})
+        apply_fields(builtin_profile("mine"), {name: value})
     assert caught.value.fields["field"] == name
 
 
-async def test_a_service_takes_what_belongs_to_its_model() -> None:
-    service = Service(url="http://127.0.0.1:1/v1", model="nomic-embed-text", dimensions=256)
+async def test_a_service_uses_the_profile_of_its_model() -> None:
+    service = EmbeddingService(url="http://127.0.0.1:1/v1", model="nomic-embed-text", dimensions=256)
     embedder = openai_embedder(service)
     profile = await embedder.profile()
     await embedder.close()
     assert profile.model.startswith("nomic-embed-text@256+")
     assert (profile.dimension, profile.query_prefix, profile.weight) == (256, "search_query: ", 12.0)
+
+
+def test_the_model_id_has_everything_that_makes_vectors_incomparable() -> None:
+    assert model_id("bge") == "bge"
+    assert model_id("bge", dimensions=256) == "bge@256"
+    names = {model_id("bge"), model_id("bge", text_prefix="a"), model_id("bge", text_prefix="b")}
+    assert len(names) == 3

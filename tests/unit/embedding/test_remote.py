@@ -1,4 +1,4 @@
-"""Embedding services over real HTTP on this machine: good answers, bad answers and none."""
+"""Embedding services over real HTTP on this machine: good responses, bad responses and none."""
 
 import asyncio
 import json
@@ -12,9 +12,8 @@ import pytest
 from tests.unit.embedding.embedding_server import DIMENSION, EmbeddingServer, Reply, unit_vector_of, vector_of
 
 from scrubjay.embedding.batching import BatchingEmbedder
-from scrubjay.embedding.openai import Encoding, openai_embedder
-from scrubjay.embedding.service import Service
-from scrubjay.embedding.voyage import voyage_embedder
+from scrubjay.embedding.remote import Encoding, openai_embedder, voyage_embedder
+from scrubjay.embedding.service import EmbeddingService
 from scrubjay.errors import EmbeddingUnavailable, InvalidInput
 from scrubjay.ports import Profile
 
@@ -23,7 +22,7 @@ Connect = Callable[..., BatchingEmbedder]
 
 
 class Waits(list[float]):
-    """Remembers how long was to be waited, and does not wait."""
+    """Records the waits, and does not wait."""
 
     async def __call__(self, seconds: float) -> None:
         self.append(seconds)
@@ -43,12 +42,12 @@ def waits() -> Waits:
 
 @pytest.fixture
 async def connect(server: EmbeddingServer, waits: Waits) -> AsyncIterator[Connect]:
-    """Makes embedders over the server and closes them."""
+    """Make embedders over the server, and close them at the end."""
     opened: list[BatchingEmbedder] = []
 
     def connect(*, encoding: Encoding = "float", **options: object) -> BatchingEmbedder:
         defaults: dict[str, object] = {"url": server.url, "model": "toy", "api_key": KEY, "cooldown": 0.0}
-        service = Service(**(defaults | options))  # pyright: ignore[reportArgumentType]
+        service = EmbeddingService(**(defaults | options))  # pyright: ignore[reportArgumentType]
         opened.append(openai_embedder(service, encoding=encoding, sleep=waits))
         return opened[-1]
 
@@ -58,7 +57,7 @@ async def connect(server: EmbeddingServer, waits: Waits) -> AsyncIterator[Connec
 
 
 async def failure(embedder: BatchingEmbedder) -> EmbeddingUnavailable:
-    """The error of embedding, which must not hold the key."""
+    """Return the error of a call; it must not contain the key."""
     with pytest.raises(EmbeddingUnavailable) as caught:
         await embedder.embed(["a text"])
     shown: BaseException | None = caught.value
@@ -77,42 +76,42 @@ async def test_texts_become_unit_vectors_in_their_order(
     for text, vector in zip(("one", "two", "three"), vectors, strict=True):
         assert vector.dtype == np.float32
         assert vector.tolist() == pytest.approx(unit_vector_of(text), abs=1e-6)
-    (request,) = server.asked
+    (request,) = server.requests
     assert request.path == "/v1/embeddings"
     assert request.headers["Authorization"] == f"Bearer {KEY}"
     assert request.body == {"model": "toy", "input": ["one", "two", "three"], "encoding_format": encoding}
 
 
-async def test_the_dimension_is_learned_once(server: EmbeddingServer, connect: Connect) -> None:
-    embedder = connect(traits=Profile(model="", dimension=0, weight=9.0))
+async def test_the_dimension_is_probed_once(server: EmbeddingServer, connect: Connect) -> None:
+    embedder = connect(model_profile=Profile(model="", dimension=0, weight=9.0))
     profiles = await asyncio.gather(embedder.profile(), embedder.profile())
     assert profiles[0] == profiles[1]
     assert (profiles[0].model, profiles[0].dimension, profiles[0].weight) == ("toy", DIMENSION, 9.0)
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
-async def test_a_first_text_teaches_the_dimension_too(server: EmbeddingServer, connect: Connect) -> None:
+async def test_the_first_text_also_gives_the_dimension(server: EmbeddingServer, connect: Connect) -> None:
     embedder = connect()
     await embedder.embed(["a text"])
     assert (await embedder.profile()).dimension == DIMENSION
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
-async def test_dimensions_are_asked_for_and_named(server: EmbeddingServer, connect: Connect) -> None:
+async def test_dimensions_are_requested_and_part_of_the_model_id(server: EmbeddingServer, connect: Connect) -> None:
     embedder = connect(dimensions=4)
     profile = await embedder.profile()
     assert (profile.model, profile.dimension) == ("toy@4", 4)
-    assert server.asked == []
+    assert server.requests == []
     (vector,) = await embedder.embed(["a text"])
     assert vector.shape == (4,)
-    assert server.asked[0].body["dimensions"] == 4
+    assert server.requests[0].body["dimensions"] == 4
 
 
 async def test_prefixes_go_before_texts_and_questions(server: EmbeddingServer, connect: Connect) -> None:
-    embedder = connect(traits=Profile(model="", dimension=0, query_prefix="query: ", text_prefix="passage: "))
+    embedder = connect(model_profile=Profile(model="", dimension=0, query_prefix="query: ", text_prefix="passage: "))
     await embedder.embed(["a text"])
     await embedder.embed_query("a question")
-    assert [request.body["input"] for request in server.asked] == [["passage: a text"], ["query: a question"]]
+    assert [request.body["input"] for request in server.requests] == [["passage: a text"], ["query: a question"]]
     assert (await embedder.profile()).query_prefix == "query: "
 
 
@@ -120,27 +119,27 @@ async def test_many_texts_go_in_batches(server: EmbeddingServer, connect: Connec
     embedder = connect(batch_size=10)
     texts = [f"text {number}" for number in range(35)]
     vectors = await embedder.embed(texts)
-    assert sorted(len(request.body["input"]) for request in server.asked) == [5, 10, 10, 10]
+    assert sorted(len(request.body["input"]) for request in server.requests) == [5, 10, 10, 10]
     assert all(np.allclose(vector, unit_vector_of(text)) for text, vector in zip(texts, vectors, strict=True))
 
 
-async def test_what_no_service_takes_is_made_presentable(server: EmbeddingServer, connect: Connect) -> None:
-    await connect(longest=5).embed(["", "  \n", "much too long", "\ud800"])
-    assert server.asked[0].body["input"] == [".", ".", "much ", "?"]
+async def test_texts_are_made_acceptable(server: EmbeddingServer, connect: Connect) -> None:
+    await connect(max_characters=5).embed(["", "  \n", "much too long", "\ud800"])
+    assert server.requests[0].body["input"] == [".", ".", "much ", "?"]
 
 
 async def test_no_key_no_header(server: EmbeddingServer, connect: Connect) -> None:
     await connect(api_key="").embed(["a text"])
-    assert "Authorization" not in server.asked[0].headers
+    assert "Authorization" not in server.requests[0].headers
 
 
-async def test_voyage_is_told_questions_from_texts(server: EmbeddingServer) -> None:
-    service = Service(url=server.url, model="voyage-toy", api_key=KEY, dimensions=4)
+async def test_requests_to_voyage_mark_questions(server: EmbeddingServer) -> None:
+    service = EmbeddingService(url=server.url, model="voyage-toy", api_key=KEY, dimensions=4)
     embedder = voyage_embedder(service)
     await embedder.embed(["a text"])
     await embedder.embed_query("a question")
     await embedder.close()
-    text, question = (request.body for request in server.asked)
+    text, question = (request.body for request in server.requests)
     assert text == {
         "model": "voyage-toy",
         "input": ["a text"],
@@ -152,7 +151,7 @@ async def test_voyage_is_told_questions_from_texts(server: EmbeddingServer) -> N
 
 
 @pytest.mark.parametrize("status", [401, 403])
-async def test_a_wrong_key_is_told_and_never_shown(
+async def test_a_wrong_key_is_reported_and_never_shown(
     server: EmbeddingServer, connect: Connect, waits: Waits, status: int
 ) -> None:
     server.script.append(Reply(status=status, body={"error": {"message": f"Incorrect API key: {KEY[:8]}***"}}))
@@ -163,14 +162,14 @@ async def test_a_wrong_key_is_told_and_never_shown(
     assert waits == []
 
 
-async def test_an_echoed_key_is_taken_out(server: EmbeddingServer, connect: Connect) -> None:
+async def test_an_echoed_key_is_removed(server: EmbeddingServer, connect: Connect) -> None:
     server.script.append(Reply(status=404, body={"detail": f"no model for\n{KEY}"}))
     error = await failure(connect())
     assert "no model for [key]" in str(error)
     assert "'toy'" in error.hint
 
 
-async def test_a_busy_service_is_left_alone_as_long_as_it_asks(
+async def test_retries_wait_as_long_as_a_busy_service_asks(
     server: EmbeddingServer, connect: Connect, waits: Waits
 ) -> None:
     soon = format_datetime(datetime.now(UTC) - timedelta(hours=1), usegmt=True)
@@ -181,33 +180,31 @@ async def test_a_busy_service_is_left_alone_as_long_as_it_asks(
     assert waits == [7, 0, 2, 4]
 
 
-async def test_a_service_that_asks_for_too_long_a_wait_is_given_up(
-    server: EmbeddingServer, connect: Connect, waits: Waits
-) -> None:
+async def test_a_wait_beyond_the_timeout_fails_at_once(server: EmbeddingServer, connect: Connect, waits: Waits) -> None:
     server.script.append(Reply(status=429, body=b"later", headers={"Retry-After": "3600"}))
     assert "busy or broken (429: later)" in str(await failure(connect()))
     assert waits == []
 
 
-async def test_a_server_error_passes(server: EmbeddingServer, connect: Connect, waits: Waits) -> None:
+async def test_a_server_error_is_retried(server: EmbeddingServer, connect: Connect, waits: Waits) -> None:
     server.script += [Reply(status=500, body={}), Reply(status=503, body=b"<html>sorry</html>")]
     assert len(await connect().embed(["a text"])) == 1
     assert waits == [0.5, 1.0]
 
 
-async def test_a_lasting_server_error_is_told(server: EmbeddingServer, connect: Connect, waits: Waits) -> None:
+async def test_a_lasting_server_error_is_reported(server: EmbeddingServer, connect: Connect, waits: Waits) -> None:
     server.script += [Reply(status=500, body={"error": {"message": "out of memory"}})] * 3
     error = await failure(connect(retries=2))
     assert "busy or broken (500: out of memory)" in str(error)
     assert len(waits) == 2
 
 
-async def test_a_service_that_failed_rests(server: EmbeddingServer, connect: Connect) -> None:
+async def test_no_request_is_sent_during_the_cooldown(server: EmbeddingServer, connect: Connect) -> None:
     server.script += [Reply(status=500, body={})]
     embedder = connect(retries=0, cooldown=3600)
     first, second = await failure(embedder), await failure(embedder)
     assert str(first) == str(second)
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 async def test_a_slow_service_times_out(server: EmbeddingServer, connect: Connect) -> None:
@@ -218,18 +215,16 @@ async def test_a_slow_service_times_out(server: EmbeddingServer, connect: Connec
         await embedder.embed_query("a question")
 
 
-async def test_nobody_there(connect: Connect, waits: Waits) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        error = await failure(connect(url=f"http://127.0.0.1:{taken.getsockname()[1]}/v1", retries=1))
+async def test_a_service_that_cannot_be_reached_is_reported(connect: Connect, waits: Waits) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        error = await failure(connect(url=f"http://127.0.0.1:{unused.getsockname()[1]}/v1", retries=1))
     assert "cannot be reached" in str(error)
-    assert "see that the service runs" in error.hint
+    assert "check that the service runs" in error.hint
     assert waits == [0.5]
 
 
-async def test_an_answer_that_breaks_off_is_asked_for_again(
-    server: EmbeddingServer, connect: Connect, waits: Waits
-) -> None:
+async def test_a_truncated_response_is_retried(server: EmbeddingServer, connect: Connect, waits: Waits) -> None:
     server.script.append(Reply(body={"data": []}, missing=10))
     assert len(await connect().embed(["a text"])) == 1
     assert waits == [0.5]
@@ -250,24 +245,24 @@ GOOD = vector_of("a text")
         (b"[" * 200_000, "not JSON"),
         ([], "has no list of vectors"),
         ({"data": None}, "has no list of vectors"),
-        ({"data": ["text"]}, "is no object"),
+        ({"data": ["text"]}, "is not an object"),
         ({"data": []}, "has 0 vectors for 1 texts"),
         ({"data": [entry(GOOD), entry(GOOD)]}, "has 2 vectors for 1 texts"),
         ({"data": [entry(GOOD, index=1)]}, "which vector belongs to which text"),
         ({"data": [entry(GOOD, index="0")]}, "which vector belongs to which text"),
         ({"data": [entry(GOOD, index=True)]}, "which vector belongs to which text"),
-        ({"data": [entry([float("nan"), 1.0])]}, "finite numbers"),
-        ({"data": [entry([float("inf"), 1.0])]}, "finite numbers"),
+        ({"data": [entry([float("nan"), 1.0])]}, "not finite"),
+        ({"data": [entry([float("inf"), 1.0])]}, "not finite"),
         ({"data": [entry([0.0] * DIMENSION)]}, "without a direction"),
-        ({"data": [entry([])]}, "not a list of vectors"),
+        ({"data": [entry([])]}, "not return a list of vectors"),
         ({"data": [entry(["1", "2"])]}, "not a list of numbers"),
-        ({"data": [entry([10**400])]}, "larger than any"),
+        ({"data": [entry([10**400])]}, "too large"),
         ({"data": [entry(None)]}, "not a list of numbers"),
         ({"data": [entry("no base64!")]}, "not base64"),
         ({"data": [entry("AAA=")]}, "not base64"),
     ],
 )
-async def test_a_bad_answer_is_refused(
+async def test_a_bad_response_is_refused(
     server: EmbeddingServer, connect: Connect, waits: Waits, body: object, message: str
 ) -> None:
     server.script.append(Reply(body=body))
@@ -292,22 +287,20 @@ async def test_a_refused_text_fails_alone(server: EmbeddingServer, connect: Conn
     assert "a text is too long" in str(answers[1])
 
 
-async def test_a_service_that_takes_nothing_is_not_asked_for_every_text(
-    server: EmbeddingServer, connect: Connect
-) -> None:
+async def test_a_service_that_accepts_nothing_gets_no_halves(server: EmbeddingServer, connect: Connect) -> None:
     server.script.append(Reply(status=422, body={"detail": "unknown option"}))
     with pytest.raises(EmbeddingUnavailable, match="unknown option"):
         await connect().embed(["a", "b", "c", "d"])
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 async def test_redirects_are_not_followed(server: EmbeddingServer, connect: Connect) -> None:
     server.script.append(Reply(status=307, body={}, headers={"Location": "http://127.0.0.1:1/"}))
     assert "status 307" in str(await failure(connect()))
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
-async def test_a_proxy_is_not_asked_the_way_to_this_machine(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_proxy_is_used_for_this_machine(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     monkeypatch.delenv("NO_PROXY", raising=False)
     assert len(await connect().embed(["a text"])) == 1
@@ -323,10 +316,10 @@ async def test_a_proxy_is_not_asked_the_way_to_this_machine(connect: Connect, mo
         ("https://example.org/x/?version=2", "https://example.org/x/embeddings?version=2"),
     ],
 )
-def test_the_endpoint_is_found_from_what_people_write(url: str, endpoint: str) -> None:
-    service = Service(url=url, model="m")
+def test_the_endpoint_is_derived_from_common_urls(url: str, endpoint: str) -> None:
+    service = EmbeddingService(url=url, model="m")
     assert service.endpoint == endpoint
-    assert service.shown == endpoint.partition("?")[0]
+    assert service.display_url == endpoint.partition("?")[0]
     assert service.is_local == ("localhost" in url)
 
 
@@ -348,12 +341,12 @@ def test_the_endpoint_is_found_from_what_people_write(url: str, endpoint: str) -
 def test_settings_that_cannot_work_are_refused(options: dict[str, str]) -> None:
     defaults = {"url": "https://example.org", "model": "m"}
     with pytest.raises(InvalidInput) as caught:
-        Service(**(defaults | options))  # pyright: ignore[reportArgumentType]
+        EmbeddingService(**(defaults | options))  # pyright: ignore[reportArgumentType]
     assert KEY not in str(caught.value)
     assert "secret" not in str(caught.value)
 
 
 def test_the_key_is_not_shown() -> None:
-    service = Service(url="https://example.org", model="m", api_key=KEY)
+    service = EmbeddingService(url="https://example.org", model="m", api_key=KEY)
     assert KEY not in repr(service)
     assert json.dumps(str(service)).find(KEY) < 0

@@ -1,20 +1,24 @@
-"""The adapter to sentence-transformers, over an object with the one method that is used of it."""
+"""The adapter to sentence-transformers, over an object with the single method that it uses."""
 
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from scrubjay.embedding.sentence_transformers import Chosen, SupportsEncode, sentence_transformers_embedder
+from scrubjay.embedding.sentence_transformers import (
+    SentenceTransformerConfig,
+    SupportsEncode,
+    sentence_transformers_embedder,
+)
 from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.ports import Profile
 
 
 class Letters:
-    """Counts letters: a model small enough to know what it must answer."""
+    """A model that counts letters, so that its vectors are easy to predict."""
 
     def __init__(self, dimension: int = 26) -> None:
         self.dimension = dimension
-        self.seen: list[str] = []
+        self.texts: list[str] = []
 
     def encode(
         self, sentences: list[str], *, batch_size: int, show_progress_bar: bool, normalize_embeddings: bool
@@ -23,22 +27,22 @@ class Letters:
         assert not show_progress_bar
         if "break" in sentences:
             raise RuntimeError("out of memory")
-        self.seen += sentences
+        self.texts += sentences
         alphabet = "abcdefghijklmnopqrstuvwxyz"[: self.dimension]
         return np.array([[sentence.count(letter) for letter in alphabet] for sentence in sentences], dtype=np.float16)
 
 
 async def test_texts_become_unit_vectors() -> None:
     letters = Letters()
-    opened: list[Chosen] = []
+    opened: list[SentenceTransformerConfig] = []
 
-    def opener(chosen: Chosen) -> SupportsEncode:
-        opened.append(chosen)
+    def opener(config: SentenceTransformerConfig) -> SupportsEncode:
+        opened.append(config)
         return letters
 
-    traits = Profile(model="", dimension=0, weight=16.0, query_prefix="q: ", text_prefix="t: ")
-    chosen = Chosen(model="letters", traits=traits)
-    embedder = sentence_transformers_embedder(chosen, opener=opener)
+    base_profile = Profile(model="", dimension=0, weight=16.0, query_prefix="q: ", text_prefix="t: ")
+    config = SentenceTransformerConfig(model="letters", profile=base_profile)
+    embedder = sentence_transformers_embedder(config, opener=opener)
     assert opened == []
     profile = await embedder.profile()
     assert profile.model.startswith("letters+")
@@ -47,31 +51,33 @@ async def test_texts_become_unit_vectors() -> None:
     assert vector.dtype == np.float32
     assert vector[:2].tolist() == pytest.approx([2 / 6**0.5, 1 / 6**0.5])
     await embedder.embed_query("c")
-    assert letters.seen[1:] == ["t: aab", "q: c"]
-    assert opened == [chosen]
+    assert letters.texts[1:] == ["t: aab", "q: c"]
+    assert opened == [config]
     await embedder.close()
 
 
 async def test_a_text_without_a_vector_is_refused() -> None:
-    embedder = sentence_transformers_embedder(Chosen(model="letters"), opener=lambda _: Letters())
+    embedder = sentence_transformers_embedder(SentenceTransformerConfig(model="letters"), opener=lambda _: Letters())
     with pytest.raises(EmbeddingUnavailable, match="without a direction"):
         await embedder.embed(["123"])
     await embedder.close()
 
 
-async def test_a_model_that_breaks_is_told() -> None:
-    embedder = sentence_transformers_embedder(Chosen(model="letters"), opener=lambda _: Letters())
+async def test_a_model_that_fails_is_reported() -> None:
+    embedder = sentence_transformers_embedder(SentenceTransformerConfig(model="letters"), opener=lambda _: Letters())
     with pytest.raises(EmbeddingUnavailable, match="does not run: out of memory"):
         await embedder.embed(["break"])
     await embedder.close()
 
 
-@pytest.mark.parametrize(("download", "hint"), [(False, "allow its download"), (True, "")])
-async def test_a_model_that_is_not_there_is_told(download: bool, hint: str) -> None:
-    def opener(chosen: Chosen) -> SupportsEncode:
-        raise OSError(f"no folder {chosen.model}")
+@pytest.mark.parametrize(("download", "hint"), [(False, "SCRUBJAY_ALLOW_DOWNLOAD"), (True, "")])
+async def test_a_missing_model_is_reported(download: bool, hint: str) -> None:
+    def opener(config: SentenceTransformerConfig) -> SupportsEncode:
+        raise OSError(f"no folder {config.model}")
 
-    embedder = sentence_transformers_embedder(Chosen(model="letters", download=download), opener=opener)
+    embedder = sentence_transformers_embedder(
+        SentenceTransformerConfig(model="letters", download=download), opener=opener
+    )
     with pytest.raises(EmbeddingUnavailable, match="cannot be loaded: no folder letters") as caught:
         await embedder.profile()
     assert hint in caught.value.hint

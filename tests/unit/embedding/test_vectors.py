@@ -1,10 +1,9 @@
-"""Nothing leaves the folder that is not a unit vector."""
+"""Every model's output is checked and made into unit vectors."""
 
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from scrubjay.embedding.model_id import model_id
 from scrubjay.embedding.none import NoEmbedder
 from scrubjay.embedding.vectors import unit_vectors
 from scrubjay.errors import EmbeddingUnavailable
@@ -19,7 +18,7 @@ def test_rows_become_read_only_unit_vectors() -> None:
         first[0] = 1
 
 
-def test_a_kept_vector_does_not_keep_its_batch() -> None:
+def test_a_vector_does_not_hold_its_batch_in_memory() -> None:
     assert unit_vectors(np.ones((100, 4)), count=100, dimension=4, model="m")[0].base is None
 
 
@@ -30,12 +29,12 @@ BAD: list[tuple[ArrayLike, str]] = [
     ([[1e-200, 1e-200]], "direction"),
     ([[1e300, 1e300]], "direction"),
     ([[1.0, 2.0, 3.0]], "3 dimensions instead of 2"),
-    ([[1.0, 2.0], [1.0, 2.0]], "1 texts with 2 vectors"),
-    ([], "not a list of vectors"),
-    ([[]], "not a list of vectors"),
-    ([1.0, 2.0], "not a list of vectors"),
-    (["a"], "not a list of vectors"),
-    ([[10**400]], "not a list of vectors"),
+    ([[1.0, 2.0], [1.0, 2.0]], "2 vectors for 1 texts"),
+    ([], "not return a list of vectors"),
+    ([[]], "not return a list of vectors"),
+    ([1.0, 2.0], "not return a list of vectors"),
+    (["a"], "not return a list of vectors"),
+    ([[10**400]], "not return a list of vectors"),
 ]
 
 
@@ -45,20 +44,13 @@ def test_anything_else_is_refused(rows: ArrayLike, message: str) -> None:
         unit_vectors(rows, count=1, dimension=2, model="m")
 
 
-def test_vectors_of_one_length_only() -> None:
+def test_vectors_of_unequal_length_are_refused() -> None:
     ragged: list[list[float]] = [[1.0, 2.0], [1.0]]
-    with pytest.raises(EmbeddingUnavailable, match="of one length"):
+    with pytest.raises(EmbeddingUnavailable, match="of equal length"):
         unit_vectors(ragged, count=2, dimension=None, model="m")
 
 
-def test_what_makes_vectors_incomparable_is_in_the_name() -> None:
-    assert model_id("bge") == "bge"
-    assert model_id("bge", dimensions=256) == "bge@256"
-    names = {model_id("bge"), model_id("bge", text_prefix="a"), model_id("bge", text_prefix="b")}
-    assert len(names) == 3
-
-
-async def test_no_embedder_says_so() -> None:
+async def test_no_embedder_refuses_every_call() -> None:
     embedder = NoEmbedder()
     for call in (embedder.profile(), embedder.embed(["a"]), embedder.embed_query("a")):
         with pytest.raises(EmbeddingUnavailable, match="embedding is switched off"):

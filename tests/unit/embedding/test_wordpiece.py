@@ -1,4 +1,4 @@
-"""Our tokenizer gives what the reference gives, on anything people may write."""
+"""The tokenizer gives the ids of the reference implementation for any text."""
 
 import itertools
 import string
@@ -14,8 +14,8 @@ from scrubjay.errors import EmbeddingUnavailable
 
 VOCABULARY = load_vocabulary()
 OURS = WordPiece(VOCABULARY)
-# Characters whose category never changed: Python and the reference have tables of different age.
-SETTLED = [
+# Characters whose category never changed: the Unicode tables of Python and of the reference differ in age.
+STABLE = [
     chr(code)
     for code in itertools.chain(range(0xD800), range(0xE000, 0x30000))
     if unicodedata.category(chr(code)) == unicodedata.ucd_3_2_0.category(chr(code)) != "Cn"
@@ -66,7 +66,7 @@ def test_tricky_texts_equal_the_reference(text: str) -> None:
 
 
 @settings(max_examples=400, deadline=None)
-@given(st.text(st.sampled_from(SETTLED), max_size=60))
+@given(st.text(st.sampled_from(STABLE), max_size=60))
 def test_any_text_equals_the_reference(text: str) -> None:
     assert OURS.encode(text) == reference(text)
 
@@ -90,10 +90,10 @@ def test_long_texts_of_words_equal_the_reference(words: list[str], gap: str) -> 
 def test_a_text_is_cut_at_the_longest_length() -> None:
     ids = OURS.encode("memory " * 1000)
     assert ids == [VOCABULARY["[CLS]"], *[VOCABULARY["memory"]] * 254, VOCABULARY["[SEP]"]]
-    assert WordPiece(VOCABULARY, longest=8).encode("memory " * 1000) == [*ids[:7], ids[-1]]
+    assert WordPiece(VOCABULARY, max_tokens=8).encode("memory " * 1000) == [*ids[:7], ids[-1]]
 
 
-def test_what_lies_far_behind_is_not_looked_at() -> None:
+def test_the_end_of_a_huge_text_is_not_processed() -> None:
     head = "ไทย" * 10_000
     assert OURS.encode(head + " and an end") == OURS.encode(head + " and another") == OURS.encode(head)
 
@@ -102,11 +102,11 @@ def test_lone_surrogates_are_dropped() -> None:
     assert OURS.encode("a\ud800b \udfff") == OURS.encode("ab")
 
 
-def test_a_word_means_the_same_again() -> None:
+def test_a_repeated_word_gets_the_same_ids() -> None:
     assert OURS.encode("Tokenisation tokenisation") == OURS.encode("Tokenisation tokenisation")
 
 
-def test_the_vocabulary_is_whole() -> None:
+def test_the_vocabulary_is_complete() -> None:
     assert len(VOCABULARY) == 30_522
     assert [VOCABULARY[token] for token in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")] == [0, 100, 101, 102, 103]
 
