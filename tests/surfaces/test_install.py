@@ -15,8 +15,8 @@ from tests.surfaces.shell import Answer, run, told
 
 from scrubjay.errors import CODES, Conflict, InvalidInput, StoreReadOnly, TooLarge
 from scrubjay.install.clients import CLIENTS
-from scrubjay.install.files import LARGEST
-from scrubjay.install.json_text import JsonText
+from scrubjay.install.files import MAX_BYTES
+from scrubjay.install.json_syntax import JsonSyntax
 
 CONFIGURATIONS = Path(__file__).with_name("configurations")
 PROGRAM = str(Path(sys.executable).with_name("scrubjay"))
@@ -53,7 +53,7 @@ def copied(client: str) -> tuple[Path, bytes]:
 
 def meaning(file: Path) -> dict[str, Any]:
     text = file.read_text(encoding="utf-8-sig")
-    return tomllib.loads(text) if file.suffix == ".toml" else JsonText().value(text)
+    return tomllib.loads(text) if file.suffix == ".toml" else JsonSyntax().parse(text)
 
 
 def servers(client: str, file: Path | None = None) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def test_looking_changes_nothing(client: str) -> None:
     assert file.read_bytes() == before
     assert sorted(file.parent.iterdir()) == folder
     run("install", client)
-    assert run("install", client, "--dry-run").out == f"{file} would stay as it is\n"
+    assert run("install", client, "--dry-run").out == f"{file} would not change\n"
     removal = run("install", client, "--uninstall", "--dry-run").out
     assert any(line.startswith("-") and "scrubjay" in line for line in removal.splitlines()[2:])
 
@@ -239,32 +239,32 @@ def test_the_list_says_where_it_is_in_already(tmp_path: Path) -> None:
     assert [key for key, row in rows.items() if row["installed"]] == [("vscode", "project"), ("gemini", "user")]
     assert rows["cursor", "user"]["exists"]
     assert not rows["claude-code", "user"]["exists"]
-    assert "no TOML" in rows["codex", "user"]["trouble"]
+    assert "not valid TOML" in rows["codex", "user"]["trouble"]
     answer = run("install")
     assert answer.code == 0
     lines = {tuple(line.split()[:2]): line for line in answer.out.splitlines()}
     assert "installed" in lines["gemini", "user"]
     assert "unreadable" in lines["codex", "user"]
     assert "no file" in lines["claude-code", "user"]
-    assert "not there" in lines["cursor", "user"]
+    assert "no entry" in lines["cursor", "user"]
 
 
 BROKEN = [
     ("cursor", b'{"mcpServers": {', InvalidInput, "line 1"),
     ("cursor", b"\xff\xfe{\x00}\x00", InvalidInput, "UTF-8"),
-    ("cursor", b'{"mcpServers": []}', InvalidInput, "mcpServers is no object"),
-    ("cursor", b'{"mcpServers": {"scrubjay": 7}}', InvalidInput, "mcpServers.scrubjay is no object"),
-    ("cursor", b'{"mcpServers": {}, "mcpServers": {}}', InvalidInput, "mcpServers stands there 2 times"),
-    ("cursor", b'{"mcpServers": {"scrubjay": {}, "scrubjay": {}}}', InvalidInput, "stands there 2 times"),
-    ("cursor", b"[]", InvalidInput, "no object"),
-    ("cursor", b"\x00", InvalidInput, "no JSON"),
+    ("cursor", b'{"mcpServers": []}', InvalidInput, "mcpServers is not an object"),
+    ("cursor", b'{"mcpServers": {"scrubjay": 7}}', InvalidInput, "mcpServers.scrubjay is not an object"),
+    ("cursor", b'{"mcpServers": {}, "mcpServers": {}}', InvalidInput, "mcpServers occurs 2 times"),
+    ("cursor", b'{"mcpServers": {"scrubjay": {}, "scrubjay": {}}}', InvalidInput, "occurs 2 times"),
+    ("cursor", b"[]", InvalidInput, "not an object"),
+    ("cursor", b"\x00", InvalidInput, "not valid JSON"),
     ("cursor", b"[" * 1_000_000, InvalidInput, "levels"),
-    ("codex", b"model = ", InvalidInput, "no TOML"),
-    ("codex", b"mcp_servers = []", InvalidInput, "mcp_servers is no table"),
-    ("codex", b"[mcp_servers]\nscrubjay = 1\n", InvalidInput, "mcp_servers.scrubjay is no table"),
-    ("codex", b"[a]\n[a]\n", InvalidInput, "no TOML"),
+    ("codex", b"model = ", InvalidInput, "not valid TOML"),
+    ("codex", b"mcp_servers = []", InvalidInput, "mcp_servers is not a table"),
+    ("codex", b"[mcp_servers]\nscrubjay = 1\n", InvalidInput, "mcp_servers.scrubjay is not a table"),
+    ("codex", b"[a]\n[a]\n", InvalidInput, "not valid TOML"),
     ("codex", b"\xe9", InvalidInput, "UTF-8"),
-    ("cursor", b" " * (LARGEST + 1), TooLarge, "--print"),
+    ("cursor", b" " * (MAX_BYTES + 1), TooLarge, "--print"),
 ]  # fmt: skip
 
 
@@ -289,7 +289,7 @@ def test_what_may_not_be_written_is_told_and_left_alone(tmp_path: Path) -> None:
     assert list(file.parent.iterdir()) == [file]
     refused(run("install", "cursor", "--file", str(tmp_path)), InvalidInput, "is a folder")
     os.mkfifo(tmp_path / "pipe")
-    refused(run("install", "cursor", "--file", str(tmp_path / "pipe")), InvalidInput, "is no file")
+    refused(run("install", "cursor", "--file", str(tmp_path / "pipe")), InvalidInput, "is not a regular file")
 
 
 def test_a_link_to_a_folder_of_dotfiles_is_written_through(tmp_path: Path) -> None:

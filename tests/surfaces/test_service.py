@@ -8,7 +8,7 @@ import pytest
 from tests.surfaces.shell import Answer, run, told
 
 from scrubjay.errors import CODES, Conflict, DaemonUnavailable, InvalidInput
-from scrubjay.install.daemon_command import Job
+from scrubjay.install.commands import ServiceCommand
 from scrubjay.install.launchd import Launchd
 from scrubjay.install.service import install_service
 
@@ -144,11 +144,11 @@ def test_looking_changes_nothing(linux: Machine) -> None:
     assert shown.out.startswith("# Written by `scrubjay service install`")
     diff = run("service", "install", "--dry-run")
     assert diff.out.startswith(f"--- {linux.unit}\n+++ {linux.unit}\n")
-    assert run("service", "uninstall", "--dry-run").out == f"{linux.unit} would stay as it is\n"
+    assert run("service", "uninstall", "--dry-run").out == f"{linux.unit} would not change\n"
     assert not linux.unit.exists()
     run("service", "install")
     linux.calls()
-    assert run("service", "install", "--dry-run").out == f"{linux.unit} would stay as it is\n"
+    assert run("service", "install", "--dry-run").out == f"{linux.unit} would not change\n"
     assert "-[Service]" in run("service", "uninstall", "--dry-run").out
     assert linux.unit.exists()
     assert linux.calls() == []
@@ -259,9 +259,11 @@ def test_launchd_loads_it_and_lets_it_go(mac: Machine, home: Path) -> None:
 def test_launchd_waits_until_the_old_one_is_gone(mac: Machine) -> None:
     run("service", "install")
     mac.calls()
-    job = Job(command=("/bin/scrubjay", "serve", "--space=new"), environment={}, log=mac.home / "data" / "daemon.log")
+    service = ServiceCommand(
+        command=("/bin/scrubjay", "serve", "--space=new"), environment={}, log=mac.home / "data" / "daemon.log"
+    )
     (mac.bin / "draining").write_text("bootstrap 3\n")
-    done = install_service(Launchd(pause=0.0), job)
+    done = install_service(Launchd(pause=0.0), service)
     assert done.action == "updated"
     verbs = [call.split()[0] for call in mac.calls()]
     assert [verb for verb in verbs if verb.startswith("boot")] == ["bootout", *["bootstrap"] * 4]

@@ -1,1 +1,1 @@
-"""Puts Scrubjay into what is there already: the configurations of clients, and whatever starts programs at login."""
+"""Adds Scrubjay to the configuration files of MCP clients, and to the services that start at login."""

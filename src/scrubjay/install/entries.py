@@ -1,43 +1,43 @@
-"""`scrubjay install`: an entry goes into a client's configuration, or comes out of it, and all else stays."""
+"""`scrubjay install`: adds an entry to the configuration file of a client, or removes it; the rest stays."""
 
 import json
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scrubjay.errors import Conflict, InvalidInput, ScrubjayError
 from scrubjay.install.clients import CLIENTS, SCOPES, TOKEN, Client, stale_keys
-from scrubjay.install.diff import diff_of
-from scrubjay.install.files import read_file, replace_file
-from scrubjay.install.program import is_ours
-from scrubjay.install.syntax import Entry, Place, Unfit, Unreadable, leaves, spelled
-from scrubjay.install.verify import meaning_with, meaning_without, require_meaning
+from scrubjay.install.commands import is_own_entry
+from scrubjay.install.files import read_file, replace_file, unified_diff
+from scrubjay.install.syntax import InvalidSyntax, KeyPath, NotEditable, ServerEntry, Syntax, dotted, leaves
+from scrubjay.model.memory import Json
 
 NAME = "scrubjay"
 _NAMES = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """Which entry is to stand in which file; none takes ours out."""
+class EntryRequest:
+    """An entry for a file of a client; without an entry ours is removed."""
 
     client: Client
     file: Path
-    entry: Entry | None
+    entry: ServerEntry | None
     name: str = NAME
     scope: str = SCOPES[0]
 
     @property
-    def place(self) -> Place:
-        """Where the entry stands in the file."""
+    def path(self) -> KeyPath:
+        """The path of the entry in the file."""
         return (self.client.servers, self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installed:
-    """What was done to a client's configuration, or would be."""
+    """A change of the configuration of a client; with `dry_run` the change that would be made."""
 
     action: str
     client: str
@@ -50,15 +50,15 @@ class Installed:
 
     def __str__(self) -> str:
         if self.dry_run:
-            return self.diff.rstrip("\n") or f"{self.file} would stay as it is"
-        reported = {
+            return self.diff.rstrip("\n") or f"{self.file} would not change"
+        summary = {
             "installed": f"{self.name} is installed for {CLIENTS[self.client].title} in {self.file}",
             "updated": f"{self.name} is updated for {CLIENTS[self.client].title} in {self.file}",
             "unchanged": f"{self.name} is in {self.file} already; nothing was changed",
             "removed": f"{self.name} is removed from {self.file}",
             "absent": f"{self.name} is not in {self.file}; nothing was changed",
         }[self.action]
-        lines = [reported]
+        lines = [summary]
         if self.copy:
             lines.append(f"  before  {self.copy}")
         if self.next:
@@ -67,8 +67,8 @@ class Installed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Printed:
-    """An entry as it would be written."""
+class RenderedEntry:
+    """An entry in the format of a client."""
 
     client: str
     file: str
@@ -79,8 +79,8 @@ class Printed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownClient:
-    """A client's configuration, and whether we are in it; `trouble` says why that cannot be told."""
+class ClientStatus:
+    """A configuration file of a client, and whether it has our entry; `trouble` says why it cannot be read."""
 
     client: str
     scope: str
@@ -90,139 +90,186 @@ class KnownClient:
     trouble: str = ""
 
     def __str__(self) -> str:
-        state = "installed" if self.installed else "not there" if self.exists else "no file"
+        state = "installed" if self.installed else "no entry" if self.exists else "no file"
         return f"{self.client:<15} {self.scope:<8} {'unreadable' if self.trouble else state:<11} {self.file}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownClients:
-    """The clients that an entry can be written for."""
+class ClientStatuses:
+    """The configuration files of all clients."""
 
-    clients: tuple[KnownClient, ...]
+    clients: tuple[ClientStatus, ...]
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.clients))
 
 
-def carry_out(order: Order, *, dry_run: bool = False) -> Installed:
-    """Bring a client's configuration to what is ordered; says what was done, or with dry_run what would be."""
-    _check(order)
-    results = read_file(order.file)
-    text = results.text
-    with _explained(order):
-        action, changed = _changed(order, text)
-    done = Installed(action=action, client=order.client.name, name=order.name, file=str(order.file), dry_run=dry_run)
+def apply_entry(request: EntryRequest, *, dry_run: bool = False) -> Installed:
+    """Add, update or remove an entry; with dry_run only return the diff."""
+    _check(request)
+    file = read_file(request.file)
+    text = file.text
+    with _explain_errors(request):
+        action, changed = _edit(request, text)
+    result = Installed(
+        action=action, client=request.client.name, name=request.name, file=str(request.file), dry_run=dry_run
+    )
     if changed == text:
-        return done
+        return result
     if dry_run:
-        return replace(done, diff=diff_of(order.file, text, changed))
-    copy = replace_file(results, results.data_of(changed))
-    return replace(done, copy=str(copy or ""), next=_next_step(order))
+        return replace(result, diff=unified_diff(request.file, text, changed))
+    copy = replace_file(file, file.encode(changed))
+    return replace(result, copy=str(copy or ""), next=_next_step(request))
 
 
-def printed(order: Order) -> Printed:
-    """The entry alone, in the client's own format."""
-    _check(order)
-    entry = order.client.syntax.shown(order.place, order.entry or {})
-    return Printed(client=order.client.name, file=str(order.file), entry=entry)
+def render_entry(request: EntryRequest) -> RenderedEntry:
+    """Return the entry alone, in the format of the client."""
+    _check(request)
+    entry = request.client.syntax.render(request.path, request.entry or {})
+    return RenderedEntry(client=request.client.name, file=str(request.file), entry=entry)
 
 
-def known_clients(*, name: str = NAME, folder: Path | None = None) -> KnownClients:
-    """Every client's configuration of the user, and those of the project that are there."""
-    reported: list[KnownClient] = []
+def list_clients(*, name: str = NAME, folder: Path | None = None) -> ClientStatuses:
+    """Return the user file of every client, and the project files that exist."""
+    statuses: list[ClientStatus] = []
     for client in CLIENTS.values():
-        reported.append(_known(client, client.file(), name=name, scope=SCOPES[0]))
+        statuses.append(_status(client, client.file(), name=name, scope=SCOPES[0]))
         if client.project_file:
             file = client.file(scope=SCOPES[1], folder=folder)
             if file.exists():
-                reported.append(_known(client, file, name=name, scope=SCOPES[1]))
-    return KnownClients(clients=tuple(reported))
+                statuses.append(_status(client, file, name=name, scope=SCOPES[1]))
+    return ClientStatuses(clients=tuple(statuses))
 
 
-def _known(client: Client, file: Path, *, name: str, scope: str) -> KnownClient:
-    order = Order(client=client, file=file, entry=None, name=name)
-    entry: Entry | None = None
-    trouble = ""
+def _status(client: Client, file: Path, *, name: str, scope: str) -> ClientStatus:
+    request = EntryRequest(client=client, file=file, entry=None, name=name)
+    entry: ServerEntry | None = None
+    problem = ""
     try:
-        with _explained(order):
-            entry = client.syntax.found(read_file(file).text, order.place)
+        with _explain_errors(request):
+            entry = client.syntax.find(read_file(file).text, request.path)
     except ScrubjayError as error:
-        trouble = error.message
-    return KnownClient(
+        problem = error.message
+    return ClientStatus(
         client=client.name, scope=scope, file=str(file), exists=file.exists(), installed=entry is not None,
-        trouble=trouble,
+        trouble=problem,
     )  # fmt: skip
 
 
-def _check(order: Order) -> None:
-    if not _NAMES.fullmatch(order.name):
+def _check(request: EntryRequest) -> None:
+    if not _NAMES.fullmatch(request.name):
         raise InvalidInput(
-            f"a server cannot be called {order.name[:80]!r}",
-            hint="Clients take up to 64 letters, digits, hyphens and underscores",
+            f"a server cannot be called {request.name[:80]!r}",
+            hint="Use up to 64 letters, digits, hyphens and underscores",
             field="name",
         )
-    for value in leaves(order.entry or {}).values():
+    for value in leaves(request.entry or {}).values():
         try:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             raise InvalidInput(
-                f"{value!r} is not text in UTF-8, as a configuration must be", hint="Use another folder or name"
+                f"{value!r} cannot be written as UTF-8, which a configuration requires",
+                hint="Use another folder or name",
             ) from None
 
 
-def _changed(order: Order, text: str) -> tuple[str, str]:
-    """What is done, and the text after it; the text itself when there is nothing to do."""
-    syntax, place = order.client.syntax, order.place
-    existing = syntax.found(text, place)
-    if order.entry is None:
+def _edit(request: EntryRequest, text: str) -> tuple[str, str]:
+    """Return the action and the changed text; the same text if there is nothing to do."""
+    syntax, path = request.client.syntax, request.path
+    existing = syntax.find(text, path)
+    if request.entry is None:
         if existing is None:
             return "absent", text
-        _require_ours(order, existing)
-        changed = syntax.without(text, place)
-        require_meaning(syntax, changed, meaning_without(syntax.value(text), place), place=place)
+        _require_own(request, existing)
+        changed = syntax.remove(text, path)
+        verify_edit(syntax, changed, without_entry(syntax.parse(text), path), path=path)
         return "removed", changed
-    drop = () if existing is None else stale_keys(existing, order.entry)
-    changed = syntax.merged(text, place, order.entry, drop=drop)
-    expected = meaning_with(syntax.value(text), place, order.entry, drop=drop)
-    require_meaning(syntax, changed, expected, place=place)
+    drop = () if existing is None else stale_keys(existing, request.entry)
+    changed = syntax.merge(text, path, request.entry, drop=drop)
+    verify_edit(syntax, changed, with_entry(syntax.parse(text), path, request.entry, drop=drop), path=path)
     return ("unchanged" if changed == text else "installed" if existing is None else "updated"), changed
 
 
-def _next_step(order: Order) -> str:
-    step = order.client.next_step(scope=order.scope)
-    if order.entry is None or "command" in order.entry:
+def verify_edit(syntax: Syntax, text: str, expected: dict[str, Json], *, path: KeyPath) -> None:
+    """Raise NotEditable unless an edited text has exactly the expected value: the last check before a write."""
+    try:
+        value = syntax.parse(text)
+    except InvalidSyntax as error:
+        raise NotEditable(f"it cannot be changed safely ({error.problem})", path=()) from None
+    if _canonical(value, path) != _canonical(expected, path):
+        raise NotEditable("it cannot be changed safely", path=())
+
+
+def with_entry(
+    document: dict[str, Json], path: KeyPath, entry: ServerEntry, *, drop: tuple[str, ...]
+) -> dict[str, Json]:
+    """Return a document with the values of an entry at a path, and without the keys to drop."""
+    changed = deepcopy(document)
+    for key in drop:
+        changed = without_entry(changed, (*path, key))
+    for keys, value in leaves(entry).items():
+        _object_at(changed, (*path, *keys[:-1]))[keys[-1]] = value
+    return changed
+
+
+def without_entry(document: dict[str, Json], path: KeyPath) -> dict[str, Json]:
+    """Return a document without the value at a path."""
+    changed = deepcopy(document)
+    _object_at(changed, path[:-1]).pop(path[-1], None)
+    return changed
+
+
+def _object_at(document: dict[str, Json], path: KeyPath) -> dict[str, Json]:
+    for key in path:
+        inner = document.setdefault(key, {})
+        if not isinstance(inner, dict):
+            raise NotEditable("is not an object", path=path)
+        document = inner
+    return document
+
+
+def _canonical(document: dict[str, Json], path: KeyPath) -> str:
+    # TOML does not distinguish an empty table from a missing one.
+    present = {key: value for key, value in document.items() if key != path[0] or value != {}}
+    # Compared as text, because NaN does not equal itself.
+    return json.dumps(present, sort_keys=True, default=str)
+
+
+def _next_step(request: EntryRequest) -> str:
+    step = request.client.next_step(scope=request.scope)
+    if request.entry is None or "command" in request.entry:
         return step
-    return f"Set {TOKEN} where {order.client.title} is started, to a token of that server. {step}"
+    return f"Set {TOKEN} where {request.client.title} is started, to a token of that server. {step}"
 
 
-def _require_ours(order: Order, entry: Entry) -> None:
-    """Another server that happens to have the name is not ours to remove."""
-    if not is_ours(entry) and TOKEN not in json.dumps(entry, default=str):
+def _require_own(request: EntryRequest, entry: ServerEntry) -> None:
+    """Raise Conflict for an entry of another server with the same name."""
+    if not is_own_entry(entry) and TOKEN not in json.dumps(entry, default=str):
         raise Conflict(
-            f"{spelled(order.place)} in {order.file} does not start Scrubjay",
-            hint="Remove it by hand if it is meant",
-            path=str(order.file),
+            f"{dotted(request.path)} in {request.file} does not start Scrubjay",
+            hint="Remove it by hand if you want to",
+            path=str(request.file),
         )
 
 
 @contextmanager
-def _explained(order: Order) -> Generator[None]:
-    """What is wrong with a configuration, with its path and what to do."""
-    name, path = order.client.syntax.name, str(order.file)
+def _explain_errors(request: EntryRequest) -> Generator[None]:
+    """Raise errors of the format as InvalidInput, with the file and a hint."""
+    syntax, file = request.client.syntax.name, str(request.file)
     try:
         yield
-    except Unreadable as error:
-        where = f" (line {error.line}, column {error.column})" if error.line else ""
+    except InvalidSyntax as error:
+        position = f" (line {error.line}, column {error.column})" if error.line else ""
         raise InvalidInput(
-            f"{path} is no {name} that can be read: {error.what}{where}",
-            hint="Mend it, or name another with --file; nothing was changed",
-            path=path,
+            f"{file} is not valid {syntax}: {error.problem}{position}",
+            hint="Correct it, or name another file with --file; nothing was changed",
+            path=file,
             line=error.line,
         ) from None
-    except Unfit as error:
-        what = f"{spelled(error.place)} {error.what}" if error.place else error.what
+    except NotEditable as error:
+        problem = f"{dotted(error.path)} {error.problem}" if error.path else error.problem
         raise InvalidInput(
-            f"{path}: {what}",
-            hint=f"Mend it; `scrubjay install {order.client.name} --print` shows the entry. Nothing was changed",
-            path=path,
+            f"{file}: {problem}",
+            hint=f"Correct it; `scrubjay install {request.client.name} --print` shows the entry. Nothing was changed",
+            path=file,
         ) from None

@@ -1,4 +1,4 @@
-"""A property list for macOS's launchd."""
+"""A property list for launchd, on macOS."""
 
 import os
 import plistlib
@@ -8,85 +8,93 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scrubjay.errors import InvalidInput
-from scrubjay.install.daemon_command import MARK, Job
-from scrubjay.install.subprocesses import Unreachable, ask, demand
-from scrubjay.install.supervisor import State
+from scrubjay.install.commands import ServiceCommand
+from scrubjay.install.supervisor import (
+    FILE_MARK,
+    ServiceState,
+    SupervisorUnavailable,
+    require_success,
+    run_program,
+)
 from scrubjay.paths import home_folder
 
 _LABEL = "dev.scrubjay.daemon"
-# A name stays taken for some seconds after the service that had it was told to go.
-_TRIES = 40
+# The name of a service stays in use for a few seconds after the service was unloaded.
+_ATTEMPTS = 40
 _PID = re.compile(r"^\s*pid = (\d+)$", re.MULTILINE)
 _STATE = re.compile(r"^\s*state = (.+)$", re.MULTILINE)
-# XML cannot hold these, not even spelled out.
-_UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+# Characters that XML cannot contain, even escaped.
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Launchd:
-    """The manager of a user's services on macOS."""
+    """The supervisor of user services on macOS."""
 
     name: str = "launchd"
     pause: float = 0.5
 
     @property
     def file(self) -> Path:
-        """Where the property list is written."""
+        """The file of the property list."""
         return home_folder() / "Library" / "LaunchAgents" / f"{_LABEL}.plist"
 
-    def written(self, job: Job) -> str:
-        """The property list."""
-        for word in (*job.command, *job.environment.values()):
-            if _UNWRITABLE.search(word):
-                raise InvalidInput(f"{word!r} cannot stand in a property list", hint="Use a folder without such signs")
-        reported = plistlib.dumps(
+    def render(self, service: ServiceCommand) -> str:
+        """Return the property list."""
+        for word in (*service.command, *service.environment.values()):
+            if _NOT_XML.search(word):
+                raise InvalidInput(
+                    f"{word!r} contains a control character, which a property list cannot contain",
+                    hint="Use a folder without control characters in its name",
+                )
+        plist = plistlib.dumps(
             {
                 "Label": _LABEL,
-                "ProgramArguments": list(job.command),
-                "EnvironmentVariables": dict(job.environment),
+                "ProgramArguments": list(service.command),
+                "EnvironmentVariables": dict(service.environment),
                 "RunAtLoad": True,
                 "KeepAlive": {"SuccessfulExit": False},
                 "ThrottleInterval": 10,
                 "ExitTimeOut": 60,
                 "Umask": 0o077,
-                "StandardOutPath": str(job.log),
-                "StandardErrorPath": str(job.log),
+                "StandardOutPath": str(service.log),
+                "StandardErrorPath": str(service.log),
             },
             sort_keys=False,
         ).decode("utf-8")
-        return reported.replace("<plist ", f"<!-- {MARK} -->\n<plist ", 1)
+        return plist.replace("<plist ", f"<!-- {FILE_MARK} -->\n<plist ", 1)
 
-    def begin(self, job: Job, *, now: bool, anew: bool) -> None:
-        """Have it started at login, and now; one that runs by an older file is started anew."""
-        # It makes the log, but not the folder.
-        job.log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        demand("launchctl", "enable", _target())
+    def enable(self, service: ServiceCommand, *, now: bool, restart: bool) -> None:
+        """Start the service at login, and now; `restart` a running one, because its file has changed."""
+        # launchd creates the log, but not its folder.
+        service.log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        require_success("launchctl", "enable", _target())
         if not now:
             return
-        is_loaded = ask("launchctl", "print", _target()).code == 0
-        if is_loaded and not anew:
+        is_loaded = run_program("launchctl", "print", _target()).code == 0
+        if is_loaded and not restart:
             return
         if is_loaded:
-            demand("launchctl", "bootout", _target())
-        self._load(tries=_TRIES if is_loaded else 1)
+            require_success("launchctl", "bootout", _target())
+        self._load(attempts=_ATTEMPTS if is_loaded else 1)
 
-    def end(self) -> None:
-        """Stop it, and have it started no more."""
-        if ask("launchctl", "print", _target()).code == 0:
-            demand("launchctl", "bootout", _target())
+    def disable(self) -> None:
+        """Stop the service, and do not start it again."""
+        if run_program("launchctl", "print", _target()).code == 0:
+            require_success("launchctl", "bootout", _target())
 
     def forget(self) -> None:
-        """Nothing is left to do: what is not in the folder is not started."""
+        """Do nothing: without its file the service does not start."""
 
-    def state(self) -> State:
-        """Whether it is started at login, and whether it runs."""
-        answer = ask("launchctl", "print", _target())
-        pid = _PID.search(answer.out) if answer.code == 0 else None
-        state = _STATE.search(answer.out) if answer.code == 0 else None
+    def state(self) -> ServiceState:
+        """Return whether the service starts at login, and whether it runs."""
+        result = run_program("launchctl", "print", _target())
+        pid = _PID.search(result.out) if result.code == 0 else None
+        state = _STATE.search(result.out) if result.code == 0 else None
         disabled = re.search(
-            rf'"{re.escape(_LABEL)}" => (true|disabled)', ask("launchctl", "print-disabled", _domain()).out
+            rf'"{re.escape(_LABEL)}" => (true|disabled)', run_program("launchctl", "print-disabled", _domain()).out
         )
-        return State(
+        return ServiceState(
             enabled=self.file.exists() and disabled is None,
             running=pid is not None,
             pid=int(pid[1]) if pid else 0,
@@ -95,20 +103,20 @@ class Launchd:
 
     @property
     def by_hand(self) -> str:
-        """What to type when we could not do it."""
+        """The command for the user if we could not start the service."""
         return f"launchctl bootstrap {_domain()} '{self.file}'"
 
     @property
     def log(self) -> str:
-        """Where to read what it says."""
+        """Where the user can read the log of the service."""
         return "daemon.log in the data folder"
 
-    def _load(self, *, tries: int) -> None:
-        for left in reversed(range(tries)):
+    def _load(self, *, attempts: int) -> None:
+        for remaining in reversed(range(attempts)):
             try:
-                demand("launchctl", "bootstrap", _domain(), str(self.file))
-            except Unreachable:
-                if not left:
+                require_success("launchctl", "bootstrap", _domain(), str(self.file))
+            except SupervisorUnavailable:
+                if not remaining:
                     raise
                 time.sleep(self.pause)
             else:

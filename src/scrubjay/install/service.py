@@ -1,21 +1,19 @@
-"""`scrubjay service`: the daemon starts at login, and is started again when it dies."""
+"""`scrubjay service`: a supervisor starts the daemon at login, and restarts it if it fails."""
 
 import sys
 from dataclasses import dataclass, replace
 
 from scrubjay.errors import Conflict, DaemonUnavailable, InvalidInput
-from scrubjay.install.daemon_command import MARK, Job
-from scrubjay.install.diff import diff_of
-from scrubjay.install.files import Found, read_file, remove_file, replace_file
+from scrubjay.install.commands import ServiceCommand
+from scrubjay.install.files import FileContent, read_file, remove_file, replace_file, unified_diff
 from scrubjay.install.launchd import Launchd
-from scrubjay.install.subprocesses import Unreachable
-from scrubjay.install.supervisor import State, Supervisor
+from scrubjay.install.supervisor import FILE_MARK, Supervisor, SupervisorUnavailable
 from scrubjay.install.systemd import Systemd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceChange:
-    """What was done to the service, or would be."""
+    """A change of the service; with `dry_run` the change that would be made."""
 
     action: str
     supervisor: str
@@ -30,9 +28,9 @@ class ServiceChange:
 
     def __str__(self) -> str:
         if self.dry_run:
-            return self.diff.rstrip("\n") or f"{self.file} would stay as it is"
-        reported = f"the service is {self.action}" if self.action != "absent" else "there is no service"
-        lines = [f"{reported}: {self.file}"]
+            return self.diff.rstrip("\n") or f"{self.file} would not change"
+        summary = f"the service is {self.action}" if self.action != "absent" else "there is no service"
+        lines = [f"{summary}: {self.file}"]
         if self.running:
             lines.append(f"  runs     pid {self.pid}")
         elif self.detail:
@@ -44,7 +42,7 @@ class ServiceChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceStatus:
-    """How the service stands; what could not be asked is None, and `trouble` says why."""
+    """The state of the service; unknown values are None, and `trouble` says why."""
 
     supervisor: str
     file: str
@@ -56,8 +54,8 @@ class ServiceStatus:
     trouble: str = ""
 
     def __str__(self) -> str:
-        def word(known: bool | None) -> str:
-            return "unknown" if known is None else "yes" if known else "no"
+        def word(flag: bool | None) -> str:
+            return "unknown" if flag is None else "yes" if flag else "no"
 
         rows = [
             ("installed", f"{word(self.installed)}, {self.file}"),
@@ -68,95 +66,95 @@ class ServiceStatus:
         return "\n".join(f"{name:<9}  {value}" for name, value in rows)
 
 
-def supervisor_here() -> Supervisor:
-    """Whatever starts programs at login on this machine."""
+def find_supervisor() -> Supervisor:
+    """Return the supervisor of this platform."""
     if sys.platform == "darwin":
         return Launchd()
     if sys.platform.startswith("linux"):
         return Systemd()
     raise InvalidInput(
-        f"services are known for systemd and launchd, not for {sys.platform}",
-        hint="Let the system start `scrubjay serve` when you log in; agents start a daemon by themselves in any case",
+        f"services are supported on systemd and launchd, not on {sys.platform}",
+        hint="Start `scrubjay serve` when you log in, by other means; agents can also start a daemon by themselves",
     )
 
 
-def install_service(supervisor: Supervisor, job: Job, *, start: bool = True, dry_run: bool = False) -> ServiceChange:
-    """Write the service's file and have it started; says what was done, or with dry_run what would be."""
-    results = _own_file(supervisor)
-    text = supervisor.written(job)
-    is_same = results.data is not None and results.text == text
-    done = ServiceChange(
-        action="unchanged" if is_same else "installed" if results.data is None else "updated",
+def install_service(
+    supervisor: Supervisor, service: ServiceCommand, *, start: bool = True, dry_run: bool = False
+) -> ServiceChange:
+    """Write the file of the service and start the service; with dry_run only return the diff."""
+    file = _own_file(supervisor)
+    text = supervisor.render(service)
+    is_same = file.data is not None and file.text == text
+    change = ServiceChange(
+        action="unchanged" if is_same else "installed" if file.data is None else "updated",
         supervisor=supervisor.name,
-        file=str(results.path),
+        file=str(file.path),
         warnings=tuple(
-            f"{secret} is set here, and secrets are not written into a service: "
+            f"{secret} is set here, and secrets are not written to the file of a service: "
             "use a key file or the keyring, or an EnvironmentFile that only you can read"
-            for secret in job.secrets
+            for secret in service.secrets
         ),
         dry_run=dry_run,
     )
     if dry_run:
-        return replace(done, diff="" if is_same else diff_of(results.path, results.text, text))
+        return replace(change, diff="" if is_same else unified_diff(file.path, file.text, text))
     if not is_same:
-        replace_file(results, text.encode(), keep=False)
+        replace_file(file, text.encode(), keep_copy=False)
     try:
-        supervisor.begin(job, now=start, anew=not is_same)
+        supervisor.enable(service, now=start, restart=not is_same)
         state = supervisor.state()
-    except Unreachable as error:
+    except SupervisorUnavailable as error:
         raise DaemonUnavailable(
-            f"{results.path} is written, but the service could not be started ({error})",
+            f"{file.path} is written, but the service could not be started ({error})",
             hint=f"Type: {supervisor.by_hand}",
-            path=str(results.path),
+            path=str(file.path),
         ) from None
-    return replace(done, running=state.running, pid=state.pid, detail=state.detail, log=supervisor.log)
+    return replace(change, running=state.running, pid=state.pid, detail=state.detail, log=supervisor.log)
 
 
 def uninstall_service(supervisor: Supervisor, *, dry_run: bool = False) -> ServiceChange:
-    """Stop the service and remove its file, if it is ours."""
-    results = _own_file(supervisor)
-    done = ServiceChange(action="removed", supervisor=supervisor.name, file=str(results.path), dry_run=dry_run)
-    if results.data is None:
-        return replace(done, action="absent")
+    """Stop the service and remove its file, if Scrubjay has written it."""
+    file = _own_file(supervisor)
+    change = ServiceChange(action="removed", supervisor=supervisor.name, file=str(file.path), dry_run=dry_run)
+    if file.data is None:
+        return replace(change, action="absent")
     if dry_run:
-        return replace(done, diff=diff_of(results.path, results.text, ""))
-    trouble = ""
+        return replace(change, diff=unified_diff(file.path, file.text, ""))
+    problem = ""
     try:
-        supervisor.end()
-    except Unreachable as error:
-        trouble = str(error)
-    remove_file(results.path)
+        supervisor.disable()
+    except SupervisorUnavailable as error:
+        problem = str(error)
+    remove_file(file.path)
     try:
         supervisor.forget()
-    except Unreachable as error:
-        trouble = trouble or str(error)
-    if trouble:
+    except SupervisorUnavailable as error:
+        problem = problem or str(error)
+    if problem:
         raise DaemonUnavailable(
-            f"{results.path} is removed, but the service may still run ({trouble})",
-            hint="It is not started again at the next login. `scrubjay status` tells its process id",
-            path=str(results.path),
+            f"{file.path} is removed, but the service may still run ({problem})",
+            hint="It does not start at the next login. `scrubjay status` shows its process id",
+            path=str(file.path),
         )
-    return done
+    return change
 
 
 def service_status(supervisor: Supervisor) -> ServiceStatus:
-    """Whether the service is installed, started at login, and running."""
-    results = read_file(supervisor.file)
-    status = ServiceStatus(supervisor=supervisor.name, file=str(supervisor.file), installed=results.data is not None)
+    """Return whether the service is installed, starts at login, and runs."""
+    file = read_file(supervisor.file)
+    status = ServiceStatus(supervisor=supervisor.name, file=str(supervisor.file), installed=file.data is not None)
     try:
-        state: State = supervisor.state()
-    except Unreachable as error:
+        state = supervisor.state()
+    except SupervisorUnavailable as error:
         return replace(status, trouble=str(error))
     return replace(status, enabled=state.enabled, running=state.running, pid=state.pid, detail=state.detail)
 
 
-def _own_file(supervisor: Supervisor) -> Found:
-    """The service's file; raises Conflict when somebody else has written it."""
-    results = read_file(supervisor.file)
-    if results.data is not None and MARK not in results.text:
+def _own_file(supervisor: Supervisor) -> FileContent:
+    """Read the file of the service; raises Conflict if Scrubjay has not written it."""
+    file = read_file(supervisor.file)
+    if file.data is not None and FILE_MARK not in file.text:
         raise Conflict(
-            f"{results.path} was not written by Scrubjay",
-            hint="Move it away first, if it may go",
-            path=str(results.path),
+            f"{file.path} was not written by Scrubjay", hint="Move it away if you do not need it", path=str(file.path)
         )
-    return results
+    return file

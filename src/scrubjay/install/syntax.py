@@ -1,74 +1,80 @@
-"""What every format of a configuration can do for us: find an entry, merge one in, take one out."""
+"""What each format of a configuration file offers: find an entry, merge it, remove it."""
 
 from collections.abc import Mapping
 from typing import Protocol
 
 from scrubjay.model.memory import Json
 
-Entry = Mapping[str, Json]
-Place = tuple[str, ...]
+ServerEntry = Mapping[str, Json]
+KeyPath = tuple[str, ...]
 """The keys that lead to a value, outermost first."""
 
 
-class Unreadable(Exception):
-    """The text is not of its format. `line` and `column` count from 1; 0 is unknown."""
+class InvalidSyntax(Exception):
+    """The text does not have its format. `line` and `column` count from 1; 0 means unknown."""
 
-    def __init__(self, what: str, *, line: int = 0, column: int = 0) -> None:
-        super().__init__(what)
-        self.what = what
+    def __init__(self, problem: str, *, line: int = 0, column: int = 0) -> None:
+        super().__init__(problem)
+        self.problem = problem
         self.line = line
         self.column = column
 
 
-class Unfit(Exception):
-    """The text is of its format, but an entry cannot stand where it should."""
+class NotEditable(Exception):
+    """The text has its format, but an entry cannot be at its path."""
 
-    def __init__(self, what: str, *, place: Place) -> None:
-        super().__init__(what)
-        self.what = what
-        self.place = place
+    def __init__(self, problem: str, *, path: KeyPath) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.path = path
 
 
 class Syntax(Protocol):
-    """A format; all of these raise Unreadable and Unfit."""
+    """A format; every method raises InvalidSyntax and NotEditable."""
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The name of the format."""
         ...
 
-    def value(self, text: str) -> dict[str, Json]:
-        """All that the text says."""
+    def parse(self, text: str) -> dict[str, Json]:
+        """Return the value of the document."""
         ...
 
-    def found(self, text: str, place: Place) -> Entry | None:
-        """The entry that stands at a place."""
+    def find(self, text: str, path: KeyPath) -> ServerEntry | None:
+        """Return the entry at a path."""
         ...
 
-    def merged(self, text: str, place: Place, entry: Entry, *, drop: tuple[str, ...]) -> str:
-        """The text with an entry's own values at a place, and without some keys; all else is left as it is."""
+    def merge(self, text: str, path: KeyPath, entry: ServerEntry, *, drop: tuple[str, ...]) -> str:
+        """Return the text with the values of an entry at a path and without the keys to drop; the rest stays."""
         ...
 
-    def without(self, text: str, place: Place) -> str:
-        """The text without the entry at a place."""
+    def remove(self, text: str, path: KeyPath) -> str:
+        """Return the text without the entry at a path."""
         ...
 
-    def shown(self, place: Place, entry: Entry) -> str:
-        """The entry alone, as it would stand in an empty file."""
+    def render(self, path: KeyPath, entry: ServerEntry) -> str:
+        """Return a document that contains only the entry."""
         ...
 
 
-def leaves(entry: Entry, *, above: Place = ()) -> dict[Place, Json]:
-    """Each value of an entry by the keys that lead to it; lists are values."""
-    reported: dict[Place, Json] = {}
+def leaves(entry: ServerEntry, *, above: KeyPath = ()) -> dict[KeyPath, Json]:
+    """Return each value of an entry by its path; a list is a value."""
+    values: dict[KeyPath, Json] = {}
     for key, value in entry.items():
         if isinstance(value, dict):
-            reported |= leaves(value, above=(*above, key))
+            values |= leaves(value, above=(*above, key))
         else:
-            reported[*above, key] = value
-    return reported
+            values[*above, key] = value
+    return values
 
 
-def spelled(place: Place) -> str:
-    """A place as people write it."""
-    return ".".join(place)
+def dotted(path: KeyPath) -> str:
+    """Return a path for a message, with dots between its keys."""
+    return ".".join(path)
+
+
+def newline_of(text: str) -> str:
+    """Return the line ending of a text: that of its first line."""
+    at = text.find("\n")
+    return "\r\n" if at > 0 and text[at - 1] == "\r" else "\n"

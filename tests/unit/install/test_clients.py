@@ -1,4 +1,4 @@
-"""Where each client keeps its servers, on each platform, and in which words."""
+"""The configuration file of each client on each platform, and the format of its entries."""
 
 import sys
 from pathlib import Path
@@ -6,11 +6,9 @@ from pathlib import Path
 import pytest
 
 from scrubjay.errors import InvalidInput
-from scrubjay.install.address import mcp_address
-from scrubjay.install.clients import CLIENTS, client_named, stale_keys
-from scrubjay.install.program import bridge_entry, is_ours, own_command
+from scrubjay.install.clients import CLIENTS, find_client, mcp_address, stale_keys
 from scrubjay.model.memory import Json
-from scrubjay.paths import data_folder, home_folder, named_folder, settings_folder
+from scrubjay.paths import home_folder, named_folder, settings_folder
 
 VARIABLES = ("XDG_CONFIG_HOME", "APPDATA", "LOCALAPPDATA", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "GEMINI_CLI_HOME")
 
@@ -43,7 +41,7 @@ def jay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("linux", "gemini", ".gemini/settings.json"),
     ],
 )
-def test_a_client_is_found_where_it_keeps_its_servers(
+def test_each_client_has_a_file_on_each_platform(
     jay: Path, monkeypatch: pytest.MonkeyPatch, platform: str, client: str, file: str
 ) -> None:
     monkeypatch.setattr(sys, "platform", platform)
@@ -60,7 +58,7 @@ def test_a_client_is_found_where_it_keeps_its_servers(
         ("GEMINI_CLI_HOME", "gemini", ".gemini/settings.json"),
     ],
 )
-def test_a_variable_of_the_client_moves_it(
+def test_a_variable_of_the_client_moves_its_file(
     jay: Path, monkeypatch: pytest.MonkeyPatch, variable: str, client: str, file: str
 ) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
@@ -71,14 +69,14 @@ def test_a_variable_of_the_client_moves_it(
 def test_a_packaged_desktop_on_windows_has_a_folder_of_its_own(jay: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setenv("LOCALAPPDATA", str(jay / "Local"))
-    places = [
+    folders = [
         jay / "Local" / "Packages" / name / "LocalCache" / "Roaming" / "Claude" for name in ("Claude_a", "Claude_b")
     ]
-    for place in places:
-        place.mkdir(parents=True)
-    assert CLIENTS["claude-desktop"].file() == places[0] / "claude_desktop_config.json"
-    (places[1] / "claude_desktop_config.json").write_text("{}")
-    assert CLIENTS["claude-desktop"].file() == places[1] / "claude_desktop_config.json"
+    for folder in folders:
+        folder.mkdir(parents=True)
+    assert CLIENTS["claude-desktop"].file() == folders[0] / "claude_desktop_config.json"
+    (folders[1] / "claude_desktop_config.json").write_text("{}")
+    assert CLIENTS["claude-desktop"].file() == folders[1] / "claude_desktop_config.json"
 
 
 @pytest.mark.parametrize(
@@ -95,13 +93,13 @@ def test_a_project_has_a_file_of_its_own(tmp_path: Path, client: str, file: str)
     assert CLIENTS[client].file(scope="project", folder=tmp_path) == tmp_path / file
 
 
-def test_a_scope_that_there_is_not_is_told() -> None:
+def test_an_unknown_scope_or_client_is_refused() -> None:
     with pytest.raises(InvalidInput, match="no settings for a project"):
         CLIENTS["claude-desktop"].file(scope="project")
     with pytest.raises(InvalidInput, match="there is no scope 'team'"):
         CLIENTS["cursor"].file(scope="team")
     with pytest.raises(InvalidInput, match="there is no client 'emacs'"):
-        client_named("emacs")
+        find_client("emacs")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +110,7 @@ def test_a_scope_that_there_is_not_is_told() -> None:
         ({"HOME": "/home/jay", "XDG_CONFIG_HOME": "here"}, "/home/jay/.config"),
     ],
 )
-def test_settings_lie_where_the_platform_says(
+def test_the_folder_of_settings_follows_the_platform(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], folder: str
 ) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
@@ -120,11 +118,11 @@ def test_settings_lie_where_the_platform_says(
     assert home_folder(environment=environment) == Path("/home/jay")
 
 
-def test_a_folder_that_a_variable_names(jay: Path) -> None:
-    usual = Path("/usual")
-    assert named_folder("X_HOME", usual, environment={}) == usual
-    assert named_folder("X_HOME", usual, environment={"X_HOME": "  "}) == usual
-    assert named_folder("X_HOME", usual, environment={"X_HOME": "~/x"}) == jay / "x"
+def test_a_variable_names_a_folder(jay: Path) -> None:
+    default = Path("/default")
+    assert named_folder("X_HOME", default, environment={}) == default
+    assert named_folder("X_HOME", default, environment={"X_HOME": "  "}) == default
+    assert named_folder("X_HOME", default, environment={"X_HOME": "~/x"}) == jay / "x"
 
 
 @pytest.mark.parametrize(
@@ -143,17 +141,17 @@ def test_a_folder_that_a_variable_names(jay: Path) -> None:
         ("gemini", {"httpUrl": "https://a/mcp", "headers": {"Authorization": "Bearer ${SCRUBJAY_TOKEN}"}}),
     ],
 )
-def test_a_server_elsewhere_is_written_in_the_clients_words(client: str, entry: dict[str, Json]) -> None:
+def test_a_remote_server_has_the_format_of_the_client(client: str, entry: dict[str, Json]) -> None:
     assert CLIENTS[client].remote_entry("https://a/mcp") == entry
 
 
-def test_a_client_that_only_starts_programs_says_so() -> None:
+def test_a_client_that_only_starts_programs_refuses_an_address() -> None:
     with pytest.raises(InvalidInput, match="Claude Desktop starts its servers as programs"):
         CLIENTS["claude-desktop"].remote_entry("https://a/mcp")
 
 
 @pytest.mark.parametrize(
-    ("given", "written"),
+    ("url", "expected"),
     [
         ("http://127.0.0.1:7272", "http://127.0.0.1:7272/mcp"),
         ("https://a/", "https://a/mcp"),
@@ -161,12 +159,12 @@ def test_a_client_that_only_starts_programs_says_so() -> None:
         ("  https://[::1]:7/x ", "https://[::1]:7/x"),
     ],
 )
-def test_an_address_gets_its_path(given: str, written: str) -> None:
-    assert mcp_address(given) == written
+def test_an_address_gets_its_path(url: str, expected: str) -> None:
+    assert mcp_address(url) == expected
 
 
 @pytest.mark.parametrize(
-    "given",
+    "url",
     [
         *(
             "a.example.org",
@@ -180,9 +178,9 @@ def test_an_address_gets_its_path(given: str, written: str) -> None:
         *("https://a/mcp?token=secret", "https://jay:secret@a/mcp", "https://a/#x", "https://a/\n", "https://a/\x00x"),
     ],
 )
-def test_what_is_no_address_is_refused_and_no_secret_repeated(given: str) -> None:
+def test_an_invalid_address_is_refused_without_repeating_secrets(url: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        mcp_address(given if given != "https://a/\n" else "https://a/x\ny")
+        mcp_address(url if url != "https://a/\n" else "https://a/x\ny")
     assert "secret" not in str(caught.value).replace("Keep secrets", "")
 
 
@@ -198,65 +196,19 @@ def test_what_is_no_address_is_refused_and_no_secret_repeated(given: str) -> Non
         ({"command": "a", "cwd": "/x"}, {"command": "b"}, ()),
     ],
 )
-def test_what_contradicts_the_new_way_goes(old: dict[str, Json], new: dict[str, Json], stale: tuple[str, ...]) -> None:
+def test_keys_that_contradict_the_new_entry_are_stale(
+    old: dict[str, Json], new: dict[str, Json], stale: tuple[str, ...]
+) -> None:
     assert stale_keys(old, new) == stale
 
 
-def test_the_entry_starts_this_installation(jay: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(jay))
-    here = str(Path(sys.executable).with_name("scrubjay"))
-    usual = data_folder(environment={})
-    assert bridge_entry(data=usual) == {"command": here, "args": ["mcp"]}
-    assert bridge_entry(data=usual, by_name=True) == {"command": here, "args": ["mcp"]}
-    assert bridge_entry(data=jay / "my data", tools="core,kg", space="work", agent="me") == {
-        "command": here,
-        "args": ["mcp", "--tools", "core,kg", "--space", "work", "--agent", "me", "--data", str(jay / "my data")],
-    }
-
-
-def test_a_link_to_this_installation_is_preferred(jay: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (jay / "bin").mkdir()
-    (jay / "bin" / "scrubjay").symlink_to(Path(sys.executable).with_name("scrubjay"))
-    monkeypatch.setenv("PATH", str(jay / "bin"))
-    assert own_command() == (str(jay / "bin" / "scrubjay"),)
-    assert bridge_entry(data=data_folder(environment={}), by_name=True)["command"] == "scrubjay"
-
-
-def test_another_installation_on_the_path_is_not_taken_for_this_one(jay: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = jay / "scrubjay"
-    other.write_text("#!/bin/sh\n")
-    other.chmod(0o755)
-    monkeypatch.setenv("PATH", str(jay))
-    assert own_command() == (str(Path(sys.executable).with_name("scrubjay")),)
-    monkeypatch.setattr(sys, "executable", str(jay / "elsewhere" / "python"))
-    assert own_command() == (str(other),)
-    other.unlink()
-    assert own_command() == (str(jay / "elsewhere" / "python"), "-m", "scrubjay")
-
-
-@pytest.mark.parametrize(
-    ("entry", "ours"),
-    [
-        ({"command": "scrubjay", "args": ["mcp"]}, True),
-        ({"command": "/home/jay/.venv/bin/scrubjay", "args": ["mcp", "--space", "x"]}, True),
-        ({"command": "uvx", "args": ["scrubjay", "mcp"]}, True),
-        ({"command": "python", "args": ["-m", "scrubjay", "mcp"]}, True),
-        ({"command": "npx", "args": ["mcp"]}, False),
-        ({"command": 7, "args": "mcp"}, False),
-        ({}, False),
-    ],
-)
-def test_an_entry_of_ours_is_known_by_what_it_starts(entry: dict[str, Json], ours: bool) -> None:
-    assert is_ours(entry) is ours
-
-
 @pytest.mark.parametrize(("client", "folder"), [("cursor", "/a/${x}"), ("gemini", "/a/$x"), ("vscode", "${env:X}")])
-def test_what_a_client_would_replace_is_refused(client: str, folder: str) -> None:
+def test_a_variable_that_a_client_would_replace_is_refused(client: str, folder: str) -> None:
     with pytest.raises(InvalidInput, match="dollar sign"):
         CLIENTS[client].local_entry({"command": "scrubjay", "args": ["mcp", "--data", folder]})
 
 
-def test_a_dollar_sign_that_nobody_replaces_is_fine() -> None:
+def test_a_dollar_sign_that_the_client_does_not_replace_is_fine() -> None:
     for client, folder in (("cursor", "/a/$x"), ("codex", "/a/${x}"), ("claude-desktop", "/${x}"), ("gemini", "/5$")):
         entry = CLIENTS[client].local_entry({"command": "scrubjay", "args": ["mcp", "--data", folder]})
         assert entry["args"] == ["mcp", "--data", folder]

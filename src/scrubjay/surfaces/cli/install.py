@@ -7,20 +7,27 @@ from typing import Annotated
 import typer
 
 from scrubjay.errors import InvalidInput
-from scrubjay.install.address import mcp_address
-from scrubjay.install.clients import CLIENTS, SCOPES, Client, client_named
-from scrubjay.install.daemon_command import daemon_job
-from scrubjay.install.entries import NAME, Installed, KnownClients, Order, Printed, carry_out, known_clients, printed
-from scrubjay.install.program import bridge_entry
+from scrubjay.install.clients import CLIENTS, SCOPES, Client, find_client, mcp_address
+from scrubjay.install.commands import bridge_entry, daemon_command
+from scrubjay.install.entries import (
+    NAME,
+    ClientStatuses,
+    EntryRequest,
+    Installed,
+    RenderedEntry,
+    apply_entry,
+    list_clients,
+    render_entry,
+)
 from scrubjay.install.service import (
     ServiceChange,
     ServiceStatus,
+    find_supervisor,
     install_service,
     service_status,
-    supervisor_here,
     uninstall_service,
 )
-from scrubjay.install.syntax import Entry
+from scrubjay.install.syntax import ServerEntry
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.command import DEFAULT_AGENT, bare
 
@@ -61,20 +68,20 @@ def install(
         str,
         typer.Option(metavar="URL", help="Remote server; the client reads its token from SCRUBJAY_TOKEN."),
     ] = "",
-) -> Installed | KnownClients | Printed:
+) -> Installed | ClientStatuses | RenderedEntry:
     """Add Scrubjay to the configuration of a client.
 
     The rest of the file does not change. A copy of the original file gets the suffix .before-scrubjay.
     """
     if list_ or not client:
-        return known_clients(name=name)
+        return list_clients(name=name)
     if uninstall and print_:
         raise InvalidInput("--print and --uninstall exclude each other", hint="Give one of them", field="print")
-    target = client_named(client)
+    target = find_client(client)
     path = target.file(scope=scope) if file is None else file.expanduser().absolute()
     entry = None if uninstall else _make_entry(target, settings, scope=scope, tools=tools, url=url)
-    order = Order(client=target, file=path, entry=entry, name=name, scope=scope)
-    return printed(order) if print_ else carry_out(order, dry_run=dry_run)
+    request = EntryRequest(client=target, file=path, entry=entry, name=name, scope=scope)
+    return render_entry(request) if print_ else apply_entry(request, dry_run=dry_run)
 
 
 @bare(service_app, name="install")
@@ -95,31 +102,31 @@ def service_install(
 
     The service serves this data folder. It gets the current settings of the environment, but no secrets.
     """
-    supervisor = supervisor_here()
+    supervisor = find_supervisor()
     if tools:
         # The toolsets take a moment to load; only a command with --tools should wait for them.
         from scrubjay.surfaces.mcp.toolsets import pick  # noqa: PLC0415
 
         pick(tools)
-    job = daemon_job(replace(settings, http=http or settings.http, tools=tools or settings.tools))
+    service = daemon_command(replace(settings, http=http or settings.http, tools=tools or settings.tools))
     if print_:
-        return supervisor.written(job).rstrip("\n")
-    return install_service(supervisor, job, start=start, dry_run=dry_run)
+        return supervisor.render(service).rstrip("\n")
+    return install_service(supervisor, service, start=start, dry_run=dry_run)
 
 
 @bare(service_app, name="uninstall")
 def service_uninstall(settings: Settings, *, dry_run: DryRun = False) -> ServiceChange:  # noqa: ARG001 - every command takes them
     """Stop the service and remove its file; the data stays."""
-    return uninstall_service(supervisor_here(), dry_run=dry_run)
+    return uninstall_service(find_supervisor(), dry_run=dry_run)
 
 
 @bare(service_app, name="status")
 def service_state(settings: Settings) -> ServiceStatus:  # noqa: ARG001 - every command takes them
     """Show whether the service is installed and running."""
-    return service_status(supervisor_here())
+    return service_status(find_supervisor())
 
 
-def _make_entry(client: Client, settings: Settings, *, scope: str, tools: str, url: str) -> Entry:
+def _make_entry(client: Client, settings: Settings, *, scope: str, tools: str, url: str) -> ServerEntry:
     if url and tools:
         raise InvalidInput(
             "--tools applies only to a server on this machine",

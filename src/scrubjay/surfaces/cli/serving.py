@@ -7,7 +7,7 @@ import sys
 from functools import partial
 
 from scrubjay.errors import InvalidInput
-from scrubjay.install.program import bridge_entry
+from scrubjay.install.commands import bridge_entry
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.logs import LEVELS, set_up_logs
 from scrubjay.surfaces.daemon.serve import Orders, Running, serve

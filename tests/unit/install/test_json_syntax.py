@@ -1,4 +1,4 @@
-"""JSON with comments, edited as text: what is asked for is done, and nothing else moves."""
+"""JSON with comments, edited as text: the entry changes, and the rest stays."""
 
 import itertools
 import json
@@ -11,13 +11,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.unit.strategies import some_examples, texts, values
 
-from scrubjay.install.json_text import JsonText, remove, set_value
-from scrubjay.install.jsonc import parse
-from scrubjay.install.syntax import Place, Unfit, Unreadable
+from scrubjay.install.json_syntax import JsonSyntax, parse, remove, set_value
+from scrubjay.install.syntax import InvalidSyntax, KeyPath, NotEditable
 from scrubjay.model.memory import Json
 
-SYNTAX = JsonText()
-FRESH = "a key that is in none of them"
+SYNTAX = JsonSyntax()
+NEW_KEY = "a key that is in none of them"
 SPACES = ["", "", " ", "  ", "\n", "\n  ", "\n\t", "\r\n", "\r\n    ", "\r", "\t"]
 LINE_ENDS = ["\n", "\r\n", "\n  ", "\r"]
 objects = st.dictionaries(texts, values, max_size=4)
@@ -25,57 +24,57 @@ objects = st.dictionaries(texts, values, max_size=4)
 
 @st.composite
 def documents(draw: st.DrawFn) -> tuple[str, dict[str, Json]]:
-    """A document with spaces, comments and trailing commas anywhere, and what it means."""
+    """Generate a document with spaces, comments and trailing commas anywhere, and its value."""
     value = draw(objects)
     numbers = itertools.count()
 
     def trivia() -> str:
-        reported = draw(st.sampled_from(SPACES))
+        parts_text = draw(st.sampled_from(SPACES))
         for kind in draw(st.lists(st.sampled_from(["line", "block", "tall"]), max_size=2)):
-            # A number, so that each can be found again, and what would be a key or a brace anywhere else.
+            # A number identifies the comment; the rest would be syntax outside a comment.
             mark = f'#{next(numbers)}# "{{}}": ,'
-            reported += {
+            parts_text += {
                 "line": f"// {mark}{draw(st.sampled_from(LINE_ENDS))}",
                 "block": f"/* {mark} */",
                 "tall": f"/* {mark}\n// */",
             }[kind]
-            reported += draw(st.sampled_from(SPACES))
-        return reported
+            parts_text += draw(st.sampled_from(SPACES))
+        return parts_text
 
-    def written(one: Json) -> str:
-        if isinstance(one, dict):
+    def render(value: Json) -> str:
+        if isinstance(value, dict):
             inner = [
-                f"{trivia()}{json.dumps(key, ensure_ascii=draw(st.booleans()))}{trivia()}:{trivia()}{written(item)}"
-                for key, item in one.items()
+                f"{trivia()}{json.dumps(key, ensure_ascii=draw(st.booleans()))}{trivia()}:{trivia()}{render(item)}"
+                for key, item in value.items()
             ]
-            return "{" + joined(inner) + "}"
-        if isinstance(one, list):
-            return "[" + joined([trivia() + written(item) for item in one]) + "]"
-        return json.dumps(one, ensure_ascii=draw(st.booleans()))
+            return "{" + join(inner) + "}"
+        if isinstance(value, list):
+            return "[" + join([trivia() + render(item) for item in value]) + "]"
+        return json.dumps(value, ensure_ascii=draw(st.booleans()))
 
-    def joined(parts: list[str]) -> str:
-        reported = ",".join(part + trivia() for part in parts)
-        return reported + ("," if parts and draw(st.booleans()) else "") + trivia()
+    def join(parts: list[str]) -> str:
+        parts_text = ",".join(part + trivia() for part in parts)
+        return parts_text + ("," if parts and draw(st.booleans()) else "") + trivia()
 
-    return trivia() + written(value) + trivia(), value
+    return trivia() + render(value) + trivia(), value
 
 
-def holders(value: Json, above: Place = ()) -> list[Place]:
-    """Where there are objects in a document."""
+def objects_in(value: Json, above: KeyPath = ()) -> list[KeyPath]:
+    """Return the paths of all objects in a document."""
     if not isinstance(value, dict):
         return []
-    return [above, *(place for key, item in value.items() for place in holders(item, (*above, key)))]
+    return [above, *(path for key, item in value.items() for path in objects_in(item, (*above, key)))]
 
 
-def dug(value: Json, place: Place) -> dict[str, Json]:
-    for key in place:
+def object_at(value: Json, path: KeyPath) -> dict[str, Json]:
+    for key in path:
         assert isinstance(value, dict)
         value = value[key]
     assert isinstance(value, dict)
     return value
 
 
-def meaning(text: str) -> Json:
+def value_of(text: str) -> Json:
     root = parse(text)
     assert root is not None
     return root.value
@@ -87,68 +86,66 @@ def marks(text: str) -> list[str]:
 
 @given(documents())
 @some_examples
-def test_what_is_written_is_read(document: tuple[str, dict[str, Json]]) -> None:
+def test_a_document_is_parsed(document: tuple[str, dict[str, Json]]) -> None:
     text, value = document
-    assert meaning(text) == value
+    assert value_of(text) == value
 
 
 @given(documents(), values, st.data())
 @some_examples
-def test_a_value_goes_in_and_out_without_a_trace(
+def test_adding_and_removing_a_value_restores_the_text(
     document: tuple[str, dict[str, Json]], value: Json, data: st.DataObject
 ) -> None:
     text, before = document
-    place = data.draw(st.sampled_from(holders(before)))
-    changed = set_value(text, (*place, FRESH), value)
+    path = data.draw(st.sampled_from(objects_in(before)))
+    changed = set_value(text, (*path, NEW_KEY), value)
     expected = deepcopy(before)
-    dug(expected, place)[FRESH] = value
-    assert meaning(changed) == expected
-    back = remove(changed, (*place, FRESH))
-    if blank := blank_object(text, place):
-        # Nobody can tell afterwards which spaces an empty object had.
+    object_at(expected, path)[NEW_KEY] = value
+    assert value_of(changed) == expected
+    back = remove(changed, (*path, NEW_KEY))
+    if blank := blank_object(text, path):
+        # The spaces of an empty object are lost.
         text = text[: blank[0]] + "{}" + text[blank[1] :]
     assert back == text
 
 
 @given(documents(), st.data())
 @some_examples
-def test_a_member_goes_and_every_comment_outside_it_stays(
+def test_removing_a_member_keeps_every_comment_outside_it(
     document: tuple[str, dict[str, Json]], data: st.DataObject
 ) -> None:
     text, before = document
-    places = [(*place, key) for place in holders(before) for key in dug(before, place)]
-    assume(places)
-    place = data.draw(st.sampled_from(places))
-    start, end = span(text, place)
+    paths = [(*path, key) for path in objects_in(before) for key in object_at(before, path)]
+    assume(paths)
+    path = data.draw(st.sampled_from(paths))
+    start, end = span(text, path)
     expected = deepcopy(before)
-    del dug(expected, place[:-1])[place[-1]]
-    changed = remove(text, place)
-    assert meaning(changed) == expected
+    del object_at(expected, path[:-1])[path[-1]]
+    changed = remove(text, path)
+    assert value_of(changed) == expected
     assert marks(changed) == marks(text[:start]) + marks(text[end:])
 
 
 @given(documents(), values, st.data())
 @some_examples
-def test_a_value_is_replaced_where_it_stands(
-    document: tuple[str, dict[str, Json]], value: Json, data: st.DataObject
-) -> None:
+def test_a_value_is_replaced_in_place(document: tuple[str, dict[str, Json]], value: Json, data: st.DataObject) -> None:
     text, before = document
-    places = [(*place, key) for place in holders(before) for key in dug(before, place)]
-    assume(places)
-    place = data.draw(st.sampled_from(places))
-    _, end = span(text, place)
+    paths = [(*path, key) for path in objects_in(before) for key in object_at(before, path)]
+    assume(paths)
+    path = data.draw(st.sampled_from(paths))
+    _, end = span(text, path)
     expected = deepcopy(before)
-    dug(expected, place[:-1])[place[-1]] = value
-    changed = set_value(text, place, value)
-    assert meaning(changed) == expected
+    object_at(expected, path[:-1])[path[-1]] = value
+    changed = set_value(text, path, value)
+    assert value_of(changed) == expected
     assert changed.endswith(text[end:])
 
 
-def span(text: str, place: Place) -> tuple[int, int]:
-    """From the key to the end of the value."""
+def span(text: str, path: KeyPath) -> tuple[int, int]:
+    """Return the range from the key to the end of the value."""
     node = parse(text)
     start = 0
-    for key in place:
+    for key in path:
         assert node is not None
         (member,) = [item for item in node.members or () if item.key == key]
         start, node = member.start, member.value
@@ -156,10 +153,10 @@ def span(text: str, place: Place) -> tuple[int, int]:
     return start, node.end
 
 
-def blank_object(text: str, place: Place) -> tuple[int, int] | None:
-    """Where an object stands that holds spaces and nothing else."""
+def blank_object(text: str, path: KeyPath) -> tuple[int, int] | None:
+    """Return the range of an object that contains only spaces."""
     node = parse(text)
-    for key in place:
+    for key in path:
         assert node is not None
         (node,) = [item.value for item in node.members or () if item.key == key]
     assert node is not None
@@ -168,7 +165,7 @@ def blank_object(text: str, place: Place) -> tuple[int, int] | None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "position"),
     [
         ('{"a": 1 "b": 2}', (1, 9)),
         ('{\n  "a": 1,\n  b: 2\n}', (3, 3)),
@@ -190,21 +187,21 @@ def blank_object(text: str, place: Place) -> tuple[int, int] | None:
         ("\x00{}", (1, 1)),
     ],
 )
-def test_what_is_no_json_is_told_with_its_place(text: str, told: tuple[int, int]) -> None:
-    with pytest.raises(Unreadable) as caught:
+def test_the_error_about_invalid_json_has_the_position(text: str, position: tuple[int, int]) -> None:
+    with pytest.raises(InvalidSyntax) as caught:
         parse(text)
-    assert (caught.value.line, caught.value.column) == told
+    assert (caught.value.line, caught.value.column) == position
 
 
-def test_nothing_but_comments_is_nothing() -> None:
+def test_a_document_of_comments_has_no_value() -> None:
     assert parse("") is None
     assert parse(" // {}\n /* {} */ ") is None
 
 
 @pytest.mark.parametrize("text", ["[]", '"servers"', '{"servers": []}', '{"servers": null}', '{"servers": {"jay": 1}}'])
-def test_a_place_that_is_no_object_is_refused(text: str) -> None:
-    with pytest.raises(Unfit):
-        SYNTAX.merged(text, ("servers", "jay"), {"command": "jay"})
+def test_a_value_that_is_not_an_object_is_refused(text: str) -> None:
+    with pytest.raises(NotEditable):
+        SYNTAX.merge(text, ("servers", "jay"), {"command": "jay"})
 
 
 @pytest.mark.parametrize(
@@ -215,14 +212,14 @@ def test_a_place_that_is_no_object_is_refused(text: str) -> None:
         '{"servers": {"jay": {"command": "a", "command": "b"}}}',
     ],
 )
-def test_what_stands_twice_is_refused(text: str) -> None:
-    with pytest.raises(Unfit, match="2 times"):
-        SYNTAX.merged(text, ("servers", "jay"), {"command": "jay"})
+def test_a_duplicate_key_is_refused(text: str) -> None:
+    with pytest.raises(NotEditable, match="2 times"):
+        SYNTAX.merge(text, ("servers", "jay"), {"command": "jay"})
 
 
-def test_what_stands_twice_elsewhere_is_not_our_business() -> None:
+def test_a_duplicate_key_elsewhere_is_ignored() -> None:
     text = '{"a": 1, "a": 2, "servers": {}}'
-    changed = SYNTAX.merged(text, ("servers", "jay"), {"command": "jay"})
+    changed = SYNTAX.merge(text, ("servers", "jay"), {"command": "jay"})
     assert changed == '{"a": 1, "a": 2, "servers": {"jay": {"command": "jay"}}}'
 
 
@@ -239,7 +236,7 @@ def test_an_entry_keeps_its_own_keys_and_comments() -> None:
     }
 }
 """
-    changed = SYNTAX.merged(text, ("servers", "jay"), {"command": "jay", "args": ["mcp"]}, drop=("url", "headers"))
+    changed = SYNTAX.merge(text, ("servers", "jay"), {"command": "jay", "args": ["mcp"]}, drop=("url", "headers"))
     assert (
         changed
         == """{
@@ -257,13 +254,13 @@ def test_an_entry_keeps_its_own_keys_and_comments() -> None:
     )
 
 
-def test_what_is_equal_is_not_touched() -> None:
+def test_an_equal_entry_is_not_changed() -> None:
     text = '{"servers": {"jay": {"args" : [ "mcp", ], "command": "jay"}}}'
-    assert SYNTAX.merged(text, ("servers", "jay"), {"command": "jay", "args": ["mcp"]}) == text
+    assert SYNTAX.merge(text, ("servers", "jay"), {"command": "jay", "args": ["mcp"]}) == text
 
 
-def test_a_new_document_is_laid_out_for_people() -> None:
-    assert SYNTAX.shown(("servers", "jay"), {"command": "jay", "args": ["mcp", "--data", "/my jay"]}) == (
+def test_a_new_document_is_indented() -> None:
+    assert SYNTAX.render(("servers", "jay"), {"command": "jay", "args": ["mcp", "--data", "/my jay"]}) == (
         '{\n  "servers": {\n    "jay": {\n      "command": "jay",\n      "args": ["mcp", "--data", "/my jay"]\n'
         "    }\n  }\n}\n"
     )
@@ -281,15 +278,15 @@ def test_a_new_document_is_laid_out_for_people() -> None:
         ("{}", "{}"),
     ],
 )
-def test_lines_stay_lines_when_a_member_goes(text: str, changed: str) -> None:
+def test_lines_stay_lines_when_a_member_is_removed(text: str, changed: str) -> None:
     assert remove(text, ("b",)) == changed
 
 
-def test_a_long_document_is_read_in_reasonable_steps() -> None:
-    many = {f"/project/{number}": {"history": ["what was asked"] * 20} for number in range(2000)}
+def test_a_long_document_is_edited_quickly() -> None:
+    many = {f"/project/{number}": {"history": ["a question"] * 20} for number in range(2000)}
     text = json.dumps({"projects": many}, indent=2)
     changed = set_value(text, ("mcpServers", "jay"), {"command": "jay"})
-    assert meaning(changed) == cast("Json", {"projects": many, "mcpServers": {"jay": {"command": "jay"}}})
+    assert value_of(changed) == cast("Json", {"projects": many, "mcpServers": {"jay": {"command": "jay"}}})
 
 
 def test_numbers_that_python_does_not_read_are_left_alone() -> None:

@@ -1,4 +1,4 @@
-"""TOML, edited as text: what is asked for is done, and nothing else moves."""
+"""TOML, edited as text: the entry changes, and the rest stays."""
 
 import tomllib
 from typing import Any
@@ -8,15 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.strategies import some_examples
 
-from scrubjay.install.syntax import Unfit, Unreadable
-from scrubjay.install.toml_scan import statements
-from scrubjay.install.toml_text import TomlText
+from scrubjay.install.syntax import InvalidSyntax, NotEditable
+from scrubjay.install.toml_syntax import TomlSyntax, statements
 from scrubjay.model.memory import Json
 
-SYNTAX = TomlText()
-PLACE = ("mcp_servers", "jay")
+SYNTAX = TomlSyntax()
+PATH = ("mcp_servers", "jay")
 ENTRY: dict[str, Json] = {"command": "/my jay/bin", "args": ["mcp", '--data="C:\\jay"\x7f\t☕']}
-# What could be taken for something that it is not.
+# Values that look like other syntax.
 VALUES = [
     *('"[mcp_servers.jay]"', "'# no comment'", '"a \\" = ["', "[\n  1, # one\n  2,\n]", "{ a = 1, 'b c' = [2, 3] }"),
     *('"""\n[mcp_servers.jay]\ncommand = "x"\n"""', "'''\n# \"\"\"\n[a]'''", '"""a \\""" b"""""'),
@@ -32,7 +31,7 @@ GAPS = ["", "\n", "\n\n", "# a comment\n", "\n  # [mcp_servers.jay]\n# command =
 
 @st.composite
 def documents(draw: st.DrawFn) -> str:
-    """A document with comments and empty lines anywhere, other servers among other tables, and either line end."""
+    """Generate a document with comments, empty lines, other servers and tables, and either line ending."""
 
     def assignments() -> str:
         keys = draw(st.lists(st.sampled_from(["a", '"b c"', "'d.e'", "f.g", "f . h"]), unique=True, max_size=3))
@@ -51,35 +50,35 @@ def documents(draw: st.DrawFn) -> str:
     return text.replace("\n", "\r\n") if draw(st.booleans()) else text
 
 
-def meaning(text: str) -> dict[str, Any]:
+def value_of(text: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
 @given(documents())
 @some_examples
-def test_an_entry_goes_in_and_out_without_a_trace(text: str) -> None:
-    changed = SYNTAX.merged(text, PLACE, ENTRY)
-    expected = meaning(text)
+def test_adding_and_removing_an_entry_restores_the_text(text: str) -> None:
+    changed = SYNTAX.merge(text, PATH, ENTRY)
+    expected = value_of(text)
     expected.setdefault("mcp_servers", {})["jay"] = ENTRY
-    assert repr(meaning(changed)) == repr(expected)
+    assert repr(value_of(changed)) == repr(expected)
     assert ("\r\n" in changed) == ("\r\n" in text) or "\n" not in text
-    assert SYNTAX.without(changed, PLACE) == text
+    assert SYNTAX.remove(changed, PATH) == text
 
 
 @given(documents())
 @some_examples
-def test_every_statement_is_found_where_it_stands(text: str) -> None:
+def test_every_statement_has_its_position(text: str) -> None:
     for statement in statements(text):
-        alone = text[statement.start : statement.end]
+        source = text[statement.start : statement.end]
         if statement.is_header:
-            assert alone.startswith("[")
-            assert alone.endswith("]")
+            assert source.startswith("[")
+            assert source.endswith("]")
         else:
-            (value,) = meaning(f"it = {text[statement.value : statement.end]}").values()
-            held: Any = meaning(alone)
-            for key in statement.path[len(statement.under) :]:
-                held = held[key]
-            assert repr(held) == repr(value)
+            (value,) = value_of(f"it = {text[statement.value : statement.end]}").values()
+            assigned: Any = value_of(source)
+            for key in statement.path[len(statement.table) :]:
+                assigned = assigned[key]
+            assert repr(assigned) == repr(value)
 
 
 CODEX = """\
@@ -108,19 +107,19 @@ trust_level = "trusted"
 
 
 def test_an_entry_keeps_its_own_keys_and_comments() -> None:
-    changed = SYNTAX.merged(CODEX, PLACE, {"command": "jay", "args": ["mcp"]}, drop=("url",))
+    changed = SYNTAX.merge(CODEX, PATH, {"command": "jay", "args": ["mcp"]}, drop=("url",))
     assert changed == CODEX.replace("'old'", '"jay"').replace('url = "http://old"', 'args = ["mcp"]')
 
 
-def test_another_way_to_reach_it_takes_what_belongs_to_the_old_one() -> None:
-    changed = SYNTAX.merged(CODEX, PLACE, {"url": "http://new"}, drop=("command", "args", "env"))
-    assert meaning(changed)["mcp_servers"]["jay"] == {"startup_timeout_sec": 20, "url": "http://new"}
+def test_a_remote_entry_drops_the_keys_of_a_local_one() -> None:
+    changed = SYNTAX.merge(CODEX, PATH, {"url": "http://new"}, drop=("command", "args", "env"))
+    assert value_of(changed)["mcp_servers"]["jay"] == {"startup_timeout_sec": 20, "url": "http://new"}
     assert "# what I trust\n[projects" in changed
 
 
-def test_an_entry_goes_with_its_tables_and_leaves_the_comments_of_others() -> None:
+def test_an_entry_is_removed_with_its_tables_but_not_the_comments_of_others() -> None:
     start, end = CODEX.index("[mcp_servers.jay]"), CODEX.index("\n# what I trust")
-    assert SYNTAX.without(CODEX, PLACE) == CODEX[: start - 1] + CODEX[end:]
+    assert SYNTAX.remove(CODEX, PATH) == CODEX[: start - 1] + CODEX[end:]
 
 
 @pytest.mark.parametrize(
@@ -135,40 +134,40 @@ def test_an_entry_goes_with_its_tables_and_leaves_the_comments_of_others() -> No
         'mcp_servers = { jay.env.A = "1", jay.command = "old", other.command = "x" }',
     ],
 )
-def test_however_an_entry_is_written_it_is_changed_and_removed(text: str) -> None:
-    changed = SYNTAX.merged(text, PLACE, {"command": "jay", "args": ["mcp"]})
-    assert meaning(changed)["mcp_servers"] == {
+def test_an_entry_in_any_style_is_changed_and_removed(text: str) -> None:
+    changed = SYNTAX.merge(text, PATH, {"command": "jay", "args": ["mcp"]})
+    assert value_of(changed)["mcp_servers"] == {
         "jay": {"command": "jay", "args": ["mcp"], "env": {"A": "1"}},
         "other": {"command": "x"},
     }
-    assert SYNTAX.merged(changed, PLACE, {"command": "jay", "args": ["mcp"]}) == changed
-    assert meaning(SYNTAX.without(changed, PLACE))["mcp_servers"] == {"other": {"command": "x"}}
+    assert SYNTAX.merge(changed, PATH, {"command": "jay", "args": ["mcp"]}) == changed
+    assert value_of(SYNTAX.remove(changed, PATH))["mcp_servers"] == {"other": {"command": "x"}}
 
 
 @pytest.mark.parametrize("text", ["mcp_servers = {}\n", 'mcp_servers = { a = { command = "x" } }', "[mcp_servers]"])
-def test_an_entry_joins_whatever_holds_the_others(text: str) -> None:
-    changed = SYNTAX.merged(text, PLACE, ENTRY)
-    assert meaning(changed)["mcp_servers"]["jay"] == ENTRY
-    assert meaning(SYNTAX.without(changed, PLACE)) == meaning(text)
+def test_an_entry_is_added_to_a_table_in_any_style(text: str) -> None:
+    changed = SYNTAX.merge(text, PATH, ENTRY)
+    assert value_of(changed)["mcp_servers"]["jay"] == ENTRY
+    assert value_of(SYNTAX.remove(changed, PATH)) == value_of(text)
 
 
 @pytest.mark.parametrize(
     "text", ["mcp_servers = []\n", "[[mcp_servers]]\n", 'mcp_servers = "x"', "[mcp_servers]\njay = 1\n"]
 )
-def test_a_place_that_is_no_table_is_refused(text: str) -> None:
-    with pytest.raises(Unfit):
-        SYNTAX.merged(text, PLACE, ENTRY)
+def test_a_value_that_is_not_a_table_is_refused(text: str) -> None:
+    with pytest.raises(NotEditable):
+        SYNTAX.merge(text, PATH, ENTRY)
 
 
 @pytest.mark.parametrize(
     "text", ["a = ", "[a]\n[a]\n", "a = 1\na = 2\n", "{}", "a = " + "9" * 5000, "a = " + "[" * 5000, "a = 1\rb = 2"]
 )
-def test_what_is_no_toml_is_told(text: str) -> None:
-    with pytest.raises(Unreadable):
-        SYNTAX.merged(text, PLACE, ENTRY)
+def test_invalid_toml_is_refused(text: str) -> None:
+    with pytest.raises(InvalidSyntax):
+        SYNTAX.merge(text, PATH, ENTRY)
 
 
-def test_the_entry_alone() -> None:
-    assert SYNTAX.shown(PLACE, {"command": "jay", "args": ["mcp"]}) == (
+def test_a_new_document_has_only_the_entry() -> None:
+    assert SYNTAX.render(PATH, {"command": "jay", "args": ["mcp"]}) == (
         '[mcp_servers.jay]\ncommand = "jay"\nargs = ["mcp"]\n'
     )
