@@ -19,7 +19,7 @@ from scrubjay.model.relation import LINK
 from scrubjay.model.results import Check, DoctorReport, Related, Similar, Status
 from scrubjay.notes import results
 from scrubjay.notes.attachments.results import Attached, Attachment, NoteAttachments, Orphans
-from scrubjay.notes.export.results import NotesExported, Sheaf, require_format
+from scrubjay.notes.export.results import NotesExported, NoteDownload, require_format
 from scrubjay.notes.import_.results import NotesImported
 from scrubjay.notes.markdown import templates
 from scrubjay.notes.markdown.naming import SUFFIX, file_name, id_in, link_target
@@ -298,7 +298,7 @@ class Notes:
         exporter = await self._exporter(who)
         return await exporter.export(selection, format=format, target=Path(target), progress=progress)
 
-    async def export_note(self, ref: str, *, who: Caller, format: str = "md") -> Sheaf:
+    async def export_note(self, ref: str, *, who: Caller, format: str = "md") -> NoteDownload:
         """Return one note as a file to download."""
         require_format(format)
         return await (await self._exporter(who)).sheaf(await self._resolve(ref, who=who), format=format)
@@ -558,8 +558,8 @@ class Notes:
         note = Note()
         if draft.template:
             template = await self._load_template(require_text(draft.template, field="template"), space=space)
-            filled = templates.filled(template, title=draft.title, now=self.engine.clock.now().astimezone())
-            note = templates.begun(filled)
+            filled = templates.fill_template(template, title=draft.title, now=self.engine.clock.now().astimezone())
+            note = templates.note_from_template(filled)
             if note.content.strip():
                 content = f"{note.content.rstrip()}\n\n{content}" if content.strip() else note.content
         if not content.strip():

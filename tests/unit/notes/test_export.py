@@ -15,7 +15,7 @@ from tests.unit.notes.files import png
 from tests.unit.notes.rooms import WHO, open_room
 
 from scrubjay.errors import InvalidInput, NotFound
-from scrubjay.notes.export.rows import COLUMNS, tame
+from scrubjay.notes.export.rows import COLUMNS, escape_formula
 from scrubjay.notes.markdown.format import parse
 from scrubjay.notes.requests import NoteDraft, NoteEdit, NotesSelection
 from scrubjay.notes.service import Notes
@@ -146,7 +146,7 @@ async def test_json_and_csv_say_all(tmp_path: Path) -> None:
         # No cell is a formula.
         assert [row["title"] for row in rows if "1+1" in row["title"]] == ["'=1+1 <b>"]
         assert not [cell for row in rows for cell in row.values() if cell[:1] in "=+-@\t\r\n" and cell]
-        assert [tame(one) for one in ("@x", "\t=1", "a=1", "")] == ["'@x", "'\t=1", "a=1", ""]
+        assert [escape_formula(one) for one in ("@x", "\t=1", "a=1", "")] == ["'@x", "'\t=1", "a=1", ""]
         with pytest.raises(InvalidInput, match="Leave one"):
             await notes.export_notes(str(table), NotesSelection(refs=(plan,), category="work"), who=WHO)
 

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.notes.files import OPEN_DOCUMENT, WORD, docx, odt, pdf, zipped
 
 from scrubjay.notes.attachments.extract import Extractor
-from scrubjay.notes.attachments.readers import READERS, Unreadable, decoded
+from scrubjay.notes.attachments.readers import READERS, UnreadableFile, decode_text
 
 LAUGHS = '<!DOCTYPE a [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'
 PAGE = b"<html><head><title>T</title><style>p{}</style></head><body><p>One <b>two</b></p><script>x()</script>&amp;<td>4"
@@ -42,13 +42,13 @@ def test_documents_are_read(kind: str, data: bytes, text: str) -> None:
     ],
 )
 def test_what_means_harm_is_refused(kind: str, data: bytes, why: str) -> None:
-    with pytest.raises(Unreadable, match=why):
+    with pytest.raises(UnreadableFile, match=why):
         READERS[kind](io.BytesIO(data), 1000)
 
 
 def test_what_unpacks_to_far_more_is_refused() -> None:
     bomb = zipped("word/document.xml", b" " * (80 << 20))
-    with pytest.raises(Unreadable, match=r"unpacks to more|XML is broken"):
+    with pytest.raises(UnreadableFile, match=r"unpacks to more|XML is broken"):
         READERS[WORD](io.BytesIO(bomb), 1000)
 
 
@@ -62,7 +62,7 @@ def test_what_unpacks_to_far_more_is_refused() -> None:
     ],
 )
 def test_bytes_are_read_as_text(data: bytes, text: str) -> None:
-    assert decoded(data) == text
+    assert decode_text(data) == text
 
 
 async def test_texts_are_read_here_and_documents_in_a_child(tmp_path: Path) -> None:

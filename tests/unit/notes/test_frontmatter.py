@@ -12,11 +12,11 @@ from tests.unit.notes.drafting import WORDS
 
 from scrubjay.errors import NoteUnreadable
 from scrubjay.notes.markdown.format import Page, parse, render
-from scrubjay.notes.markdown.frontmatter import read_head
+from scrubjay.notes.markdown.frontmatter import parse_frontmatter
 from scrubjay.notes.markdown.note import Note
-from scrubjay.notes.markdown.parsed_yaml import read_by_parser
-from scrubjay.notes.markdown.plain_yaml import read_plainly
-from scrubjay.notes.markdown.yaml_values import Head, Scalar, quoted, scalar, singly_quoted
+from scrubjay.notes.markdown.parsed_yaml import parse_full_yaml
+from scrubjay.notes.markdown.plain_yaml import parse_simple_yaml
+from scrubjay.notes.markdown.yaml_values import Frontmatter, Scalar, quote_double, scalar, quote_single
 
 
 def page_of(head: str) -> Page:
@@ -30,8 +30,8 @@ LINES = st.lists(
         st.sampled_from([":", ": ", ":  ", " : ", "", " "]),
         WORDS
         | st.text(max_size=8)
-        | st.builds(quoted, st.text(max_size=5))
-        | st.builds(singly_quoted, st.text(max_size=5))
+        | st.builds(quote_double, st.text(max_size=5))
+        | st.builds(quote_single, st.text(max_size=5))
         | st.sampled_from(
             [
                 "[a, b]",
@@ -59,10 +59,10 @@ LINES = st.lists(
 @example("a:\na:\n\n")
 @settings(max_examples=250, deadline=None)
 def test_the_quick_reading_agrees_with_the_parser(text: str) -> None:
-    quick = read_plainly(text)
+    quick = parse_simple_yaml(text)
     if quick is None:
         return
-    slow = read_by_parser(text)
+    slow = parse_full_yaml(text)
     assert "".join(entry.text for entry in quick[0]) + quick[1] == text
     assert [(one.key, one.value, one.raw, one.lead) for one in quick[0]] == [
         (entry.key, entry.value, entry.raw, entry.lead) for entry in slow.entries
@@ -77,7 +77,7 @@ def test_the_quick_reading_agrees_with_the_parser(text: str) -> None:
 @settings(max_examples=150, deadline=None)
 def test_what_is_read_is_the_text_itself(text: str) -> None:
     try:
-        head = read_by_parser(text)
+        head = parse_full_yaml(text)
     except NoteUnreadable:
         return
     assert head.is_odd or "".join(entry.text for entry in head.entries) + head.tail == text
@@ -93,11 +93,11 @@ def test_what_is_read_is_the_text_itself(text: str) -> None:
 @given(text=st.lists(WORDS | st.text(max_size=6), max_size=5).map("".join))
 @settings(max_examples=150, deadline=None)
 def test_a_text_is_written_so_that_a_parser_reads_it(text: str) -> None:
-    for written in (scalar(text), quoted(text), singly_quoted(text)):
-        value = read_by_parser(f"a: {written}\n").entries[0].value
+    for written in (scalar(text), quote_double(text), quote_single(text)):
+        value = parse_full_yaml(f"a: {written}\n").entries[0].value
         assert isinstance(value, Scalar)
         assert value.text == text
-        assert read_head(f"a: {written}\n").entries[0].value == value
+        assert parse_frontmatter(f"a: {written}\n").entries[0].value == value
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_words_that_yaml_reads_otherwise_are_texts_in_quotes() -> None:
 
 
 def test_no_key_begins_within_another_value() -> None:
-    head = read_head("title: a\n  b\n# c\n\nfoo: 'x\n\n  # y'\n# d\nbar: |\n  # z\n\nlast:\n  k: v\n# e\n")
+    head = parse_frontmatter("title: a\n  b\n# c\n\nfoo: 'x\n\n  # y'\n# d\nbar: |\n  # z\n\nlast:\n  k: v\n# e\n")
     assert [(entry.key, entry.lead, entry.raw) for entry in head.entries] == [
         ("title", "", "title: a\n  b\n"),
         ("foo", "# c\n\n", "foo: 'x\n\n  # y'\n"),
@@ -305,6 +305,6 @@ def test_frontmatter_in_another_manner_is_kept_until_it_changes(written: str, li
 
 
 def test_an_empty_frontmatter_says_nothing() -> None:
-    assert read_head("") == Head()
+    assert parse_frontmatter("") == Frontmatter()
     assert page_of("").note == page_of("\n").note == Note(content="text")
     assert page_of("# only\n").note == Note(content="text", extra="# only\n")

@@ -16,8 +16,8 @@ from scrubjay.model.query import Filter
 from scrubjay.model.relation import LINK
 from scrubjay.model.rules import Rules
 from scrubjay.notes.attachments.results import EMBEDS
-from scrubjay.notes.import_.link_index import Atlas
-from scrubjay.notes.import_.parse import inline_tags, understood
+from scrubjay.notes.import_.link_index import LinkIndex
+from scrubjay.notes.import_.parse import inline_tags, parse_file
 from scrubjay.notes.import_.results import NotesImported
 from scrubjay.notes.markdown.format import parse, render
 from scrubjay.notes.requests import NoteEdit
@@ -221,7 +221,7 @@ def test_inline_tags_are_those_of_obsidian(text: str, tags: tuple[str, ...]) -> 
 
 
 def test_links_are_found_as_obsidian_finds_them() -> None:
-    atlas = Atlas()
+    atlas = LinkIndex()
     for path in ("Note.md", "a/Note.md", "a/b/Other.md", "c/Note.md"):
         atlas.add_note(path, ("Alias",) if path == "a/b/Other.md" else ())
     targets = ("note", "c/Note", "../Note.md", "b/other", "ALIAS", "no")
@@ -230,13 +230,13 @@ def test_links_are_found_as_obsidian_finds_them() -> None:
     ]  # fmt: skip
     assert atlas.note("Note", beside="z/x.md") == "Note.md"
     # Windows' ends of lines, a mark of order, and a date that is none.
-    told = understood(b"\xef\xbb\xbf---\r\ncreated: yesterday\r\n---\r\nText\r\n", path="x/y.md", category="p")
+    told = parse_file(b"\xef\xbb\xbf---\r\ncreated: yesterday\r\n---\r\nText\r\n", path="x/y.md", category="p")
     assert (told.note.title, told.note.category, told.note.created_at) == ("y", "p/x", None)
 
 
 def test_what_the_vault_has_in_keys_that_are_called_as_ours_is_kept_as_a_remark() -> None:
     head = "id: 202103041200\r\nstatus: active\r\nlinks: ['https://example.org']\r\ncreated_at: long ago\r\n"
-    told = understood(f"---\r\n{head}---\r\nText\r\n".encode(), path="x.md")
+    told = parse_file(f"---\r\n{head}---\r\nText\r\n".encode(), path="x.md")
     assert told.note.extra == (
         "status: active\n# id: 202103041200\n# links: ['https://example.org']\n# created_at: long ago\n"
     )

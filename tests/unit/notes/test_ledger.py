@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from scrubjay.errors import VaultUnavailable
-from scrubjay.notes.files.ledger import Ledger, LedgerEntry, Problem
+from scrubjay.notes.files.ledger import Ledger, LedgerEntry, FileProblem
 from scrubjay.notes.files.tree import FileInfo
 from scrubjay.notes.markdown.note import Link
 from scrubjay.notes.markdown.wiki import key_of
@@ -154,8 +154,8 @@ def test_a_file_has_one_problem(ledger: Ledger) -> None:
     ledger.record_problem("a.md", "too large", at=NOW)
     ledger.record_problem("b.md", "still broken", at=NOW + timedelta(hours=1))
     assert ledger.problems() == [
-        Problem(path="a.md", message="too large", found_at=NOW),
-        Problem(path="b.md", message="still broken", found_at=NOW + timedelta(hours=1)),
+        FileProblem(path="a.md", message="too large", found_at=NOW),
+        FileProblem(path="b.md", message="still broken", found_at=NOW + timedelta(hours=1)),
     ]
     ledger.clear_problems("a.md", "b.md", "c.md")
     assert ledger.problems() == []

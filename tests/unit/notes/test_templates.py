@@ -9,7 +9,7 @@ from tests.unit.notes.rooms import WHO, open_room
 
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.notes.markdown.note import Note
-from scrubjay.notes.markdown.templates import BUILT_IN, begun, filled, template_names, template_text
+from scrubjay.notes.markdown.templates import BUILT_IN, note_from_template, fill_template, template_names, template_text
 from scrubjay.notes.requests import NoteDraft
 
 NOW = datetime(2024, 3, 1, 15, 4, 5, 678_000, tzinfo=UTC)
@@ -29,12 +29,12 @@ NOW = datetime(2024, 3, 1, 15, 4, 5, 678_000, tzinfo=UTC)
     ],
 )  # fmt: skip
 def test_what_is_filled_in(template: str, text: str) -> None:
-    assert filled(template, title="T {{date}} $1 \\1", now=NOW) == text
+    assert fill_template(template, title="T {{date}} $1 \\1", now=NOW) == text
 
 
 def test_a_time_is_told_in_its_own_zone() -> None:
     now = datetime(2024, 1, 12, 0, 5, tzinfo=timezone(-timedelta(hours=3, minutes=30)))
-    assert filled("{{date:Do h a Z}}", title="", now=now) == "12th 12 am -03:30"
+    assert fill_template("{{date:Do h a Z}}", title="", now=now) == "12th 12 am -03:30"
 
 
 def test_the_vaults_own_templates_come_before_those_built_in(tmp_path: Path) -> None:
@@ -60,16 +60,16 @@ def test_the_vaults_own_templates_come_before_those_built_in(tmp_path: Path) -> 
 
 def test_what_is_built_in_can_be_filled_in() -> None:
     for text in BUILT_IN.values():
-        assert "{{" not in filled(text, title="Tea", now=NOW)
+        assert "{{" not in fill_template(text, title="Tea", now=NOW)
 
 
 def test_the_frontmatter_of_a_template_is_the_notes_own() -> None:
-    told = begun("---\ntags: [daily]\ncategory: log\nmood: good\nid: 7\n---\n# Day\n")
+    told = note_from_template("---\ntags: [daily]\ncategory: log\nmood: good\nid: 7\n---\n# Day\n")
     assert (told.tags, told.category, told.extra) == (("daily",), "log", "mood: good\n# id: 7\n")
     assert told.content == "# Day"
     # What is none stays a part of the text, byte for byte.
     for text in ("# Day\n\n", "---\ntitle: a: b\n---\nText\n", "---\n\nA line above\n", ""):
-        assert begun(text) == Note(content=text)
+        assert note_from_template(text) == Note(content=text)
 
 
 async def test_a_note_that_begins_with_a_template_has_its_properties(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from tests.unit.notes.drafting import texts
 
-from scrubjay.notes.markdown.wiki import Mention, key_of, mentions, retargeted
+from scrubjay.notes.markdown.wiki import Mention, key_of, mentions, retarget_links
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def test_what_a_link_says() -> None:
 def test_links_get_other_targets_and_all_else_stays() -> None:
     content = "[[ Old.md#h | it ]] ![[OLD]] `[[old]]` \\[[old]] [[older]] |[[old\\|x]]| [[#old]] [[b]]\r\n"
     expected = "[[ new/one#h | it ]] ![[new/one]] `[[old]]` \\[[old]] [[older]] |[[new/one\\|x]]| [[#old]] [[c]]\r\n"
-    assert retargeted(content, {"old": "new/one", "B": "c", "": "never"}) == expected
-    assert retargeted(content, {}) == content
+    assert retarget_links(content, {"old": "new/one", "B": "c", "": "never"}) == expected
+    assert retarget_links(content, {}) == content
 
 
 @given(content=texts)
@@ -60,7 +60,7 @@ def test_every_mention_stands_where_it_says(content: str) -> None:
         assert written.endswith("]]")
         assert one.target in written
     assert [one.start for one in found] == sorted(one.start for one in found)
-    assert retargeted(content, {one.target: one.target for one in found}) == content
+    assert retarget_links(content, {one.target: one.target for one in found}) == content
 
 
 @pytest.mark.parametrize(
@@ -92,5 +92,5 @@ HOSTILE = [
 def test_hostile_text_is_read_to_its_end(piece: str) -> None:
     # Were anything here looked at again and again, this would take minutes.
     text = "[[" + piece * (100_000 // len(piece)) + "\n\n-->\n\n[[end]]"
-    assert len(retargeted(text, {"nothing": "else"})) == len(text)
+    assert len(retarget_links(text, {"nothing": "else"})) == len(text)
     assert len(mentions(text)) <= text.count("]]")

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from scrubjay.notes.attachments.readers import PLAIN, READERS, Unreadable, decoded
+from scrubjay.notes.attachments.readers import PLAIN, READERS, UnreadableFile, decode_text
 
-__all__ = ["Extracted", "Extractor"]
+__all__ = ["ExtractedText", "Extractor"]
 
 _NOTHING = "its text could not be extracted"
 _FAILED, _MISSING = 3, 4
@@ -22,7 +22,7 @@ _LONGEST = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extracted:
+class ExtractedText:
     """The text of a file, cut to a length, and a warning if text is missing."""
 
     text: str = ""
@@ -37,21 +37,21 @@ class Extractor:
         self._seconds = seconds
         self._turn = asyncio.Semaphore(2)
 
-    async def text_of(self, file: BinaryIO, *, media_type: str) -> Extracted:
+    async def text_of(self, file: BinaryIO, *, media_type: str) -> ExtractedText:
         """Extract the text of an open file from its current position; empty for a type without text."""
         if media_type in PLAIN:
             return await asyncio.to_thread(self._plain, file)
         if media_type not in READERS:
-            return Extracted()
+            return ExtractedText()
         async with self._turn:
             return await self._in_child(file, media_type)
 
-    def _plain(self, file: BinaryIO) -> Extracted:
+    def _plain(self, file: BinaryIO) -> ExtractedText:
         # A character takes up to four bytes.
-        text = decoded(file.read(4 * self._characters))
+        text = decode_text(file.read(4 * self._characters))
         return _cut(text, self._characters, more=bool(file.read(1)))
 
-    async def _in_child(self, file: BinaryIO, media_type: str) -> Extracted:
+    async def _in_child(self, file: BinaryIO, media_type: str) -> ExtractedText:
         pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
         command = (
             sys.executable,
@@ -66,7 +66,7 @@ class Extractor:
             async with asyncio.timeout(self._seconds):
                 output, _ = await process.communicate()
         except TimeoutError:
-            return Extracted(warning=f"{_NOTHING}: it takes longer than {self._seconds:g} seconds")
+            return ExtractedText(warning=f"{_NOTHING}: it takes longer than {self._seconds:g} seconds")
         finally:
             if process.returncode is None:
                 with suppress(ProcessLookupError):
@@ -74,18 +74,18 @@ class Extractor:
                 await process.wait()
         text = output.decode("utf-8", "replace")
         if process.returncode == _MISSING:
-            return Extracted(warning=f"{_NOTHING}: {text}")
+            return ExtractedText(warning=f"{_NOTHING}: {text}")
         if process.returncode:
             reason = text if process.returncode == _FAILED else "its reader crashed"
-            return Extracted(warning=f"{_NOTHING}: {reason}")
+            return ExtractedText(warning=f"{_NOTHING}: {reason}")
         return _cut(text, self._characters)
 
 
-def _cut(text: str, characters: int, *, more: bool = False) -> Extracted:
+def _cut(text: str, characters: int, *, more: bool = False) -> ExtractedText:
     tidy = text.replace("\x00", "").strip()
     if len(tidy) <= characters and not more:
-        return Extracted(text=tidy)
-    return Extracted(text=tidy[:characters].rstrip(), warning=f"only its first {characters:,} characters are searched")
+        return ExtractedText(text=tidy)
+    return ExtractedText(text=tidy[:characters].rstrip(), warning=f"only its first {characters:,} characters are searched")
 
 
 def main() -> int:
@@ -97,7 +97,7 @@ def main() -> int:
         code = 0
     except ImportError:
         text, code = "the extra `pdf` is not installed: pip install 'scrubjay[pdf]'", _MISSING
-    except Unreadable as error:
+    except UnreadableFile as error:
         text, code = str(error), _FAILED
     sys.stdout.buffer.write(text[:characters].encode("utf-8", "replace"))
     return code

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from typing import BinaryIO
 from xml.parsers import expat
 
-__all__ = ["PLAIN", "READERS", "Unreadable", "decoded"]
+__all__ = ["PLAIN", "READERS", "UnreadableFile", "decoded"]
 
 PLAIN = frozenset(
     {
@@ -33,7 +33,7 @@ _MOST_MARKUP = 64 << 20
 _BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError, ValueError)
 
 
-class Unreadable(Exception):
+class UnreadableFile(Exception):
     """A file does not have the format of its type, or is unsafe to unpack."""
 
 
@@ -41,7 +41,7 @@ class _Enough(Exception):
     """The reader has reached the limit of characters."""
 
 
-def decoded(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """Decode bytes: by their byte order mark, else as UTF-8, else as Windows-1252."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
@@ -111,7 +111,7 @@ def _html(file: BinaryIO, characters: int) -> str:
     words = _Words(characters)
     page = _Page(words)
     try:
-        page.feed(decoded(file.read(_MOST_MARKUP)))
+        page.feed(decode_text(file.read(_MOST_MARKUP)))
         page.close()
     except _Enough:
         pass
@@ -134,7 +134,7 @@ class _Paragraphs:
         self.parser = parser
 
     def _refuse(self, *_: object) -> None:
-        raise Unreadable("it declares a document type, which documents of this format never do")
+        raise UnreadableFile("it declares a document type, which documents of this format never do")
 
     def _start(self, tag: str, _: dict[str, str]) -> None:
         self._depth += tag in self._texts
@@ -160,17 +160,17 @@ def _zipped(file: BinaryIO, characters: int, *, part: str, **tags: frozenset[str
             while chunk := markup.read(_CHUNK):
                 read += len(chunk)
                 if read > _MOST_MARKUP:
-                    raise Unreadable(f"it unpacks to more than {_MOST_MARKUP >> 20} MB")
+                    raise UnreadableFile(f"it unpacks to more than {_MOST_MARKUP >> 20} MB")
                 paragraphs.parser.Parse(chunk, False)  # noqa: FBT003 - the signature of expat
             paragraphs.parser.Parse(b"", True)  # noqa: FBT003
     except _Enough:
         pass
     except KeyError as error:
-        raise Unreadable(f"it has no {part}") from error
+        raise UnreadableFile(f"it has no {part}") from error
     except expat.ExpatError as error:
-        raise Unreadable(f"its XML is broken ({error})") from error
+        raise UnreadableFile(f"its XML is broken ({error})") from error
     except _BROKEN_ZIP as error:
-        raise Unreadable("it is not a readable archive") from error
+        raise UnreadableFile("it is not a readable archive") from error
     return words.text
 
 
@@ -205,14 +205,14 @@ def _pdf(file: BinaryIO, characters: int) -> str:
         # pypdf seeks in the file, and standard input may not be seekable.
         document = pypdf.PdfReader(file if file.seekable() else io.BytesIO(file.read()))
         if document.is_encrypted and not document.decrypt(""):
-            raise Unreadable("it is encrypted")
+            raise UnreadableFile("it is encrypted")
         for page in document.pages:
             words.add(page.extract_text() + "\n\n")
     except _Enough:
         pass
     except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, OSError, RecursionError) as error:
         # pypdf raises unrelated exceptions for broken files.
-        raise Unreadable(f"it cannot be read ({type(error).__name__})") from error
+        raise UnreadableFile(f"it cannot be read ({type(error).__name__})") from error
     return words.text
 
 

@@ -10,13 +10,13 @@ from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Json, Memory, Method, Source, Trust
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import Relation
-from scrubjay.notes.attachments.extract import Extracted
+from scrubjay.notes.attachments.extract import ExtractedText
 from scrubjay.notes.attachments.results import EMBEDS
-from scrubjay.notes.attachments.storage import Stored
+from scrubjay.notes.attachments.storage import StoredFile
 from scrubjay.text.slug import slug
 from scrubjay.writing.batch import NewMemory
 
-__all__ = ["Card", "Cards", "caption_of"]
+__all__ = ["AttachmentDraft", "AttachmentRecords", "caption_of"]
 
 _PAGE = 500
 _MOST_TITLE = 200
@@ -25,13 +25,13 @@ _MOST_LABEL = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
+class AttachmentDraft:
     """The content of an attachment's memory."""
 
-    stored: Stored
+    stored: StoredFile
     title: str
     caption: str
-    extracted: Extracted
+    extracted: ExtractedText
 
     @property
     def facts(self) -> dict[str, Json]:
@@ -50,7 +50,7 @@ class Card:
         return whole.encode("utf-8", "replace")[:most].decode("utf-8", "ignore")
 
 
-class Cards:
+class AttachmentRecords:
     """The memories of attachments in one space."""
 
     def __init__(self, engine: Engine, *, space: str) -> None:
@@ -73,7 +73,7 @@ class Cards:
                 yield memory
             after = ids[-1]
 
-    def new(self, card: Card, *, agent: str) -> NewMemory:
+    def new(self, card: AttachmentDraft, *, agent: str) -> NewMemory:
         """Return the new memory of a file. Its trust is that of a document, regardless of the caller."""
         name = f"{slug(card.title)[:40].strip('-') or 'file'}-{card.stored.sha256[:12]}"
         source = Source(method=Method.FILE, agent=agent, trust=Trust.DOCUMENT)
@@ -113,7 +113,7 @@ class Cards:
         facts = {**memory.metadata, "caption": caption}
         await self._revise(memory, {"content": content, "metadata": facts}, message="another caption", who=who)
 
-    async def changed(self, memory: Memory, card: Card, *, who: Caller) -> None:
+    async def changed(self, memory: Memory, card: AttachmentDraft, *, who: Caller) -> None:
         """Record the new content of a file."""
         content = card.content(most=self._engine.limits.text_bytes)
         fields: dict[str, Json] = {"content": content, "metadata": {**memory.metadata, **card.facts}}

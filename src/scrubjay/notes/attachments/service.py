@@ -21,9 +21,9 @@ from scrubjay.model.draft import Caller, Edit
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.relation import Relation
-from scrubjay.notes.attachments.extract import Extracted, Extractor
+from scrubjay.notes.attachments.extract import ExtractedText, Extractor
 from scrubjay.notes.attachments.lookup import FileNames
-from scrubjay.notes.attachments.records import Card, Cards, caption_of
+from scrubjay.notes.attachments.records import AttachmentDraft, AttachmentRecords, caption_of
 from scrubjay.notes.attachments.results import (
     EMBEDS,
     LARGEST_ATTACHMENT,
@@ -34,7 +34,7 @@ from scrubjay.notes.attachments.results import (
     TakenEmbeds,
     attachment_from,
 )
-from scrubjay.notes.attachments.storage import AttachmentStorage, Received, Stored
+from scrubjay.notes.attachments.storage import AttachmentStorage, ReceivedFile, StoredFile
 from scrubjay.notes.files.folder import ATTACHMENTS
 from scrubjay.notes.files.paths import quote_path
 from scrubjay.notes.markdown.wiki import key_of, mentions
@@ -68,7 +68,7 @@ class Attachments:
         self._engine = engine
         self._space = space
         self._storage = AttachmentStorage(root, largest=largest)
-        self._cards = Cards(engine, space=space)
+        self._cards = AttachmentRecords(engine, space=space)
         self._names = FileNames(self._storage)
         self._extractor = extractor or Extractor()
         self._taking = asyncio.Lock()
@@ -331,7 +331,7 @@ class Attachments:
         with suppress(ScrubjayError):
             await self._engine.embed_memories([memory_id], who=self._self)
 
-    async def _store_attachment(self, note: Memory, card: Card, *, known: Memory | None, who: Caller) -> Attached:
+    async def _store_attachment(self, note: Memory, card: AttachmentDraft, *, known: Memory | None, who: Caller) -> Attached:
         """Store the memory of a file, the relation to it, and the note with its embed in one transaction."""
         action = "known" if known else "created"
         for _ in range(_TRIES):
@@ -361,7 +361,7 @@ class Attachments:
         warnings = tuple(part for part in (card.stored.sniffed.remark, card.extracted.warning) if part)
         return Attached(action=action, note=note.id, attachment=attachment, warnings=warnings)
 
-    def _embedding(self, note: Memory, card: Card) -> tuple[tuple[Memory, Edit], ...]:
+    def _embedding(self, note: Memory, card: AttachmentDraft) -> tuple[tuple[Memory, Edit], ...]:
         """Return the edit that appends the embed to a note, or sets the caption of an existing embed."""
         target = card.stored.file.rpartition("/")[2]
         embed = f"![[{target}|{card.caption}]]" if card.caption else f"![[{target}]]"
@@ -378,11 +378,11 @@ class Attachments:
             content = f"{note.content[: existing[0].start]}{embed}{note.content[existing[0].end :]}"
         return ((note, Edit(fields={"content": content}, message=f"attached {card.title}"[:300])),)
 
-    async def _card(self, stored: Stored, *, title: str, caption: str) -> Card:
+    async def _card(self, stored: StoredFile, *, title: str, caption: str) -> AttachmentDraft:
         extracted = await self._extracted(stored)
-        return Card(stored=stored, title=title, caption=caption, extracted=extracted)
+        return AttachmentDraft(stored=stored, title=title, caption=caption, extracted=extracted)
 
-    async def _extracted(self, stored: Stored) -> Extracted:
+    async def _extracted(self, stored: StoredFile) -> ExtractedText:
         opening = self._storage.opened(stored.file)
         stream = await asyncio.to_thread(opening.__enter__)
         try:
@@ -448,8 +448,8 @@ def _title_of(name: str) -> str:
     return tidy[:200] or "file"
 
 
-def _as_stored(memory: Memory, received: Received) -> Stored:
-    return Stored(
+def _as_stored(memory: Memory, received: ReceivedFile) -> StoredFile:
+    return StoredFile(
         file=str(memory.metadata["file"]), sha256=received.sha256, size=received.size, sniffed=received.sniffed
     )
 

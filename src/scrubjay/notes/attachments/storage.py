@@ -23,7 +23,7 @@ from scrubjay.notes.files.tempfiles import new_file_name
 from scrubjay.notes.files.tree import FileInfo, file_info, open_folder, open_regular_file, open_subfolder
 from scrubjay.text.slug import slug
 
-__all__ = ["AttachmentStorage", "NotesGallery", "Received", "Stored"]
+__all__ = ["AttachmentStorage", "NotesGallery", "ReceivedFile", "StoredFile"]
 
 _CHUNK = 1 << 20
 _MOST_STEM = 80
@@ -33,7 +33,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
+class StoredFile:
     """A file in the folder: its path there, its type, its size, and its SHA-256 in hexadecimal."""
 
     file: str
@@ -43,7 +43,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Received:
+class ReceivedFile:
     """A copied file that still has a temporary name."""
 
     temporary: str
@@ -60,9 +60,9 @@ class AttachmentStorage:
         self.folder = Folder(root)
         self.root = self.folder.root
         self._largest = largest
-        self._cache: dict[str, tuple[FileInfo, Stored]] = {}
+        self._cache: dict[str, tuple[FileInfo, StoredFile]] = {}
 
-    def receive(self, source: BinaryIO, *, name: str) -> Received:
+    def receive(self, source: BinaryIO, *, name: str) -> ReceivedFile:
         """Copy a file to a hidden, private temporary name; call `settle` or `discard` afterwards."""
         temporary = new_file_name()
         with map_os_errors(self.root), self._attachments() as folder:
@@ -72,9 +72,9 @@ class AttachmentStorage:
             except BaseException:
                 _unlink(temporary, folder)
                 raise
-        return Received(temporary=temporary, name=name, sha256=digest, size=size, sniffed=sniff(head, name))
+        return ReceivedFile(temporary=temporary, name=name, sha256=digest, size=size, sniffed=sniff(head, name))
 
-    def settle(self, received: Received) -> Stored:
+    def settle(self, received: ReceivedFile) -> StoredFile:
         """Move a received file to its final name; the same bytes may already exist there."""
         with map_os_errors(self.root), self._attachments() as folder:
             try:
@@ -82,21 +82,21 @@ class AttachmentStorage:
                 os.fsync(folder)
             finally:
                 _unlink(received.temporary, folder)
-        return Stored(
+        return StoredFile(
             file=f"{ATTACHMENTS}/{name}", sha256=received.sha256, size=received.size, sniffed=received.sniffed
         )
 
-    def discard(self, received: Received) -> None:
+    def discard(self, received: ReceivedFile) -> None:
         """Remove a received file."""
         with map_os_errors(self.root), self._attachments() as folder:
             _unlink(received.temporary, folder)
 
-    def remove(self, stored: Stored) -> None:
+    def remove(self, stored: StoredFile) -> None:
         """Remove a file if it is unchanged."""
         with suppress(FileChanged, NotFound):
             self.folder.remove(stored.file, over=bytes.fromhex(stored.sha256))
 
-    def stored(self, file: str) -> Stored | None:
+    def stored(self, file: str) -> StoredFile | None:
         """Return the file at a path, or None; the hash is cached until the file's status changes."""
         try:
             with self.opened(file) as stream:
@@ -110,7 +110,7 @@ class AttachmentStorage:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
         except NotFound:
             return None
-        stored = Stored(file=file, sha256=digest, size=info.size, sniffed=sniff(head, file.rpartition("/")[2]))
+        stored = StoredFile(file=file, sha256=digest, size=info.size, sniffed=sniff(head, file.rpartition("/")[2]))
         self._cache[file] = (info, stored)
         return stored
 
@@ -189,7 +189,7 @@ class NotesGallery:
         return data if len(data) <= _LARGEST_PICTURE and is_same else None
 
 
-def _move_to_name(received: Received, folder: int) -> str:
+def _move_to_name(received: ReceivedFile, folder: int) -> str:
     stem, digest = _stem(received.name), received.sha256
     for length in (12, len(digest)):
         name = f"{stem}-{digest[:length]}.{received.sniffed.end}"

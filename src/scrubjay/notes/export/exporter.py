@@ -13,10 +13,10 @@ from scrubjay.errors import InvalidInput, NotFound, ScrubjayError
 from scrubjay.model.draft import Caller
 from scrubjay.notes.attachments.results import LARGEST_ATTACHMENT, Attachment
 from scrubjay.notes.attachments.storage import AttachmentStorage
-from scrubjay.notes.export.pages import Leaf, Leaves, Register
-from scrubjay.notes.export.results import MEDIA, NotesExported, Sheaf, require_format
+from scrubjay.notes.export.pages import ExportedNote, NoteReader, NoteIndex
+from scrubjay.notes.export.results import MEDIA, NotesExported, NoteDownload, require_format
 from scrubjay.notes.export.rows import csv_head, csv_rows, json_line
-from scrubjay.notes.export.sinks import Crate, crate, sheet
+from scrubjay.notes.export.sinks import FileSink, open_file_sink, open_target
 from scrubjay.notes.files.folder import Folder
 from scrubjay.notes.markdown.format import render
 from scrubjay.notes.markdown.naming import link_target
@@ -24,14 +24,14 @@ from scrubjay.notes.requests import NotesSelection
 from scrubjay.ports import Progress
 
 if TYPE_CHECKING:
-    from scrubjay.notes.export.pdf import Book
+    from scrubjay.notes.export.pdf import PdfDocument
     from scrubjay.notes.vault import Vault
 
 __all__ = ["Exporter"]
 
 T = TypeVar("T")
-RenderText = Callable[[Leaf], str]
-RenderBytes = Callable[[Leaf], bytes]
+RenderText = Callable[[ExportedNote], str]
+RenderBytes = Callable[[ExportedNote], bytes]
 End = Callable[[], str]
 _LINES = ".jsonl"
 _WEB = (".html", ".htm")
@@ -55,7 +55,7 @@ class Exporter:
 
     def __init__(self, engine: Engine, *, who: Caller, vault: "Vault | None" = None) -> None:
         self._vault = vault
-        self._leaves = Leaves(engine, who=replace(who, also=()), paths=self._paths)
+        self._leaves = NoteReader(engine, who=replace(who, also=()), paths=self._paths)
         self._folder = Folder(vault.root) if vault is not None else None
         self._storage = AttachmentStorage(vault.root, largest=LARGEST_ATTACHMENT) if vault is not None else None
 
@@ -77,14 +77,14 @@ class Exporter:
             warnings=tuple(dict.fromkeys(done.warnings)),
         )  # fmt: skip
 
-    async def sheaf(self, ref: str, *, format: str) -> Sheaf:
+    async def sheaf(self, ref: str, *, format: str) -> NoteDownload:
         """Return one note as a file for download."""
         chosen = require_format(format)
         ids = await self._leaves.ids(NotesSelection(refs=(ref,)))
         async for leaf in self._each(ids, _Done(), _silent):
             data, warnings = await asyncio.to_thread(self._alone, leaf, chosen)
             name = f"{link_target(leaf.path).rpartition('/')[2]}.{chosen}"
-            return Sheaf(name=name, media_type=MEDIA[chosen], data=data, warnings=warnings)
+            return NoteDownload(name=name, media_type=MEDIA[chosen], data=data, warnings=warnings)
         raise NotFound(f"{ref[:100]!r} is not a note", hint="Download an attachment as it is")
 
     def _require_outside(self, target: Path) -> None:
@@ -94,14 +94,14 @@ class Exporter:
                 field="target",
             )  # fmt: skip
 
-    def _alone(self, leaf: Leaf, format: str) -> tuple[bytes, tuple[str, ...]]:
+    def _alone(self, leaf: ExportedNote, format: str) -> tuple[bytes, tuple[str, ...]]:
         if format == "md":
             return self._file_of(leaf), ()
         if format == "json":
             return f"{json_line(leaf, indent=2)}\n".encode("utf-8", "replace"), ()
         if format == "csv":
             return f"{csv_head()}{csv_rows(leaf)}".encode("utf-8", "replace"), ()
-        register = Register()
+        register = NoteIndex()
         register.add(leaf.memory, leaf.path)
         if format == "html":
             return self._lone_page(leaf, register), ()
@@ -117,7 +117,7 @@ class Exporter:
         if is_one and target.suffix.lower() == ".md":
             await self._write_single(ids, target, done, tell, self._file_of)
             return
-        async with _in_thread(crate(target)) as box:
+        async with _in_thread(open_file_sink(target)) as box:
             async for page in self._pages(ids, done, tell):
                 await asyncio.to_thread(self._put_files, box, page, done, "")
 
@@ -129,7 +129,7 @@ class Exporter:
         else:
             first = True
 
-            def item(leaf: Leaf) -> str:
+            def item(leaf: ExportedNote) -> str:
                 nonlocal first
                 lead, first = "[\n" if first else ",\n", False
                 return lead + json_line(leaf)
@@ -142,7 +142,7 @@ class Exporter:
 
     async def _html(self, ids: Sequence[str], target: Path, done: _Done, *, is_one: bool, tell: Progress) -> None:
         # Few exports need it, and the Markdown parser loads slowly.
-        from scrubjay.notes.export.html import FILES, STYLE, STYLE_FILE, Pages, page_of  # noqa: PLC0415
+        from scrubjay.notes.export.html import FILES, STYLE, STYLE_FILE, HtmlPages, page_of  # noqa: PLC0415
 
         if target.suffix.lower() in _WEB:
             if not is_one:
@@ -152,10 +152,10 @@ class Exporter:
             register = await self._leaves.register(ids)
             await self._write_single(ids, target, done, tell, lambda leaf: self._lone_page(leaf, register))
             return
-        pages = Pages(register=await self._leaves.register(ids), files=done.files)
-        async with _in_thread(crate(target)) as box:
+        pages = HtmlPages(register=await self._leaves.register(ids), files=done.files)
+        async with _in_thread(open_file_sink(target)) as box:
 
-            def put(page: Sequence[Leaf]) -> None:
+            def put(page: Sequence[ExportedNote]) -> None:
                 # Files come first: a page links only those that were exported.
                 self._put_attachments(box, page, done, FILES)
                 for leaf in page:
@@ -172,11 +172,11 @@ class Exporter:
     async def _pdf(self, ids: Sequence[str], target: Path, done: _Done, *, is_one: bool, tell: Progress) -> None:
         register = await self._leaves.register(ids)
         titles = [entry.title for entry in register.entries.values()]
-        async with _in_thread(sheet(target)) as stream:
+        async with _in_thread(open_target(target)) as stream:
             title = titles[0] if is_one and titles else "Notes"
             book = await asyncio.to_thread(self._book, stream, title=title, register=register)
 
-            def add(page: Sequence[Leaf]) -> None:
+            def add(page: Sequence[ExportedNote]) -> None:
                 for leaf in page:
                     book.add(leaf)
 
@@ -197,9 +197,9 @@ class Exporter:
         end: End = lambda: "",
     ) -> None:
         """Write the notes one after the other into one text file."""
-        async with _in_thread(sheet(target)) as stream:
+        async with _in_thread(open_target(target)) as stream:
 
-            def write(page: Sequence[Leaf]) -> None:
+            def write(page: Sequence[ExportedNote]) -> None:
                 stream.writelines(render_text(leaf).encode("utf-8", "replace") for leaf in page)
 
             stream.write(head.encode())
@@ -210,18 +210,18 @@ class Exporter:
     async def _write_single(
         self, ids: Sequence[str], target: Path, done: _Done, tell: Progress, render_bytes: RenderBytes
     ) -> None:  # fmt: skip
-        async with _in_thread(sheet(target)) as stream:
+        async with _in_thread(open_target(target)) as stream:
             async for leaf in self._each(ids, done, tell):
                 stream.write(await asyncio.to_thread(render_bytes, leaf))
 
-    async def _pages(self, ids: Sequence[str], done: _Done, tell: Progress) -> AsyncGenerator[list[Leaf]]:
+    async def _pages(self, ids: Sequence[str], done: _Done, tell: Progress) -> AsyncGenerator[list[ExportedNote]]:
         tell(0, len(ids))
         async for page in self._leaves.pages(ids):
             yield page
             done.notes += len(page)
             tell(done.notes, len(ids))
 
-    async def _each(self, ids: Sequence[str], done: _Done, tell: Progress) -> AsyncGenerator[Leaf]:
+    async def _each(self, ids: Sequence[str], done: _Done, tell: Progress) -> AsyncGenerator[ExportedNote]:
         async for page in self._pages(ids, done, tell):
             for leaf in page:
                 yield leaf
@@ -232,12 +232,12 @@ class Exporter:
         root = self._vault.root
         return {item: path.relative_to(root).as_posix() for item, path in (await self._vault.paths_of(ids)).items()}
 
-    def _put_files(self, box: Crate, page: Sequence[Leaf], done: _Done, prefix: str) -> None:
+    def _put_files(self, box: FileSink, page: Sequence[ExportedNote], done: _Done, prefix: str) -> None:
         for leaf in page:
             box.put(leaf.path, self._file_of(leaf), at=leaf.note.updated_at)
         self._put_attachments(box, page, done, prefix)
 
-    def _file_of(self, leaf: Leaf) -> bytes:
+    def _file_of(self, leaf: ExportedNote) -> bytes:
         """Return the file of a note in the vault, or render it."""
         if self._folder is not None:
             try:
@@ -246,7 +246,7 @@ class Exporter:
                 pass
         return render(leaf.note)
 
-    def _put_attachments(self, box: Crate, page: Sequence[Leaf], done: _Done, prefix: str) -> None:
+    def _put_attachments(self, box: FileSink, page: Sequence[ExportedNote], done: _Done, prefix: str) -> None:
         """Add the attachments of some notes, each file once."""
         for attachment in (embedded for leaf in page for embedded in leaf.embedded):
             if attachment.file in done.files or self._storage is None:
@@ -259,10 +259,10 @@ class Exporter:
                 continue
             done.files.add(attachment.file)
 
-    def _lone_page(self, leaf: Leaf, register: Register) -> bytes:
-        from scrubjay.notes.export.html import Pages  # noqa: PLC0415 - as above
+    def _lone_page(self, leaf: ExportedNote, register: NoteIndex) -> bytes:
+        from scrubjay.notes.export.html import HtmlPages  # noqa: PLC0415 - as above
 
-        return Pages(register=register, inlined=self._bytes).page(leaf)
+        return HtmlPages(register=register, inlined=self._bytes).page(leaf)
 
     def _bytes(self, attachment: Attachment) -> bytes | None:
         if self._storage is None or attachment.bytes > _MOST_INLINED:
@@ -274,12 +274,12 @@ class Exporter:
             return None
         return data if len(data) <= _MOST_INLINED else None
 
-    def _book(self, stream: BinaryIO, *, title: str, register: Register) -> "Book":
+    def _book(self, stream: BinaryIO, *, title: str, register: NoteIndex) -> "PdfDocument":
         try:
-            from scrubjay.notes.export.pdf import Book  # noqa: PLC0415 - an extra
+            from scrubjay.notes.export.pdf import PdfDocument  # noqa: PLC0415 - an extra
         except ImportError as error:
             raise InvalidInput(_NO_PDF, hint="Run: pip install 'scrubjay[pdf]'", field="format") from error
-        return Book(stream, title=title, register=register, bytes_of=self._bytes)
+        return PdfDocument(stream, title=title, register=register, bytes_of=self._bytes)
 
 
 @asynccontextmanager

@@ -16,11 +16,11 @@ from markdown_it.utils import EnvType, OptionsDict
 
 from scrubjay.model.timestamps import to_iso
 from scrubjay.notes.attachments.results import Attachment
-from scrubjay.notes.export.markup import BOX, WIKI, anchor_of, markdown, sized, words_of
-from scrubjay.notes.export.pages import Entry, Leaf, Register
+from scrubjay.notes.export.markup import BOX, WIKI, anchor_of, markdown, split_size, words_of
+from scrubjay.notes.export.pages import NoteIndexEntry, ExportedNote, NoteIndex
 from scrubjay.notes.markdown.naming import link_target
 
-__all__ = ["FILES", "STYLE", "STYLE_FILE", "Pages", "file_place", "page_of"]
+__all__ = ["FILES", "STYLE", "STYLE_FILE", "HtmlPages", "file_place", "page_of"]
 
 STYLE_FILE = "style.css"
 STYLE = """:root { color-scheme: light dark; }
@@ -59,15 +59,15 @@ def file_place(file: str) -> str:
 
 
 @dataclass(slots=True, kw_only=True)
-class Pages:
+class HtmlPages:
     """Renders pages. `files` are the exported attachments; `inlined` makes a standalone page with inlined media."""
 
-    register: Register
+    register: NoteIndex
     inlined: Inlined | None = None
     files: AbstractSet[str] = frozenset()
     missing: set[str] = field(default_factory=set[str])
 
-    def page(self, leaf: Leaf) -> bytes:
+    def page(self, leaf: ExportedNote) -> bytes:
         """Render the page of a note."""
         place = "" if self.inlined else page_of(leaf.path)
         note = leaf.note
@@ -90,7 +90,7 @@ class Pages:
 
     def index(self, *, title: str) -> bytes:
         """Render the index of all pages, by category."""
-        groups: dict[str, list[Entry]] = {}
+        groups: dict[str, list[NoteIndexEntry]] = {}
         for entry in self.register.entries.values():
             groups.setdefault(entry.category, []).append(entry)
         parts = [f"<header><h1>{escape(title)}</h1>\n<p>{len(self.register.entries):,} notes</p></header>\n<main>\n"]
@@ -103,7 +103,7 @@ class Pages:
             parts.append(f"<h2>{escape(category or 'Without a category')}</h2>\n<ul>\n{items}</ul>\n")
         return _document(title, "".join([*parts, "</main>\n"]), style=STYLE_FILE)
 
-    def _facts(self, leaf: Leaf, body: "_Body") -> str:
+    def _facts(self, leaf: ExportedNote, body: "_Body") -> str:
         note = leaf.note
         text = [escape(note.category)] if note.category else []
         text += [f"<time>{to_iso(note.updated_at)[:10]}</time>"] if note.updated_at else []
@@ -116,8 +116,8 @@ class Pages:
 class _Body:
     """Renders the content of one page."""
 
-    pages: Pages
-    leaf: Leaf
+    pages: HtmlPages
+    leaf: ExportedNote
     place: str
     anchors: set[str] = field(default_factory=set[str])
 
@@ -137,7 +137,7 @@ class _Body:
         start = posixpath.dirname(self.place)
         return escape(quote(posixpath.relpath(target, start or ".")))
 
-    def to_note(self, entry: Entry | None, text: str, *, heading: str = "") -> str:
+    def to_note(self, entry: NoteIndexEntry | None, text: str, *, heading: str = "") -> str:
         """Render a link to another note, or only its text if that note is not exported."""
         if entry is None or (self.pages.inlined is not None and entry.id != self.leaf.note.id):
             return f'<span class="missing">{escape(text)}</span>'
@@ -179,7 +179,7 @@ class _Body:
             return f'<{tag} src="{address}" controls>{escape(text)}</{tag}>'
         return f'<a href="{address}" download>{escape(text)}</a>'
 
-    def address(self, href: str) -> tuple[str, Attachment | Entry | None]:
+    def address(self, href: str) -> tuple[str, Attachment | NoteIndexEntry | None]:
         """Resolve a Markdown link to an external URL, a note or an attachment; empty if it has no target."""
         if href.startswith("#"):
             return (f"#{anchor}", None) if (anchor := anchor_of(unquote(href[1:]))) else ("#", None)
@@ -226,7 +226,7 @@ class _Renderer(RendererHTML):
         del options, env
         href = str(tokens[idx].attrGet("href") or "")
         address, results = self._body.address(href)
-        if isinstance(results, Entry) and self._body.pages.inlined is None:
+        if isinstance(results, NoteIndexEntry) and self._body.pages.inlined is None:
             anchor = anchor_of(unquote(href.partition("#")[2]))
             address = self._body.relative(page_of(results.path)) + (f"#{quote(anchor)}" if anchor else "")
         elif isinstance(results, Attachment) and results.file in self._body.pages.files:
@@ -243,7 +243,7 @@ class _Renderer(RendererHTML):
     def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         """Render an attached picture; an external one becomes a link, since loading it would reveal the reader."""
         del options, env
-        words, size = sized(words_of(tokens[idx].children or ()))
+        words, size = split_size(words_of(tokens[idx].children or ()))
         address, results = self._body.address(str(tokens[idx].attrGet("src") or ""))
         if isinstance(results, Attachment):
             return self._body.file(results, text=words or results.title, shows=True, size=size)

@@ -54,7 +54,7 @@ def anchor_of(heading: str) -> str:
     return "" if last.startswith("^") else slug(last)
 
 
-def sized(text: str) -> tuple[str, str]:
+def split_size(text: str) -> tuple[str, str]:
     """Split the text of an embed into its caption and its size, such as `300` or `300x200`."""
     match = _SIZE.fullmatch(text)
     return ((match[1] or "").strip(), match[2]) if match else (text, "")
@@ -69,7 +69,7 @@ def _wiki(state: StateInline, silent: bool) -> bool:
     if not silent:
         place, _, text = results[2].partition("|")
         target, _, heading = place.removesuffix("\\").partition("#")
-        spoken, size = sized(text.strip()) if results[1] else (text.strip(), "")
+        spoken, size = split_size(text.strip()) if results[1] else (text.strip(), "")
         token = state.push(WIKI, "", 0)
         token.meta = {
             "target": target.strip(), "heading": heading.strip(), "text": spoken, "embeds": bool(results[1]),

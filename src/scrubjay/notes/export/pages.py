@@ -20,7 +20,7 @@ from scrubjay.notes.sync.links import ids_named_in
 from scrubjay.notes.sync.mapping import LinkedNote, note_of
 from scrubjay.notes.sync.state import is_note
 
-__all__ = ["Entry", "Leaf", "Leaves", "Register"]
+__all__ = ["NoteIndexEntry", "ExportedNote", "NoteReader", "NoteIndex"]
 
 _PAGE = 200
 Paths = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
@@ -28,7 +28,7 @@ Paths = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class NoteIndexEntry:
     """An entry of the register: a note of an export."""
 
     id: str
@@ -38,7 +38,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leaf:
+class ExportedNote:
     """An exported note with the path of its file and its attachments."""
 
     memory: Memory
@@ -53,15 +53,15 @@ class Leaf:
 
 
 @dataclass(slots=True, kw_only=True)
-class Register:
+class NoteIndex:
     """All notes of an export by every name that links use. The first note with a name keeps it."""
 
-    entries: dict[str, Entry] = field(default_factory=dict[str, Entry])
+    entries: dict[str, NoteIndexEntry] = field(default_factory=dict[str, NoteIndexEntry])
     _keys: dict[str, str] = field(default_factory=dict[str, str])
 
     def add(self, memory: Memory, path: str) -> None:
         """Add a note."""
-        self.entries[memory.id] = Entry(id=memory.id, title=memory.label, category=memory.category, path=path)
+        self.entries[memory.id] = NoteIndexEntry(id=memory.id, title=memory.label, category=memory.category, path=path)
         aliases = memory.metadata.get("aliases")
         others = [alias for alias in aliases if isinstance(alias, str)] if isinstance(aliases, list) else []
         stem = PurePosixPath(link_target(path)).name
@@ -69,13 +69,13 @@ class Register:
             if key := key_of(name):
                 self._keys.setdefault(key, memory.id)
 
-    def find(self, target: str) -> Entry | None:
+    def find(self, target: str) -> NoteIndexEntry | None:
         """Return the note that a link names, if it is exported."""
         own = self._keys.get(key_of(target)) or self._keys.get(key_of(PurePosixPath(link_target(target)).name))
         return self.entries.get(own or id_in(target))
 
 
-class Leaves:
+class NoteReader:
     """Reads the notes of one space for an export, one page at a time."""
 
     def __init__(self, engine: Engine, *, who: Caller, paths: Paths) -> None:
@@ -91,16 +91,16 @@ class Leaves:
         files = await self._list(replace(among, kind=ATTACHMENT))
         return sorted(await self._list(among) - files)
 
-    async def register(self, ids: Sequence[str]) -> Register:
+    async def register(self, ids: Sequence[str]) -> NoteIndex:
         """Return the register of the notes that links can lead to; memories that are not notes are left out."""
-        register = Register()
+        register = NoteIndex()
         async for memories in self._pages(ids):
             paths = await self._places(memories)
             for memory in memories:
                 register.add(memory, paths[memory.id])
         return register
 
-    async def pages(self, ids: Sequence[str]) -> AsyncIterator[list[Leaf]]:
+    async def pages(self, ids: Sequence[str]) -> AsyncIterator[list[ExportedNote]]:
         """Yield the notes page by page."""
         async for memories in self._pages(ids):
             yield await self._leaves(memories)
@@ -128,7 +128,7 @@ class Leaves:
             memories = await self._engine.store.get(self._who.space, page)
             yield [memories[id_] for id_ in page if id_ in memories and is_note(memories[id_])]
 
-    async def _leaves(self, memories: Sequence[Memory]) -> list[Leaf]:
+    async def _leaves(self, memories: Sequence[Memory]) -> list[ExportedNote]:
         store, space = self._engine.store, self._who.space
         own = [memory.id for memory in memories]
         relations = await store.relations(space, own) if own else []
@@ -146,7 +146,7 @@ class Leaves:
         for relation in relations:
             for end in {relation.source, relation.target}:
                 by_end.setdefault(end, []).append(relation)
-        leaves: list[Leaf] = []
+        leaves: list[ExportedNote] = []
         for memory in memories:
             own_relations = sorted(
                 by_end.get(memory.id, []), key=lambda edge: (edge.created_at, edge.source, edge.target)
@@ -159,7 +159,7 @@ class Leaves:
                 if relation.type == EMBEDS and relation.source == memory.id and relation.target in by_id
             ]
             files = tuple(attachment for item in embedded if (attachment := attachment_from(item)))
-            leaves.append(Leaf(memory=memory, note=note, path=paths[memory.id], embedded=files))
+            leaves.append(ExportedNote(memory=memory, note=note, path=paths[memory.id], embedded=files))
         return leaves
 
     async def _places(self, memories: Iterable[Memory]) -> dict[str, str]:

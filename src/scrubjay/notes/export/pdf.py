@@ -36,11 +36,11 @@ from reportlab.platypus.frames import Frame
 from scrubjay.model.timestamps import to_iso
 from scrubjay.notes.attachments.results import Attachment
 from scrubjay.notes.export.fonts import FALLBACKS, FAMILIES, font_files
-from scrubjay.notes.export.markup import BOX, WIKI, markdown, sized, words_of
-from scrubjay.notes.export.pages import Entry, Leaf, Register
+from scrubjay.notes.export.markup import BOX, WIKI, markdown, split_size, words_of
+from scrubjay.notes.export.pages import NoteIndexEntry, ExportedNote, NoteIndex
 from scrubjay.notes.markdown.naming import link_target
 
-__all__ = ["Book"]
+__all__ = ["PdfDocument"]
 
 _MARGIN = 56
 _SIZE = 10.5
@@ -66,10 +66,10 @@ Bytes = Callable[[Attachment], bytes | None]
 """Returns the bytes of an embedded file, if it is available."""
 
 
-class Book:
+class PdfDocument:
     """A PDF of notes, written note by note. All methods block."""
 
-    def __init__(self, stream: BinaryIO, *, title: str, register: Register, bytes_of: Bytes) -> None:
+    def __init__(self, stream: BinaryIO, *, title: str, register: NoteIndex, bytes_of: Bytes) -> None:
         self.type = _Type.load()
         self._register = register
         self._bytes_of = bytes_of
@@ -82,7 +82,7 @@ class Book:
         """Return warnings about text that the PDF cannot show correctly."""
         return self.type.warnings
 
-    def add(self, leaf: Leaf) -> None:
+    def add(self, leaf: ExportedNote) -> None:
         """Add a note on a new page."""
         setter = _Setter(type=self.type, leaf=leaf, register=self._register, bytes_of=self._bytes_of)
         flowables: list[Flowable] = [] if self._is_first else [PageBreak()]
@@ -238,8 +238,8 @@ class _Setter:
     """Lays out one note: its blocks become indented paragraphs."""
 
     type: _Type
-    leaf: Leaf
-    register: Register
+    leaf: ExportedNote
+    register: NoteIndex
     bytes_of: Bytes
     _lists: list[int] = field(default_factory=list[int])
     _bullet: str = ""
@@ -392,7 +392,7 @@ class _Setter:
                 case "link_close":
                     text.append(closing.pop())
                 case "image":
-                    words = sized(words_of(token.children or ()))[0]
+                    words = split_size(words_of(token.children or ()))[0]
                     text.append(self._picture(str(token.attrGet("src") or ""), words))
                 case _ if token.type == BOX:
                     text.append(self.type.marked("☑ " if token.meta["done"] else "☐ "))
@@ -436,7 +436,7 @@ class _Setter:
         entry = None if scheme else self.register.find(link_target(unquote(href.partition("#")[0])))
         return f'<a href="#{entry.id}" color="{_BLUE}">' if entry else ""
 
-    def _to(self, entry: Entry, words: str) -> str:
+    def _to(self, entry: NoteIndexEntry, words: str) -> str:
         return f'<a href="#{entry.id}" color="{_BLUE}">{self.type.marked(words)}</a>'
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from scrubjay.errors import InvalidInput
 
-__all__ = ["FORMATS", "MEDIA", "NotesExported", "Sheaf", "require_format"]
+__all__ = ["FORMATS", "MEDIA", "NotesExported", "NoteDownload", "require_format"]
 
 FORMATS = ("md", "json", "csv", "html", "pdf")
 MEDIA = {
@@ -29,7 +29,7 @@ class NotesExported:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sheaf:
+class NoteDownload:
     """One note as a file for download."""
 
     name: str

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from scrubjay.model.memory import Json
 from scrubjay.model.timestamps import to_iso
-from scrubjay.notes.export.pages import Leaf
+from scrubjay.notes.export.pages import ExportedNote
 
 __all__ = ["COLUMNS", "csv_head", "csv_rows", "json_line", "json_of", "tame"]
 
@@ -18,7 +18,7 @@ COLUMNS = (
 _ACTIVE = tuple("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - these, too, begin a formula
 
 
-def json_of(leaf: Leaf) -> dict[str, Json]:
+def json_of(leaf: ExportedNote) -> dict[str, Json]:
     """Return a note as a JSON object."""
     note = leaf.note
     return {
@@ -45,7 +45,7 @@ def json_of(leaf: Leaf) -> dict[str, Json]:
     }  # fmt: skip
 
 
-def json_line(leaf: Leaf, *, indent: int | None = None) -> str:
+def json_line(leaf: ExportedNote, *, indent: int | None = None) -> str:
     """Return a note as JSON text."""
     return json.dumps(json_of(leaf), ensure_ascii=False, indent=indent)
 
@@ -55,17 +55,17 @@ def csv_head() -> str:
     return _row(COLUMNS)
 
 
-def csv_rows(leaf: Leaf) -> str:
+def csv_rows(leaf: ExportedNote) -> str:
     """Return a note as a row, with cells escaped against formula injection."""
     fields = json_of(leaf)
     cells = {name: fields[name] for name in COLUMNS}
     cells |= {
         name: ", ".join(map(str, values)) for name in ("tags", "links") if isinstance(values := fields[name], list)
     }
-    return _row(tame("" if value is None else str(value)) for value in cells.values())
+    return _row(escape_formula("" if value is None else str(value)) for value in cells.values())
 
 
-def tame(cell: str) -> str:
+def escape_formula(cell: str) -> str:
     """Prefix a cell that looks like a formula with an apostrophe, so that no spreadsheet computes it."""
     return f"'{cell}" if cell.startswith(_ACTIVE) else cell
 

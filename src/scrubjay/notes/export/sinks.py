@@ -13,13 +13,13 @@ from typing import BinaryIO, Protocol
 from scrubjay.errors import InvalidInput
 from scrubjay.notes.files.paths import split_path
 
-__all__ = ["Crate", "crate", "sheet"]
+__all__ = ["FileSink", "crate", "sheet"]
 
 _CHUNK = 1 << 20
 _FIRST_YEAR = 1980
 
 
-class Crate(Protocol):
+class FileSink(Protocol):
     """A target that holds several files."""
 
     def put(self, path: str, data: bytes, *, at: datetime | None = None) -> None:
@@ -32,7 +32,7 @@ class Crate(Protocol):
 
 
 @contextmanager
-def sheet(target: Path) -> Generator[BinaryIO]:
+def open_target(target: Path) -> Generator[BinaryIO]:
     """Open a private file for writing; it replaces the target once it is complete."""
     partial = _partial(target)
     with _map_os_errors(target):
@@ -49,10 +49,10 @@ def sheet(target: Path) -> Generator[BinaryIO]:
 
 
 @contextmanager
-def crate(target: Path) -> Generator[Crate]:
+def open_file_sink(target: Path) -> Generator[FileSink]:
     """Open a .zip if the target has that extension, else a folder, which must be empty or new."""
     if target.suffix.lower() == ".zip":
-        with sheet(target) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        with open_target(target) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
             yield _Zip(archive)
         return
     partial = _partial(target)

@@ -22,7 +22,7 @@ from scrubjay.notes.files.tree import FileInfo
 from scrubjay.notes.markdown.note import Link
 from scrubjay.notes.markdown.wiki import key_of
 
-__all__ = ["Ledger", "LedgerEntry", "Problem"]
+__all__ = ["Ledger", "LedgerEntry", "FileProblem"]
 
 _log = logging.getLogger(__name__)
 _APPLICATION_ID = 0x53_4A_4C_47  # "SJLG"
@@ -111,7 +111,7 @@ class LedgerEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class FileProblem:
     """A file that could not be synchronized, and why."""
 
     path: str
@@ -298,11 +298,11 @@ class Ledger:
                 "DELETE FROM problems WHERE path IN (SELECT value FROM json_each(?))", (json.dumps(paths),)
             )
 
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[FileProblem]:
         """Return the present problems, by path."""
         with _map_errors(self.path):
             rows = self._connection.execute("SELECT path, message, found_at FROM problems ORDER BY path").fetchall()
-        return [Problem(path=path, message=message, found_at=from_micros(micros)) for path, message, micros in rows]
+        return [FileProblem(path=path, message=message, found_at=from_micros(micros)) for path, message, micros in rows]
 
     def _select(self, where: str, values: tuple[_Value, ...]) -> list[LedgerEntry]:
         with _map_errors(self.path):

@@ -12,13 +12,13 @@ from scrubjay.text.slug import add_suffix
 from scrubjay.writing.batch import MAX_CONFLICT_CHECKS, Batch, NewMemory
 from scrubjay.writing.compose import derived_name
 
-__all__ = ["Keeper", "Kept"]
+__all__ = ["BatchWriter", "StoredDraft"]
 
 _MESSAGE = "imported from a folder"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class StoredDraft:
     """The result of storing a draft: its id, or the problem."""
 
     id: str = ""
@@ -26,7 +26,7 @@ class Kept:
     warnings: tuple[str, ...] = ()
 
 
-class Keeper:
+class BatchWriter:
     """Stores drafts in batches, or one by one if a rule of the space requires review."""
 
     def __init__(self, engine: Engine, *, who: Caller) -> None:
@@ -36,7 +36,7 @@ class Keeper:
         # Whether some notes were stored without a conflict check.
         self.is_to_be_looked_at = False
 
-    async def keep(self, drafts: Mapping[str, Draft]) -> dict[str, Kept]:
+    async def keep(self, drafts: Mapping[str, Draft]) -> dict[str, StoredDraft]:
         """Store drafts by path; one that cannot be stored does not affect the others."""
         if not drafts:
             return {}
@@ -49,7 +49,7 @@ class Keeper:
         except ScrubjayError:
             return {path: await self._store_single(draft) for path, draft in drafts.items()}
 
-    async def _store_batch(self, new: dict[str, NewMemory]) -> dict[str, Kept]:
+    async def _store_batch(self, new: dict[str, NewMemory]) -> dict[str, StoredDraft]:
         try:
             await self._write(new)
         except NameTaken:
@@ -59,7 +59,7 @@ class Keeper:
         made = await self._engine.store.get(self._who.space, [item.id for item in new.values()])
         redacted = {item.id for item in made.values() if Flag.REDACTED in item.flags}
         return {
-            path: Kept(id=item.id, warnings=("a secret was redacted",) if item.id in redacted else ())
+            path: StoredDraft(id=item.id, warnings=("a secret was redacted",) if item.id in redacted else ())
             for path, item in new.items()
         }
 
@@ -67,14 +67,14 @@ class Keeper:
         await self._engine.write_batch(Batch(new=tuple(new.values()), message=_MESSAGE), who=self._who)
         self.is_to_be_looked_at |= len(new) > MAX_CONFLICT_CHECKS
 
-    async def _store_single(self, draft: Draft) -> Kept:
+    async def _store_single(self, draft: Draft) -> StoredDraft:
         try:
             done = await self._engine.remember(draft, who=self._who)
         except StoreError:
             raise
         except ScrubjayError as error:
-            return Kept(problem=str(error))
-        return Kept(id=done.id, problem="; ".join(done.warnings) or "a rule refused it", warnings=done.warnings)
+            return StoredDraft(problem=str(error))
+        return StoredDraft(id=done.id, problem="; ".join(done.warnings) or "a rule refused it", warnings=done.warnings)
 
     def _new(self, draft: Draft) -> NewMemory:
         own = draft.id or new_id()

@@ -8,16 +8,16 @@ from urllib.parse import unquote
 from scrubjay.errors import ScrubjayError
 from scrubjay.notes.attachments.records import caption_of
 from scrubjay.notes.attachments.storage import AttachmentStorage
-from scrubjay.notes.import_.folder import Origin
-from scrubjay.notes.import_.link_index import Atlas
+from scrubjay.notes.import_.folder import SourceFolder
+from scrubjay.notes.import_.link_index import LinkIndex
 from scrubjay.notes.import_.parse import picture_links
 from scrubjay.notes.markdown.wiki import mentions
 
-__all__ = ["Embeds", "Files"]
+__all__ = ["CopiedEmbeds", "AttachmentCopier"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Embeds:
+class CopiedEmbeds:
     """A content with updated embeds, the files that it embeds, and missing targets."""
 
     content: str
@@ -37,16 +37,16 @@ class _Place:
     part: str = ""
 
 
-class Files:
+class AttachmentCopier:
     """Copies the files of one folder, each once. Without a storage, it only counts them."""
 
-    def __init__(self, origin: Origin, *, atlas: Atlas, storage: AttachmentStorage | None) -> None:
+    def __init__(self, origin: SourceFolder, *, atlas: LinkIndex, storage: AttachmentStorage | None) -> None:
         self._origin = origin
         self._atlas = atlas
         self._storage = storage
         self._taken: dict[str, asyncio.Task[str]] = {}
 
-    async def embedded(self, content: str, *, path: str) -> Embeds:
+    async def embedded(self, content: str, *, path: str) -> CopiedEmbeds:
         """Copy the files that a content embeds, and return it with their new names."""
         parts: list[str] = []
         files: list[str] = []
@@ -69,7 +69,7 @@ class Files:
                 parts += [content[done : place.start], f"![[{stored}{place.part}{caption}]]"]
                 done = place.end
         changed = "".join([*parts, content[done:]])
-        return Embeds(content=changed, files=tuple(files), missing=tuple(missing), warnings=tuple(warnings))
+        return CopiedEmbeds(content=changed, files=tuple(files), missing=tuple(missing), warnings=tuple(warnings))
 
     async def _name_of(self, file: str) -> str:
         """Return the new name of a file; concurrent callers share one copy."""

@@ -15,7 +15,7 @@ from scrubjay.notes.files.paths import quote_path, split_path
 from scrubjay.notes.files.tree import WalkedFile, open_folder, open_regular_file, open_subfolder, read_content, walk
 from scrubjay.notes.markdown.templates import FOLDER as TEMPLATES
 
-__all__ = ["Origin", "Survey"]
+__all__ = ["SourceFolder", "FolderListing"]
 
 _LARGEST = 16 * 1024 * 1024
 _MOST_SETTINGS = 1_000_000
@@ -28,7 +28,7 @@ _NOTE = ".md"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
+class FolderListing:
     """The content of a folder: notes, other files, and skipped entries with the reason."""
 
     notes: tuple[str, ...]
@@ -36,7 +36,7 @@ class Survey:
     odd: tuple[tuple[str, str], ...] = field(default=())
 
 
-class Origin:
+class SourceFolder:
     """A folder of Markdown files."""
 
     def __init__(self, root: Path) -> None:
@@ -44,7 +44,7 @@ class Origin:
         if not self.root.is_dir():
             raise InvalidInput(f"there is no folder {root}", hint="Check the path", field="folder", path=str(root))
 
-    def survey(self) -> Survey:
+    def survey(self) -> FolderListing:
         """List the folder without templates and hidden entries, such as Obsidian's own folders."""
         skipped = (TEMPLATES, *self._template_folders())
         notes: list[str] = []
@@ -58,7 +58,7 @@ class Origin:
                     odd.append((entry.path, f"it {entry.reason}"))
                 else:
                     (notes if entry.path.casefold().endswith(_NOTE) else files).append(entry.path)
-        return Survey(notes=tuple(notes), files=tuple(files), odd=tuple(odd))
+        return FolderListing(notes=tuple(notes), files=tuple(files), odd=tuple(odd))
 
     def read(self, path: str) -> bytes:
         """Read a whole file; raises TooLarge if it is too large for a note."""

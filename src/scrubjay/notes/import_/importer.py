@@ -16,14 +16,14 @@ from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Json, Memory, Method, Source, State
 from scrubjay.notes.attachments.results import LARGEST_ATTACHMENT
 from scrubjay.notes.attachments.storage import AttachmentStorage
-from scrubjay.notes.import_.batch_write import Keeper, Kept
-from scrubjay.notes.import_.files import Embeds, Files
-from scrubjay.notes.import_.folder import Origin, Survey
-from scrubjay.notes.import_.link_index import Atlas
+from scrubjay.notes.import_.batch_write import BatchWriter, StoredDraft
+from scrubjay.notes.import_.files import CopiedEmbeds, AttachmentCopier
+from scrubjay.notes.import_.folder import SourceFolder, FolderListing
+from scrubjay.notes.import_.link_index import LinkIndex
 from scrubjay.notes.import_.links import Linker
-from scrubjay.notes.import_.manifest import Before, Known, folder_key, marks
-from scrubjay.notes.import_.parse import Understood, understood
-from scrubjay.notes.import_.results import ImportedLink, NotesImported, Skipped
+from scrubjay.notes.import_.manifest import EarlierImport, Manifest, folder_key, import_metadata
+from scrubjay.notes.import_.parse import ParsedFile, parse_file
+from scrubjay.notes.import_.results import ImportedLink, NotesImported, SkippedFile
 from scrubjay.notes.import_.update import edit_for
 from scrubjay.notes.markdown.note import Link
 from scrubjay.notes.sync.mapping import FRONTMATTER_KEY
@@ -50,7 +50,7 @@ class _Card:
     id: str
     links: tuple[Link, ...]
     typed: frozenset[str] = frozenset()
-    before: Before | None = None
+    before: EarlierImport | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class Importer:
         self, folder: Path, *, category: str = "", dry_run: bool = False, progress: Progress | None = None
     ) -> NotesImported:
         """Import new and changed files; another run continues an interrupted one."""
-        origin = await asyncio.to_thread(Origin, folder)
+        origin = await asyncio.to_thread(SourceFolder, folder)
         self._require_elsewhere(origin.root)
         survey = await asyncio.to_thread(origin.survey)
         run = _Run(engine=self._engine, who=self._who, origin=origin, category=category, tell=progress or _silent)
@@ -92,7 +92,7 @@ class Importer:
             if self._vault is not None and not dry_run
             else None
         )
-        run.files = Files(origin, atlas=run.atlas, storage=storage)
+        run.files = AttachmentCopier(origin, atlas=run.atlas, storage=storage)
         await run.take(cards, dry_run=dry_run)
         linker = Linker(self._engine, who=self._who, atlas=run.atlas, ids=run.tally.ids, dry_run=dry_run)
         existing = [card for card in cards if card.path in run.tally.ids]
@@ -141,17 +141,17 @@ class _Run:
 
     engine: Engine
     who: Caller
-    origin: Origin
+    origin: SourceFolder
     category: str
     tell: Progress
-    atlas: Atlas = field(default_factory=Atlas)
+    atlas: LinkIndex = field(default_factory=LinkIndex)
     tally: _Tally = field(default_factory=_Tally)
-    files: Files | None = None
+    files: AttachmentCopier | None = None
 
-    async def read(self, survey: Survey) -> list[_Card]:
+    async def read(self, survey: FolderListing) -> list[_Card]:
         """Read every file and match it with earlier imports."""
         folder = folder_key(self.origin.root)
-        existing = await Known.load(self.engine.store, space=self.who.space, folder=folder)
+        existing = await Manifest.load(self.engine.store, space=self.who.space, folder=folder)
         self.tally.found = len(survey.notes)
         self.tell(0, self.tally.found)
         for path in survey.files:
@@ -167,7 +167,7 @@ class _Run:
     async def take(self, cards: Sequence[_Card], *, dry_run: bool) -> None:
         """Store new and changed notes."""
         done = self.tally.found - len(cards)
-        keeper = Keeper(self.engine, who=self.who)
+        keeper = BatchWriter(self.engine, who=self.who)
 
         async def take_page(page: Sequence[_Card]) -> None:
             nonlocal done
@@ -213,7 +213,7 @@ class _Run:
     def _card(self, path: str) -> _Card | None:
         try:
             data = self.origin.read(path)
-            parsed = understood(data, path=path, category=self.category)
+            parsed = parse_file(data, path=path, category=self.category)
         except ScrubjayError as error:
             self.tally.skipped[path] = error.message
             return None
@@ -245,7 +245,7 @@ class _Run:
                 else:
                     seen.add(card.id)
                     memory = there.get(card.id)
-                    before = Before(id=card.id, path="", digest="", state=memory.state) if memory else None
+                    before = EarlierImport(id=card.id, path="", digest="", state=memory.state) if memory else None
                     results.append(replace(card, before=before))
         return results
 
@@ -261,7 +261,7 @@ class _Run:
             return None
         data = await asyncio.to_thread(self.origin.read, card.path)
         digest = hashlib.sha256(data).hexdigest()
-        parsed = await asyncio.to_thread(understood, data, path=card.path, category=self.category)
+        parsed = await asyncio.to_thread(parse_file, data, path=card.path, category=self.category)
         assert self.files is not None
         embeds = await self.files.embedded(parsed.note.content, path=card.path)
         self._count(embeds, card.path)
@@ -277,7 +277,7 @@ class _Run:
             self.tally.ids[card.path] = f"/{card.path}"
         return draft
 
-    def _record(self, path: str, stored: Kept) -> None:
+    def _record(self, path: str, stored: StoredDraft) -> None:
         self.warn(stored.warnings, path)
         if stored.id:
             self.tally.created += 1
@@ -286,7 +286,7 @@ class _Run:
         else:
             self.tally.skipped[path] = stored.problem
 
-    async def _update(self, card: _Card, before: Before, parsed: Understood, digest: str, *, dry_run: bool) -> None:
+    async def _update(self, card: _Card, before: EarlierImport, parsed: ParsedFile, digest: str, *, dry_run: bool) -> None:
         memory = (await self.engine.store.get(self.who.space, [before.id]))[before.id]
         facts = self._facts(card, parsed, digest, memory)
         edit, clashes = await edit_for(memory, parsed, facts=facts, path=card.path, engine=self.engine)
@@ -303,7 +303,7 @@ class _Run:
             self.warn(done.warnings, card.path)
             self.tally.changed.append(memory.id)
 
-    def _draft(self, card: _Card, parsed: Understood, digest: str) -> Draft:
+    def _draft(self, card: _Card, parsed: ParsedFile, digest: str) -> Draft:
         note = parsed.note
         most = self.engine.limits.tags
         if len(note.tags) > most:
@@ -317,16 +317,16 @@ class _Run:
             metadata=self._facts(card, parsed, digest, None),
         )  # fmt: skip
 
-    def _facts(self, card: _Card, parsed: Understood, digest: str, memory: Memory | None) -> dict[str, Json]:
+    def _facts(self, card: _Card, parsed: ParsedFile, digest: str, memory: Memory | None) -> dict[str, Json]:
         facts: dict[str, Json] = dict(memory.metadata) if memory is not None else {}
         facts |= {FRONTMATTER_KEY: parsed.note.extra} if parsed.note.extra else {}
         facts |= {"aliases": list(parsed.aliases)} if parsed.aliases else {}
         version = memory.version + 1 if memory is not None else 1
-        return facts | marks(
+        return facts | import_metadata(
             folder=folder_key(self.origin.root), path=card.path, digest=digest, version=version
         )  # fmt: skip
 
-    def _count(self, embeds: Embeds, path: str) -> None:
+    def _count(self, embeds: CopiedEmbeds, path: str) -> None:
         self.tally.files |= set(embeds.files)
         self.tally.broken |= dict.fromkeys((path, target) for target in embeds.missing)
         self.warn(embeds.warnings, path)
@@ -357,7 +357,7 @@ def _report(run: _Run, *, linked: int, dry_run: bool) -> NotesImported:
     return NotesImported(
         folder=str(run.origin.root), found=tally.found, created=tally.created, updated=tally.updated,
         unchanged=tally.unchanged, linked=linked, attachments=len(tally.files),
-        skipped=tuple(Skipped(path=path, reason=reason) for path, reason in sorted(tally.skipped.items())),
+        skipped=tuple(SkippedFile(path=path, reason=reason) for path, reason in sorted(tally.skipped.items())),
         broken_links=tuple(ImportedLink(path=path, target=target) for path, target in sorted(tally.broken)),
         warnings=(*warnings[:_MOST_WARNINGS], *more), dry_run=dry_run,
     )  # fmt: skip

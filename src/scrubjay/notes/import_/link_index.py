@@ -6,10 +6,10 @@ from pathlib import PurePosixPath
 
 from scrubjay.notes.markdown.wiki import key_of
 
-__all__ = ["Atlas"]
+__all__ = ["LinkIndex"]
 
 
-class Atlas:
+class LinkIndex:
     """The notes and files of a folder, by their names."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ from scrubjay.engine import Engine
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import State
 from scrubjay.model.relation import LINK, Relation
-from scrubjay.notes.import_.link_index import Atlas
+from scrubjay.notes.import_.link_index import LinkIndex
 from scrubjay.notes.markdown.note import Link
 from scrubjay.notes.markdown.wiki import key_of
 from scrubjay.notes.sync.links import text_link_metadata
@@ -36,7 +36,7 @@ class Linker:
     """Relates notes; `ids` maps paths to note ids. In a dry run it only counts, including notes without an id yet."""
 
     def __init__(
-        self, engine: Engine, *, who: Caller, atlas: Atlas, ids: Mapping[str, str], dry_run: bool
+        self, engine: Engine, *, who: Caller, atlas: LinkIndex, ids: Mapping[str, str], dry_run: bool
     ) -> None:  # fmt: skip
         self._engine = engine
         self._who = who

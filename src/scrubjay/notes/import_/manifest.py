@@ -9,7 +9,7 @@ from scrubjay.model.memory import Json, Memory, State
 from scrubjay.model.query import Filter
 from scrubjay.ports import RecordStore
 
-__all__ = ["Before", "Known", "folder_key", "marks"]
+__all__ = ["EarlierImport", "Manifest", "folder_key", "marks"]
 
 FOLDER, PATH, DIGEST, VERSION = "imported_from", "imported_path", "imported_sha256", "imported_version"
 _PAGE = 500
@@ -18,7 +18,7 @@ _STATES = (State.LIVE, State.TRASHED, State.ARCHIVED, State.WAITING, State.MERGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Before:
+class EarlierImport:
     """A note of an earlier import."""
 
     id: str
@@ -27,17 +27,17 @@ class Before:
     state: State
 
 
-class Known:
+class Manifest:
     """All imported notes of a space; those of one folder by path."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._own: dict[str, Before] = {}
-        self._others: dict[tuple[str, str], Before] = {}
-        self._digests: dict[str, list[Before]] = {}
+        self._own: dict[str, EarlierImport] = {}
+        self._others: dict[tuple[str, str], EarlierImport] = {}
+        self._digests: dict[str, list[EarlierImport]] = {}
 
     @classmethod
-    async def load(cls, store: RecordStore, *, space: str, folder: str) -> "Known":
+    async def load(cls, store: RecordStore, *, space: str, folder: str) -> "Manifest":
         """Load the imported notes of a space."""
         notes = cls(folder)
         for state in reversed(_STATES):
@@ -51,7 +51,7 @@ class Known:
                     after = ids[-1]
         return notes
 
-    def at(self, path: str, digest: str, *, listed: Mapping[str, object]) -> Before | None:
+    def at(self, path: str, digest: str, *, listed: Mapping[str, object]) -> EarlierImport | None:
         """Return the earlier note of a file: at the same path, in a moved folder, or of a moved file."""
         existing = self._own.get(path) or self._others.get((path, digest))
         if existing is not None:
@@ -60,7 +60,7 @@ class Known:
         return moved[0] if len(moved) == 1 else None
 
     def _add(self, memory: Memory) -> None:
-        item = Before(
+        item = EarlierImport(
             id=memory.id, path=str(memory.metadata.get(PATH) or ""), digest=str(memory.metadata.get(DIGEST) or ""),
             state=memory.state,
         )  # fmt: skip
@@ -77,6 +77,6 @@ def folder_key(root: Path) -> str:
     return hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
-def marks(*, folder: str, path: str, digest: str, version: int) -> dict[str, Json]:
+def import_metadata(*, folder: str, path: str, digest: str, version: int) -> dict[str, Json]:
     """Return the metadata that records the source file of a note."""
     return {FOLDER: folder, PATH: path, DIGEST: digest, VERSION: version}

@@ -10,14 +10,14 @@ from scrubjay.errors import InvalidInput, NoteUnreadable
 from scrubjay.model.timestamps import parse_moment
 from scrubjay.notes.markdown.aliases import MOST_ALIASES, aliases_among, texts_of
 from scrubjay.notes.markdown.format import parse
-from scrubjay.notes.markdown.frontmatter_fields import of_others
+from scrubjay.notes.markdown.frontmatter_fields import comment_out_foreign
 from scrubjay.notes.markdown.naming import link_target
 from scrubjay.notes.markdown.note import Link, Note
 from scrubjay.notes.markdown.wiki import mentions
-from scrubjay.notes.markdown.yaml_values import Entry, Head
+from scrubjay.notes.markdown.yaml_values import FrontmatterEntry, Frontmatter
 from scrubjay.notes.sync.mapping import tag_key
 
-__all__ = ["Understood", "inline_tags", "outside_code", "picture_links", "understood"]
+__all__ = ["ParsedFile", "inline_tags", "outside_code", "picture_links", "understood"]
 
 _CREATED = ("created", "date", "date created", "creation date", "created_on", "date_created")
 _TAG = re.compile(r"(?<![^\s(\[,;])#([\w/-]*[^\W\d_][\w/-]*)")
@@ -29,7 +29,7 @@ _PAGE = re.compile(r"(?<!!)\[([^\[\]\n]{0,1000})\]\(<?([^()<>\n]{1,1000}?\.md)(?
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Understood:
+class ParsedFile:
     """A parsed file: its note, links with their texts, aliases, and warnings.
 
     `typed` holds the targets that occur only in wiki links of the content.
@@ -42,13 +42,13 @@ class Understood:
     warnings: tuple[str, ...] = field(default=())
 
 
-def understood(data: bytes, *, path: str, category: str = "") -> Understood:
+def parse_file(data: bytes, *, path: str, category: str = "") -> ParsedFile:
     """Parse a file; raises NoteUnreadable if it is not text. Unreadable frontmatter stays in the content."""
     try:
         page = parse(data)
-        head = page.layout.head or Head()
+        head = page.layout.head or Frontmatter()
         # A foreign `id` or `links` value would be lost when our own line replaces it.
-        note = replace(page.note, extra=page.note.extra + of_others(head).replace("\r\n", "\n"))
+        note = replace(page.note, extra=page.note.extra + comment_out_foreign(head).replace("\r\n", "\n"))
         entries, warnings = head.entries, page.warnings
     except NoteUnreadable as error:
         try:
@@ -66,7 +66,7 @@ def understood(data: bytes, *, path: str, category: str = "") -> Understood:
     aliases = aliases_among(entries)
     others = [place.name, *aliases] if note.title.strip() and note.title.strip() != place.name else aliases
     typed, other_links = tuple(_wiki_links(note)), tuple(_other_links(note))
-    return Understood(
+    return ParsedFile(
         note=replace(
             note, title=note.title.strip() or place.name, category=within,
             created_at=note.created_at or _created(entries),
@@ -137,7 +137,7 @@ def _unquoted(href: str) -> str:
     return unquote(href)
 
 
-def _created(entries: tuple[Entry, ...]) -> datetime | None:
+def _created(entries: tuple[FrontmatterEntry, ...]) -> datetime | None:
     for key in _CREATED:
         for text in texts_of(entries, key):
             try:

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-__all__ = ["ImportedLink", "NotesImported", "Skipped"]
+__all__ = ["ImportedLink", "NotesImported", "SkippedFile"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Skipped:
+class SkippedFile:
     """A skipped file and the reason."""
 
     path: str
@@ -32,7 +32,7 @@ class NotesImported:
     unchanged: int = 0
     linked: int = 0
     attachments: int = 0
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[SkippedFile, ...] = ()
     broken_links: tuple[ImportedLink, ...] = ()
     warnings: tuple[str, ...] = ()
     dry_run: bool = False

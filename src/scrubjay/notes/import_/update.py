@@ -8,7 +8,7 @@ from scrubjay.model.draft import Edit
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Json, Memory
 from scrubjay.notes.import_.manifest import DIGEST, PATH, VERSION
-from scrubjay.notes.import_.parse import Understood
+from scrubjay.notes.import_.parse import ParsedFile
 from scrubjay.notes.markdown.aliases import ALIASES, aliases_in, aliases_of, with_aliases
 from scrubjay.notes.markdown.note import Note
 from scrubjay.notes.sync.mapping import FRONTMATTER_KEY, edit_between, merge_notes, note_of, tag_key
@@ -19,7 +19,7 @@ _LONGEST_REMARK = 1_000
 
 
 async def edit_for(
-    memory: Memory, parsed: Understood, *, facts: Mapping[str, Json], path: str, engine: Engine
+    memory: Memory, parsed: ParsedFile, *, facts: Mapping[str, Json], path: str, engine: Engine
 ) -> tuple[Edit | None, tuple[str, ...]]:
     """Return the edit that updates a note to its file, and the fields that both changed since the last import."""
     now = engine.clock.now()
@@ -42,7 +42,7 @@ async def edit_for(
 
 
 def _with_frontmatter(
-    memory: Memory, parsed: Understood, facts: Mapping[str, Json], *, before: str, after: str
+    memory: Memory, parsed: ParsedFile, facts: Mapping[str, Json], *, before: str, after: str
 ) -> dict[str, Json]:
     """Return the metadata of a note with the merged frontmatter and its aliases."""
     own = set(aliases_in(parsed.note.extra))

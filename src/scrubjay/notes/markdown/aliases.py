@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from scrubjay.errors import NoteUnreadable
 from scrubjay.model.memory import Json
-from scrubjay.notes.markdown.frontmatter import read_head
-from scrubjay.notes.markdown.yaml_values import Entry, Scalar
+from scrubjay.notes.markdown.frontmatter import parse_frontmatter
+from scrubjay.notes.markdown.yaml_values import FrontmatterEntry, Scalar
 
 __all__ = ["ALIASES", "MOST_ALIASES", "aliases_among", "aliases_in", "aliases_of", "texts_of", "with_aliases"]
 
@@ -26,12 +26,12 @@ def aliases_in(extra: str) -> tuple[str, ...]:
     if "alias" not in extra.casefold():
         return ()
     try:
-        return aliases_among(read_head(extra).entries)
+        return aliases_among(parse_frontmatter(extra).entries)
     except NoteUnreadable:
         return ()
 
 
-def aliases_among(entries: Sequence[Entry]) -> tuple[str, ...]:
+def aliases_among(entries: Sequence[FrontmatterEntry]) -> tuple[str, ...]:
     """Return the aliases among the entries of a frontmatter."""
     return _unique(text for key in _KEYS for text in texts_of(entries, key))
 
@@ -49,7 +49,7 @@ def with_aliases(metadata: Mapping[str, Json], *, before: str, after: str) -> di
     return rest
 
 
-def texts_of(entries: Iterable[Entry], key: str) -> Iterator[str]:
+def texts_of(entries: Iterable[FrontmatterEntry], key: str) -> Iterator[str]:
     """Yield the texts under a key, as a list or separated by commas; the case of the key does not matter."""
     for entry in entries:
         if entry.key.casefold() != key:

@@ -12,17 +12,17 @@ from scrubjay.model.timestamps import parse_moment, to_iso
 from scrubjay.notes.markdown.note import Note
 from scrubjay.notes.markdown.yaml_values import Other, Scalar, Value, flow_list, scalar
 
-__all__ = ["FIELDS", "Field", "Told", "WrongKind"]
+__all__ = ["FIELDS", "Field", "FieldValue", "WrongType"]
 
 _YES = frozenset({"true", "yes", "on", "y"})
 _NO = frozenset({"false", "no", "off", "n"})
 _HASHED = re.compile(r"#\S+(?:\s+#\S+)*")
 
 # The types of the fields of a note.
-Told = str | bool | datetime | None | tuple[str, ...]
+FieldValue = str | bool | datetime | None | tuple[str, ...]
 
 
-class WrongKind(ValueError):
+class WrongType(ValueError):
     """A value of the wrong type for its field; the message names the expected type."""
 
 
@@ -34,20 +34,20 @@ class Field:
     """
 
     key: str
-    read: Callable[[Value], Told]
-    write: Callable[[Told], str]
+    read: Callable[[Value], FieldValue]
+    write: Callable[[FieldValue], str]
     items: Callable[[Sequence[str]], tuple[str, ...]] = tuple
     ids: bool = False
 
-    def of(self, note: Note) -> Told:
+    def of(self, note: Note) -> FieldValue:
         """Return the value of this field in a note."""
-        return cast("Told", getattr(note, self.key))
+        return cast("FieldValue", getattr(note, self.key))
 
     def is_ours(self, value: Value) -> bool:
         """Return whether we can store a value; any other value would be lost if its line were rewritten."""
         try:
             content = self.read(value)
-        except WrongKind:
+        except WrongType:
             return False
         ids = (content,) if isinstance(content, str) else content if isinstance(content, tuple) else ()
         return not self.ids or all(is_id(item) for item in ids if item)
@@ -55,7 +55,7 @@ class Field:
 
 def _text(value: Value) -> str:
     if not isinstance(value, Scalar):
-        raise WrongKind("a text")
+        raise WrongType("a text")
     return "" if value.is_null else value.text
 
 
@@ -64,20 +64,20 @@ def _moment(value: Value) -> datetime | None:
         return None
     try:
         return parse_moment(_text(value), field="")
-    except (InvalidInput, WrongKind):
-        raise WrongKind("a time such as 2024-01-15T10:30:00Z") from None
+    except (InvalidInput, WrongType):
+        raise WrongType("a time such as 2024-01-15T10:30:00Z") from None
 
 
 def _flag(value: Value) -> bool:
     word = _text(value).casefold()
     if word not in _YES | _NO and word:
-        raise WrongKind("true or false")
+        raise WrongType("true or false")
     return word in _YES
 
 
 def _ids(value: Value) -> tuple[str, ...]:
     if isinstance(value, Other):
-        raise WrongKind("a list of texts")
+        raise WrongType("a list of texts")
     if isinstance(value, Scalar):
         return tuple(part for item in value.text.split(",") if (part := item.strip())) if not value.is_null else ()
     return tuple(item.text for item in value if not item.is_null)

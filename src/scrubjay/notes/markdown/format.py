@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass, replace
 
 from scrubjay.errors import NoteUnreadable
-from scrubjay.notes.markdown.frontmatter import read_head
-from scrubjay.notes.markdown.frontmatter_fields import changed_head, fits, new_head, read_fields
+from scrubjay.notes.markdown.frontmatter import parse_frontmatter
+from scrubjay.notes.markdown.frontmatter_fields import update_frontmatter, is_valid_extra, new_frontmatter, read_fields
 from scrubjay.notes.markdown.note import Note, unreadable
 from scrubjay.notes.markdown.sections import (
     Piece,
@@ -16,9 +16,9 @@ from scrubjay.notes.markdown.sections import (
     strays_of,
     with_sections,
 )
-from scrubjay.notes.markdown.yaml_values import Head
+from scrubjay.notes.markdown.yaml_values import Frontmatter
 
-__all__ = ["MARKER", "Layout", "Page", "parse", "render"]
+__all__ = ["MARKER", "FileLayout", "Page", "parse", "render"]
 
 MARKER = "<!-- scrubjay -->"
 _OPENING = re.compile(r"---[ \t]*\r?\n")
@@ -30,7 +30,7 @@ _FOREIGN_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class FileLayout:
     """The layout of a file, for `render` alone.
 
     The parts, in order, form the text of the file. If all lines end in `newline`, the parts have line feeds instead.
@@ -39,7 +39,7 @@ class Layout:
     bom: bool = False
     newline: str = "\n"
     opening: str = ""
-    head: Head | None = None
+    head: Frontmatter | None = None
     closing: str = ""
     gap: str = ""
     content: str = ""
@@ -56,7 +56,7 @@ class Page:
     """
 
     note: Note
-    layout: Layout
+    layout: FileLayout
     told: frozenset[str] = frozenset()
     warnings: tuple[str, ...] = ()
 
@@ -73,14 +73,14 @@ def parse(data: bytes) -> Page:
     above, marker, below = _split_at_marker(body)
     gap, content, end = _split(above, is_headed=head is not None, is_marked=bool(marker))
     pieces = read_sections(below)
-    read = read_fields(head or Head())
+    read = read_fields(head or Frontmatter())
     note = replace(
         read.note,
         content="\n\n".join(part for part in (content, *strays_of(pieces)) if part) if below else content,
         observations=observations_of(pieces),
         linked=links_of(pieces),
     )
-    layout = Layout(
+    layout = FileLayout(
         bom=bom,
         newline=newline,
         opening=opening,
@@ -101,8 +101,8 @@ def render(note: Note, *, like: Page | None = None) -> bytes:
     Invalid frontmatter in `extra` is left out, or keeps its former value.
     """
     if like is None:
-        return _encode(_canonical(replace(note, extra=note.extra if fits(note.extra) else "")))
-    if note.extra != like.note.extra and not fits(note.extra):
+        return _encode(_canonical(replace(note, extra=note.extra if is_valid_extra(note.extra) else "")))
+    if note.extra != like.note.extra and not is_valid_extra(note.extra):
         note = replace(note, extra=like.note.extra)
     if note == like.note:
         return _encode(like.layout)
@@ -131,14 +131,14 @@ def _newline_of(text: str) -> str:
     return "\r\n" if pairs and pairs == text.count("\n") == text.count("\r") else "\n"
 
 
-def _head_of(text: str) -> tuple[str, Head | None, str]:
+def _head_of(text: str) -> tuple[str, Frontmatter | None, str]:
     """Return the frontmatter with its delimiter lines; raises NoteUnreadable."""
     opening = _OPENING.match(text)
     if not opening:
         return "", None, ""
     closing = _CLOSING.search(text, opening.end())
     if closing:
-        return opening[0], read_head(text[opening.end() : closing.start()]), closing[0]
+        return opening[0], parse_frontmatter(text[opening.end() : closing.start()]), closing[0]
     if _LOOKS_LIKE_YAML.match(text, opening.end()):
         raise unreadable("the frontmatter has no closing line", line=1, hint="Put a line `---` below its last line")
     # A thematic break, not frontmatter.
@@ -162,15 +162,15 @@ def _split(above: str, *, is_headed: bool, is_marked: bool) -> tuple[str, str, s
     return gap, rest[: len(rest) - len(end)], end
 
 
-def _canonical(note: Note, *, bom: bool = False) -> Layout:
+def _canonical(note: Note, *, bom: bool = False) -> FileLayout:
     below = sections_of(note.observations, note.linked)
     marker = f"{MARKER}\n" if below or _split_at_marker(note.content)[1] else ""
     gap = "\n" if note.content or marker else ""
     end = ("\n\n" if marker else "\n") if note.content else ""
-    return Layout(
+    return FileLayout(
         bom=bom,
         opening="---\n",
-        head=Head(raw=new_head(note)),
+        head=Frontmatter(raw=new_frontmatter(note)),
         closing="---\n",
         gap=gap,
         content=note.content,
@@ -180,12 +180,12 @@ def _canonical(note: Note, *, bom: bool = False) -> Layout:
     )
 
 
-def _changed(note: Note, like: Page) -> Layout:
+def _changed(note: Note, like: Page) -> FileLayout:
     """Return the layout of a page with the changes of a note."""
     old, was = like.layout, like.note
-    head = Head(raw=changed_head(note, was=was, head=old.head)) if old.head else None
-    if head is None and (lines := new_head(note)):
-        head = Head(raw=lines)
+    head = Frontmatter(raw=update_frontmatter(note, was=was, head=old.head)) if old.head else None
+    if head is None and (lines := new_frontmatter(note)):
+        head = Frontmatter(raw=lines)
     keeps = note.content == was.content
     content = old.content if keeps else note.content
     below = with_sections(old.pieces, note.observations, note.linked, keeps_strays=keeps)
@@ -210,7 +210,7 @@ def _changed(note: Note, like: Page) -> Layout:
     )
 
 
-def _around(content: str, old: Layout, *, is_headed: bool, is_marked: bool) -> tuple[str, str]:
+def _around(content: str, old: FileLayout, *, is_headed: bool, is_marked: bool) -> tuple[str, str]:
     """Return the gap and the end around the content: the old ones if they parse to the same content, else ours."""
     usual = ("\n" if is_headed else "", "\n\n" if is_marked else "\n")
     was_empty = not old.content and content
@@ -222,7 +222,7 @@ def _around(content: str, old: Layout, *, is_headed: bool, is_marked: bool) -> t
     return usual
 
 
-def _encode(layout: Layout) -> bytes:
+def _encode(layout: FileLayout) -> bytes:
     parts = (
         layout.opening,
         layout.head.raw if layout.head else "",

@@ -4,16 +4,16 @@ A few patterns read our own files and most others; they agree with the full pars
 """
 
 from scrubjay.notes.markdown.note import unreadable
-from scrubjay.notes.markdown.plain_yaml import read_plainly
-from scrubjay.notes.markdown.yaml_values import Head
+from scrubjay.notes.markdown.plain_yaml import parse_simple_yaml
+from scrubjay.notes.markdown.yaml_values import Frontmatter
 
 __all__ = ["read_head"]
 
 
-def read_head(text: str, *, first: int = 2) -> Head:
+def parse_frontmatter(text: str, *, first: int = 2) -> Frontmatter:
     """Read the entries of a frontmatter; `first` is the number of its first line. Raises NoteUnreadable."""
-    plain = read_plainly(text)
-    head = Head(raw=text, entries=plain[0], tail=plain[1]) if plain else _parse(text, first=first)
+    plain = parse_simple_yaml(text)
+    head = Frontmatter(raw=text, entries=plain[0], tail=plain[1]) if plain else _parse(text, first=first)
     seen: set[str] = set()
     line = first
     for entry in head.entries:
@@ -25,8 +25,8 @@ def read_head(text: str, *, first: int = 2) -> Head:
     return head
 
 
-def _parse(text: str, *, first: int) -> Head:
+def _parse(text: str, *, first: int) -> Frontmatter:
     # Few files need the parser, so it is loaded on first use.
-    from scrubjay.notes.markdown.parsed_yaml import read_by_parser  # noqa: PLC0415
+    from scrubjay.notes.markdown.parsed_yaml import parse_full_yaml  # noqa: PLC0415
 
-    return read_by_parser(text, first=first)
+    return parse_full_yaml(text, first=first)

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from scrubjay.errors import NoteUnreadable
-from scrubjay.notes.markdown.fields import FIELDS, Field, Told, WrongKind
-from scrubjay.notes.markdown.frontmatter import read_head
+from scrubjay.notes.markdown.fields import FIELDS, Field, FieldValue, WrongType
+from scrubjay.notes.markdown.frontmatter import parse_frontmatter
 from scrubjay.notes.markdown.note import Note
-from scrubjay.notes.markdown.yaml_values import Entry, Head, Scalar, quoted, scalar, singly_quoted
+from scrubjay.notes.markdown.yaml_values import FrontmatterEntry, Frontmatter, Scalar, quote_double, scalar, quote_single
 
-__all__ = ["Read", "changed_head", "fits", "new_head", "of_others", "read_fields"]
+__all__ = ["ParsedFields", "changed_head", "fits", "new_head", "of_others", "read_fields"]
 
 _KNOWN: Mapping[str, Field] = {field.key: field for field in FIELDS}
 _FENCE = re.compile(r"^---[ \t]*$", re.MULTILINE)
@@ -18,7 +18,7 @@ _PROBE = "id: x\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
+class ParsedFields:
     """The note of a frontmatter, the fields that it sets (`told`), and warnings about invalid values."""
 
     note: Note
@@ -26,9 +26,9 @@ class Read:
     warnings: tuple[str, ...]
 
 
-def read_fields(head: Head) -> Read:
+def read_fields(head: Frontmatter) -> ParsedFields:
     """Read the fields of a frontmatter; a value of the wrong type is skipped with a warning."""
-    values: dict[str, Told] = {}
+    values: dict[str, FieldValue] = {}
     warnings: list[str] = []
     extra: list[str] = []
     # The first line of the file is the opening delimiter.
@@ -40,16 +40,16 @@ def read_fields(head: Head) -> Read:
         else:
             try:
                 values[field.key] = field.read(entry.value)
-            except WrongKind as wrong:
+            except WrongType as wrong:
                 at = line + entry.lead.count("\n")
                 warnings.append(f"line {at}: {field.key} should be {wrong}; the line stays, and its value is ignored")
         line += entry.text.count("\n")
     text = "".join([*extra, head.tail]).replace("\r\n", "\n")
     note = replace(Note(extra=text if text.strip() else ""), **values)
-    return Read(note=note, told=frozenset(values), warnings=tuple(warnings))
+    return ParsedFields(note=note, told=frozenset(values), warnings=tuple(warnings))
 
 
-def new_head(note: Note) -> str:
+def new_frontmatter(note: Note) -> str:
     """Return the lines of a new frontmatter."""
     # A stored note shows its lists even if they are empty, so that people see where to add items.
     lists = {"tags", "links"} if note.id else set[str]()
@@ -57,7 +57,7 @@ def new_head(note: Note) -> str:
     return "".join(lines) + note.extra
 
 
-def changed_head(note: Note, *, was: Note, head: Head) -> str:
+def update_frontmatter(note: Note, *, was: Note, head: Frontmatter) -> str:
     """Return the lines of a frontmatter with the changed fields rewritten and all other lines unchanged."""
     changed = {field.key: field for field in FIELDS if field.of(note) != field.of(was)}
     if not changed and note.extra == was.extra:
@@ -79,14 +79,14 @@ def changed_head(note: Note, *, was: Note, head: Head) -> str:
     return "".join([*(text for _, text in [*lines, *others]), tail])
 
 
-def fits(extra: str) -> bool:
+def is_valid_extra(extra: str) -> bool:
     """Return whether a text fits below the known fields: whole lines of YAML without any known key."""
     if not extra:
         return True
     if not extra.endswith("\n") or not extra.strip() or "\r" in extra or _FENCE.search(extra):
         return False
     try:
-        head = read_head(_PROBE + extra)
+        head = parse_frontmatter(_PROBE + extra)
     except NoteUnreadable:
         return False
     own, *others = head.entries or (None,)
@@ -94,7 +94,7 @@ def fits(extra: str) -> bool:
     return is_separate and not any(entry.key in _KNOWN for entry in others)
 
 
-def of_others(head: Head) -> str:
+def comment_out_foreign(head: Frontmatter) -> str:
     """Return the foreign values under our keys, as the comments that they become in our files."""
     pairs = ((entry, _KNOWN.get(entry.key)) for entry in head.entries)
     return "".join(
@@ -102,17 +102,17 @@ def of_others(head: Head) -> str:
     )
 
 
-def _comment_out(entry: Entry) -> str:
+def _comment_out(entry: FrontmatterEntry) -> str:
     # We cannot interpret the user's value, but we must not lose it.
     return "".join(f"# {line}" for line in entry.raw.splitlines(keepends=True))
 
 
-def _others(note: Note, *, was: Note, head: Head) -> tuple[list[tuple[str, str]], str]:
+def _others(note: Note, *, was: Note, head: Frontmatter) -> tuple[list[tuple[str, str]], str]:
     """Return the foreign keys with their lines, and the lines after the last key."""
     old = [(entry.key, entry.text) for entry in head.entries if entry.key not in _KNOWN]
     if note.extra == was.extra:
         return old, head.tail
-    now = read_head(note.extra)
+    now = parse_frontmatter(note.extra)
     # Equal lines may differ in their line endings.
     same = {text.replace("\r\n", "\n"): text for _, text in old}
     return [(entry.key, same.get(entry.text, entry.text)) for entry in now.entries], now.tail
@@ -124,11 +124,11 @@ def _place(field: Field, lines: Sequence[tuple[str, str]]) -> int:
     return max((at + 1 for at, (key, _) in enumerate(lines) if key in before), default=0)
 
 
-def _line(field: Field, value: Told) -> str:
+def _line(field: Field, value: FieldValue) -> str:
     return f"{field.key}: {field.write(value)}\n"
 
 
-def _changed(entry: Entry, field: Field, note: Note) -> str:
+def _changed(entry: FrontmatterEntry, field: Field, note: Note) -> str:
     """Return the lines of an entry with a new value in the style of the old one."""
     value = field.of(note)
     if value is None or value == "":
@@ -141,12 +141,12 @@ def _changed(entry: Entry, field: Field, note: Note) -> str:
         return _line(field, value)
     text = field.write(value)
     if isinstance(value, str) and isinstance(entry.value, Scalar) and not entry.value.is_plain:
-        text = (singly_quoted if entry.raw[entry.start] == "'" else quoted)(value)
+        text = (quote_single if entry.raw[entry.start] == "'" else quote_double)(value)
     gap = " " if entry.raw[entry.start - 1] == ":" else ""
     return entry.raw[: entry.start] + gap + text + entry.raw[entry.end :]
 
 
-def _in_lines(entry: Entry, items: Sequence[str]) -> str:
+def _in_lines(entry: FrontmatterEntry, items: Sequence[str]) -> str:
     """Return a list with one item per line; the lines of unchanged items stay as they are."""
     first, *lines = entry.raw.splitlines(keepends=True)
     values = entry.value if isinstance(entry.value, tuple) else ()

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from scrubjay.notes.markdown.note import unreadable
-from scrubjay.notes.markdown.yaml_events import Sign, signs_of
-from scrubjay.notes.markdown.yaml_values import OTHER, Entry, Head, Scalar, Value
+from scrubjay.notes.markdown.yaml_events import YamlEvent, parse_events
+from scrubjay.notes.markdown.yaml_values import OTHER, FrontmatterEntry, Frontmatter, Scalar, Value
 
 __all__ = ["read_by_parser"]
 
@@ -17,11 +17,11 @@ _BLOCKS = ("|", ">")
 _BREAKS = re.compile(r"[ \t]*\r?\n\s*")
 
 
-def read_by_parser(text: str, *, first: int = 2) -> Head:
+def parse_full_yaml(text: str, *, first: int = 2) -> Frontmatter:
     """Read the entries of a frontmatter with the parser alone; raises NoteUnreadable."""
-    signs = list(signs_of(text, first=first))
+    signs = list(parse_events(text, first=first))
     if not signs or _is_empty(signs[0]):
-        return Head(raw=text, tail=text)
+        return Frontmatter(raw=text, tail=text)
     root = signs[0]
     if root.kind != "map" or root.anchor:
         raise unreadable("the frontmatter does not consist of `key: value` lines", line=_line(text, root.start, first))
@@ -31,7 +31,7 @@ def read_by_parser(text: str, *, first: int = 2) -> Head:
     if root.is_flow:
         lines = [_as_line(pair, text) for pair in pairs]
         plain = "".join([text[: root.start].rstrip(" "), *lines, text[signs[-1].end :].lstrip()])
-        return _read_rewritten(text, plain, signs, first=first) if pairs else Head(raw=text, tail=plain, is_odd=True)
+        return _read_rewritten(text, plain, signs, first=first) if pairs else Frontmatter(raw=text, tail=plain, is_odd=True)
     if indent:
         plain = re.sub(rf"^ {{1,{len(indent)}}}", "", text, flags=re.MULTILINE)
         return _read_rewritten(text, plain, signs, first=first)
@@ -43,18 +43,18 @@ def read_by_parser(text: str, *, first: int = 2) -> Head:
     return _as_written(pairs, text)
 
 
-def _is_empty(root: Sign) -> bool:
+def _is_empty(root: YamlEvent) -> bool:
     # An anchor without a value is not empty: it would apply to the entries written after it.
     return root.kind == "scalar" and not (root.text or root.style or root.anchor)
 
 
-def _read_rewritten(text: str, plain: str, signs: Sequence[Sign], *, first: int) -> Head:
+def _read_rewritten(text: str, plain: str, signs: Sequence[YamlEvent], *, first: int) -> Frontmatter:
     """Read a rewritten text with one key per line, after checking that it is equivalent to the original."""
-    rewritten = list(signs_of(plain, first=first))
+    rewritten = list(parse_events(plain, first=first))
     is_same = [(sign.kind, sign.text) for sign in rewritten] == [(sign.kind, sign.text) for sign in signs]
     if not is_same or rewritten[0].is_flow or _line_start(plain, rewritten[0].start) != rewritten[0].start:
         raise unreadable("the frontmatter does not consist of `key: value` lines", line=first)
-    return replace(read_by_parser(plain, first=first), raw=text, is_odd=True)
+    return replace(parse_full_yaml(plain, first=first), raw=text, is_odd=True)
 
 
 def _as_line(pair: "_Pair", text: str) -> str:
@@ -66,8 +66,8 @@ def _as_line(pair: "_Pair", text: str) -> str:
 class _Pair:
     """A key of the outermost mapping and the first event of its value; `texts` if that is a list of scalars."""
 
-    key: Sign
-    value: Sign
+    key: YamlEvent
+    value: YamlEvent
     end: int
     texts: tuple[Scalar, ...] | None = None
     anchors: set[str] = field(default_factory=set[str])
@@ -81,7 +81,7 @@ class _Pair:
         return OTHER if self.texts is None else self.texts
 
 
-def _pairs(text: str, signs: Sequence[Sign], *, first: int) -> Iterator[_Pair]:
+def _pairs(text: str, signs: Sequence[YamlEvent], *, first: int) -> Iterator[_Pair]:
     at = 0
     while at < len(signs):
         key = signs[at]
@@ -100,7 +100,7 @@ def _pairs(text: str, signs: Sequence[Sign], *, first: int) -> Iterator[_Pair]:
         at += 1 + len(whole)
 
 
-def _after(signs: Sequence[Sign], at: int) -> int:
+def _after(signs: Sequence[YamlEvent], at: int) -> int:
     """Return the position after the value that begins at `at`."""
     depth = 0
     while True:
@@ -110,9 +110,9 @@ def _after(signs: Sequence[Sign], at: int) -> int:
             return at
 
 
-def _last(signs: Sequence[Sign]) -> int:
+def _last(signs: Sequence[YamlEvent]) -> int:
     """Return the end of a value's text; the parser reports the end of a block only where the next one begins."""
-    opened: list[Sign] = []
+    opened: list[YamlEvent] = []
     last = signs[0].start
     for sign in signs:
         if sign.kind in ("map", "list"):
@@ -122,7 +122,7 @@ def _last(signs: Sequence[Sign]) -> int:
     return last
 
 
-def _texts(signs: Sequence[Sign]) -> tuple[Scalar, ...] | None:
+def _texts(signs: Sequence[YamlEvent]) -> tuple[Scalar, ...] | None:
     items = signs[1:-1]
     if signs[0].kind != "list" or any(sign.kind != "scalar" for sign in items):
         return None
@@ -140,17 +140,17 @@ def _refuse_aliases(pairs: Sequence[_Pair], text: str, *, first: int) -> None:
             )
 
 
-def _as_written(pairs: Sequence[_Pair], text: str) -> Head:
+def _as_written(pairs: Sequence[_Pair], text: str) -> Frontmatter:
     """Split a text into keys with their lines; the comments above a key belong to it."""
     starts = [_line_start(text, pair.key.start) for pair in pairs]
-    entries: list[Entry] = []
+    entries: list[FrontmatterEntry] = []
     lead = text[: starts[0]] if starts else ""
     for pair, start, end in zip(pairs, starts, [*starts[1:], len(text)], strict=True):
         own = _own_end(pair, text, end)
         spans = pair.value.kind == "scalar" and pair.value.style not in _BLOCKS
         spans = spans or (pair.value.kind == "list" and pair.value.is_flow)
         entries.append(
-            Entry(
+            FrontmatterEntry(
                 key=pair.key.text,
                 raw=text[start:own],
                 value=pair.read,
@@ -160,7 +160,7 @@ def _as_written(pairs: Sequence[_Pair], text: str) -> Head:
             )
         )
         lead = text[own:end]
-    return Head(raw=text, entries=tuple(entries), tail=lead if entries else text)
+    return Frontmatter(raw=text, entries=tuple(entries), tail=lead if entries else text)
 
 
 def _own_end(pair: _Pair, text: str, end: int) -> int:

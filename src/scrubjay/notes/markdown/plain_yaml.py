@@ -7,7 +7,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from scrubjay.notes.markdown.yaml_values import PRINTABLE, Entry, Scalar
+from scrubjay.notes.markdown.yaml_values import PRINTABLE, FrontmatterEntry, Scalar
 
 __all__ = ["read_plainly"]
 
@@ -27,12 +27,12 @@ _ESCAPE = re.compile(r"\\(?:u(.{4})|U(.{8})|(.))")
 _SHORT = {"n": "\n", "r": "\r", "t": "\t"}
 
 
-def read_plainly(text: str) -> tuple[tuple[Entry, ...], str] | None:
+def parse_simple_yaml(text: str) -> tuple[tuple[FrontmatterEntry, ...], str] | None:
     """Return the entries of a frontmatter and the lines after the last entry; None if it needs a full parser."""
     if text and not text.endswith("\n"):
         return None
     grammar = _grammar()
-    entries: list[Entry] = []
+    entries: list[FrontmatterEntry] = []
     lines = text.split("\n")
     at, lead = 0, ""
     while at < len(lines) - 1:
@@ -71,24 +71,24 @@ def _grammar() -> _Grammar:
     return _Grammar(*map(re.compile, (_PAIR, _DASH, _EACH, _COMMENT)))
 
 
-def _pair(match: re.Match[str], lead: str) -> Entry:
+def _pair(match: re.Match[str], lead: str) -> FrontmatterEntry:
     kind = match.lastgroup or ""
     raw = match[0] + "\n"
     if kind == "key":
-        return Entry(key=match["key"], raw=raw, value=Scalar("", is_plain=True), lead=lead)
+        return FrontmatterEntry(key=match["key"], raw=raw, value=Scalar("", is_plain=True), lead=lead)
     start, end = match.span(kind)
     value = tuple(_scalar(item) for item in _grammar().each.finditer(match[kind])) if kind == "list" else _scalar(match)
-    return Entry(key=match["key"], raw=raw, value=value, lead=lead, start=start, end=end)
+    return FrontmatterEntry(key=match["key"], raw=raw, value=value, lead=lead, start=start, end=end)
 
 
-def _with_items(entry: Entry, lines: list[str]) -> Entry | None:
+def _with_items(entry: FrontmatterEntry, lines: list[str]) -> FrontmatterEntry | None:
     """Return an entry with a list of one item per line; None if a line may be anything else."""
     dash = _grammar().dash
     items = [item for line in lines if (item := dash.fullmatch(line))]
     if len(items) < len(lines) or len({item["indent"] for item in items}) > 1:
         return None
     raw = entry.raw + "".join(line + "\n" for line in lines)
-    return Entry(key=entry.key, raw=raw, value=tuple(_scalar(item) for item in items), lead=entry.lead)
+    return FrontmatterEntry(key=entry.key, raw=raw, value=tuple(_scalar(item) for item in items), lead=entry.lead)
 
 
 def _scalar(match: re.Match[str]) -> Scalar:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scrubjay.errors import InvalidInput, NoteUnreadable, NotFound
 from scrubjay.notes.markdown.format import parse
-from scrubjay.notes.markdown.frontmatter_fields import of_others
+from scrubjay.notes.markdown.frontmatter_fields import comment_out_foreign
 from scrubjay.notes.markdown.note import Note
 
 __all__ = ["BUILT_IN", "FOLDER", "begun", "filled", "template_names", "template_text"]
@@ -54,12 +54,12 @@ def template_text(folder: Path, name: str) -> str:
         raise InvalidInput(f"the template {name!r} cannot be read: {error}", hint="Save it as UTF-8 text") from None
 
 
-def filled(template_text: str, *, title: str, now: datetime) -> str:
+def fill_template(template_text: str, *, title: str, now: datetime) -> str:
     """Fill in `{{title}}`, `{{date}}`, `{{time}}` and `{{date:YYYY-MM-DD}}`; all other text stays."""
     return _FIELD.sub(lambda match: _value(match, title, now), template_text)
 
 
-def begun(text: str) -> Note:
+def note_from_template(text: str) -> Note:
     """Parse a filled template into a new note; unreadable frontmatter stays in the content."""
     try:
         page = parse(text.encode("utf-8", "replace"))
@@ -68,7 +68,7 @@ def begun(text: str) -> Note:
     head = page.layout.head
     if head is None:
         return Note(content=text)
-    return replace(page.note, extra=page.note.extra + of_others(head).replace("\r\n", "\n"))
+    return replace(page.note, extra=page.note.extra + comment_out_foreign(head).replace("\r\n", "\n"))
 
 
 def _is_plain(path: Path) -> bool:

@@ -48,7 +48,7 @@ def mentions(content: str) -> tuple[Mention, ...]:
     return tuple(_mention(match) for match in _links(content))
 
 
-def retargeted(content: str, targets: Mapping[str, str]) -> str:
+def retarget_links(content: str, targets: Mapping[str, str]) -> str:
     """Return the content with new link targets and no other change; every spelling of a target matches."""
     new_targets = {key_of(old): new for old, new in targets.items()}
     parts: list[str] = []

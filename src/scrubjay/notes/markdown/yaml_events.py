@@ -21,7 +21,7 @@ from ruamel.yaml.reader import ReaderError
 
 from scrubjay.notes.markdown.note import UNREADABLE_HINT, unreadable
 
-__all__ = ["Sign", "signs_of"]
+__all__ = ["YamlEvent", "signs_of"]
 
 _LARGEST = 64 * 1024
 _MOST_EVENTS = 5_000
@@ -33,7 +33,7 @@ _SPACES = re.compile(r"\s+")
 _QUOTE = f"Quote values that contain `: ` or ` #` or begin with a symbol, and use spaces, not tabs. {UNREADABLE_HINT}"
 
 
-class Sign(NamedTuple):
+class YamlEvent(NamedTuple):
     """An event and its position in the text: a scalar, an alias, the start of a map or list, or an end."""
 
     kind: str
@@ -45,7 +45,7 @@ class Sign(NamedTuple):
     is_flow: bool = False
 
 
-def signs_of(text: str, *, first: int) -> Iterator[Sign]:
+def parse_events(text: str, *, first: int) -> Iterator[YamlEvent]:
     """Yield the events of a document; `first` is the number of its first line. Raises NoteUnreadable."""
     _refuse_bombs(text, first=first)
     depth = aliases = 0
@@ -100,19 +100,19 @@ def _refuse_tags(event: Event, *, line: int) -> None:
         )
 
 
-def _sign(event: Event) -> Sign | None:
+def _sign(event: Event) -> YamlEvent | None:
     if isinstance(event, CollectionEndEvent):
-        return Sign("end", event.start_mark.index, event.end_mark.index)
+        return YamlEvent("end", event.start_mark.index, event.end_mark.index)
     if not isinstance(event, NodeEvent):
         return None
     start, end, anchor = event.start_mark.index, event.end_mark.index, event.anchor or ""
     if isinstance(event, AliasEvent):
-        return Sign("alias", start, end, anchor=anchor)
+        return YamlEvent("alias", start, end, anchor=anchor)
     if isinstance(event, ScalarEvent):
-        return Sign("scalar", start, end, text=_join_surrogates(event.value), style=event.style or "", anchor=anchor)
+        return YamlEvent("scalar", start, end, text=_join_surrogates(event.value), style=event.style or "", anchor=anchor)
     if isinstance(event, CollectionStartEvent):
         kind = "map" if isinstance(event, MappingStartEvent) else "list"
-        return Sign(kind, start, end, anchor=anchor, is_flow=bool(event.flow_style))
+        return YamlEvent(kind, start, end, anchor=anchor, is_flow=bool(event.flow_style))
     return None
 
 

@@ -8,8 +8,8 @@ __all__ = [
     "NULLS",
     "OTHER",
     "PRINTABLE",
-    "Entry",
-    "Head",
+    "FrontmatterEntry",
+    "Frontmatter",
     "Other",
     "Scalar",
     "Value",
@@ -54,7 +54,7 @@ Value = Scalar | tuple[Scalar, ...] | Other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class FrontmatterEntry:
     """A key with its lines; `lead` holds the comments and empty lines above it.
 
     The value is `raw[start:end]`; both are 0 for a block of lines.
@@ -74,11 +74,11 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
+class Frontmatter:
     """A frontmatter; `is_odd` means that the entries are a rewritten form of `raw`, not its lines."""
 
     raw: str = ""
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[FrontmatterEntry, ...] = ()
     tail: str = ""
     is_odd: bool = False
 
@@ -87,22 +87,22 @@ def scalar(text: str) -> str:
     """Write a text as YAML, quoted if necessary."""
     if _UUID.fullmatch(text) or (_PLAIN.fullmatch(text) and text.casefold() not in _WORDS):
         return text
-    return quoted(text)
+    return quote_double(text)
 
 
-def quoted(text: str) -> str:
+def quote_double(text: str) -> str:
     """Write a text as YAML in double quotes, which is also JSON."""
     return f'"{_UNPRINTABLE.sub(_escape, text)}"'
 
 
-def singly_quoted(text: str) -> str:
+def quote_single(text: str) -> str:
     """Write a text as YAML in single quotes if possible, else in double quotes."""
-    return quoted(text) if _UNQUOTABLE.search(text) else "'" + text.replace("'", "''") + "'"
+    return quote_double(text) if _UNQUOTABLE.search(text) else "'" + text.replace("'", "''") + "'"
 
 
 def flow_list(texts: Iterable[str]) -> str:
     """Write texts as a list on one line."""
-    return f"[{', '.join(map(quoted, texts))}]"
+    return f"[{', '.join(map(quote_double, texts))}]"
 
 
 def _escape(match: re.Match[str]) -> str:

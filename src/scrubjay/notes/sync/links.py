@@ -17,7 +17,7 @@ from scrubjay.notes.files.ledger import LedgerEntry
 from scrubjay.notes.markdown.aliases import aliases_of
 from scrubjay.notes.markdown.naming import id_in, link_target
 from scrubjay.notes.markdown.note import Link, Note
-from scrubjay.notes.markdown.wiki import key_of, mentions, retargeted
+from scrubjay.notes.markdown.wiki import key_of, mentions, retarget_links
 from scrubjay.notes.sync.context import SyncContext, has_file
 from scrubjay.notes.sync.dirty import RenamedNote, shown_links
 from scrubjay.notes.sync.mapping import FILE_SOURCE, LinkedNote
@@ -129,7 +129,7 @@ class LinkSync:
         """Rewrite the links in a note's text to the new names of other notes; return whether it has changed."""
         if not renamed or memory.state is not State.LIVE or "[[" not in memory.content:
             return False
-        content = retargeted(memory.content, await self._new_targets(renamed))
+        content = retarget_links(memory.content, await self._new_targets(renamed))
         if content == memory.content:
             return False
         edit = Edit(
