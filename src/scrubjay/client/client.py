@@ -48,9 +48,8 @@ from scrubjay.model.tags import TagPreview, TagTable
 from scrubjay.model.transfer import Imported, Progress
 from scrubjay.notes import results
 from scrubjay.notes.attachments.results import Attached, NoteAttachments, Orphans
-from scrubjay.notes.export.results import NotesExported
-from scrubjay.notes.import_.results import NotesImported
 from scrubjay.notes.requests import NoteDraft, NoteEdit, NoteSearch, NotesSelection
+from scrubjay.notes.results import NotesExported, NotesImported
 from scrubjay.rpc.engine import RemoteEngine
 from scrubjay.settings import Settings
 

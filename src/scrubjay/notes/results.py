@@ -1,12 +1,15 @@
-"""The results of the note verbs."""
+"""The results of the note verbs, and the formats of exports."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
+from scrubjay.errors import InvalidInput
 from scrubjay.model.conflict import ConflictDetails
 from scrubjay.model.results import Similar
 
 __all__ = [
+    "EXPORT_FORMATS",
+    "EXPORT_MEDIA_TYPES",
     "Backlink",
     "Backlinks",
     "BrokenLink",
@@ -16,17 +19,32 @@ __all__ = [
     "CurrentDate",
     "DueNote",
     "DueNotes",
+    "ImportedLink",
     "NoteChanged",
+    "NoteDownload",
     "NoteHit",
     "NoteLinked",
     "NoteRead",
     "NoteReviewed",
     "NoteWritten",
+    "NotesExported",
     "NotesFound",
+    "NotesImported",
     "NotesSynced",
+    "SkippedFile",
     "Template",
     "Templates",
+    "require_export_format",
 ]
+
+EXPORT_FORMATS = ("md", "json", "csv", "html", "pdf")
+EXPORT_MEDIA_TYPES = {
+    "md": "text/markdown; charset=utf-8",
+    "json": "application/json",
+    "csv": "text/csv; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "pdf": "application/pdf",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,3 +278,68 @@ class NotesSynced:
     moved: int = 0
     conflicts: int = 0
     problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotesExported:
+    """The result of an export: the target, and the numbers of notes and attachments."""
+
+    format: str
+    target: str
+    notes: int
+    files: int = 0
+    bytes: int = 0
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteDownload:
+    """One note as a file for download."""
+
+    name: str
+    media_type: str
+    data: bytes
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkippedFile:
+    """A skipped file and the reason."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedLink:
+    """A link whose target is neither a note of the folder nor an existing note."""
+
+    path: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotesImported:
+    """The result of an import; in a dry run, the expected result."""
+
+    folder: str
+    found: int = 0
+    created: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    linked: int = 0
+    attachments: int = 0
+    skipped: tuple[SkippedFile, ...] = ()
+    broken_links: tuple[ImportedLink, ...] = ()
+    warnings: tuple[str, ...] = ()
+    dry_run: bool = False
+
+
+def require_export_format(format: str) -> str:
+    """Return a valid format name; `markdown` becomes `md`."""
+    chosen = "md" if format == "markdown" else format
+    if chosen not in EXPORT_FORMATS:
+        raise InvalidInput(
+            f"format must be one of {', '.join(EXPORT_FORMATS)}, not {str(format)[:60]!r}", field="format"
+        )
+    return chosen

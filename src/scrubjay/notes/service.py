@@ -19,8 +19,6 @@ from scrubjay.model.relation import LINK
 from scrubjay.model.results import Check, DoctorReport, Related, Similar, Status
 from scrubjay.notes import results
 from scrubjay.notes.attachments.results import Attached, Attachment, NoteAttachments, Orphans
-from scrubjay.notes.export.results import NotesExported, NoteDownload, require_format
-from scrubjay.notes.import_.results import NotesImported
 from scrubjay.notes.markdown import templates
 from scrubjay.notes.markdown.naming import SUFFIX, file_name, id_in, link_target
 from scrubjay.notes.markdown.note import Link, Note
@@ -29,6 +27,7 @@ from scrubjay.notes.queries import search
 from scrubjay.notes.queries.links import find_backlinks, find_broken_links, ids_by_alias
 from scrubjay.notes.render import NOTE_FORMATS, normalize_category, render_date, render_note
 from scrubjay.notes.requests import NoteDraft, NoteEdit, NoteSearch, NotesSelection
+from scrubjay.notes.results import NoteDownload, NotesExported, NotesImported, require_export_format
 from scrubjay.notes.sync.mapping import FRONTMATTER_KEY
 from scrubjay.notes.vault_provider import VaultProvider
 from scrubjay.ports import Progress
@@ -290,7 +289,7 @@ class Notes:
         progress: Progress | None = None,
     ) -> NotesExported:
         """Write notes to a file or folder of this machine; only its owner may do this, since it may be any place."""
-        require_format(format)
+        require_export_format(format)
         if selection.refs and (selection.category or selection.tags):
             raise InvalidInput("name notes, or a category and tags", hint="Leave one of them out", field="category")
         refs = tuple([await self._resolve(ref, who=who) for ref in selection.refs])
@@ -300,8 +299,8 @@ class Notes:
 
     async def export_note(self, ref: str, *, who: Caller, format: str = "md") -> NoteDownload:
         """Return one note as a file to download."""
-        require_format(format)
-        return await (await self._exporter(who)).sheaf(await self._resolve(ref, who=who), format=format)
+        require_export_format(format)
+        return await (await self._exporter(who)).download(await self._resolve(ref, who=who), format=format)
 
     async def import_notes(
         self, folder: str, *, who: Caller, category: str = "", dry_run: bool = False, progress: Progress | None = None
@@ -313,7 +312,7 @@ class Notes:
         importer = Importer(
             self.engine, who=who, vault=vault, largest=self.vaults.largest_attachment if self.vaults else 0
         )
-        return await importer.take(
+        return await importer.import_folder(
             Path(folder), category=normalize_category(category), dry_run=dry_run, progress=progress
         )
 

@@ -34,9 +34,8 @@ from scrubjay.model.token import NewToken, Token, TokenRequest
 from scrubjay.model.transfer import Imported, Lines, Progress
 from scrubjay.notes import results
 from scrubjay.notes.attachments.results import Attached, NoteAttachments, Orphans
-from scrubjay.notes.export.results import NotesExported
-from scrubjay.notes.import_.results import NotesImported
 from scrubjay.notes.requests import NoteDraft, NoteEdit, NoteSearch, NotesSelection
+from scrubjay.notes.results import NotesExported, NotesImported
 from scrubjay.rpc.client import RpcClient, Transport
 
 

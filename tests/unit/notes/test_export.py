@@ -201,9 +201,9 @@ async def test_a_pdf_is_read_back(tmp_path: Path) -> None:
         assert inside
         assert {one.idnum for one in inside} <= {page.indirect_reference.idnum for page in reader.pages}  # type: ignore[union-attr]
         assert [warning for warning in done.warnings if "U+1F99C" in warning]
-        sheaf = await notes.export_note(plan, who=WHO, format="pdf")
-        assert (sheaf.name.endswith(f"{plan}.pdf"), sheaf.media_type) == (True, "application/pdf")
-        assert "The plan" in PdfReader(io.BytesIO(sheaf.data)).pages[0].extract_text()
+        download = await notes.export_note(plan, who=WHO, format="pdf")
+        assert (download.name.endswith(f"{plan}.pdf"), download.media_type) == (True, "application/pdf")
+        assert "The plan" in PdfReader(io.BytesIO(download.data)).pages[0].extract_text()
 
 
 HOSTILE = (

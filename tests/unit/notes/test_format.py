@@ -196,7 +196,7 @@ def test_a_file_of_others_is_read_and_reproduced(bom: str, newline: str, *, ends
     data = (bom + text.replace("\n", newline)).encode()
     page = parse(data)
     assert page.note == FOREIGN_NOTE
-    assert page.told == {"title", "tags", "category", "pinned"}
+    assert page.set_fields == {"title", "tags", "category", "pinned"}
     assert page.warnings == ()
     assert render(page.note, like=page) == data
 
@@ -245,7 +245,7 @@ def test_only_the_lines_of_what_has_changed_differ(change: dict[str, object], li
 def test_a_file_without_frontmatter_gets_one_and_keeps_its_text() -> None:
     for text in ("# Tea\n\nHot.\n", "\n\nTea", "Tea\r\n\r\nHot\r\n", "Tea\rand\nmilk\r\n", "", "---\n\nTea\n"):
         page = parse(text.encode())
-        assert (page.note.title, page.told) == ("", frozenset())
+        assert (page.note.title, page.set_fields) == ("", frozenset())
         assert render(page.note, like=page) == text.encode()
         now = replace(page.note, id=ID, title="Tea")
         written = render(now, like=page)

@@ -12,11 +12,10 @@ from tests.unit.notes.drafting import WORDS
 
 from scrubjay.errors import NoteUnreadable
 from scrubjay.notes.markdown.format import Page, parse, render
-from scrubjay.notes.markdown.frontmatter import parse_frontmatter
+from scrubjay.notes.markdown.frontmatter import parse_frontmatter, parse_simple_yaml
 from scrubjay.notes.markdown.note import Note
-from scrubjay.notes.markdown.parsed_yaml import parse_full_yaml
-from scrubjay.notes.markdown.plain_yaml import parse_simple_yaml
-from scrubjay.notes.markdown.yaml_values import Frontmatter, Scalar, quote_double, scalar, quote_single
+from scrubjay.notes.markdown.yaml_parser import parse_full_yaml
+from scrubjay.notes.markdown.yaml_values import Frontmatter, Scalar, quote_double, quote_single, scalar
 
 
 def page_of(head: str) -> Page:
@@ -182,7 +181,7 @@ def test_a_value_of_the_wrong_kind_stays_and_is_not_told() -> None:
     head = "title: [1]\ntags: {a: b}\ncreated_at: garbage\npinned: maybe\nkind:\n- [x]\nid: 5\n"
     page = page_of(head)
     assert page.note == Note(id="5", content="text")
-    assert page.told == {"id"}
+    assert page.set_fields == {"id"}
     assert [re.sub(" should.*", "", warning) for warning in page.warnings] == [
         "line 2: title", "line 3: tags", "line 4: created_at", "line 5: pinned", "line 6: kind",
     ]  # fmt: skip
@@ -223,7 +222,7 @@ def test_what_others_keep_in_keys_that_are_called_as_ours_can_still_be_read() ->
 def test_tags_may_be_written_in_many_ways(line: str, tags: tuple[str, ...]) -> None:
     page = page_of(f"{line}\n")
     assert page.note.tags == tags
-    assert page.told == {"tags"}
+    assert page.set_fields == {"tags"}
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,11 @@ from scrubjay.model.query import Filter
 from scrubjay.model.relation import LINK
 from scrubjay.model.rules import Rules
 from scrubjay.notes.attachments.results import EMBEDS
-from scrubjay.notes.import_.link_index import LinkIndex
+from scrubjay.notes.import_.links import LinkIndex
 from scrubjay.notes.import_.parse import inline_tags, parse_file
-from scrubjay.notes.import_.results import NotesImported
 from scrubjay.notes.markdown.format import parse, render
 from scrubjay.notes.requests import NoteEdit
+from scrubjay.notes.results import NotesImported
 from scrubjay.notes.service import Notes
 
 DETECTING = Rules(gate="off", density="off", tags="off")

@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from scrubjay.errors import VaultUnavailable
-from scrubjay.notes.files.ledger import Ledger, LedgerEntry, FileProblem
+from scrubjay.notes.files.ledger import FileProblem, Ledger, LedgerEntry
 from scrubjay.notes.files.tree import FileInfo
 from scrubjay.notes.markdown.note import Link
 from scrubjay.notes.markdown.wiki import key_of

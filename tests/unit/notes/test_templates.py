@@ -9,7 +9,7 @@ from tests.unit.notes.rooms import WHO, open_room
 
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.notes.markdown.note import Note
-from scrubjay.notes.markdown.templates import BUILT_IN, note_from_template, fill_template, template_names, template_text
+from scrubjay.notes.markdown.templates import BUILT_IN, fill_template, note_from_template, template_names, template_text
 from scrubjay.notes.requests import NoteDraft
 
 NOW = datetime(2024, 3, 1, 15, 4, 5, 678_000, tzinfo=UTC)

@@ -85,7 +85,9 @@ def _cut(text: str, characters: int, *, more: bool = False) -> ExtractedText:
     tidy = text.replace("\x00", "").strip()
     if len(tidy) <= characters and not more:
         return ExtractedText(text=tidy)
-    return ExtractedText(text=tidy[:characters].rstrip(), warning=f"only its first {characters:,} characters are searched")
+    return ExtractedText(
+        text=tidy[:characters].rstrip(), warning=f"only its first {characters:,} characters are searched"
+    )
 
 
 def main() -> int:

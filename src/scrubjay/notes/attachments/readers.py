@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from typing import BinaryIO
 from xml.parsers import expat
 
-__all__ = ["PLAIN", "READERS", "UnreadableFile", "decoded"]
+__all__ = ["PLAIN", "READERS", "UnreadableFile", "decode_text"]
 
 PLAIN = frozenset(
     {

@@ -144,7 +144,7 @@ class Attachments:
     async def content(self, ref: str, *, who: Caller) -> AsyncGenerator[tuple[Attachment, AsyncIterator[bytes]]]:
         """Open an attachment and yield it with a stream of its bytes."""
         attachment = await self.attachment(ref, who=who)
-        opening = self._storage.opened(attachment.file)
+        opening = self._storage.open_file(attachment.file)
         stream = await asyncio.to_thread(opening.__enter__)
         try:
             yield attachment, _pieces(stream)
@@ -331,7 +331,9 @@ class Attachments:
         with suppress(ScrubjayError):
             await self._engine.embed_memories([memory_id], who=self._self)
 
-    async def _store_attachment(self, note: Memory, card: AttachmentDraft, *, known: Memory | None, who: Caller) -> Attached:
+    async def _store_attachment(
+        self, note: Memory, card: AttachmentDraft, *, known: Memory | None, who: Caller
+    ) -> Attached:
         """Store the memory of a file, the relation to it, and the note with its embed in one transaction."""
         action = "known" if known else "created"
         for _ in range(_TRIES):
@@ -383,7 +385,7 @@ class Attachments:
         return AttachmentDraft(stored=stored, title=title, caption=caption, extracted=extracted)
 
     async def _extracted(self, stored: StoredFile) -> ExtractedText:
-        opening = self._storage.opened(stored.file)
+        opening = self._storage.open_file(stored.file)
         stream = await asyncio.to_thread(opening.__enter__)
         try:
             return await self._extractor.text_of(stream, media_type=stored.sniffed.type)

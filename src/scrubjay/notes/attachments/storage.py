@@ -99,7 +99,7 @@ class AttachmentStorage:
     def stored(self, file: str) -> StoredFile | None:
         """Return the file at a path, or None; the hash is cached until the file's status changes."""
         try:
-            with self.opened(file) as stream:
+            with self.open_file(file) as stream:
                 info = file_info(file, os.fstat(stream.fileno()))
                 cached = self._cache.get(file)
                 if cached is not None and cached[0] == info:
@@ -123,7 +123,7 @@ class AttachmentStorage:
         return None if info is None else info.size
 
     @contextmanager
-    def opened(self, file: str) -> Generator[BufferedReader]:
+    def open_file(self, file: str) -> Generator[BufferedReader]:
         """Open a regular file of the folder; raises NotFound, and PathRefused for a path out of the folder."""
         *folders, name = split_path(file)
         missing = NotFound(f"there is no file {quote_path(file)} among the notes", path=file)
@@ -181,7 +181,7 @@ class NotesGallery:
 
     def _read(self, memory: Memory) -> bytes | None:
         try:
-            with self._storage.opened(str(memory.metadata.get("file") or "")) as stream:
+            with self._storage.open_file(str(memory.metadata.get("file") or "")) as stream:
                 data = stream.read(_LARGEST_PICTURE + 1)
         except ScrubjayError:
             return None

@@ -1,1 +1,1 @@
-"""Notes for others: as Markdown, JSON, CSV, HTML and PDF."""
+"""Exports of notes as Markdown, JSON, CSV, HTML and PDF."""

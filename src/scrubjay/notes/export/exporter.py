@@ -1,4 +1,4 @@
-"""Export one note or many, page by page, so that at most one page of notes is in memory."""
+"""Export one or many notes, page by page, so that at most one page of notes is in memory."""
 
 import asyncio
 import io
@@ -13,14 +13,14 @@ from scrubjay.errors import InvalidInput, NotFound, ScrubjayError
 from scrubjay.model.draft import Caller
 from scrubjay.notes.attachments.results import LARGEST_ATTACHMENT, Attachment
 from scrubjay.notes.attachments.storage import AttachmentStorage
-from scrubjay.notes.export.pages import ExportedNote, NoteReader, NoteIndex
-from scrubjay.notes.export.results import MEDIA, NotesExported, NoteDownload, require_format
+from scrubjay.notes.export.pages import ExportedNote, NoteIndex, NoteReader
 from scrubjay.notes.export.rows import csv_head, csv_rows, json_line
 from scrubjay.notes.export.sinks import FileSink, open_file_sink, open_target
 from scrubjay.notes.files.folder import Folder
 from scrubjay.notes.markdown.format import render
 from scrubjay.notes.markdown.naming import link_target
 from scrubjay.notes.requests import NotesSelection
+from scrubjay.notes.results import EXPORT_MEDIA_TYPES, NoteDownload, NotesExported, require_export_format
 from scrubjay.ports import Progress
 
 if TYPE_CHECKING:
@@ -30,24 +30,35 @@ if TYPE_CHECKING:
 __all__ = ["Exporter"]
 
 T = TypeVar("T")
-RenderText = Callable[[ExportedNote], str]
-RenderBytes = Callable[[ExportedNote], bytes]
-End = Callable[[], str]
 _LINES = ".jsonl"
-_WEB = (".html", ".htm")
+_HTML = (".html", ".htm")
 # The size limit of a file inlined into a standalone page.
-_MOST_INLINED = 8_000_000
-_MOST_NAMED = 10
-_NO_PDF = "PDF export needs reportlab, which is not installed"
+_MAX_INLINED = 8_000_000
+_MAX_LISTED = 10
 
 
 @dataclass(slots=True, kw_only=True)
-class _Done:
-    """The progress of an export."""
+class _Job:
+    """An export: the notes and the target, with the number of exported notes, the exported files and warnings."""
 
+    ids: Sequence[str]
+    target: Path
+    is_single: bool
+    progress: Progress | None = None
     notes: int = 0
     files: set[str] = field(default_factory=set[str])
     warnings: list[str] = field(default_factory=list[str])
+
+    @property
+    def suffix(self) -> str:
+        """The extension of the target, in lower case."""
+        return self.target.suffix.lower()
+
+    def add(self, count: int) -> None:
+        """Count exported notes and report the progress."""
+        self.notes += count
+        if self.progress is not None:
+            self.progress(self.notes, len(self.ids))
 
 
 class Exporter:
@@ -55,231 +66,232 @@ class Exporter:
 
     def __init__(self, engine: Engine, *, who: Caller, vault: "Vault | None" = None) -> None:
         self._vault = vault
-        self._leaves = NoteReader(engine, who=replace(who, also=()), paths=self._paths)
+        self._reader = NoteReader(engine, who=replace(who, also=()), paths=self._paths)
         self._folder = Folder(vault.root) if vault is not None else None
         self._storage = AttachmentStorage(vault.root, largest=LARGEST_ATTACHMENT) if vault is not None else None
 
     async def export(
-        self, wanted: NotesSelection, *, format: str, target: Path, progress: Progress | None = None
+        self, selection: NotesSelection, *, format: str, target: Path, progress: Progress | None = None
     ) -> NotesExported:
         """Write notes to a file, a folder or a .zip, depending on the name of the target."""
-        chosen = require_format(format)
-        await asyncio.to_thread(_require_place, target)
-        self._require_outside(target)
-        ids = await self._leaves.ids(wanted)
-        is_one = len(wanted.refs) == 1
-        done = _Done()
+        chosen = require_export_format(format)
+        await asyncio.to_thread(self._require_valid, target)
+        ids = await self._reader.ids(selection)
+        job = _Job(ids=ids, target=target, is_single=len(selection.refs) == 1, progress=progress)
         writers = {"md": self._markdown, "json": self._json, "csv": self._csv, "html": self._html, "pdf": self._pdf}
-        await writers[chosen](ids, target, done, is_one=is_one, tell=progress or _silent)
+        await writers[chosen](job)
         size = await asyncio.to_thread(_size, target)
         return NotesExported(
-            format=chosen, target=str(target), notes=done.notes, files=len(done.files), bytes=size,
-            warnings=tuple(dict.fromkeys(done.warnings)),
+            format=chosen, target=str(target), notes=job.notes, files=len(job.files), bytes=size,
+            warnings=tuple(dict.fromkeys(job.warnings)),
         )  # fmt: skip
 
-    async def sheaf(self, ref: str, *, format: str) -> NoteDownload:
+    async def download(self, ref: str, *, format: str) -> NoteDownload:
         """Return one note as a file for download."""
-        chosen = require_format(format)
-        ids = await self._leaves.ids(NotesSelection(refs=(ref,)))
-        async for leaf in self._each(ids, _Done(), _silent):
-            data, warnings = await asyncio.to_thread(self._alone, leaf, chosen)
-            name = f"{link_target(leaf.path).rpartition('/')[2]}.{chosen}"
-            return NoteDownload(name=name, media_type=MEDIA[chosen], data=data, warnings=warnings)
+        chosen = require_export_format(format)
+        ids = await self._reader.ids(NotesSelection(refs=(ref,)))
+        async for page in self._reader.pages(ids):
+            for exported in page:
+                data, warnings = await asyncio.to_thread(self._render_single, exported, chosen)
+                name = f"{link_target(exported.path).rpartition('/')[2]}.{chosen}"
+                return NoteDownload(name=name, media_type=EXPORT_MEDIA_TYPES[chosen], data=data, warnings=warnings)
         raise NotFound(f"{ref[:100]!r} is not a note", hint="Download an attachment as it is")
 
-    def _require_outside(self, target: Path) -> None:
+    def _require_valid(self, target: Path) -> None:
+        if not target.parent.is_dir():
+            raise InvalidInput(
+                f"there is no folder {target.parent}", hint="Create it first", path=str(target), field="target"
+            )
         if self._vault is not None and target.parent.resolve().is_relative_to(self._vault.root):
             raise InvalidInput(
                 f"{target} is in the folder of notes: the export would become new notes", hint="Choose another folder",
                 field="target",
             )  # fmt: skip
 
-    def _alone(self, leaf: ExportedNote, format: str) -> tuple[bytes, tuple[str, ...]]:
+    def _render_single(self, exported: ExportedNote, format: str) -> tuple[bytes, tuple[str, ...]]:
         if format == "md":
-            return self._file_of(leaf), ()
+            return self._note_file(exported), ()
         if format == "json":
-            return f"{json_line(leaf, indent=2)}\n".encode("utf-8", "replace"), ()
+            return f"{json_line(exported, indent=2)}\n".encode("utf-8", "replace"), ()
         if format == "csv":
-            return f"{csv_head()}{csv_rows(leaf)}".encode("utf-8", "replace"), ()
-        register = NoteIndex()
-        register.add(leaf.memory, leaf.path)
+            return f"{csv_head()}{csv_rows(exported)}".encode("utf-8", "replace"), ()
+        index = NoteIndex()
+        index.add(exported.memory, exported.path)
         if format == "html":
-            return self._lone_page(leaf, register), ()
+            return self._standalone_page(exported, index), ()
         stream = io.BytesIO()
-        book = self._book(stream, title=leaf.note.title, register=register)
-        book.add(leaf)
-        book.close()
-        return stream.getvalue(), book.warnings
+        document = self._new_pdf(stream, title=exported.note.title, index=index)
+        document.add(exported)
+        document.close()
+        return stream.getvalue(), document.warnings
 
-    async def _markdown(
-        self, ids: Sequence[str], target: Path, done: _Done, *, is_one: bool, tell: Progress
-    ) -> None:  # fmt: skip
-        if is_one and target.suffix.lower() == ".md":
-            await self._write_single(ids, target, done, tell, self._file_of)
+    async def _markdown(self, job: _Job) -> None:
+        if job.is_single and job.suffix == ".md":
+            await self._write_stream(job, self._note_file)
             return
-        async with _in_thread(open_file_sink(target)) as box:
-            async for page in self._pages(ids, done, tell):
-                await asyncio.to_thread(self._put_files, box, page, done, "")
+        async with _in_thread(open_file_sink(job.target)) as sink:
 
-    async def _json(self, ids: Sequence[str], target: Path, done: _Done, *, is_one: bool, tell: Progress) -> None:
-        if target.suffix.lower() == _LINES or (not is_one and target.suffix.lower() != ".json"):
-            await self._write_text(ids, target, done, tell, lambda leaf: f"{json_line(leaf)}\n")
-        elif is_one:
-            await self._write_text(ids, target, done, tell, lambda leaf: f"{json_line(leaf, indent=2)}\n")
+            def write(page: Sequence[ExportedNote]) -> None:
+                for exported in page:
+                    sink.write(exported.path, self._note_file(exported), at=exported.note.updated_at)
+                self._copy_attachments(sink, page, job)
+
+            async for page in self._pages(job):
+                await asyncio.to_thread(write, page)
+
+    async def _json(self, job: _Job) -> None:
+        if job.suffix == _LINES or (not job.is_single and job.suffix != ".json"):
+            await self._write_text(job, lambda exported: f"{json_line(exported)}\n")
+        elif job.is_single:
+            await self._write_text(job, lambda exported: f"{json_line(exported, indent=2)}\n")
         else:
-            first = True
+            is_first = True
 
-            def item(leaf: ExportedNote) -> str:
-                nonlocal first
-                lead, first = "[\n" if first else ",\n", False
-                return lead + json_line(leaf)
+            def item(exported: ExportedNote) -> str:
+                nonlocal is_first
+                lead, is_first = "[\n" if is_first else ",\n", False
+                return lead + json_line(exported)
 
-            await self._write_text(ids, target, done, tell, item, end=lambda: "[]\n" if first else "\n]\n")
+            await self._write_text(job, item, end=lambda: "[]\n" if is_first else "\n]\n")
 
-    async def _csv(self, ids: Sequence[str], target: Path, done: _Done, *, is_one: bool, tell: Progress) -> None:
-        del is_one
-        await self._write_text(ids, target, done, tell, csv_rows, head=csv_head())
+    async def _csv(self, job: _Job) -> None:
+        await self._write_text(job, csv_rows, head=csv_head())
 
-    async def _html(self, ids: Sequence[str], target: Path, done: _Done, *, is_one: bool, tell: Progress) -> None:
+    async def _html(self, job: _Job) -> None:
         # Few exports need it, and the Markdown parser loads slowly.
         from scrubjay.notes.export.html import FILES, STYLE, STYLE_FILE, HtmlPages, page_of  # noqa: PLC0415
 
-        if target.suffix.lower() in _WEB:
-            if not is_one:
-                raise InvalidInput(
-                    f"a single HTML file cannot hold {len(ids):,} notes", hint="Name a folder or a .zip", field="target"
-                )
-            register = await self._leaves.register(ids)
-            await self._write_single(ids, target, done, tell, lambda leaf: self._lone_page(leaf, register))
+        if job.suffix in _HTML and not job.is_single:
+            raise InvalidInput(
+                f"a single HTML file cannot hold {len(job.ids):,} notes", hint="Name a folder or a .zip",
+                field="target",
+            )  # fmt: skip
+        index = await self._reader.index(job.ids)
+        if job.suffix in _HTML:
+            await self._write_stream(job, lambda exported: self._standalone_page(exported, index))
             return
-        pages = HtmlPages(register=await self._leaves.register(ids), files=done.files)
-        async with _in_thread(open_file_sink(target)) as box:
-
-            def put(page: Sequence[ExportedNote]) -> None:
-                # Files come first: a page links only those that were exported.
-                self._put_attachments(box, page, done, FILES)
-                for leaf in page:
-                    box.put(page_of(leaf.path), pages.page(leaf), at=leaf.note.updated_at)
-
-            async for page in self._pages(ids, done, tell):
-                await asyncio.to_thread(put, page)
-            box.put(STYLE_FILE, STYLE.encode())
-            box.put("index.html", pages.index(title="Notes"))
-        if pages.missing:
-            names = ", ".join(sorted(pages.missing)[:_MOST_NAMED])
-            done.warnings.append(f"the targets of {len(pages.missing)} links were not exported: {names}")
-
-    async def _pdf(self, ids: Sequence[str], target: Path, done: _Done, *, is_one: bool, tell: Progress) -> None:
-        register = await self._leaves.register(ids)
-        titles = [entry.title for entry in register.entries.values()]
-        async with _in_thread(open_target(target)) as stream:
-            title = titles[0] if is_one and titles else "Notes"
-            book = await asyncio.to_thread(self._book, stream, title=title, register=register)
-
-            def add(page: Sequence[ExportedNote]) -> None:
-                for leaf in page:
-                    book.add(leaf)
-
-            async for page in self._pages(ids, done, tell):
-                await asyncio.to_thread(add, page)
-            await asyncio.to_thread(book.close)
-        done.warnings += book.warnings
-
-    async def _write_text(
-        self,
-        ids: Sequence[str],
-        target: Path,
-        done: _Done,
-        tell: Progress,
-        render_text: RenderText,
-        *,
-        head: str = "",
-        end: End = lambda: "",
-    ) -> None:
-        """Write the notes one after the other into one text file."""
-        async with _in_thread(open_target(target)) as stream:
+        pages = HtmlPages(index=index, files=job.files)
+        async with _in_thread(open_file_sink(job.target)) as sink:
 
             def write(page: Sequence[ExportedNote]) -> None:
-                stream.writelines(render_text(leaf).encode("utf-8", "replace") for leaf in page)
+                # Files come first: a page links only those that were exported.
+                self._copy_attachments(sink, page, job, prefix=f"{FILES}/")
+                for exported in page:
+                    sink.write(page_of(exported.path), pages.page(exported), at=exported.note.updated_at)
 
-            stream.write(head.encode())
-            async for page in self._pages(ids, done, tell):
+            async for page in self._pages(job):
                 await asyncio.to_thread(write, page)
-            stream.write(end().encode())
+            sink.write(STYLE_FILE, STYLE.encode())
+            sink.write("index.html", pages.table_of_contents(title="Notes"))
+        if pages.missing:
+            names = ", ".join(sorted(pages.missing)[:_MAX_LISTED])
+            job.warnings.append(f"the targets of {len(pages.missing)} links were not exported: {names}")
 
-    async def _write_single(
-        self, ids: Sequence[str], target: Path, done: _Done, tell: Progress, render_bytes: RenderBytes
-    ) -> None:  # fmt: skip
-        async with _in_thread(open_target(target)) as stream:
-            async for leaf in self._each(ids, done, tell):
-                stream.write(await asyncio.to_thread(render_bytes, leaf))
+    async def _pdf(self, job: _Job) -> None:
+        index = await self._reader.index(job.ids)
+        titles = [entry.title for entry in index.entries.values()]
+        async with _in_thread(open_target(job.target)) as stream:
+            title = titles[0] if job.is_single and titles else "Notes"
+            document = await asyncio.to_thread(self._new_pdf, stream, title=title, index=index)
 
-    async def _pages(self, ids: Sequence[str], done: _Done, tell: Progress) -> AsyncGenerator[list[ExportedNote]]:
-        tell(0, len(ids))
-        async for page in self._leaves.pages(ids):
+            def add(page: Sequence[ExportedNote]) -> None:
+                for exported in page:
+                    document.add(exported)
+
+            async for page in self._pages(job):
+                await asyncio.to_thread(add, page)
+            await asyncio.to_thread(document.close)
+        job.warnings += document.warnings
+
+    async def _write_text(
+        self, job: _Job, render_text: Callable[[ExportedNote], str], *, head: str = "", end: Callable[[], str] = str
+    ) -> None:
+        """Write all notes into one text file."""
+        await self._write_stream(
+            job,
+            lambda exported: render_text(exported).encode("utf-8", "replace"),
+            head=head.encode(),
+            end=lambda: end().encode(),
+        )
+
+    async def _write_stream(
+        self,
+        job: _Job,
+        render_bytes: Callable[[ExportedNote], bytes],
+        *,
+        head: bytes = b"",
+        end: Callable[[], bytes] = bytes,
+    ) -> None:
+        """Write all notes into one file."""
+        async with _in_thread(open_target(job.target)) as stream:
+
+            def write(page: Sequence[ExportedNote]) -> None:
+                stream.writelines(render_bytes(exported) for exported in page)
+
+            stream.write(head)
+            async for page in self._pages(job):
+                await asyncio.to_thread(write, page)
+            stream.write(end())
+
+    async def _pages(self, job: _Job) -> AsyncGenerator[list[ExportedNote]]:
+        job.add(0)
+        async for page in self._reader.pages(job.ids):
             yield page
-            done.notes += len(page)
-            tell(done.notes, len(ids))
-
-    async def _each(self, ids: Sequence[str], done: _Done, tell: Progress) -> AsyncGenerator[ExportedNote]:
-        async for page in self._pages(ids, done, tell):
-            for leaf in page:
-                yield leaf
+            job.add(len(page))
 
     async def _paths(self, ids: Sequence[str]) -> Mapping[str, str]:
         if self._vault is None or not ids:
             return {}
         root = self._vault.root
-        return {item: path.relative_to(root).as_posix() for item, path in (await self._vault.paths_of(ids)).items()}
+        return {id_: path.relative_to(root).as_posix() for id_, path in (await self._vault.paths_of(ids)).items()}
 
-    def _put_files(self, box: FileSink, page: Sequence[ExportedNote], done: _Done, prefix: str) -> None:
-        for leaf in page:
-            box.put(leaf.path, self._file_of(leaf), at=leaf.note.updated_at)
-        self._put_attachments(box, page, done, prefix)
-
-    def _file_of(self, leaf: ExportedNote) -> bytes:
+    def _note_file(self, exported: ExportedNote) -> bytes:
         """Return the file of a note in the vault, or render it."""
         if self._folder is not None:
             try:
-                return self._folder.read(leaf.path)[1]
+                return self._folder.read(exported.path)[1]
             except ScrubjayError:
                 pass
-        return render(leaf.note)
+        return render(exported.note)
 
-    def _put_attachments(self, box: FileSink, page: Sequence[ExportedNote], done: _Done, prefix: str) -> None:
-        """Add the attachments of some notes, each file once."""
-        for attachment in (embedded for leaf in page for embedded in leaf.embedded):
-            if attachment.file in done.files or self._storage is None:
+    def _copy_attachments(self, sink: FileSink, page: Sequence[ExportedNote], job: _Job, *, prefix: str = "") -> None:
+        """Add the attachments of a page of notes, each file once."""
+        for attachment in (attachment for exported in page for attachment in exported.attachments):
+            if attachment.file in job.files or self._storage is None:
                 continue
             try:
-                with self._storage.opened(attachment.file) as stream:
-                    box.pour(f"{prefix}/{attachment.file}" if prefix else attachment.file, stream)
+                with self._storage.open_file(attachment.file) as stream:
+                    sink.copy(f"{prefix}{attachment.file}", stream)
             except ScrubjayError as error:
-                done.warnings.append(f"{attachment.file} was not exported: {error.message}")
+                job.warnings.append(f"{attachment.file} was not exported: {error.message}")
                 continue
-            done.files.add(attachment.file)
+            job.files.add(attachment.file)
 
-    def _lone_page(self, leaf: ExportedNote, register: NoteIndex) -> bytes:
+    def _standalone_page(self, exported: ExportedNote, index: NoteIndex) -> bytes:
         from scrubjay.notes.export.html import HtmlPages  # noqa: PLC0415 - as above
 
-        return HtmlPages(register=register, inlined=self._bytes).page(leaf)
+        return HtmlPages(index=index, inline=self._read_attachment).page(exported)
 
-    def _bytes(self, attachment: Attachment) -> bytes | None:
-        if self._storage is None or attachment.bytes > _MOST_INLINED:
+    def _read_attachment(self, attachment: Attachment) -> bytes | None:
+        """Return the bytes of an attachment that is small enough to be part of a page."""
+        if self._storage is None or attachment.bytes > _MAX_INLINED:
             return None
         try:
-            with self._storage.opened(attachment.file) as stream:
-                data = stream.read(_MOST_INLINED + 1)
+            with self._storage.open_file(attachment.file) as stream:
+                data = stream.read(_MAX_INLINED + 1)
         except ScrubjayError:
             return None
-        return data if len(data) <= _MOST_INLINED else None
+        return data if len(data) <= _MAX_INLINED else None
 
-    def _book(self, stream: BinaryIO, *, title: str, register: NoteIndex) -> "PdfDocument":
+    def _new_pdf(self, stream: BinaryIO, *, title: str, index: NoteIndex) -> "PdfDocument":
         try:
             from scrubjay.notes.export.pdf import PdfDocument  # noqa: PLC0415 - an extra
         except ImportError as error:
-            raise InvalidInput(_NO_PDF, hint="Run: pip install 'scrubjay[pdf]'", field="format") from error
-        return PdfDocument(stream, title=title, register=register, bytes_of=self._bytes)
+            raise InvalidInput(
+                "PDF export needs reportlab, which is not installed", hint="Run: pip install 'scrubjay[pdf]'",
+                field="format",
+            ) from error  # fmt: skip
+        return PdfDocument(stream, title=title, index=index, read_attachment=self._read_attachment)
 
 
 @asynccontextmanager
@@ -296,17 +308,6 @@ async def _in_thread(manager: AbstractContextManager[T]) -> AsyncGenerator[T]:
     await asyncio.to_thread(closing.close)
 
 
-def _require_place(target: Path) -> None:
-    if not target.parent.is_dir():
-        raise InvalidInput(
-            f"there is no folder {target.parent}", hint="Create it first", path=str(target), field="target"
-        )
-
-
 def _size(target: Path) -> int:
     files = target.rglob("*") if target.is_dir() else iter((target,))
     return sum(file.stat().st_size for file in files if file.is_file())
-
-
-def _silent(done: int, total: int) -> None:
-    del done, total

@@ -17,7 +17,7 @@ from markdown_it.utils import EnvType, OptionsDict
 from scrubjay.model.timestamps import to_iso
 from scrubjay.notes.attachments.results import Attachment
 from scrubjay.notes.export.markup import BOX, WIKI, anchor_of, markdown, split_size, words_of
-from scrubjay.notes.export.pages import NoteIndexEntry, ExportedNote, NoteIndex
+from scrubjay.notes.export.pages import ExportedNote, NoteIndex, NoteIndexEntry
 from scrubjay.notes.markdown.naming import link_target
 
 __all__ = ["FILES", "STYLE", "STYLE_FILE", "HtmlPages", "file_place", "page_of"]
@@ -41,10 +41,10 @@ _POLICY = (
 _PAGES = "notes"
 FILES = "files"
 # Media that a page shows inline; it links all others. An SVG in an `img` element cannot run scripts.
-_SHOWN = {"image": "img", "audio": "audio", "video": "video"}
+_INLINE_TAGS = {"image": "img", "audio": "audio", "video": "video"}
 _SCHEMES = ("http", "https", "mailto", "tel")
 _SAFE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-Inlined = Callable[[Attachment], bytes | None]
+ReadAttachment = Callable[[Attachment], bytes | None]
 """Returns the bytes of a file to inline; None if it cannot be inlined."""
 
 
@@ -60,40 +60,40 @@ def file_place(file: str) -> str:
 
 @dataclass(slots=True, kw_only=True)
 class HtmlPages:
-    """Renders pages. `files` are the exported attachments; `inlined` makes a standalone page with inlined media."""
+    """Renders pages. `files` are the exported attachments; with `inline`, each page contains its media."""
 
-    register: NoteIndex
-    inlined: Inlined | None = None
+    index: NoteIndex
+    inline: ReadAttachment | None = None
     files: AbstractSet[str] = frozenset()
     missing: set[str] = field(default_factory=set[str])
 
-    def page(self, leaf: ExportedNote) -> bytes:
+    def page(self, exported: ExportedNote) -> bytes:
         """Render the page of a note."""
-        place = "" if self.inlined else page_of(leaf.path)
-        note = leaf.note
-        body = _Body(pages=self, leaf=leaf, place=place)
+        place = "" if self.inline else page_of(exported.path)
+        note = exported.note
+        body = _Body(pages=self, exported=exported, place=place)
         parts = [
-            f"<header><h1>{escape(note.title)}</h1>\n<p>{self._facts(leaf, body)}</p></header>\n<main>\n",
-            body.rendered(note.content),
+            f"<header><h1>{escape(note.title)}</h1>\n<p>{self._facts(exported, body)}</p></header>\n<main>\n",
+            body.render(note.content),
             "</main>\n",
         ]
         if note.observations:
             items = "".join(f"<li>{escape(observation)}</li>\n" for observation in note.observations)
             parts.append(f"<section><h2>Observations</h2>\n<ul>\n{items}</ul></section>\n")
-        linked = [(link, self.register.find(link.target)) for link in note.linked]
+        linked = [(link, self.index.find(link.target)) for link in note.linked]
         lines = [
             f"<li>{body.to_note(entry, link.text)}</li>\n" for link, entry in linked if entry and entry.id != note.id
         ]
         if lines:
             parts.append(f"<section><h2>Links</h2>\n<ul>\n{''.join(lines)}</ul></section>\n")
-        return _document(note.title, "".join(parts), style=None if self.inlined else body.relative(STYLE_FILE))
+        return _document(note.title, "".join(parts), style=None if self.inline else body.relative(STYLE_FILE))
 
-    def index(self, *, title: str) -> bytes:
-        """Render the index of all pages, by category."""
+    def table_of_contents(self, *, title: str) -> bytes:
+        """Render the list of all pages, by category."""
         groups: dict[str, list[NoteIndexEntry]] = {}
-        for entry in self.register.entries.values():
+        for entry in self.index.entries.values():
             groups.setdefault(entry.category, []).append(entry)
-        parts = [f"<header><h1>{escape(title)}</h1>\n<p>{len(self.register.entries):,} notes</p></header>\n<main>\n"]
+        parts = [f"<header><h1>{escape(title)}</h1>\n<p>{len(self.index.entries):,} notes</p></header>\n<main>\n"]
         for category in sorted(groups, key=lambda name: (not name, name.casefold())):
             entries = sorted(groups[category], key=lambda entry: (entry.title.casefold(), entry.id))
             items = "".join(
@@ -103,12 +103,12 @@ class HtmlPages:
             parts.append(f"<h2>{escape(category or 'Without a category')}</h2>\n<ul>\n{items}</ul>\n")
         return _document(title, "".join([*parts, "</main>\n"]), style=STYLE_FILE)
 
-    def _facts(self, leaf: ExportedNote, body: "_Body") -> str:
-        note = leaf.note
+    def _facts(self, exported: ExportedNote, body: "_Body") -> str:
+        note = exported.note
         text = [escape(note.category)] if note.category else []
         text += [f"<time>{to_iso(note.updated_at)[:10]}</time>"] if note.updated_at else []
         text += ["".join(f'<span class="tag">#{escape(tag)}</span>' for tag in note.tags)] if note.tags else []
-        text += [] if self.inlined else [f'<a href="{body.relative("index.html")}">all notes</a>']
+        text += [] if self.inline else [f'<a href="{body.relative("index.html")}">all notes</a>']
         return " · ".join(text)
 
 
@@ -117,11 +117,11 @@ class _Body:
     """Renders the content of one page."""
 
     pages: HtmlPages
-    leaf: ExportedNote
+    exported: ExportedNote
     place: str
     anchors: set[str] = field(default_factory=set[str])
 
-    def rendered(self, content: str) -> str:
+    def render(self, content: str) -> str:
         parser = markdown()
         env: dict[str, object] = {}
         tokens = parser.parse(content, env)
@@ -139,35 +139,35 @@ class _Body:
 
     def to_note(self, entry: NoteIndexEntry | None, text: str, *, heading: str = "") -> str:
         """Render a link to another note, or only its text if that note is not exported."""
-        if entry is None or (self.pages.inlined is not None and entry.id != self.leaf.note.id):
+        if entry is None or (self.pages.inline is not None and entry.id != self.exported.note.id):
             return f'<span class="missing">{escape(text)}</span>'
         anchor = f"#{quote(anchor)}" if (anchor := anchor_of(heading)) else ""
-        href = "#" if self.pages.inlined and not anchor else "" if self.pages.inlined else None
+        href = "#" if self.pages.inline and not anchor else "" if self.pages.inline else None
         address = self.relative(page_of(entry.path)) if href is None else href
         return f'<a href="{address}{anchor}">{escape(text)}</a>'
 
     def wiki(self, meta: Mapping[str, object]) -> str:
         target, heading, text = (str(meta[name]) for name in ("target", "heading", "text"))
-        results = self.leaf.attachment(target) if target else None
-        if results is not None:
-            caption = results.caption if meta["embeds"] else text
-            spoken, size = caption or text or results.title, str(meta["size"])
-            return self.file(results, text=spoken, shows=bool(meta["embeds"]), size=size)
-        entry = self.pages.register.find(target) if target else self.pages.register.entries.get(self.leaf.note.id)
+        attachment = self.exported.attachment(target) if target else None
+        if attachment is not None:
+            caption = attachment.caption if meta["embeds"] else text
+            label, size = caption or text or attachment.title, str(meta["size"])
+            return self.file(attachment, text=label, shows=bool(meta["embeds"]), size=size)
+        entry = self.pages.index.find(target) if target else self.pages.index.entries.get(self.exported.note.id)
         if entry is None:
             self.pages.missing.add(target)
-        spoken = text or " > ".join(part for part in (target, heading.replace("#", " > ")) if part)
-        return self.to_note(entry, spoken, heading=heading)
+        label = text or " > ".join(part for part in (target, heading.replace("#", " > ")) if part)
+        return self.to_note(entry, label, heading=heading)
 
     def file(self, attachment: Attachment, *, text: str, shows: bool, size: str = "") -> str:
         """Render an embedded file: inline if a browser can show it, else as a link."""
-        tag = _SHOWN.get(attachment.media_type.partition("/")[0], "") if shows else ""
-        if self.pages.inlined is None:
+        tag = _INLINE_TAGS.get(attachment.media_type.partition("/")[0], "") if shows else ""
+        if self.pages.inline is None:
             if attachment.file not in self.pages.files:
                 return f'<span class="missing">{escape(text)}</span>'
             address = self.relative(file_place(attachment.file))
         else:
-            data = self.pages.inlined(attachment) if tag else None
+            data = self.pages.inline(attachment) if tag else None
             if data is None:
                 return f'<span class="missing">{escape(text)}</span>'
             address = f"data:{escape(attachment.media_type)};base64,{base64.b64encode(data).decode('ascii')}"
@@ -190,11 +190,11 @@ class _Body:
         if scheme or _SAFE.match(href) or href.startswith(("/", "\\")):
             return (href, None) if scheme in _SCHEMES else ("", None)
         path = unquote(href.partition("#")[0].partition("?")[0])
-        results = self.leaf.attachment(path)
-        if results is None and PurePosixPath(path).suffix.lower() in ("", ".md"):
-            beside = posixpath.normpath(posixpath.join(posixpath.dirname(self.leaf.path), path))
-            return "", self.pages.register.find(beside) or self.pages.register.find(path)
-        return "", results
+        attachment = self.exported.attachment(path)
+        if attachment is None and PurePosixPath(path).suffix.lower() in ("", ".md"):
+            relative = posixpath.normpath(posixpath.join(posixpath.dirname(self.exported.path), path))
+            return "", self.pages.index.find(relative) or self.pages.index.find(path)
+        return "", attachment
 
     def _anchor(self, words: str) -> str:
         own = anchor_of(words) or "section"
@@ -225,12 +225,12 @@ class _Renderer(RendererHTML):
     def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         del options, env
         href = str(tokens[idx].attrGet("href") or "")
-        address, results = self._body.address(href)
-        if isinstance(results, NoteIndexEntry) and self._body.pages.inlined is None:
+        address, target = self._body.address(href)
+        if isinstance(target, NoteIndexEntry) and self._body.pages.inline is None:
             anchor = anchor_of(unquote(href.partition("#")[2]))
-            address = self._body.relative(page_of(results.path)) + (f"#{quote(anchor)}" if anchor else "")
-        elif isinstance(results, Attachment) and results.file in self._body.pages.files:
-            address = self._body.relative(file_place(results.file))
+            address = self._body.relative(page_of(target.path)) + (f"#{quote(anchor)}" if anchor else "")
+        elif isinstance(target, Attachment) and target.file in self._body.pages.files:
+            address = self._body.relative(file_place(target.file))
         elif address:
             address = escape(address)
         self._open.append("a" if address else "span")
@@ -244,9 +244,9 @@ class _Renderer(RendererHTML):
         """Render an attached picture; an external one becomes a link, since loading it would reveal the reader."""
         del options, env
         words, size = split_size(words_of(tokens[idx].children or ()))
-        address, results = self._body.address(str(tokens[idx].attrGet("src") or ""))
-        if isinstance(results, Attachment):
-            return self._body.file(results, text=words or results.title, shows=True, size=size)
+        address, target = self._body.address(str(tokens[idx].attrGet("src") or ""))
+        if isinstance(target, Attachment):
+            return self._body.file(target, text=words or target.title, shows=True, size=size)
         if address and not self._open:
             return f'<a href="{escape(address)}" rel="noreferrer">{escape(words or address)}</a>'
         return f'<span class="missing">{escape(words)}</span>'
@@ -258,14 +258,14 @@ def _is_task(tokens: Sequence[Token]) -> bool:
 
 
 def _document(title: str, body: str, *, style: str | None) -> bytes:
-    sheet = f"<style>\n{STYLE}</style>" if style is None else f'<link rel="stylesheet" href="{style}">'
+    styles = f"<style>\n{STYLE}</style>" if style is None else f'<link rel="stylesheet" href="{style}">'
     head: Iterable[str] = (
         '<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="referrer" content="no-referrer">',
         f"<title>{escape(title)}</title>",
-        sheet,
+        styles,
     )
     lines = "\n".join(head)
     page = f'<!doctype html>\n<html>\n<head>\n{lines}\n</head>\n<body dir="auto">\n{body}</body>\n</html>\n'

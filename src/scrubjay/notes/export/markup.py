@@ -11,7 +11,7 @@ from markdown_it.token import Token
 
 from scrubjay.text.slug import slug
 
-__all__ = ["BOX", "WIKI", "anchor_of", "markdown", "sized", "words_of"]
+__all__ = ["BOX", "WIKI", "anchor_of", "markdown", "split_size", "words_of"]
 
 WIKI = "wiki"
 """The token type of a wiki link; its `meta` has target, heading, text, embeds and size."""
@@ -63,19 +63,19 @@ def split_size(text: str) -> tuple[str, str]:
 def _wiki(state: StateInline, silent: bool) -> bool:
     if state.src[state.pos] not in "![":
         return False
-    results = _LINK.match(state.src, state.pos, state.posMax)
-    if not results:
+    match = _LINK.match(state.src, state.pos, state.posMax)
+    if not match:
         return False
     if not silent:
-        place, _, text = results[2].partition("|")
+        place, _, text = match[2].partition("|")
         target, _, heading = place.removesuffix("\\").partition("#")
-        spoken, size = split_size(text.strip()) if results[1] else (text.strip(), "")
+        label, size = split_size(text.strip()) if match[1] else (text.strip(), "")
         token = state.push(WIKI, "", 0)
         token.meta = {
-            "target": target.strip(), "heading": heading.strip(), "text": spoken, "embeds": bool(results[1]),
+            "target": target.strip(), "heading": heading.strip(), "text": label, "embeds": bool(match[1]),
             "size": size,
         }  # fmt: skip
-    state.pos = results.end()
+    state.pos = match.end()
     return True
 
 
@@ -87,7 +87,7 @@ def _boxes(state: StateCore) -> None:
             continue
         if state.tokens[at - 2].type != "list_item_open" or children[0].type != "text":
             continue
-        results = _TASK.match(children[0].content)
-        if results:
-            children[0].content = children[0].content[results.end() :]
-            children.insert(0, Token(BOX, "", 0, meta={"done": results[1] != " "}))
+        match = _TASK.match(children[0].content)
+        if match:
+            children[0].content = children[0].content[match.end() :]
+            children.insert(0, Token(BOX, "", 0, meta={"done": match[1] != " "}))

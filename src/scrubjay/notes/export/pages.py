@@ -20,16 +20,16 @@ from scrubjay.notes.sync.links import ids_named_in
 from scrubjay.notes.sync.mapping import LinkedNote, note_of
 from scrubjay.notes.sync.state import is_note
 
-__all__ = ["NoteIndexEntry", "ExportedNote", "NoteReader", "NoteIndex"]
+__all__ = ["ExportedNote", "NoteIndex", "NoteIndexEntry", "NoteReader"]
 
 _PAGE = 200
 Paths = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
-"""Returns the paths of some notes in their folder, by id."""
+"""Returns the paths of notes in their folder, by id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteIndexEntry:
-    """An entry of the register: a note of an export."""
+    """An entry of the index: a note of an export."""
 
     id: str
     title: str
@@ -44,12 +44,12 @@ class ExportedNote:
     memory: Memory
     note: Note
     path: str
-    embedded: tuple[Attachment, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
 
     def attachment(self, target: str) -> Attachment | None:
         """Return the attachment that an embed names."""
         name = _file_key(target)
-        return next((attachment for attachment in self.embedded if _file_key(attachment.file) == name), None)
+        return next((attachment for attachment in self.attachments if _file_key(attachment.file) == name), None)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -86,24 +86,29 @@ class NoteReader:
     async def ids(self, selection: NotesSelection) -> list[str]:
         """Return the ids of the selected notes by age; raises NotFound for an unknown reference."""
         if selection.refs:
-            return await self._resolve(selection.refs)
-        among = Filter(category=selection.category, tags=selection.tags)
-        files = await self._list(replace(among, kind=ATTACHMENT))
-        return sorted(await self._list(among) - files)
+            result = await self._engine.read(selection.refs, who=self._who, format="json")
+            for missing in result.missing:
+                names = " or ".join(missing.suggestions)
+                hint = f"Did you mean {names}?" if names else "Find it with search_mem"
+                raise NotFound(f"no note is called {missing.ref[:100]!r}", hint=hint, ref=missing.ref[:200])
+            return list(dict.fromkeys(memory.trunk or memory.id for memory in result.memories))
+        selected = Filter(category=selection.category, tags=selection.tags)
+        files = await self._list(replace(selected, kind=ATTACHMENT))
+        return sorted(await self._list(selected) - files)
 
-    async def register(self, ids: Sequence[str]) -> NoteIndex:
-        """Return the register of the notes that links can lead to; memories that are not notes are left out."""
-        register = NoteIndex()
-        async for memories in self._pages(ids):
-            paths = await self._places(memories)
+    async def index(self, ids: Sequence[str]) -> NoteIndex:
+        """Return the index of the notes that links can lead to; memories that are not notes are left out."""
+        index = NoteIndex()
+        async for memories in self._memory_pages(ids):
+            paths = await self._file_paths(memories)
             for memory in memories:
-                register.add(memory, paths[memory.id])
-        return register
+                index.add(memory, paths[memory.id])
+        return index
 
     async def pages(self, ids: Sequence[str]) -> AsyncIterator[list[ExportedNote]]:
         """Yield the notes page by page."""
-        async for memories in self._pages(ids):
-            yield await self._leaves(memories)
+        async for memories in self._memory_pages(ids):
+            yield await self._complete(memories)
 
     async def _list(self, filter: Filter) -> set[str]:
         # A set, because concurrent writes reorder the list and an id may appear twice.
@@ -114,21 +119,14 @@ class NoteReader:
             after = page[-1]
         return ids
 
-    async def _resolve(self, refs: Iterable[str]) -> list[str]:
-        result = await self._engine.read(tuple(refs), who=self._who, format="json")
-        for missing in result.missing:
-            names = " or ".join(missing.suggestions)
-            hint = f"Did you mean {names}?" if names else "Find it with search_mem"
-            raise NotFound(f"no note is called {missing.ref[:100]!r}", hint=hint, ref=missing.ref[:200])
-        return list(dict.fromkeys(memory.trunk or memory.id for memory in result.memories))
-
-    async def _pages(self, ids: Sequence[str]) -> AsyncIterator[list[Memory]]:
+    async def _memory_pages(self, ids: Sequence[str]) -> AsyncIterator[list[Memory]]:
         for start in range(0, len(ids), _PAGE):
             page = ids[start : start + _PAGE]
             memories = await self._engine.store.get(self._who.space, page)
             yield [memories[id_] for id_ in page if id_ in memories and is_note(memories[id_])]
 
-    async def _leaves(self, memories: Sequence[Memory]) -> list[ExportedNote]:
+    async def _complete(self, memories: Sequence[Memory]) -> list[ExportedNote]:
+        """Return memories as notes with their links, attachments and paths."""
         store, space = self._engine.store, self._who.space
         own = [memory.id for memory in memories]
         relations = await store.relations(space, own) if own else []
@@ -140,29 +138,29 @@ class NoteReader:
         }
         by_id = {memory.id: memory for memory in memories}
         by_id |= await store.get(space, [end for end in ends if end not in by_id])
-        paths = await self._places(by_id.values())
+        paths = await self._file_paths(by_id.values())
         now = self._engine.clock.now()
         by_end: dict[str, list[Relation]] = {}
         for relation in relations:
             for end in {relation.source, relation.target}:
                 by_end.setdefault(end, []).append(relation)
-        leaves: list[ExportedNote] = []
+        notes: list[ExportedNote] = []
         for memory in memories:
             own_relations = sorted(
                 by_end.get(memory.id, []), key=lambda edge: (edge.created_at, edge.source, edge.target)
             )
-            linked = tuple(_linked(memory.id, own_relations, by_id, paths))
+            linked = tuple(_linked_notes(memory.id, own_relations, by_id, paths))
             note = note_of(memory, linked, now=now, unlisted=ids_named_in(memory.content, linked))
             embedded = [
-                by_id[relation.target]
+                attachment_from(by_id[relation.target])
                 for relation in own_relations
                 if relation.type == EMBEDS and relation.source == memory.id and relation.target in by_id
             ]
-            files = tuple(attachment for item in embedded if (attachment := attachment_from(item)))
-            leaves.append(ExportedNote(memory=memory, note=note, path=paths[memory.id], embedded=files))
-        return leaves
+            attachments = tuple(attachment for attachment in embedded if attachment)
+            notes.append(ExportedNote(memory=memory, note=note, path=paths[memory.id], attachments=attachments))
+        return notes
 
-    async def _places(self, memories: Iterable[Memory]) -> dict[str, str]:
+    async def _file_paths(self, memories: Iterable[Memory]) -> dict[str, str]:
         by_id = {memory.id: memory for memory in memories}
         paths = await self._paths(list(by_id))
         return {
@@ -171,7 +169,7 @@ class NoteReader:
         }
 
 
-def _linked(
+def _linked_notes(
     own: str, relations: Iterable[Relation], by_id: Mapping[str, Memory], paths: Mapping[str, str]
 ) -> Iterable[LinkedNote]:
     seen = {own}

@@ -1,13 +1,11 @@
-"""Notes as PDF, with reportlab (the extra `pdf`), which only this module imports."""
+"""Notes as PDF, with reportlab (the extra `pdf`), which only this module and `fonts` import."""
 
 import io
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import quoteattr
 
 from markdown_it.token import Token
 from reportlab.lib.colors import HexColor
@@ -16,8 +14,6 @@ from reportlab.lib.styles import ParagraphStyle
 from reportlab.lib.utils import Image as Picture
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfbase import pdfmetrics
-from reportlab.pdfbase.cidfonts import UnicodeCIDFont
-from reportlab.pdfbase.ttfonts import TTFError, TTFont
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import (
     CondPageBreak,
@@ -35,69 +31,67 @@ from reportlab.platypus.frames import Frame
 
 from scrubjay.model.timestamps import to_iso
 from scrubjay.notes.attachments.results import Attachment
-from scrubjay.notes.export.fonts import FALLBACKS, FAMILIES, font_files
+from scrubjay.notes.export.fonts import FONT_SIZE, Typeface
 from scrubjay.notes.export.markup import BOX, WIKI, markdown, split_size, words_of
-from scrubjay.notes.export.pages import NoteIndexEntry, ExportedNote, NoteIndex
+from scrubjay.notes.export.pages import ExportedNote, NoteIndex, NoteIndexEntry
 from scrubjay.notes.markdown.naming import link_target
 
 __all__ = ["PdfDocument"]
 
 _MARGIN = 56
-_SIZE = 10.5
 _STEP = 16
-_DEEPEST = 8
+_MAX_DEPTH = 8
 _GREY = HexColor("#666666")
 _PALE = HexColor("#f2f2f2")
 _LINE = HexColor("#bbbbbb")
 _BLUE = "#1a5fb4"
-_MOST_PIXELS = 25_000_000
-# The least space that a page must have for a heading and the text below it.
-_ROOM = 70
+_MAX_PIXELS = 25_000_000
+# The space that a page must have for a heading and the text below it.
+_MIN_HEIGHT = 70
 _CODE_WIDTH = 84
 _CODE_LINES = 40
-_MOST_CELLS = 2_000
-_MOST_NAMED = 12
+_MAX_CELLS = 2_000
 _SCHEMES = ("http", "https", "mailto", "tel")
 _HEADINGS = {"h1": 17.0, "h2": 15.0, "h3": 13.0, "h4": 12.0, "h5": 11.0, "h6": 10.5}
-# Fonts that PDF viewers provide for Japanese, Korean and Chinese, if no other font has the character.
-_ASIAN = (("HeiseiKakuGo-W5", 0x3040, 0x30FF), ("HYSMyeongJo-Medium", 0xAC00, 0xD7AF), ("STSong-Light", 0x2E80, 0xFFEF))
 _BAD_PICTURE = (OSError, ValueError, SyntaxError, MemoryError, Picture.DecompressionBombError)
-Bytes = Callable[[Attachment], bytes | None]
+ReadAttachment = Callable[[Attachment], bytes | None]
 """Returns the bytes of an embedded file, if it is available."""
 
 
 class PdfDocument:
     """A PDF of notes, written note by note. All methods block."""
 
-    def __init__(self, stream: BinaryIO, *, title: str, register: NoteIndex, bytes_of: Bytes) -> None:
-        self.type = _Type.load()
-        self._register = register
-        self._bytes_of = bytes_of
+    def __init__(self, stream: BinaryIO, *, title: str, index: NoteIndex, read_attachment: ReadAttachment) -> None:
+        self.typeface = Typeface.load()
+        self._index = index
+        self._read_attachment = read_attachment
         self._is_first = True
-        self._doc = _Paper(stream, title=title, numbers=self.type.regular)
-        self._doc.begin()
+        self._template = _Template(stream, title=title, numbers=self.typeface.regular)
+        self._template.begin()
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Return warnings about text that the PDF cannot show correctly."""
-        return self.type.warnings
+        """Warnings about text that the PDF cannot show correctly."""
+        return self.typeface.warnings
 
-    def add(self, leaf: ExportedNote) -> None:
+    def add(self, exported: ExportedNote) -> None:
         """Add a note on a new page."""
-        setter = _Setter(type=self.type, leaf=leaf, register=self._register, bytes_of=self._bytes_of)
+        layout = _NoteLayout(
+            typeface=self.typeface, exported=exported, index=self._index, read_attachment=self._read_attachment
+        )
         flowables: list[Flowable] = [] if self._is_first else [PageBreak()]
         self._is_first = False
-        flowables += [_Mark(key=leaf.note.id, title=leaf.note.title), *setter.set()]
-        self._doc.feed(flowables)
+        flowables += [_Mark(key=exported.note.id, title=exported.note.title), *layout.flowables()]
+        self._template.feed(flowables)
 
     def close(self) -> None:
         """Finish the document."""
         if self._is_first:
-            self._doc.feed([Paragraph("There are no notes.", self.type.style())])
-        self._doc.end()
+            self._template.feed([Paragraph("There are no notes.", self.typeface.style())])
+        self._template.end()
 
 
-class _Paper(BaseDocTemplate):
+class _Template(BaseDocTemplate):
     """A document that accepts flowables incrementally."""
 
     def __init__(self, stream: BinaryIO, *, title: str, numbers: str) -> None:
@@ -147,108 +141,21 @@ class _Mark(Flowable):
 
 
 @dataclass(slots=True, kw_only=True)
-class _Type:
-    """The fonts: a family, and fallbacks for characters that it lacks."""
+class _NoteLayout:
+    """The layout of a note: its blocks become indented paragraphs."""
 
-    regular: str = "Helvetica"
-    mono: str = "Courier"
-    known: Mapping[int, object] | None = None
-    others: Sequence[tuple[str, Mapping[int, object]]] = ()
-    asian: set[str] = field(default_factory=set[str])
-    unknown: set[str] = field(default_factory=set[str])
-    is_turned: bool = False
-
-    @classmethod
-    def load(cls) -> "_Type":
-        files = font_files()
-        fonts = [font for name in FALLBACKS if name in files and (font := _font(name)) is not None]
-        others = [(font.fontName, font.face.charToGlyph) for font in fonts]
-        mono = _font("DejaVuSansMono.ttf")
-        for family in FAMILIES:
-            faces = [_font(item) for item in (family.regular, family.bold, family.italic, family.both) if item in files]
-            results = [face for face in faces if face is not None]
-            if len(results) == len(faces) == 4:  # noqa: PLR2004 - the four of a family
-                own = results[0]
-                names = [face.fontName for face in results]
-                pdfmetrics.registerFontFamily(names[0], *names)
-                return cls(
-                    regular=own.fontName, mono=mono.fontName if mono else names[0], others=others,
-                    known=own.face.charToGlyph,
-                )  # fmt: skip
-        return cls(others=others)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        text: list[str] = []
-        if self.unknown:
-            names = ", ".join(f"{item} (U+{ord(item):04X})" for item in sorted(self.unknown)[:_MOST_NAMED])
-            more = f" and {len(self.unknown) - _MOST_NAMED} others" if len(self.unknown) > _MOST_NAMED else ""
-            text.append(f"no font of this machine has {names}{more}: the PDF shows ? instead")
-        if self.is_turned:
-            text.append("the PDF shows right-to-left text from left to right; export as HTML to show it correctly")
-        return tuple(text)
-
-    def style(self, **more: object) -> ParagraphStyle:
-        size = float(str(more.get("fontSize", _SIZE)))
-        usual: dict[str, object] = {
-            "fontName": self.regular, "fontSize": size, "leading": size * 1.4, "spaceAfter": size * 0.5,
-            "splitLongWords": 1, "allowWidows": 1, "allowOrphans": 1,
-        }  # fmt: skip
-        return ParagraphStyle("note", **(usual | more))
-
-    def marked(self, text: str, *, mono: bool = False) -> str:
-        """Return a text as paragraph markup, with each character in a font that has it."""
-        parts: list[str] = []
-        run, current = "", ""
-        for character in text:
-            font = self._font_of(character)
-            if font != current and run:
-                parts.append(_in_font(current, run))
-                run = ""
-            current = font
-            run += character if font is not None else "?"
-        parts.append(_in_font(current, run))
-        markup = "".join(parts)
-        return f'<font name="{self.mono}">{markup}</font>' if mono else markup
-
-    def _has(self, sign: str) -> bool:
-        return ord(sign) in self.known if self.known is not None else _is_western(sign)
-
-    def _font_of(self, sign: str) -> str | None:
-        """Return the font for a character: an empty text for the family, None if no font has it."""
-        if unicodedata.bidirectional(sign) in ("R", "AL"):
-            self.is_turned = True
-        if sign.isascii() or self._has(sign) or unicodedata.category(sign) in ("Cc", "Cf", "Zs", "Mn"):
-            return ""
-        for name, existing in self.others:
-            if ord(sign) in existing:
-                return name
-        for name, first, last in _ASIAN:
-            if first <= ord(sign) <= last and unicodedata.category(sign)[0] in "LPN":
-                if name not in self.asian:
-                    pdfmetrics.registerFont(UnicodeCIDFont(name))
-                    self.asian.add(name)
-                return name
-        self.unknown.add(sign)
-        return None
-
-
-@dataclass(slots=True, kw_only=True)
-class _Setter:
-    """Lays out one note: its blocks become indented paragraphs."""
-
-    type: _Type
-    leaf: ExportedNote
-    register: NoteIndex
-    bytes_of: Bytes
+    typeface: Typeface
+    exported: ExportedNote
+    index: NoteIndex
+    read_attachment: ReadAttachment
     _lists: list[int] = field(default_factory=list[int])
     _bullet: str = ""
     _quotes: int = 0
     _pictures: list[Flowable] = field(default_factory=list[Flowable])
 
-    def set(self) -> Iterator[Flowable]:
-        note = self.leaf.note
-        yield Paragraph(self.type.marked(note.title), self._heading("h1", bold=True))
+    def flowables(self) -> Iterator[Flowable]:
+        note = self.exported.note
+        yield Paragraph(self.typeface.markup(note.title), self._heading("h1", bold=True))
         facts = [
             note.category,
             to_iso(note.updated_at)[:10] if note.updated_at else "",
@@ -256,17 +163,19 @@ class _Setter:
         ]
         text = "  ".join(fact for fact in facts if fact)
         if text:
-            yield Paragraph(self.type.marked(text), self.type.style(fontSize=8.5, textColor=_GREY, spaceAfter=10))
+            yield Paragraph(
+                self.typeface.markup(text), self.typeface.style(fontSize=8.5, textColor=_GREY, spaceAfter=10)
+            )
         yield from self._blocks(markdown().parse(note.content))
         if note.observations:
             yield Paragraph("Observations", self._heading("h3", bold=True))
             for observation in note.observations:
-                yield self._paragraph(self.type.marked(observation).replace("\n", "<br/>"), bullet="•", depth=1)
-        linked = [(link, results) for link in note.linked if (results := self.register.find(link.target))]
+                yield self._paragraph(self.typeface.markup(observation).replace("\n", "<br/>"), bullet="•", depth=1)
+        linked = [(link, entry) for link in note.linked if (entry := self.index.find(link.target))]
         if linked:
             yield Paragraph("Links", self._heading("h3", bold=True))
-            for link, results in linked:
-                yield self._paragraph(self._to(results, link.text or results.title), bullet="•", depth=1)
+            for link, entry in linked:
+                yield self._paragraph(self._link_to(entry, link.text or entry.title), bullet="•", depth=1)
 
     def _blocks(self, tokens: Sequence[Token]) -> Iterator[Flowable]:
         at = 0
@@ -278,7 +187,7 @@ class _Setter:
                 at = end
             elif token.type == "heading_open":
                 words = self._inline(tokens[at + 1].children or ())
-                yield CondPageBreak(_ROOM)
+                yield CondPageBreak(_MIN_HEIGHT)
                 yield Paragraph(words, self._heading(token.tag, bold=True))
                 at += 2
             elif token.type == "inline":
@@ -288,13 +197,13 @@ class _Setter:
             elif token.type == "hr":
                 yield HRFlowable(width="100%", color=_LINE, spaceBefore=6, spaceAfter=6)
             else:
-                self._turn(token)
+                self._enter_or_leave(token)
             if self._pictures:
                 yield from self._pictures
                 self._pictures = []
             at += 1
 
-    def _turn(self, token: Token) -> None:
+    def _enter_or_leave(self, token: Token) -> None:
         """Enter or leave a list or a quotation."""
         if token.type in ("bullet_list_open", "ordered_list_open"):
             self._lists.append(int(token.attrGet("start") or 1) if token.type.startswith("ordered") else 0)
@@ -310,21 +219,21 @@ class _Setter:
             self._quotes -= 1
 
     def _paragraph(self, words: str, *, bullet: str = "", depth: int = 0) -> Paragraph:
-        deep = min(depth or len(self._lists) + self._quotes, _DEEPEST)
+        level = min(depth or len(self._lists) + self._quotes, _MAX_DEPTH)
         mark, self._bullet = bullet or self._bullet, ""
-        style = self.type.style(
-            leftIndent=deep * _STEP, bulletIndent=max(deep - 1, 0) * _STEP, bulletFontName=self.type.regular,
+        style = self.typeface.style(
+            leftIndent=level * _STEP, bulletIndent=max(level - 1, 0) * _STEP, bulletFontName=self.typeface.regular,
             **({"textColor": _GREY} if self._quotes else {}), **({"spaceAfter": 2} if self._lists else {}),
         )  # fmt: skip
         return Paragraph(words or "&nbsp;", style, bulletText=mark or None)
 
     def _heading(self, tag: str, *, bold: bool) -> ParagraphStyle:
-        size = _HEADINGS.get(tag, _SIZE)
-        font = pdfmetrics.getFont(self.type.regular).fontName
+        size = _HEADINGS.get(tag, FONT_SIZE)
+        font = pdfmetrics.getFont(self.typeface.regular).fontName
         name = _BOLD.get(font, f"{font.rsplit('-', 1)[0]}-Bold") if bold else font
-        existing = name in pdfmetrics.getRegisteredFontNames() or name == _BOLD.get(font)
-        return self.type.style(
-            fontName=name if existing else font, fontSize=size, spaceBefore=size * 0.6, spaceAfter=size * 0.35
+        is_available = name in pdfmetrics.getRegisteredFontNames() or name == _BOLD.get(font)
+        return self.typeface.style(
+            fontName=name if is_available else font, fontSize=size, spaceBefore=size * 0.6, spaceAfter=size * 0.35
         )
 
     def _code(self, text: str) -> Iterator[Flowable]:
@@ -333,33 +242,33 @@ class _Setter:
             for line in text.rstrip("\n").expandtabs(4).split("\n")
             for piece in ([line[i : i + _CODE_WIDTH] for i in range(0, len(line), _CODE_WIDTH)] or [""])
         ]
-        style = self.type.style(
-            fontName=self.type.mono, fontSize=8, leading=10.5, backColor=_PALE, spaceAfter=0,
+        style = self.typeface.style(
+            fontName=self.typeface.mono, fontSize=8, leading=10.5, backColor=_PALE, spaceAfter=0,
             borderPadding=(0, 4, 0, 4),
-            leftIndent=min(len(self._lists) + self._quotes, _DEEPEST) * _STEP,
+            leftIndent=min(len(self._lists) + self._quotes, _MAX_DEPTH) * _STEP,
         )  # fmt: skip
         for start in range(0, len(lines), _CODE_LINES):
-            shown = "<br/>".join(
-                self.type.marked(line).replace(" ", "&nbsp;") for line in lines[start : start + _CODE_LINES]
+            markup = "<br/>".join(
+                self.typeface.markup(line).replace(" ", "&nbsp;") for line in lines[start : start + _CODE_LINES]
             )
-            yield Paragraph(shown or "&nbsp;", style)
+            yield Paragraph(markup or "&nbsp;", style)
         yield Spacer(1, 8)
 
     def _table(self, tokens: Sequence[Token]) -> Iterator[Flowable]:
         rows: list[list[Paragraph]] = []
-        style = self.type.style(fontSize=9, spaceAfter=0)
+        style = self.typeface.style(fontSize=9, spaceAfter=0)
         for token in tokens:
             if token.type == "tr_open":
                 rows.append([])
             elif token.type == "inline":
                 rows[-1].append(Paragraph(self._inline(token.children or ()) or "&nbsp;", style))
         width = max((len(row) for row in rows), default=0)
-        if not width or width * len(rows) > _MOST_CELLS or width > _DEEPEST * 2:
+        if not width or width * len(rows) > _MAX_CELLS or width > _MAX_DEPTH * 2:
             # The table is too large for a page, so its cells become paragraphs.
             yield from (cell for row in rows for cell in row)
             return
         rows = [[*row, *[Paragraph("", style)] * (width - len(row))] for row in rows]
-        room = (A4[0] - 2 * _MARGIN) / width
+        column_width = (A4[0] - 2 * _MARGIN) / width
         grid = TableStyle(
             [
                 ("GRID", (0, 0), (-1, -1), 0.5, _LINE),
@@ -367,7 +276,7 @@ class _Setter:
                 ("VALIGN", (0, 0), (-1, -1), "TOP"),
             ]
         )
-        yield Table(rows, colWidths=[room] * width, style=grid, splitInRow=1, spaceAfter=8, hAlign="LEFT")
+        yield Table(rows, colWidths=[column_width] * width, style=grid, splitInRow=1, spaceAfter=8, hAlign="LEFT")
 
     def _inline(self, tokens: Sequence[Token]) -> str:
         text: list[str] = []
@@ -375,9 +284,9 @@ class _Setter:
         for token in tokens:
             match token.type:
                 case "text":
-                    text.append(self.type.marked(token.content))
+                    text.append(self.typeface.markup(token.content))
                 case "code_inline":
-                    text.append(self.type.marked(token.content, mono=True))
+                    text.append(self.typeface.markup(token.content, mono=True))
                 case "softbreak":
                     text.append(" ")
                 case "hardbreak":
@@ -386,75 +295,68 @@ class _Setter:
                     tag = {"strong": "b", "em": "i", "s": "strike"}[token.type.partition("_")[0]]
                     text.append(f"<{tag}>" if token.type.endswith("open") else f"</{tag}>")
                 case "link_open":
-                    opening = self._opening(str(token.attrGet("href") or ""))
+                    opening = self._link_tag(str(token.attrGet("href") or ""))
                     text.append(opening)
                     closing.append("</a>" if opening else "")
                 case "link_close":
                     text.append(closing.pop())
                 case "image":
                     words = split_size(words_of(token.children or ()))[0]
-                    text.append(self._picture(str(token.attrGet("src") or ""), words))
+                    source = str(token.attrGet("src") or "")
+                    attachment = self.exported.attachment(unquote(source))
+                    text.append(
+                        self._file(attachment, words or attachment.title, shows=True)
+                        if attachment
+                        else self.typeface.markup(words or source)
+                    )
                 case _ if token.type == BOX:
-                    text.append(self.type.marked("☑ " if token.meta["done"] else "☐ "))
+                    text.append(self.typeface.markup("☑ " if token.meta["done"] else "☐ "))
                 case _ if token.type == WIKI:
                     text.append(self._wiki(token.meta))
                 case _:
-                    text.append(self.type.marked(token.content))
+                    text.append(self.typeface.markup(token.content))
         return "".join(text)
 
     def _wiki(self, meta: Mapping[str, object]) -> str:
         target, heading, text = (str(meta[name]) for name in ("target", "heading", "text"))
-        results = self.leaf.attachment(target) if target else None
-        if results is not None:
-            return self._file(results, results.caption or text or results.title, shows=bool(meta["embeds"]))
+        attachment = self.exported.attachment(target) if target else None
+        if attachment is not None:
+            label = attachment.caption or text or attachment.title
+            return self._file(attachment, label, shows=bool(meta["embeds"]))
         words = text or " > ".join(part for part in (target, heading) if part)
-        entry = self.register.find(target) if target else None
-        return self._to(entry, words) if entry else self.type.marked(words)
-
-    def _picture(self, source: str, words: str) -> str:
-        results = self.leaf.attachment(unquote(source))
-        return self._file(results, words or results.title, shows=True) if results else self.type.marked(words or source)
+        entry = self.index.find(target) if target else None
+        return self._link_to(entry, words) if entry else self.typeface.markup(words)
 
     def _file(self, attachment: Attachment, words: str, *, shows: bool) -> str:
         """Place an embedded picture below its line and above its caption."""
-        if shows and attachment.media_type.startswith("image/") and (data := self.bytes_of(attachment)) is not None:
+        if (
+            shows
+            and attachment.media_type.startswith("image/")
+            and (data := self.read_attachment(attachment)) is not None
+        ):
             picture = _image(data)
             if picture is not None:
                 self._pictures.append(picture)
-                caption = self.type.style(fontSize=8.5, textColor=_GREY)
-                self._pictures.append(Paragraph(self.type.marked(words), caption))
+                caption = self.typeface.style(fontSize=8.5, textColor=_GREY)
+                self._pictures.append(Paragraph(self.typeface.markup(words), caption))
                 return ""
-        return self.type.marked(f"[{words}]")
+        return self.typeface.markup(f"[{words}]")
 
-    def _opening(self, href: str) -> str:
+    def _link_tag(self, href: str) -> str:
         try:
             scheme = urlsplit(href).scheme.lower()
         except ValueError:
             return ""
         if scheme in _SCHEMES:
             return f'<a href={quoteattr(href)} color="{_BLUE}">'
-        entry = None if scheme else self.register.find(link_target(unquote(href.partition("#")[0])))
+        entry = None if scheme else self.index.find(link_target(unquote(href.partition("#")[0])))
         return f'<a href="#{entry.id}" color="{_BLUE}">' if entry else ""
 
-    def _to(self, entry: NoteIndexEntry, words: str) -> str:
-        return f'<a href="#{entry.id}" color="{_BLUE}">{self.type.marked(words)}</a>'
+    def _link_to(self, entry: NoteIndexEntry, words: str) -> str:
+        return f'<a href="#{entry.id}" color="{_BLUE}">{self.typeface.markup(words)}</a>'
 
 
 _BOLD = {"Helvetica": "Helvetica-Bold"}
-
-
-@lru_cache(maxsize=64)
-def _font(name: str) -> TTFont | None:
-    """Load and register a font of this machine; None if reportlab cannot use it."""
-    path = font_files().get(name)
-    if path is None:
-        return None
-    try:
-        font = TTFont(path.stem, str(path))
-    except (TTFError, OSError, ValueError, KeyError, IndexError):
-        return None
-    pdfmetrics.registerFont(font)
-    return font
 
 
 def _image(data: bytes) -> Image | None:
@@ -462,31 +364,12 @@ def _image(data: bytes) -> Image | None:
     try:
         reader = ImageReader(io.BytesIO(data))
         width, height = reader.getSize()
-        if not 0 < width * height <= _MOST_PIXELS:
+        if not 0 < width * height <= _MAX_PIXELS:
             return None
         # Decode all of it now, while a broken picture can still be left out.
         reader.getRGBData()
     except _BAD_PICTURE:
         return None
-    most_wide, most_high = A4[0] - 2 * _MARGIN - 12, A4[1] - 2 * _MARGIN - 60
-    scale = min(0.75, most_wide / width, most_high / height)
+    max_width, max_height = A4[0] - 2 * _MARGIN - 12, A4[1] - 2 * _MARGIN - 60
+    scale = min(0.75, max_width / width, max_height / height)
     return Image(io.BytesIO(data), width=width * scale, height=height * scale, hAlign="LEFT")
-
-
-def _is_western(sign: str) -> bool:
-    try:
-        sign.encode("cp1252")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _in_font(name: str | None, run: str) -> str:
-    text = escape(_printable(run))
-    return f'<font name="{name}">{text}</font>' if name and text else text
-
-
-def _printable(run: str) -> str:
-    return "".join(
-        item if item in "\n\t" or unicodedata.category(item) not in ("Cc", "Cf", "Cs") else "" for item in run
-    )

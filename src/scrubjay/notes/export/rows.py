@@ -9,7 +9,7 @@ from scrubjay.model.memory import Json
 from scrubjay.model.timestamps import to_iso
 from scrubjay.notes.export.pages import ExportedNote
 
-__all__ = ["COLUMNS", "csv_head", "csv_rows", "json_line", "json_of", "tame"]
+__all__ = ["COLUMNS", "csv_head", "csv_rows", "escape_formula", "json_line", "json_of"]
 
 COLUMNS = (
     "id", "title", "category", "tags", "created_at", "updated_at", "last_reviewed", "links", "content"
@@ -18,14 +18,14 @@ COLUMNS = (
 _ACTIVE = tuple("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - these, too, begin a formula
 
 
-def json_of(leaf: ExportedNote) -> dict[str, Json]:
+def json_of(exported: ExportedNote) -> dict[str, Json]:
     """Return a note as a JSON object."""
-    note = leaf.note
+    note = exported.note
     return {
         "id": note.id,
         "title": note.title,
         "category": note.category,
-        "kind": leaf.memory.kind,
+        "kind": exported.memory.kind,
         "tags": list(note.tags),
         "pinned": note.pinned,
         "created_at": to_iso(note.created_at) if note.created_at else None,
@@ -35,19 +35,19 @@ def json_of(leaf: ExportedNote) -> dict[str, Json]:
         "content": note.content,
         "observations": list(note.observations),
         "frontmatter": note.extra,
-        "file": leaf.path,
-        "version": leaf.memory.version,
+        "file": exported.path,
+        "version": exported.memory.version,
         "attachments": [
             {"file": item.file, "media_type": item.media_type, "bytes": item.bytes, "sha256": item.sha256,
              "caption": item.caption}
-            for item in leaf.embedded
+            for item in exported.attachments
         ],
     }  # fmt: skip
 
 
-def json_line(leaf: ExportedNote, *, indent: int | None = None) -> str:
+def json_line(exported: ExportedNote, *, indent: int | None = None) -> str:
     """Return a note as JSON text."""
-    return json.dumps(json_of(leaf), ensure_ascii=False, indent=indent)
+    return json.dumps(json_of(exported), ensure_ascii=False, indent=indent)
 
 
 def csv_head() -> str:
@@ -55,9 +55,9 @@ def csv_head() -> str:
     return _row(COLUMNS)
 
 
-def csv_rows(leaf: ExportedNote) -> str:
+def csv_rows(exported: ExportedNote) -> str:
     """Return a note as a row, with cells escaped against formula injection."""
-    fields = json_of(leaf)
+    fields = json_of(exported)
     cells = {name: fields[name] for name in COLUMNS}
     cells |= {
         name: ", ".join(map(str, values)) for name in ("tags", "links") if isinstance(values := fields[name], list)

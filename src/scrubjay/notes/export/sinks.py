@@ -13,20 +13,21 @@ from typing import BinaryIO, Protocol
 from scrubjay.errors import InvalidInput
 from scrubjay.notes.files.paths import split_path
 
-__all__ = ["FileSink", "crate", "sheet"]
+__all__ = ["FileSink", "open_file_sink", "open_target"]
 
 _CHUNK = 1 << 20
+# The earliest time that a .zip can hold.
 _FIRST_YEAR = 1980
 
 
 class FileSink(Protocol):
     """A target that holds several files."""
 
-    def put(self, path: str, data: bytes, *, at: datetime | None = None) -> None:
+    def write(self, path: str, data: bytes, *, at: datetime | None = None) -> None:
         """Add a file."""
         ...
 
-    def pour(self, path: str, source: BinaryIO) -> None:
+    def copy(self, path: str, source: BinaryIO) -> None:
         """Add a file from a stream, without loading it into memory."""
         ...
 
@@ -76,17 +77,17 @@ class _Folder:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def put(self, path: str, data: bytes, *, at: datetime | None = None) -> None:
-        with self._new(path) as stream:
+    def write(self, path: str, data: bytes, *, at: datetime | None = None) -> None:
+        with self._create(path) as stream:
             stream.write(data)
         if at is not None:
             os.utime(self._root / path, (at.timestamp(), at.timestamp()))
 
-    def pour(self, path: str, source: BinaryIO) -> None:
-        with self._new(path) as stream:
+    def copy(self, path: str, source: BinaryIO) -> None:
+        with self._create(path) as stream:
             shutil.copyfileobj(source, stream, _CHUNK)
 
-    def _new(self, path: str) -> BinaryIO:
+    def _create(self, path: str) -> BinaryIO:
         place = self._root.joinpath(*split_path(path))
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
@@ -96,10 +97,10 @@ class _Zip:
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
 
-    def put(self, path: str, data: bytes, *, at: datetime | None = None) -> None:
+    def write(self, path: str, data: bytes, *, at: datetime | None = None) -> None:
         self._archive.writestr(_member(path, at), data)
 
-    def pour(self, path: str, source: BinaryIO) -> None:
+    def copy(self, path: str, source: BinaryIO) -> None:
         with self._archive.open(_member(path, None), "w", force_zip64=True) as stream:
             shutil.copyfileobj(source, stream, _CHUNK)
 

@@ -22,7 +22,7 @@ from scrubjay.notes.files.tree import FileInfo
 from scrubjay.notes.markdown.note import Link
 from scrubjay.notes.markdown.wiki import key_of
 
-__all__ = ["Ledger", "LedgerEntry", "FileProblem"]
+__all__ = ["FileProblem", "Ledger", "LedgerEntry"]
 
 _log = logging.getLogger(__name__)
 _APPLICATION_ID = 0x53_4A_4C_47  # "SJLG"

@@ -1,1 +1,1 @@
-"""Notes of others: a folder of Markdown, such as a vault of Obsidian's, becomes memories."""
+"""Imports: a folder of Markdown files, such as a vault of Obsidian, becomes memories."""

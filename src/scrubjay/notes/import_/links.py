@@ -1,27 +1,64 @@
-"""The second pass of an import: relate linked notes, once all files are stored."""
+"""Links of an import: resolve them like Obsidian, and relate the linked notes once all files are stored."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from scrubjay.engine import Engine
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import State
 from scrubjay.model.relation import LINK, Relation
-from scrubjay.notes.import_.link_index import LinkIndex
 from scrubjay.notes.markdown.note import Link
 from scrubjay.notes.markdown.wiki import key_of
 from scrubjay.notes.sync.links import text_link_metadata
 from scrubjay.ports import Edge
 from scrubjay.writing.batch import Batch
 
-__all__ = ["Linker", "Linking"]
+__all__ = ["FileLinks", "LinkIndex", "NoteLinker"]
 
 _PAGE = 200
-_LONGEST = 300
+_MAX_TEXT = 300
 
 
-Linking = tuple[str, tuple[Link, ...], frozenset[str]]
-"""A file, its links, and the targets that occur only in its text."""
+class LinkIndex:
+    """The notes and files of a folder by the names that links use: path, file name or alias."""
+
+    def __init__(self) -> None:
+        self._notes: dict[str, list[str]] = {}
+        self._aliases: dict[str, str] = {}
+        self._files: dict[str, list[str]] = {}
+
+    def add_note(self, path: str, aliases: Iterable[str]) -> None:
+        """Add a note and its other names."""
+        self._notes.setdefault(key_of(PurePosixPath(path).name), []).append(path)
+        for alias in aliases:
+            self._aliases.setdefault(key_of(alias), path)
+
+    def add_file(self, path: str) -> None:
+        """Add a file that notes may embed."""
+        self._files.setdefault(_file_key(PurePosixPath(path).name), []).append(path)
+
+    def find_note(self, target: str, *, source: str) -> str | None:
+        """Return the path of the note that a link names, or None; `source` is the path of the linking note."""
+        key = key_of(_without_steps(target))
+        matches = [path for path in self._notes.get(key.rpartition("/")[2], ()) if _ends_with(key_of(path), key)]
+        return _nearest(matches, source) or self._aliases.get(key)
+
+    def find_file(self, target: str, *, source: str) -> str | None:
+        """Return the path of the file that an embed names, or None."""
+        key = _file_key(_without_steps(target))
+        matches = [path for path in self._files.get(key.rpartition("/")[2], ()) if _ends_with(_file_key(path), key)]
+        return _nearest(matches, source)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileLinks:
+    """The links of a file, and the targets that occur only in its text."""
+
+    path: str
+    links: tuple[Link, ...]
+    text_targets: frozenset[str]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -29,44 +66,44 @@ class _NewLink:
     """The text of a link, and its target if the link occurs only in the content."""
 
     text: str
-    typed: str
+    text_target: str
 
 
-class Linker:
+class NoteLinker:
     """Relates notes; `ids` maps paths to note ids. In a dry run it only counts, including notes without an id yet."""
 
     def __init__(
-        self, engine: Engine, *, who: Caller, atlas: LinkIndex, ids: Mapping[str, str], dry_run: bool
+        self, engine: Engine, *, who: Caller, index: LinkIndex, ids: Mapping[str, str], dry_run: bool
     ) -> None:  # fmt: skip
         self._engine = engine
         self._who = who
-        self._atlas = atlas
+        self._index = index
         self._ids = ids
         self._dry_run = dry_run
-        self._elsewhere: dict[str, str] = {}
+        self._other_notes: dict[str, str] = {}
         self._counted: set[frozenset[str]] = set()
         self.broken: list[tuple[str, str]] = []
 
-    async def link(self, files: Sequence[Linking]) -> int:
+    async def link(self, files: Sequence[FileLinks]) -> int:
         """Relate notes that are not related yet; returns the number of new links."""
-        made = 0
+        count = 0
         for start in range(0, len(files), _PAGE):
-            made += await self._page(files[start : start + _PAGE])
-        return made
+            new_links: dict[tuple[str, str], _NewLink] = {}
+            for file in files[start : start + _PAGE]:
+                await self._collect(file, new_links)
+            count += await (self._count(new_links) if self._dry_run else self._relate(new_links))
+        return count
 
-    async def _page(self, files: Iterable[Linking]) -> int:
-        new_links: dict[tuple[str, str], _NewLink] = {}
-        for path, links, typed in files:
-            for link in links:
-                other = await self._resolve(link.target, path)
-                if other is None:
-                    self.broken += [(path, link.target)] if not self._is_file(link.target, path) else []
-                elif other != self._ids[path]:
-                    new_link = new_links.setdefault(
-                        (self._ids[path], other), _NewLink(text=link.text, typed=link.target)
-                    )
-                    new_link.typed = new_link.typed if link.target in typed else ""
-        return await (self._count(new_links) if self._dry_run else self._relate(new_links))
+    async def _collect(self, file: FileLinks, new_links: dict[tuple[str, str], _NewLink]) -> None:
+        own_id = self._ids[file.path]
+        for link in file.links:
+            other = await self._resolve(link.target, file.path)
+            if other is None:
+                if self._index.find_file(link.target, source=file.path) is None:
+                    self.broken.append((file.path, link.target))
+            elif other != own_id:
+                new_link = new_links.setdefault((own_id, other), _NewLink(text=link.text, text_target=link.target))
+                new_link.text_target = new_link.text_target if link.target in file.text_targets else ""
 
     async def _count(self, pairs: Iterable[tuple[str, str]]) -> int:
         """Count the links that would be created; two notes have at most one, in either direction."""
@@ -82,49 +119,56 @@ class Linker:
 
     async def _resolve(self, target: str, path: str) -> str | None:
         """Return the id of the note that a link names, or None."""
-        note_path = self._atlas.note(target, beside=path)
+        note_path = self._index.find_note(target, source=path)
         if note_path is not None and note_path in self._ids:
             return self._ids[note_path]
         key = key_of(target)
-        if key not in self._elsewhere:
-            handles = await self._engine.store.find(self._who.space, target[:_LONGEST], state=State.LIVE)
-            self._elsewhere[key] = handles[0].id if len(handles) == 1 else ""
-        return self._elsewhere[key] or None
-
-    def _is_file(self, target: str, path: str) -> bool:
-        return self._atlas.file(target, beside=path) is not None
+        if key not in self._other_notes:
+            handles = await self._engine.store.find(self._who.space, target[:_MAX_TEXT], state=State.LIVE)
+            self._other_notes[key] = handles[0].id if len(handles) == 1 else ""
+        return self._other_notes[key] or None
 
     async def _relate(self, new_links: Mapping[tuple[str, str], _NewLink]) -> int:
-        store, space = self._engine.store, self._who.space
-        ends = list({end for pair in new_links for end in pair})
-        if not ends:
+        if not new_links:
             return 0
-        there = await self._related(new_links)
-        memories = await store.get(space, ends)
-        edges = [
-            Edge(relation=edge, present=True)
-            for edge in self._edges(new_links, there)
-            if edge.source in memories and edge.target in memories
-        ]
-        named = [_drop_label(edge, memories[edge.relation.target].label) for edge in edges]
-        for start in range(0, len(named), _PAGE):
-            await self._engine.write_batch(Batch(edges=tuple(named[start : start + _PAGE])), who=self._who)
-        return len(named)
-
-    def _edges(self, new_links: Mapping[tuple[str, str], _NewLink], there: set[frozenset[str]]) -> Iterator[Relation]:
+        related = await self._related(new_links)
+        memories = await self._engine.store.get(self._who.space, list({end for pair in new_links for end in pair}))
         now = self._engine.clock.now()
+        edges: list[Edge] = []
         for (source, target), new_link in new_links.items():
             pair = frozenset((source, target))
-            if pair not in there:
-                there.add(pair)
-                words = " ".join(new_link.text.split())[:_LONGEST]
-                metadata = text_link_metadata(new_link.typed)
-                yield Relation(source=source, target=target, text=words, metadata=metadata, created_at=now)
+            if pair in related or not pair <= memories.keys():
+                continue
+            related.add(pair)
+            text = " ".join(new_link.text.split())[:_MAX_TEXT]
+            # A text that only repeats the name of the other note says nothing.
+            text = "" if key_of(text) == key_of(memories[target].label) else text
+            metadata = text_link_metadata(new_link.text_target)
+            relation = Relation(source=source, target=target, text=text, metadata=metadata, created_at=now)
+            edges.append(Edge(relation=relation, present=True))
+        for start in range(0, len(edges), _PAGE):
+            await self._engine.write_batch(Batch(edges=tuple(edges[start : start + _PAGE])), who=self._who)
+        return len(edges)
 
 
-def _drop_label(edge: Edge, label: str) -> Edge:
-    """Drop the text of a relation if it only repeats the name of the other note."""
-    relation = edge.relation
-    if key_of(relation.text) != key_of(label):
-        return edge
-    return Edge(relation=replace(relation, text=""), present=True)
+def _without_steps(target: str) -> str:
+    """Return a target without relative steps such as `../`."""
+    return "/".join(part for part in target.replace("\\", "/").split("/") if part not in ("", ".", ".."))
+
+
+def _ends_with(path: str, key: str) -> bool:
+    return path == key or path.endswith(f"/{key}")
+
+
+def _nearest(paths: list[str], source: str) -> str | None:
+    """Of paths with the same name, return that in the folder of the link, else the nearest to the root."""
+    folder = str(PurePosixPath(source).parent)
+    return min(
+        paths,
+        key=lambda path: (str(PurePosixPath(path).parent) != folder, path.count("/"), path),
+        default=None,
+    )
+
+
+def _file_key(path: str) -> str:
+    return unicodedata.normalize("NFC", path).casefold()

@@ -1,4 +1,4 @@
-"""Earlier imports, by the path and the content of each file."""
+"""The notes of earlier imports, by the path and the content of each file."""
 
 import hashlib
 from collections.abc import Mapping
@@ -9,11 +9,11 @@ from scrubjay.model.memory import Json, Memory, State
 from scrubjay.model.query import Filter
 from scrubjay.ports import RecordStore
 
-__all__ = ["EarlierImport", "Manifest", "folder_key", "marks"]
+__all__ = ["DIGEST", "PATH", "VERSION", "EarlierImport", "Manifest", "folder_key", "import_metadata"]
 
 FOLDER, PATH, DIGEST, VERSION = "imported_from", "imported_path", "imported_sha256", "imported_version"
 _PAGE = 500
-_MOST_FOLDERS = 100
+_MAX_FOLDERS = 100
 _STATES = (State.LIVE, State.TRASHED, State.ARCHIVED, State.WAITING, State.MERGED)
 
 
@@ -28,7 +28,7 @@ class EarlierImport:
 
 
 class Manifest:
-    """All imported notes of a space; those of one folder by path."""
+    """All imported notes of a space; those of a folder by path."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -41,7 +41,7 @@ class Manifest:
         """Load the imported notes of a space."""
         notes = cls(folder)
         for state in reversed(_STATES):
-            values = await store.facet_values(space, f"meta.{FOLDER}", state=state, limit=_MOST_FOLDERS)
+            values = await store.facet_values(space, f"meta.{FOLDER}", state=state, limit=_MAX_FOLDERS)
             for key in dict.fromkeys((folder, *(value for value, _ in values))):
                 after: str | None = None
                 among = Filter(metadata={FOLDER: key}, state=state)
@@ -51,7 +51,7 @@ class Manifest:
                     after = ids[-1]
         return notes
 
-    def at(self, path: str, digest: str, *, listed: Mapping[str, object]) -> EarlierImport | None:
+    def find(self, path: str, digest: str, *, listed: Mapping[str, object]) -> EarlierImport | None:
         """Return the earlier note of a file: at the same path, in a moved folder, or of a moved file."""
         existing = self._own.get(path) or self._others.get((path, digest))
         if existing is not None:

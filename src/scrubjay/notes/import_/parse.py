@@ -5,19 +5,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
+from urllib.parse import unquote
 
 from scrubjay.errors import InvalidInput, NoteUnreadable
 from scrubjay.model.timestamps import parse_moment
-from scrubjay.notes.markdown.aliases import MOST_ALIASES, aliases_among, texts_of
+from scrubjay.notes.markdown.aliases import MAX_ALIASES, aliases_among, texts_of
+from scrubjay.notes.markdown.fields import comment_out_foreign
 from scrubjay.notes.markdown.format import parse
-from scrubjay.notes.markdown.frontmatter_fields import comment_out_foreign
 from scrubjay.notes.markdown.naming import link_target
 from scrubjay.notes.markdown.note import Link, Note
 from scrubjay.notes.markdown.wiki import mentions
-from scrubjay.notes.markdown.yaml_values import FrontmatterEntry, Frontmatter
+from scrubjay.notes.markdown.yaml_values import Frontmatter, FrontmatterEntry
 from scrubjay.notes.sync.mapping import tag_key
 
-__all__ = ["ParsedFile", "inline_tags", "outside_code", "picture_links", "understood"]
+__all__ = ["ParsedFile", "inline_tags", "outside_code", "parse_file", "picture_links"]
 
 _CREATED = ("created", "date", "date created", "creation date", "created_on", "date_created")
 _TAG = re.compile(r"(?<![^\s(\[,;])#([\w/-]*[^\W\d_][\w/-]*)")
@@ -32,12 +33,12 @@ _PAGE = re.compile(r"(?<!!)\[([^\[\]\n]{0,1000})\]\(<?([^()<>\n]{1,1000}?\.md)(?
 class ParsedFile:
     """A parsed file: its note, links with their texts, aliases, and warnings.
 
-    `typed` holds the targets that occur only in wiki links of the content.
+    `text_targets` are the targets that occur only in wiki links of the content.
     """
 
     note: Note
     links: tuple[Link, ...] = ()
-    typed: frozenset[str] = frozenset()
+    text_targets: frozenset[str] = frozenset()
     aliases: tuple[str, ...] = ()
     warnings: tuple[str, ...] = field(default=())
 
@@ -65,16 +66,19 @@ def parse_file(data: bytes, *, path: str, category: str = "") -> ParsedFile:
     tags = {tag_key(item): item for item in (*note.tags, *texts_of(entries, "tag"), *inline_tags(note.content))}
     aliases = aliases_among(entries)
     others = [place.name, *aliases] if note.title.strip() and note.title.strip() != place.name else aliases
-    typed, other_links = tuple(_wiki_links(note)), tuple(_other_links(note))
+    wiki_links = tuple(
+        Link(target=mention.target, text=mention.text) for mention in mentions(note.content) if mention.target
+    )
+    other_links = tuple(_other_links(note))
     return ParsedFile(
         note=replace(
             note, title=note.title.strip() or place.name, category=within,
             created_at=note.created_at or _created(entries),
             tags=tuple(item.lstrip("#") for key, item in tags.items() if key),
         ),
-        links=(*typed, *other_links),
-        typed=frozenset(item.target for item in typed) - {item.target for item in other_links},
-        aliases=tuple(dict.fromkeys(other for other in others if other.strip()))[:MOST_ALIASES],
+        links=(*wiki_links, *other_links),
+        text_targets=frozenset(link.target for link in wiki_links) - {link.target for link in other_links},
+        aliases=tuple(dict.fromkeys(other for other in others if other.strip()))[:MAX_ALIASES],
         warnings=warnings,
     )  # fmt: skip
 
@@ -83,8 +87,8 @@ def inline_tags(content: str) -> tuple[str, ...]:
     """Return the `#tags` of a text by Obsidian's rules: no code, headings or numbers."""
     if "#" not in content:
         return ()
-    results = (tag[1] for start, end in outside_code(content) for tag in _TAG.finditer(content, start, end))
-    return tuple(dict.fromkeys(tidy for item in results if (tidy := item.strip("/-"))))
+    tags = (tag[1] for start, end in outside_code(content) for tag in _TAG.finditer(content, start, end))
+    return tuple(dict.fromkeys(tidy for tag in tags if (tidy := tag.strip("/-"))))
 
 
 def picture_links(content: str) -> Iterator[tuple[int, int, str, str]]:
@@ -92,8 +96,8 @@ def picture_links(content: str) -> Iterator[tuple[int, int, str, str]]:
     if "](" not in content:
         return
     for start, end in outside_code(content):
-        for results in _PICTURE.finditer(content, start, end):
-            yield results.start(), results.end(), results[2], results[1].partition("|")[0]
+        for match in _PICTURE.finditer(content, start, end):
+            yield match.start(), match.end(), match[2], match[1].partition("|")[0]
 
 
 def outside_code(content: str) -> Iterator[tuple[int, int]]:
@@ -102,13 +106,13 @@ def outside_code(content: str) -> Iterator[tuple[int, int]]:
     at = 0
     for line in content.splitlines(keepends=True):
         start, at = at, at + len(line)
-        results = _FENCE.match(line)
+        match = _FENCE.match(line)
         if fence:
-            if results and results[1].startswith(fence) and not line[results.end() :].strip():
+            if match and match[1].startswith(fence) and not line[match.end() :].strip():
                 fence = ""
             continue
-        if results:
-            fence = results[1]
+        if match:
+            fence = match[1]
             continue
         for code in _TICKS.finditer(line):
             yield start, at - len(line) + code.start()
@@ -116,25 +120,13 @@ def outside_code(content: str) -> Iterator[tuple[int, int]]:
         yield start, at
 
 
-def _wiki_links(note: Note) -> Iterator[Link]:
-    for mention in mentions(note.content):
-        if mention.target:
-            yield Link(target=mention.target, text=mention.text)
-
-
 def _other_links(note: Note) -> Iterator[Link]:
     if ".md" in note.content:
         for start, end in outside_code(note.content):
-            for results in _PAGE.finditer(note.content, start, end):
-                if "://" not in results[2]:
-                    yield Link(target=_unquoted(results[2]), text=results[1])
+            for match in _PAGE.finditer(note.content, start, end):
+                if "://" not in match[2]:
+                    yield Link(target=unquote(match[2]), text=match[1])
     yield from (Link(target=item.target.partition("#")[0], text=item.text) for item in note.linked)
-
-
-def _unquoted(href: str) -> str:
-    from urllib.parse import unquote  # noqa: PLC0415 - few files have such links
-
-    return unquote(href)
 
 
 def _created(entries: tuple[FrontmatterEntry, ...]) -> datetime | None:

@@ -1,1 +1,1 @@
-"""What a Markdown file says: reading and writing one, its name, and the links in it. No disk, no store."""
+"""Markdown files of notes: their content, their names and the links in them. No disk, no store."""

@@ -7,18 +7,18 @@ from scrubjay.model.memory import Json
 from scrubjay.notes.markdown.frontmatter import parse_frontmatter
 from scrubjay.notes.markdown.yaml_values import FrontmatterEntry, Scalar
 
-__all__ = ["ALIASES", "MOST_ALIASES", "aliases_among", "aliases_in", "aliases_of", "texts_of", "with_aliases"]
+__all__ = ["ALIASES", "MAX_ALIASES", "aliases_among", "aliases_in", "aliases_of", "texts_of", "with_aliases"]
 
 ALIASES = "aliases"
 """The metadata key that holds the aliases of a memory."""
-MOST_ALIASES = 64
+MAX_ALIASES = 64
 _KEYS = (ALIASES, "alias")
 
 
 def aliases_of(metadata: Mapping[str, Json]) -> tuple[str, ...]:
     """Return the aliases of a memory."""
     names = metadata.get(ALIASES)
-    return tuple(name for name in names[:MOST_ALIASES] if isinstance(name, str)) if isinstance(names, list) else ()
+    return tuple(name for name in names[:MAX_ALIASES] if isinstance(name, str)) if isinstance(names, list) else ()
 
 
 def aliases_in(extra: str) -> tuple[str, ...]:
@@ -62,4 +62,4 @@ def texts_of(entries: Iterable[FrontmatterEntry], key: str) -> Iterator[str]:
 
 
 def _unique(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names))[:MOST_ALIASES]
+    return tuple(dict.fromkeys(names))[:MAX_ALIASES]

@@ -1,11 +1,12 @@
 """Parse Markdown files into notes and render notes as files, changing only the lines whose content changed."""
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from scrubjay.errors import NoteUnreadable
+from scrubjay.notes.markdown.fields import is_valid_extra, new_frontmatter, read_fields, update_frontmatter
 from scrubjay.notes.markdown.frontmatter import parse_frontmatter
-from scrubjay.notes.markdown.frontmatter_fields import update_frontmatter, is_valid_extra, new_frontmatter, read_fields
 from scrubjay.notes.markdown.note import Note, unreadable
 from scrubjay.notes.markdown.sections import (
     Piece,
@@ -24,7 +25,7 @@ MARKER = "<!-- scrubjay -->"
 _OPENING = re.compile(r"---[ \t]*\r?\n")
 _CLOSING = re.compile(r"^---[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
 _LOOKS_LIKE_YAML = re.compile(r"(?:#.*\n)*[\w-]+:(?:[ \t]|\r?\n|\Z)")
-_MARKED = re.compile(r"[ \t]*\r?(?:\n|\Z)")
+_MARKER_END = re.compile(r"[ \t]*\r?(?:\n|\Z)")
 _BOM = "\ufeff"
 _FOREIGN_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -50,25 +51,27 @@ class FileLayout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A parsed file: its note, its layout, the fields that its frontmatter sets (`told`), and warnings.
+    """A parsed file: its note, its layout, the names of the fields that its frontmatter sets, and warnings.
 
     A field with a value of the wrong type is not set; its lines stay in the file, and `warnings` reports it.
     """
 
     note: Note
     layout: FileLayout
-    told: frozenset[str] = frozenset()
+    set_fields: frozenset[str] = frozenset()
     warnings: tuple[str, ...] = ()
 
 
 def parse(data: bytes) -> Page:
     """Parse a file; raises NoteUnreadable if it is not a note."""
-    text = _text_of(data)
+    text = _decode(data)
     bom = text.startswith(_BOM)
     text = text[1:] if bom else text
-    newline = _newline_of(text)
+    # The common line ending; if endings differ, it is a line feed, and the others belong to the text.
+    pairs = text.count("\r\n") if "\r" in text else 0
+    newline = "\r\n" if pairs and pairs == text.count("\n") == text.count("\r") else "\n"
     text = text.replace(newline, "\n") if newline != "\n" else text
-    opening, head, closing = _head_of(text)
+    opening, head, closing = _split_frontmatter(text)
     body = text[len(opening) + len(head.raw) + len(closing) :] if head else text
     above, marker, below = _split_at_marker(body)
     gap, content, end = _split(above, is_headed=head is not None, is_marked=bool(marker))
@@ -92,7 +95,7 @@ def parse(data: bytes) -> Page:
         marker=marker,
         pieces=pieces,
     )
-    return Page(note=note, layout=layout, told=read.told, warnings=read.warnings)
+    return Page(note=note, layout=layout, set_fields=read.set_fields, warnings=read.warnings)
 
 
 def render(note: Note, *, like: Page | None = None) -> bytes:
@@ -107,10 +110,13 @@ def render(note: Note, *, like: Page | None = None) -> bytes:
     if note == like.note:
         return _encode(like.layout)
     data = _encode(_changed(note, like))
-    return data if _parses_to(data, note) else _encode(_canonical(note, bom=like.layout.bom))
+    with suppress(NoteUnreadable):
+        if parse(data).note == note:
+            return data
+    return _encode(_canonical(note, bom=like.layout.bom))
 
 
-def _text_of(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     if data.startswith(_FOREIGN_BOMS):
         raise unreadable("the file is UTF-16, not UTF-8", line=1, hint="Save it as UTF-8")
     binary = data.find(0)
@@ -125,13 +131,7 @@ def _text_of(data: bytes) -> str:
         raise unreadable(reason, line=line, hint="Save the file as UTF-8") from None
 
 
-def _newline_of(text: str) -> str:
-    """Return the common line ending; if endings differ, a line feed, and the others belong to the text."""
-    pairs = text.count("\r\n") if "\r" in text else 0
-    return "\r\n" if pairs and pairs == text.count("\n") == text.count("\r") else "\n"
-
-
-def _head_of(text: str) -> tuple[str, Frontmatter | None, str]:
+def _split_frontmatter(text: str) -> tuple[str, Frontmatter | None, str]:
     """Return the frontmatter with its delimiter lines; raises NoteUnreadable."""
     opening = _OPENING.match(text)
     if not opening:
@@ -149,7 +149,7 @@ def _split_at_marker(body: str) -> tuple[str, str, str]:
     """Return the text above the last marker, the line of the marker, and the text below."""
     at = len(body)
     while (at := body.rfind(MARKER, 0, at)) >= 0:
-        if (at == 0 or body[at - 1] == "\n") and (match := _MARKED.match(body, at + len(MARKER))):
+        if (at == 0 or body[at - 1] == "\n") and (match := _MARKER_END.match(body, at + len(MARKER))):
             return body[:at], body[at : match.end()], body[match.end() :]
     return body, "", ""
 
@@ -239,10 +239,3 @@ def _encode(layout: FileLayout) -> bytes:
     if layout.newline != "\n" and "\r" not in text:
         text = text.replace("\n", layout.newline)
     return ((_BOM if layout.bom else "") + text).encode()
-
-
-def _parses_to(data: bytes, note: Note) -> bool:
-    try:
-        return parse(data).note == note
-    except NoteUnreadable:
-        return False

@@ -1,19 +1,44 @@
-"""Read the YAML frontmatter of a file and keep its lines as they are.
+"""Parse the YAML frontmatter of a file and keep its lines as they are.
 
-A few patterns read our own files and most others; they agree with the full parser, which reads the rest.
+A few patterns parse our own files and most others, line by line. They agree with the full parser, which parses the
+rest, and leave any text to it that it might read differently.
 """
 
-from scrubjay.notes.markdown.note import unreadable
-from scrubjay.notes.markdown.plain_yaml import parse_simple_yaml
-from scrubjay.notes.markdown.yaml_values import Frontmatter
+import re
+from functools import cache
+from typing import NamedTuple
 
-__all__ = ["read_head"]
+from scrubjay.notes.markdown.note import unreadable
+from scrubjay.notes.markdown.yaml_values import PRINTABLE, Frontmatter, FrontmatterEntry, Scalar
+
+__all__ = ["parse_frontmatter", "parse_simple_yaml"]
+
+_DOUBLE = rf'"(?:(?!["\\])[{PRINTABLE}]|\\["\\/nrt]|\\u(?!d[89a-f])[0-9a-f]{{4}}|\\U000[0-9a-f]{{5}})*+"'
+_SINGLE = rf"'(?:(?!')[{PRINTABLE}]|'')*+'"
+_PLAIN = rf"\w(?:(?!:[ ]|:$|[ ]\#)[{PRINTABLE}])*(?<!\s)"
+# Inside brackets, commas, brackets and colons are syntax.
+_PLAIN_ITEM = r"\w(?:[\w./+-]|[ ](?=[\w./+-]))*+"
+_ITEM = rf"(?:{_DOUBLE}|{_SINGLE}|{_PLAIN_ITEM})"
+_LIST = rf"\[[ ]?(?:{_ITEM}(?:,[ ]?{_ITEM})*+)?[ ]?\]"
+_QUOTED = rf"(?P<double>{_DOUBLE})|(?P<single>{_SINGLE})"
+_PAIR = rf"(?P<key>[A-Za-z_][A-Za-z0-9_-]{{0,100}}):(?:[ ]+(?:{_QUOTED}|(?P<list>{_LIST})|(?P<plain>{_PLAIN})))?[ ]*"
+_DASH = rf"(?P<indent>[ ]*)-[ ]+(?:{_QUOTED}|(?P<plain>{_PLAIN}))[ ]*"
+_EACH = rf"{_QUOTED}|(?P<plain>{_PLAIN_ITEM})"
+_COMMENT = rf"#[{PRINTABLE}]*"
+_ESCAPE = re.compile(r"\\(?:u(.{4})|U(.{8})|(.))")
+_SHORT = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 def parse_frontmatter(text: str, *, first: int = 2) -> Frontmatter:
-    """Read the entries of a frontmatter; `first` is the number of its first line. Raises NoteUnreadable."""
-    plain = parse_simple_yaml(text)
-    head = Frontmatter(raw=text, entries=plain[0], tail=plain[1]) if plain else _parse(text, first=first)
+    """Parse the entries of a frontmatter; `first` is the number of its first line. Raises NoteUnreadable."""
+    simple = parse_simple_yaml(text)
+    if simple:
+        head = Frontmatter(raw=text, entries=simple[0], tail=simple[1])
+    else:
+        # Few files need the parser, so it is loaded on first use.
+        from scrubjay.notes.markdown.yaml_parser import parse_full_yaml  # noqa: PLC0415
+
+        head = parse_full_yaml(text, first=first)
     seen: set[str] = set()
     line = first
     for entry in head.entries:
@@ -25,8 +50,80 @@ def parse_frontmatter(text: str, *, first: int = 2) -> Frontmatter:
     return head
 
 
-def _parse(text: str, *, first: int) -> Frontmatter:
-    # Few files need the parser, so it is loaded on first use.
-    from scrubjay.notes.markdown.parsed_yaml import parse_full_yaml  # noqa: PLC0415
+def parse_simple_yaml(text: str) -> tuple[tuple[FrontmatterEntry, ...], str] | None:
+    """Return the entries of a frontmatter and the lines after the last entry; None if it needs the full parser."""
+    if text and not text.endswith("\n"):
+        return None
+    grammar = _grammar()
+    entries: list[FrontmatterEntry] = []
+    lines = text.split("\n")
+    at, lead = 0, ""
+    while at < len(lines) - 1:
+        line = lines[at]
+        at += 1
+        if not line or grammar.comment.fullmatch(line):
+            lead += line + "\n"
+            continue
+        match = grammar.pair.fullmatch(line)
+        if not match:
+            return None
+        entry = _pair(match, lead)
+        end = at
+        if match.lastgroup == "key":
+            while end < len(lines) and lines[end].lstrip(" ").startswith("-"):
+                end += 1
+        if end > at:
+            entry = _with_items(entry, lines[at:end])
+            if not entry:
+                return None
+        entries.append(entry)
+        at, lead = end, ""
+    return tuple(entries), lead
 
-    return parse_full_yaml(text, first=first)
+
+class _Grammar(NamedTuple):
+    pair: re.Pattern[str]
+    dash: re.Pattern[str]
+    each: re.Pattern[str]
+    comment: re.Pattern[str]
+
+
+@cache
+def _grammar() -> _Grammar:
+    """Compile the patterns on first use: that is slow, and not every installation has notes."""
+    return _Grammar(*map(re.compile, (_PAIR, _DASH, _EACH, _COMMENT)))
+
+
+def _pair(match: re.Match[str], lead: str) -> FrontmatterEntry:
+    kind = match.lastgroup or ""
+    raw = match[0] + "\n"
+    if kind == "key":
+        return FrontmatterEntry(key=match["key"], raw=raw, value=Scalar("", is_plain=True), lead=lead)
+    start, end = match.span(kind)
+    value = tuple(_scalar(item) for item in _grammar().each.finditer(match[kind])) if kind == "list" else _scalar(match)
+    return FrontmatterEntry(key=match["key"], raw=raw, value=value, lead=lead, start=start, end=end)
+
+
+def _with_items(entry: FrontmatterEntry, lines: list[str]) -> FrontmatterEntry | None:
+    """Return an entry with a list of an item per line; None if a line may be anything else."""
+    dash = _grammar().dash
+    items = [item for line in lines if (item := dash.fullmatch(line))]
+    if len(items) < len(lines) or len({item["indent"] for item in items}) > 1:
+        return None
+    raw = entry.raw + "".join(line + "\n" for line in lines)
+    return FrontmatterEntry(key=entry.key, raw=raw, value=tuple(_scalar(item) for item in items), lead=entry.lead)
+
+
+def _scalar(match: re.Match[str]) -> Scalar:
+    kind = match.lastgroup or ""
+    text = match[kind]
+    if kind == "plain":
+        return Scalar(text, is_plain=True)
+    if kind == "single":
+        return Scalar(text[1:-1].replace("''", "'"))
+    return Scalar(_ESCAPE.sub(_unescape, text[1:-1]) if "\\" in text else text[1:-1])
+
+
+def _unescape(match: re.Match[str]) -> str:
+    code = match[1] or match[2]
+    return chr(int(code, 16)) if code else _SHORT.get(match[3], match[3])

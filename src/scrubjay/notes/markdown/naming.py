@@ -9,8 +9,8 @@ from scrubjay.text.slug import slug
 __all__ = ["SUFFIX", "file_name", "id_in", "link_target"]
 
 SUFFIX = ".md"
-_LONGEST = 200
-_LONGEST_ID = 64
+_MAX_BYTES = 200
+_MAX_ID = 64
 _CATEGORY_BYTES = 60
 _UUID = re.compile(r"(?<![0-9a-z])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECASE)
 _SAFE_ID = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
@@ -19,7 +19,7 @@ _SAFE_ID = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 def file_name(*, category: str, title: str, id: str) -> str:
     """Return `{category}-{slug}-{id}.md`: up to 200 bytes, in lower case, without empty parts."""
     own = _safe_id(id)
-    room = _LONGEST - len(SUFFIX) - len(own) - 2
+    room = _MAX_BYTES - len(SUFFIX) - len(own) - 2
     group = _cut(slug(category), min(room, _CATEGORY_BYTES))
     words = _cut(slug(title), room - len(group.encode()))
     return "-".join(part for part in (group, words or ("" if group else "note"), own) if part) + SUFFIX
@@ -39,12 +39,12 @@ def link_target(path: str) -> str:
 def _safe_id(memory_id: str) -> str:
     """Return the id if every system accepts it in a file name, else a hash of it."""
     own = memory_id.lower() if _UUID.fullmatch(memory_id) else memory_id
-    if len(own) <= _LONGEST_ID and _SAFE_ID.fullmatch(own):
+    if len(own) <= _MAX_ID and _SAFE_ID.fullmatch(own):
         return own
     return hashlib.sha256(own.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _cut(text: str, most: int) -> str:
+def _cut(text: str, max_bytes: int) -> str:
     """Cut a text to a number of bytes without splitting a character."""
     whole = unicodedata.normalize("NFC", text).encode("utf-8", "replace")
-    return whole[: max(most, 0)].decode("utf-8", "ignore").strip("-")
+    return whole[: max(max_bytes, 0)].decode("utf-8", "ignore").strip("-")

@@ -12,16 +12,16 @@ _WIKI = re.compile(r"!?\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]")
 _BLANKS = re.compile(r"\n{3,}")
 _CELL = "\t"
 # Longer texts take seconds to parse, so the rest keeps its markup.
-_LONGEST = 200_000
+_MAX_PARSED = 200_000
 
 
 def plain_text(markdown: str) -> str:
     """Return the text without markup; code stays as it is."""
-    end = len(markdown) if len(markdown) <= _LONGEST else markdown.rfind("\n\n", 0, _LONGEST)
-    end = _LONGEST if end < 0 else end
+    end = len(markdown) if len(markdown) <= _MAX_PARSED else markdown.rfind("\n\n", 0, _MAX_PARSED)
+    end = _MAX_PARSED if end < 0 else end
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-    read = _BLANKS.sub("\n\n", "\n".join(_Reader().lines_of(parser.parse(markdown[:end])))).strip()
-    return f"{read}{markdown[end:].rstrip()}"
+    text = _BLANKS.sub("\n\n", "\n".join(_Reader().lines_of(parser.parse(markdown[:end])))).strip()
+    return f"{text}{markdown[end:].rstrip()}"
 
 
 class _Reader:
@@ -42,9 +42,14 @@ class _Reader:
             elif token.type in ("bullet_list_open", "ordered_list_open"):
                 self._lists.append(int(token.attrGet("start") or 1) if token.type.startswith("ordered") else 0)
             elif token.type == "list_item_open":
-                self._begin_item()
-            elif token.type in ("tr_open", "tr_close"):
-                self._toggle_row()
+                number = self._lists[-1]
+                self._lead = "  " * (len(self._lists) - 1) + (f"{number}. " if number else "- ")
+                self._lists[-1] += 1 if number else 0
+            elif token.type == "tr_open":
+                self._row = []
+            elif token.type == "tr_close":
+                self._lines.append(_CELL.join(self._row or ()))
+                self._row = None
             elif token.type.endswith("_close"):
                 self._end(token)
         return self._lines
@@ -55,17 +60,6 @@ class _Reader:
             return
         self._lines += [self._lead + line if line else line for line in words.split("\n")]
         self._lead = ""
-
-    def _begin_item(self) -> None:
-        number = self._lists[-1]
-        self._lead = "  " * (len(self._lists) - 1) + (f"{number}. " if number else "- ")
-        if number:
-            self._lists[-1] += 1
-
-    def _toggle_row(self) -> None:
-        if self._row is not None:
-            self._lines.append(_CELL.join(self._row))
-        self._row = [] if self._row is None else None
 
     def _end(self, token: Token) -> None:
         is_list = token.type in ("bullet_list_close", "ordered_list_close")

@@ -21,7 +21,7 @@ _INDENT = "  "
 _LINK = re.compile(r"\[\[((?:(?!\]\]|\[\[).)*+)\]\]")
 # Characters that would end a link or its line; brackets only where they look like those of the link.
 _UNSAFE = re.compile(r"&#|[\n\r]|\A\[|\[(?=\[)|\](?=\]|\Z)")
-_CODED = re.compile(r"&#(10|13|38|91|93|124);")
+_ESCAPED = re.compile(r"&#(10|13|38|91|93|124);")
 
 Item = str | Link
 
@@ -207,4 +207,4 @@ def _escape(text: str) -> str:
 
 
 def _unescape(text: str) -> str:
-    return _CODED.sub(lambda match: chr(int(match[1])), text)
+    return _ESCAPED.sub(lambda match: chr(int(match[1])), text)

@@ -7,11 +7,11 @@ from datetime import datetime
 from pathlib import Path
 
 from scrubjay.errors import InvalidInput, NoteUnreadable, NotFound
+from scrubjay.notes.markdown.fields import comment_out_foreign
 from scrubjay.notes.markdown.format import parse
-from scrubjay.notes.markdown.frontmatter_fields import comment_out_foreign
 from scrubjay.notes.markdown.note import Note
 
-__all__ = ["BUILT_IN", "FOLDER", "begun", "filled", "template_names", "template_text"]
+__all__ = ["BUILT_IN", "FOLDER", "fill_template", "note_from_template", "template_names", "template_text"]
 
 FOLDER = "templates"
 BUILT_IN = {
@@ -20,9 +20,9 @@ BUILT_IN = {
     "meeting": "**Date:** {{date}} {{time}}\n\n**With:** \n\n## Agenda\n\n- \n\n## Notes\n\n## Next steps\n\n- [ ] \n",
     "project": "**Goal:** \n\n**Started:** {{date}}\n\n## Status\n\n## Next steps\n\n- [ ] \n\n## Material\n\n- \n",
 }
-_LARGEST = 1024 * 1024
+_MAX_BYTES = 1024 * 1024
 _FIELD = re.compile(r"\{\{[ ]?(?P<name>title|date|time)[ ]?(?::(?P<format>[^{}\n]{0,100}))?\}\}", re.IGNORECASE)
-_USUAL = {"date": "YYYY-MM-DD", "time": "HH:mm"}
+_DEFAULTS = {"date": "YYYY-MM-DD", "time": "HH:mm"}
 _PART = re.compile(
     r"\[(?P<literal>[^\]]*)\]|YYYY|YY|MMMM|MMM|MM|Mo|M|DDDD|DDD|Do|DD|D|dddd|ddd|dd|d|E|HH|H|hh|h|mm|m|ss|s|SSS|A|a|"
     r"WW|W|GGGG|Q|ZZ|Z|X|x"
@@ -56,7 +56,12 @@ def template_text(folder: Path, name: str) -> str:
 
 def fill_template(template_text: str, *, title: str, now: datetime) -> str:
     """Fill in `{{title}}`, `{{date}}`, `{{time}}` and `{{date:YYYY-MM-DD}}`; all other text stays."""
-    return _FIELD.sub(lambda match: _value(match, title, now), template_text)
+
+    def value(match: re.Match[str]) -> str:
+        name = match["name"].lower()
+        return title if name == "title" else _format_moment(now, (match["format"] or "").strip() or _DEFAULTS[name])
+
+    return _FIELD.sub(value, template_text)
 
 
 def note_from_template(text: str) -> Note:
@@ -72,19 +77,12 @@ def note_from_template(text: str) -> Note:
 
 
 def _is_plain(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink() and path.stat().st_size <= _LARGEST
+    return path.is_file() and not path.is_symlink() and path.stat().st_size <= _MAX_BYTES
 
 
-def _value(match: re.Match[str], title: str, now: datetime) -> str:
-    name = match["name"].lower()
-    if name == "title":
-        return title
-    return _PART.sub(lambda part: _part(part, now), (match["format"] or "").strip() or _USUAL[name])
-
-
-def _part(match: re.Match[str], now: datetime) -> str:
-    """Format one token of a Moment.js format."""
-    return match["literal"] if match["literal"] is not None else _PARTS[match[0]](now)
+def _format_moment(now: datetime, format: str) -> str:
+    """Format a moment like Moment.js."""
+    return _PART.sub(lambda part: part["literal"] if part["literal"] is not None else _PARTS[part[0]](now), format)
 
 
 def _ordinal(number: int) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from scrubjay.notes.markdown.naming import link_target
 
-__all__ = ["Mention", "key_of", "mentions", "retargeted"]
+__all__ = ["Mention", "key_of", "mentions", "retarget_links"]
 
 # No pattern looks back or ahead beyond a link or a line, so hostile text takes no longer than other text.
 _TOKEN = re.compile(
@@ -21,8 +21,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.MULTILINE,
 )
-# The most spaces before text that still begins its line.
-_DEEPEST = 3
+# The number of spaces that may precede text that begins its line.
+_MAX_INDENT = 3
 _TICKS = re.compile("`+")
 _BLANK = re.compile(r"\n[ \t]*\n")
 _FENCE_LINE = re.compile(r"^[ \t>]{0,80}+(?P<fence>`{3,}|~{3,})[ \t]*$", re.MULTILINE)
@@ -101,7 +101,7 @@ def _links(content: str) -> Iterator[re.Match[str]]:
 
 
 class _Reader:
-    """Finds the ends of code and comments, in which nothing is a link, in one pass over the content."""
+    """Finds the ends of code and comments, which contain no links, in a single pass over the content."""
 
     def __init__(self, content: str) -> None:
         self._content = content
@@ -140,7 +140,7 @@ class _Reader:
         self._has_comment_end = False
         start = at - len("<!--")
         line = self._content.rfind("\n", max(0, start - 4), start) + 1
-        begins = (line or start <= _DEEPEST) and not self._content[line:start].strip(" ")
+        begins = (line or start <= _MAX_INDENT) and not self._content[line:start].strip(" ")
         return len(self._content) if begins else at
 
     def _paragraph_end(self, at: int) -> int:

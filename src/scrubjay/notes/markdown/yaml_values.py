@@ -8,15 +8,15 @@ __all__ = [
     "NULLS",
     "OTHER",
     "PRINTABLE",
-    "FrontmatterEntry",
     "Frontmatter",
+    "FrontmatterEntry",
     "Other",
     "Scalar",
     "Value",
     "flow_list",
-    "quoted",
+    "quote_double",
+    "quote_single",
     "scalar",
-    "singly_quoted",
 ]
 
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})

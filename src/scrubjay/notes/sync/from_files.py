@@ -172,7 +172,7 @@ class FileReader:
         if is_news is None:
             is_news = (entry.branch, entry.version) != (state.branch, shown.version)
         is_linked = await self._links.apply_file_links(
-            state.id, file.note, base=base, entry=entry, has_frontmatter_links="links" in file.page.told,
+            state.id, file.note, base=base, entry=entry, has_frontmatter_links="links" in file.page.set_fields,
             # Without a digest, the ledger does not know which links the file had before.
             is_list_new=is_new or bool(entry.digest), who=who,
         )  # fmt: skip

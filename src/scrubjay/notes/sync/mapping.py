@@ -71,12 +71,12 @@ def note_from_page(page: Page, base: Note) -> Note:
     """Return the note of a file, with the fields of `base` where the file gives none."""
     note = page.note
     # Without an id, the whole frontmatter is gone; unreadable fields were not removed on purpose either.
-    is_complete = "id" in page.told and not page.warnings
-    from_base = [name for name in _OPTIONAL if name not in page.told and not is_complete]
+    is_complete = "id" in page.set_fields and not page.warnings
+    from_base = [name for name in _OPTIONAL if name not in page.set_fields and not is_complete]
     from_base += ["title"] if not _normalize(note.title) else []
     # A memory of that kind has no file of its own.
     from_base += ["kind"] if note.kind == ATTACHMENT and "kind" not in from_base else []
-    from_base += ["extra"] if not page.told else []
+    from_base += ["extra"] if not page.set_fields else []
     from_base += [name for name in ("created_at", "last_reviewed") if getattr(note, name) is None]
     return replace(note, id=base.id, **{name: getattr(base, name) for name in from_base})
 

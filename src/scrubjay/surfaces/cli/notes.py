@@ -13,8 +13,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Trust
 from scrubjay.notes import results
 from scrubjay.notes.attachments.results import Attached, NoteAttachments, Orphans
-from scrubjay.notes.export.results import FORMATS, NotesExported, require_format
-from scrubjay.notes.import_.results import NotesImported
+from scrubjay.notes.results import EXPORT_FORMATS, NotesExported, NotesImported, require_export_format
 from scrubjay.surfaces.cli.command import verb
 from scrubjay.surfaces.cli.console import progress
 from scrubjay.surfaces.cli.verbs import DryRun
@@ -27,7 +26,7 @@ notes_app = typer.Typer(
 app.add_typer(notes_app, name="notes")
 
 _SUFFIXES = {"json": ".jsonl"}
-_FORMAT_OF_SUFFIX = {f".{format_}": format_ for format_ in FORMATS} | {".jsonl": "json", ".htm": "html"}
+_FORMAT_OF_SUFFIX = {f".{format_}": format_ for format_ in EXPORT_FORMATS} | {".jsonl": "json", ".htm": "html"}
 
 Ref = Annotated[str, typer.Argument(help="Id, title, name or file name.", show_default=False)]
 Tags = Annotated[list[str] | None, typer.Option("--tag", "-t", help="Tag; repeatable.")]
@@ -268,7 +267,10 @@ async def export_(
     format: Annotated[
         str,
         typer.Option(
-            "--format", "-f", metavar="FORMAT", help=f"{', '.join(FORMATS)}. Default: by the suffix of PATH, else md."
+            "--format",
+            "-f",
+            metavar="FORMAT",
+            help=f"{', '.join(EXPORT_FORMATS)}. Default: by the suffix of PATH, else md.",
         ),
     ] = "",
     category: Within = "",
@@ -280,7 +282,7 @@ async def export_(
 
     JSON is one document for a single note or a .json file, else JSON Lines. PDF needs `pip install 'scrubjay[pdf]'`.
     """
-    chosen = require_format(format or _FORMAT_OF_SUFFIX.get(to.suffix.lower(), "md"))
+    chosen = require_export_format(format or _FORMAT_OF_SUFFIX.get(to.suffix.lower(), "md"))
     with progress("exporting") as report:
         if str(to) != "-":
             return await client.export_notes(

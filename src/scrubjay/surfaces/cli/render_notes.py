@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 from scrubjay.model.conflict import ConflictDetails
 from scrubjay.notes import results
 from scrubjay.notes.attachments.results import Attached, Attachment, NoteAttachments, Orphans
-from scrubjay.notes.export.results import NotesExported
-from scrubjay.notes.import_.results import NotesImported
+from scrubjay.notes.results import NotesExported, NotesImported
 from scrubjay.surfaces.cli.console import say, say_each, say_warnings
 
 __all__ = ["NOTE_PRINTERS"]

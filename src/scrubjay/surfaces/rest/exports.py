@@ -5,16 +5,17 @@ from typing import Annotated, Literal
 from fastapi import Query, Response
 
 from scrubjay.model.memory import Json
-from scrubjay.notes.export.results import MEDIA
+from scrubjay.notes.results import EXPORT_MEDIA_TYPES
 from scrubjay.notes.service import Notes
 from scrubjay.surfaces.rest.deps import Watching
 from scrubjay.surfaces.rest.route import Ref, router, saved_as
 
 routes = router("notes")
 _KINDS: dict[str, Json] = {
-    kind.partition(";")[0]: {"schema": {"type": "string"}, "example": "The note"} for kind in MEDIA.values()
+    kind.partition(";")[0]: {"schema": {"type": "string"}, "example": "The note"}
+    for kind in EXPORT_MEDIA_TYPES.values()
 }
-_KINDS[MEDIA["json"]] = {"schema": {"type": "object"}, "example": {"title": "The note"}}
+_KINDS[EXPORT_MEDIA_TYPES["json"]] = {"schema": {"type": "object"}, "example": {"title": "The note"}}
 _RESPONSES: dict[int | str, dict[str, Json]] = {
     200: {"description": "The note as a file, to be saved", "content": _KINDS},
 }
