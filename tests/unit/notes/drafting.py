@@ -1,4 +1,4 @@
-"""Notes of every kind, for properties."""
+"""Strategies for notes of every kind, for property tests."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scrubjay.notes.markdown.format import MARKER
 from scrubjay.notes.markdown.note import Link, Note
 
-# What is special to YAML, to Markdown, to a link or to a file, and every other character.
+# Characters with a meaning in YAML, in Markdown, in a link or in a file name, and every other one.
 WORDS = st.sampled_from(
     [
         "", " ", "\n", "\r\n", "\r", "\t", "---", "---\n", "\n---\n", "...", MARKER, f"\n{MARKER}\n", f"{MARKER} \n",
@@ -22,9 +22,9 @@ TEXTS = st.lists(
     WORDS | st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=6), max_size=6
 )
 texts = TEXTS.map("".join)
-# NUL can stand in quotes of YAML only.
+# NUL is valid only in quoted YAML.
 anything = st.lists(WORDS | st.text(max_size=6), max_size=5).map("".join)
-EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - the zone is given besides
+EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - the strategy adds the zone
 moments = st.none() | st.datetimes(
     min_value=EPOCH - timedelta(days=700_000), max_value=EPOCH + timedelta(days=2_900_000), timezones=st.just(UTC)
 )

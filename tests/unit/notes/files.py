@@ -1,4 +1,4 @@
-"""Files of every kind that notes embed, made in the test."""
+"""Generated files of every kind that notes embed."""
 
 import io
 import struct
@@ -12,7 +12,7 @@ OPEN_DOCUMENT = "application/vnd.oasis.opendocument.text"
 
 
 def png(text: str = "", *, colour: tuple[int, int, int] = (200, 30, 30), side: int = 8) -> bytes:
-    """A picture of one colour, with a text in it that no eye sees."""
+    """Return a picture of a single colour, with a text in its metadata."""
     row = b"\0" + bytes(colour) * side
     chunks = [
         (b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)),
@@ -26,7 +26,7 @@ def png(text: str = "", *, colour: tuple[int, int, int] = (200, 30, 30), side: i
 
 
 def pdf(text: str) -> bytes:
-    """A document of one page."""
+    """Return a document of a single page."""
     file = io.BytesIO()
     canvas = Canvas(file, invariant=True)  # pyright: ignore[reportCallIssue] - its stubs do not know it
     canvas.drawString(72, 720, text)
@@ -35,7 +35,7 @@ def pdf(text: str) -> bytes:
 
 
 def zipped(name: str, text: str | bytes) -> bytes:
-    """An archive with one file in it: the same bytes whenever it is made, for tests are called by them."""
+    """Return an archive with a single file; its bytes are always the same, because test ids contain them."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
@@ -43,12 +43,12 @@ def zipped(name: str, text: str | bytes) -> bytes:
 
 
 def docx(*paragraphs: str, before: str = "") -> bytes:
-    """A text as Word keeps it."""
+    """Return a text as a Word document."""
     body = "".join(f"<w:p><w:r><w:t>{paragraph}</w:t></w:r></w:p>" for paragraph in paragraphs)
     return zipped("word/document.xml", f'<?xml version="1.0"?>{before}<w:document xmlns:w="x">{body}</w:document>')
 
 
 def odt(*paragraphs: str) -> bytes:
-    """A text as LibreOffice keeps it."""
+    """Return a text as a LibreOffice document."""
     body = "".join(f"<text:p>{paragraph}</text:p>" for paragraph in paragraphs)
     return zipped("content.xml", f'<?xml version="1.0"?><office:d xmlns:office="o" xmlns:text="t">{body}</office:d>')

@@ -1,4 +1,4 @@
-"""Paths that have led out of folders somewhere, in all the spellings that people try."""
+"""Paths of known directory traversal attacks, in all their spellings."""
 
 from itertools import product
 

@@ -60,18 +60,18 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
-        given = dict(attrs)
-        assert not [name for name in given if name.startswith("on")]
-        self.links += [given["href"] or ""] if "href" in given else []
-        self.shown += [given["src"] or ""] if "src" in given else []
-        self.ids |= {given["id"] or ""} if "id" in given else set()
+        attributes = dict(attrs)
+        assert not [name for name in attributes if name.startswith("on")]
+        self.links += [attributes["href"] or ""] if "href" in attributes else []
+        self.shown += [attributes["src"] or ""] if "src" in attributes else []
+        self.ids |= {attributes["id"] or ""} if "id" in attributes else set()
 
     def handle_data(self, data: str) -> None:
         self.words += data
 
 
 async def furnish(notes: Notes) -> str:
-    """Three notes, of which two know each other, and a picture."""
+    """Write three notes, two of which link to each other, and a picture."""
     garden = "## Soil\n\nIt is heavy, and [[The plan]] says more."
     await notes.write_note(NoteDraft(title="Garden", content=garden, category="home/out"), who=WHO)
     draft = NoteDraft(title="The plan", content=PLAN, category="work", tags=("a", "b"))
@@ -83,29 +83,31 @@ async def furnish(notes: Notes) -> str:
     return plan.id
 
 
-async def test_markdown_is_what_the_folder_has(tmp_path: Path) -> None:
+async def test_a_markdown_export_has_the_files_of_the_folder(tmp_path: Path) -> None:
     async with open_room(tmp_path) as notes:
         plan = await furnish(notes)
-        told: list[tuple[int, int]] = []
+        reports: list[tuple[int, int]] = []
         target = tmp_path / "out"
         done = await notes.export_notes(
-            str(target), ALL, who=WHO, progress=lambda done, total: told.append((done, total))
+            str(target), ALL, who=WHO, progress=lambda done, total: reports.append((done, total))
         )
-        assert (done.notes, done.files, done.warnings, told[-1]) == (3, 1, (), (3, 3))
-        own = {one.relative_to(tmp_path / "notes"): one for one in (tmp_path / "notes").rglob("*.*") if one.is_file()}
-        kept = {str(path) for path in own if not str(path).startswith(".")}
-        assert kept == {str(one.relative_to(target)) for one in target.rglob("*") if one.is_file()}
-        for path in kept:
+        assert (done.notes, done.files, done.warnings, reports[-1]) == (3, 1, (), (3, 3))
+        own = {
+            file.relative_to(tmp_path / "notes"): file for file in (tmp_path / "notes").rglob("*.*") if file.is_file()
+        }
+        paths = {str(path) for path in own if not str(path).startswith(".")}
+        assert paths == {str(file.relative_to(target)) for file in target.rglob("*") if file.is_file()}
+        for path in paths:
             assert (target / path).read_bytes() == (tmp_path / "notes" / path).read_bytes()
             assert (target / path).stat().st_mode & 0o777 == 0o600
         await notes.export_notes(str(tmp_path / "out.zip"), NotesSelection(category="work"), who=WHO)
         with zipfile.ZipFile(tmp_path / "out.zip") as archive:
             assert archive.testzip() is None
-            assert sorted(one.split("-")[0] for one in archive.namelist()) == ["attachments/walnut", "work"]
-        one = tmp_path / "one.md"
-        await notes.export_notes(str(one), NotesSelection(refs=("The plan",)), who=WHO)
-        assert parse(one.read_bytes()).note.id == plan
-        # What is there stays, whatever goes wrong; nothing half-made is left.
+            assert sorted(name.split("-")[0] for name in archive.namelist()) == ["attachments/walnut", "work"]
+        single = tmp_path / "one.md"
+        await notes.export_notes(str(single), NotesSelection(refs=("The plan",)), who=WHO)
+        assert parse(single.read_bytes()).note.id == plan
+        # A failed export changes no existing file and leaves no partial one.
         for bad, kind, why in (
             (target, "md", "already exists"), (tmp_path / "no" / "x.csv", "csv", "there is no folder"),
             (tmp_path / "x.html", "html", "a single HTML file cannot hold"),
@@ -116,25 +118,30 @@ async def test_markdown_is_what_the_folder_has(tmp_path: Path) -> None:
                 await notes.export_notes(str(bad), ALL, who=WHO, format=kind)
         with pytest.raises(NotFound):
             await notes.export_notes(str(tmp_path / "x.md"), NotesSelection(refs=("nobody of that name",)), who=WHO)
-        assert {one.name for one in tmp_path.iterdir()} == {"data", "notes", "notes.db", "one.md", "out", "out.zip"} | {
-            one.name for one in tmp_path.glob("notes.db-*")
-        }
+        assert {path.name for path in tmp_path.iterdir()} == {
+            "data",
+            "notes",
+            "notes.db",
+            "one.md",
+            "out",
+            "out.zip",
+        } | {path.name for path in tmp_path.glob("notes.db-*")}
         assert (await notes.export_notes(str(tmp_path / "none"), NotesSelection(category="nobody"), who=WHO)).notes == 0
 
 
-async def test_json_and_csv_say_all(tmp_path: Path) -> None:
+async def test_json_and_csv_have_every_field(tmp_path: Path) -> None:
     async with open_room(tmp_path, has_folder=False) as notes:
         plan = await furnish(notes)
-        lines, whole, one, table = (tmp_path / name for name in ("a.jsonl", "a.json", "one.json", "a.csv"))
-        given: tuple[tuple[Path, str, tuple[str, ...]], ...] = (
-            (lines, "json", ()), (whole, "json", ()), (one, "json", (plan,)), (table, "csv", ()),
+        lines, whole, single, table = (tmp_path / name for name in ("a.jsonl", "a.json", "one.json", "a.csv"))
+        exports: tuple[tuple[Path, str, tuple[str, ...]], ...] = (
+            (lines, "json", ()), (whole, "json", ()), (single, "json", (plan,)), (table, "csv", ()),
         )  # fmt: skip
-        for target, kind, refs in given:
+        for target, kind, refs in exports:
             await notes.export_notes(str(target), NotesSelection(refs=refs), who=WHO, format=kind)
-        told = [json.loads(line) for line in lines.read_text(encoding="utf-8").splitlines()]
-        assert json.loads(whole.read_text(encoding="utf-8")) == told
-        by_title = {note["title"]: note for note in told}
-        assert json.loads(one.read_text(encoding="utf-8")) == by_title["The plan"]
+        rows = [json.loads(line) for line in lines.read_text(encoding="utf-8").splitlines()]
+        assert json.loads(whole.read_text(encoding="utf-8")) == rows
+        by_title = {note["title"]: note for note in rows}
+        assert json.loads(single.read_text(encoding="utf-8")) == by_title["The plan"]
         assert by_title["The plan"]["content"] == PLAN
         assert by_title["The plan"]["links"] == [by_title["Garden"]["id"]]
         with table.open(encoding="utf-8", newline="") as stream:
@@ -146,7 +153,7 @@ async def test_json_and_csv_say_all(tmp_path: Path) -> None:
         # No cell is a formula.
         assert [row["title"] for row in rows if "1+1" in row["title"]] == ["'=1+1 <b>"]
         assert not [cell for row in rows for cell in row.values() if cell[:1] in "=+-@\t\r\n" and cell]
-        assert [escape_formula(one) for one in ("@x", "\t=1", "a=1", "")] == ["'@x", "'\t=1", "a=1", ""]
+        assert [escape_formula(cell) for cell in ("@x", "\t=1", "a=1", "")] == ["'@x", "'\t=1", "a=1", ""]
         with pytest.raises(InvalidInput, match="Leave one"):
             await notes.export_notes(str(table), NotesSelection(refs=(plan,), category="work"), who=WHO)
 
@@ -157,7 +164,7 @@ async def test_every_link_of_the_pages_leads_somewhere(tmp_path: Path) -> None:
         target = tmp_path / "web"
         done = await notes.export_notes(str(target), ALL, who=WHO, format="html")
         assert [warning for warning in done.warnings if "nowhere at all" in warning]
-        pages = {one: Page(one.read_text(encoding="utf-8")) for one in target.rglob("*.html")}
+        pages = {path: Page(path.read_text(encoding="utf-8")) for path in target.rglob("*.html")}
         assert len(pages) == 4
         for place, page in pages.items():
             assert not page.tags & {"script", "iframe", "object", "embed", "form", "b"}
@@ -179,7 +186,7 @@ async def test_every_link_of_the_pages_leads_somewhere(tmp_path: Path) -> None:
         assert "<script>alert(1)</script>" in own.words
         assert sum(link.endswith("#soil") for link in own.links) == 1
         lone = (await notes.export_note(plan, who=WHO, format="html")).data.decode()
-        assert [one[:22] for one in Page(lone).shown] == ["data:image/png;base64,"]
+        assert [source[:22] for source in Page(lone).shown] == ["data:image/png;base64,"]
         assert not [link for link in Page(lone).links if not link.startswith(("https:", "#"))]
 
 
@@ -190,16 +197,16 @@ async def test_a_pdf_is_read_back(tmp_path: Path) -> None:
         done = await notes.export_notes(str(target), ALL, who=WHO, format="pdf")
         reader = PdfReader(target)
         words = "\n".join(page.extract_text() for page in reader.pages)
-        for said in ("The plan", "rake", "walnut", 'print("[[code]]")', "<script>", "Größe", "Москва", "A walnut"):
-            assert said in words
-        assert [str(one["/Title"]) for one in reader.outline] == ["Garden", "The plan", "=1+1 <b>"]  # type: ignore[index,call-overload]
+        for text in ("The plan", "rake", "walnut", 'print("[[code]]")', "<script>", "Größe", "Москва", "A walnut"):
+            assert text in words
+        assert [str(entry["/Title"]) for entry in reader.outline] == ["Garden", "The plan", "=1+1 <b>"]  # type: ignore[index,call-overload]
         assert sum(len(page.images) for page in reader.pages) == 1
-        links = [one.get_object() for page in reader.pages for one in page.get("/Annots") or ()]
+        links = [link.get_object() for page in reader.pages for link in page.get("/Annots") or ()]
         addresses = {str(link["/A"]["/URI"]) for link in links if "/URI" in (link.get("/A") or {})}
         assert addresses == {"https://example.org/?a=1&b=2"}
         inside = [link["/Dest"][0] for link in links if link.get("/Dest")]
         assert inside
-        assert {one.idnum for one in inside} <= {page.indirect_reference.idnum for page in reader.pages}  # type: ignore[union-attr]
+        assert {link.idnum for link in inside} <= {page.indirect_reference.idnum for page in reader.pages}  # type: ignore[union-attr]
         assert [warning for warning in done.warnings if "U+1F99C" in warning]
         download = await notes.export_note(plan, who=WHO, format="pdf")
         assert (download.name.endswith(f"{plan}.pdf"), download.media_type) == (True, "application/pdf")
@@ -233,11 +240,11 @@ async def test_hostile_markdown_is_only_text(tmp_path: Path, format: str) -> Non
                 assert page is None or not page.tags & {"img", "i", "para"}
 
 
-async def test_a_picture_has_the_size_that_is_written_behind_the_bar_and_no_caption_of_it(tmp_path: Path) -> None:
+async def test_the_number_after_the_bar_is_the_size_of_a_picture_and_not_its_caption(tmp_path: Path) -> None:
     async with open_room(tmp_path) as notes:
         made = await notes.write_note(NoteDraft(title="Trees", content="Text"), who=WHO)
-        kept = await notes.attach_file(made.id, "tree.png", png("x", side=40), who=WHO)
-        file = kept.attachment.file.rpartition("/")[2]
+        attached = await notes.attach_file(made.id, "tree.png", png("x", side=40), who=WHO)
+        file = attached.attachment.file.rpartition("/")[2]
         written = f"![[{file}|200]] ![[{file}|A tree|300x100]] ![A walnut|50]({file}) ![[Trees#Oak|200]] [[Trees|300]]"
         await notes.edit_note(made.id, NoteEdit(content=written), who=WHO)
         await notes.export_notes(str(tmp_path / "out.html"), NotesSelection(refs=(made.id,)), who=WHO, format="html")

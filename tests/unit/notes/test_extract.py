@@ -1,4 +1,4 @@
-"""The text of files, also of those that mean harm."""
+"""The text of files, including hostile ones."""
 
 import io
 import subprocess
@@ -41,12 +41,12 @@ def test_documents_are_read(kind: str, data: bytes, text: str) -> None:
         ("application/pdf", b"%PDF-1.7 and nothing else", "cannot be read"),
     ],
 )
-def test_what_means_harm_is_refused(kind: str, data: bytes, why: str) -> None:
+def test_hostile_files_are_refused(kind: str, data: bytes, why: str) -> None:
     with pytest.raises(UnreadableFile, match=why):
         READERS[kind](io.BytesIO(data), 1000)
 
 
-def test_what_unpacks_to_far_more_is_refused() -> None:
+def test_a_zip_bomb_is_refused() -> None:
     bomb = zipped("word/document.xml", b" " * (80 << 20))
     with pytest.raises(UnreadableFile, match=r"unpacks to more|XML is broken"):
         READERS[WORD](io.BytesIO(bomb), 1000)
@@ -70,10 +70,10 @@ async def test_texts_are_read_here_and_documents_in_a_child(tmp_path: Path) -> N
     (tmp_path / "a").write_bytes(pdf("A page that says something"))
     (tmp_path / "b").write_bytes(b"words " * 100)
     with (tmp_path / "a").open("rb") as page, (tmp_path / "b").open("rb") as words:
-        found = await extractor.text_of(page, media_type="application/pdf")
-        assert (found.text, found.warning) == ("A page that says som", "only its first 20 characters are searched")
-        found = await extractor.text_of(words, media_type="text/plain")
-        assert (found.text, found.warning) == ("words words words wo", "only its first 20 characters are searched")
+        result = await extractor.text_of(page, media_type="application/pdf")
+        assert (result.text, result.warning) == ("A page that says som", "only its first 20 characters are searched")
+        result = await extractor.text_of(words, media_type="text/plain")
+        assert (result.text, result.warning) == ("words words words wo", "only its first 20 characters are searched")
         assert not (await extractor.text_of(words, media_type="video/mp4")).text
         page.seek(0)
         hurried = await Extractor(seconds=0.001).text_of(page, media_type="application/pdf")
@@ -86,10 +86,10 @@ async def test_texts_are_read_here_and_documents_in_a_child(tmp_path: Path) -> N
 async def test_a_child_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").write_bytes(docx("&b;", before=LAUGHS))
     with (tmp_path / "a").open("rb") as file:
-        found = await Extractor().text_of(file, media_type=WORD)
-    assert (found.text, found.warning.partition(":")[0]) == ("", "its text could not be extracted")
-    assert "document type" in found.warning
-    # Stands where a program would that has no reader of its own.
+        result = await Extractor().text_of(file, media_type=WORD)
+    assert (result.text, result.warning.partition(":")[0]) == ("", "its text could not be extracted")
+    assert "document type" in result.warning
+    # A type whose reader fails.
     program = tmp_path / "python"
     program.write_text(f"#!/bin/sh\nexec {sys.executable} -c 'import sys; sys.exit(1)'\n", encoding="ascii")
     program.chmod(0o700)

@@ -1,4 +1,4 @@
-"""What a file is: its bytes go before its name."""
+"""File types: the bytes of a file have priority over its name."""
 
 import pytest
 from tests.unit.notes.files import OPEN_DOCUMENT, WORD, docx, odt, pdf, png
@@ -38,9 +38,9 @@ PNG, SVG, TEXT, ZIP = "image/png", "image/svg+xml", "text/plain", "application/z
         (b"plain words", "noend", TEXT),
     ],
 )  # fmt: skip
-def test_what_is_what_it_is_called(head: bytes, name: str, kind: str) -> None:
-    found = sniff(head, name)
-    assert (found.type, found.remark) == (kind, "")
+def test_a_file_has_the_type_of_its_name(head: bytes, name: str, kind: str) -> None:
+    sniffed = sniff(head, name)
+    assert (sniffed.type, sniffed.remark) == (kind, "")
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,10 @@ def test_what_is_what_it_is_called(head: bytes, name: str, kind: str) -> None:
         (pdf("x")[:64], "a.txt", "application/pdf", "pdf"),
     ],
 )
-def test_what_passes_for_something_else_is_told(head: bytes, name: str, kind: str, end: str) -> None:
-    found = sniff(head, name)
-    assert (found.type, found.end) == (kind, end)
-    assert found.remark == f"its name ends in .{extension_of(name)}, but it is {kind}"
+def test_a_file_with_the_wrong_extension_gets_a_remark(head: bytes, name: str, kind: str, end: str) -> None:
+    sniffed = sniff(head, name)
+    assert (sniffed.type, sniffed.end) == (kind, end)
+    assert sniffed.remark == f"its name ends in .{extension_of(name)}, but it is {kind}"
     assert not sniff(head, "without").remark
 
 

@@ -1,4 +1,4 @@
-"""A note is read as it was written, and a file that others wrote stays theirs."""
+"""Notes survive rendering and parsing, and foreign files keep their lines."""
 
 import difflib
 from dataclasses import fields, replace
@@ -118,7 +118,7 @@ def changed_lines(old: bytes, new: bytes) -> list[str]:
 
 @given(note=notes)
 @settings(max_examples=60, deadline=None)
-def test_what_is_written_is_read(note: Note) -> None:
+def test_a_rendered_note_is_parsed_back(note: Note) -> None:
     written = render(note)
     page = parse(written)
     assert page.note == note
@@ -133,7 +133,7 @@ def test_what_is_written_is_read(note: Note) -> None:
     newline=st.sampled_from([b"\n", b"\r\n"]),
 )
 @settings(max_examples=60, deadline=None)
-def test_a_changed_note_is_read_as_it_is_now(
+def test_a_changed_note_is_parsed_with_its_changes(
     note: Note, other: Note, names: set[str], *, has_bom: bool, newline: bytes
 ) -> None:
     data = (b"\xef\xbb\xbf" if has_bom else b"") + render(note).replace(b"\n", newline)
@@ -165,7 +165,7 @@ def test_any_text_is_a_file_that_stays_as_it_is(text: str, extra: str, other: st
 )
 @example(text="---\n  a: 1\n---\n", edits=[(5, 0, "&a"), (7, 0, "\n---\n")])
 @settings(max_examples=100, deadline=None)
-def test_a_file_that_somebody_has_damaged_is_read_or_refused(text: str, edits: list[tuple[int, int, str]]) -> None:
+def test_a_damaged_file_is_parsed_or_refused(text: str, edits: list[tuple[int, int, str]]) -> None:
     for at, size, word in edits:
         text = text[: at % (len(text) + 1)] + word + text[at % (len(text) + 1) + size :]
     try:
@@ -191,7 +191,7 @@ def test_the_file_of_a_note() -> None:
 @pytest.mark.parametrize("bom", ["", "\ufeff"])
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize("ends", [True, False])
-def test_a_file_of_others_is_read_and_reproduced(bom: str, newline: str, *, ends: bool) -> None:
+def test_a_foreign_file_is_parsed_and_reproduced(bom: str, newline: str, *, ends: bool) -> None:
     text = FOREIGN if ends else FOREIGN.removesuffix("\n")
     data = (bom + text.replace("\n", newline)).encode()
     page = parse(data)
@@ -231,7 +231,7 @@ def test_a_file_of_others_is_read_and_reproduced(bom: str, newline: str, *, ends
         ),
     ],
 )  # fmt: skip
-def test_only_the_lines_of_what_has_changed_differ(change: dict[str, object], lines: list[str]) -> None:
+def test_only_the_lines_of_changed_fields_differ(change: dict[str, object], lines: list[str]) -> None:
     for bom, newline in (("", "\n"), ("\ufeff", "\r\n")):
         data = (bom + FOREIGN.replace("\n", newline)).encode()
         page = parse(data)
@@ -254,19 +254,19 @@ def test_a_file_without_frontmatter_gets_one_and_keeps_its_text() -> None:
         assert written.endswith((text.encode().strip(), text.encode()))
 
 
-def test_what_is_typed_below_the_sections_belongs_to_the_content() -> None:
+def test_text_below_the_sections_belongs_to_the_content() -> None:
     data = WRITTEN + "\nTyped below.\n\n- with a list\n"
     page = parse(data.encode())
     assert page.note == replace(WHOLE, content=f"{WHOLE.content}\n\nTyped below.\n\n- with a list")
     assert render(replace(page.note, title="Tea"), like=page).decode() == data.replace(WHOLE.title, "Tea")
-    # Once the content is written anew, it stands where content stands.
+    # When the content is rewritten, the text moves to the rest of the content.
     now = replace(page.note, content=page.note.content + "\n\nMore.")
     written = render(now, like=page).decode()
     assert parse(written.encode()).note == now
     assert written.index("Typed below.") < written.index("More.") < written.index(MARKER)
 
 
-def test_a_mixed_file_is_taken_as_it_is() -> None:
+def test_a_file_with_mixed_line_endings_is_parsed_as_it_is() -> None:
     data = b"---\r\ntitle: Tea\r\nx: 1\r\n---\r\n\r\none\r\ntwo\n"
     page = parse(data)
     assert page.note == Note(title="Tea", extra="x: 1\n", content="\r\none\r\ntwo")
@@ -280,7 +280,7 @@ def test_a_mixed_file_is_taken_as_it_is() -> None:
     ["title: x\n", "a: [\n", "a: 1", "---\n", "a: |\n x\n---\n", "  a: 1\n", "- a\n", "a: 1\na: 2\n", "\n",
      "a: !!x y\n", "{a: 1}\n", "a\r\n", "a: \x00\n", "words\n"],
 )  # fmt: skip
-def test_what_is_no_frontmatter_of_others_is_left_out(extra: str) -> None:
+def test_invalid_foreign_frontmatter_is_left_out(extra: str) -> None:
     assert render(replace(WHOLE, extra=extra)).decode() == WRITTEN.replace("aliases: [Q4]\n", "")
     page = parse(WRITTEN.encode())
     assert render(replace(WHOLE, extra=extra), like=page).decode() == WRITTEN

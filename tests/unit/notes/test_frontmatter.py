@@ -1,4 +1,4 @@
-"""Frontmatter of every kind: what it says, and what is no frontmatter at all."""
+"""Frontmatter: valid in many forms, and refused if it is invalid."""
 
 import re
 import tracemalloc
@@ -57,24 +57,24 @@ LINES = st.lists(
 @given(text=LINES)
 @example("a:\na:\n\n")
 @settings(max_examples=250, deadline=None)
-def test_the_quick_reading_agrees_with_the_parser(text: str) -> None:
+def test_the_simple_patterns_agree_with_the_parser(text: str) -> None:
     quick = parse_simple_yaml(text)
     if quick is None:
         return
     slow = parse_full_yaml(text)
     assert "".join(entry.text for entry in quick[0]) + quick[1] == text
-    assert [(one.key, one.value, one.raw, one.lead) for one in quick[0]] == [
+    assert [(entry.key, entry.value, entry.raw, entry.lead) for entry in quick[0]] == [
         (entry.key, entry.value, entry.raw, entry.lead) for entry in slow.entries
     ]
     assert quick[1] == slow.tail
     assert not slow.is_odd
-    for one, other in zip(quick[0], slow.entries, strict=True):
-        assert one.raw[one.start : one.end] == other.raw[other.start : other.end]
+    for entry, other in zip(quick[0], slow.entries, strict=True):
+        assert entry.raw[entry.start : entry.end] == other.raw[other.start : other.end]
 
 
 @given(text=LINES)
 @settings(max_examples=150, deadline=None)
-def test_what_is_read_is_the_text_itself(text: str) -> None:
+def test_the_parsed_entries_form_the_text(text: str) -> None:
     try:
         head = parse_full_yaml(text)
     except NoteUnreadable:
@@ -83,7 +83,7 @@ def test_what_is_read_is_the_text_itself(text: str) -> None:
     if not re.search(r"\r|^---|[^\n]\Z", text, re.MULTILINE) and len({entry.key for entry in head.entries}) == len(
         head.entries
     ):
-        # What is not ours of it can stand in another frontmatter.
+        # Its foreign entries fit into another frontmatter.
         page = page_of(text)
         assert render(page.note, like=page).startswith(f"---\n{text}---".encode())
         assert parse(render(page.note)).note == page.note
@@ -134,7 +134,7 @@ def test_a_text_is_written_so_that_a_parser_reads_it(text: str) -> None:
         ("a:\n" + "- {}\n" * 6_000, 2501, "too many"),
     ],
 )
-def test_what_is_no_frontmatter_is_refused_with_its_line(head: str, line: int, reason: str) -> None:
+def test_invalid_frontmatter_is_refused_with_its_line(head: str, line: int, reason: str) -> None:
     with pytest.raises(NoteUnreadable, match=reason) as caught:
         page_of(head)
     assert caught.value.fields["line"] == line
@@ -152,20 +152,20 @@ def test_what_is_no_frontmatter_is_refused_with_its_line(head: str, line: int, r
         (b"---\r\n# c\r\ntitle: x\r\n", 1, "no closing line"),
     ],
 )
-def test_what_is_no_text_is_refused(data: bytes, line: int, reason: str) -> None:
+def test_binary_files_are_refused(data: bytes, line: int, reason: str) -> None:
     with pytest.raises(NoteUnreadable, match=reason) as caught:
         parse(data)
     assert caught.value.fields["line"] == line
 
 
-def test_a_line_across_the_page_is_no_frontmatter() -> None:
+def test_a_thematic_break_is_not_frontmatter() -> None:
     for text in ("---", "---\n", "---\n\nwords: here\n", "--- \nwords\n", "----\na: b\n---\n"):
         page = parse(text.encode())
         assert page.note.content == text.removesuffix("\n")
         assert render(page.note, like=page) == text.encode()
 
 
-def test_a_bomb_costs_nothing() -> None:
+def test_a_yaml_bomb_is_refused_quickly() -> None:
     bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
         f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9)}]\n" for level in range(1, 12)
     )
@@ -177,7 +177,7 @@ def test_a_bomb_costs_nothing() -> None:
     assert most < 2_000_000
 
 
-def test_a_value_of_the_wrong_kind_stays_and_is_not_told() -> None:
+def test_a_value_of_the_wrong_type_stays_and_is_not_set() -> None:
     head = "title: [1]\ntags: {a: b}\ncreated_at: garbage\npinned: maybe\nkind:\n- [x]\nid: 5\n"
     page = page_of(head)
     assert page.note == Note(id="5", content="text")
@@ -186,7 +186,7 @@ def test_a_value_of_the_wrong_kind_stays_and_is_not_told() -> None:
         "line 2: title", "line 3: tags", "line 4: created_at", "line 5: pinned", "line 6: kind",
     ]  # fmt: skip
     assert head in render(replace(page.note, content="other"), like=page).decode()
-    # Also where another value takes its place, it can be read.
+    # It stays readable even if another value replaces it.
     now = replace(page.note, title="Tea", created_at=datetime(2024, 1, 15, 10, 30, tzinfo=UTC))
     written = render(now, like=page).decode()
     assert (
@@ -195,7 +195,7 @@ def test_a_value_of_the_wrong_kind_stays_and_is_not_told() -> None:
     assert parse(written.encode()).note == now
 
 
-def test_what_others_keep_in_keys_that_are_called_as_ours_can_still_be_read() -> None:
+def test_foreign_values_under_our_keys_stay_readable() -> None:
     page = page_of("id: 202401151030 # Zettel\nlinks:\n- https://example.org\n- '[[Tea]]'\nsource: x\n")
     own, other = "0197f3c2-6d3e-7bb0-b8a5-9f4c1e2d3a4b", "0197f3c2-7a10-7c2f-8d11-0b1c2d3e4f5a"
     now = replace(page.note, id=own, links=(other,))
@@ -203,7 +203,7 @@ def test_what_others_keep_in_keys_that_are_called_as_ours_can_still_be_read() ->
     assert f"# id: 202401151030 # Zettel\nid: {own}\n" in written
     assert f"# links:\n# - https://example.org\n# - '[[Tea]]'\nlinks: [\"{other}\"]\nsource: x\n" in written
     assert parse(written.encode()).note == now
-    # Of what was ours nothing is left: a copy has an id of its own.
+    # None of our values is left: a copy has an id of its own.
     again = render(replace(now, id=other, links=()), like=parse(written.encode())).decode()
     assert f"Zettel\nid: {other}\n" in again
     assert "links: []" in again
@@ -240,11 +240,11 @@ def test_times_may_be_written_in_many_ways(written: str, moment: datetime | None
     assert page_of(f"created_at: {written}\n").note.created_at == moment
 
 
-def test_halves_of_characters_are_put_together() -> None:
+def test_surrogate_pairs_are_joined() -> None:
     assert page_of('title: "\\ud83d\\ude00 \\ud83d"\n').note.title == "\U0001f600 \ufffd"
 
 
-def test_words_that_yaml_reads_otherwise_are_texts_in_quotes() -> None:
+def test_words_with_a_special_meaning_in_yaml_are_quoted() -> None:
     for word in (
         "yes",
         "No",
@@ -296,7 +296,7 @@ def test_no_key_begins_within_another_value() -> None:
         ("# a\n{ } # b\n# c\n", "title: tea\n# a\n# b\n# c\n"),
     ],
 )
-def test_frontmatter_in_another_manner_is_kept_until_it_changes(written: str, lines: str) -> None:
+def test_frontmatter_in_another_style_stays_until_it_changes(written: str, lines: str) -> None:
     page = page_of(written)
     assert f"---\n{written}---\n\nother" in render(replace(page.note, content="other"), like=page).decode()
     now = render(replace(page.note, title="tea"), like=page).decode()

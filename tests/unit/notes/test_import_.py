@@ -1,4 +1,4 @@
-"""Imports: an Obsidian vault with all that its users put into it, once and again, and never written to."""
+"""Imports: a whole Obsidian vault, repeatedly, without changing it."""
 
 import asyncio
 import hashlib
@@ -64,46 +64,52 @@ def make(root: Path) -> Path:
 
 def state(root: Path) -> dict[str, tuple[str, int]]:
     return {
-        str(one.relative_to(root)): (hashlib.sha256(one.read_bytes()).hexdigest(), one.stat().st_mtime_ns)
-        for one in root.rglob("*")
-        if one.is_file() and not one.is_symlink()
+        str(file.relative_to(root)): (hashlib.sha256(file.read_bytes()).hexdigest(), file.stat().st_mtime_ns)
+        for file in root.rglob("*")
+        if file.is_file() and not file.is_symlink()
     }
 
 
 async def titled(notes: Notes) -> dict[str, Memory]:
     store = notes.engine.store
     ids = await store.list_ids("default", Filter(), limit=1_000)
-    return {one.title: one for one in (await store.get("default", ids)).values()}
+    return {memory.title: memory for memory in (await store.get("default", ids)).values()}
 
 
 async def linked(notes: Notes, own: str, type: str = LINK) -> dict[str, str]:
-    memories = {one.id: one.title for one in (await titled(notes)).values()}
-    found = await notes.engine.store.relations("default", [own])
-    return {memories[one.target if one.source == own else one.source]: one.text for one in found if one.type == type}
+    titles = {memory.id: memory.title for memory in (await titled(notes)).values()}
+    relations = await notes.engine.store.relations("default", [own])
+    return {
+        titles[relation.target if relation.source == own else relation.source]: relation.text
+        for relation in relations
+        if relation.type == type
+    }
 
 
 def sums(done: NotesImported) -> tuple[int, int, int, int]:
     return done.found, done.created, done.updated, done.unchanged
 
 
-async def test_a_vault_of_obsidians_is_taken_in_whole(tmp_path: Path) -> None:
+async def test_a_whole_vault_of_obsidian_is_imported(tmp_path: Path) -> None:
     source = make(tmp_path / "vault")
     before = state(source)
     rules = replace(PLAIN, secrets="redact") if hasattr(PLAIN, "secrets") else PLAIN
     async with open_room(tmp_path, rules=rules) as notes:
         tried = await notes.import_notes(str(source), who=WHO, dry_run=True)
         assert (await titled(notes), not (tmp_path / "notes" / "attachments").exists()) == ({}, True)
-        told: list[tuple[int, int]] = []
-        done = await notes.import_notes(str(source), who=WHO, progress=lambda done, total: told.append((done, total)))
+        reports: list[tuple[int, int]] = []
+        done = await notes.import_notes(
+            str(source), who=WHO, progress=lambda done, total: reports.append((done, total))
+        )
         assert state(source) == before
         assert sums(done) == sums(replace(tried, dry_run=False)) == (13, 8, 0, 0)
-        assert told[-1][0] == told[-1][1]
+        assert reports[-1][0] == reports[-1][1]
         assert (done.attachments, tried.attachments, done.linked, tried.linked) == (2, 2, 6, 6)
-        assert {one.path: one.reason.partition(":")[0] for one in done.skipped} == {
+        assert {file.path: file.reason.partition(":")[0] for file in done.skipped} == {
             "Binary.md": "line 1", "Empty.md": "it is empty", "Etc": "it is a link, and links are not followed",
             "Huge.md": "'Huge.md' has 17,000,000 bytes, and a note has at most 16,777,216",
             "Latin.md": "line 1", "Link.md": "it is a link, and links are not followed",
-            "Long.md": next(one.reason for one in done.skipped if one.path == "Long.md").partition(":")[0],
+            "Long.md": next(file.reason for file in done.skipped if file.path == "Long.md").partition(":")[0],
         }  # fmt: skip
         assert [(link.path, link.target) for link in done.broken_links] == [
             ("Home.md", "gone.png"),
@@ -113,15 +119,15 @@ async def test_a_vault_of_obsidians_is_taken_in_whole(tmp_path: Path) -> None:
         assert [warning for warning in done.warnings if warning.startswith("Copy.md: another file has its id")] or [
             warning for warning in done.warnings if warning.startswith("Ours.md: another file has its id")
         ]
-        found = await titled(notes)
-        garden, soil, home, john = (found[name] for name in ("Garden", "Soil", "Home", "John Doe"))
+        notes_by_title = await titled(notes)
+        garden, soil, home, john = (notes_by_title[name] for name in ("Garden", "Soil", "Home", "John Doe"))
         assert (garden.category, garden.tags) == ("Projects", ("garden", "outdoors", "garden/beds"))
         assert garden.metadata["aliases"] == ["Yard", "The Yard"]
         assert "cssclass: wide\n" in str(garden.metadata["frontmatter"])
-        assert [str(one.source.at)[:10] for one in (garden, soil)] == ["2020-05-01", "2021-02-03"]
+        assert [str(memory.source.at)[:10] for memory in (garden, soil)] == ["2020-05-01", "2021-02-03"]
         assert (soil.tags, soil.metadata["aliases"], john.tags) == (("soil", "clay"), ["Soil notes"], ("person",))
         assert home.tags == ("start",)
-        assert found["Broken"].content == VAULT["People/Broken.md"].removesuffix("\n") + "\n"
+        assert notes_by_title["Broken"].content == VAULT["People/Broken.md"].removesuffix("\n") + "\n"
         assert await linked(notes, home.id) == {
             "Garden": "the garden",
             "John Doe": "",
@@ -132,48 +138,48 @@ async def test_a_vault_of_obsidians_is_taken_in_whole(tmp_path: Path) -> None:
         assert len(await linked(notes, home.id, EMBEDS)) == len(await linked(notes, garden.id, EMBEDS)) == 1
         assert "![[tree-" in home.content
         assert "![[soil-" in garden.content
-        ours = {title: one for title, one in found.items() if one.id == ID}
+        ours = {title: memory for title, memory in notes_by_title.items() if memory.id == ID}
         assert len(ours) == 1
-        assert "AKIAIOSFODNN7EXAMPLE" not in found["Secret"].content
-        # In step: every note has its file.
+        assert "AKIAIOSFODNN7EXAMPLE" not in notes_by_title["Secret"].content
+        # In sync: every note has its file.
         assert len(list((tmp_path / "notes").glob("*.md"))) == 8
 
 
-async def test_another_run_takes_only_what_has_changed(tmp_path: Path) -> None:
+async def test_another_run_imports_only_changed_files(tmp_path: Path) -> None:
     source = make(tmp_path / "vault")
     async with open_room(tmp_path) as notes:
         await notes.import_notes(str(source), who=WHO)
-        first = {one.id: one.version for one in (await titled(notes)).values()}
+        first = {memory.id: memory.version for memory in (await titled(notes)).values()}
         again = await notes.import_notes(str(source), who=WHO)
         assert sums(again) == (13, 0, 0, 8)
         assert again.linked == 0
-        assert {one.id: one.version for one in (await titled(notes)).values()} == first
-        found = await titled(notes)
-        # One is changed in the folder, one in the store, one in both, one is moved, one was forgotten.
+        assert {memory.id: memory.version for memory in (await titled(notes)).values()} == first
+        notes_by_title = await titled(notes)
+        # Change a note in the folder, another in the store, and a third in both; move a fourth and forget a fifth.
         (source / "People/John Doe.md").write_text("---\ntitle: John Doe\n---\nAn old friend, see [[Soil]].\n")
-        await notes.engine.revise(found["Soil"].id, Edit(fields={"content": "Light."}), who=WHO)
+        await notes.engine.revise(notes_by_title["Soil"].id, Edit(fields={"content": "Light."}), who=WHO)
         (source / "Home.md").write_text("Another start.\n")
-        await notes.engine.revise(found["Home"].id, Edit(fields={"content": "My own start."}), who=WHO)
+        await notes.engine.revise(notes_by_title["Home"].id, Edit(fields={"content": "My own start."}), who=WHO)
         (source / "Archive").mkdir()
         (source / "Projects/Garden.md").rename(source / "Archive/Garden.md")
-        await notes.engine.forget(Selection(refs=(found["Broken"].id,)), who=WHO)
+        await notes.engine.forget(Selection(refs=(notes_by_title["Broken"].id,)), who=WHO)
         done = await notes.import_notes(str(source), who=WHO)
         assert sums(done) == (13, 0, 2, 4)
-        assert {one.path: one.reason for one in done.skipped if one.path in ("Home.md", "People/Broken.md")} == {
+        assert {file.path: file.reason for file in done.skipped if file.path in ("Home.md", "People/Broken.md")} == {
             "Home.md": "the file and its note both changed: content",
             "People/Broken.md": "its note is trashed: restore it with `scrubjay restore`",
         }
         now = await titled(notes)
         assert (now["John Doe"].content, now["John Doe"].tags) == ("An old friend, see [[Soil]].", ("person",))
         assert (now["Soil"].content, now["Home"].content) == ("Light.", "My own start.")
-        assert (now["Garden"].id, now["Garden"].category) == (found["Garden"].id, "Archive")
+        assert (now["Garden"].id, now["Garden"].category) == (notes_by_title["Garden"].id, "Archive")
         assert "Soil" in await linked(notes, now["John Doe"].id)
         history = await notes.engine.history(now["John Doe"].id, who=WHO)
         assert "imported from People/John Doe.md" in str(history)
-        # A folder that was moved as a whole is known by what is in it.
+        # A moved folder is recognized by its content.
         source.rename(tmp_path / "elsewhere")
         moved = await notes.import_notes(str(tmp_path / "elsewhere"), who=WHO)
-        # Only what has changed as well is taken for another.
+        # A file that was moved and changed counts as a new one.
         assert moved.created == 1
         with pytest.raises(InvalidInput, match="overlaps with the folder of notes"):
             await notes.import_notes(str(tmp_path / "notes"), who=WHO)
@@ -181,7 +187,7 @@ async def test_another_run_takes_only_what_has_changed(tmp_path: Path) -> None:
             await notes.import_notes(str(tmp_path / "none"), who=WHO)
 
 
-async def test_what_was_cut_off_is_gone_on_with(tmp_path: Path) -> None:
+async def test_an_interrupted_import_is_continued(tmp_path: Path) -> None:
     source = tmp_path / "vault"
     for number in range(300):
         (source / f"{number % 7}").mkdir(parents=True, exist_ok=True)
@@ -198,14 +204,16 @@ async def test_what_was_cut_off_is_gone_on_with(tmp_path: Path) -> None:
         half = len(await titled(notes))
         assert 150 <= half < 300
         done = await notes.import_notes(str(source), who=WHO, category="old")
-        # What was under way when it was cut off may have been stored since.
+        # Pages in progress during the interruption may have been stored since.
         assert half <= done.unchanged < 300
         assert (done.created + done.unchanged, done.linked) == (300, 299)
         assert [(link.path, link.target) for link in done.broken_links] == [("5/Note 299.md", "Note 300")]
-        assert {one.category for one in (await titled(notes)).values()} == {f"old/{number}" for number in range(7)}
-        # Two at once make nothing twice that was there.
+        assert {memory.category for memory in (await titled(notes)).values()} == {
+            f"old/{number}" for number in range(7)
+        }
+        # Two concurrent imports create no duplicates.
         both = await asyncio.gather(*(notes.import_notes(str(source), who=WHO, category="old") for _ in range(2)))
-        assert [sums(one) for one in both] == [(300, 0, 0, 300)] * 2
+        assert [sums(result) for result in both] == [(300, 0, 0, 300)] * 2
 
 
 @pytest.mark.parametrize(
@@ -221,29 +229,29 @@ def test_inline_tags_are_those_of_obsidian(text: str, tags: tuple[str, ...]) -> 
 
 
 def test_links_are_found_as_obsidian_finds_them() -> None:
-    atlas = LinkIndex()
+    index = LinkIndex()
     for path in ("Note.md", "a/Note.md", "a/b/Other.md", "c/Note.md"):
-        atlas.add_note(path, ("Alias",) if path == "a/b/Other.md" else ())
+        index.add_note(path, ("Alias",) if path == "a/b/Other.md" else ())
     targets = ("note", "c/Note", "../Note.md", "b/other", "ALIAS", "no")
-    assert [atlas.note(target, beside="a/x.md") for target in targets] == [
+    assert [index.find_note(target, source="a/x.md") for target in targets] == [
         "a/Note.md", "c/Note.md", "a/Note.md", "a/b/Other.md", "a/b/Other.md", None,
     ]  # fmt: skip
-    assert atlas.note("Note", beside="z/x.md") == "Note.md"
-    # Windows' ends of lines, a mark of order, and a date that is none.
-    told = parse_file(b"\xef\xbb\xbf---\r\ncreated: yesterday\r\n---\r\nText\r\n", path="x/y.md", category="p")
-    assert (told.note.title, told.note.category, told.note.created_at) == ("y", "p/x", None)
+    assert index.find_note("Note", source="z/x.md") == "Note.md"
+    # Windows line endings, a byte order mark, and an invalid date.
+    parsed = parse_file(b"\xef\xbb\xbf---\r\ncreated: yesterday\r\n---\r\nText\r\n", path="x/y.md", category="p")
+    assert (parsed.note.title, parsed.note.category, parsed.note.created_at) == ("y", "p/x", None)
 
 
-def test_what_the_vault_has_in_keys_that_are_called_as_ours_is_kept_as_a_remark() -> None:
+def test_foreign_values_under_our_keys_become_comments() -> None:
     head = "id: 202103041200\r\nstatus: active\r\nlinks: ['https://example.org']\r\ncreated_at: long ago\r\n"
-    told = parse_file(f"---\r\n{head}---\r\nText\r\n".encode(), path="x.md")
-    assert told.note.extra == (
+    parsed = parse_file(f"---\r\n{head}---\r\nText\r\n".encode(), path="x.md")
+    assert parsed.note.extra == (
         "status: active\n# id: 202103041200\n# links: ['https://example.org']\n# created_at: long ago\n"
     )
-    assert parse(render(replace(told.note, id="", links=()))).note.extra == told.note.extra
+    assert parse(render(replace(parsed.note, id="", links=()))).note.extra == parsed.note.extra
 
 
-async def test_frontmatter_that_both_have_changed_comes_together(tmp_path: Path) -> None:
+async def test_frontmatter_that_changed_on_both_sides_is_merged(tmp_path: Path) -> None:
     file = tmp_path / "vault" / "Bird.md"
     file.parent.mkdir()
     file.write_text("---\naliases: [Jay, Magpie]\ncolour: blue\nsize: 30\nsings: no\n---\nIt flies.\n")
@@ -255,31 +263,31 @@ async def test_frontmatter_that_both_have_changed_comes_together(tmp_path: Path)
         await notes.sync_notes(who=WHO)
         file.write_text("---\naliases: [Jay]\ncolour: blue\nsize: 31\nsings: no\n---\nIt flies.\n")
         assert (await notes.import_notes(str(file.parent), who=WHO)).skipped == ()
-        told = (await notes.engine.store.get("default", [bird.id]))[bird.id].metadata
-        assert told["frontmatter"] == "aliases: [Jay]\ncolour: blue\nsize: 31\nsings: yes\nnest: a tree\n"
-        assert told["aliases"] == ["Jay"]
-        assert str(told["frontmatter"]) in path.read_text()
+        metadata = (await notes.engine.store.get("default", [bird.id]))[bird.id].metadata
+        assert metadata["frontmatter"] == "aliases: [Jay]\ncolour: blue\nsize: 31\nsings: yes\nnest: a tree\n"
+        assert metadata["aliases"] == ["Jay"]
+        assert str(metadata["frontmatter"]) in path.read_text()
 
 
-async def test_a_link_that_only_the_text_has_goes_with_it(tmp_path: Path) -> None:
+async def test_a_link_that_occurs_only_in_the_text_disappears_with_it(tmp_path: Path) -> None:
     vault = make(tmp_path / "vault")
     async with open_room(tmp_path) as notes:
         await notes.import_notes(str(vault), who=WHO)
         home = (await titled(notes))["Home"]
         assert set(await linked(notes, home.id)) == {"Garden", "John Doe", "Soil", "Ours"}
         await notes.edit_note(home.id, NoteEdit(content="Empty, but for [[JD]]."), who=WHO)
-        # A page is linked in Markdown's own way as well, another lists it, and the garden names it back.
+        # A page has a Markdown link to it as well, another page lists it, and the garden links back.
         assert set(await linked(notes, home.id)) == {"Garden", "John Doe", "Soil", "Ours"}
         garden = (await titled(notes))["Garden"]
         await notes.edit_note(garden.id, NoteEdit(content="Nothing grows."), who=WHO)
         assert set(await linked(notes, home.id)) == {"John Doe", "Soil", "Ours"}
-        # It was linked by another name that it has.
+        # The link used its alias.
         await notes.edit_note(home.id, NoteEdit(content="Empty."), who=WHO)
         assert set(await linked(notes, home.id)) == {"Soil", "Ours"}
 
 
 @pytest.mark.parametrize(("files", "rules", "jobs"), [(21, DETECTING, 1), (20, DETECTING, 0), (21, PLAIN, 0)])
-async def test_what_many_new_notes_do_not_go_with_is_looked_for_later(
+async def test_conflicts_of_many_new_notes_are_scanned_for_later(
     tmp_path: Path, files: int, rules: Rules, jobs: int
 ) -> None:
     (tmp_path / "vault").mkdir()
@@ -288,19 +296,19 @@ async def test_what_many_new_notes_do_not_go_with_is_looked_for_later(
     async with open_room(tmp_path, rules=rules) as notes:
         assert (await notes.import_notes(str(tmp_path / "vault"), who=WHO)).created == files
         assert [job.kind for job in await notes.engine.jobs(who=WHO) if not job.about] == ["conflicts"] * jobs
-        # Nothing is new, and nothing is looked for again.
+        # Without new notes, there is no other scan.
         await notes.import_notes(str(tmp_path / "vault"), who=WHO)
         assert len([job for job in await notes.engine.jobs(who=WHO) if not job.about]) == jobs
 
 
-async def test_which_part_of_a_file_is_embedded_stays(tmp_path: Path) -> None:
+async def test_the_embedded_part_of_a_file_stays(tmp_path: Path) -> None:
     source = tmp_path / "vault"
     source.mkdir()
     (source / "doc.pdf").write_bytes(b"%PDF-1.4\n%%EOF\n")
     (source / "Note.md").write_text("![[doc.pdf#page=2]] and ![[doc.pdf#page=3|The third]]\n")
     async with open_room(tmp_path) as notes:
         assert (await notes.import_notes(str(source), who=WHO)).attachments == 1
-        (note,) = [one for one in (await titled(notes)).values() if one.title == "Note"]
+        (note,) = [memory for memory in (await titled(notes)).values() if memory.title == "Note"]
         (file,) = (tmp_path / "notes" / "attachments").iterdir()
         assert note.content == f"![[{file.name}#page=2]] and ![[{file.name}#page=3|The third]]"
         assert len(await linked(notes, note.id, EMBEDS)) == 1

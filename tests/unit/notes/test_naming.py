@@ -1,4 +1,4 @@
-"""The names of files: safe wherever they are written, and always with the id at their end."""
+"""Names of note files: safe on every system, and ending in the id."""
 
 import re
 import unicodedata
@@ -36,12 +36,12 @@ def refuse_unsafe(name: str) -> None:
     assert ".." not in name
     assert "." not in name.removesuffix(".md")
     assert not DEVICES.fullmatch(name)
-    assert all(unicodedata.category(one)[0] not in "CZ" for one in name)
+    assert all(unicodedata.category(character)[0] not in "CZ" for character in name)
     assert name == unicodedata.normalize("NFC", name)
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_no_title_category_or_id_leads_astray(payload: str) -> None:
+def test_no_title_category_or_id_leads_out_of_the_folder(payload: str) -> None:
     for category, title in ((payload, "tea"), ("work", payload), (payload, payload), ("", payload), (payload, "")):
         name = file_name(category=category, title=title, id=ID)
         refuse_unsafe(name)
@@ -59,7 +59,7 @@ def test_every_name_is_safe(category: str, title: str, id: str) -> None:
         assert id_in(name) == id
 
 
-def test_a_name_says_what_it_is() -> None:
+def test_a_name_has_the_category_the_title_and_the_id() -> None:
     title = "Meeting with John about Q4 goals"
     assert file_name(category="work", title=title, id=ID) == f"work-meeting-with-john-about-q4-goals-{ID}.md"
     assert file_name(category="work/Meetings", title="Caf\u00e9", id=ID) == f"work-meetings-caf\u00e9-{ID}.md"
@@ -94,7 +94,7 @@ def test_the_id_at_the_end_of_a_name(name: str, id: str) -> None:
 
 
 def test_a_link_names_a_file_without_its_ending() -> None:
-    assert [link_target(one) for one in ("a/b.md", "b.MD", "b", "b.md.md", "pic.png")] == [
+    assert [link_target(path) for path in ("a/b.md", "b.MD", "b", "b.md.md", "pic.png")] == [
         "a/b",
         "b",
         "b",

@@ -1,4 +1,4 @@
-"""Our files in the eyes of parsers that we did not write: one of YAML, and one of Markdown."""
+"""Third-party parsers of YAML and of Markdown read our files as we mean them."""
 
 from dataclasses import replace
 from typing import cast
@@ -25,7 +25,7 @@ def parts_of(data: bytes) -> tuple[dict[str, object], SyntaxTreeNode]:
 
 
 def section(tree: SyntaxTreeNode, title: str) -> list[str]:
-    """The items of the list below a heading of the second level."""
+    """Return the items of the list below a second-level heading."""
     children = tree.children
     [at] = [
         at
@@ -72,7 +72,7 @@ def test_a_parser_of_yaml_reads_every_field_as_the_text_it_is(note: Note) -> Non
     head, _ = parts_of(render(replace(note, content="", observations=(), linked=())))
     for name in TEXT_FIELDS:
         assert head.get(name, "") == getattr(note, name)
-    assert tuple(one.removeprefix("#") for one in cast("list[str]", head.get("tags", []))) == note.tags
+    assert tuple(tag.removeprefix("#") for tag in cast("list[str]", head.get("tags", []))) == note.tags
     assert tuple(cast("list[str]", head.get("links", []))) == note.links
 
 

@@ -1,4 +1,4 @@
-"""Markdown without its marks."""
+"""Markdown as plain text."""
 
 import pytest
 
@@ -20,14 +20,14 @@ from scrubjay.notes.markdown.plain import plain_text
         ("<!-- only\na comment -->", ""),
     ],
 )
-def test_marks_go_and_words_stay(markdown: str, plain: str) -> None:
+def test_markup_is_removed_and_words_stay(markdown: str, plain: str) -> None:
     assert plain_text(markdown) == plain
 
 
-def test_what_is_made_to_be_slow_is_read_to_its_end() -> None:
+def test_hostile_markdown_is_parsed_quickly() -> None:
     for text in ("**a " * 3_000, "[[" * 3_000, "<!--" * 9_000, "> " * 3_000, "`" * 9_000, "![" * 3_000):
         assert isinstance(plain_text(text), str)
-    # Of what is very long, the rest keeps its marks.
+    # The rest of a very long text keeps its markup.
     long = "*word*\n\n" + "<!-- x -->\n\n" * 20_000 + "*end*"
     assert plain_text(long).startswith("word")
     assert plain_text(long).endswith("*end*")

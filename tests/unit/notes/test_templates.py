@@ -28,11 +28,11 @@ NOW = datetime(2024, 3, 1, 15, 4, 5, 678_000, tzinfo=UTC)
         ("{{other}} {{date {title}} {{date:{{title}}", "{{other}} {{date {title}} {{date:T {{date}} $1 \\1"),
     ],
 )  # fmt: skip
-def test_what_is_filled_in(template: str, text: str) -> None:
+def test_fields_of_a_template_are_filled_in(template: str, text: str) -> None:
     assert fill_template(template, title="T {{date}} $1 \\1", now=NOW) == text
 
 
-def test_a_time_is_told_in_its_own_zone() -> None:
+def test_a_time_is_formatted_in_its_own_zone() -> None:
     now = datetime(2024, 1, 12, 0, 5, tzinfo=timezone(-timedelta(hours=3, minutes=30)))
     assert fill_template("{{date:Do h a Z}}", title="", now=now) == "12th 12 am -03:30"
 
@@ -58,16 +58,16 @@ def test_the_vaults_own_templates_come_before_those_built_in(tmp_path: Path) -> 
         template_text(tmp_path, "bad")
 
 
-def test_what_is_built_in_can_be_filled_in() -> None:
+def test_built_in_templates_can_be_filled_in() -> None:
     for text in BUILT_IN.values():
         assert "{{" not in fill_template(text, title="Tea", now=NOW)
 
 
-def test_the_frontmatter_of_a_template_is_the_notes_own() -> None:
-    told = note_from_template("---\ntags: [daily]\ncategory: log\nmood: good\nid: 7\n---\n# Day\n")
-    assert (told.tags, told.category, told.extra) == (("daily",), "log", "mood: good\n# id: 7\n")
-    assert told.content == "# Day"
-    # What is none stays a part of the text, byte for byte.
+def test_the_frontmatter_of_a_template_becomes_that_of_the_note() -> None:
+    note = note_from_template("---\ntags: [daily]\ncategory: log\nmood: good\nid: 7\n---\n# Day\n")
+    assert (note.tags, note.category, note.extra) == (("daily",), "log", "mood: good\n# id: 7\n")
+    assert note.content == "# Day"
+    # Text that is not frontmatter stays in the content, byte for byte.
     for text in ("# Day\n\n", "---\ntitle: a: b\n---\nText\n", "---\n\nA line above\n", ""):
         assert note_from_template(text) == Note(content=text)
 

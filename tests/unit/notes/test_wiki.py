@@ -1,4 +1,4 @@
-"""Wiki links: what is one, what only looks like one, and how they are given other targets."""
+"""Wiki links: find them, ignore text that only looks like a link, and change their targets."""
 
 import pytest
 from hypothesis import given, settings
@@ -28,11 +28,11 @@ from scrubjay.notes.markdown.wiki import Mention, key_of, mentions, retarget_lin
         ("    [[in a deep list]]", ["in a deep list"]),
     ],
 )
-def test_what_is_a_link(content: str, targets: list[str]) -> None:
+def test_links_are_recognized(content: str, targets: list[str]) -> None:
     assert [mention.target for mention in mentions(content)] == targets
 
 
-def test_what_a_link_says() -> None:
+def test_the_parts_of_a_link() -> None:
     content = "[[ Tea | with milk ]] ![[cup.png|300]] [[a#B c|d|e]] [[#here]] [[n#^block]]"
     assert mentions(content) == (
         Mention(target="Tea", text="with milk", start=0, end=21),
@@ -43,7 +43,7 @@ def test_what_a_link_says() -> None:
     )
 
 
-def test_links_get_other_targets_and_all_else_stays() -> None:
+def test_links_get_other_targets_and_all_other_text_stays() -> None:
     content = "[[ Old.md#h | it ]] ![[OLD]] `[[old]]` \\[[old]] [[older]] |[[old\\|x]]| [[#old]] [[b]]\r\n"
     expected = "[[ new/one#h | it ]] ![[new/one]] `[[old]]` \\[[old]] [[older]] |[[new/one\\|x]]| [[#old]] [[c]]\r\n"
     assert retarget_links(content, {"old": "new/one", "B": "c", "": "never"}) == expected
@@ -52,19 +52,19 @@ def test_links_get_other_targets_and_all_else_stays() -> None:
 
 @given(content=texts)
 @settings(max_examples=100, deadline=None)
-def test_every_mention_stands_where_it_says(content: str) -> None:
-    found = mentions(content)
-    for one in found:
-        written = content[one.start : one.end]
-        assert written.startswith("![[" if one.embeds else "[[")
+def test_every_mention_has_its_position(content: str) -> None:
+    links = mentions(content)
+    for link in links:
+        written = content[link.start : link.end]
+        assert written.startswith("![[" if link.embeds else "[[")
         assert written.endswith("]]")
-        assert one.target in written
-    assert [one.start for one in found] == sorted(one.start for one in found)
-    assert retarget_links(content, {one.target: one.target for one in found}) == content
+        assert link.target in written
+    assert [link.start for link in links] == sorted(link.start for link in links)
+    assert retarget_links(content, {link.target: link.target for link in links}) == content
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("spelling", "other"),
     [
         ("Tea time", " tea  TIME "),
         ("Caf\u00e9", "cafe\u0301.md"),
@@ -73,13 +73,13 @@ def test_every_mention_stands_where_it_says(content: str) -> None:
         ("\u0130x", "\u0130X"),
     ],
 )
-def test_two_spellings_of_one_target_have_one_key(one: str, other: str) -> None:
-    assert key_of(one) == key_of(other)
-    assert key_of(key_of(one)) == key_of(one)
+def test_two_spellings_of_one_target_have_one_key(spelling: str, other: str) -> None:
+    assert key_of(spelling) == key_of(other)
+    assert key_of(key_of(spelling)) == key_of(spelling)
 
 
-def test_what_differs_has_another_key() -> None:
-    assert len({key_of(one) for one in ("tea", "te a", "tea.txt", "pots/tea", "te\u00e1", "")}) == 6
+def test_different_targets_have_different_keys() -> None:
+    assert len({key_of(target) for target in ("tea", "te a", "tea.txt", "pots/tea", "te\u00e1", "")}) == 6
 
 
 HOSTILE = [
@@ -90,7 +90,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_hostile_text_is_read_to_its_end(piece: str) -> None:
-    # Were anything here looked at again and again, this would take minutes.
+    # A scan with backtracking would take minutes.
     text = "[[" + piece * (100_000 // len(piece)) + "\n\n-->\n\n[[end]]"
     assert len(retarget_links(text, {"nothing": "else"})) == len(text)
     assert len(mentions(text)) <= text.count("]]")

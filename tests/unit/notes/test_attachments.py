@@ -1,4 +1,4 @@
-"""Attachments: kept once, embedded, found by what they say and show, and never a way out of the folder."""
+"""Attachments: stored once, embedded, found by text and by picture, and confined to the folder."""
 
 import asyncio
 import hashlib
@@ -53,8 +53,8 @@ class Room:
         return list((await self.engine.store.get("default", ids)).values())
 
     async def found(self, query: str, **filter: Json) -> list[str]:
-        asked = Question(query=query, filter=Filter(**filter))  # type: ignore[arg-type]
-        return [hit.title for hit in (await self.engine.recall(asked, who=WHO)).hits]
+        question = Question(query=query, filter=Filter(**filter))  # type: ignore[arg-type]
+        return [hit.title for hit in (await self.engine.recall(question, who=WHO)).hits]
 
     def put(self, path: str, data: bytes) -> None:
         (self.root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -64,65 +64,69 @@ class Room:
 @asynccontextmanager
 async def a_room(folder: Path, *, sees: bool = False, largest: int = 1_000_000) -> AsyncGenerator[Room]:
     embedder = FakeEmbedder(media=("image",) if sees else ())
-    async with open_wiring(folder / "data", embedder=embedder, index=False) as house:
+    async with open_wiring(folder / "data", embedder=embedder, index=False) as wiring:
         root = folder / "notes"
-        Folder(root).open(store_id=house.store.store_id, space="default")
-        engine = replace(house.engine, gallery=NotesGallery(root))
+        Folder(root).open(store_id=wiring.store.store_id, space="default")
+        engine = replace(wiring.engine, gallery=NotesGallery(root))
         attachments = Attachments(engine, root=root, space="default", largest=largest)
         yield Room(engine=engine, root=root.resolve(), attachments=attachments, embedder=embedder)
 
 
-async def test_a_file_is_kept_once_and_found_by_what_it_says(tmp_path: Path) -> None:
+async def test_a_file_is_stored_once_and_found_by_its_text(tmp_path: Path) -> None:
     async with a_room(tmp_path) as room:
         note, other = await room.note(), await room.note(title="Other")
-        given = tmp_path / "Quarterly Report.docx"
-        given.write_bytes(docx("Revenue of the aardvark department"))
-        done = await room.attachments.attach(note.id, path=given, caption="For the [board] | May", who=WHO)
-        digest = hashlib.sha256(given.read_bytes()).hexdigest()
+        source = tmp_path / "Quarterly Report.docx"
+        source.write_bytes(docx("Revenue of the aardvark department"))
+        done = await room.attachments.attach(note.id, path=source, caption="For the [board] | May", who=WHO)
+        digest = hashlib.sha256(source.read_bytes()).hexdigest()
         assert done.action == "created"
         assert not done.warnings
-        kept = done.attachment
-        assert kept.file == f"attachments/quarterly-report-{digest[:12]}.docx"
-        assert (kept.sha256, kept.bytes, kept.caption) == (digest, given.stat().st_size, "For the (board) / May")
-        place = room.root / kept.file
-        assert kept.path == place
-        assert place.read_bytes() == given.read_bytes()
+        attached = done.attachment
+        assert attached.file == f"attachments/quarterly-report-{digest[:12]}.docx"
+        assert (attached.sha256, attached.bytes, attached.caption) == (
+            digest,
+            source.stat().st_size,
+            "For the (board) / May",
+        )
+        place = room.root / attached.file
+        assert attached.path == place
+        assert place.read_bytes() == source.read_bytes()
         assert (place.stat().st_mode & 0o777, place.parent.stat().st_mode & 0o777) == (0o600, 0o700)
-        assert (await room.now(note.id)).content == f"{note.content}\n\n{kept.embed}"
-        card = await room.now(kept.id)
-        assert (card.title, card.source.trust) == ("Quarterly Report.docx", Trust.DOCUMENT)
-        assert card.content == "For the (board) / May\n\nRevenue of the aardvark department"
+        assert (await room.now(note.id)).content == f"{note.content}\n\n{attached.embed}"
+        record = await room.now(attached.id)
+        assert (record.title, record.source.trust) == ("Quarterly Report.docx", Trust.DOCUMENT)
+        assert record.content == "For the (board) / May\n\nRevenue of the aardvark department"
         for query in ("aardvark department", "board May", "quarterly report"):
             assert "Quarterly Report.docx" in await room.found(query)
-        again = await room.attachments.attach(other.id, data=given.read_bytes(), name="copy.docx", who=WHO)
-        assert (again.action, again.attachment) == ("known", kept)
-        assert [path.name for path in (room.root / "attachments").iterdir()] == [kept.file.partition("/")[2]]
-        assert (await room.now(other.id)).content.endswith(f"![[{kept.file.partition('/')[2]}]]")
-        assert await room.attachments.attachments_of("Other", who=WHO) == (kept,)
-        third = await room.attachments.attach(other.id, data=given.read_bytes(), name="x", caption="New", who=WHO)
+        again = await room.attachments.attach(other.id, data=source.read_bytes(), name="copy.docx", who=WHO)
+        assert (again.action, again.attachment) == ("known", attached)
+        assert [path.name for path in (room.root / "attachments").iterdir()] == [attached.file.partition("/")[2]]
+        assert (await room.now(other.id)).content.endswith(f"![[{attached.file.partition('/')[2]}]]")
+        assert await room.attachments.attachments_of("Other", who=WHO) == (attached,)
+        third = await room.attachments.attach(other.id, data=source.read_bytes(), name="x", caption="New", who=WHO)
         assert third.attachment.caption == "New"
-        assert (await room.now(kept.id)).content == "New\n\nRevenue of the aardvark department"
+        assert (await room.now(attached.id)).content == "New\n\nRevenue of the aardvark department"
         assert (await room.now(other.id)).content.count("![[") == 1
-        async with room.attachments.content(kept.name, who=WHO) as (told, pieces):
-            assert (told.id, b"".join([piece async for piece in pieces])) == (kept.id, given.read_bytes())
+        async with room.attachments.content(attached.name, who=WHO) as (attachment, pieces):
+            assert (attachment.id, b"".join([piece async for piece in pieces])) == (attached.id, source.read_bytes())
 
 
-async def test_two_at_once_attach_the_same_bytes(tmp_path: Path) -> None:
+async def test_two_concurrent_callers_attach_the_same_bytes(tmp_path: Path) -> None:
     async with a_room(tmp_path) as room:
         note = await room.note()
         work = [
             room.attachments.attach(note.id, data=png("same"), name=f"{name}.png", who=WHO) for name in "abcde"
         ]  # fmt: skip
         done = await asyncio.gather(*work)
-        assert len({one.attachment.id for one in done}) == 1
+        assert len({result.attachment.id for result in done}) == 1
         (card,) = await room.cards()
-        told = await room.attachments.orphans()
-        assert [orphan.why for orphan in told.orphans if orphan.id] == []
+        orphans = await room.attachments.orphans()
+        assert [orphan.why for orphan in orphans.orphans if orphan.id] == []
         assert (room.root / str(card.metadata["file"])).is_file()
 
 
 @pytest.mark.parametrize("sees", [False, True])
-async def test_a_picture_is_found_by_what_it_shows_if_the_model_sees(tmp_path: Path, *, sees: bool) -> None:
+async def test_a_picture_is_found_by_its_content_if_the_model_sees(tmp_path: Path, *, sees: bool) -> None:
     async with a_room(tmp_path, sees=sees) as room:
         note = await room.note()
         data = png("penguins skating quietly")
@@ -135,16 +139,16 @@ async def test_a_picture_is_found_by_what_it_shows_if_the_model_sees(tmp_path: P
         assert broken.attachment.media_type == "image/png"
         profile = await room.embedder.profile()
         assert await room.engine.store.without_vectors(profile.model, limit=9) == []
-        # Another model sees it too, when everything is embedded anew.
+        # After a change of the model, the picture is embedded again.
         eyes = FakeEmbedder(model="other-64", media=("image",))
         later = replace(room.engine, embedder=eyes)
         (room.root / broken.attachment.file).unlink()
         await later.embed_missing()
         assert eyes.seen == [data]
-        assert [one for _, one in await room.engine.store.without_vectors("other-64", limit=9)] == [
+        assert [memory_id for _, memory_id in await room.engine.store.without_vectors("other-64", limit=9)] == [
             broken.attachment.id
         ]
-        # Only the very bytes that a memory names are handed out.
+        # Only the exact bytes that a memory names are returned.
         card = await room.now(done.attachment.id)
         gallery = NotesGallery(room.root)
         assert await gallery.media(card) is not None
@@ -153,7 +157,7 @@ async def test_a_picture_is_found_by_what_it_shows_if_the_model_sees(tmp_path: P
             assert await gallery.media(replace(card, metadata={**card.metadata, **facts})) is None
 
 
-async def test_the_embeds_of_a_file_are_taken_in_where_they_lie(tmp_path: Path) -> None:
+async def test_embedded_files_become_attachments_at_their_paths(tmp_path: Path) -> None:
     async with a_room(tmp_path) as room:
         room.put("work/pictures/Cat.png", png("cat"))
         room.put("top.txt", b"The harvest of walnuts begins in October")
@@ -166,7 +170,7 @@ async def test_the_embeds_of_a_file_are_taken_in_where_they_lie(tmp_path: Path) 
         assert taken.missing == ("gone.pdf", "../../etc/passwd.txt")
         assert len(taken.attached) == 2
         assert not taken.warnings
-        cat, walnuts = [await room.now(one) for one in taken.attached]
+        cat, walnuts = [await room.now(id_) for id_ in taken.attached]
         assert (cat.metadata["file"], cat.metadata["caption"]) == ("work/pictures/Cat.png", "A cat")
         assert (await room.found("walnuts harvest"))[0] == "top.txt"
         assert (await room.now(note.id)).version == note.version
@@ -175,14 +179,14 @@ async def test_the_embeds_of_a_file_are_taken_in_where_they_lie(tmp_path: Path) 
         room.put("late/gone.pdf", b"%PDF-1.7 and nothing else")
         assert await room.attachments.appeared(["late/Gone.pdf"]) == (note.id,)
         assert len(await room.attachments.attachments_of(note.id, who=WHO)) == 3
-        # Moved, changed, and embedded no longer.
+        # Move a file, change another, and remove an embed.
         (room.root / "work/pictures/Cat.png").rename(room.root / "Tiger.png")
         room.put("top.txt", b"The harvest of chestnuts begins in October")
         assert await room.attachments.follow() == 2
         assert (await room.now(cat.id)).metadata["file"] == "Tiger.png"
         assert (await room.now(walnuts.id)).content == "The harvest of chestnuts begins in October"
         assert await room.attachments.follow() == 0
-        # The same, as soon as it happens, also where the size stays.
+        # Changes are noticed at once, even if the size stays the same.
         (room.root / "Tiger.png").rename(room.root / "Lion.png")
         room.put("top.txt", b"The harvest of chestnuts begins in November"[:42])
         assert await room.attachments.appeared(["Tiger.png", "Lion.png", "top.txt"]) == ()
@@ -194,15 +198,15 @@ async def test_the_embeds_of_a_file_are_taken_in_where_they_lie(tmp_path: Path) 
         taken = await room.attachments.take_embeds(note, "![[top.txt|Words]]")
         assert taken.attached == (walnuts.id,)
         assert (await room.now(walnuts.id)).content == "Words\n\nSomething else entirely"
-        assert [one.id for one in await room.attachments.attachments_of(note.id, who=WHO)] == [walnuts.id]
-        told = (await room.attachments.orphans()).orphans
-        assert {(one.why, one.file) for one in told} == {
+        assert [attachment.id for attachment in await room.attachments.attachments_of(note.id, who=WHO)] == [walnuts.id]
+        orphans = (await room.attachments.orphans()).orphans
+        assert {(orphan.why, orphan.file) for orphan in orphans} == {
             ("no note embeds it", "Tiger.png"),
             ("no note embeds it", "late/gone.pdf"),
         }
 
 
-async def test_what_nobody_embeds_stays_and_is_told(tmp_path: Path) -> None:
+async def test_files_that_no_note_embeds_stay_and_are_reported(tmp_path: Path) -> None:
     async with a_room(tmp_path) as room:
         note = await room.note()
         done = await room.attachments.attach(note.id, data=png("a"), name="a.png", who=WHO)
@@ -237,9 +241,9 @@ async def test_bad_files_leave_nothing_behind(tmp_path: Path) -> None:
             ({}, InvalidInput, "either"),
             ({"data": b"Do not remember this.", "name": "a.txt"}, InvalidInput, "must not be remembered"),
         ]
-        for given, error, why in bad:
+        for arguments, error, why in bad:
             with pytest.raises(error, match=why):
-                await room.attachments.attach(note.id, who=WHO, **given)  # type: ignore[arg-type]
+                await room.attachments.attach(note.id, who=WHO, **arguments)  # type: ignore[arg-type]
         with pytest.raises(InvalidInput, match="space"):
             await room.attachments.attach(note.id, data=b"x", who=Caller(space="other"))
         with pytest.raises(NotFound):
@@ -256,11 +260,11 @@ async def test_bad_files_leave_nothing_behind(tmp_path: Path) -> None:
             assert done.attachment.path.is_file()
         with pytest.raises(InvalidInput, match="NUL"):
             await room.attachments.attach(note.id, data=b"x", name="a\0b.png", who=WHO)
-        told = await room.attachments.attach(note.id, data=png("x"), name="a.jpg", who=WHO)
+        attached = await room.attachments.attach(note.id, data=png("x"), name="a.jpg", who=WHO)
         with pytest.raises(InvalidInput, match="an attachment itself"):
-            await room.attachments.attach(told.attachment.id, data=b"x", who=WHO)
-        assert told.warnings == ("its name ends in .jpg, but it is image/png",)
-        assert told.attachment.file.endswith(".png")
+            await room.attachments.attach(attached.attachment.id, data=b"x", who=WHO)
+        assert attached.warnings == ("its name ends in .jpg, but it is image/png",)
+        assert attached.attachment.file.endswith(".png")
 
 
 async def test_no_link_is_followed(tmp_path: Path) -> None:
@@ -300,13 +304,13 @@ async def test_words_find_a_picture_with_a_model_that_sees(tmp_path: Path) -> No
         for question, first in (("red", "0001.png"), ("blue", "0002.png")):
             hits = (await engine.recall(Question(query=question), who=WHO)).hits
             assert hits[0].title == first
-        # One that somebody put there is seen a moment later.
+        # A file that another program adds is noticed a moment later.
         (settings.notestore / "green.png").write_bytes(png(colour=(20, 250, 20)))
         attachments = Attachments(engine, root=settings.notestore, space="default")
         memory = (await engine.store.get("default", [note.id]))[note.id]
         (green,) = (await attachments.take_embeds(memory, "![[green.png]]")).attached
         await asyncio.gather(*attachments._embedding_now)
         await attachments.close()
-        asked = Question(query="green", filter=Filter(kind=ATTACHMENT))
-        assert (await engine.recall(asked, who=WHO)).hits[0].id == green
+        question = Question(query="green", filter=Filter(kind=ATTACHMENT))
+        assert (await engine.recall(question, who=WHO)).hits[0].id == green
         assert await engine.embed_missing() == 0
