@@ -236,8 +236,8 @@ async def test_bad_files_leave_nothing_behind(tmp_path: Path) -> None:
             ({"data": b""}, InvalidInput, "empty"),
             ({"data": bytes(10_001)}, TooLarge, "more than 10,000 bytes"),
             ({"path": tmp_path / "none"}, InvalidInput, "cannot be read"),
-            ({"path": tmp_path / "pipe"}, InvalidInput, "is no file"),
-            ({"path": tmp_path}, InvalidInput, "is no file"),
+            ({"path": tmp_path / "pipe"}, InvalidInput, "is not a file"),
+            ({"path": tmp_path}, InvalidInput, "is not a file"),
             ({}, InvalidInput, "either"),
             ({"data": b"Do not remember this.", "name": "a.txt"}, InvalidInput, "must not be remembered"),
         ]
@@ -309,7 +309,7 @@ async def test_words_find_a_picture_with_a_model_that_sees(tmp_path: Path) -> No
         attachments = Attachments(engine, root=settings.notestore, space="default")
         memory = (await engine.store.get("default", [note.id]))[note.id]
         (green,) = (await attachments.take_embeds(memory, "![[green.png]]")).attached
-        await asyncio.gather(*attachments._embedding_now)
+        await asyncio.gather(*attachments._embedding_tasks)
         await attachments.close()
         question = Question(query="green", filter=Filter(kind=ATTACHMENT))
         assert (await engine.recall(question, who=WHO)).hits[0].id == green

@@ -11,8 +11,8 @@ import pytest
 
 from scrubjay.errors import FileChanged, PathRefused
 from scrubjay.notes.files import atomic_rename, atomic_write
+from scrubjay.notes.files.atomic_write import new_file_name, swap_file_name
 from scrubjay.notes.files.folder import Folder
-from scrubjay.notes.files.tempfiles import new_file_name, swap_file_name
 from scrubjay.notes.files.tree import digest
 
 ONE, TWO, THREE, FOUR = b"one\n", b"two\n", b"three\n", b"four\n"

@@ -14,11 +14,11 @@ from scrubjay.notes.attachments.readers import PLAIN, READERS, UnreadableFile, d
 
 __all__ = ["ExtractedText", "Extractor"]
 
-_NOTHING = "its text could not be extracted"
+_NO_TEXT = "its text could not be extracted"
 _FAILED, _MISSING = 3, 4
 # In addition to the memory of the bare process.
-_MEMORY = 1 << 30
-_LONGEST = 60
+_MAX_MEMORY = 1 << 30
+_MAX_CPU_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,16 +40,14 @@ class Extractor:
     async def text_of(self, file: BinaryIO, *, media_type: str) -> ExtractedText:
         """Extract the text of an open file from its current position; empty for a type without text."""
         if media_type in PLAIN:
-            return await asyncio.to_thread(self._plain, file)
+            # A character takes up to four bytes.
+            data = await asyncio.to_thread(file.read, 4 * self._characters)
+            has_more = bool(await asyncio.to_thread(file.read, 1))
+            return _cut(decode_text(data), self._characters, more=has_more)
         if media_type not in READERS:
             return ExtractedText()
         async with self._turn:
             return await self._in_child(file, media_type)
-
-    def _plain(self, file: BinaryIO) -> ExtractedText:
-        # A character takes up to four bytes.
-        text = decode_text(file.read(4 * self._characters))
-        return _cut(text, self._characters, more=bool(file.read(1)))
 
     async def _in_child(self, file: BinaryIO, media_type: str) -> ExtractedText:
         pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
@@ -66,7 +64,7 @@ class Extractor:
             async with asyncio.timeout(self._seconds):
                 output, _ = await process.communicate()
         except TimeoutError:
-            return ExtractedText(warning=f"{_NOTHING}: it takes longer than {self._seconds:g} seconds")
+            return ExtractedText(warning=f"{_NO_TEXT}: it takes longer than {self._seconds:g} seconds")
         finally:
             if process.returncode is None:
                 with suppress(ProcessLookupError):
@@ -74,10 +72,10 @@ class Extractor:
                 await process.wait()
         text = output.decode("utf-8", "replace")
         if process.returncode == _MISSING:
-            return ExtractedText(warning=f"{_NOTHING}: {text}")
+            return ExtractedText(warning=f"{_NO_TEXT}: {text}")
         if process.returncode:
             reason = text if process.returncode == _FAILED else "its reader crashed"
-            return ExtractedText(warning=f"{_NOTHING}: {reason}")
+            return ExtractedText(warning=f"{_NO_TEXT}: {reason}")
         return _cut(text, self._characters)
 
 
@@ -111,10 +109,10 @@ def _restrict() -> None:
         return
     import resource  # noqa: PLC0415 - not available on Windows
 
-    limits = [(resource.RLIMIT_CPU, _LONGEST), (resource.RLIMIT_FSIZE, 0)]
+    limits = [(resource.RLIMIT_CPU, _MAX_CPU_SECONDS), (resource.RLIMIT_FSIZE, 0)]
     with suppress(OSError):
         taken = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
-        limits.append((resource.RLIMIT_AS, taken + _MEMORY))
+        limits.append((resource.RLIMIT_AS, taken + _MAX_MEMORY))
     for limit, value in limits:
         with suppress(ValueError, OSError):
             resource.setrlimit(limit, (value, value))

@@ -24,12 +24,12 @@ _BLOCKS = frozenset(
     "address article aside blockquote br dd div dl dt figcaption footer form h1 h2 h3 h4 h5 h6 header hr li main nav "
     "ol p pre section table tr ul title text desc".split()
 )
-_UNSEEN = frozenset({"script", "style", "template", "noscript"})
+_INVISIBLE = frozenset({"script", "style", "template", "noscript"})
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _BLANKS = re.compile(r"\s+")
 _CHUNK = 1 << 16
-# The most markup that is read of a document, whatever its unpacked size.
-_MOST_MARKUP = 64 << 20
+# The size limit of the markup of a document, unpacked.
+_MAX_MARKUP = 64 << 20
 _BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError, ValueError)
 
 
@@ -87,7 +87,7 @@ class _Page(HTMLParser):
         self._unseen = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in _UNSEEN:
+        if tag in _INVISIBLE:
             self._unseen += 1
         elif tag in _BLOCKS:
             self._words.add("\n")
@@ -97,7 +97,7 @@ class _Page(HTMLParser):
             self._words.add(next((f" {value} " for name, value in attrs if name == "alt" and value), ""))
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in _UNSEEN:
+        if tag in _INVISIBLE:
             self._unseen = max(0, self._unseen - 1)
         elif tag in _BLOCKS:
             self._words.add("\n")
@@ -111,7 +111,7 @@ def _html(file: BinaryIO, characters: int) -> str:
     words = _Words(characters)
     page = _Page(words)
     try:
-        page.feed(decode_text(file.read(_MOST_MARKUP)))
+        page.feed(decode_text(file.read(_MAX_MARKUP)))
         page.close()
     except _Enough:
         pass
@@ -159,8 +159,8 @@ def _zipped(file: BinaryIO, characters: int, *, part: str, **tags: frozenset[str
         with zipfile.ZipFile(file) as archive, archive.open(part) as markup:
             while chunk := markup.read(_CHUNK):
                 read += len(chunk)
-                if read > _MOST_MARKUP:
-                    raise UnreadableFile(f"it unpacks to more than {_MOST_MARKUP >> 20} MB")
+                if read > _MAX_MARKUP:
+                    raise UnreadableFile(f"it unpacks to more than {_MAX_MARKUP >> 20} MB")
                 paragraphs.parser.Parse(chunk, False)  # noqa: FBT003 - the signature of expat
             paragraphs.parser.Parse(b"", True)  # noqa: FBT003
     except _Enough:

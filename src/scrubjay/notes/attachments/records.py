@@ -19,9 +19,9 @@ from scrubjay.writing.batch import NewMemory
 __all__ = ["AttachmentDraft", "AttachmentRecords", "caption_of"]
 
 _PAGE = 500
-_MOST_TITLE = 200
-_MOST_CAPTION = 2_000
-_MOST_LABEL = 300
+_MAX_TITLE = 200
+_MAX_CAPTION = 2_000
+_MAX_LABEL = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +34,8 @@ class AttachmentDraft:
     extracted: ExtractedText
 
     @property
-    def facts(self) -> dict[str, Json]:
-        """Return the metadata."""
+    def metadata(self) -> dict[str, Json]:
+        """The metadata of the memory."""
         return {
             "media_type": self.stored.sniffed.type,
             "bytes": self.stored.size,
@@ -44,14 +44,14 @@ class AttachmentDraft:
             "caption": self.caption,
         }
 
-    def content(self, *, most: int) -> str:
-        """Return the caption and the text of the file, cut to `most` bytes."""
+    def content(self, *, max_bytes: int) -> str:
+        """Return the caption and the text of the file, cut to `max_bytes` bytes."""
         whole = "\n\n".join(part for part in (self.caption, self.extracted.text) if part)
-        return whole.encode("utf-8", "replace")[:most].decode("utf-8", "ignore")
+        return whole.encode("utf-8", "replace")[:max_bytes].decode("utf-8", "ignore")
 
 
 class AttachmentRecords:
-    """The memories of attachments in one space."""
+    """The memories of attachments in a space."""
 
     def __init__(self, engine: Engine, *, space: str) -> None:
         self._engine = engine
@@ -73,19 +73,19 @@ class AttachmentRecords:
                 yield memory
             after = ids[-1]
 
-    def new(self, card: AttachmentDraft, *, agent: str) -> NewMemory:
+    def new(self, draft: AttachmentDraft, *, agent: str) -> NewMemory:
         """Return the new memory of a file. Its trust is that of a document, regardless of the caller."""
-        name = f"{slug(card.title)[:40].strip('-') or 'file'}-{card.stored.sha256[:12]}"
+        name = f"{slug(draft.title)[:40].strip('-') or 'file'}-{draft.stored.sha256[:12]}"
         source = Source(method=Method.FILE, agent=agent, trust=Trust.DOCUMENT)
         return NewMemory(
             draft=Draft(
-                text=card.content(most=self._engine.limits.text_bytes),
-                title=" ".join(card.title.split())[:_MOST_TITLE],
+                text=draft.content(max_bytes=self._engine.limits.text_bytes),
+                title=" ".join(draft.title.split())[:_MAX_TITLE],
                 name=name,
                 kind=ATTACHMENT,
                 intent="new",
                 source=source,
-                metadata=card.facts,
+                metadata=draft.metadata,
             ),
             id=new_id(),
         )
@@ -96,45 +96,45 @@ class AttachmentRecords:
             source=note,
             target=attachment,
             type=EMBEDS,
-            text=" ".join(caption.split())[:_MOST_LABEL],
+            text=" ".join(caption.split())[:_MAX_LABEL],
             created_at=self._engine.clock.now(),
         )
 
-    async def moved(self, memory: Memory, file: str, *, who: Caller) -> None:
+    async def record_move(self, memory: Memory, file: str, *, who: Caller) -> None:
         """Record the new path of a file."""
-        facts = {**memory.metadata, "file": file}
-        await self._revise(memory, {"metadata": facts}, message=f"moved to {file}", who=who)
+        metadata = {**memory.metadata, "file": file}
+        await self._revise(memory, {"metadata": metadata}, message=f"moved to {file}", who=who)
 
-    async def recaptioned(self, memory: Memory, caption: str, *, who: Caller) -> None:
+    async def change_caption(self, memory: Memory, caption: str, *, who: Caller) -> None:
         """Replace the caption; the text of the file stays."""
         former = str(memory.metadata.get("caption") or "")
         text = memory.content.removeprefix(former).lstrip("\n") if former else memory.content
         content = "\n\n".join(part for part in (caption, text) if part)
-        facts = {**memory.metadata, "caption": caption}
-        await self._revise(memory, {"content": content, "metadata": facts}, message="another caption", who=who)
+        metadata = {**memory.metadata, "caption": caption}
+        await self._revise(memory, {"content": content, "metadata": metadata}, message="another caption", who=who)
 
-    async def changed(self, memory: Memory, card: AttachmentDraft, *, who: Caller) -> None:
+    async def record_change(self, memory: Memory, draft: AttachmentDraft, *, who: Caller) -> None:
         """Record the new content of a file."""
-        content = card.content(most=self._engine.limits.text_bytes)
-        fields: dict[str, Json] = {"content": content, "metadata": {**memory.metadata, **card.facts}}
-        await self._revise(memory, fields, message=f"{card.stored.file} was changed", who=who)
+        content = draft.content(max_bytes=self._engine.limits.text_bytes)
+        fields: dict[str, Json] = {"content": content, "metadata": {**memory.metadata, **draft.metadata}}
+        await self._revise(memory, fields, message=f"{draft.stored.file} was changed", who=who)
 
     async def _revise(self, memory: Memory, fields: dict[str, Json], *, message: str, who: Caller) -> None:
-        edit = Edit(fields=fields, message=message[:_MOST_LABEL], may_empty=True)
+        edit = Edit(fields=fields, message=message[:_MAX_LABEL], may_empty=True)
         await self._engine.revise(memory.id, edit, who=who)
 
     async def _first(self, name: str, value: str) -> Memory | None:
-        among = Filter(kind=ATTACHMENT, metadata={name: value})
-        ids = await self._engine.store.list_ids(self.space, among, limit=_PAGE)
+        filter_ = Filter(kind=ATTACHMENT, metadata={name: value})
+        ids = await self._engine.store.list_ids(self.space, filter_, limit=_PAGE)
         memories = (await self._engine.store.get(self.space, ids)).values()
-        # The oldest, so that every caller gets the same one; the filter ignores case, so compare again.
+        # Every caller gets the oldest. The filter ignores case, so compare again.
         matches = [memory for memory in memories if memory.metadata.get(name) == value]
         return min(matches, key=lambda memory: (memory.created_at, memory.id), default=None)
 
 
 def caption_of(text: str) -> str:
-    """Normalise a caption: one line, without a size such as `300x200` or characters that would end a link."""
-    spoken, _, last = text.rpartition("|")
+    """Normalise a caption: a single line, without a size such as `300x200` or characters that would end a link."""
+    label, _, last = text.rpartition("|")
     if all(part.isdecimal() for part in last.strip().lower().split("x")):
-        text = spoken
-    return " ".join(text.replace("[", "(").replace("]", ")").replace("|", "/").split())[:_MOST_CAPTION]
+        text = label
+    return " ".join(text.replace("[", "(").replace("]", ")").replace("|", "/").split())[:_MAX_CAPTION]

@@ -21,8 +21,7 @@ from scrubjay.model.draft import Caller, Edit
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.relation import Relation
-from scrubjay.notes.attachments.extract import ExtractedText, Extractor
-from scrubjay.notes.attachments.lookup import FileNames
+from scrubjay.notes.attachments.extract import Extractor
 from scrubjay.notes.attachments.records import AttachmentDraft, AttachmentRecords, caption_of
 from scrubjay.notes.attachments.results import (
     EMBEDS,
@@ -34,7 +33,7 @@ from scrubjay.notes.attachments.results import (
     TakenEmbeds,
     attachment_from,
 )
-from scrubjay.notes.attachments.storage import AttachmentStorage, ReceivedFile, StoredFile
+from scrubjay.notes.attachments.storage import AttachmentStorage, FileNames, StoredFile
 from scrubjay.notes.files.folder import ATTACHMENTS
 from scrubjay.notes.files.paths import quote_path
 from scrubjay.notes.markdown.wiki import key_of, mentions
@@ -47,14 +46,14 @@ __all__ = ["Attachments"]
 # The agent of changes in the folder: undoing an agent's work must not undo what a person did there.
 _AGENT = "file"
 # Concurrent callers may attach the same bytes or change the same note.
-_TRIES = 10
+_MAX_ATTEMPTS = 10
 # Embedding a longer text would delay the edit of a note noticeably.
-_LONG = 20_000
+_MAX_INLINE_EMBEDDING = 20_000
 _CHUNK = 1 << 18
 
 
 class Attachments:
-    """The attachments of the notes of one space, in the folder of those notes."""
+    """The attachments of the notes of a space, in the folder of those notes."""
 
     def __init__(
         self,
@@ -68,14 +67,14 @@ class Attachments:
         self._engine = engine
         self._space = space
         self._storage = AttachmentStorage(root, largest=largest)
-        self._cards = AttachmentRecords(engine, space=space)
+        self._records = AttachmentRecords(engine, space=space)
         self._names = FileNames(self._storage)
         self._extractor = extractor or Extractor()
         self._taking = asyncio.Lock()
         # The ids of the notes that embed a missing file, by the key of its name.
         self._waiting: dict[str, set[str]] = {}
         # The event loop holds only weak references to tasks.
-        self._embedding_now: set[asyncio.Task[None]] = set()
+        self._embedding_tasks: set[asyncio.Task[None]] = set()
 
     async def attach(
         self,
@@ -87,7 +86,7 @@ class Attachments:
         name: str = "",
         caption: str = "",
     ) -> Attached:
-        """Store a file beside the notes and embed it in one of them; equal files are stored once."""
+        """Store a file beside the notes and embed it in a note; equal files are stored once."""
         self._require_own(who)
         for field, value in (("name", name), ("caption", caption)):
             text(value, field=field, limit=self._engine.limits.text_bytes)
@@ -97,24 +96,27 @@ class Attachments:
             memory = await self._note(note)
             received = await asyncio.to_thread(self._storage.receive, source, name=title)
         try:
-            existing = await self._cards.by_hash(received.sha256)
-            if existing is not None and await self._is_there(existing):
-                stored = _as_stored(existing, received)
+            existing = await self._records.by_hash(received.sha256)
+            if existing is not None and await self._has_file(existing):
+                stored = StoredFile(
+                    file=str(existing.metadata["file"]), sha256=received.sha256, size=received.size,
+                    sniffed=received.sniffed,
+                )  # fmt: skip
                 await asyncio.to_thread(self._storage.discard, received)
             else:
                 stored = await asyncio.to_thread(self._storage.settle, received)
                 if existing is not None:
-                    await self._cards.moved(existing, stored.file, who=who)
+                    await self._records.record_move(existing, stored.file, who=who)
         except BaseException:
             await asyncio.to_thread(self._storage.discard, received)
             raise
         self._names.forget()
         try:
-            card = await self._card(stored, title=title, caption=caption_of(caption))
-            return await self._store_attachment(memory, card, known=existing, who=who)
+            draft = await self._draft(stored, title=title, caption=caption_of(caption))
+            return await self._store_attachment(memory, draft, existing=existing, who=who)
         except ScrubjayError:
             # A refused file is removed, unless another caller has attached it in the meantime.
-            if existing is None and await self._cards.by_hash(stored.sha256) is None:
+            if existing is None and await self._records.by_hash(stored.sha256) is None:
                 await asyncio.to_thread(self._storage.remove, stored)
             raise
 
@@ -126,7 +128,7 @@ class Attachments:
         """List the attachments of a note in the order in which they were added."""
         self._require_own(who)
         memory = await self._note(note)
-        ids = [relation.target for relation in await self._embedded(memory.id)]
+        ids = [relation.target for relation in await self._embeds_of(memory.id)]
         memories = await self._engine.store.get(self._space, ids)
         attachments = [await self._attachment_of(memories[id_]) for id_ in ids if id_ in memories]
         return tuple(attachment for attachment in attachments if attachment)
@@ -147,7 +149,7 @@ class Attachments:
         opening = self._storage.open_file(attachment.file)
         stream = await asyncio.to_thread(opening.__enter__)
         try:
-            yield attachment, _pieces(stream)
+            yield attachment, _read_chunks(stream)
         finally:
             await asyncio.to_thread(opening.__exit__, None, None, None)
 
@@ -155,7 +157,7 @@ class Attachments:
         """List attachments without a note or without their file, and files without a memory."""
         orphans: list[Orphan] = []
         files: set[str] = set()
-        async for memory in self._cards.all():
+        async for memory in self._records.all():
             entry = await self._attachment_of(memory)
             if entry is None:
                 continue
@@ -188,9 +190,9 @@ class Attachments:
         """
         changed = tuple(dict.fromkeys(paths))
         for path in changed:
-            card = await self._cards.by_file(path)
-            if card is not None:
-                await self._follow(card, sure=True)
+            memory = await self._records.by_file(path)
+            if memory is not None:
+                await self._follow(memory, compare_bytes=True)
         names = {key_of(path.rpartition("/")[2]) for path in changed}
         waiting = {note for name in names for note in self._waiting.pop(name, ())}
         if not waiting:
@@ -206,15 +208,15 @@ class Attachments:
         """Find moved files and read changed ones; returns the number of both."""
         count = 0
         self._names.forget()
-        async for memory in self._cards.all():
+        async for memory in self._records.all():
             count += await self._follow(memory)
         return count
 
     async def close(self) -> None:
         """Cancel the embedding tasks."""
-        for task in self._embedding_now:
+        for task in self._embedding_tasks:
             task.cancel()
-        await asyncio.gather(*self._embedding_now, return_exceptions=True)
+        await asyncio.gather(*self._embedding_tasks, return_exceptions=True)
 
     @property
     def _self(self) -> Caller:
@@ -232,7 +234,7 @@ class Attachments:
             if file is None:
                 missing += [mention.target] if self._names.names_a_file(mention.target) else []
                 # A missing file, for example in a newly moved folder, stays embedded.
-                if stored := await self._bound(memory.id, mention.target):
+                if stored := await self._find_embedded(memory.id, mention.target):
                     captions[stored] = captions.get(stored) or caption
                 continue
             try:
@@ -242,155 +244,153 @@ class Attachments:
                 continue
             warnings += [f"{quote_path(file)}: {warning}"] if warning else []
             captions[attachment] = captions.get(attachment) or caption
-        await self._bind(memory, captions)
+        await self._update_relations(memory, captions)
         for target in missing:
             self._waiting.setdefault(key_of(target.rpartition("/")[2]), set()).add(memory.id)
         return TakenEmbeds(attached=tuple(captions), missing=tuple(missing), warnings=tuple(warnings))
 
-    async def _bound(self, note: str, target: str) -> str:
+    async def _find_embedded(self, note: str, target: str) -> str:
         """Return the id of the attachment that a note already embeds under a file name, or an empty text."""
-        ids = [relation.target for relation in await self._embedded(note)]
+        ids = [relation.target for relation in await self._embeds_of(note)]
         memories = await self._engine.store.get(self._space, ids)
         name = key_of(target.rpartition("/")[2])
         files = {memory.id: str(memory.metadata.get("file") or "") for memory in memories.values()}
         return next((id_ for id_, file in files.items() if key_of(file.rpartition("/")[2]) == name), "")
 
-    async def _bind(self, memory: Memory, captions: dict[str, str]) -> None:
+    async def _update_relations(self, memory: Memory, captions: dict[str, str]) -> None:
         """Create, change and remove relations to match the captions."""
-        before = {item.target: item.text for item in await self._embedded(memory.id)}
-        after = {item: self._cards.edge(memory.id, item, caption=caption) for item, caption in captions.items()}
+        before = {item.target: item.text for item in await self._embeds_of(memory.id)}
+        after = {item: self._records.edge(memory.id, item, caption=caption) for item, caption in captions.items()}
         edges = [Edge(relation=edge, present=True) for item, edge in after.items() if before.get(item) != edge.text]
-        gone = [item for item in await self._embedded(memory.id) if item.target not in after]
+        gone = [item for item in await self._embeds_of(memory.id) if item.target not in after]
         edges += [Edge(relation=item, present=False) for item in gone]
         if edges:
             await self._engine.write_batch(Batch(edges=tuple(edges)), who=self._self)
 
     async def _take(self, file: str, *, caption: str) -> tuple[str, str]:
         """Create or update the attachment of a file in the folder; returns its id and a warning."""
-        stored = await asyncio.to_thread(self._storage.stored, file)
+        stored = await asyncio.to_thread(self._storage.find, file)
         if stored is None:
             raise NotFound("the file no longer exists")
-        existing = await self._cards.by_hash(stored.sha256)
+        existing = await self._records.by_hash(stored.sha256)
         if existing is not None:
-            if existing.metadata.get("file") != file and not await self._is_there(existing):
-                await self._cards.moved(existing, file, who=self._self)
+            if existing.metadata.get("file") != file and not await self._has_file(existing):
+                await self._records.record_move(existing, file, who=self._self)
             if caption and existing.metadata.get("caption") != caption:
                 fresh = await self._engine.store.get(self._space, [existing.id])
-                await self._cards.recaptioned(fresh[existing.id], caption, who=self._self)
+                await self._records.change_caption(fresh[existing.id], caption, who=self._self)
             return existing.id, ""
-        card = await self._card(stored, title=file.rpartition("/")[2], caption=caption)
-        former = await self._cards.by_file(file)
+        draft = await self._draft(stored, title=file.rpartition("/")[2], caption=caption)
+        former = await self._records.by_file(file)
         if former is not None:
-            await self._cards.changed(former, card, who=self._self)
+            await self._records.record_change(former, draft, who=self._self)
             memory_id = former.id
         else:
-            new = self._cards.new(card, agent=_AGENT)
+            new = self._records.new(draft, agent=_AGENT)
             batch = Batch(new=(new,), message=f"found as {file}")
-            is_long = len(new.draft.text) > _LONG
+            is_long = len(new.draft.text) > _MAX_INLINE_EMBEDDING
             await self._engine.write_batch(batch, who=self._self, embed=not is_long)
             memory_id = new.id
         self._embed_later(memory_id)
-        return memory_id, "; ".join(part for part in (stored.sniffed.remark, card.extracted.warning) if part)
+        return memory_id, "; ".join(part for part in (stored.sniffed.remark, draft.extracted.warning) if part)
 
-    async def _follow(self, memory: Memory, *, sure: bool = False) -> bool:
+    async def _follow(self, memory: Memory, *, compare_bytes: bool = False) -> bool:
         """Find the file of an attachment if it was moved, and read it if it was changed.
 
-        A file of the same size counts as unchanged, unless `sure` compares its bytes.
+        A file of the same size counts as unchanged, unless `compare_bytes`.
         """
         file, size = str(memory.metadata.get("file") or ""), memory.metadata.get("bytes")
         now = await asyncio.to_thread(self._storage.size_of, file)
         if now is not None:
             with suppress(ScrubjayError):
-                return (sure or now != size) and await self._reread_changed(memory, file)
+                return (compare_bytes or now != size) and await self._reread_changed(memory, file)
         elif isinstance(size, int):
-            if sure:
+            if compare_bytes:
                 self._names.forget()
             digest = str(memory.metadata.get("sha256") or "")
             if moved := await asyncio.to_thread(self._names.with_bytes, digest, size=size):
-                await self._cards.moved(memory, moved, who=self._self)
+                await self._records.record_move(memory, moved, who=self._self)
                 return True
         return False
 
     async def _reread_changed(self, memory: Memory, file: str) -> bool:
-        stored = await asyncio.to_thread(self._storage.stored, file)
+        stored = await asyncio.to_thread(self._storage.find, file)
         if stored is None or stored.sha256 == memory.metadata.get("sha256"):
             return False
         caption = str(memory.metadata.get("caption") or "")
-        card = await self._card(stored, title=memory.title, caption=caption)
-        await self._cards.changed(memory, card, who=self._self)
+        draft = await self._draft(stored, title=memory.title, caption=caption)
+        await self._records.record_change(memory, draft, who=self._self)
         self._embed_later(memory.id)
         return True
 
     def _embed_later(self, memory_id: str) -> None:
         """Embed a picture or a long text in the background; a later run completes unfinished work."""
-        task = asyncio.create_task(self._embed(memory_id))
-        self._embedding_now.add(task)
-        task.add_done_callback(self._embedding_now.discard)
 
-    async def _embed(self, memory_id: str) -> None:
-        with suppress(ScrubjayError):
-            await self._engine.embed_memories([memory_id], who=self._self)
+        async def embed() -> None:
+            with suppress(ScrubjayError):
+                await self._engine.embed_memories([memory_id], who=self._self)
+
+        task = asyncio.create_task(embed())
+        self._embedding_tasks.add(task)
+        task.add_done_callback(self._embedding_tasks.discard)
 
     async def _store_attachment(
-        self, note: Memory, card: AttachmentDraft, *, known: Memory | None, who: Caller
+        self, note: Memory, draft: AttachmentDraft, *, existing: Memory | None, who: Caller
     ) -> Attached:
         """Store the memory of a file, the relation to it, and the note with its embed in one transaction."""
-        action = "known" if known else "created"
-        for _ in range(_TRIES):
-            new = None if known else self._cards.new(card, agent=who.agent)
-            memory_id = known.id if known else new.id if new else ""
-            edge = Edge(relation=self._cards.edge(note.id, memory_id, caption=card.caption), present=True)
-            edits = self._embedding(note, card)
+        action = "known" if existing else "created"
+        for _ in range(_MAX_ATTEMPTS):
+            new = None if existing else self._records.new(draft, agent=who.agent)
+            memory_id = existing.id if existing else new.id if new else ""
+            edge = Edge(relation=self._records.edge(note.id, memory_id, caption=draft.caption), present=True)
+            edits = self._embedding(note, draft)
             batch = Batch(
-                new=(new,) if new else (), edits=edits, edges=(edge,), message=f"attached {card.title}"[:300]
+                new=(new,) if new else (), edits=edits, edges=(edge,), message=f"attached {draft.title}"[:300]
             )  # fmt: skip
             try:
                 await self._engine.write_batch(batch, who=who)
             except Conflict:
                 # The note has a newer version, or another caller attached the same bytes.
                 note = await self._note(note.id)
-                known = await self._cards.by_hash(card.stored.sha256)
+                existing = await self._records.by_hash(draft.stored.sha256)
                 continue
             break
         else:
             raise StaleVersion(f"{note.label!r} is being changed too fast", hint="Try again", memory_id=note.id)
-        if known and card.caption and known.metadata.get("caption") != card.caption:
-            fresh = await self._engine.store.get(self._space, [known.id])
-            await self._cards.recaptioned(fresh[known.id], card.caption, who=who)
+        if existing and draft.caption and existing.metadata.get("caption") != draft.caption:
+            fresh = await self._engine.store.get(self._space, [existing.id])
+            await self._records.change_caption(fresh[existing.id], draft.caption, who=who)
         await self._engine.embed_memories([memory_id], who=who)
         attachment = await self._attachment_of((await self._engine.store.get(self._space, [memory_id]))[memory_id])
         assert attachment is not None
-        warnings = tuple(part for part in (card.stored.sniffed.remark, card.extracted.warning) if part)
+        warnings = tuple(part for part in (draft.stored.sniffed.remark, draft.extracted.warning) if part)
         return Attached(action=action, note=note.id, attachment=attachment, warnings=warnings)
 
-    def _embedding(self, note: Memory, card: AttachmentDraft) -> tuple[tuple[Memory, Edit], ...]:
+    def _embedding(self, note: Memory, draft: AttachmentDraft) -> tuple[tuple[Memory, Edit], ...]:
         """Return the edit that appends the embed to a note, or sets the caption of an existing embed."""
-        target = card.stored.file.rpartition("/")[2]
-        embed = f"![[{target}|{card.caption}]]" if card.caption else f"![[{target}]]"
+        target = draft.stored.file.rpartition("/")[2]
+        embed = f"![[{target}|{draft.caption}]]" if draft.caption else f"![[{target}]]"
         existing = [
             mention
             for mention in mentions(note.content)
             if mention.embeds and mention.target.rpartition("/")[2].casefold() == target.casefold()
         ]
-        if existing and (not card.caption or any(caption_of(item.text) == card.caption for item in existing)):
+        if existing and (not draft.caption or any(caption_of(item.text) == draft.caption for item in existing)):
             return ()
         before = note.content.rstrip("\n")
         content = f"{before}\n\n{embed}" if before else embed
         if existing:
             content = f"{note.content[: existing[0].start]}{embed}{note.content[existing[0].end :]}"
-        return ((note, Edit(fields={"content": content}, message=f"attached {card.title}"[:300])),)
+        return ((note, Edit(fields={"content": content}, message=f"attached {draft.title}"[:300])),)
 
-    async def _card(self, stored: StoredFile, *, title: str, caption: str) -> AttachmentDraft:
-        extracted = await self._extracted(stored)
-        return AttachmentDraft(stored=stored, title=title, caption=caption, extracted=extracted)
-
-    async def _extracted(self, stored: StoredFile) -> ExtractedText:
+    async def _draft(self, stored: StoredFile, *, title: str, caption: str) -> AttachmentDraft:
         opening = self._storage.open_file(stored.file)
         stream = await asyncio.to_thread(opening.__enter__)
         try:
-            return await self._extractor.text_of(stream, media_type=stored.sniffed.type)
+            extracted = await self._extractor.text_of(stream, media_type=stored.sniffed.type)
         finally:
             await asyncio.to_thread(opening.__exit__, None, None, None)
+        return AttachmentDraft(stored=stored, title=title, caption=caption, extracted=extracted)
 
     async def _note(self, ref: str) -> Memory:
         memory = await trunk_of(self._engine.store, await resolve(self._engine.store, ref, space=self._space))
@@ -398,7 +398,7 @@ class Attachments:
             raise InvalidInput(f"{memory.label!r} is an attachment itself", hint="Name a note", field="note")
         return memory
 
-    async def _embedded(self, note: str) -> list[Relation]:
+    async def _embeds_of(self, note: str) -> list[Relation]:
         relations = await self._engine.store.relations(self._space, [note])
         return [relation for relation in relations if relation.type == EMBEDS and relation.source == note]
 
@@ -408,7 +408,7 @@ class Attachments:
         memories = (await self._engine.store.get(self._space, notes)).values()
         return any(memory.state is State.LIVE for memory in memories)
 
-    async def _is_there(self, memory: Memory) -> bool:
+    async def _has_file(self, memory: Memory) -> bool:
         file = str(memory.metadata.get("file") or "")
         return await asyncio.to_thread(self._storage.size_of, file) == memory.metadata.get("bytes")
 
@@ -439,7 +439,7 @@ def _open(path: Path | None, data: bytes | None) -> BinaryIO:
     stream = os.fdopen(descriptor, "rb") if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
     if stream is None:
         os.close(descriptor)
-        raise InvalidInput(f"{path} is no file", field="file")
+        raise InvalidInput(f"{path} is not a file", field="file")
     return stream
 
 
@@ -450,12 +450,6 @@ def _title_of(name: str) -> str:
     return tidy[:200] or "file"
 
 
-def _as_stored(memory: Memory, received: ReceivedFile) -> StoredFile:
-    return StoredFile(
-        file=str(memory.metadata["file"]), sha256=received.sha256, size=received.size, sniffed=received.sniffed
-    )
-
-
-async def _pieces(stream: BinaryIO) -> AsyncIterator[bytes]:
-    while piece := await asyncio.to_thread(stream.read, _CHUNK):
-        yield piece
+async def _read_chunks(stream: BinaryIO) -> AsyncIterator[bytes]:
+    while chunk := await asyncio.to_thread(stream.read, _CHUNK):
+        yield chunk

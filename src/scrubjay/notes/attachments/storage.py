@@ -1,8 +1,9 @@
-"""The files that notes embed, on disk: stored under readable names and identified by hash."""
+"""The files that notes embed, on disk: stored under readable names, identified by hash, and found by name."""
 
 import asyncio
 import hashlib
 import os
+import time
 import unicodedata
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
@@ -14,21 +15,26 @@ from typing import BinaryIO
 from scrubjay.errors import FileChanged, InvalidInput, NotFound, PathRefused, ScrubjayError, TooLarge
 from scrubjay.model.media import Media, media_type_in
 from scrubjay.model.memory import Memory
-from scrubjay.notes.attachments.file_types import HEAD, Sniffed, sniff
+from scrubjay.notes.attachments.file_types import HEAD, Sniffed, extension_of, sniff
 from scrubjay.notes.files.atomic_rename import rename_new
+from scrubjay.notes.files.atomic_write import new_file_name
 from scrubjay.notes.files.errors import map_os_errors
 from scrubjay.notes.files.folder import ATTACHMENTS, Folder
 from scrubjay.notes.files.paths import quote_path, split_path
-from scrubjay.notes.files.tempfiles import new_file_name
 from scrubjay.notes.files.tree import FileInfo, file_info, open_folder, open_regular_file, open_subfolder
+from scrubjay.notes.markdown.naming import link_target
 from scrubjay.text.slug import slug
 
-__all__ = ["AttachmentStorage", "NotesGallery", "ReceivedFile", "StoredFile"]
+__all__ = ["AttachmentStorage", "FileNames", "NotesGallery", "ReceivedFile", "StoredFile"]
 
 _CHUNK = 1 << 20
-_MOST_STEM = 80
+_MAX_STEM = 80
 # Models scale pictures down to a few hundred pixels a side, so a larger file is not worth its memory.
-_LARGEST_PICTURE = 64_000_000
+_MAX_PICTURE_BYTES = 64_000_000
+# An unknown name may belong to a new file: a small folder is listed again at once, a large one so rarely that
+# listing takes at most a tenth of the time.
+_SMALL_FOLDER = 1_000
+_LISTING_INTERVAL = 10
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -54,7 +60,7 @@ class ReceivedFile:
 
 
 class AttachmentStorage:
-    """The files beside the notes of one folder. All methods block, and no path leads out of the folder."""
+    """The files beside the notes of a folder. All methods block, and no path leads out of the folder."""
 
     def __init__(self, root: Path, *, largest: int) -> None:
         self.folder = Folder(root)
@@ -96,7 +102,7 @@ class AttachmentStorage:
         with suppress(FileChanged, NotFound):
             self.folder.remove(stored.file, over=bytes.fromhex(stored.sha256))
 
-    def stored(self, file: str) -> StoredFile | None:
+    def find(self, file: str) -> StoredFile | None:
         """Return the file at a path, or None; the hash is cached until the file's status changes."""
         try:
             with self.open_file(file) as stream:
@@ -167,11 +173,75 @@ class AttachmentStorage:
             )
 
 
+class FileNames:
+    """The names of the files in a folder, to find the file that an embed names: by path or, like Obsidian, by name.
+
+    The folder is listed on first use. All methods block.
+    """
+
+    def __init__(self, storage: AttachmentStorage) -> None:
+        self._storage = storage
+        self._listed: dict[str, list[tuple[str, int]]] | None = None
+        self._fresh_until = 0.0
+
+    def forget(self) -> None:
+        """Discard the list; the next lookup lists the folder again."""
+        self._listed = None
+
+    def find(self, target: str) -> str | None:
+        """Return the path of the file that an embed names; of several, the one nearest to the root."""
+        if not self.names_a_file(target):
+            return None
+        key = _key(target).lstrip("/")
+        for _ in range(2):
+            matches = [
+                path
+                for path, _ in self._names().get(key.rpartition("/")[2], [])
+                if f"/{_key(path)}".endswith(f"/{key}")
+            ]
+            present = [path for path in matches if self._storage.size_of(path) is not None]
+            if present:
+                return min(present, key=lambda path: (_key(path) != key, path.count("/"), path))
+            # A listed file that is gone also makes the list stale.
+            if not matches and time.monotonic() < self._fresh_until:
+                break
+            self.forget()
+        return None
+
+    def with_bytes(self, sha256: str, *, size: int) -> str:
+        """Return the path of the file with these bytes, or an empty text."""
+        for paths in self._names().values():
+            for path, length in paths:
+                if length == size:
+                    try:
+                        stored = self._storage.find(path)
+                    except ScrubjayError:
+                        continue
+                    if stored is not None and stored.sha256 == sha256:
+                        return path
+        return ""
+
+    def names_a_file(self, target: str) -> bool:
+        """Return whether an embed can name a file: the target of a note has no extension, or `.md`."""
+        return bool(extension_of(target.rpartition("/")[2])) and link_target(target) == target
+
+    def _names(self) -> dict[str, list[tuple[str, int]]]:
+        if self._listed is None:
+            began = time.monotonic()
+            listed: dict[str, list[tuple[str, int]]] = {}
+            for file in self._storage.files():
+                listed.setdefault(_key(file.path.rpartition("/")[2]), []).append((file.path, file.size))
+            now = time.monotonic()
+            self._listed = listed
+            self._fresh_until = now if len(listed) < _SMALL_FOLDER else now + _LISTING_INTERVAL * (now - began)
+        return self._listed
+
+
 class NotesGallery:
     """Provides the pictures of attachment memories to a vision model, verified by their hash."""
 
     def __init__(self, root: Path) -> None:
-        self._storage = AttachmentStorage(root, largest=_LARGEST_PICTURE)
+        self._storage = AttachmentStorage(root, largest=_MAX_PICTURE_BYTES)
 
     async def media(self, memory: Memory) -> Media | None:
         """Return the picture of a memory, if its file is available and unchanged."""
@@ -182,11 +252,11 @@ class NotesGallery:
     def _read(self, memory: Memory) -> bytes | None:
         try:
             with self._storage.open_file(str(memory.metadata.get("file") or "")) as stream:
-                data = stream.read(_LARGEST_PICTURE + 1)
+                data = stream.read(_MAX_PICTURE_BYTES + 1)
         except ScrubjayError:
             return None
         is_same = hashlib.sha256(data).hexdigest() == memory.metadata.get("sha256")
-        return data if len(data) <= _LARGEST_PICTURE and is_same else None
+        return data if len(data) <= _MAX_PICTURE_BYTES and is_same else None
 
 
 def _move_to_name(received: ReceivedFile, folder: int) -> str:
@@ -225,5 +295,9 @@ def _stem(name: str) -> str:
     """Reduce a name to letters, digits and hyphens, which are safe on every system and in a link."""
     plain = unicodedata.normalize("NFC", name.replace("\\", "/").rpartition("/")[2])
     before, dot, _ = plain.rpartition(".")
-    words = slug(before if dot and before else plain).encode("utf-8", "ignore")[:_MOST_STEM]
+    words = slug(before if dot and before else plain).encode("utf-8", "ignore")[:_MAX_STEM]
     return words.decode("utf-8", "ignore").strip("-") or "file"
+
+
+def _key(path: str) -> str:
+    return unicodedata.normalize("NFC", path.strip().casefold())

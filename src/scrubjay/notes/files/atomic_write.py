@@ -5,25 +5,37 @@ before the operation, and after we have taken the file out of its place, where n
 we also notice a program that still has the file open for writing, and put the file back. On file systems that cannot
 exchange names, and on systems that do not report writers, a save in the instant between the last check and the rename
 can be lost.
+
+New content is written to a temporary `new` file next to its target, which may be deleted after a crash. Before it
+changes names with the file that it replaces, it becomes a `swap` file whose name holds the digests of both contents. If
+a swap file has neither of these contents after a crash, a user saved the file in that very instant, and we recover that
+content.
 """
 
 import os
+import re
+import secrets
 import stat
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from scrubjay.errors import FileChanged, ScrubjayError
 from scrubjay.notes.files.atomic_rename import exchange, is_being_written, rename_new
 from scrubjay.notes.files.paths import quote_path
-from scrubjay.notes.files.tempfiles import new_file_name, recover, swap_file_name
-from scrubjay.notes.files.tree import digest, digest_file, fsync_folder, open_regular_file
+from scrubjay.notes.files.tree import digest, digest_file, fsync_folder, open_regular_file, open_subfolder
 
-__all__ = ["FolderEntry", "create", "file_gone_error", "move", "remove", "replace"]
+__all__ = [
+    "FolderEntry", "create", "file_gone_error", "move", "new_file_name", "remove", "replace", "swap_file_name", "sweep",
+]  # fmt: skip
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE_MODE = 0o600
 _NO_DIGEST = bytes(32)
+_PREFIX = ".scrubjay-"
+_LEFTOVER = re.compile(r"\.scrubjay-(?:new|swap-(?P<digests>[0-9a-f]{16}-[0-9a-f]{16}))-[0-9a-f]{16}\.tmp")
+_HEX_DIGITS = 16
+_MAX_ATTEMPTS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +119,30 @@ def remove(entry: FolderEntry, *, over: bytes) -> None:
         entry.flush()
 
 
+def sweep(root: int) -> int:
+    """Remove the leftovers of crashes in an open folder, recover content that a user wrote, and count both."""
+    count = 0
+    for parts, name in list(_find_leftovers(root)):
+        with suppress(FileNotFoundError), open_subfolder(root, parts) as folder:
+            if _is_expendable(name, folder):
+                os.unlink(name, dir_fd=folder)
+            else:
+                _recover(name, folder=folder)
+            fsync_folder(folder)
+            count += 1
+    return count
+
+
+def new_file_name() -> str:
+    """Return a name for content that is being written."""
+    return f"{_PREFIX}new-{secrets.token_hex(_HEX_DIGITS // 2)}.tmp"
+
+
+def swap_file_name(*, new: bytes, over: bytes) -> str:
+    """Return a name for a file about to be exchanged: it holds the new content before, and the old one after."""
+    return f"{_PREFIX}swap-{_shorten(new)}-{_shorten(over)}-{secrets.token_hex(_HEX_DIGITS // 2)}.tmp"
+
+
 def file_gone_error(path: str) -> FileChanged:
     """Return the error for a file that has disappeared."""
     return FileChanged(
@@ -149,7 +185,7 @@ def _swap_back(entry: FolderEntry, swapped_out: FolderEntry, *, ours: bytes) -> 
     except ScrubjayError:
         with suppress(FileNotFoundError):
             exchange(swapped_out.name, entry.name, folder=entry.folder)
-        recover(swapped_out.name, folder=entry.folder)
+        _recover(swapped_out.name, folder=entry.folder)
     else:
         os.unlink(swapped_out.name, dir_fd=entry.folder)
 
@@ -158,7 +194,19 @@ def _put_back(entry: FolderEntry, swap: str) -> None:
     try:
         rename_new(swap, entry.name, folders=(entry.folder, entry.folder))
     except FileExistsError:
-        recover(swap, folder=entry.folder)
+        _recover(swap, folder=entry.folder)
+
+
+def _recover(name: str, *, folder: int) -> str:
+    """Give a temporary file a visible name in its folder, which makes it a note; return that name."""
+    mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    ending = ".md" if stat.S_ISREG(mode) else ""
+    for _ in range(_MAX_ATTEMPTS):
+        visible = f"recovered-{secrets.token_hex(4)}{ending}"
+        with suppress(FileExistsError):
+            rename_new(name, visible, folders=(folder, folder))
+            return visible
+    raise FileExistsError(name)
 
 
 def _verify(entry: FolderEntry, over: bytes, *, allow_writers: bool = False) -> os.stat_result:
@@ -246,3 +294,30 @@ def _changed(entry: FolderEntry, problem: str, *, busy: bool = False) -> FileCha
     return FileChanged(
         f"{quote_path(entry.path)} {problem}", hint="Read it again; nothing was changed", path=entry.path, busy=busy
     )
+
+
+def _find_leftovers(root: int) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the folders and names of the temporary files anywhere in an open folder."""
+    pending: list[tuple[str, ...]] = [()]
+    while pending:
+        parts = pending.pop()
+        with suppress(OSError), open_subfolder(root, parts) as folder, os.scandir(folder) as entries:
+            for entry in entries:
+                if _LEFTOVER.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                    yield parts, entry.name
+                elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+                    pending.append((*parts, entry.name))
+
+
+def _is_expendable(name: str, folder: int) -> bool:
+    """Whether a temporary file has only content that we wrote or that is stored elsewhere."""
+    match = _LEFTOVER.fullmatch(name)
+    digests = match["digests"] if match else None
+    if digests is None:
+        return True
+    with open_regular_file(name, name, folder=folder) as descriptor:
+        return _shorten(digest_file(name, descriptor)[1]) in digests.split("-")
+
+
+def _shorten(digest: bytes) -> str:
+    return digest.hex()[:_HEX_DIGITS]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scrubjay.errors import NotFound, PathRefused, ScrubjayError
 from scrubjay.locking import FileLock
-from scrubjay.notes.files import atomic_write, tempfiles, vault_marker
+from scrubjay.notes.files import atomic_write, vault_marker
 from scrubjay.notes.files.atomic_write import FolderEntry
 from scrubjay.notes.files.errors import map_os_errors, vault_unavailable
 from scrubjay.notes.files.paths import quote_path, split_new_path, split_path
@@ -45,7 +45,7 @@ class Folder:
 
     @property
     def lock(self) -> FileLock:
-        """The lock of the one process that may write here."""
+        """The lock of the process that may write here."""
         return FileLock(self.root / _LOCK)
 
     def open(self, *, store_id: str, space: str, home: str = "", adopt: bool = False) -> str:
@@ -73,9 +73,9 @@ class Folder:
                 ) from None
 
     def sweep(self) -> int:
-        """Remove what crashes left and return the number of files; only the holder of the lock may do this."""
+        """Remove the leftovers of crashes and return the number of files; only the holder of the lock may do this."""
         with self._open_root() as root, map_os_errors(self.root):
-            return tempfiles.sweep(root)
+            return atomic_write.sweep(root)
 
     def exists(self) -> bool:
         """Whether the folder and its marker exist."""
@@ -94,7 +94,9 @@ class Folder:
     def list_other_files(self) -> Iterator[FileInfo]:
         """Yield the files that can be attachments: all except notes, and everything in the attachments folder."""
         for file in self._walk(skip=frozenset({TEMPLATES})):
-            if isinstance(file, WalkedFile) and (not _is_note(file.path) or _is_in_attachments(file.path)):
+            if isinstance(file, WalkedFile) and (
+                not _is_note(file.path) or file.path.split("/", 1)[0].casefold() == ATTACHMENTS
+            ):
                 yield file_info(file.path, file.status)
 
     def list_skipped(self) -> Iterator[SkippedEntry]:
@@ -225,10 +227,6 @@ class Folder:
 
 def _is_note(path: str) -> bool:
     return path.casefold().endswith(_NOTE_SUFFIX)
-
-
-def _is_in_attachments(path: str) -> bool:
-    return path.split("/", 1)[0].casefold() == ATTACHMENTS
 
 
 def _not_found(path: str) -> NotFound:
