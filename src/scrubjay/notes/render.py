@@ -42,9 +42,15 @@ def render_note(memory: Memory, *, links: Sequence[str], path: str, format: str,
         observations=tuple(observation.text for observation in memory.observations if observation.holds(now)),
         state=memory.state.value,
     )
-    if format == "markdown":
-        return note
-    return replace(note, content=_plain(note) if format == "plain" else _json(note))
+    if format == "json":
+        return replace(note, content=_json(note))
+    if format == "plain":
+        # Few callers choose this format, and the Markdown parser takes a while to load.
+        from scrubjay.notes.markdown.plain import plain_text  # noqa: PLC0415
+
+        parts = (plain_text(note.content), *note.observations)
+        return replace(note, content="\n".join(part for part in parts if part))
+    return note
 
 
 def render_date(now: datetime, *, format: str = "iso", timezone: str = "") -> CurrentDate:
@@ -74,13 +80,6 @@ def normalize_category(category: str) -> str:
     """Return a category with single slashes between its parts, without parts that would lead to another place."""
     parts = (part.strip() for part in require_text(category, field="category").split("/"))
     return "/".join(part for part in parts if part not in {"", ".", ".."})
-
-
-def _plain(note: NoteRead) -> str:
-    # Few callers choose this format, and the Markdown parser takes a while to load.
-    from scrubjay.notes.markdown.plain import plain_text  # noqa: PLC0415
-
-    return "\n".join(part for part in (plain_text(note.content), *note.observations) if part)
 
 
 def _json(note: NoteRead) -> str:

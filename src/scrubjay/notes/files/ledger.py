@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 _APPLICATION_ID = 0x53_4A_4C_47  # "SJLG"
 _SCHEMA = 3
 _BUSY_TIMEOUT_MS = 30_000
-_SET_ASIDE_SUFFIX = ".set-aside"
+_REPLACED_SUFFIX = ".set-aside"
 _PATH_HINT = "Check the folder's permissions, or choose another with --index_path"
 # SQLite takes a shorter file for an empty one and overwrites it.
 _MIN_FILE_BYTES = 512
@@ -448,7 +448,7 @@ def _open_or_recreate(path: Path) -> tuple[apsw.Connection, bool]:
     # Only the last file is kept; the write-ahead log of a damaged file would be applied to the new one.
     for ending in ("-wal", "-shm"):
         path.with_name(path.name + ending).unlink(missing_ok=True)
-    path.replace(path.with_name(path.name + _SET_ASIDE_SUFFIX))
+    path.replace(path.with_name(path.name + _REPLACED_SUFFIX))
     return _open_file(path), True
 
 

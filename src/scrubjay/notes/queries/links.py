@@ -36,7 +36,12 @@ async def find_backlinks(ref: str, *, engine: Engine, space: str, names: Sequenc
     keys = _link_keys(memory) | {key_of(name) for name in names}
     related = _related_texts(memory.id, await engine.store.relations(space, [memory.id]))
     cached = await _cached_texts(_MENTIONS, engine=engine, space=space)
-    mentioning = [id_ for id_, text in cached.items() if id_ != memory.id and _mentions_note(text, keys, memory.id)]
+    mentioning = [
+        id_
+        for id_, text in cached.items()
+        if id_ != memory.id
+        and (memory.id in text or any(item.removeprefix(_EMBED_MARK) in keys for item in text.split(_SEPARATOR)))
+    ]
     reader = TolerantReader(engine.store, space=space)
     others = await reader.get(list(dict.fromkeys((*related, *mentioning))))
     backlinks = [
@@ -90,17 +95,16 @@ async def _describe_links(
     suggestions: dict[str, tuple[str, ...]] = {}
     for key in islice(dict.fromkeys(key for _, key in broken), _MAX_SUGGESTED_LINKS):
         suggestions[key] = await engine.store.nearest(space, key, limit=_MAX_SUGGESTIONS)
-    return tuple(
-        _broken_link(memories[source], key, link, suggestions=suggestions.get(key, ()))
-        for (source, key), link in broken.items()
-        if source in memories
-    )
-
-
-def _broken_link(memory: Memory, key: str, link: Link, *, suggestions: tuple[str, ...]) -> BrokenLink:
-    mention = next((mention for mention in mentions(memory.content) if key_of(mention.target) == key), None)
-    target, text = (mention.target, mention.text) if mention else (link.target, link.text)
-    return BrokenLink(id=memory.id, title=memory.label, target=target, text=text, suggestions=suggestions)
+    links: list[BrokenLink] = []
+    for (source, key), link in broken.items():
+        if (memory := memories.get(source)) is None:
+            continue
+        mention = next((mention for mention in mentions(memory.content) if key_of(mention.target) == key), None)
+        target, text = (mention.target, mention.text) if mention else (link.target, link.text)
+        links.append(
+            BrokenLink(id=memory.id, title=memory.label, target=target, text=text, suggestions=suggestions.get(key, ()))
+        )
+    return tuple(links)
 
 
 def _related_texts(memory_id: str, relations: Sequence[Relation]) -> dict[str, str]:
@@ -124,11 +128,6 @@ def _backlink(other: Memory, text: str | None, keys: set[str], memory_id: str) -
     text = text or ((mention.text or mention.target) if mention else "")
     snippet = snippet_of(other.content, [ClauseMatch(mention.start, mention.end, 0)]) if mention else ""
     return Backlink(id=other.id, title=other.label, text=text, snippet=snippet)
-
-
-def _mentions_note(cached: str, keys: set[str], memory_id: str) -> bool:
-    targets = [target.removeprefix(_EMBED_MARK) for target in cached.split(_SEPARATOR)]
-    return memory_id in cached or not keys.isdisjoint(targets)
 
 
 def _link_keys(memory: Memory) -> set[str]:
@@ -157,9 +156,5 @@ def _mention_items(memory: Memory) -> str | None:
     return _SEPARATOR.join(items) or None
 
 
-def _name_items(memory: Memory) -> str:
-    return _SEPARATOR.join(sorted(_link_keys(memory)))
-
-
 _MENTIONS = TextView(filter=Filter(), extract=_mention_items)
-_NAMES = TextView(filter=Filter(), extract=_name_items)
+_NAMES = TextView(filter=Filter(), extract=lambda memory: _SEPARATOR.join(sorted(_link_keys(memory))))

@@ -112,10 +112,11 @@ async def find_due_notes(
     """Return the notes that were reviewed, or else created, more than `days` days ago; the oldest first."""
     now = engine.clock.now()
     before, path = _time_key(now - timedelta(days=days)), category_path(category).casefold()
+    prefix = f"{path}/" if path else ""
     texts = await engine.text_caches.texts(_REVIEWS, space=space, store=engine.store)
     reader = TolerantReader(engine.store, space=space)
     rows = [row async for row in scan(_REVIEWS, reader=reader)] if texts is None else list(texts.items())
-    oldest = sorted((text, id_) for id_, text in rows if text < before and _is_in_category(text[_DIGITS:], path))
+    oldest = sorted((text, id_) for id_, text in rows if text < before and f"{text[_DIGITS:]}/".startswith(prefix))
     notes: list[DueNote] = []
     for start in range(0, len(oldest), limit):
         memories = await reader.get([id_ for _, id_ in oldest[start : start + limit]])
@@ -151,10 +152,6 @@ def _review_text(memory: Memory) -> str | None:
     if memory.kind == ATTACHMENT:
         return None
     return f"{_time_key(_review_time(memory))}{category_path(memory.category).casefold()}"
-
-
-def _is_in_category(category: str, path: str) -> bool:
-    return not path or f"{category}/".startswith(f"{path}/")
 
 
 # ---- categories ----
