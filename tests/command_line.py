@@ -1,4 +1,4 @@
-"""The command line without a process for each command, and put together once: that takes longer than most commands."""
+"""The command line without a process for each command; building its commands once saves most of the time."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,12 +11,12 @@ from typer.testing import CliRunner
 
 from scrubjay.surfaces.cli.main import app
 
-_built = cache(get_command)
+_build_command = cache(get_command)
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a command printed, also with both as they came, and how it ended."""
+class CommandOutput:
+    """The output of a command: each stream, both interleaved, and the exit code."""
 
     out: str
     err: str
@@ -26,16 +26,16 @@ class Said:
 
 def invoke(
     arguments: Sequence[str], *, stdin: str | bytes | None = None, env: Mapping[str, str | None] | None = None
-) -> Said:
-    """Run a command to its end; whatever is not an answer or one of our errors is a failure of the test."""
-    shell, code = CliRunner(), 0
-    with shell.isolation(input=stdin, env=env) as streams:
+) -> CommandOutput:
+    """Run a command; any exception but SystemExit fails the test."""
+    runner, code = CliRunner(), 0
+    with runner.isolation(input=stdin, env=env) as streams:
         try:
-            _built(app).main(args=list(arguments), prog_name="scrubjay")
-        except SystemExit as left:
-            code = cast("int", left.code or 0)
+            _build_command(app).main(args=list(arguments), prog_name="scrubjay")
+        except SystemExit as exit_:
+            code = cast("int", exit_.code or 0)
         finally:
             sys.stdout.flush()
             sys.stderr.flush()
             out, err, output = (stream.getvalue().decode().replace("\r\n", "\n") for stream in streams)
-    return Said(out, err, output, code)
+    return CommandOutput(out, err, output, code)

@@ -13,7 +13,7 @@ import httpx2
 
 from scrubjay.paths import daemon_file
 from tests.surfaces.daemon_process import Daemon
-from tests.surfaces.shell import told
+from tests.surfaces.shell import run_json
 from tests.temp_folders import quick_place
 
 API = "/api/v1"
@@ -32,12 +32,14 @@ class Server:
 
     def token(self, *options: str, name: str) -> str:
         """A token that is made here."""
-        answer = told("tokens", "create", "--name", name, "--spaces", "*", "--access", "write", *options, *self._here)
+        answer = run_json(
+            "tokens", "create", "--name", name, "--spaces", "*", "--access", "write", *options, *self._here
+        )
         return str(answer["secret"])
 
     def revoke(self, name: str) -> None:
         """End a token here."""
-        told("tokens", "revoke", name, *self._here)
+        run_json("tokens", "revoke", name, *self._here)
 
     def ask(self, method: str, path: str, *, token: str = "", **options: Any) -> httpx2.Response:
         """Any request."""

@@ -1,4 +1,4 @@
-"""The command line as a program would use it, without a process for each command."""
+"""The command line as a program uses it, without a process for each command."""
 
 import json
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from scrubjay.model.memory import Json
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a command printed, and how it ended."""
+class CommandResult:
+    """The output of a command, and its exit code."""
 
     out: str
     err: str
@@ -24,19 +24,19 @@ class Answer:
         return cast("dict[str, dict[str, Json]]", json.loads(self.err))["error"]
 
 
-def run(*arguments: str, stdin: str | bytes | None = None) -> Answer:
-    """Run a command to its end; whatever is not an answer or one of our errors is a failure of the test."""
-    said = invoke(arguments, stdin=stdin)
-    return Answer(said.out, said.err, said.code)
+def run(*arguments: str, stdin: str | bytes | None = None) -> CommandResult:
+    """Run a command; any exception but SystemExit fails the test."""
+    output = invoke(arguments, stdin=stdin)
+    return CommandResult(output.out, output.err, output.code)
 
 
-def told(*arguments: str, stdin: str | bytes | None = None) -> dict[str, Json]:
-    """Run a command that must succeed, and read its JSON."""
-    answer = run(*arguments, "--json", stdin=stdin)
-    assert answer.code == 0, answer.err
-    return answer.json()
+def run_json(*arguments: str, stdin: str | bytes | None = None) -> dict[str, Json]:
+    """Run a command that must succeed, and return its JSON output."""
+    result = run(*arguments, "--json", stdin=stdin)
+    assert result.code == 0, result.err
+    return result.json()
 
 
-def kept(text: str, *options: str) -> str:
-    """Remember something; returns its id."""
-    return str(told("remember", text, *options)["id"])
+def remember(text: str, *options: str) -> str:
+    """Remember a text; return the id of the memory."""
+    return str(run_json("remember", text, *options)["id"])

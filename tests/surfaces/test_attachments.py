@@ -7,7 +7,7 @@ from urllib.parse import unquote
 import pytest
 from tests.surfaces.background_daemon import background_daemon
 from tests.surfaces.rest.checked_client import visiting
-from tests.surfaces.shell import run, told
+from tests.surfaces.shell import run, run_json
 from tests.unit.notes.files import docx, png
 
 from scrubjay import MemoryClient, Settings
@@ -18,16 +18,16 @@ SVG = b"<svg xmlns='http://www.w3.org/2000/svg'><text>A walnut</text><script>ale
 
 def test_a_file_is_attached_on_the_command_line(tmp_path: Path) -> None:
     options = ("--data", str(tmp_path / "data"))
-    note = told("notes", "write", "Harvest", "What we know of the harvest of this year.", *options)
+    note = run_json("notes", "write", "Harvest", "What we know of the harvest of this year.", *options)
     document = tmp_path / "Report 2026.docx"
     document.write_bytes(docx("Walnuts were plenty"))
-    done = told("notes", "attach", "Harvest", str(document), "--caption", "For the board", *options)
+    done = run_json("notes", "attach", "Harvest", str(document), "--caption", "For the board", *options)
     stored = done["attachment"]
     assert isinstance(stored, dict)
     assert (done["action"], stored["caption"], stored["bytes"]) == ("created", "For the board", document.stat().st_size)
     assert Path(str(stored["path"])).read_bytes() == document.read_bytes()
     # The note shows it, and is written with it.
-    read = told("notes", "read", str(note["id"]), *options)
+    read = run_json("notes", "read", str(note["id"]), *options)
     embed = f"![[{str(stored['file']).partition('/')[2]}|For the board]]"
     assert str(read["content"]).endswith(embed)
     assert embed in Path(str(read["file_path"])).read_text(encoding="utf-8")
@@ -35,17 +35,17 @@ def test_a_file_is_attached_on_the_command_line(tmp_path: Path) -> None:
     again = run("notes", "attach", "Harvest", str(document), *options)
     assert again.out.startswith("known Report 2026.docx (")
     # Another caption is that of the embed, which stays one.
-    told("notes", "attach", "Harvest", str(document), "--caption", "For all", *options)
-    content = str(told("notes", "read", "Harvest", *options)["content"])
+    run_json("notes", "attach", "Harvest", str(document), "--caption", "For all", *options)
+    content = str(run_json("notes", "read", "Harvest", *options)["content"])
     assert (content.count("![["), content.endswith("|For all]]")) == (1, True)
-    told("notes", "attach", "Harvest", str(document), "--caption", "For the board", *options)
-    assert told("notes", "attachments", "Harvest", *options)["note"] == note["id"]
+    run_json("notes", "attach", "Harvest", str(document), "--caption", "For the board", *options)
+    assert run_json("notes", "attachments", "Harvest", *options)["note"] == note["id"]
     listed = run("notes", "attachments", "Harvest", *options)
     assert "Report 2026.docx" in listed.out
     assert "For the board" in listed.out
     assert "walnuts" in run("recall", "walnuts plenty", *options).out.lower()
     assert run("notes", "orphans", *options).out == "every attachment is embedded and has its file\n"
-    told("forget", str(note["id"]), *options)
+    run_json("forget", str(note["id"]), *options)
     assert "no note embeds it" in run("notes", "orphans", *options).out
     assert Path(str(stored["path"])).exists()
     refused = run("notes", "attach", "Harvest", str(tmp_path / "none"), "--json", *options)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from tests.surfaces.shell import run, told
+from tests.surfaces.shell import run, run_json
 
 from scrubjay.embedding.profiles import BUNDLED
 from scrubjay.model.memory import Json
@@ -51,7 +51,7 @@ def test_a_weight_is_found_and_written(labelled: Path, home: Path) -> None:
     assert json.loads((home / "profiles.json").read_bytes()) == {BUNDLED: {"weight": 8.0, "measured": ["weight"]}}
     # The written value is used, and nothing else in the data folder has changed.
     assert [path.name for path in home.iterdir()] == ["profiles.json"]
-    answer = told("calibrate", "recall", file, "--weights", "4")
+    answer = run_json("calibrate", "recall", file, "--weights", "4")
     curve = cast("dict[str, Json]", answer["curve"])
     assert (answer["written"], curve["before"], curve["chosen"]) == (
         "",

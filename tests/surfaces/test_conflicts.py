@@ -1,7 +1,7 @@
 """Conflicts on the command line: found, shown, settled, and settled no more."""
 
 import pytest
-from tests.surfaces.shell import kept, run, told
+from tests.surfaces.shell import remember, run, run_json
 
 from scrubjay.settings import Settings
 
@@ -12,16 +12,16 @@ BERLIN, PARIS = "Ann lives in Berlin near the old harbour.", "Ann lives in Paris
 def _no_gate(settings: Settings) -> None:
     """Nothing is merged unasked."""
     assert settings.data
-    told("rules", "set", "gate=off", "density=off")
+    run_json("rules", "set", "gate=off", "density=off")
 
 
 def test_a_conflict_from_its_beginning_to_its_end() -> None:
     assert run("conflicts").out.startswith("no conflicts")
-    older, newer = kept(BERLIN), kept(PARIS)
-    scanned = told("conflicts", "scan")["scan"]
+    older, newer = remember(BERLIN), remember(PARIS)
+    scanned = run_json("conflicts", "scan")["scan"]
     assert isinstance(scanned, dict)
     assert scanned["memories"] == 2
-    (results,) = told("conflicts")["conflicts"]  # type: ignore[misc]
+    (results,) = run_json("conflicts")["conflicts"]  # type: ignore[misc]
     conflict_id = str(results["id"])  # type: ignore[index]
     table = run("conflicts", "--status", "all", "-n", "3").out
     assert conflict_id in table
@@ -34,14 +34,14 @@ def test_a_conflict_from_its_beginning_to_its_end() -> None:
     assert "she moved" in shown
     again = run("conflicts", "resolve", conflict_id, "--json")
     assert (again.code, again.error()["code"]) == (4, "wrong_state")
-    assert told("conflicts", "list", "--memory", older)["conflicts"] == []
+    assert run_json("conflicts", "list", "--memory", older)["conflicts"] == []
     run("undo")
-    assert len(told("conflicts", "--memory", older)["conflicts"]) == 1  # type: ignore[arg-type]
+    assert len(run_json("conflicts", "--memory", older)["conflicts"]) == 1  # type: ignore[arg-type]
 
 
 def test_what_is_not_there_is_told() -> None:
     assert run("conflicts", "show", "c-0000000000000000").code == 3
-    name = kept("The ferns are dry.", "--name", "ferns") and "ferns"
+    name = remember("The ferns are dry.", "--name", "ferns") and "ferns"
     assert run("conflicts", "show", name).code == 3
     assert run("conflicts", "--status", "open").code == 2
     assert run("conflicts", "resolve", "c-0000000000000000", "--strategy", "delete").code == 2

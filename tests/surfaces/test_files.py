@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.surfaces.shell import kept, run, told
+from tests.surfaces.shell import remember, run, run_json
 
 from scrubjay.errors import CODES, Conflict, InvalidInput, StoreDamaged
 
@@ -12,14 +12,14 @@ pytestmark = pytest.mark.usefixtures("home")
 
 
 def contents(*options: str) -> set[str]:
-    hits = told("recall", "--max-tokens", "100000", "-n", "100", *options)["hits"]
+    hits = run_json("recall", "--max-tokens", "100000", "-n", "100", *options)["hits"]
     assert isinstance(hits, list)
     return {str(hit["passage"]) for hit in hits if isinstance(hit, dict)}
 
 
 def test_an_export_to_standard_output_is_nothing_but_the_export() -> None:
-    kept("green tea")
-    kept("a scrub jay")
+    remember("green tea")
+    remember("a scrub jay")
     run("relate", "green-tea", "a-scrub-jay")
     for arguments in (("export",), ("export", "-"), ("export", "-", "--json")):
         answer = run(*arguments)
@@ -30,7 +30,7 @@ def test_an_export_to_standard_output_is_nothing_but_the_export() -> None:
 
 
 def test_there_and_back_again(tmp_path: Path) -> None:
-    kept("green tea", "--name", "tea")
+    remember("green tea", "--name", "tea")
     run("revise", "tea", "--text", "black tea")
     file = tmp_path / "out.jsonl"
     answer = run("export", str(file))
@@ -40,15 +40,15 @@ def test_there_and_back_again(tmp_path: Path) -> None:
     assert taken.out == "imported 1 memories and 0 relations; 0 existed already\n"
     assert contents("--space", "other") == {"black tea"}
     assert len(run("history", "tea", "--space", "other").out.splitlines()) == 3
-    again = told("import", str(file), "--space", "other", "--no-embed")
+    again = run_json("import", str(file), "--space", "other", "--no-embed")
     assert again == {"imported": 0, "known": 1, "relations": 0, "renamed": [], "duplicates": []}
 
 
 def test_an_import_says_what_it_renamed(tmp_path: Path) -> None:
     file = tmp_path / "out.jsonl"
-    kept("green tea", "--name", "tea")
+    remember("green tea", "--name", "tea")
     run("export", str(file))
-    kept("black tea", "--name", "tea", "--space", "other")
+    remember("black tea", "--name", "tea", "--space", "other")
     assert "  renamed tea -> tea-" in run("import", str(file), "--space", "other").out
 
 
@@ -97,7 +97,7 @@ def test_an_export_to_nowhere_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_bad_line_is_named_and_nothing_is_imported(tmp_path: Path) -> None:
-    kept("green tea")
+    remember("green tea")
     file = tmp_path / "bad.jsonl"
     file.write_text(run("export").out + "\n{oops}\n", encoding="utf-8")
     answer = run("import", str(file), "--space", "other", "--json")
@@ -124,7 +124,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.embedded
 def test_a_backup_is_made_verified_and_restored(tmp_path: Path, home: Path) -> None:
-    kept("green tea", "--name", "tea")
+    remember("green tea", "--name", "tea")
     file = tmp_path / "copy.db"
     made = run("backup", "create", str(file))
     assert made.code == 0
@@ -144,16 +144,16 @@ def test_a_backup_is_made_verified_and_restored(tmp_path: Path, home: Path) -> N
 
 @pytest.mark.embedded
 def test_a_backup_is_restored_into_a_new_folder(tmp_path: Path) -> None:
-    kept("green tea")
+    remember("green tea")
     file = tmp_path / "copy.db"
     run("backup", "create", str(file))
-    results = told("backup", "restore", str(file), "--data", str(tmp_path / "new"))
-    assert results == {"memories": 1, "store": str(tmp_path / "new" / "memory.db"), "kept": ""}
+    results = run_json("backup", "restore", str(file), "--data", str(tmp_path / "new"))
+    assert results == {"memories": 1, "store": str(tmp_path / "new" / "memory.db"), "remember": ""}
     assert contents("--data", str(tmp_path / "new")) == {"green tea"}
 
 
 def test_a_backup_does_not_overwrite(tmp_path: Path) -> None:
-    kept("green tea")
+    remember("green tea")
     file = tmp_path / "copy.db"
     file.write_text("mine", encoding="utf-8")
     answer = run("backup", "create", str(file))
@@ -169,7 +169,7 @@ def test_a_backup_to_nowhere_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_backup_that_is_none_is_refused_and_the_store_stays(tmp_path: Path) -> None:
-    kept("green tea")
+    remember("green tea")
     assert run("backup", "restore", str(tmp_path / "none.db"), "--force").code == CODES[StoreDamaged].exit
     bad = tmp_path / "bad.db"
     bad.write_bytes(b"nonsense" * 1000)

@@ -3,20 +3,20 @@
 from pathlib import Path
 
 import pytest
-from tests.surfaces.shell import kept, run, told
+from tests.surfaces.shell import remember, run, run_json
 
 
 @pytest.fixture
 def town(home: Path) -> Path:
     for name in ("ada", "acme", "oslo", "bo"):
-        kept(f"{name.title()} has a page of its own here.", "--name", name, "--kind", "page")
+        remember(f"{name.title()} has a page of its own here.", "--name", name, "--kind", "page")
     for source, target, relation in (
         ("ada", "acme", "works_at"),
         ("acme", "oslo", "sits_in"),
         ("bo", "ada", "knows"),
         ("bo", "acme", "sues"),
     ):
-        told("relate", source, target, "--relation", relation)
+        run_json("relate", source, target, "--relation", relation)
     return home
 
 
@@ -29,7 +29,7 @@ def test_what_is_around_a_memory_is_a_tree() -> None:
     assert run("related", "oslo").out.splitlines()[1].startswith("└─  ← sits_in acme")
     assert run("related", "oslo", "--type", "knows").out.splitlines()[1] == "nothing is related to it"
     assert run("graph", "ada", "--limit", "2").out.splitlines()[-1] == "there are more: --limit shows them"
-    results = told("graph", "ada", "--depth", "1", "--direction", "out")
+    results = run_json("graph", "ada", "--depth", "1", "--direction", "out")
     assert [(item["name"], item["distance"]) for item in results["nodes"]] == [("ada", 0), ("acme", 1)]  # type: ignore[index, union-attr, call-overload]
 
 
@@ -38,7 +38,7 @@ def test_a_way_is_told_step_by_step() -> None:
     lines = [line.rsplit("  ", 1)[0].strip() for line in run("path", "oslo", "ada").out.splitlines()]
     assert lines == ["oslo  (page)", "← sits_in acme  (page)", "← works_at ada  (page)"]
     assert run("path", "oslo", "ada", "--direction", "out").out == "no path connects them\n"
-    assert told("path", "oslo", "ada", "--most", "1") == {"nodes": [], "edges": [], "truncated": False}
+    assert run_json("path", "oslo", "ada", "--most", "1") == {"nodes": [], "edges": [], "truncated": False}
 
 
 @pytest.mark.usefixtures("town")

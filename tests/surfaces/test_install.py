@@ -11,7 +11,7 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from tests.surfaces.daemon_process import Daemon
-from tests.surfaces.shell import Answer, run, told
+from tests.surfaces.shell import CommandResult, run, run_json
 
 from scrubjay.errors import CODES, Conflict, InvalidInput, StoreReadOnly, TooLarge
 from scrubjay.install.clients import CLIENTS
@@ -60,7 +60,7 @@ def servers(client: str, file: Path | None = None) -> dict[str, Any]:
     return cast("dict[str, Any]", meaning(file or place_of(client))[CLIENTS[client].servers])
 
 
-def refused(answer: Answer, error: type[Exception], *words: str) -> None:
+def refused(answer: CommandResult, error: type[Exception], *words: str) -> None:
     assert answer.code == CODES[cast("Any", error)].exit, answer
     assert answer.out == ""
     for word in words:
@@ -72,7 +72,7 @@ def refused(answer: Answer, error: type[Exception], *words: str) -> None:
 def test_an_entry_joins_the_others_and_leaves_without_a_trace(client: str, home: Path) -> None:
     file, before = copied(client)
     expected = meaning(file)
-    done = told("install", client)
+    done = run_json("install", client)
     assert (done["action"], done["file"]) == ("installed", str(file))
     entry = servers(client)["scrubjay"]
     assert (entry["command"], entry["args"]) == (PROGRAM, ["mcp", "--data", str(home)])
@@ -83,9 +83,9 @@ def test_an_entry_joins_the_others_and_leaves_without_a_trace(client: str, home:
     for splitline in before.splitlines(keepends=True):
         assert any(line == splitline or line in with_a_comma(splitline) for line in lines), splitline
     assert Path(str(done["copy"])).read_bytes() == before
-    again = told("install", client)
+    again = run_json("install", client)
     assert (again["action"], again["copy"]) == ("unchanged", "")
-    assert told("install", client, "--uninstall")["action"] == "removed"
+    assert run_json("install", client, "--uninstall")["action"] == "removed"
     assert file.read_bytes() == before
 
 
@@ -103,10 +103,10 @@ def test_a_client_without_a_file_gets_one_that_is_the_users_alone(client: str) -
     assert file.stat().st_mode & 0o777 == 0o600
     assert [item.name for item in file.parent.iterdir()] == [file.name]
     assert servers(client)["scrubjay"]["command"] == PROGRAM
-    assert file.read_text() == told("install", client, "--print")["entry"]
+    assert file.read_text() == run_json("install", client, "--print")["entry"]
     assert run("install", client, "--uninstall").out.startswith(f"scrubjay is removed from {file}\n")
     assert servers(client) == {} if client != "codex" else meaning(file) == {}
-    assert told("install", client, "--uninstall")["action"] == "absent"
+    assert run_json("install", client, "--uninstall")["action"] == "absent"
 
 
 @pytest.mark.parametrize("client", EVERY)
@@ -119,7 +119,7 @@ def test_looking_changes_nothing(client: str) -> None:
     diff = run("install", client, "--dry-run").out
     assert diff.startswith(f"--- {file}\n+++ {file}\n@@")
     assert any(line.startswith("+") and "scrubjay" in line for line in diff.splitlines()[2:])
-    assert told("install", client, "--dry-run")["dry_run"] is True
+    assert run_json("install", client, "--dry-run")["dry_run"] is True
     assert file.read_bytes() == before
     assert sorted(file.parent.iterdir()) == folder
     run("install", client)
@@ -130,7 +130,7 @@ def test_looking_changes_nothing(client: str) -> None:
 
 @pytest.mark.parametrize("client", ["cursor", "codex"])
 async def test_what_is_written_down_starts_a_server_that_answers(client: str, home: Path) -> None:
-    told("install", client, "--tools", "kg")
+    run_json("install", client, "--tools", "kg")
     entry = servers(client)["scrubjay"]
     parameters = StdioServerParameters(command=entry["command"], args=entry["args"], env={"SCRUBJAY_NO_DAEMON": "1"})
     with Daemon(home):
@@ -139,7 +139,7 @@ async def test_what_is_written_down_starts_a_server_that_answers(client: str, ho
 
 
 def test_the_choices_are_written_down(home: Path) -> None:
-    entry = told(
+    entry = run_json(
         "install", "cursor", "--print", "--tools", "core,kg", "--space", "work", "--agent", "me", "--name", "my_jay"
     )
     written = json.loads(str(entry["entry"]))["mcpServers"]["my_jay"]
@@ -152,7 +152,7 @@ def test_the_choices_are_written_down(home: Path) -> None:
 
 def test_the_usual_folder_goes_without_saying(user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SCRUBJAY_HOME")
-    told("install", "cursor")
+    run_json("install", "cursor")
     assert servers("cursor")["scrubjay"]["args"] == ["mcp"]
 
 
@@ -169,7 +169,7 @@ def test_an_entry_that_was_changed_by_hand_keeps_what_is_its_own(client: str) ->
         else '"env": {"A": "1"}, "startup_timeout_sec": 60, '
     )
     file.write_bytes(f"{head}{own}{extra}{tail}".encode())
-    done = told("install", client, "--space", "work")
+    done = run_json("install", client, "--space", "work")
     assert done["action"] == "updated"
     entry = servers(client)["scrubjay"]
     assert (entry["env"], entry["startup_timeout_sec"]) == ({"A": "1"}, 60)
@@ -186,12 +186,12 @@ def test_a_server_elsewhere_and_back(client: str) -> None:
     assert "https://memory.example.org/mcp" in entry.values()
     assert "SCRUBJAY_TOKEN" in json.dumps(entry)
     assert "command" not in entry
-    assert told("install", client)["action"] == "updated"
+    assert run_json("install", client)["action"] == "updated"
     entry = servers(client)["scrubjay"]
     assert entry["command"] == PROGRAM
     assert "SCRUBJAY_TOKEN" not in file.read_text(encoding="utf-8-sig")
-    assert told("install", client, "--url", "https://memory.example.org")["action"] == "updated"
-    assert told("install", client, "--uninstall")["action"] == "removed"
+    assert run_json("install", client, "--url", "https://memory.example.org")["action"] == "updated"
+    assert run_json("install", client, "--uninstall")["action"] == "removed"
     assert file.read_bytes() == before
 
 
@@ -222,7 +222,7 @@ def test_a_project_is_set_up_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_another_file_can_be_named(tmp_path: Path) -> None:
     file = tmp_path / "mine.json"
-    assert told("install", "vscode", "--file", str(file))["file"] == str(file)
+    assert run_json("install", "vscode", "--file", str(file))["file"] == str(file)
     assert "scrubjay" in servers("vscode", file)
     assert not place_of("vscode").exists()
 
@@ -233,7 +233,7 @@ def test_the_list_says_where_it_is_in_already(tmp_path: Path) -> None:
     copied("cursor")
     place_of("codex").parent.mkdir()
     place_of("codex").write_text("not = = toml")
-    listed = told("install", "--list")
+    listed = run_json("install", "--list")
     rows = {(row["client"], row["scope"]): row for row in cast("list[dict[str, Any]]", listed["clients"])}
     assert set(rows) == {*((client, "user") for client in CLIENTS), ("vscode", "project")}
     assert [key for key, row in rows.items() if row["installed"]] == [("vscode", "project"), ("gemini", "user")]
@@ -297,19 +297,19 @@ def test_a_link_to_a_folder_of_dotfiles_is_written_through(tmp_path: Path) -> No
     (tmp_path / "dotfiles").mkdir()
     real = file.rename(tmp_path / "dotfiles" / "config.toml")
     file.symlink_to(real)
-    told("install", "codex")
+    run_json("install", "codex")
     assert file.is_symlink()
     assert "scrubjay" in tomllib.loads(real.read_text())["mcp_servers"]
     assert [item.name for item in real.parent.iterdir()] == ["config.toml"]
-    told("install", "codex", "--uninstall")
+    run_json("install", "codex", "--uninstall")
     assert real.read_bytes() == before
 
 
 def test_the_copy_is_from_before_the_first_install() -> None:
     file, before = copied("gemini")
-    told("install", "gemini")
-    assert Path(str(told("install", "gemini", "--space", "work")["copy"])).read_bytes() == before
-    assert told("install", "gemini", "--uninstall")["copy"] == f"{file}.before-scrubjay"
+    run_json("install", "gemini")
+    assert Path(str(run_json("install", "gemini", "--space", "work")["copy"])).read_bytes() == before
+    assert run_json("install", "gemini", "--uninstall")["copy"] == f"{file}.before-scrubjay"
     assert Path(f"{file}.before-scrubjay").read_bytes() == before
 
 
@@ -337,7 +337,7 @@ def test_a_folder_that_no_configuration_can_name(tmp_path: Path) -> None:
     refused(run("install", "cursor", "--data", odd), InvalidInput, "UTF-8")
     refused(run("install", "cursor", "--data", str(tmp_path / "${HOME}")), InvalidInput, "dollar sign")
     folder = tmp_path / 'with "quotes", \\, ü and\nlines'
-    told("install", "cursor", "--data", str(folder))
-    told("install", "codex", "--data", str(folder))
+    run_json("install", "cursor", "--data", str(folder))
+    run_json("install", "codex", "--data", str(folder))
     assert servers("cursor")["scrubjay"]["args"][-1] == str(folder)
     assert servers("codex")["scrubjay"]["args"][-1] == str(folder)

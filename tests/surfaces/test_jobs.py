@@ -9,7 +9,7 @@ from typing import cast
 import httpx2
 import pytest
 from tests.surfaces.background_daemon import background_daemon
-from tests.surfaces.shell import run, told
+from tests.surfaces.shell import run, run_json
 from tests.unit.llm.chat_server import ChatServer, Reply, json_reply
 
 from scrubjay import MemoryClient, Settings
@@ -39,7 +39,7 @@ async def left_for_later(settings: Settings, *, kind: str = "tags") -> Job:
 
 
 def listed() -> list[dict[str, Json]]:
-    return cast("list[dict[str, Json]]", told("jobs", "list")["jobs"])
+    return cast("list[dict[str, Json]]", run_json("jobs", "list")["jobs"])
 
 
 def test_a_job_from_its_beginning_to_its_end(settings: Settings) -> None:
@@ -47,11 +47,11 @@ def test_a_job_from_its_beginning_to_its_end(settings: Settings) -> None:
     job = asyncio.run(left_for_later(settings))
     (row,) = listed()
     assert (row["id"], row["kind"], row["state"], row["tries"]) == (job.id, "tags", "waiting", 0)
-    assert told("jobs", "run") == {"tried": 0, "elsewhere": False}
+    assert run_json("jobs", "run") == {"tried": 0, "elsewhere": False}
     (row,) = listed()
     assert (row["state"], row["outcome"]) == ("waiting", "there is no language model")
     assert job.id in run("jobs", "list").out
-    assert told("jobs", "retry", job.id)["action"] == "retrying"
+    assert run_json("jobs", "retry", job.id)["action"] == "retrying"
     assert run("jobs", "cancel", job.id).out.startswith("cancelled tags")
     assert listed() == []
     assert run("jobs", "retry", job.id).code != 0
@@ -63,7 +63,7 @@ def test_a_command_does_what_is_due_with_the_model_of_the_settings(
     asyncio.run(left_for_later(settings))
     monkeypatch.setenv("SCRUBJAY_LLM", "openai:tiny")
     monkeypatch.setenv("SCRUBJAY_LLM_URL", server.url)
-    assert told("jobs", "run") == {"tried": 1, "elsewhere": False}
+    assert run_json("jobs", "run") == {"tried": 1, "elsewhere": False}
     (row,) = listed()
     assert (row["state"], row["outcome"]) == ("done", "tags suggested: version 2")
 
@@ -86,7 +86,7 @@ async def test_a_daemon_does_at_its_start_what_was_left_while_there_was_none(
             assert (await web.get("/jobs", params={"limit": 0})).status_code == 422
             assert (await web.delete("/jobs/nobody")).status_code == 404
             assert (await web.delete(f"/jobs/{job.id}")).status_code in (200, 404)
-        assert await asyncio.to_thread(told, "jobs", "run") == {"tried": 0, "elsewhere": True}
+        assert await asyncio.to_thread(run_json, "jobs", "run") == {"tried": 0, "elsewhere": True}
 
 
 async def test_what_is_written_is_improved_after_the_write_and_the_write_does_not_wait(

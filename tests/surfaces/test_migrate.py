@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.postgres import a_database, shared_server, stamp
-from tests.surfaces.shell import kept, run, told
+from tests.surfaces.shell import remember, run, run_json
 from tests.unit.storage.sqlite.damage import scribble, spoil_body
 
 from scrubjay.app import hold_folder
@@ -31,11 +31,11 @@ def database() -> Iterator[str]:
 def furnished(home: Path) -> str:
     """A few memories with a past; returns the id of one."""
     assert not home.exists()
-    tea = kept("green tea", "--name", "tea")
+    tea = remember("green tea", "--name", "tea")
     run("revise", "tea", "--text", "black tea")
-    kept("a scrub jay", "--name", "jay")
+    remember("a scrub jay", "--name", "jay")
     run("relate", "tea", "jay")
-    kept("elsewhere", "--space", "work")
+    remember("elsewhere", "--space", "work")
     return tea
 
 
@@ -59,7 +59,7 @@ def test_to_a_database_and_back_into_another_folder(
     before = contents()
     monkeypatch.setenv("SCRUBJAY_DATABASE_URL", database)
     other = tmp_path / "other"
-    back = told("migrate", "--to", f"sqlite:{other}")
+    back = run_json("migrate", "--to", f"sqlite:{other}")
     monkeypatch.delenv("SCRUBJAY_DATABASE_URL")
     assert (back["ok"], back["target"]) == (True, f"sqlite:{other}")
     assert contents("--data", str(other)) == before
@@ -94,12 +94,12 @@ def test_a_difference_is_told_by_id_and_fails(tmp_path: Path, furnished: str) ->
     results = run("migrate", "--to", other, "--verify", "--json").json()
     assert results["ok"] is False
     # Nobody but the move has written there: what has changed is renewed.
-    assert told("migrate", "--to", other)["ok"] is True
+    assert run_json("migrate", "--to", other)["ok"] is True
 
 
 def test_what_is_there_is_not_mixed_unless_asked_for(tmp_path: Path, furnished: str) -> None:
     other = tmp_path / "other"
-    kept("another tea", "--name", "tea", "--data", str(other))
+    remember("another tea", "--name", "tea", "--data", str(other))
     answer = run("migrate", "--to", f"sqlite:{other}")
     assert answer.code == CODES[Conflict].exit
     assert "--into-existing" in answer.err
@@ -118,7 +118,7 @@ def test_damage_is_told_and_the_rest_moves(home: Path, tmp_path: Path, furnished
 
 
 def test_a_folder_in_use_is_not_moved(home: Path, tmp_path: Path) -> None:
-    kept("green tea")
+    remember("green tea")
     lock = hold_folder(home)
     answer = run("migrate", "--to", f"sqlite:{tmp_path / 'other'}", "--json")
     lock.release()
@@ -142,7 +142,7 @@ def test_a_folder_in_use_is_not_moved(home: Path, tmp_path: Path) -> None:
 def test_a_wrong_address_is_told_without_its_password(
     home: Path, options: tuple[str, ...], kind: type[ScrubjayError], said: str
 ) -> None:
-    kept("green tea")
+    remember("green tea")
     answer = run("migrate", *(option.format(home=home) for option in options))
     assert (answer.code, answer.out) == (CODES[kind].exit, "")
     assert said in answer.err
@@ -151,7 +151,7 @@ def test_a_wrong_address_is_told_without_its_password(
 
 
 def test_a_plain_copy_of_the_files_is_the_same_store(home: Path, tmp_path: Path) -> None:
-    kept("green tea")
+    remember("green tea")
     copy = tmp_path / "copy"
     copy.mkdir()
     database_file(copy).write_bytes(database_file(home).read_bytes())
@@ -160,7 +160,7 @@ def test_a_plain_copy_of_the_files_is_the_same_store(home: Path, tmp_path: Path)
 
 
 def test_a_newer_target_and_a_wrong_key_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept("green tea")
+    remember("green tea")
     other = tmp_path / "other"
     run("status", "--data", str(other))
     scribble(database_file(other), "PRAGMA user_version = 99")
@@ -174,9 +174,9 @@ def test_an_encrypted_store_moves_to_a_database_and_to_another_folder(
     home: Path, tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SCRUBJAY_KEY", "open sesame")
-    kept("a secret")
-    assert told("migrate", "--to", database)["ok"] is True
+    remember("a secret")
+    assert run_json("migrate", "--to", database)["ok"] is True
     other = tmp_path / "other"
-    assert told("migrate", "--to", f"sqlite:{other}")["ok"] is True
+    assert run_json("migrate", "--to", f"sqlite:{other}")["ok"] is True
     for folder in (home, other):
         assert b"SQLite format" not in database_file(folder).read_bytes()[:100]

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 import pytest
 from tests.surfaces.background_daemon import background_daemon
 from tests.surfaces.rest.checked_client import visiting
-from tests.surfaces.shell import run, told
+from tests.surfaces.shell import run, run_json
 
 from scrubjay import MemoryClient, Settings
 from scrubjay.errors import InvalidInput
@@ -23,9 +23,9 @@ def test_notes_are_exported_and_imported_on_the_command_line(tmp_path: Path) -> 
     assert "2 notes found" in tried.out
     assert "2 would be created" in tried.out
     assert "broken link: trees/Oak.md: [[Elm]]" in tried.out
-    done = told("notes", "import", str(vault), "--category", "park", *options)
+    done = run_json("notes", "import", str(vault), "--category", "park", *options)
     assert (done["created"], done["linked"], done["skipped"]) == (2, 1, [])
-    assert told("notes", "import", str(vault), "--category", "park", *options)["unchanged"] == 2
+    assert run_json("notes", "import", str(vault), "--category", "park", *options)["unchanged"] == 2
     lines = run("notes", "export", "--format", "json", *options).out.splitlines()
     assert sorted(json.loads(line)["title"] for line in lines) == ["Oak", "Walnut"]
     assert "It is tall, see [[Oak]]." in run("notes", "export", "Walnut", *options).out

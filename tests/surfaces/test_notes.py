@@ -12,8 +12,7 @@ import pytest
 from tests.surfaces.background_daemon import background_daemon
 from tests.surfaces.daemon_process import Daemon
 from tests.surfaces.mcp.fake_daemon import BridgeProcess
-from tests.surfaces.shell import run
-from tests.surfaces.shell import told as told_json
+from tests.surfaces.shell import run, run_json
 
 from scrubjay import MemoryClient, Settings, SyncMemoryClient
 from scrubjay.errors import InvalidInput, NotFound, StaleVersion
@@ -88,8 +87,9 @@ CALLS = (
 )
 
 
-def told(*arguments: str, stdin: str | None = None) -> Any:
-    return told_json(*arguments, stdin=stdin)
+def run_untyped(*arguments: str, stdin: str | None = None) -> Any:
+    """Return the JSON output of a command without a type, for nested lookups."""
+    return run_json(*arguments, stdin=stdin)
 
 
 def answered(agent: BridgeProcess, number: int) -> Any:
@@ -155,15 +155,15 @@ def test_bare_curl_and_an_agent_by_a_pipe_keep_notes_in_one_folder(home: Path, t
         assert (tmp_path / "rebuilt" / "notes.db").exists()
         # What somebody saves is found by others: the daemon watches.
         file.write_text(file.read_text().replace("Knowledge graph builder", "Beekeeping by radio"))
-        daemon.wait_until(lambda: bool(told("notes", "search", "beekeep*")["results"]))
-        assert told("history", made["id"])["versions"][0]["agent"] == "file"
+        daemon.wait_until(lambda: bool(run_untyped("notes", "search", "beekeep*")["results"]))
+        assert run_untyped("history", made["id"])["versions"][0]["agent"] == "file"
         assert daemon.stop() == 0
     assert "Traceback" not in daemon.log
 
 
 def test_the_command_line_keeps_notes_without_a_daemon(home: Path, tmp_path: Path) -> None:
     (tmp_path / "goals.md").write_text(CONTENT, encoding="utf-8")
-    made = told(
+    made = run_untyped(
         "notes", "write", TITLE, "--file", str(tmp_path / "goals.md"), "-t", "q4", "--category", " work / meetings/"
     )
     file = Path(str(made["file_path"]))
@@ -171,20 +171,20 @@ def test_the_command_line_keeps_notes_without_a_daemon(home: Path, tmp_path: Pat
     assert file.parent == home / "notes"
     assert file.name == f"work-meetings-meeting-with-john-about-q4-goals-{made['id']}.md"
     assert (stat.S_IMODE(file.stat().st_mode), stat.S_IMODE(file.parent.stat().st_mode)) == (0o600, 0o700)
-    idea = told("notes", "write", "Project ideas", "-", stdin="Bees, by radio.")
+    idea = run_untyped("notes", "write", "Project ideas", "-", stdin="Bees, by radio.")
     for ref in (str(made["id"]), TITLE, "meeting-with-john-q4-goals", file.name, f"[[{file.stem}|the goals]]"):
-        assert told("notes", "read", ref)["id"] == made["id"], ref
+        assert run_untyped("notes", "read", ref)["id"] == made["id"], ref
     assert run("notes", "read", TITLE).out == CONTENT
-    plain = told("notes", "read", TITLE, "--format", "plain")["content"]
+    plain = run_untyped("notes", "read", TITLE, "--format", "plain")["content"]
     assert plain == "Q4 Goals Discussion\n\nDate: 2024-01-15\n\n- Revenue target: $2M\n- New product launch in March"
-    whole = json.loads(str(told("notes", "read", TITLE, "--format", "json")["content"]))
+    whole = json.loads(str(run_untyped("notes", "read", TITLE, "--format", "json")["content"]))
     assert (whole["content"], whole["category"], whole["file_path"]) == (CONTENT, "work/meetings", str(file))
-    linked = told("notes", "link", TITLE, "project ideas", "--text", "What else")
+    linked = run_untyped("notes", "link", TITLE, "project ideas", "--text", "What else")
     assert linked["target_links"] == [made["id"]]
     assert str(linked["markdown_link"]) in file.read_text()
-    (results,) = told("notes", "search", '"revenue target"', "--category", "work")["results"]
+    (results,) = run_untyped("notes", "search", '"revenue target"', "--category", "work")["results"]
     assert (results["id"], results["file_path"]) == (made["id"], str(file))
-    changed = told("notes", "edit", TITLE, "--title", "Goals of Q4", "--tag", "goals", "--expected-version", "1")
+    changed = run_untyped("notes", "edit", TITLE, "--title", "Goals of Q4", "--tag", "goals", "--expected-version", "1")
     moved = Path(str(changed["file_path"]))
     assert (changed["success"], changed["version"], moved.name.startswith("work-meetings-goals-of-q4-")) == (
         True,
@@ -193,25 +193,25 @@ def test_the_command_line_keeps_notes_without_a_daemon(home: Path, tmp_path: Pat
     )
     assert not file.exists()
     assert f"[[{moved.stem}" in Path(str(idea["file_path"])).read_text()
-    assert [item["id"] for item in told("notes", "backlinks", "Goals of Q4")["backlinks"]] == [idea["id"]]
-    assert told("notes", "unlink", "Goals of Q4", "Project ideas")["source_links"] == []
+    assert [item["id"] for item in run_untyped("notes", "backlinks", "Goals of Q4")["backlinks"]] == [idea["id"]]
+    assert run_untyped("notes", "unlink", "Goals of Q4", "Project ideas")["source_links"] == []
     assert "[[" not in moved.read_text()
-    assert {item["id"] for item in told("notes", "due", "--days", "0")["notes"]} == {made["id"], idea["id"]}
-    reviewed = told("notes", "review", "Goals of Q4")
+    assert {item["id"] for item in run_untyped("notes", "due", "--days", "0")["notes"]} == {made["id"], idea["id"]}
+    reviewed = run_untyped("notes", "review", "Goals of Q4")
     assert str(reviewed["last_reviewed"])[:19] in moved.read_text()
     assert "meeting  (built in)" in run("notes", "templates").out
     assert "work\n  meetings" in re.sub(r"  \d+", "", run("notes", "categories").out)
-    daily = told("notes", "write", "Weekly", "--template", "meeting", "--category", "work")
-    assert "## Agenda" in told("notes", "read", daily["id"])["content"]
+    daily = run_untyped("notes", "write", "Weekly", "--template", "meeting", "--category", "work")
+    assert "## Agenda" in run_untyped("notes", "read", daily["id"])["content"]
     elsewhere = run("notes", "sync", "--space", "elsewhere", "--json")
     assert (elsewhere.code, "has no folder of notes" in elsewhere.err) == (2, True)
-    assert told("notes", "write", TITLE, CONTENT, "--space", "elsewhere")["file_path"] == ""
+    assert run_untyped("notes", "write", TITLE, CONTENT, "--space", "elsewhere")["file_path"] == ""
     assert "UTC" in run("notes", "date", "--timezone", "UTC").out
     assert run("notes", "date", "--format", "timestamp").out.strip().isdecimal()
 
 
 def test_what_was_changed_without_a_daemon_is_found_and_healed(home: Path) -> None:
-    made = told("notes", "write", TITLE, CONTENT)
+    made = run_untyped("notes", "write", TITLE, CONTENT)
     file = Path(str(made["file_path"]))
     file.write_text(file.read_text().replace("$2M", "$3M, see [[Nobody knows]]"))
     by_hand = file.parent / "sub" / "By hand.md"
@@ -222,21 +222,21 @@ def test_what_was_changed_without_a_daemon_is_found_and_healed(home: Path) -> No
     (check,) = [item for item in sick["checks"] if item["name"] == "notes"]
     assert check["ok"] is False
     assert "By hand.md" in str(check)
-    done = told("notes", "sync")
+    done = run_untyped("notes", "sync")
     assert (done["taken"], done["created"], done["checked"]) == (1, 1, 3)
     assert "broken.md" in str(done["problems"])
     assert f"checked 3 files in {file.parent}: all others in sync\n  skipped: broken.md" in run("notes", "sync").out
-    assert "$3M" in str(told("notes", "read", TITLE)["content"])
+    assert "$3M" in str(run_untyped("notes", "read", TITLE)["content"])
     for ref in ("Pen and paper", "sub/By hand.md", "[[sub/By hand]]", str(by_hand)):
-        assert told("notes", "read", ref)["content"] == "Written with a pen.", ref
-    (lost,) = told("notes", "broken")["links"]
+        assert run_untyped("notes", "read", ref)["content"] == "Written with a pen.", ref
+    (lost,) = run_untyped("notes", "broken")["links"]
     assert (lost["id"], lost["target"]) == (made["id"], "Nobody knows")
     (file.parent / "broken.md").unlink()
     file.unlink()
     assert f"ok   notes: 1 file in {home / 'notes'}, in sync" in run("doctor", "--repair").out
-    assert told("read", str(made["id"]))["memories"][0]["state"] == "trashed"
+    assert run_untyped("read", str(made["id"]))["memories"][0]["state"] == "trashed"
     assert f"notes      path {home / 'notes'}, space default, files 1" in run("status").out
-    assert told("status")["vault"]["files"] == 1
+    assert run_untyped("status")["vault"]["files"] == 1
 
 
 def test_bad_input_is_refused_in_words(home: Path) -> None:
@@ -265,7 +265,7 @@ def test_a_title_that_leads_elsewhere_stays_in_the_folder(home: Path, tmp_path: 
     for number, title in enumerate(
         ("../../escape", "/etc/passwd", "CON", "a\\..\\b", "..%2f..%2fx", "\uff0e\uff0e\uff0fwide", "é" * 300)
     ):
-        made = told("notes", "write", title, f"Note {number} is about a bird.", "--category", "../up/ /")
+        made = run_untyped("notes", "write", title, f"Note {number} is about a bird.", "--category", "../up/ /")
         assert Path(str(made["file_path"])).parent == home / "notes"
         assert Path(str(made["file_path"])).exists()
     assert {path.name for path in tmp_path.iterdir()} <= {"data"}
@@ -323,17 +323,17 @@ def test_a_folder_that_cannot_be_had_keeps_nobody_from_writing(home: Path, tmp_p
 def test_commands_go_on_in_the_folder_that_a_daemon_was_told(home: Path, tmp_path: Path) -> None:
     vault = tmp_path / "memories"
     with Daemon(home, f"--notestore_path={vault}") as daemon:
-        made = told("notes", "write", TITLE, CONTENT)
+        made = run_untyped("notes", "write", TITLE, CONTENT)
         assert daemon.stop() == 0
-    done = told("notes", "sync")
+    done = run_untyped("notes", "sync")
     assert (done["folder"], done["checked"], done["written"], done["problems"]) == (str(vault), 1, 0, [])
     with Daemon(home) as daemon:
-        assert told("notes", "read", made["id"])["file_path"] == made["file_path"]
+        assert run_untyped("notes", "read", made["id"])["file_path"] == made["file_path"]
         assert daemon.stop() == 0
     away = vault.rename(tmp_path / "away")
     failed = run("notes", "sync", "--json").error()
     assert failed["code"] == "vault_unavailable"
     assert str(vault) in str(failed["message"])
     away.rename(vault)
-    assert told("notes", "sync")["folder"] == str(vault)
+    assert run_untyped("notes", "sync")["folder"] == str(vault)
     assert not (home / "notes").exists()

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.surfaces.shell import kept, run, told
+from tests.surfaces.shell import remember, run, run_json
 
 from scrubjay.errors import CODES, Conflict, InvalidInput, NameTaken, NotFound, ScrubjayError
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.usefixtures("home")
 
 
 def test_history_is_a_table_and_log_is_the_same() -> None:
-    kept("green tea\nno milk", "--name", "tea")
+    remember("green tea\nno milk", "--name", "tea")
     run("revise", "tea", "--text", "black tea\nno milk", "-m", "changed her mind")
     head, newest, oldest = run("history", "tea").out.splitlines()
     assert head.split() == ["VERSION", "WHEN", "WHO", "ACTION", "BRANCH", "MESSAGE"]
@@ -21,11 +21,11 @@ def test_history_is_a_table_and_log_is_the_same() -> None:
     assert run("log", "tea").out == run("history", "tea").out
     assert len(run("history", "tea", "-n", "1").out.splitlines()) == 2
     assert len(run("log", "tea", "--before", "2").out.splitlines()) == 2
-    assert set(told("history", "tea")) == {"id", "name", "branch", "versions", "diff", "stale"}
+    assert set(run_json("history", "tea")) == {"id", "name", "branch", "versions", "diff", "stale"}
 
 
 def test_diff_compares_two_versions_and_by_default_the_last_two() -> None:
-    kept("green tea\nno milk", "--name", "tea")
+    remember("green tea\nno milk", "--name", "tea")
     assert run("diff", "tea").code == CODES[InvalidInput].exit
     run("revise", "tea", "--text", "black tea\nno milk", "--add-observation", "it is hot")
     shown = (
@@ -43,7 +43,7 @@ def test_diff_compares_two_versions_and_by_default_the_last_two() -> None:
 
 
 def test_a_commit_marks_a_version() -> None:
-    memory_id = kept("green tea", "--name", "tea")
+    memory_id = remember("green tea", "--name", "tea")
     assert run("commit", "tea", "-m", "as agreed").out.splitlines()[0] == f"committed tea ({memory_id}), version 2"
     assert run("log", "tea", "-n", "1").out.splitlines()[1].endswith("as agreed")
     assert run("commit", "tea", "-m", " ").code == CODES[InvalidInput].exit
@@ -51,7 +51,7 @@ def test_a_commit_marks_a_version() -> None:
 
 
 def test_a_branch_is_worked_on_unseen_and_merged() -> None:
-    memory_id = kept("green tea", "--name", "tea")
+    memory_id = remember("green tea", "--name", "tea")
     begun = run("branch", "tea", "what/if", "-d", "What if?")
     assert begun.out.splitlines()[2].split()[:3] == ["what/if", "2", "1"]
     assert begun.out.splitlines()[2].endswith("What if?")
@@ -69,16 +69,16 @@ def test_a_branch_is_worked_on_unseen_and_merged() -> None:
 
 
 def test_a_memory_stands_on_the_branch_that_it_is_switched_to() -> None:
-    kept("green tea", "--name", "tea")
+    remember("green tea", "--name", "tea")
     assert "*  draft" in run("branch", "tea", "draft", "--switch").out
     run("revise", "tea", "--text", "black tea")
     assert run("read", "tea", "-f", "plain").out.endswith("black tea\n")
-    assert told("switch", "tea", "main")["current"] == "main"
+    assert run_json("switch", "tea", "main")["current"] == "main"
     assert run("read", "tea", "-f", "plain").out == "green tea\n"
     assert run("drop-branch", "tea", "draft").out.count("\n") == 2
     refused = run("switch", "tea", "draft")
     assert (refused.code, "restore tea --branch draft" in refused.err) == (CODES[NotFound].exit, True)
-    assert told("branches", "tea")["current"] == "main"
+    assert run_json("branches", "tea")["current"] == "main"
     (gone,) = json.loads(run("recall", "tea", "--state", "trashed", "--json").out)["hits"]
     assert gone["branch"] == "draft"
     assert run("restore", "tea", "--branch", "draft").out.endswith(" of branch draft\n")
@@ -92,7 +92,7 @@ def test_a_memory_stands_on_the_branch_that_it_is_switched_to() -> None:
 
 
 def test_what_clashes_is_shown_and_settled_by_hand() -> None:
-    kept("tea", "--name", "tea")
+    remember("tea", "--name", "tea")
     run("branch", "tea", "draft")
     run("revise", "tea", "--text", "green tea")
     run("revise", "tea", "--text", "black tea", "-b", "draft")
@@ -124,7 +124,7 @@ _REFUSED: tuple[tuple[tuple[str, ...], type[ScrubjayError]], ...] = (
 
 
 def test_what_cannot_be_done_is_said() -> None:
-    kept("tea", "--name", "tea")
+    remember("tea", "--name", "tea")
     run("branch", "tea", "draft")
     for arguments, error in _REFUSED:
         answer = run(*arguments)
@@ -132,8 +132,8 @@ def test_what_cannot_be_done_is_said() -> None:
 
 
 def test_what_was_remembered_at_a_time() -> None:
-    kept("green tea", "--name", "tea")
-    then = str(told("history", "tea")["versions"][0]["created_at"])  # type: ignore[index]
+    remember("green tea", "--name", "tea")
+    then = str(run_json("history", "tea")["versions"][0]["created_at"])  # type: ignore[index]
     run("revise", "tea", "--text", "black tea")
     assert run("read", "tea", "-f", "plain", "--as-of", then).out == "green tea\n"
     assert "green tea" in run("recall", "--as-of", then).out
@@ -144,14 +144,14 @@ def test_what_was_remembered_at_a_time() -> None:
 
 def test_the_start_of_a_session() -> None:
     assert run("context").out == "Nothing is remembered here yet.\n"
-    kept("Sarah prefers voice calls", "--kind", "preference", "--pinned")
-    kept("Renew the passport", "--name", "passport", "--remind-at", "2026-01-02")
-    kept("We chose green", "--session", "monday")
+    remember("Sarah prefers voice calls", "--kind", "preference", "--pinned")
+    remember("Renew the passport", "--name", "passport", "--remind-at", "2026-01-02")
+    remember("We chose green", "--session", "monday")
     shown = run("context", "--session", "tuesday").out
     assert "## Profile\n- Sarah prefers voice calls [sarah-prefers-voice-calls]\n" in shown
     assert "## Reminders due\n- due 2026-01-02: Renew the passport [passport]\n" in shown
     assert "## Last session (monday)\n- We chose green [we-chose-green]\n" in shown
-    results = told("context", "--max-tokens", "60")
+    results = run_json("context", "--max-tokens", "60")
     assert int(str(results["tokens"])) <= 60
     assert results["left_out"]
     run("revise", "passport", "--remind-at", "never")

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import cast
 
 import pytest
-from tests.surfaces.shell import kept, run, told
+from tests.surfaces.shell import remember, run, run_json
 
 from scrubjay.errors import CODES, Conflict, InvalidInput, NotFound
 from scrubjay.model.memory import Json
@@ -19,23 +19,23 @@ SECOND = "Wool from the northern farm is washed twice in rain water before anybo
 
 
 def test_rules_are_shown_set_and_reset() -> None:
-    assert told("rules", "show") == Rules().as_json
+    assert run_json("rules", "show") == Rules().as_json
     assert "*" not in run("rules", "show").out
-    changed = told("rules", "set", "density=reject", "window_days=30", "same = 0.9", "never=do not remember*")
+    changed = run_json("rules", "set", "density=reject", "window_days=30", "same = 0.9", "never=do not remember*")
     assert changed == Rules().as_json | {
         "density": "reject", "window_days": 30, "same": 0.9, "never": ["do not remember*"],
     }  # fmt: skip
     shown = run("rules", "show").out.splitlines()
     assert "* density           reject" in shown
     assert "  gate              merge" in shown
-    assert told("rules", "reset", "density")["density"] == "warn"
-    assert told("rules", "reset") == Rules().as_json
+    assert run_json("rules", "reset", "density")["density"] == "warn"
+    assert run_json("rules", "reset") == Rules().as_json
 
 
 def test_a_list_of_patterns_grows_and_shrinks() -> None:
-    assert told("rules", "set", "never=one", "never=two")["never"] == ["one", "two"]
-    assert told("rules", "set", "never+=three", "never-=one")["never"] == ["two", "three"]
-    assert told("rules", "set", "never=")["never"] == []
+    assert run_json("rules", "set", "never=one", "never=two")["never"] == ["one", "two"]
+    assert run_json("rules", "set", "never+=three", "never-=one")["never"] == ["two", "three"]
+    assert run_json("rules", "set", "never=")["never"] == []
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,12 @@ def test_what_is_no_rule_is_said(change: str, said: str) -> None:
 
 def test_what_waits_is_listed_approved_and_declined() -> None:
     assert "the inbox is empty" in run("inbox", "list").out
-    told("rules", "set", "review=all")
-    kiln, wool = kept(TEXT, "--title", "Kiln", "-e", "pottery"), kept(SECOND, "--title", "Wool")
+    run_json("rules", "set", "review=all")
+    kiln, wool = remember(TEXT, "--title", "Kiln", "-e", "pottery"), remember(SECOND, "--title", "Wool")
     listed = run("inbox", "list").out
     assert "Kiln [pottery]" in listed
     assert TEXT in listed
-    waiting = cast("list[dict[str, Json]]", told("inbox", "list")["memories"])
+    waiting = cast("list[dict[str, Json]]", run_json("inbox", "list")["memories"])
     assert {str(item["id"]) for item in waiting} == {kiln, wool}
     assert run("recall", "kiln").out.startswith("nothing found")
     assert "would be approved" in run("inbox", "approve", kiln, "--dry-run").out
@@ -73,13 +73,13 @@ def test_what_waits_is_listed_approved_and_declined() -> None:
     assert run("recall", "kiln").out.startswith("1. Kiln")
     assert run("inbox", "approve", "nobody").code == CODES[NotFound].exit
     assert run("inbox", "approve").code == CODES[InvalidInput].exit
-    tea = kept("The blue tea pot of the upper kitchen leaks at its lid whenever somebody pours from it in a hurry.")
+    tea = remember("The blue tea pot of the upper kitchen leaks at its lid whenever somebody pours from it in a hurry.")
     assert tea in run("inbox", "decline", "--all").out
     assert run("inbox", "decline", "x", "--all").code == CODES[InvalidInput].exit
 
 
 def test_notes_on_one_task_become_one_memory() -> None:
-    first = kept(TEXT, "--name", "kiln", "--session-hint", "firing")
+    first = remember(TEXT, "--name", "kiln", "--session-hint", "firing")
     answer = run("remember", SECOND, "--session-hint", "firing", "--intent", "continue")
     assert answer.out.startswith(f"merged into kiln ({first}), version 2")
     assert run("revert", "kiln", "--to", "1").code == 0
@@ -87,11 +87,11 @@ def test_notes_on_one_task_become_one_memory() -> None:
 
 
 def test_what_a_rule_forbids_is_not_kept() -> None:
-    told("rules", "set", "never=kiln in the cellar")
+    run_json("rules", "set", "never=kiln in the cellar")
     answer = run("remember", TEXT)
     # A script must be able to tell that nothing was kept.
     assert (answer.code, answer.out.startswith("rejected: nothing was stored")) == (CODES[Conflict].exit, True)
-    assert told("status")["memories"] == {}
+    assert run_json("status")["memories"] == {}
 
 
 def test_a_person_is_told_what_became_of_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.surfaces.daemon_process import Daemon, TypedDaemon, is_open
 from tests.surfaces.fork_server import ROOT
-from tests.surfaces.shell import run, told
+from tests.surfaces.shell import run, run_json
 
 from scrubjay.paths import daemon_file, socket_file
 
@@ -25,15 +25,15 @@ print(json.dumps([(one.code, one.err) for one in given]))
 
 def test_it_serves_until_it_is_told_to_stop(home: Path) -> None:
     with TypedDaemon(home) as daemon:
-        assert told("remember", "green tea", "--name", "tea")["action"] == "created"
-        assert told("recall", "tea")["hits"]
+        assert run_json("remember", "green tea", "--name", "tea")["action"] == "created"
+        assert run_json("recall", "tea")["hits"]
         assert f"daemon     pid {daemon.pid}" in run("status").out
         existing = json.loads(daemon_file(home).read_text())
         assert existing["pid"] == daemon.pid
         assert daemon.stop() == 0
     assert not socket_file(home).exists()
     # The same command works without it.
-    assert told("read", "tea")["memories"]
+    assert run_json("read", "tea")["memories"]
     assert "daemon     not running" in run("status").out
     out = [line for line in daemon.log.splitlines() if not line.startswith("{")]
     assert existing["http"] in "\n".join(out)
@@ -47,13 +47,13 @@ def test_it_serves_until_it_is_told_to_stop(home: Path) -> None:
 
 def test_a_hang_up_starts_it_anew_under_the_same_pid(home: Path) -> None:
     with Daemon(home) as daemon:
-        told("remember", "before", "--name", "before")
+        run_json("remember", "before", "--name", "before")
         assert daemon.process is not None
         daemon.process.send_signal(signal.SIGHUP)
         # Once for each of its lives, on the socket and on HTTP.
         daemon.wait_until(lambda: daemon.log.count('"event": "listening"') == 4)
         assert json.loads(daemon_file(home).read_text())["pid"] == daemon.pid
-        assert told("read", "before")["memories"]
+        assert run_json("read", "before")["memories"]
         assert daemon.stop(signal.SIGINT) == 0
 
 
@@ -74,12 +74,12 @@ def test_a_second_one_says_who_is_there(home: Path) -> None:
 
 def test_one_that_was_killed_leaves_nothing_in_the_way(home: Path) -> None:
     with Daemon(home) as daemon:
-        told("remember", "kept", "--name", "kept")
+        run_json("remember", "remember", "--name", "remember")
         assert daemon.stop(signal.SIGKILL) == -signal.SIGKILL
         assert socket_file(home).exists()
-        assert told("read", "kept")["memories"]
+        assert run_json("read", "remember")["memories"]
         daemon.start()
-        assert told("read", "kept")["memories"]
+        assert run_json("read", "remember")["memories"]
 
 
 def test_it_leaves_by_itself_when_nobody_comes(home: Path) -> None:

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.surfaces.shell import Answer, run, told
+from tests.surfaces.shell import CommandResult, run, run_json
 
 from scrubjay.errors import CODES, Conflict, DaemonUnavailable, InvalidInput
 from scrubjay.install.commands import ServiceCommand
@@ -98,7 +98,7 @@ def machine(folder: Path, monkeypatch: pytest.MonkeyPatch, *, platform: str, pro
     return made
 
 
-def refused(answer: Answer, error: type[Exception], *words: str) -> None:
+def refused(answer: CommandResult, error: type[Exception], *words: str) -> None:
     assert answer.code == CODES[error].exit, answer  # type: ignore[index]
     for word in words:
         assert word in answer.err
@@ -118,7 +118,7 @@ def test_it_is_written_enabled_and_started(linux: Machine, home: Path) -> None:
     assert f"serve --data={home}\n" in text
     assert "Environment=SCRUBJAY_EMBEDDER=none\n" in text
     assert linux.unit.stat().st_mode & 0o777 == 0o600
-    again = told("service", "install")
+    again = run_json("service", "install")
     assert (again["action"], again["running"], again["pid"]) == ("unchanged", True, 4242)
     assert linux.calls()[:-1] == ["daemon-reload", "enable --now scrubjay.service"]
     assert [item.name for item in linux.unit.parent.iterdir()] == ["scrubjay.service"]
@@ -127,7 +127,7 @@ def test_it_is_written_enabled_and_started(linux: Machine, home: Path) -> None:
 def test_a_change_is_written_and_the_service_started_anew(linux: Machine) -> None:
     run("service", "install")
     linux.calls()
-    assert told("service", "install", "--http", "127.0.0.1:3000", "--tools", "core,kg")["action"] == "updated"
+    assert run_json("service", "install", "--http", "127.0.0.1:3000", "--tools", "core,kg")["action"] == "updated"
     assert "try-restart scrubjay.service" in linux.calls()
     assert "--http=127.0.0.1:3000 --tools=core,kg" in linux.unit.read_text()
     assert [item.name for item in linux.unit.parent.iterdir()] == ["scrubjay.service"]
@@ -170,7 +170,7 @@ def test_without_systemctl_the_unit_is_there_and_the_rest_is_told(linux: Machine
         "systemctl --user daemon-reload && systemctl --user enable --now scrubjay.service",
     )  # fmt: skip
     assert linux.unit.exists()
-    status = told("service", "status")
+    status = run_json("service", "status")
     assert (status["installed"], status["enabled"], status["running"]) == (True, None, None)
     assert "unknown" in run("service", "status").out
     refused(run("service", "uninstall"), DaemonUnavailable, "may still run")
@@ -183,7 +183,7 @@ def test_without_a_bus_the_unit_is_there_and_the_rest_is_told(linux: Machine) ->
     refused(answer, DaemonUnavailable, "it cannot be done: daemon-reload")
     assert answer.error()["path"] == str(linux.unit)
     assert linux.unit.exists()
-    assert told("service", "status")["trouble"]
+    assert run_json("service", "status")["trouble"]
     wants = linux.unit.parent / "default.target.wants"
     wants.mkdir()
     (wants / "scrubjay.service").symlink_to(linux.unit)
@@ -213,7 +213,7 @@ def test_a_unit_of_somebody_else_is_left_alone(linux: Machine) -> None:
 
 def test_how_it_stands(linux: Machine) -> None:
     linux.says("LoadState=not-found\nActiveState=inactive\nSubState=dead\nUnitFileState=\nMainPID=0\n")
-    assert told("service", "status") == {
+    assert run_json("service", "status") == {
         "supervisor": "systemd", "file": str(linux.unit), "installed": False, "enabled": False, "running": False,
         "pid": 0, "detail": "inactive (dead)", "trouble": "",
     }  # fmt: skip
@@ -245,15 +245,15 @@ def test_launchd_loads_it_and_lets_it_go(mac: Machine, home: Path) -> None:
     read = plistlib.loads(mac.plist.read_bytes())
     assert read["ProgramArguments"][-2:] == ["serve", f"--data={home}"]
     assert home.exists()
-    assert told("service", "install")["action"] == "unchanged"
+    assert run_json("service", "install")["action"] == "unchanged"
     assert not any(call.startswith(("bootstrap", "bootout")) for call in mac.calls())
-    status = told("service", "status")
+    status = run_json("service", "status")
     assert (status["enabled"], status["running"], status["pid"], status["detail"]) == (True, True, 4242, "running")
     mac.calls()
-    assert told("service", "uninstall")["action"] == "removed"
+    assert run_json("service", "uninstall")["action"] == "removed"
     assert [call.split()[0] for call in mac.calls()] == ["print", "bootout"]
     assert not mac.plist.exists()
-    assert told("service", "status")["running"] is False
+    assert run_json("service", "status")["running"] is False
 
 
 def test_launchd_waits_until_the_old_one_is_gone(mac: Machine) -> None:

@@ -5,18 +5,18 @@ from typing import cast
 
 import pytest
 from tests.surfaces.background_daemon import background_daemon
-from tests.surfaces.shell import kept, run, told
+from tests.surfaces.shell import remember, run, run_json
 
 from scrubjay import Settings
 from scrubjay.model.memory import Json
 
 
 def made(name: str = "laptop", *options: str) -> dict[str, Json]:
-    return told("tokens", "create", "--name", name, *options)
+    return run_json("tokens", "create", "--name", name, *options)
 
 
 def listed() -> list[dict[str, Json]]:
-    return cast("list[dict[str, Json]]", told("tokens", "list")["tokens"])
+    return cast("list[dict[str, Json]]", run_json("tokens", "list")["tokens"])
 
 
 def token_of(answer: dict[str, Json]) -> dict[str, Json]:
@@ -34,11 +34,11 @@ def test_a_token_from_its_making_to_its_end(home: Path) -> None:
     assert (row["id"], row["name"], row["state"], row["access"]) == (token["id"], "laptop", "live", "write")
     assert (row["spaces"], row["requests_per_minute"], row["body_bytes"]) == (["work", "home"], 60, 1000)
     assert (row["expires_at"], row["revoked_at"]) == (token["expires_at"], None)
-    ended = token_of(told("tokens", "revoke", "laptop"))
+    ended = token_of(run_json("tokens", "revoke", "laptop"))
     assert ended["revoked_at"]
     (row,) = listed()
     assert (row["state"], row["revoked_at"]) == ("revoked", ended["revoked_at"])
-    assert token_of(told("tokens", "revoke", str(token["id"]))) == ended
+    assert token_of(run_json("tokens", "revoke", str(token["id"]))) == ended
 
 
 def test_a_person_sees_the_secret_once_with_what_to_do(home: Path) -> None:
@@ -112,7 +112,7 @@ def test_by_a_daemon_it_is_the_same(settings: Settings) -> None:
         assert [row["name"] for row in listed()] == ["laptop"]
         assert run("tokens", "create", "--name", "laptop").code == 4
         assert run("tokens", "create", "--name", "x", "--access", "admin", "--json").error()["field"] == "access"
-        assert token_of(told("tokens", "revoke", str(new["secret"])))["revoked_at"]
+        assert token_of(run_json("tokens", "revoke", str(new["secret"])))["revoked_at"]
         assert run("tokens", "revoke", "lapdog").code == 3
     (row,) = listed()
     assert row["state"] == "revoked"
@@ -120,7 +120,7 @@ def test_by_a_daemon_it_is_the_same(settings: Settings) -> None:
 
 @pytest.mark.embedded
 def test_no_file_and_no_export_has_a_secret_and_a_backup_brings_tokens_back(home: Path, tmp_path: Path) -> None:
-    kept("tea at four")
+    remember("tea at four")
     new = made()
     secret = str(new["secret"])
     assert run("export", str(tmp_path / "all.jsonl")).code == 0
@@ -128,6 +128,6 @@ def test_no_file_and_no_export_has_a_secret_and_a_backup_brings_tokens_back(home
     assert str(token_of(new)["id"]) not in (tmp_path / "all.jsonl").read_text()
     for file in tmp_path.rglob("*"):
         assert not file.is_file() or secret[3:].encode() not in file.read_bytes(), file
-    told("tokens", "revoke", "laptop")
+    run_json("tokens", "revoke", "laptop")
     assert run("backup", "restore", str(tmp_path / "copy.db"), "--force").code == 0
     assert [row["state"] for row in listed()] == ["live"]

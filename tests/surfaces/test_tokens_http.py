@@ -17,7 +17,7 @@ import httpx2
 import pytest
 from tests.surfaces.backend import IS_EMBEDDED, database_of
 from tests.surfaces.daemon_process import Daemon
-from tests.surfaces.shell import kept, run, told
+from tests.surfaces.shell import remember, run, run_json
 from tests.unit.auth.issuer import AUDIENCE, ISSUER, JwksServer, Reply, Signer, claims, signer
 
 from scrubjay import MemoryClient
@@ -39,7 +39,7 @@ class Door:
 
     def token(self, name: str, *options: str) -> str:
         """A token, made by the owner on the command line."""
-        made = str(told("tokens", "create", "--name", name, *options)["secret"])
+        made = str(run_json("tokens", "create", "--name", name, *options)["secret"])
         self.secrets.append(made)
         return made
 
@@ -132,7 +132,7 @@ def test_a_token_is_what_it_was_made_for(door: Door) -> None:
 @pytest.mark.embedded
 def test_what_opens_nothing_is_refused_in_the_same_words(door: Door, tmp_path: Path) -> None:
     good = door.token("genuine", "--spaces", "work")
-    elsewhere = told("tokens", "create", "--name", "other", "--data", str(tmp_path / "elsewhere"))["secret"]
+    elsewhere = run_json("tokens", "create", "--name", "other", "--data", str(tmp_path / "elsewhere"))["secret"]
     stranger = signer()
     unsigned = "eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0.eyJzdWIiOiJhbm4iLCJzcGFjZXMiOlsid29yayJdfQ."
     bad = [
@@ -154,7 +154,7 @@ def test_a_token_ends_when_it_is_revoked_and_when_its_time_is_over(door: Door) -
     short = door.token("short", "--spaces", "work", "--expires", soon)
     good = door.token("ended", "--spaces", "work")
     assert door.get(f"{API}/status", good).status_code == 200
-    told("tokens", "revoke", "ended")
+    run_json("tokens", "revoke", "ended")
     ended = door.get(f"{API}/status", good)
     assert (ended.status_code, ended.json()["reason"]) == (401, "revoked")
     assert ended.headers["www-authenticate"] == 'Bearer realm="scrubjay", error="invalid_token"'
@@ -171,8 +171,8 @@ def test_a_stream_ends_with_its_token(door: Door, kind: str) -> None:
         assert stream.status_code == 200
         pieces = stream.iter_raw()
         received = next(pieces)
-        told("tokens", "revoke", f"watcher-{kind}")
-        kept(f"{_SECRET_TEXT} while {kind}", "--space", "watched")
+        run_json("tokens", "revoke", f"watcher-{kind}")
+        remember(f"{_SECRET_TEXT} while {kind}", "--space", "watched")
         received += b"".join(pieces)
     assert b"created" not in received
     assert b"list_changed" not in received
@@ -219,12 +219,12 @@ def test_an_issuer_that_was_never_there_lets_nobody_in_and_stops_nobody_else(hom
 def test_beyond_this_machine_nobody_is_served_without_tokens(home: Path) -> None:
     serve = [sys.executable, "-m", "scrubjay", "serve", "--data", str(home), "--http", "0.0.0.0:0"]
     # One that no longer opens anything is as good as none.
-    told("tokens", "create", "--name", "old", "--spaces", "work")
-    told("tokens", "revoke", "old")
+    run_json("tokens", "create", "--name", "old", "--spaces", "work")
+    run_json("tokens", "revoke", "old")
     refused = subprocess.run(serve, capture_output=True, text=True, timeout=60, check=False)
     assert refused.returncode == 2
     assert "needs a token" in refused.stderr
-    secret = str(told("tokens", "create", "--name", "laptop", "--spaces", "work")["secret"])
+    secret = str(run_json("tokens", "create", "--name", "laptop", "--spaces", "work")["secret"])
     with _door(home, "--http", "0.0.0.0:0", SCRUBJAY_HOSTS="memory.example.org, Other.example.org") as door:
         door.secrets.append(secret)
         assert door.get(f"{API}/status").status_code == 401
@@ -276,7 +276,7 @@ def test_each_token_has_its_own_limits(door: Door) -> None:
 
 def test_whoever_reads_several_spaces_is_told_of_each_hit_where_it_is(door: Door) -> None:
     for space in ("oak", "elm", "pine"):
-        kept(f"{_SECRET_TEXT} of {space}", "--space", space, "--name", f"acorn-{space}")
+        remember(f"{_SECRET_TEXT} of {space}", "--space", space, "--name", f"acorn-{space}")
     both, entry = door.token("both", "--spaces", "oak,elm"), door.token("one", "--spaces", "oak")
     where = {"acorn-oak": "oak", "acorn-elm": "elm"}
     results = door.get(f"{API}/search?q=acorn", both).json()["hits"]
@@ -308,11 +308,11 @@ def test_a_client_shows_its_token(door: Door) -> None:
 def test_the_command_line_goes_where_it_is_told(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = door.token("command-reader", "--spaces", "shell")
     writer = door.token("command-writer", "--spaces", "shell", "--access", "write")
-    kept("not to be seen", "--space", "default")
+    remember("not to be seen", "--space", "default")
     monkeypatch.setenv("SCRUBJAY_URL", str(door.http.base_url))
     monkeypatch.setenv("SCRUBJAY_TOKEN", writer)
-    assert told("remember", _SECRET_TEXT, "--name", "acorn")["action"] == "created"
-    assert told("status")["space"] == "shell"
+    assert run_json("remember", _SECRET_TEXT, "--name", "acorn")["action"] == "created"
+    assert run_json("status")["space"] == "shell"
     assert [hit["space"] for hit in _hits("recall", "acorn")] == ["shell"]
     assert "not to be seen" not in run("recall", "seen").out
     monkeypatch.setenv("SCRUBJAY_TOKEN", reader)
@@ -403,8 +403,8 @@ def _called(door: Door, token: str, toolset: str, tool: str) -> Any:
 
 
 def _tokens() -> Any:
-    return told("tokens", "list")["tokens"]
+    return run_json("tokens", "list")["tokens"]
 
 
 def _hits(*arguments: str) -> Any:
-    return told(*arguments)["hits"]
+    return run_json(*arguments)["hits"]

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from tests.surfaces.shell import kept, run, told
+from tests.surfaces.shell import remember, run, run_json
 
 from scrubjay.errors import CODES, Ambiguous, InvalidInput, KeyReused, NameTaken, NotFound, StaleVersion, WrongState
 from scrubjay.model.identity import is_id
@@ -23,7 +23,7 @@ def test_remember_says_what_it_did() -> None:
 
 
 def test_remember_as_json_has_the_documented_fields() -> None:
-    results = told(
+    results = run_json(
         "remember", "Sarah of Acme", "-e", "Sarah", "-e", "Acme", "-o", "likes tea", "-t", "#People", "--kind", "fact",
         "--name", "sarah", "--category", "c", "--project", "p", "--scope", "s", "--intent", "new", "--pinned",
         "--expires-at", "2099-01-01", "--remind-at", "2098-01-01", "--session", "s1", "--metadata", '{"a": [1]}',
@@ -56,7 +56,7 @@ def test_remember_for_several_entities_lists_the_records() -> None:
 
 def test_remember_from_standard_input_keeps_every_byte() -> None:
     text = "first\r\n\tsecond \\[bold] ☕ \x1b[31mred\x1b[0m :smile: C:\\"
-    memory_id = str(told("remember", "-", stdin=text.encode())["id"])
+    memory_id = str(run_json("remember", "-", stdin=text.encode())["id"])
     assert _texts("read", memory_id, "-f", "plain") == [text]
     assert run("read", memory_id, "-f", "plain").out == text.replace("\r\n", "\n") + "\n"
 
@@ -72,19 +72,19 @@ def test_standard_input_that_is_not_utf8_is_refused() -> None:
 def test_a_dry_run_stores_nothing() -> None:
     answer = run("remember", "tea", "--dry-run")
     assert "(dry run)" in answer.out
-    assert told("status")["memories"] == {}
+    assert run_json("status")["memories"] == {}
 
 
 def test_an_idempotency_key_makes_a_retry_safe() -> None:
-    first = kept("tea", "--idempotency-key", "k")
-    assert kept("tea", "--idempotency-key", "k") == first
+    first = remember("tea", "--idempotency-key", "k")
+    assert remember("tea", "--idempotency-key", "k") == first
     reused = run("remember", "coffee", "--idempotency-key", "k", "--json")
     assert (reused.code, reused.error()["code"]) == (CODES[KeyReused].exit, "key_reused")
 
 
 def test_recall_shows_passages_ids_and_the_way_on() -> None:
-    ids = [kept(f"tea number {number}") for number in range(3)]
-    pinned = kept("always be kind", "--pinned", "-e", "Everybody")
+    ids = [remember(f"tea number {number}") for number in range(3)]
+    pinned = remember("always be kind", "--pinned", "-e", "Everybody")
     answer = run("recall", "tea", "-n", "2", "--explain")
     lines = answer.out.splitlines()
     assert lines[0].startswith("*. always-be-kind [Everybody]  20")
@@ -102,8 +102,8 @@ def test_recall_shows_passages_ids_and_the_way_on() -> None:
 
 
 def test_recall_as_json_has_the_documented_fields() -> None:
-    kept("green tea", "--title", "Tea", "-e", "Sarah")
-    results = told("recall", "tea", "--detail", "full")
+    remember("green tea", "--title", "Tea", "-e", "Sarah")
+    results = run_json("recall", "tea", "--detail", "full")
     assert set(results) == {"hits", "pinned", "cursor", "tokens", "degraded", "stale"}
     hits = results["hits"]
     assert isinstance(hits, list)
@@ -120,9 +120,10 @@ def test_recall_as_json_has_the_documented_fields() -> None:
 
 def test_recall_shows_what_was_said_before_and_after_each_hit() -> None:
     before, hit, after = (
-        kept(text, "--session", "s1") for text in ("Shall we drink tea?", "Green, of course!", "It is\n on the table.")
+        remember(text, "--session", "s1")
+        for text in ("Shall we drink tea?", "Green, of course!", "It is\n on the table.")
     )
-    kept("Green is another matter", "--session", "s2")
+    remember("Green is another matter", "--session", "s2")
     answer = run("recall", "of course", "--around", "1", "-n", "1")
     head, passage, memory_id, *around = answer.out.splitlines()[:5]
     assert head.startswith("1. green-of-course  20")
@@ -136,9 +137,9 @@ def test_recall_shows_what_was_said_before_and_after_each_hit() -> None:
 
 
 def test_recall_counts_days_from_the_date_it_is_given() -> None:
-    kept("tea with Ann")
+    remember("tea with Ann")
     for today in ("2026-05-31", "2026-05-31T14:00:00Z"):
-        assert told("recall", "tea yesterday", "--today", today)["hits"]
+        assert run_json("recall", "tea yesterday", "--today", today)["hits"]
 
 
 @pytest.mark.parametrize(
@@ -179,11 +180,11 @@ def test_what_recall_cannot_take_is_said(options: tuple[str, ...], words: str) -
     ],
 )
 def test_recall_can_be_narrowed(options: tuple[str, ...]) -> None:
-    expected = kept(
+    expected = remember(
         "green tea", "-e", "Sarah", "--kind", "fact", "--category", "food", "-t", "hot", "-t", "drink", "--project",
         "jay", "--scope", "team", "--session", "s1", "--metadata", '{"cups": 2}', "--source", "document",
     )  # fmt: skip
-    results = told("recall", "tea", *options)["hits"]
+    results = run_json("recall", "tea", *options)["hits"]
     assert isinstance(results, list)
     assert [hit["id"] for hit in results if isinstance(hit, dict)] == [expected]
 
@@ -195,7 +196,7 @@ def test_recall_of_nothing_is_an_answer_not_an_error() -> None:
 
 
 def test_read_prints_whole_memories_and_names_the_missing() -> None:
-    memory_id = kept("green tea", "--title", "Tea", "-o", "no milk")
+    memory_id = remember("green tea", "--title", "Tea", "-o", "no milk")
     answer = run("read", "tea")
     assert answer.code == 0
     assert answer.out.startswith("# Tea\n\n*note · ")
@@ -211,17 +212,17 @@ def test_read_prints_whole_memories_and_names_the_missing() -> None:
 
 
 def test_read_an_older_version() -> None:
-    kept("green tea", "--name", "tea")
+    remember("green tea", "--name", "tea")
     run("revise", "tea", "--text", "black tea")
     assert run("read", "tea", "-f", "plain", "--version", "1").out == "green tea\n"
     assert run("read", "tea", "--version", "7").code == CODES[NotFound].exit
 
 
 def test_revise_changes_what_is_named_and_nothing_else() -> None:
-    memory_id = kept("green tea", "--name", "tea", "-t", "hot", "-o", "no milk")
+    memory_id = remember("green tea", "--name", "tea", "-t", "hot", "-o", "no milk")
     answer = run("revise", "tea", "--text", "-", "--title", "Tea", "-m", "she said so", stdin="black tea")
     assert answer.out.startswith(f"updated tea ({memory_id}), version 2\n")
-    results = told(
+    results = run_json(
         "revise", "tea", "--name", "drink", "--kind", "fact", "--category", "c", "--project", "p", "-t", "cold",
         "--pin", "--add-observation", "with lemon", "--remove-observation", "no milk", "--metadata", '{"a": 1}',
         "--remove-observation", "no sugar", "--expected-version", "2",
@@ -238,12 +239,12 @@ def test_revise_changes_what_is_named_and_nothing_else() -> None:
 
 
 def test_what_is_typed_is_the_users_word_unless_it_says_whose() -> None:
-    memory_id = kept("The ferry leaves at nine.", "--source", "document", "-o", "daily")
+    memory_id = remember("The ferry leaves at nine.", "--source", "document", "-o", "daily")
     run("revise", memory_id, "--add-observation", "from pier 4")
     (memory,) = [json.loads(text) for text in _texts("read", memory_id, "-f", "json")]
     assert memory["source"]["trust"] == "document"
     assert [item.get("source", {}).get("trust") for item in memory["observations"]] == [None, "user"]
-    again = told("remember", "The ferry leaves at nine.")
+    again = run_json("remember", "The ferry leaves at nine.")
     assert (again["action"], again["id"], again["version"]) == ("updated", memory_id, 3)
     (memory,) = [json.loads(text) for text in _texts("read", memory_id, "-f", "json")]
     assert memory["source"]["trust"] == "user"
@@ -253,7 +254,7 @@ def test_what_is_typed_is_the_users_word_unless_it_says_whose() -> None:
 
 
 def test_a_stale_revision_is_refused_with_the_current_version() -> None:
-    kept("green tea", "--name", "tea")
+    remember("green tea", "--name", "tea")
     run("revise", "tea", "--text", "black tea")
     answer = run("revise", "tea", "--text", "white tea", "--expected-version", "1", "--json")
     assert answer.code == CODES[StaleVersion].exit
@@ -262,13 +263,13 @@ def test_a_stale_revision_is_refused_with_the_current_version() -> None:
 
 
 def test_forget_and_restore_and_forget_by_filter() -> None:
-    memory_id = kept("green tea", "--name", "tea", "--kind", "drink", "-t", "hot", "--project", "jay")
+    memory_id = remember("green tea", "--name", "tea", "--kind", "drink", "-t", "hot", "--project", "jay")
     assert run("forget", "tea", "--reason", "cold").out == f"trashed tea ({memory_id})\n"
     assert run("recall", "tea").out.startswith("nothing found")
     assert run("restore", "tea").out == f"restored tea ({memory_id})\n"
     for option in (("--kind", "drink"), ("-t", "hot"), ("--project", "jay")):
         assert run("forget", *option, "--dry-run").out == f"would be trashed tea ({memory_id})\n"
-    results = told("forget", "--kind", "drink")
+    results = run_json("forget", "--kind", "drink")
     assert set(results) == {"done", "missing", "dry_run", "run"}
     assert run("forget", "--kind", "drink").out == "nothing to do\n"
     assert run("forget", "nobody").code == CODES[NotFound].exit
@@ -284,7 +285,7 @@ def test_forget_takes_a_group_along_when_asked() -> None:
 
 
 def test_purge_asks_before_it_destroys() -> None:
-    memory_id = kept("green tea", "--name", "tea")
+    memory_id = remember("green tea", "--name", "tea")
     refused = run("purge", "tea", "--yes")
     assert refused.code == CODES[WrongState].exit
     assert "forget tea" in refused.err
@@ -297,31 +298,31 @@ def test_purge_asks_before_it_destroys() -> None:
     assert "nothing was purged" in no.err
     nobody = run("purge", "tea", stdin="")
     assert nobody.code != 0
-    assert told("status")["memories"] == {"trashed": 1}
+    assert run_json("status")["memories"] == {"trashed": 1}
     yes = run("purge", "tea", "nobody", stdin="y\n")
     missing = "No memory is called 'nobody'. Run `scrubjay recall` with a few words to find its name."
     assert yes.out.endswith(f"purged tea ({memory_id})\n{missing}\n")
     assert yes.code == CODES[NotFound].exit
-    assert told("status")["memories"] == {}
+    assert run_json("status")["memories"] == {}
     assert run("purge", "tea", "--yes").code == CODES[NotFound].exit
 
 
 def test_purge_by_filter_does_not_ask_when_told() -> None:
     for number in range(3):
-        kept(f"tea {number}", "--kind", "drink")
+        remember(f"tea {number}", "--kind", "drink")
     run("forget", "--kind", "drink")
-    results = told("purge", "--kind", "drink", "--yes")
+    results = run_json("purge", "--kind", "drink", "--yes")
     done = results["done"]
     assert isinstance(done, list)
     assert len(done) == 3
 
 
 def test_relate_and_unrelate() -> None:
-    tea, jay = kept("tea", "--title", "Tea"), kept("jay", "--name", "jay")
+    tea, jay = remember("tea", "--title", "Tea"), remember("jay", "--name", "jay")
     answer = run("relate", "tea", "jay", "--text", "drinks", "--strength", "0.9", "--metadata", '{"a": 1}')
     assert answer.out.splitlines()[0] == "created Tea -> jay"
     assert "jay has 1 relation: related_to" in answer.out
-    results = told("relate", "jay", "tea", "-r", "likes")
+    results = run_json("relate", "jay", "tea", "-r", "likes")
     assert {"action", "source", "target", "source_links", "target_links"} <= set(results)
     assert (results["action"], results["source"], results["target"]) == ("created", jay, tea)
     assert run("unrelate", "jay", "tea").out.splitlines()[0] == "removed jay -> Tea"
@@ -331,7 +332,7 @@ def test_relate_and_unrelate() -> None:
 
 
 def test_revert_and_undo() -> None:
-    memory_id = kept("green tea", "--name", "tea")
+    memory_id = remember("green tea", "--name", "tea")
     run("revise", "tea", "--text", "black tea")
     assert run("revert", "tea", "--to", "1", "-m", "back").out == f"updated tea ({memory_id}), version 3\n"
     assert run("read", "tea", "-f", "plain").out == "green tea\n"
@@ -339,11 +340,11 @@ def test_revert_and_undo() -> None:
     assert run("read", "tea", "-f", "plain").out == "black tea\n"
     assert run("undo", "--agent", "nobody").code == CODES[NotFound].exit
     assert run("undo", "--run", "no-such-run").code == CODES[NotFound].exit
-    assert set(told("undo")) == {"run", "done", "skipped"}
+    assert set(run_json("undo")) == {"run", "done", "skipped"}
 
 
 def test_undo_reports_skipped_changes() -> None:
-    memory_id = kept("green tea", "--name", "tea", "--agent", "alice")
+    memory_id = remember("green tea", "--name", "tea", "--agent", "alice")
     run("revise", "tea", "--text", "black tea", "--agent", "bob")
     answer = run("undo", "--agent", "alice")
     assert answer.out.startswith("skipped: 'tea' was changed since")
@@ -353,34 +354,34 @@ def test_undo_reports_skipped_changes() -> None:
 
 def test_undo_of_a_relation_alone() -> None:
     for name in ("tea", "jay"):
-        kept(name, "--name", name)
+        remember(name, "--name", name)
     run("relate", "tea", "jay")
     assert run("undo").out == "undone\n"
     assert "Related" not in run("read", "tea").out
 
 
 def test_undo_goes_by_agent() -> None:
-    kept("tea", "--name", "tea", "--agent", "alice")
-    kept("jay", "--name", "jay", "--agent", "bob")
+    remember("tea", "--name", "tea", "--agent", "alice")
+    remember("jay", "--name", "jay", "--agent", "bob")
     assert "undone tea" in run("undo", "--agent", "alice").out
     assert "undone jay" in run("undo", "--agent", "bob").out
 
 
 def test_status_tells_where_and_how_much() -> None:
-    kept("tea")
+    remember("tea")
     answer = run("status")
     rows = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in answer.out.splitlines() if "  " in line)
     assert (rows["space"], rows["memories"], rows["versions"]) == ("default", "live 1", "1")
     assert rows["scrubjay"] == VERSION
     assert "note: lexical search only" in answer.out
-    results = told("status")
+    results = run_json("status")
     assert {"space", "version", "data", "memories", "store", "embedding", "index", "compression", "degraded"} <= set(
         results
     )
 
 
 def test_doctor_examines_and_its_exit_code_tells() -> None:
-    kept("tea")
+    remember("tea")
     answer = run("doctor", "--deep")
     assert "ok   store: every page and body read" in answer.out
     assert "FAIL embedding" in answer.out
@@ -391,7 +392,7 @@ def test_doctor_examines_and_its_exit_code_tells() -> None:
 
 
 def test_spaces_do_not_see_each_other() -> None:
-    kept("tea", "--space", "work")
+    remember("tea", "--space", "work")
     assert run("recall", "tea").out.startswith("nothing found")
     assert "tea" in run("recall", "tea", "--space", "work").out
     assert run("recall", "--space", " ").code == CODES[InvalidInput].exit
@@ -422,8 +423,8 @@ def test_spaces_do_not_see_each_other() -> None:
 def test_an_error_has_its_own_exit_code_and_is_json_when_asked(
     arguments: tuple[str, ...], error: type[InvalidInput]
 ) -> None:
-    kept("first", "--name", "taken", "--title", "Twin")
-    kept("second", "--name", "other", "--title", "twin")
+    remember("first", "--name", "taken", "--title", "Twin")
+    remember("second", "--name", "other", "--title", "twin")
     plain = run(*arguments)
     assert (plain.code, plain.out) == (CODES[error].exit, "")
     assert plain.err.startswith("error: ")
@@ -435,10 +436,10 @@ def test_an_error_has_its_own_exit_code_and_is_json_when_asked(
 
 
 def test_the_id_in_an_answer_can_be_gone_on_with() -> None:
-    assert is_id(kept("tea"))
+    assert is_id(remember("tea"))
 
 
 def _texts(*arguments: str) -> list[str]:
-    texts = told(*arguments)["texts"]
+    texts = run_json(*arguments)["texts"]
     assert isinstance(texts, list)
     return [str(text) for text in texts]
