@@ -1,6 +1,6 @@
-"""Where the tests of the surfaces remember: in a file, or in a database for each data folder.
+"""The store of the surface tests: a file, or with `SCRUBJAY_TEST_BACKEND=postgres` a database for each data folder.
 
-`SCRUBJAY_TEST_BACKEND=postgres` chooses the latter, for the whole suite.
+The choice applies to the whole suite.
 """
 
 import os
@@ -9,22 +9,22 @@ from pathlib import Path
 
 from tests.backends import drop_database, new_database
 
-_CHOSEN = os.environ.get("SCRUBJAY_TEST_BACKEND", "sqlite")
-assert _CHOSEN in ("sqlite", "postgres"), "SCRUBJAY_TEST_BACKEND is sqlite or postgres"
-IS_EMBEDDED = _CHOSEN == "sqlite"
+_BACKEND = os.environ.get("SCRUBJAY_TEST_BACKEND", "sqlite")
+assert _BACKEND in ("sqlite", "postgres"), "SCRUBJAY_TEST_BACKEND is sqlite or postgres"
+IS_EMBEDDED = _BACKEND == "sqlite"
 
 
 def database_of(home: Path) -> str:
-    """The address of the database that takes the place of a folder's store; nothing when the store is a file."""
-    return "" if IS_EMBEDDED else _made(home)
+    """Return the address of the database that replaces the store of a folder; empty if the store is a file."""
+    return "" if IS_EMBEDDED else _create_database(home)
 
 
 def drop_database_of(home: Path) -> None:
-    """Be done with a folder's database; who is connected is thrown out."""
+    """Drop the database of a folder, and close all connections to it."""
     if not IS_EMBEDDED:
-        drop_database(_made(home))
+        drop_database(_create_database(home))
 
 
 @cache
-def _made(home: Path) -> str:
+def _create_database(home: Path) -> str:
     return new_database()

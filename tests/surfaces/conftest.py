@@ -1,4 +1,4 @@
-"""A folder of one's own, and none of the settings of whoever runs the tests."""
+"""A data folder for each test, without the settings of the user who runs the tests."""
 
 import os
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _HERE = Path(__file__).parent
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The data folder, which the environment points to; without a model, which would take a second to load."""
+    """The data folder in the environment, without an embedding model, which takes a second to load."""
     for name in [name for name in os.environ if name.startswith(("SCRUBJAY_", "MEMORY_DIR"))]:
         monkeypatch.delenv(name)
     folder = tmp_path / "data"
@@ -32,12 +32,12 @@ def settings(home: Path) -> Settings:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What is about the embedded file itself is left out where there is none, and what never comes near a store."""
+    """With PostgreSQL, deselect tests of the embedded file and tests that use no store."""
     if not IS_EMBEDDED:
-        items[:] = [item for item in items if item.get_closest_marker("embedded") is None and _may_remember(item)]
+        items[:] = [item for item in items if item.get_closest_marker("embedded") is None and _uses_store(item)]
 
 
-def _may_remember(item: pytest.Item) -> bool:
-    """Whether a test of a surface has a folder, its own or that of a daemon: without one, it has no store either."""
-    asked_for = getattr(item, "fixturenames", ())
-    return _HERE not in item.path.parents or "tmp_path" in asked_for or "tmp_path_factory" in asked_for
+def _uses_store(item: pytest.Item) -> bool:
+    """Whether a test has a data folder, its own or that of a daemon; without one it has no store."""
+    fixtures = getattr(item, "fixturenames", ())
+    return _HERE not in item.path.parents or "tmp_path" in fixtures or "tmp_path_factory" in fixtures

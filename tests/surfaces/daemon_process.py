@@ -1,4 +1,4 @@
-"""A daemon as a process of its own."""
+"""A daemon in its own process."""
 
 import os
 import signal
@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Self
 
 from tests.surfaces.backend import database_of
-from tests.surfaces.fork_server import Started, starter
+from tests.surfaces.fork_server import ForkedProcess, fork_server
 
 from scrubjay.paths import socket_file
 
-_LONGEST = 60.0
+_TIMEOUT = 60.0
 
 
 class Daemon:
-    """`scrubjay serve` on a data folder; killed at the end if it has not left by itself."""
+    """`scrubjay serve` on a data folder; killed at the end if it still runs."""
 
     def __init__(self, home: Path, *options: str, **environment: str) -> None:
         self.home = home
@@ -31,7 +31,7 @@ class Daemon:
             **environment,
         }
         self._log = home.with_name(f"{home.name}.log")
-        self.process: Started | subprocess.Popen[bytes] | None = None
+        self.process: ForkedProcess | subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -40,7 +40,7 @@ class Daemon:
     def __exit__(self, *_: object) -> None:
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
-            self.process.wait(_LONGEST)
+            self.process.wait(_TIMEOUT)
 
     @property
     def pid(self) -> int:
@@ -52,43 +52,43 @@ class Daemon:
         return self._log.read_text()
 
     def start(self) -> None:
-        """Start it and wait until it lets clients in."""
-        self.process = self._begin()
+        """Start it and wait until it accepts clients."""
+        self.process = self._spawn()
         self.wait_until_open()
 
     def wait_until_open(self) -> None:
-        """Wait until somebody answers at the socket."""
+        """Wait until the socket accepts connections."""
         self.wait_until(lambda: is_open(self.home))
 
-    def wait_until(self, is_so: Callable[[], bool]) -> None:
-        """Wait for something that happens while it lives."""
+    def wait_until(self, condition: Callable[[], bool]) -> None:
+        """Wait until a condition holds; fail if the daemon exits first."""
         assert self.process is not None
-        end = time.monotonic() + _LONGEST
-        while not is_so():
+        end = time.monotonic() + _TIMEOUT
+        while not condition():
             assert self.process.poll() is None, self.log
             assert time.monotonic() < end, self.log
             time.sleep(0.01)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
-        """Send a signal and wait until it is gone; returns its exit code."""
+        """Send a signal, wait for the exit, and return the exit code."""
         assert self.process is not None
         self.process.send_signal(number)
-        return self.process.wait(_LONGEST)
+        return self.process.wait(_TIMEOUT)
 
-    def _begin(self) -> Started | subprocess.Popen[bytes]:
-        return starter().start(self._arguments, environment=self._environment, log=self._log)
+    def _spawn(self) -> ForkedProcess | subprocess.Popen[bytes]:
+        return fork_server().start(self._arguments, environment=self._environment, log=self._log)
 
 
 class TypedDaemon(Daemon):
-    """The same, started as people start it: its Python loads all that it needs, which takes seconds."""
+    """A daemon started like a user starts it; its imports take seconds."""
 
-    def _begin(self) -> subprocess.Popen[bytes]:
+    def _spawn(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "scrubjay", *self._arguments]
         with self._log.open("ab") as log:
             return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self._environment)
 
 
 def is_open(home: Path) -> bool:
-    """Whether a daemon answers for a data folder."""
+    """Whether a daemon serves a data folder."""
     with socket.socket(socket.AF_UNIX) as probe:
         return probe.connect_ex(str(socket_file(home))) == 0

@@ -1,4 +1,4 @@
-"""Daemons that start in no time: one process has imported all that they need, and forks each of them."""
+"""Daemons that start fast: one process imports all their modules, and forks each of them."""
 
 import atexit
 import functools
@@ -20,11 +20,11 @@ ROOT = Path(__file__).parents[2]
 _POLL = 0.005
 
 
-class Starter:
-    """The test's end: has children begun, and tells how they ended."""
+class ForkServer:
+    """The client side: it starts processes and returns their exit codes."""
 
     def __init__(self) -> None:
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.surfaces.fork_server"],
             env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "OPENBLAS_NUM_THREADS": "1"},
@@ -34,45 +34,45 @@ class Starter:
             encoding="utf-8",
         )
 
-    def start(self, arguments: Sequence[str], *, environment: Mapping[str, str], log: Path) -> "Started":
-        """Have `scrubjay` begin with these arguments; all that it says is written to the log."""
-        told = self._ask({"arguments": list(arguments), "environment": dict(environment), "log": str(log)})
-        assert told is not None
-        return Started(pid=told, starter=self)
+    def start(self, arguments: Sequence[str], *, environment: Mapping[str, str], log: Path) -> "ForkedProcess":
+        """Start `scrubjay` with these arguments; its output goes to the log."""
+        pid = self._send({"arguments": list(arguments), "environment": dict(environment), "log": str(log)})
+        assert pid is not None
+        return ForkedProcess(pid=pid, server=self)
 
-    def end_of(self, pid: int) -> int | None:
-        """How a child ended: its exit code, or the negative number of the signal; None while it lives."""
-        return self._ask({"ended": pid})
+    def exit_code(self, pid: int) -> int | None:
+        """Return the exit code of a process, or the negative signal number; None while it runs."""
+        return self._send({"ended": pid})
 
     def close(self) -> None:
-        """Let the process go."""
+        """Close the server process."""
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
             pipe.close()
         self._process.wait(60)
 
-    def _ask(self, question: dict[str, object]) -> int | None:
+    def _send(self, request: dict[str, object]) -> int | None:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        with self._turn:
-            self._process.stdin.write(json.dumps(question) + "\n")
+        with self._lock:
+            self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
             return cast("int | None", json.loads(self._process.stdout.readline()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Started:
-    """A child, as `subprocess` would show it."""
+class ForkedProcess:
+    """A forked process with the interface of `subprocess.Popen`."""
 
     pid: int
-    starter: Starter
+    server: ForkServer
 
     def poll(self) -> int | None:
-        """How it ended; None while it lives."""
-        return self.starter.end_of(self.pid)
+        """Return the exit code; None while it runs."""
+        return self.server.exit_code(self.pid)
 
     def wait(self, seconds: float) -> int:
-        """Wait for its end."""
+        """Wait for the exit; return the exit code."""
         end = time.monotonic() + seconds
         while (code := self.poll()) is None:
             assert time.monotonic() < end, f"process {self.pid} still runs"
@@ -87,27 +87,27 @@ class Started:
 
 
 @functools.cache
-def starter() -> Starter:
-    """The one of this process."""
-    made = Starter()
-    atexit.register(made.close)
-    return made
+def fork_server() -> ForkServer:
+    """Return the server of this process."""
+    server = ForkServer()
+    atexit.register(server.close)
+    return server
 
 
 def serve() -> None:
-    """Fork and look after the children, as the lines of standard input say."""
+    """Fork processes and report their exit codes, as requested on standard input."""
     _import_all()
     ends: dict[int, int] = {}
     for line in sys.stdin:
-        asked = cast("dict[str, object]", json.loads(line))
-        if "ended" in asked:
-            pid = cast("int", asked["ended"])
+        request = cast("dict[str, object]", json.loads(line))
+        if "ended" in request:
+            pid = cast("int", request["ended"])
             if pid not in ends:
                 gone, status = os.waitpid(pid, os.WNOHANG)
                 ends |= {pid: os.waitstatus_to_exitcode(status)} if gone else {}
             answer = ends.get(pid)
         elif not (answer := os.fork()):
-            _live(asked)
+            _run_child(request)
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 
@@ -115,23 +115,23 @@ def serve() -> None:
 def _import_all() -> None:
     for name in ("cli.main", "cli.daemon", "cli.serving", "mcp.line_transport", "mcp.http_transport", "rest.app"):
         importlib.import_module(f"scrubjay.surfaces.{name}")
-    # Each would lay out its routes anew, which takes longer than all else that it does.
+    # Building the routes takes longer than the rest of a start, so it is done once, here.
     importlib.import_module("scrubjay.surfaces.rest.app")._laid_out()
-    # A child need not look through what is there to stay.
+    # The garbage collector of a child need not visit these objects.
     gc.freeze()
 
 
-def _live(asked: dict[str, object]) -> None:
-    """Be what a shell would have started."""
+def _run_child(request: dict[str, object]) -> None:
+    """Run the command line as if a shell had started it."""
     from scrubjay.__main__ import main
 
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
-    log = os.open(str(asked["log"]), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    log = os.open(str(request["log"]), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.environ.clear()
-    os.environ.update(cast("dict[str, str]", asked["environment"]))
-    sys.argv[1:] = cast("list[str]", asked["arguments"])
+    os.environ.update(cast("dict[str, str]", request["environment"]))
+    sys.argv[1:] = cast("list[str]", request["arguments"])
     code = 1
     try:
         main()
@@ -141,7 +141,7 @@ def _live(asked: dict[str, object]) -> None:
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        # The starter's own end is not the child's business.
+        # Without this, the child would run the exit handlers of the server.
         os._exit(code)
 
 

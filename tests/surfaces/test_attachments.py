@@ -1,4 +1,4 @@
-"""Attachments on the command line, from Python, and over REST, in a folder of notes that is kept in step."""
+"""Attachments on the command line, from Python, and over REST, in a synchronized folder of notes."""
 
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ def test_a_file_is_attached_on_the_command_line(tmp_path: Path) -> None:
     assert isinstance(stored, dict)
     assert (done["action"], stored["caption"], stored["bytes"]) == ("created", "For the board", document.stat().st_size)
     assert Path(str(stored["path"])).read_bytes() == document.read_bytes()
-    # The note shows it, and is written with it.
+    # The note embeds the file, and so does its Markdown file.
     read = run_json("notes", "read", str(note["id"]), *options)
     embed = f"![[{str(stored['file']).partition('/')[2]}|For the board]]"
     assert str(read["content"]).endswith(embed)
@@ -34,7 +34,7 @@ def test_a_file_is_attached_on_the_command_line(tmp_path: Path) -> None:
     assert list(Path(str(read["file_path"])).parent.glob("*.md")) == [Path(str(read["file_path"]))]
     again = run("notes", "attach", "Harvest", str(document), *options)
     assert again.out.startswith("known Report 2026.docx (")
-    # Another caption is that of the embed, which stays one.
+    # Another caption changes the existing embed.
     run_json("notes", "attach", "Harvest", str(document), "--caption", "For all", *options)
     content = str(run_json("notes", "read", "Harvest", *options)["content"])
     assert (content.count("![["), content.endswith("|For all]]")) == (1, True)
@@ -60,13 +60,13 @@ async def test_a_file_is_sent_and_fetched_over_http(tmp_path: Path) -> None:
     with background_daemon(settings) as running:
         async with visiting(running.http) as visitor:
             note = await visitor.post("/notes", {"title": "Trees", "content": "All about our trees."}, status=201)
-            place = f"/notes/{note['id']}/attachments"
+            path = f"/notes/{note['id']}/attachments"
             inputs: dict[str, Any] = {"params": {"name": "Köln \u202e.svg", "caption": "A tree"}, "content": SVG}
-            made = (await visitor.ask("POST", place, status=201, **inputs)).json()
+            made = (await visitor.ask("POST", path, status=201, **inputs)).json()
             stored = made["attachment"]
             assert (stored["media_type"], stored["title"]) == ("image/svg+xml", "Köln .svg")
-            assert (await visitor.ask("POST", place, **inputs)).json()["action"] == "known"
-            assert (await visitor.get(place))["attachments"] == [stored]
+            assert (await visitor.ask("POST", path, **inputs)).json()["action"] == "known"
+            assert (await visitor.get(path))["attachments"] == [stored]
             got = await visitor.ask("GET", f"/attachments/{stored['id']}")
             assert got.content == SVG
             assert got.headers["content-type"] == "application/octet-stream"
@@ -74,7 +74,7 @@ async def test_a_file_is_sent_and_fetched_over_http(tmp_path: Path) -> None:
             assert "sandbox" in got.headers["content-security-policy"]
             kind, _, name = got.headers["content-disposition"].partition("; filename*=UTF-8''")
             assert (kind, unquote(name)) == ('attachment; filename="K_ln .svg"', "Köln .svg")
-            picture = await visitor.ask("POST", place, status=201, params={"name": "a.png"}, content=png("x"))
+            picture = await visitor.ask("POST", path, status=201, params={"name": "a.png"}, content=png("x"))
             shown = await visitor.ask("GET", f"/attachments/{picture.json()['attachment']['id']}")
             assert shown.headers["content-type"] == "image/png"
             head = await visitor.ask("HEAD", f"/attachments/{stored['id']}")
@@ -86,13 +86,13 @@ async def test_a_file_is_sent_and_fetched_over_http(tmp_path: Path) -> None:
             assert "recall" not in str(nothing)
             for name, caption, field in (("a\0.txt", "", "name"), (" ", "", "name"), ("a", "\0", "caption")):
                 query = {"name": name, "caption": caption}
-                refused = await visitor.refused("POST", place, 422, "invalid_input", params=query, content=b"new")
+                refused = await visitor.refused("POST", path, 422, "invalid_input", params=query, content=b"new")
                 assert refused["field"] == field
             for problem in (
-                await visitor.refused("POST", place, 422, "invalid_input", params={"name": "a.txt"}),
-                await visitor.refused("POST", place, 422, "invalid_input", content=b"x"),
-                await visitor.refused("POST", place, 413, "too_large", params={"name": "a"}, content=bytes(60_000)),
-                await visitor.refused("POST", place, 413, "too_large", params={"name": "a"}, content=bytes(200_000)),
+                await visitor.refused("POST", path, 422, "invalid_input", params={"name": "a.txt"}),
+                await visitor.refused("POST", path, 422, "invalid_input", content=b"x"),
+                await visitor.refused("POST", path, 413, "too_large", params={"name": "a"}, content=bytes(60_000)),
+                await visitor.refused("POST", path, 413, "too_large", params={"name": "a"}, content=bytes(200_000)),
                 await visitor.refused(
                     "POST", "/notes/nobody/attachments", 404, "not_found", params={"name": "a"}, content=b"x"
                 ),
@@ -101,16 +101,16 @@ async def test_a_file_is_sent_and_fetched_over_http(tmp_path: Path) -> None:
             ):
                 assert problem["detail"]
             assert (await visitor.get("/attachments/orphans"))["orphans"] == []
-            # Whoever comes by HTTP has no say in which files the server reads.
+            # HTTP clients cannot make the server read its files.
             request = {"arguments": {"note": "Trees", "path": "/etc/passwd"}}
             assert (await visitor.web.post("/call/attach_path", json=request)).status_code == 403
-        given_file = tmp_path / "b.txt"
-        given_file.write_text("Words of a file", encoding="utf-8")
-        # By its socket the daemon reads the file itself; by its address it is sent what is in it.
+        document_file = tmp_path / "b.txt"
+        document_file.write_text("Words of a file", encoding="utf-8")
+        # Over the socket the daemon reads the file itself; over HTTP the client sends the content.
         async with MemoryClient(settings=settings) as near:
-            assert (await near.attach_path("Trees", given_file)).action == "created"
+            assert (await near.attach_path("Trees", document_file)).action == "created"
         async with MemoryClient(url=running.http, settings=Settings(home=str(tmp_path / "far"))) as far:
-            assert (await far.attach_path("Trees", given_file, caption="Far")).action == "known"
+            assert (await far.attach_path("Trees", document_file, caption="Far")).action == "known"
             assert [attachment.title for attachment in (await far.note_attachments("Trees")).attachments][-1] == "b.txt"
             assert (await far.orphaned_files()).orphans == ()
             with pytest.raises(InvalidInput, match="base64"):

@@ -18,8 +18,8 @@ PASSWORD = "open-sesame"
 
 
 @pytest.fixture(scope="module")
-def guarded() -> Iterator[Server]:
-    """A server that asks one of its roles for a password."""
+def password_server() -> Iterator[Server]:
+    """A server with a role that needs a password."""
     with private_server() as server:
         with psycopg.connect(server.url(), autocommit=True) as connection:
             connection.execute(sql.SQL("CREATE ROLE keyed LOGIN SUPERUSER PASSWORD {}").format(sql.Literal(PASSWORD)))
@@ -38,8 +38,8 @@ def database(server: Server | None = None, *, empty: bool = False) -> Generator[
         runner.run(made.__aexit__(None, None, None))
 
 
-def refused(monkeypatch: pytest.MonkeyPatch, url: str, *, code: int, **environment: str) -> str:
-    """What a command says that cannot open its store."""
+def run_refused(monkeypatch: pytest.MonkeyPatch, url: str, *, code: int, **environment: str) -> str:
+    """Return the error of a command that cannot open its store."""
     monkeypatch.setenv("SCRUBJAY_DATABASE_URL", url)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
@@ -63,29 +63,27 @@ def refused(monkeypatch: pytest.MonkeyPatch, url: str, *, code: int, **environme
         (f"postgresql://me:{PASSWORD}@/memory?host=/nowhere", 75, "Check that PostgreSQL is running"),
     ],
 )
-def test_an_address_that_leads_nowhere(
-    home: Path, monkeypatch: pytest.MonkeyPatch, url: str, code: int, said: str
-) -> None:
-    assert said in refused(monkeypatch, url, code=code)
+def test_an_unusable_address(home: Path, monkeypatch: pytest.MonkeyPatch, url: str, code: int, said: str) -> None:
+    assert said in run_refused(monkeypatch, url, code=code)
 
 
-def test_a_database_and_a_role_that_are_not_there(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_database_and_a_missing_role(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     url = shared_server().url("no_such_database")
-    assert "has this role and database" in refused(monkeypatch, url, code=75)
+    assert "has this role and database" in run_refused(monkeypatch, url, code=75)
     url = shared_server().url("postgres", user="no_such_role")
-    assert "has this role and database" in refused(monkeypatch, url, code=75)
+    assert "has this role and database" in run_refused(monkeypatch, url, code=75)
 
 
-def test_a_wrong_password_and_none(home: Path, monkeypatch: pytest.MonkeyPatch, guarded: Server) -> None:
-    url = guarded.url(user="keyed")
-    assert "Check the role, its password" in refused(monkeypatch, url, code=5)
+def test_a_wrong_password_and_no_password(home: Path, monkeypatch: pytest.MonkeyPatch, password_server: Server) -> None:
+    url = password_server.url(user="keyed")
+    assert "Check the role, its password" in run_refused(monkeypatch, url, code=5)
     wrong = url.replace("keyed@", f"keyed:{PASSWORD}-no@")
-    assert "Check the role, its password" in refused(monkeypatch, wrong, code=5)
+    assert "Check the role, its password" in run_refused(monkeypatch, wrong, code=5)
     right = wrong.replace("-no@", "@").replace("/postgres?", "/no_such_database?")
-    assert "the name of the database" in refused(monkeypatch, right, code=5)
+    assert "the name of the database" in run_refused(monkeypatch, right, code=5)
 
 
-def test_a_role_that_may_not_set_the_database_up(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_role_without_the_right_to_create_the_schema(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with psycopg.connect(shared_server().url(), autocommit=True) as connection:
         connection.execute(
             """DO $$ BEGIN CREATE ROLE scrubjay_test_visitor LOGIN;
@@ -93,31 +91,31 @@ def test_a_role_that_may_not_set_the_database_up(home: Path, monkeypatch: pytest
         )
     with database(empty=True) as name:
         url = shared_server().url(name, user="scrubjay_test_visitor")
-        assert f"psql -d {name} -c 'CREATE EXTENSION vector'" in refused(monkeypatch, url, code=5)
+        assert f"psql -d {name} -c 'CREATE EXTENSION vector'" in run_refused(monkeypatch, url, code=5)
         with psycopg.connect(shared_server().url(name), autocommit=True) as connection:
             connection.execute("CREATE EXTENSION vector")
-        assert "SCRUBJAY_DATABASE_OWNER_URL" in refused(monkeypatch, url, code=5)
+        assert "SCRUBJAY_DATABASE_OWNER_URL" in run_refused(monkeypatch, url, code=5)
     with database() as name:
         url = shared_server().url(name, user="scrubjay_test_visitor")
-        assert "GRANT scrubjay_server" in refused(monkeypatch, url, code=5)
+        assert "GRANT scrubjay_server" in run_refused(monkeypatch, url, code=5)
 
 
 def test_a_database_of_a_newer_version(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with database() as name:
         with psycopg.connect(shared_server().url(name), autocommit=True) as connection:
             connection.execute("INSERT INTO scrubjay.schema_versions VALUES (99, 'from the future', 0)")
-        assert "Update Scrubjay; the database was not changed" in refused(
+        assert "Update Scrubjay; the database was not changed" in run_refused(
             monkeypatch, shared_server().url(name), code=5
         )
 
 
 def test_an_encryption_key_is_for_files(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    reported = refused(monkeypatch, "postgresql://me@127.0.0.1:1/memory", code=2, SCRUBJAY_KEY=PASSWORD)
+    reported = run_refused(monkeypatch, "postgresql://me@127.0.0.1:1/memory", code=2, SCRUBJAY_KEY=PASSWORD)
     assert "leave out SCRUBJAY_KEY" in reported
 
 
 @pytest.mark.slow
-def test_a_daemon_leaves_with_the_same_words(tmp_path: Path) -> None:
+def test_a_daemon_exits_with_the_same_message(tmp_path: Path) -> None:
     url = f"postgresql://me:{PASSWORD}@127.0.0.1:1/memory"
     served = subprocess.run(
         [sys.executable, "-m", "scrubjay", "serve", "--data", str(tmp_path / "data"), "--http", "127.0.0.1:0"],

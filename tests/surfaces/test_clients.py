@@ -1,4 +1,4 @@
-"""`MemoryClient` and its twin for programs without an event loop."""
+"""`MemoryClient`, and `SyncMemoryClient` for programs without an event loop."""
 
 import inspect
 import threading
@@ -18,18 +18,18 @@ def public(kind: type) -> dict[str, Callable[..., object]]:
     return {name: value for name, value in results.items() if not name.startswith("_") and callable(value)}
 
 
-def test_the_twin_has_every_verb_with_the_same_signature() -> None:
+def test_the_sync_client_has_every_verb_with_the_same_signature() -> None:
     verbs = public(MemoryClient)
     twins = {name: verb for name, verb in public(SyncMemoryClient).items() if name != "run"}
     assert set(twins) == set(verbs)
     for name, verb in verbs.items():
-        mine, its = inspect.signature(twins[name]), inspect.signature(verb)
-        assert mine.parameters == its.parameters, name
+        own, original = inspect.signature(twins[name]), inspect.signature(verb)
+        assert own.parameters == original.parameters, name
         assert twins[name].__doc__ == verb.__doc__, name
     assert inspect.signature(SyncMemoryClient) == inspect.signature(MemoryClient)
 
 
-def test_a_twins_answer_is_the_answer_itself() -> None:
+def test_the_sync_client_returns_results_not_coroutines() -> None:
     for name, verb in public(MemoryClient).items():
         if name != "export":
             assert inspect.iscoroutinefunction(verb), name
@@ -48,8 +48,8 @@ async def test_verbs_work_as_the_readme_says(settings: Settings) -> None:
         assert (results.hits[0].trust, results.hits[0].source.agent) == ("user", "bot")
         (first, second) = (await memory.read(done.ids)).memories
         assert (first.entity, second.entity) == ("Sarah", "Acme")
-        assert (await memory.revise(first.id, content="Sarah prefers mail", message="told us")).version == 2
-        assert (await memory.history(first.id)).versions[0].message == "told us"
+        assert (await memory.revise(first.id, content="Sarah prefers mail", message="she said so")).version == 2
+        assert (await memory.history(first.id)).versions[0].message == "she said so"
         assert (await memory.history(first.id, diff=[1, 2])).diff[0].field == "content"
         assert (await memory.relate(first.id, second.id)).action == "created"
         assert (await memory.unrelate(second.id, first.id)).action == "removed"
@@ -57,14 +57,14 @@ async def test_verbs_work_as_the_readme_says(settings: Settings) -> None:
         assert (await memory.undo()).done[0].version == 4
         assert (await memory.forget(filter=Filter(entity="Acme"))).done[0].id == second.id
         assert (await memory.restore(second.id)).done[0].action == "restored"
-        await memory.forget(second.id, reason="asked to")
+        await memory.forget(second.id, reason="on request")
         assert (await memory.purge([second.id])).done[0].action == "purged"
         status = await memory.status()
         assert (status.space, status.memories) == ("work", {"live": 1})
         assert {check.name for check in (await memory.doctor()).checks} >= {"store", "index"}
 
 
-async def test_times_are_taken_as_text_or_as_moments(settings: Settings) -> None:
+async def test_times_are_accepted_as_text_or_datetime(settings: Settings) -> None:
     async with MemoryClient(settings=settings) as memory:
         at = datetime(2020, 1, 1, tzinfo=UTC)
         await memory.remember("old tea", source=Source(at=at, trust=Trust.AGENT))
@@ -72,12 +72,12 @@ async def test_times_are_taken_as_text_or_as_moments(settings: Settings) -> None
         assert [hit.passage for hit in (await memory.recall("tea", until="2021-01-01")).hits] == ["old tea"]
         later = await memory.recall("tea", since=datetime(2021, 1, 1, tzinfo=UTC))
         assert [hit.passage for hit in later.hits] == ["new tea"]
-        for wrong in ("yesterday", datetime(2021, 1, 1), 5):  # noqa: DTZ001 - that is what is wrong with it
+        for wrong in ("yesterday", datetime(2021, 1, 1), 5):  # noqa: DTZ001 - the test needs a naive time
             with pytest.raises(InvalidInput, match="since"):
                 await memory.recall("tea", since=wrong)  # pyright: ignore[reportArgumentType]
 
 
-async def test_recall_takes_a_text_that_stands_there_neighbours_and_a_date(settings: Settings) -> None:
+async def test_recall_accepts_contained_text_neighbours_and_a_date(settings: Settings) -> None:
     async with MemoryClient(settings=settings) as memory:
         for text in ("Shall we go?", "On Monday!", "At ten?", "At nine."):
             await memory.remember(text, source={"session": "talk"})
@@ -99,7 +99,7 @@ async def test_recall_takes_a_text_that_stands_there_neighbours_and_a_date(setti
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"around": -1}, "around must be at least 0, not -1"),
         ({"around": 11}, "around must be at most 10, not 11"),
@@ -107,14 +107,16 @@ async def test_recall_takes_a_text_that_stands_there_neighbours_and_a_date(setti
         ({"contains": "x" * 200_000}, "contains has 200,000 bytes"),
         ({"contains": 5}, "contains must be a text"),
         ({"today": "someday"}, "today: 'someday' is not a date or time"),
-        ({"today": datetime(2021, 1, 1)}, "today must be a time with a zone"),  # noqa: DTZ001 - that is what is wrong
+        ({"today": datetime(2021, 1, 1)}, "today must be a time with a zone"),  # noqa: DTZ001 - the test needs a naive time
         ({"explain": "yes"}, "explain must be true or false"),
     ],
-    ids=lambda given: str(given)[:40],
+    ids=lambda value: str(value)[:40],
 )
-async def test_what_recall_cannot_take_is_told_by_name(settings: Settings, options: dict[str, str], told: str) -> None:
+async def test_an_invalid_argument_of_recall_is_named(
+    settings: Settings, options: dict[str, str], message: str
+) -> None:
     async with MemoryClient(settings=settings) as memory:
-        with pytest.raises(ScrubjayError, match=told) as caught:
+        with pytest.raises(ScrubjayError, match=message) as caught:
             await memory.recall("tea", **options)  # pyright: ignore[reportArgumentType]
         assert caught.value.fields["field"] == next(iter(options))
 
@@ -132,14 +134,14 @@ async def test_what_recall_cannot_take_is_told_by_name(settings: Settings, optio
         ({"pinned": "yes"}, "pinned"),
     ],
 )
-async def test_what_is_wrong_is_told_by_name(settings: Settings, options: dict[str, str], field: str) -> None:
+async def test_an_invalid_argument_is_named(settings: Settings, options: dict[str, str], field: str) -> None:
     async with MemoryClient(settings=settings) as memory:
         with pytest.raises(InvalidInput, match=field):
             await memory.remember("tea", **options)  # pyright: ignore[reportArgumentType]
         assert (await memory.status()).memories == {}
 
 
-async def test_a_state_there_is_not(settings: Settings) -> None:
+async def test_an_unknown_state_is_refused(settings: Settings) -> None:
     async with MemoryClient(settings=settings) as memory:
         with pytest.raises(InvalidInput, match="live, merged, archived, trashed"):
             await memory.recall("tea", state="asleep")
@@ -173,7 +175,7 @@ async def test_a_run_names_several_calls(settings: Settings) -> None:
         assert len((await memory.undo(run="spring cleaning")).done) == 2
 
 
-async def test_lines_out_and_lines_in(settings: Settings, tmp_path: Path) -> None:
+async def test_export_and_import_of_lines(settings: Settings, tmp_path: Path) -> None:
     reported: list[tuple[int, int]] = []
     async with MemoryClient(settings=settings) as memory:
         await memory.remember("tea")
@@ -186,7 +188,7 @@ async def test_lines_out_and_lines_in(settings: Settings, tmp_path: Path) -> Non
         assert (await memory.import_lines(lines, embed=False)).known == 1
 
 
-def test_the_twin_works_from_any_thread(settings: Settings) -> None:
+def test_the_sync_client_works_from_any_thread(settings: Settings) -> None:
     answers: list[str] = []
     with SyncMemoryClient(settings=settings) as memory:
 
@@ -207,12 +209,12 @@ def test_the_twin_works_from_any_thread(settings: Settings) -> None:
             memory.revise("nobody", pinned=True)
 
 
-async def test_the_twin_works_within_a_running_loop(settings: Settings) -> None:
+async def test_the_sync_client_works_within_a_running_loop(settings: Settings) -> None:
     with SyncMemoryClient(settings=settings) as memory:
         assert memory.remember("tea").action == "created"
 
 
-def test_a_twin_that_is_not_open_says_so_and_can_be_opened_again(settings: Settings) -> None:
+def test_a_closed_sync_client_says_so_and_can_be_opened_again(settings: Settings) -> None:
     memory = SyncMemoryClient(settings=settings)
     for _ in range(2):
         with pytest.raises(StoreError, match="not open") as caught:
@@ -225,7 +227,7 @@ def test_a_twin_that_is_not_open_says_so_and_can_be_opened_again(settings: Setti
 
 
 @pytest.mark.embedded
-def test_a_twin_that_cannot_be_opened_leaves_no_thread(settings: Settings, home: Path) -> None:
+def test_a_sync_client_that_cannot_be_opened_leaves_no_thread(settings: Settings, home: Path) -> None:
     home.mkdir()
     (home / "memory.db").write_bytes(b"nonsense" * 1000)
     before = threading.active_count()

@@ -1,4 +1,4 @@
-"""The clients once more, over the socket of a daemon: same verbs, same answers, same errors."""
+"""The tests of the clients again, over the socket of a daemon: same verbs, results and errors."""
 
 from collections.abc import Iterator
 
@@ -8,8 +8,8 @@ from tests.surfaces.test_clients import *  # noqa: F403 - every test of that mod
 
 from scrubjay.settings import Settings
 
-# It breaks the folder before anybody opens it, which here the daemon has done.
-del test_a_twin_that_cannot_be_opened_leaves_no_thread  # noqa: F821
+# That test breaks the folder before it is opened; here the daemon has opened it already.
+del test_a_sync_client_that_cannot_be_opened_leaves_no_thread  # noqa: F821
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Conflicts on the command line: found, shown, settled, and settled no more."""
+"""Conflicts on the command line: find, show, resolve, and undo."""
 
 import pytest
 from tests.surfaces.shell import remember, run, run_json
@@ -10,12 +10,12 @@ BERLIN, PARIS = "Ann lives in Berlin near the old harbour.", "Ann lives in Paris
 
 @pytest.fixture(autouse=True)
 def _no_gate(settings: Settings) -> None:
-    """Nothing is merged unasked."""
+    """Turn automatic merging off."""
     assert settings.data
     run_json("rules", "set", "gate=off", "density=off")
 
 
-def test_a_conflict_from_its_beginning_to_its_end() -> None:
+def test_a_conflict_is_found_resolved_and_reopened() -> None:
     assert run("conflicts").out.startswith("no conflicts")
     older, newer = remember(BERLIN), remember(PARIS)
     scanned = run_json("conflicts", "scan")["scan"]
@@ -39,7 +39,7 @@ def test_a_conflict_from_its_beginning_to_its_end() -> None:
     assert len(run_json("conflicts", "--memory", older)["conflicts"]) == 1  # type: ignore[arg-type]
 
 
-def test_what_is_not_there_is_told() -> None:
+def test_an_unknown_conflict_or_option_is_refused() -> None:
     assert run("conflicts", "show", "c-0000000000000000").code == 3
     name = remember("The ferns are dry.", "--name", "ferns") and "ferns"
     assert run("conflicts", "show", name).code == 3

@@ -1,4 +1,4 @@
-"""The daemon's doors: who gets in, what they may say, and that nothing they say ends it."""
+"""The daemon's socket and HTTP server: access control, bad input, and survival of both."""
 
 import asyncio
 import json
@@ -31,23 +31,23 @@ def running(settings: Settings) -> Iterator[Running]:
 
 
 class Wire:
-    """A client that says exactly what a test wants."""
+    """A client that sends exactly the given bytes."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._lines = LineReader(reader)
         self._writer = writer
 
-    async def say(self, line: bytes) -> None:
+    async def send(self, line: bytes) -> None:
         self._writer.write(line)
         await self._writer.drain()
 
-    async def hear(self) -> Frame:
+    async def receive(self) -> Frame:
         line = await asyncio.wait_for(self._lines.line(), 20)
         assert line is not None
         return decode_frame(line)
 
-    async def silence(self) -> bool:
-        """Whether the other side has hung up."""
+    async def is_closed(self) -> bool:
+        """Whether the other side has closed the connection."""
         return await asyncio.wait_for(self._lines.line(), 20) is None
 
 
@@ -57,8 +57,8 @@ async def wire(path: Path, *, greet: bool = True) -> AsyncGenerator[Wire]:
     client = Wire(reader, writer)
     try:
         if greet:
-            await client.say(encode_frame(hello("verbs")))
-            assert "pid" in await client.hear()
+            await client.send(encode_frame(hello("verbs")))
+            assert "pid" in await client.receive()
         yield client
     finally:
         writer.close()
@@ -71,7 +71,7 @@ def code(frame: Frame) -> Json:
     return error["code"]
 
 
-def test_the_socket_is_its_owners_alone(running: Running, home: Path) -> None:
+def test_only_the_owner_can_use_the_socket(running: Running, home: Path) -> None:
     assert running.socket == socket_file(home)
     assert stat.S_IMODE(running.socket.stat().st_mode) == 0o600
     assert stat.S_IMODE(running.socket.parent.stat().st_mode) == 0o700
@@ -84,7 +84,7 @@ def test_a_second_daemon_is_refused_with_the_pid_of_the_first(running: Running, 
     assert running.socket.exists()
 
 
-def test_what_a_dead_daemon_left_is_taken_over(settings: Settings, home: Path) -> None:
+def test_the_files_of_a_dead_daemon_are_replaced(settings: Settings, home: Path) -> None:
     path = socket_file(home)
     path.parent.mkdir(parents=True)
     daemon_file(home).write_text('{"pid": 999999999}\n')
@@ -107,13 +107,13 @@ async def test_a_socket_file_without_a_daemon_is_no_daemon(settings: Settings, h
         assert (await memory.remember("opened here")).action == "created"
 
 
-async def test_another_user_is_turned_away(tmp_path: Path) -> None:
-    reception = SocketServer({}, owner=os.getuid() + 1)
-    server = await asyncio.start_unix_server(reception.receive, path=str(tmp_path / "s"))
+async def test_another_user_is_refused(tmp_path: Path) -> None:
+    socket_server = SocketServer({}, owner=os.getuid() + 1)
+    server = await asyncio.start_unix_server(socket_server.receive, path=str(tmp_path / "s"))
     async with server, wire(tmp_path / "s", greet=False) as client:
-        answer = await client.hear()
+        answer = await client.receive()
         assert code(answer) == NotAllowed.code
-        assert await client.silence()
+        assert await client.is_closed()
 
 
 @pytest.mark.parametrize(
@@ -129,11 +129,13 @@ async def test_another_user_is_turned_away(tmp_path: Path) -> None:
         (b'{"protocol": 1, "x": "' + b"y" * 70_000 + b'"}\n', InvalidInput.code),
     ],
 )
-async def test_a_bad_hello_is_answered_and_the_door_closed(running: Running, line: bytes, expected: str) -> None:
+async def test_a_bad_hello_gets_an_error_and_the_connection_is_closed(
+    running: Running, line: bytes, expected: str
+) -> None:
     async with wire(running.socket, greet=False) as client:
-        await client.say(line)
-        assert code(await client.hear()) == expected
-        assert await client.silence()
+        await client.send(line)
+        assert code(await client.receive()) == expected
+        assert await client.is_closed()
 
 
 @pytest.mark.parametrize(
@@ -156,46 +158,48 @@ async def test_a_bad_hello_is_answered_and_the_door_closed(running: Running, lin
         (b'{"id": 1, "verb": "revise", "args": {"ref": "nobody", "edit": {}}}\n', NotFound.code),
     ],
 )
-async def test_a_bad_frame_is_answered_and_the_talk_goes_on(running: Running, line: bytes, expected: str) -> None:
+async def test_a_bad_frame_gets_an_error_and_the_connection_stays_open(
+    running: Running, line: bytes, expected: str
+) -> None:
     async with wire(running.socket) as client:
-        await client.say(line)
-        assert code(await client.hear()) == expected
-        await client.say(b'{"id": 2, "verb": "status"}\n')
-        assert (await client.hear())["id"] == 2
+        await client.send(line)
+        assert code(await client.receive()) == expected
+        await client.send(b'{"id": 2, "verb": "status"}\n')
+        assert (await client.receive())["id"] == 2
 
 
-async def test_a_line_of_100_mb_is_refused_and_the_talk_goes_on(running: Running) -> None:
+async def test_a_line_of_100_mb_is_refused_and_the_connection_stays_open(running: Running) -> None:
     async with wire(running.socket) as client:
         for _ in range(100):
-            await client.say(b"x" * 1_000_000)
-        await client.say(b'\n{"id": 2, "verb": "status"}\n')
-        assert code(await client.hear()) == "too_large"
-        assert (await client.hear())["id"] == 2
+            await client.send(b"x" * 1_000_000)
+        await client.send(b'\n{"id": 2, "verb": "status"}\n')
+        assert code(await client.receive()) == "too_large"
+        assert (await client.receive())["id"] == 2
 
 
-async def test_half_a_frame_is_no_frame(running: Running, settings: Settings) -> None:
+async def test_half_a_frame_is_ignored(running: Running, settings: Settings) -> None:
     async with wire(running.socket) as client:
-        await client.say(b'{"id": 1, "verb": "remember", "args": {"draft": {"te')
+        await client.send(b'{"id": 1, "verb": "remember", "args": {"draft": {"te')
     async with MemoryClient(settings=settings) as memory:
         assert (await memory.status()).memories == {}
 
 
-async def test_two_calls_under_one_number_are_told_apart(running: Running) -> None:
+async def test_two_calls_with_the_same_id_are_distinguished(running: Running) -> None:
     async with wire(running.socket) as client:
-        await client.say(b'{"id": 1, "verb": "import_", "pushes": true}\n{"id": 1, "lines": 5}\n')
-        assert code(await client.hear()) == InvalidInput.code
-        await client.say(b'{"id": 1, "lines": ["not an export"]}\n{"id": 1, "end": true}\n')
-        assert code(await client.hear()) == InvalidInput.code
-        await client.say(b'{"id": 3, "cancel": true}\n{"id": 4, "verb": "status"}\n{"id": 4, "verb": "status"}\n')
-        answers = [await client.hear(), await client.hear()]
+        await client.send(b'{"id": 1, "verb": "import_", "pushes": true}\n{"id": 1, "lines": 5}\n')
+        assert code(await client.receive()) == InvalidInput.code
+        await client.send(b'{"id": 1, "lines": ["not an export"]}\n{"id": 1, "end": true}\n')
+        assert code(await client.receive()) == InvalidInput.code
+        await client.send(b'{"id": 3, "cancel": true}\n{"id": 4, "verb": "status"}\n{"id": 4, "verb": "status"}\n')
+        answers = [await client.receive(), await client.receive()]
         assert sorted("error" in answer for answer in answers) == [False, True]
 
 
-async def test_a_client_that_is_gone_loses_no_write(running: Running, settings: Settings) -> None:
+async def test_no_write_is_lost_when_the_client_disconnects(running: Running, settings: Settings) -> None:
     async with wire(running.socket) as client:
         for number in range(20):
             draft: Json = {"text": f"the last word number {number}"}
-            await client.say(encode_frame({"id": number, "verb": "remember", "args": {"draft": draft}}))
+            await client.send(encode_frame({"id": number, "verb": "remember", "args": {"draft": draft}}))
     async with MemoryClient(settings=settings) as memory:
         for _ in range(200):
             if (await memory.status()).memories.get("live") == 20:
@@ -205,23 +209,23 @@ async def test_a_client_that_is_gone_loses_no_write(running: Running, settings: 
 
 
 async def test_200_clients_at_once(running: Running, settings: Settings) -> None:
-    async def visit(number: int) -> None:
+    async def use_client(number: int) -> None:
         async with MemoryClient(settings=settings) as memory:
             await memory.remember(f"visitor {number} was here")
             assert (await memory.recall(f"visitor {number}")).hits
 
-    await asyncio.gather(*(visit(number) for number in range(200)))
+    await asyncio.gather(*(use_client(number) for number in range(200)))
     async with MemoryClient(settings=settings) as memory:
         assert (await memory.status()).memories == {"live": 200}
     assert running.http
 
 
-async def test_too_much_at_once_is_told_to_retry(settings: Settings) -> None:
+async def test_too_many_requests_get_a_retry_after(settings: Settings) -> None:
     with background_daemon(replace(settings, max_requests=1)) as running:
         async with wire(running.socket) as client:
             for number in range(40):
-                await client.say(encode_frame({"id": number, "verb": "status"}))
-            answers = [await client.hear() for _ in range(40)]
+                await client.send(encode_frame({"id": number, "verb": "status"}))
+            answers = [await client.receive() for _ in range(40)]
             assert any("result" in answer for answer in answers)
             refused = [answer["error"] for answer in answers if "error" in answer]
             assert refused
@@ -232,21 +236,21 @@ async def test_too_much_at_once_is_told_to_retry(settings: Settings) -> None:
             await asyncio.gather(*(memory.status() for _ in range(4)))
 
 
-async def test_an_accepted_write_is_finished_before_the_daemon_leaves(settings: Settings) -> None:
+async def test_an_accepted_write_is_finished_before_the_daemon_exits(settings: Settings) -> None:
     with background_daemon(settings) as running:
         async with wire(running.socket) as client:
             for number in range(50):
                 draft: Json = {"text": f"just before the end, number {number}"}
-                await client.say(encode_frame({"id": number, "verb": "remember", "args": {"draft": draft}}))
-            answered = [await client.hear()]
+                await client.send(encode_frame({"id": number, "verb": "remember", "args": {"draft": draft}}))
+            answered = [await client.receive()]
             running.leaving.set()
-            answered += [await client.hear() for _ in range(49)]
+            answered += [await client.receive() for _ in range(49)]
     done = sum("result" in answer for answer in answered)
     async with MemoryClient(settings=settings) as memory:
         assert (await memory.status()).memories == {"live": done}
 
 
-def test_nobody_there_for_a_while_is_a_reason_to_leave(settings: Settings) -> None:
+def test_an_idle_daemon_exits(settings: Settings) -> None:
     with background_daemon(settings, idle=0.05) as running:
         for _ in range(1000):
             if running.leaving.is_set():
@@ -273,14 +277,14 @@ def test_nobody_there_for_a_while_is_a_reason_to_leave(settings: Settings) -> No
         ({"origin": ""}, 403),
     ],
 )
-async def test_a_page_of_another_site_is_kept_out(running: Running, headers: dict[str, str], status: int) -> None:
+async def test_a_page_of_another_site_is_refused(running: Running, headers: dict[str, str], status: int) -> None:
     if headers.get("origin") == "own":
         headers = {"origin": running.http}
     async with httpx2.AsyncClient() as web:
         for path in ("/healthz", "/call/status", "/mcp", "/nowhere"):
             response = await web.request("POST" if "call" in path else "GET", running.http + path, headers=headers)
-            plainly = {"/nowhere": 404, "/mcp": 405}.get(path, 200)
-            assert response.status_code == (plainly if status == 200 else status)
+            expected = {"/nowhere": 404, "/mcp": 405}.get(path, 200)
+            assert response.status_code == (expected if status == 200 else status)
             if status == 403:
                 assert response.json()["code"] == NotAllowed.code
 
@@ -291,14 +295,14 @@ async def test_http_is_for_this_machine_only(settings: Settings) -> None:
             pass
 
 
-async def test_a_taken_port_is_told_when_it_was_asked_for(running: Running, tmp_path: Path, settings: Settings) -> None:
+async def test_a_taken_default_port_is_no_error(running: Running, tmp_path: Path, settings: Settings) -> None:
     other = replace(settings, home=str(tmp_path / "other"))
     address = running.http.removeprefix("http://")
     with background_daemon(other, http=address) as second:
         assert second.http == ""
 
 
-async def test_nobody_who_comes_by_http_writes_files_here(running: Running, home: Path) -> None:
+async def test_http_clients_cannot_write_files(running: Running, home: Path) -> None:
     async with httpx2.AsyncClient() as web:
         for target in (home / "memory.db", home.parent / "elsewhere.db"):
             response = await web.post(f"{running.http}/call/backup", json={"args": {"target": str(target)}})
@@ -319,7 +323,9 @@ async def test_a_backup_replaces_nothing(running: Running, settings: Settings, h
     assert (tmp_path / "mine.txt").read_text() == "mine"
 
 
-async def test_what_is_longer_than_a_frame_goes_both_ways(running: Running, settings: Settings, tmp_path: Path) -> None:
+async def test_texts_longer_than_a_frame_are_sent_and_received(
+    running: Running, settings: Settings, tmp_path: Path
+) -> None:
     texts = [f"{number} " + "long é 😀\n" * 30_000 for number in range(2)]
     async with MemoryClient(settings=settings, space="here") as memory:
         for number, text in enumerate(texts):
@@ -332,23 +338,23 @@ async def test_what_is_longer_than_a_frame_goes_both_ways(running: Running, sett
         assert len((await memory.read(["long-0", "long-1"])).memories) == 2
     async with MemoryClient(settings=settings, space="there") as memory:
         assert (await memory.import_lines(whole)).imported == 2
-        # Before anything is read: that is counted, a little later.
+        # Compare before the first read, because reads are counted a little later.
         assert [line async for line in memory.export()][1:] == whole[1:]
         assert (await memory.read("long-1")).memories[0].content == texts[1]
 
 
-async def test_an_import_whose_client_is_gone_is_finished(running: Running, settings: Settings) -> None:
+async def test_an_import_is_finished_after_its_client_disconnects(running: Running, settings: Settings) -> None:
     async with MemoryClient(settings=settings, space="here") as memory:
         for number in range(300):
             await memory.remember(f"line number {number}", intent="new")
         lines: list[Json] = [line async for line in memory.export()]
     async with wire(running.socket) as client:
         frame: Json = {"id": 1, "verb": "import_", "pushes": True, "who": {"space": "there"}}
-        await client.say(
+        await client.send(
             encode_frame(frame) + encode_frame({"id": 1, "lines": lines}) + encode_frame({"id": 1, "end": True})
         )
-        # Once it has begun.
-        assert "progress" in await client.hear()
+        # The import has started.
+        assert "progress" in await client.receive()
     async with MemoryClient(settings=settings, space="there") as memory:
         for _ in range(500):
             if (await memory.status()).memories.get("live") == 300:
@@ -359,27 +365,29 @@ async def test_an_import_whose_client_is_gone_is_finished(running: Running, sett
 
 async def test_a_frame_that_got_lost_fails_the_import(running: Running, settings: Settings) -> None:
     async with wire(running.socket) as client:
-        await client.say(b'{"id": 1, "verb": "import_", "pushes": true}\n')
+        await client.send(b'{"id": 1, "verb": "import_", "pushes": true}\n')
         for _ in range(70):
-            await client.say(b"x" * 1_000_000)
-        await client.say(b"\n")
-        answer = await client.hear()
+            await client.send(b"x" * 1_000_000)
+        await client.send(b"\n")
+        answer = await client.receive()
         assert (answer["id"], code(answer)) == (None, "too_large")
-        await client.say(b'{"id": 1, "cancel": true}\n{"id": 1, "verb": "status"}\n')
-        assert "result" in await client.hear()
+        await client.send(b'{"id": 1, "cancel": true}\n{"id": 1, "verb": "status"}\n')
+        assert "result" in await client.receive()
 
 
-@pytest.mark.parametrize("wish", [{"tools": "hammer"}, {"space": "  "}, {"agent": 5}])
-async def test_what_an_agent_cannot_have_is_told_before_it_is_greeted(running: Running, wish: dict[str, Json]) -> None:
+@pytest.mark.parametrize("options", [{"tools": "hammer"}, {"space": "  "}, {"agent": 5}])
+async def test_invalid_options_of_an_agent_are_refused_before_the_greeting(
+    running: Running, options: dict[str, Json]
+) -> None:
     async with wire(running.socket, greet=False) as client:
-        await client.say(encode_frame(hello("mcp") | wish))
-        answer = await client.hear()
+        await client.send(encode_frame(hello("mcp") | options))
+        answer = await client.receive()
         assert code(answer) == InvalidInput.code
         assert "pid" not in answer
-        assert await client.silence()
+        assert await client.is_closed()
 
 
-async def test_bodies_that_are_not_calls(running: Running) -> None:
+async def test_invalid_bodies_are_refused(running: Running) -> None:
     async with httpx2.AsyncClient() as web:
         deep = b"[" * 100_000
         for body, status in (

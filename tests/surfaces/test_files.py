@@ -17,7 +17,7 @@ def contents(*options: str) -> set[str]:
     return {str(hit["passage"]) for hit in hits if isinstance(hit, dict)}
 
 
-def test_an_export_to_standard_output_is_nothing_but_the_export() -> None:
+def test_an_export_to_standard_output_has_no_other_output() -> None:
     remember("green tea")
     remember("a scrub jay")
     run("relate", "green-tea", "a-scrub-jay")
@@ -29,7 +29,7 @@ def test_an_export_to_standard_output_is_nothing_but_the_export() -> None:
         ]  # fmt: skip
 
 
-def test_there_and_back_again(tmp_path: Path) -> None:
+def test_an_export_can_be_imported_again(tmp_path: Path) -> None:
     remember("green tea", "--name", "tea")
     run("revise", "tea", "--text", "black tea")
     file = tmp_path / "out.jsonl"
@@ -67,7 +67,7 @@ def test_the_file_of_the_reference_server_goes_in_and_comes_out_as_it_was(tmp_pa
     assert copy.read_text(encoding="utf-8") == f"{ADA}\n{KNOWS}\n"
 
 
-def test_what_stands_twice_in_such_a_file_is_told(tmp_path: Path) -> None:
+def test_duplicates_in_such_a_file_are_reported(tmp_path: Path) -> None:
     inputs = tmp_path / "memory.jsonl"
     inputs.write_text(f"{ADA}\n{ADA.replace('tea', 'jam')}\n{KNOWS}\n{KNOWS}\n", encoding="utf-8")
     answer = run("import", str(inputs))
@@ -79,7 +79,7 @@ def test_what_stands_twice_in_such_a_file_is_told(tmp_path: Path) -> None:
     assert '"observations":["likes tea","likes jam"]' in run("export", "--format", "kg").out
 
 
-def test_a_format_that_there_is_not_leaves_no_file(tmp_path: Path) -> None:
+def test_an_unknown_format_creates_no_file(tmp_path: Path) -> None:
     answer = run("export", str(tmp_path / "out"), "--format", "xml")
     assert answer.code == CODES[InvalidInput].exit
     assert "scrubjay or kg" in answer.err
@@ -90,7 +90,7 @@ def test_an_export_of_nothing() -> None:
     assert len(run("export").out.splitlines()) == 1
 
 
-def test_an_export_to_nowhere_is_refused(tmp_path: Path) -> None:
+def test_an_export_into_a_missing_folder_is_refused(tmp_path: Path) -> None:
     answer = run("export", str(tmp_path / "missing" / "out.jsonl"))
     assert answer.code == CODES[InvalidInput].exit
     assert "cannot be written" in answer.err
@@ -108,7 +108,7 @@ def test_a_bad_line_is_named_and_nothing_is_imported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00binary", b"PK\x03\x04\x00\xe9"])
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_binary_file_is_refused(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "bad.jsonl"
     file.write_bytes(content)
     answer = run("import", str(file))
@@ -116,7 +116,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path, content: bytes) -> No
     assert answer.err.startswith("error: ")
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     answer = run("import", str(tmp_path / "none.jsonl"))
     assert answer.code == CODES[InvalidInput].exit
     assert "there is no file" in answer.err
@@ -138,8 +138,8 @@ def test_a_backup_is_made_verified_and_restored(tmp_path: Path, home: Path) -> N
     assert restored.code == 0
     assert restored.out.startswith(f"restored 1 memories to {home / 'memory.db'}; the previous store is kept as ")
     assert contents() == {"green tea"}
-    kept_as = Path(restored.out.strip().split("kept as ")[1])
-    assert kept_as.exists()
+    renamed = Path(restored.out.strip().split("kept as ")[1])
+    assert renamed.exists()
 
 
 @pytest.mark.embedded
@@ -162,13 +162,13 @@ def test_a_backup_does_not_overwrite(tmp_path: Path) -> None:
     assert file.read_text(encoding="utf-8") == "mine"
 
 
-def test_a_backup_to_nowhere_is_refused(tmp_path: Path) -> None:
+def test_a_backup_into_a_missing_folder_is_refused(tmp_path: Path) -> None:
     answer = run("backup", "create", str(tmp_path / "missing" / "copy.db"))
     assert answer.code != 0
     assert answer.err.startswith("error: ")
 
 
-def test_a_backup_that_is_none_is_refused_and_the_store_stays(tmp_path: Path) -> None:
+def test_an_invalid_backup_is_refused_and_the_store_stays(tmp_path: Path) -> None:
     remember("green tea")
     assert run("backup", "restore", str(tmp_path / "none.db"), "--force").code == CODES[StoreDamaged].exit
     bad = tmp_path / "bad.db"

@@ -7,7 +7,7 @@ from tests.surfaces.shell import remember, run, run_json
 
 
 @pytest.fixture
-def town(home: Path) -> Path:
+def relations(home: Path) -> Path:
     for name in ("ada", "acme", "oslo", "bo"):
         remember(f"{name.title()} has a page of its own here.", "--name", name, "--kind", "page")
     for source, target, relation in (
@@ -20,8 +20,8 @@ def town(home: Path) -> Path:
     return home
 
 
-@pytest.mark.usefixtures("town")
-def test_what_is_around_a_memory_is_a_tree() -> None:
+@pytest.mark.usefixtures("relations")
+def test_the_neighbourhood_of_a_memory_is_a_tree() -> None:
     lines = [line.rsplit("  ", 1)[0] for line in run("graph", "ada").out.splitlines()]
     assert lines[:1] == ["ada  (page)"]
     assert set(lines[1:4]) == {"├─  works_at → acme  (page)", "│  └─  sits_in → oslo  (page)", "└─  ← knows bo  (page)"}
@@ -33,16 +33,16 @@ def test_what_is_around_a_memory_is_a_tree() -> None:
     assert [(item["name"], item["distance"]) for item in results["nodes"]] == [("ada", 0), ("acme", 1)]  # type: ignore[index, union-attr, call-overload]
 
 
-@pytest.mark.usefixtures("town")
-def test_a_way_is_told_step_by_step() -> None:
+@pytest.mark.usefixtures("relations")
+def test_a_path_is_shown_step_by_step() -> None:
     lines = [line.rsplit("  ", 1)[0].strip() for line in run("path", "oslo", "ada").out.splitlines()]
     assert lines == ["oslo  (page)", "← sits_in acme  (page)", "← works_at ada  (page)"]
     assert run("path", "oslo", "ada", "--direction", "out").out == "no path connects them\n"
     assert run_json("path", "oslo", "ada", "--most", "1") == {"nodes": [], "edges": [], "truncated": False}
 
 
-@pytest.mark.usefixtures("town")
-def test_what_nobody_knows_is_told_with_what_is_near() -> None:
+@pytest.mark.usefixtures("relations")
+def test_an_unknown_name_is_reported_with_suggestions() -> None:
     answer = run("graph", "adda", "--json")
     assert (answer.code, answer.error()["suggestions"]) == (3, ["ada"])
     assert run("related", "ada", "--as-of", "2001-01-01").code == 3

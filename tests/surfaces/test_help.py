@@ -1,4 +1,4 @@
-"""Every command explains itself."""
+"""Every command documents itself."""
 
 from collections.abc import Iterator
 
@@ -34,9 +34,9 @@ def test_help_names_every_argument_and_option(path: tuple[str, ...], command: Ty
     for parameter in command.params:
         for name in (*parameter.opts, *parameter.secondary_opts):
             assert name in answer.out, name
-    # What runs for long prints no answer.
-    lasting = path[-1] in ("serve", "mcp")
-    for shared in ("--data", "--space", *(() if lasting else ("--agent", "--json"))):
+    # A long-running command prints no result.
+    is_long_running = path[-1] in ("serve", "mcp")
+    for shared in ("--data", "--space", *(() if is_long_running else ("--agent", "--json"))):
         assert shared in answer.out
 
 
@@ -55,7 +55,7 @@ def test_the_list_of_commands_fits_80_columns_uncut(path: tuple[str, ...], monke
     assert [line for line in listing.splitlines() if line.endswith("...") or len(line) > 80] == []
 
 
-def test_no_command_is_a_call_for_help() -> None:
+def test_without_a_command_the_help_is_printed() -> None:
     answer = run()
     assert "Usage" in answer.out + answer.err
     assert "Usage" in run("backup").out + run("backup").err
@@ -65,7 +65,7 @@ def test_the_version() -> None:
     assert run("--version").out == f"scrubjay {VERSION}\n"
 
 
-def test_a_command_there_is_not() -> None:
+def test_an_unknown_command_is_refused() -> None:
     answer = run("rember", "tea")
     assert answer.code == 2
     assert "rember" in answer.err

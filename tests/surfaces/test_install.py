@@ -1,4 +1,4 @@
-"""`scrubjay install` on copies of configurations as people have them: with comments, odd keys and odd line ends."""
+"""`scrubjay install` on copies of real configurations: with comments, odd keys and odd line ends."""
 
 import json
 import os
@@ -20,13 +20,13 @@ from scrubjay.install.json_syntax import JsonSyntax
 
 CONFIGURATIONS = Path(__file__).with_name("configurations")
 PROGRAM = str(Path(sys.executable).with_name("scrubjay"))
-WRITTEN = ("claude-code", "cursor", "vscode", "gemini", "claude-desktop")
-EVERY = (*WRITTEN, "codex")
+JSON_CLIENTS = ("claude-code", "cursor", "vscode", "gemini", "claude-desktop")
+ALL_CLIENTS = (*JSON_CLIENTS, "codex")
 
 
 @pytest.fixture(autouse=True)
 def user(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The home of somebody who has no client yet, and a project to work in."""
+    """The home of a user without clients, and a project folder as the working directory."""
     for name in ("XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "GEMINI_CLI_HOME", "LOCALAPPDATA", "APPDATA"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
@@ -38,29 +38,29 @@ def user(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "user"
 
 
-def place_of(client: str) -> Path:
+def config_file(client: str) -> Path:
     return CLIENTS[client].file()
 
 
-def copied(client: str) -> tuple[Path, bytes]:
-    """A configuration as somebody has it, in its place."""
+def copy_configuration(client: str) -> tuple[Path, bytes]:
+    """Copy an example configuration to the place where the client reads it; return the path and the bytes."""
     (source,) = CONFIGURATIONS.glob(f"{client}.*")
-    file = place_of(client)
+    file = config_file(client)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(source.read_bytes())
     return file, source.read_bytes()
 
 
-def meaning(file: Path) -> dict[str, Any]:
+def parse_file(file: Path) -> dict[str, Any]:
     text = file.read_text(encoding="utf-8-sig")
     return tomllib.loads(text) if file.suffix == ".toml" else JsonSyntax().parse(text)
 
 
 def servers(client: str, file: Path | None = None) -> dict[str, Any]:
-    return cast("dict[str, Any]", meaning(file or place_of(client))[CLIENTS[client].servers])
+    return cast("dict[str, Any]", parse_file(file or config_file(client))[CLIENTS[client].servers])
 
 
-def refused(answer: CommandResult, error: type[Exception], *words: str) -> None:
+def assert_refused(answer: CommandResult, error: type[Exception], *words: str) -> None:
     assert answer.code == CODES[cast("Any", error)].exit, answer
     assert answer.out == ""
     for word in words:
@@ -68,20 +68,20 @@ def refused(answer: CommandResult, error: type[Exception], *words: str) -> None:
     assert "Traceback" not in answer.err
 
 
-@pytest.mark.parametrize("client", EVERY)
-def test_an_entry_joins_the_others_and_leaves_without_a_trace(client: str, home: Path) -> None:
-    file, before = copied(client)
-    expected = meaning(file)
+@pytest.mark.parametrize("client", ALL_CLIENTS)
+def test_an_entry_is_added_to_the_others_and_removed_without_a_trace(client: str, home: Path) -> None:
+    file, before = copy_configuration(client)
+    expected = parse_file(file)
     done = run_json("install", client)
     assert (done["action"], done["file"]) == ("installed", str(file))
     entry = servers(client)["scrubjay"]
     assert (entry["command"], entry["args"]) == (PROGRAM, ["mcp", "--data", str(home)])
     expected[CLIENTS[client].servers]["scrubjay"] = entry
-    assert meaning(file) == expected
-    # Every line that was there is there still, in its order; one of them may have got a comma.
+    assert parse_file(file) == expected
+    # Every old line is still there, in the same order; one of them may have a new comma.
     lines = iter(file.read_bytes().splitlines(keepends=True))
     for splitline in before.splitlines(keepends=True):
-        assert any(line == splitline or line in with_a_comma(splitline) for line in lines), splitline
+        assert any(line == splitline or line in comma_variants(splitline) for line in lines), splitline
     assert Path(str(done["copy"])).read_bytes() == before
     again = run_json("install", client)
     assert (again["action"], again["copy"]) == ("unchanged", "")
@@ -89,13 +89,13 @@ def test_an_entry_joins_the_others_and_leaves_without_a_trace(client: str, home:
     assert file.read_bytes() == before
 
 
-def with_a_comma(line: bytes) -> set[bytes]:
+def comma_variants(line: bytes) -> set[bytes]:
     return {line[:at] + b"," + line[at:] for at in range(len(line))}
 
 
-@pytest.mark.parametrize("client", EVERY)
-def test_a_client_without_a_file_gets_one_that_is_the_users_alone(client: str) -> None:
-    file = place_of(client)
+@pytest.mark.parametrize("client", ALL_CLIENTS)
+def test_a_client_without_a_file_gets_one_that_only_the_user_can_read(client: str) -> None:
+    file = config_file(client)
     answer = run("install", client)
     assert answer.code == 0
     assert answer.out.splitlines()[0] == f"scrubjay is installed for {CLIENTS[client].title} in {file}"
@@ -105,13 +105,13 @@ def test_a_client_without_a_file_gets_one_that_is_the_users_alone(client: str) -
     assert servers(client)["scrubjay"]["command"] == PROGRAM
     assert file.read_text() == run_json("install", client, "--print")["entry"]
     assert run("install", client, "--uninstall").out.startswith(f"scrubjay is removed from {file}\n")
-    assert servers(client) == {} if client != "codex" else meaning(file) == {}
+    assert servers(client) == {} if client != "codex" else parse_file(file) == {}
     assert run_json("install", client, "--uninstall")["action"] == "absent"
 
 
-@pytest.mark.parametrize("client", EVERY)
+@pytest.mark.parametrize("client", ALL_CLIENTS)
 def test_looking_changes_nothing(client: str) -> None:
-    file, before = copied(client)
+    file, before = copy_configuration(client)
     folder = sorted(file.parent.iterdir())
     shown = run("install", client, "--print").out
     assert PROGRAM in shown
@@ -129,7 +129,7 @@ def test_looking_changes_nothing(client: str) -> None:
 
 
 @pytest.mark.parametrize("client", ["cursor", "codex"])
-async def test_what_is_written_down_starts_a_server_that_answers(client: str, home: Path) -> None:
+async def test_the_written_entry_starts_a_working_server(client: str, home: Path) -> None:
     run_json("install", client, "--tools", "kg")
     entry = servers(client)["scrubjay"]
     parameters = StdioServerParameters(command=entry["command"], args=entry["args"], env={"SCRUBJAY_NO_DAEMON": "1"})
@@ -138,7 +138,7 @@ async def test_what_is_written_down_starts_a_server_that_answers(client: str, ho
             assert "search_nodes" in {tool.name for tool in (await connected.list_tools()).tools}
 
 
-def test_the_choices_are_written_down(home: Path) -> None:
+def test_the_options_are_written(home: Path) -> None:
     entry = run_json(
         "install", "cursor", "--print", "--tools", "core,kg", "--space", "work", "--agent", "me", "--name", "my_jay"
     )
@@ -150,18 +150,18 @@ def test_the_choices_are_written_down(home: Path) -> None:
     }
 
 
-def test_the_usual_folder_goes_without_saying(user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_folder_is_not_written(user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SCRUBJAY_HOME")
     run_json("install", "cursor")
     assert servers("cursor")["scrubjay"]["args"] == ["mcp"]
 
 
-@pytest.mark.parametrize("client", EVERY)
-def test_an_entry_that_was_changed_by_hand_keeps_what_is_its_own(client: str) -> None:
-    file, _ = copied(client)
+@pytest.mark.parametrize("client", ALL_CLIENTS)
+def test_an_entry_changed_by_hand_keeps_its_own_keys(client: str) -> None:
+    file, _ = copy_configuration(client)
     run("install", client)
     text = file.read_bytes().decode()
-    # The last one, for the first may be in a string.
+    # The last match, because the first may be inside a string.
     head, own, tail = text.rpartition("[mcp_servers.scrubjay]\n" if client == "codex" else '"scrubjay": {')
     extra = (
         'startup_timeout_sec = 60\nenv = { A = "1" }\n'
@@ -176,9 +176,9 @@ def test_an_entry_that_was_changed_by_hand_keeps_what_is_its_own(client: str) ->
     assert entry["args"][:3] == ["mcp", "--space", "work"]
 
 
-@pytest.mark.parametrize("client", [item for item in EVERY if item != "claude-desktop"])
-def test_a_server_elsewhere_and_back(client: str) -> None:
-    file, before = copied(client)
+@pytest.mark.parametrize("client", [item for item in ALL_CLIENTS if item != "claude-desktop"])
+def test_a_remote_server_and_back(client: str) -> None:
+    file, before = copy_configuration(client)
     answer = run("install", client, "--url", "https://memory.example.org")
     assert answer.code == 0
     assert "Set SCRUBJAY_TOKEN where" in answer.out
@@ -197,15 +197,15 @@ def test_a_server_elsewhere_and_back(client: str) -> None:
 
 def test_a_token_is_never_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCRUBJAY_TOKEN", "very-secret")
-    for client in EVERY:
+    for client in ALL_CLIENTS:
         answer = run("install", client, "--url", "https://memory.example.org/mcp", "--json")
         assert "very-secret" not in answer.out + answer.err
-        assert client == "claude-desktop" or "very-secret" not in place_of(client).read_text()
-    refused(run("install", "claude-desktop", "--url", "https://a/mcp"), InvalidInput, "Claude Desktop", "--url")
+        assert client == "claude-desktop" or "very-secret" not in config_file(client).read_text()
+    assert_refused(run("install", "claude-desktop", "--url", "https://a/mcp"), InvalidInput, "Claude Desktop", "--url")
     answer = run("install", "cursor", "--url", "https://a/mcp?token=very-secret")
-    refused(answer, InvalidInput, "SCRUBJAY_TOKEN")
+    assert_refused(answer, InvalidInput, "SCRUBJAY_TOKEN")
     assert "very-secret" not in answer.err
-    refused(run("install", "cursor", "--url", "https://a", "--tools", "kg"), InvalidInput, "--tools")
+    assert_refused(run("install", "cursor", "--url", "https://a", "--tools", "kg"), InvalidInput, "--tools")
 
 
 def test_a_project_is_set_up_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,23 +216,23 @@ def test_a_project_is_set_up_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "let it use the server" in answer.out
     file = tmp_path / "project" / ".mcp.json"
     assert servers("claude-code", file)["scrubjay"] == {"type": "stdio", "command": "scrubjay", "args": ["mcp"]}
-    refused(run("install", "claude-desktop", "--scope", "project"), InvalidInput, "no settings for a project")
-    refused(run("install", "cursor", "--scope", "team"), InvalidInput, "user or project")
+    assert_refused(run("install", "claude-desktop", "--scope", "project"), InvalidInput, "no settings for a project")
+    assert_refused(run("install", "cursor", "--scope", "team"), InvalidInput, "user or project")
 
 
 def test_another_file_can_be_named(tmp_path: Path) -> None:
     file = tmp_path / "mine.json"
     assert run_json("install", "vscode", "--file", str(file))["file"] == str(file)
     assert "scrubjay" in servers("vscode", file)
-    assert not place_of("vscode").exists()
+    assert not config_file("vscode").exists()
 
 
-def test_the_list_says_where_it_is_in_already(tmp_path: Path) -> None:
+def test_the_list_shows_where_it_is_installed(tmp_path: Path) -> None:
     run("install", "gemini")
     run("install", "vscode", "--scope", "project")
-    copied("cursor")
-    place_of("codex").parent.mkdir()
-    place_of("codex").write_text("not = = toml")
+    copy_configuration("cursor")
+    config_file("codex").parent.mkdir()
+    config_file("codex").write_text("not = = toml")
     listed = run_json("install", "--list")
     rows = {(row["client"], row["scope"]): row for row in cast("list[dict[str, Any]]", listed["clients"])}
     assert set(rows) == {*((client, "user") for client in CLIENTS), ("vscode", "project")}
@@ -270,30 +270,30 @@ BROKEN = [
 
 @pytest.mark.parametrize(("client", "content", "error", "word"), BROKEN, ids=range(len(BROKEN)))
 @pytest.mark.parametrize("how", [(), ("--uninstall",), ("--dry-run",)])
-def test_what_cannot_be_read_is_told_and_left_alone(
+def test_an_unreadable_file_is_reported_and_not_changed(
     client: str, content: bytes, error: type[Exception], word: str, how: tuple[str, ...]
 ) -> None:
-    file = place_of(client)
+    file = config_file(client)
     file.parent.mkdir()
     file.write_bytes(content)
-    refused(run("install", client, *how), error, word, str(file))
+    assert_refused(run("install", client, *how), error, word, str(file))
     assert file.read_bytes() == content
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_what_may_not_be_written_is_told_and_left_alone(tmp_path: Path) -> None:
-    file, before = copied("cursor")
+def test_a_read_only_file_is_reported_and_not_changed(tmp_path: Path) -> None:
+    file, before = copy_configuration("cursor")
     file.chmod(0o444)
-    refused(run("install", "cursor"), StoreReadOnly, "read-only", "--file")
+    assert_refused(run("install", "cursor"), StoreReadOnly, "read-only", "--file")
     assert file.read_bytes() == before
     assert list(file.parent.iterdir()) == [file]
-    refused(run("install", "cursor", "--file", str(tmp_path)), InvalidInput, "is a folder")
+    assert_refused(run("install", "cursor", "--file", str(tmp_path)), InvalidInput, "is a folder")
     os.mkfifo(tmp_path / "pipe")
-    refused(run("install", "cursor", "--file", str(tmp_path / "pipe")), InvalidInput, "is not a regular file")
+    assert_refused(run("install", "cursor", "--file", str(tmp_path / "pipe")), InvalidInput, "is not a regular file")
 
 
 def test_a_link_to_a_folder_of_dotfiles_is_written_through(tmp_path: Path) -> None:
-    file, before = copied("codex")
+    file, before = copy_configuration("codex")
     (tmp_path / "dotfiles").mkdir()
     real = file.rename(tmp_path / "dotfiles" / "config.toml")
     file.symlink_to(real)
@@ -306,36 +306,36 @@ def test_a_link_to_a_folder_of_dotfiles_is_written_through(tmp_path: Path) -> No
 
 
 def test_the_copy_is_from_before_the_first_install() -> None:
-    file, before = copied("gemini")
+    file, before = copy_configuration("gemini")
     run_json("install", "gemini")
     assert Path(str(run_json("install", "gemini", "--space", "work")["copy"])).read_bytes() == before
     assert run_json("install", "gemini", "--uninstall")["copy"] == f"{file}.before-scrubjay"
     assert Path(f"{file}.before-scrubjay").read_bytes() == before
 
 
-def test_only_an_entry_of_ours_is_removed() -> None:
-    file, before = copied("cursor")
-    refused(run("install", "cursor", "--uninstall", "--name", "github"), Conflict, "github", "by hand")
+def test_only_an_entry_of_scrubjay_is_removed() -> None:
+    file, before = copy_configuration("cursor")
+    assert_refused(run("install", "cursor", "--uninstall", "--name", "github"), Conflict, "github", "by hand")
     assert file.read_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["", "my jay", "jay.two", "é", "x" * 65, '"', "../x"])
-def test_a_name_that_clients_would_not_take_is_refused(name: str) -> None:
-    refused(run("install", "codex", "--name", name), InvalidInput, "letters, digits")
+def test_a_name_that_clients_do_not_accept_is_refused(name: str) -> None:
+    assert_refused(run("install", "codex", "--name", name), InvalidInput, "letters, digits")
 
 
-def test_what_is_asked_for_wrongly_is_told() -> None:
-    refused(run("install", "emacs"), InvalidInput, "claude-code")
-    refused(run("install", "cursor", "--tools", "cor"), InvalidInput, "core")
-    refused(run("install", "cursor", "--print", "--uninstall"), InvalidInput, "exclude each other")
+def test_invalid_options_are_refused() -> None:
+    assert_refused(run("install", "emacs"), InvalidInput, "claude-code")
+    assert_refused(run("install", "cursor", "--tools", "cor"), InvalidInput, "core")
+    assert_refused(run("install", "cursor", "--print", "--uninstall"), InvalidInput, "exclude each other")
     error = run("install", "cursor", "--tools", "cor", "--json").error()
     assert (error["code"], error["field"]) == ("invalid_input", "tools")
 
 
 def test_a_folder_that_no_configuration_can_name(tmp_path: Path) -> None:
     odd = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
-    refused(run("install", "cursor", "--data", odd), InvalidInput, "UTF-8")
-    refused(run("install", "cursor", "--data", str(tmp_path / "${HOME}")), InvalidInput, "dollar sign")
+    assert_refused(run("install", "cursor", "--data", odd), InvalidInput, "UTF-8")
+    assert_refused(run("install", "cursor", "--data", str(tmp_path / "${HOME}")), InvalidInput, "dollar sign")
     folder = tmp_path / 'with "quotes", \\, ü and\nlines'
     run_json("install", "cursor", "--data", str(folder))
     run_json("install", "codex", "--data", str(folder))

@@ -1,4 +1,4 @@
-"""Jobs: seen, run, retried and cancelled; and a daemon does what was left for later, with what model there is."""
+"""Jobs: list, run, retry and cancel them; and a daemon runs them with the configured model."""
 
 import asyncio
 import time
@@ -30,52 +30,50 @@ def server() -> Iterator[ChatServer]:
         yield opened
 
 
-async def left_for_later(settings: Settings, *, kind: str = "tags") -> Job:
-    """A memory, and a job about it that nobody has done yet."""
+async def enqueue_job(settings: Settings, *, kind: str = "tags") -> Job:
+    """Store a memory, and enqueue a job about it."""
     async with open_engine(settings) as engine:
         done = await engine.remember(Draft(text=NOTE, intent="new"), who=Caller(space=SPACE))
         queue = Queue(documents=engine.store, clock=engine.clock)
         return await queue.enqueue(kind, {"memory_id": done.id}, space=SPACE)
 
 
-def listed() -> list[dict[str, Json]]:
+def list_jobs() -> list[dict[str, Json]]:
     return cast("list[dict[str, Json]]", run_json("jobs", "list")["jobs"])
 
 
-def test_a_job_from_its_beginning_to_its_end(settings: Settings) -> None:
+def test_a_job_is_listed_run_retried_and_cancelled(settings: Settings) -> None:
     assert run("jobs", "list").out.strip() == "no jobs"
-    job = asyncio.run(left_for_later(settings))
-    (row,) = listed()
+    job = asyncio.run(enqueue_job(settings))
+    (row,) = list_jobs()
     assert (row["id"], row["kind"], row["state"], row["tries"]) == (job.id, "tags", "waiting", 0)
     assert run_json("jobs", "run") == {"tried": 0, "elsewhere": False}
-    (row,) = listed()
+    (row,) = list_jobs()
     assert (row["state"], row["outcome"]) == ("waiting", "there is no language model")
     assert job.id in run("jobs", "list").out
     assert run_json("jobs", "retry", job.id)["action"] == "retrying"
     assert run("jobs", "cancel", job.id).out.startswith("cancelled tags")
-    assert listed() == []
+    assert list_jobs() == []
     assert run("jobs", "retry", job.id).code != 0
 
 
-def test_a_command_does_what_is_due_with_the_model_of_the_settings(
+def test_a_command_runs_due_jobs_with_the_configured_model(
     settings: Settings, server: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asyncio.run(left_for_later(settings))
+    asyncio.run(enqueue_job(settings))
     monkeypatch.setenv("SCRUBJAY_LLM", "openai:tiny")
     monkeypatch.setenv("SCRUBJAY_LLM_URL", server.url)
     assert run_json("jobs", "run") == {"tried": 1, "elsewhere": False}
-    (row,) = listed()
+    (row,) = list_jobs()
     assert (row["state"], row["outcome"]) == ("done", "tags suggested: version 2")
 
 
-async def test_a_daemon_does_at_its_start_what_was_left_while_there_was_none(
-    settings: Settings, server: ChatServer
-) -> None:
-    job = await left_for_later(settings)
+async def test_a_daemon_runs_at_its_start_the_jobs_left_before(settings: Settings, server: ChatServer) -> None:
+    job = await enqueue_job(settings)
     chosen = replace(settings, llm="openai:tiny", llm_url=server.url)
     with background_daemon(chosen) as running:
         async with MemoryClient(settings=chosen) as client:
-            done = await ended(client, job.id)
+            done = await wait_for_job(client, job.id)
             (memory,) = (await client.read([str(job.about["memory_id"])])).memories
         assert (done.state, done.outcome) == (JobState.DONE, "tags suggested: version 2")
         assert memory.tags[-3:] == ("oauth", "token", "harbour")
@@ -89,9 +87,7 @@ async def test_a_daemon_does_at_its_start_what_was_left_while_there_was_none(
         assert await asyncio.to_thread(run_json, "jobs", "run") == {"tried": 0, "elsewhere": True}
 
 
-async def test_what_is_written_is_improved_after_the_write_and_the_write_does_not_wait(
-    settings: Settings, server: ChatServer
-) -> None:
+async def test_a_write_is_improved_later_and_does_not_wait(settings: Settings, server: ChatServer) -> None:
     chosen = replace(settings, llm="openai:tiny", llm_url=server.url)
     with background_daemon(chosen):
         async with MemoryClient(settings=chosen) as client:
@@ -99,14 +95,16 @@ async def test_what_is_written_is_improved_after_the_write_and_the_write_does_no
             assert (done.action, done.version) == ("created", 1)
             (job,) = await client.jobs()
             assert (job.kind, job.about["memory_id"]) == ("tags", done.id)
-            assert (await ended(client, job.id)).outcome == "tags suggested: version 2"
+            assert (await wait_for_job(client, job.id)).outcome == "tags suggested: version 2"
             (memory,) = (await client.read([done.id])).memories
             assert memory.tags == ("auth", "harbour")
-            # It was not written by hand, and goes away with what was.
+            # The job's change is not the user's, and is undone together with the write.
             assert (await client.undo()).skipped == ()
 
 
-async def test_whoever_waits_for_the_model_has_it_with_the_answer(settings: Settings, server: ChatServer) -> None:
+async def test_a_write_that_waits_for_the_model_returns_its_improvements(
+    settings: Settings, server: ChatServer
+) -> None:
     chosen = replace(settings, llm="openai:tiny", llm_url=server.url, operation_seconds=60)
     with background_daemon(chosen):
         async with MemoryClient(settings=chosen) as client:
@@ -115,7 +113,7 @@ async def test_whoever_waits_for_the_model_has_it_with_the_answer(settings: Sett
             assert memory.tags == ("auth", "harbour")
 
 
-async def test_a_model_that_is_down_costs_a_write_nothing(settings: Settings, server: ChatServer) -> None:
+async def test_a_write_succeeds_while_the_model_is_down(settings: Settings, server: ChatServer) -> None:
     server.default_reply = lambda _: Reply(status=500)
     chosen = replace(settings, llm="openai:tiny", llm_url=server.url)
     with background_daemon(chosen):
@@ -128,7 +126,7 @@ async def test_a_model_that_is_down_costs_a_write_nothing(settings: Settings, se
             assert job.state is JobState.WAITING
 
 
-async def ended(client: MemoryClient, job_id: str) -> Job:
+async def wait_for_job(client: MemoryClient, job_id: str) -> Job:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         job = next(job for job in await client.jobs() if job.id == job_id)

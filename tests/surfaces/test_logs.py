@@ -1,4 +1,4 @@
-"""The daemon's log: one line a record whatever is in it, the request it belongs to, and no secret."""
+"""The daemon's log: one line per record, the id of the request, and no secrets."""
 
 import json
 import logging
@@ -26,7 +26,7 @@ _SECRETS = st.one_of(
     _CHARACTERS.map(lambda text: (f'"api-key": "{text}"', text)),
     _CHARACTERS.map(lambda text: (f"https://example.org/?access_token={text}&b=1", text)),
 )
-# What stands around a secret must not be able to hide it; letters would only make another word of it.
+# Text around a secret must not be able to hide it; letters would only make it another word.
 _AROUND = st.text(st.characters(exclude_characters=f"{_PLAIN}_-", exclude_categories=["Cs"]), max_size=30)
 
 
@@ -36,12 +36,12 @@ def line(message: object, *arguments: object, **fields: object) -> str:
     return Lines().format(record)
 
 
-def told(message: object, *arguments: object, **fields: object) -> dict[str, Any]:
+def format_line(message: object, *arguments: object, **fields: object) -> dict[str, Any]:
     return cast("dict[str, Any]", json.loads(line(message, *arguments, **fields)))
 
 
-def test_a_line_says_when_how_bad_who_and_what() -> None:
-    results = told("listening on %s", "a socket", pid=3, share=0.5, spaces=["a"], none=None, flag=True)
+def test_a_line_has_time_level_logger_and_event() -> None:
+    results = format_line("listening on %s", "a socket", pid=3, share=0.5, spaces=["a"], none=None, flag=True)
     assert results.pop("time").endswith("+00:00")
     assert results == {
         "level": "info", "logger": "scrubjay.test", "event": "listening on a socket",
@@ -49,17 +49,17 @@ def test_a_line_says_when_how_bad_who_and_what() -> None:
     }  # fmt: skip
 
 
-def test_the_request_is_named_where_there_is_one() -> None:
-    assert "request" not in told("one")
+def test_the_request_id_is_logged_during_a_request() -> None:
+    assert "request" not in format_line("one")
     with telemetry.incoming_request(caller_id="0b6f3f0c-77f1"):
-        assert told("one")["request"] == "0b6f3f0c-77f1"
+        assert format_line("one")["request"] == "0b6f3f0c-77f1"
     with telemetry.request("recall"):
-        assert told("one")["request"] == telemetry.request_id.get()
+        assert format_line("one")["request"] == telemetry.request_id.get()
 
 
 @given(message=st.text(), field=st.text(), name=st.text())
 @example(message='x"}\n{"level": "error"', field="\x1b[2J\x9b1m\x85\u2028\u2029\x7f", name="\r\n")
-def test_whatever_is_said_it_is_one_line_of_plain_json(message: str, field: str, name: str) -> None:
+def test_any_message_is_one_line_of_plain_json(message: str, field: str, name: str) -> None:
     written = line("%s", message, **{name: {"deep": [field]}})
     assert len(written.splitlines()) == 1
     assert written.isascii()
@@ -83,15 +83,15 @@ def test_no_secret_gets_into_a_line(secret: tuple[str, str], before: str, after:
 
 
 @given(st.text(max_size=200))
-def test_what_is_hidden_stays_hidden(text: str) -> None:
+def test_a_hidden_text_stays_hidden(text: str) -> None:
     once = without_secrets(text)
     assert without_secrets(once) == once
 
 
 @pytest.mark.parametrize("name", ["Authorization", "api_key", "api-key", "password", "cookie"])
-def test_what_is_called_a_secret_is_one(name: str) -> None:
-    assert told("x", **{name: "short"})[name] == HIDDEN
-    assert told("x", deep={name: "short"})["deep"] == {name: HIDDEN}
+def test_a_field_with_the_name_of_a_secret_is_hidden(name: str) -> None:
+    assert format_line("x", **{name: "short"})[name] == HIDDEN
+    assert format_line("x", deep={name: "short"})["deep"] == {name: HIDDEN}
 
 
 @pytest.mark.parametrize(
@@ -105,11 +105,11 @@ def test_what_is_called_a_secret_is_one(name: str) -> None:
         "StoreError: the disk is full",
     ],
 )
-def test_what_is_no_secret_is_left_alone(text: str) -> None:
+def test_a_harmless_text_is_not_changed(text: str) -> None:
     assert without_secrets(text) == text
 
 
-def test_a_text_that_is_made_to_look_like_secrets_takes_no_time() -> None:
+def test_a_text_that_resembles_secrets_is_fast() -> None:
     for text in ("eyJ" * 100_000, "eyJa." * 50_000, "sj_" * 100_000, "secret" + " " * 300_000, "bearer " * 50_000):
         without_secrets(text)
 
@@ -125,8 +125,8 @@ def test_traces_of_errors_hide_secrets_too() -> None:
     assert secret not in written
 
 
-def test_numbers_that_json_does_not_know_are_words() -> None:
-    assert told("x", a=float("nan"), b=float("inf"), c=Path("/tmp"))["a"] == "nan"
+def test_numbers_without_a_json_form_are_text() -> None:
+    assert format_line("x", a=float("nan"), b=float("inf"), c=Path("/tmp"))["a"] == "nan"
 
 
 def test_an_http_request_is_a_line(caplog: pytest.LogCaptureFixture) -> None:
@@ -144,7 +144,7 @@ def test_an_http_request_is_a_line(caplog: pytest.LogCaptureFixture) -> None:
     assert (second["route"], second["status"], "token" in second) == ("/metrics", 401, False)
 
 
-async def test_at_level_debug_the_daemon_tells_of_every_request(home: Path) -> None:
+async def test_at_level_debug_the_daemon_logs_every_request(home: Path) -> None:
     with Daemon(home, "--log-level", "debug") as daemon:
         async with MemoryClient() as memory:
             await memory.remember("a secret plan: sj_" + "A" * 40)

@@ -1,4 +1,4 @@
-"""A long text over a daemon: it is answered before all of it is embedded, and the rest follows by itself."""
+"""A long text over a daemon: the write returns before all of it is embedded, and a job embeds the rest."""
 
 import asyncio
 from dataclasses import replace
@@ -9,11 +9,11 @@ from tests.surfaces.background_daemon import background_daemon
 from scrubjay import MemoryClient, Settings
 from scrubjay.model.job import JobState
 
-# A little more than is embedded while somebody waits.
+# A little more than is embedded before the write returns.
 TEXT = "\n\n".join(f"Page {number} tells of pier {number}. {'Gulls sit on it. ' * 40}" for number in range(30))
 
 
-async def test_the_end_of_a_long_text_follows_by_itself(settings: Settings) -> None:
+async def test_the_end_of_a_long_text_is_embedded_later(settings: Settings) -> None:
     settings = replace(settings, embedder="minilm")
     with background_daemon(settings):
         async with MemoryClient(settings=settings) as memory:
@@ -25,6 +25,6 @@ async def test_the_end_of_a_long_text_follows_by_itself(settings: Settings) -> N
                     break
                 await asyncio.sleep(0.1)
             else:
-                pytest.fail("nobody has embedded it")
+                pytest.fail("the text was not embedded in time")
             assert job.outcome.endswith("new vectors")
             assert next(check.ok for check in (await memory.doctor()).checks if check.name == "vectors")

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.usefixtures("home"), pytest.mark.embedded]
 
 @pytest.fixture
 def database() -> Iterator[str]:
-    """The address of an empty database, with a password that nobody may see."""
+    """The address of an empty database, with a password that must not be shown."""
     with asyncio.Runner() as runner:
         made = a_database()
         name = runner.run(made.__aenter__())
@@ -28,8 +28,8 @@ def database() -> Iterator[str]:
 
 
 @pytest.fixture
-def furnished(home: Path) -> str:
-    """A few memories with a past; returns the id of one."""
+def stored_id(home: Path) -> str:
+    """Store a few memories with a history; return the id of one."""
     assert not home.exists()
     tea = remember("green tea", "--name", "tea")
     run("revise", "tea", "--text", "black tea")
@@ -43,8 +43,8 @@ def contents(*options: str) -> list[str]:
     return sorted(line for line in run("export", *options).out.splitlines() if not line.startswith('{"scrubjay"'))
 
 
-@pytest.mark.usefixtures("furnished")
-def test_to_a_database_and_back_into_another_folder(
+@pytest.mark.usefixtures("stored_id")
+def test_copy_to_a_database_and_back_into_another_folder(
     home: Path, tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = run("migrate", "--to", database)
@@ -55,7 +55,7 @@ def test_to_a_database_and_back_into_another_folder(
     assert lines[1] == "  1 relations, 0 vectors, 0 tokens, 0 answers, 0 documents"
     assert lines[2].startswith("compared 3 memories with 4 versions in ")
     assert lines[3].endswith(" are the same")
-    # The address may be left out on one side: then it is that of the settings.
+    # Without an address, the store of the settings is used.
     before = contents()
     monkeypatch.setenv("SCRUBJAY_DATABASE_URL", database)
     other = tmp_path / "other"
@@ -67,8 +67,8 @@ def test_to_a_database_and_back_into_another_folder(
     assert "sesame" not in there.out + str(back)
 
 
-@pytest.mark.usefixtures("furnished")
-def test_a_dry_run_says_what_would_be_moved_and_leaves_no_trace(home: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("stored_id")
+def test_a_dry_run_shows_what_would_be_copied_and_changes_nothing(home: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     answer = run("migrate", "--to", f"sqlite:{other}", "--dry-run")
     assert answer.out.splitlines() == [
@@ -82,22 +82,22 @@ def test_a_dry_run_says_what_would_be_moved_and_leaves_no_trace(home: Path, tmp_
     assert "would copy 0 memories" in run("migrate", "--to", f"sqlite:{other}", "--dry-run").out
 
 
-def test_a_difference_is_told_by_id_and_fails(tmp_path: Path, furnished: str) -> None:
+def test_a_difference_is_reported_by_id_and_fails(tmp_path: Path, stored_id: str) -> None:
     other = f"sqlite:{tmp_path / 'other'}"
     run("migrate", "--to", other)
     assert run("migrate", "--to", other, "--verify").code == 0
     run("revise", "tea", "--title", "Tea")
     answer = run("migrate", "--to", other, "--verify")
     assert answer.code == CODES[ScrubjayError].exit
-    assert f"  default: {furnished} is not the same in the target" in answer.out
+    assert f"  default: {stored_id} is not the same in the target" in answer.out
     assert answer.out.endswith("are not the same: 1 differences\n")
     results = run("migrate", "--to", other, "--verify", "--json").json()
     assert results["ok"] is False
-    # Nobody but the move has written there: what has changed is renewed.
+    # Only the migration has written to the target, so changed memories are copied again.
     assert run_json("migrate", "--to", other)["ok"] is True
 
 
-def test_what_is_there_is_not_mixed_unless_asked_for(tmp_path: Path, furnished: str) -> None:
+def test_a_target_with_memories_needs_an_option(tmp_path: Path, stored_id: str) -> None:
     other = tmp_path / "other"
     remember("another tea", "--name", "tea", "--data", str(other))
     answer = run("migrate", "--to", f"sqlite:{other}")
@@ -105,19 +105,19 @@ def test_what_is_there_is_not_mixed_unless_asked_for(tmp_path: Path, furnished: 
     assert "--into-existing" in answer.err
     merged = run("migrate", "--to", f"sqlite:{other}", "--into-existing")
     assert merged.code == 0
-    assert f"  renamed default: tea -> tea-{furnished[-6:]}" in merged.out
+    assert f"  renamed default: tea -> tea-{stored_id[-6:]}" in merged.out
 
 
-def test_damage_is_told_and_the_rest_moves(home: Path, tmp_path: Path, furnished: str) -> None:
-    spoil_body(database_file(home), furnished, 1)
+def test_damage_is_reported_and_the_rest_is_copied(home: Path, tmp_path: Path, stored_id: str) -> None:
+    spoil_body(database_file(home), stored_id, 1)
     other = f"sqlite:{tmp_path / 'other'}"
     answer = run("migrate", "--to", other)
     assert answer.code == CODES[ScrubjayError].exit
-    assert f"damaged in the source, not copied: default: memory {furnished} (version 1)" in answer.out
+    assert f"damaged in the source, not copied: default: memory {stored_id} (version 1)" in answer.out
     assert run("migrate", "--to", other, "--skip-damaged").code == 0
 
 
-def test_a_folder_in_use_is_not_moved(home: Path, tmp_path: Path) -> None:
+def test_a_folder_in_use_is_not_copied(home: Path, tmp_path: Path) -> None:
     remember("green tea")
     lock = hold_folder(home)
     answer = run("migrate", "--to", f"sqlite:{tmp_path / 'other'}", "--json")
@@ -127,7 +127,7 @@ def test_a_folder_in_use_is_not_moved(home: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "kind", "said"),
+    ("options", "kind", "message"),
     [
         ((), InvalidInput, "the same store"),
         (("--to", "sqlite:{home}"), InvalidInput, "the same store"),
@@ -139,13 +139,13 @@ def test_a_folder_in_use_is_not_moved(home: Path, tmp_path: Path) -> None:
         (("--from", "postgresql://u:sesame@127.0.0.1:1x/d"), InvalidInput, "malformed"),
     ],
 )
-def test_a_wrong_address_is_told_without_its_password(
-    home: Path, options: tuple[str, ...], kind: type[ScrubjayError], said: str
+def test_a_wrong_address_is_reported_without_its_password(
+    home: Path, options: tuple[str, ...], kind: type[ScrubjayError], message: str
 ) -> None:
     remember("green tea")
     answer = run("migrate", *(option.format(home=home) for option in options))
     assert (answer.code, answer.out) == (CODES[kind].exit, "")
-    assert said in answer.err
+    assert message in answer.err
     assert "sesame" not in answer.err
     assert not (home / "nowhere").exists()
 
@@ -170,7 +170,7 @@ def test_a_newer_target_and_a_wrong_key_are_refused(tmp_path: Path, monkeypatch:
     assert (answer.code, "sesame" in answer.err) == (CODES[WrongKey].exit, False)
 
 
-def test_an_encrypted_store_moves_to_a_database_and_to_another_folder(
+def test_an_encrypted_store_is_copied_to_a_database_and_to_another_folder(
     home: Path, tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SCRUBJAY_KEY", "open sesame")

@@ -36,7 +36,7 @@ def test_notes_are_exported_and_imported_on_the_command_line(tmp_path: Path) -> 
     assert (refused.code, "several files" in str(refused.error()["message"])) == (2, True)
 
 
-async def test_a_daemon_carries_notes_and_hands_them_out(tmp_path: Path) -> None:
+async def test_a_daemon_imports_and_exports_notes(tmp_path: Path) -> None:
     settings = Settings(
         home=str(tmp_path / "data"), embedder="none", vector_index="scan", readers=1,
         notestore_path=str(tmp_path / "notes"),

@@ -1,4 +1,4 @@
-"""Notes as people and programs keep them: on the command line, from Python, over MCP by a pipe and by HTTP."""
+"""Notes on the command line, from Python, and over MCP by a pipe and by HTTP."""
 
 import json
 import re
@@ -23,7 +23,7 @@ CONTENT = "# Q4 Goals Discussion\n\n**Date:** 2024-01-15\n\n- Revenue target: $2
 
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "tester", "version": "0"}}
 
-# As the document that asked for them has them, but for the port.
+# Requests as users write them; only the port is replaced.
 CALLS = (
     """curl -X POST http://localhost:3000/mcp \\
   -H "Content-Type: application/json" \\
@@ -92,15 +92,15 @@ def run_untyped(*arguments: str, stdin: str | None = None) -> Any:
     return run_json(*arguments, stdin=stdin)
 
 
-def answered(agent: BridgeProcess, number: int) -> Any:
-    """The answer to a request; what else comes meanwhile is passed over."""
+def wait_for_result(agent: BridgeProcess, number: int) -> Any:
+    """Return the result of a request, and skip other messages."""
     while True:
         text: Any = agent.answer()
         if text.get("id") == number:
             return text["result"]
 
 
-def test_bare_curl_and_an_agent_by_a_pipe_keep_notes_in_one_folder(home: Path, tmp_path: Path) -> None:
+def test_curl_and_an_agent_over_a_pipe_share_a_folder_of_notes(home: Path, tmp_path: Path) -> None:
     if shutil.which("curl") is None:
         pytest.skip("curl is not on this machine")
     vault = tmp_path / "memories"
@@ -132,11 +132,11 @@ def test_bare_curl_and_an_agent_by_a_pipe_keep_notes_in_one_folder(home: Path, t
         assert now["structuredContent"]["timezone"]
         with BridgeProcess(home, "--tools", "notes", "--notestore_path", str(vault)) as agent:
             agent.request(0, "initialize", **HELLO)
-            answered(agent, 0)
+            wait_for_result(agent, 0)
             agent.notify("notifications/initialized")
             agent.request(1, "tools/call", name="write_mem", arguments={"title": TITLE, "content": CONTENT})
-            other = answered(agent, 1)["structuredContent"]
-            # The second of the four again, with ids that there are.
+            other = wait_for_result(agent, 1)["structuredContent"]
+            # The second of the four requests again, with existing ids.
             ids = {
                 "550e8400-e29b-41d4-a716-446655440000": other["id"],
                 "6ba7b810-9dad-11d1-80b4-00c04fd430c8": made["id"],
@@ -149,11 +149,11 @@ def test_bare_curl_and_an_agent_by_a_pipe_keep_notes_in_one_folder(home: Path, t
             assert (linked["source_links"], linked["target_links"]) == ([made["id"]], [other["id"]])
             assert linked["markdown_link"] == f"[[{file.stem}|Related project ideas]]"
             agent.request(2, "tools/call", name="read_mem", arguments={"identifier": file.name})
-            assert answered(agent, 2)["structuredContent"]["links"] == [other["id"]]
+            assert wait_for_result(agent, 2)["structuredContent"]["links"] == [other["id"]]
         assert linked["markdown_link"] in Path(other["file_path"]).read_text()
         assert f"[[{Path(other['file_path']).stem}|" in file.read_text()
         assert (tmp_path / "rebuilt" / "notes.db").exists()
-        # What somebody saves is found by others: the daemon watches.
+        # The daemon watches the folder, so an edited file is found.
         file.write_text(file.read_text().replace("Knowledge graph builder", "Beekeeping by radio"))
         daemon.wait_until(lambda: bool(run_untyped("notes", "search", "beekeep*")["results"]))
         assert run_untyped("history", made["id"])["versions"][0]["agent"] == "file"
@@ -210,7 +210,7 @@ def test_the_command_line_keeps_notes_without_a_daemon(home: Path, tmp_path: Pat
     assert run("notes", "date", "--format", "timestamp").out.strip().isdecimal()
 
 
-def test_what_was_changed_without_a_daemon_is_found_and_healed(home: Path) -> None:
+def test_changes_made_without_a_daemon_are_found_and_synchronized(home: Path) -> None:
     made = run_untyped("notes", "write", TITLE, CONTENT)
     file = Path(str(made["file_path"]))
     file.write_text(file.read_text().replace("$2M", "$3M, see [[Nobody knows]]"))
@@ -239,7 +239,7 @@ def test_what_was_changed_without_a_daemon_is_found_and_healed(home: Path) -> No
     assert run_untyped("status")["vault"]["files"] == 1
 
 
-def test_bad_input_is_refused_in_words(home: Path) -> None:
+def test_bad_input_is_refused_with_a_message(home: Path) -> None:
     for arguments, words in (
         (("write", " ", "x"), "a note needs a title"),
         (("write", "x"), "a note needs content"),
@@ -261,7 +261,7 @@ def test_bad_input_is_refused_in_words(home: Path) -> None:
     assert not (home / "notes").exists()
 
 
-def test_a_title_that_leads_elsewhere_stays_in_the_folder(home: Path, tmp_path: Path) -> None:
+def test_a_title_with_a_path_stays_in_the_folder(home: Path, tmp_path: Path) -> None:
     for number, title in enumerate(
         ("../../escape", "/etc/passwd", "CON", "a\\..\\b", "..%2f..%2fx", "\uff0e\uff0e\uff0fwide", "é" * 300)
     ):
@@ -292,7 +292,7 @@ async def test_a_library_keeps_notes_in_its_own_process(settings: Settings, tmp_
         made = await memory.write_note(TITLE, CONTENT, idempotency_key="once")
         again = await memory.write_note(TITLE, CONTENT, idempotency_key="once")
         assert (again.id, again.file_path) == (made.id, made.file_path)
-        # Two notes may say the same: a note is never merged into another.
+        # Two notes may have the same content: a note is never merged into another.
         assert (await memory.write_note(TITLE, CONTENT)).id != made.id
         await memory.edit_note(made.id, category="home")
         with pytest.raises(StaleVersion):
@@ -306,7 +306,7 @@ async def test_a_library_keeps_notes_in_its_own_process(settings: Settings, tmp_
         assert (await memory.read_note(made.id)).file_path == ""
 
 
-def test_a_folder_that_cannot_be_had_keeps_nobody_from_writing(home: Path, tmp_path: Path, settings: Settings) -> None:
+def test_notes_can_be_written_without_a_usable_folder(home: Path, tmp_path: Path, settings: Settings) -> None:
     in_the_way = tmp_path / "file"
     in_the_way.write_text("not a folder")
     chosen = settings.with_overrides(notestore_path=str(in_the_way))
@@ -320,7 +320,7 @@ def test_a_folder_that_cannot_be_had_keeps_nobody_from_writing(home: Path, tmp_p
     assert in_the_way.read_text() == "not a folder"
 
 
-def test_commands_go_on_in_the_folder_that_a_daemon_was_told(home: Path, tmp_path: Path) -> None:
+def test_commands_use_the_folder_of_the_last_daemon(home: Path, tmp_path: Path) -> None:
     vault = tmp_path / "memories"
     with Daemon(home, f"--notestore_path={vault}") as daemon:
         made = run_untyped("notes", "write", TITLE, CONTENT)

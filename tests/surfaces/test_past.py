@@ -50,7 +50,7 @@ def test_a_commit_marks_a_version() -> None:
     assert run("commit", "tea").code != 0
 
 
-def test_a_branch_is_worked_on_unseen_and_merged() -> None:
+def test_changes_on_a_branch_are_hidden_until_it_is_merged() -> None:
     memory_id = remember("green tea", "--name", "tea")
     begun = run("branch", "tea", "what/if", "-d", "What if?")
     assert begun.out.splitlines()[2].split()[:3] == ["what/if", "2", "1"]
@@ -68,7 +68,7 @@ def test_a_branch_is_worked_on_unseen_and_merged() -> None:
     assert run("read", "tea", "-f", "plain").out == "black tea\n"
 
 
-def test_a_memory_stands_on_the_branch_that_it_is_switched_to() -> None:
+def test_reads_use_the_current_branch() -> None:
     remember("green tea", "--name", "tea")
     assert "*  draft" in run("branch", "tea", "draft", "--switch").out
     run("revise", "tea", "--text", "black tea")
@@ -91,7 +91,7 @@ def test_a_memory_stands_on_the_branch_that_it_is_switched_to() -> None:
     assert run("read", "tea", "-f", "plain").out == "green tea\n"
 
 
-def test_what_clashes_is_shown_and_settled_by_hand() -> None:
+def test_merge_conflicts_are_shown_and_resolved_by_hand() -> None:
     remember("tea", "--name", "tea")
     run("branch", "tea", "draft")
     run("revise", "tea", "--text", "green tea")
@@ -123,7 +123,7 @@ _REFUSED: tuple[tuple[tuple[str, ...], type[ScrubjayError]], ...] = (
 )
 
 
-def test_what_cannot_be_done_is_said() -> None:
+def test_invalid_changes_are_refused() -> None:
     remember("tea", "--name", "tea")
     run("branch", "tea", "draft")
     for arguments, error in _REFUSED:
@@ -131,7 +131,7 @@ def test_what_cannot_be_done_is_said() -> None:
         assert (answer.code, answer.err[:7]) == (CODES[error].exit, "error: "), (arguments, answer)
 
 
-def test_what_was_remembered_at_a_time() -> None:
+def test_memories_as_of_a_time() -> None:
     remember("green tea", "--name", "tea")
     then = str(run_json("history", "tea")["versions"][0]["created_at"])  # type: ignore[index]
     run("revise", "tea", "--text", "black tea")

@@ -22,7 +22,7 @@ def test_every_kind_of_value_becomes_json() -> None:
     assert json.loads(json.dumps(reported)) == reported
 
 
-def test_an_answer_keeps_its_empty_fields_and_a_memory_does_not() -> None:
+def test_a_result_keeps_its_empty_fields_and_a_memory_does_not() -> None:
     hit = Hit(
         id="i", name="n", title="", passage="p", score=1.0, date=START, entities=(), source=Source(), trust="unknown",
         memory=a_memory("tea", id="i", name="n"),
@@ -40,7 +40,7 @@ def test_an_answer_keeps_its_empty_fields_and_a_memory_does_not() -> None:
     assert set(memory) == {"id", "space", "version", "name", "created_at", "updated_at", "content"}
 
 
-def test_what_is_nested_is_plain_too() -> None:
+def test_nested_values_become_json() -> None:
     done = Remembered(
         action="created", id="i", ids=("i",), name="n", version=1, trace=(Decision(stage="s", outcome="o"),)
     )
@@ -49,7 +49,7 @@ def test_what_is_nested_is_plain_too() -> None:
     assert reported["trace"] == [{"stage": "s", "outcome": "o", "why": ""}]
 
 
-def test_an_error_has_its_code_its_words_and_its_facts() -> None:
+def test_an_error_has_its_code_message_and_fields() -> None:
     assert error_to_json(NotFound("nobody", hint="Ask", ref="tee", suggestions=("tea",))) == {
         "code": "not_found", "message": "nobody", "hint": "Ask", "ref": "tee", "suggestions": ["tea"],
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The command as a shell starts it."""
+"""The command in its own process, as a shell starts it."""
 
 import json
 import os
@@ -33,19 +33,19 @@ def test_a_text_goes_in_and_comes_out_byte_for_byte(environment: dict[str, str])
     assert read.stderr == b""
 
 
-def test_arguments_that_are_not_text_are_refused_in_words(environment: dict[str, str]) -> None:
+def test_arguments_that_are_not_utf8_are_refused_with_a_message(environment: dict[str, str]) -> None:
     arguments = [b"remember", b"caf\xe9"]
     done = subprocess.run([*map(os.fsencode, COMMAND), *arguments], env=environment, capture_output=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith(b"error: ")
-    # Python hands them on in the same way, whatever the command.
+    # Python passes such arguments on in the same way for every command.
     for others in ([b"read", b"caf\xe9"], [b"recall", b"x", b"--space", b"caf\xe9"]):
         text = run(*map(os.fsdecode, others))
         assert text.code == 2, others
         assert text.err.startswith("error: ")
 
 
-def test_a_reader_who_leaves_early_is_no_disaster(environment: dict[str, str], home: Path) -> None:
+def test_a_closed_pipe_causes_no_traceback(environment: dict[str, str], home: Path) -> None:
     assert run("export").out.count("\n") == 1
     with subprocess.Popen(
         [*COMMAND, "export"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -56,7 +56,7 @@ def test_a_reader_who_leaves_early_is_no_disaster(environment: dict[str, str], h
         assert b"Traceback" not in child.stderr.read()
 
 
-def test_a_broken_setting_is_told_in_words(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_setting_is_reported(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     broken = environment | {"SCRUBJAY_READERS": "many"}
     done = subprocess.run([*COMMAND, "status"], env=broken, capture_output=True, text=True, check=False)
     assert done.returncode == 2

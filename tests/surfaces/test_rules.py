@@ -1,4 +1,4 @@
-"""`scrubjay rules` and `scrubjay inbox`, and how a person is told what became of what was written."""
+"""`scrubjay rules` and `scrubjay inbox`, and the output of a write."""
 
 from dataclasses import replace
 from typing import cast
@@ -39,7 +39,7 @@ def test_a_list_of_patterns_grows_and_shrinks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ("density", "is not a change of a rule"),
         ("colour=red", "there is no rule 'colour'"),
@@ -49,12 +49,12 @@ def test_a_list_of_patterns_grows_and_shrinks() -> None:
         ("window_days=soon", "window_days must be a whole number"),
     ],
 )
-def test_what_is_no_rule_is_said(change: str, said: str) -> None:
+def test_an_invalid_change_of_a_rule_is_refused(change: str, message: str) -> None:
     answer = run("rules", "set", change)
-    assert (answer.code, said in answer.err) == (CODES[InvalidInput].exit, True)
+    assert (answer.code, message in answer.err) == (CODES[InvalidInput].exit, True)
 
 
-def test_what_waits_is_listed_approved_and_declined() -> None:
+def test_waiting_memories_are_listed_approved_and_declined() -> None:
     assert "the inbox is empty" in run("inbox", "list").out
     run_json("rules", "set", "review=all")
     kiln, wool = remember(TEXT, "--title", "Kiln", "-e", "pottery"), remember(SECOND, "--title", "Wool")
@@ -86,15 +86,15 @@ def test_notes_on_one_task_become_one_memory() -> None:
     assert "Wool" in run("recall", "wool").out
 
 
-def test_what_a_rule_forbids_is_not_kept() -> None:
+def test_a_text_that_a_rule_rejects_is_not_stored() -> None:
     run_json("rules", "set", "never=kiln in the cellar")
     answer = run("remember", TEXT)
-    # A script must be able to tell that nothing was kept.
+    # A script needs to know that nothing was stored.
     assert (answer.code, answer.out.startswith("rejected: nothing was stored")) == (CODES[Conflict].exit, True)
     assert run_json("status")["memories"] == {}
 
 
-def test_a_person_is_told_what_became_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_result_of_a_write_is_shown_to_people(capsys: pytest.CaptureFixture[str]) -> None:
     done = Remembered(
         action="merged", id="2", ids=("2",), name="kiln", version=3, tags=("clay", "fire"), merged_into="1",
         similarity=0.968, flags=("thin",), suggested_entities=("Sarah",), warnings=("it is short",),

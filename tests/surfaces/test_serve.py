@@ -1,4 +1,4 @@
-"""`scrubjay serve` as a process: what it prints, which signals it obeys, and that the command line finds it."""
+"""`scrubjay serve` as a process: its output, its signals, and the connection of the command line."""
 
 import json
 import os
@@ -18,12 +18,12 @@ import json, sys
 from tests.command_line import invoke
 
 data, orders = sys.argv[1], json.loads(sys.argv[2])
-given = [invoke(["serve", "--data", data, *options]) for options in orders]
-print(json.dumps([(one.code, one.err) for one in given]))
+outputs = [invoke(["serve", "--data", data, *options]) for options in orders]
+print(json.dumps([(output.code, output.err) for output in outputs]))
 """
 
 
-def test_it_serves_until_it_is_told_to_stop(home: Path) -> None:
+def test_it_serves_until_it_is_stopped(home: Path) -> None:
     with TypedDaemon(home) as daemon:
         assert run_json("remember", "green tea", "--name", "tea")["action"] == "created"
         assert run_json("recall", "tea")["hits"]
@@ -32,7 +32,7 @@ def test_it_serves_until_it_is_told_to_stop(home: Path) -> None:
         assert existing["pid"] == daemon.pid
         assert daemon.stop() == 0
     assert not socket_file(home).exists()
-    # The same command works without it.
+    # The same command works without a daemon.
     assert run_json("read", "tea")["memories"]
     assert "daemon     not running" in run("status").out
     out = [line for line in daemon.log.splitlines() if not line.startswith("{")]
@@ -45,19 +45,19 @@ def test_it_serves_until_it_is_told_to_stop(home: Path) -> None:
     assert events[-1] == "leaving"
 
 
-def test_a_hang_up_starts_it_anew_under_the_same_pid(home: Path) -> None:
+def test_sighup_restarts_it_under_the_same_pid(home: Path) -> None:
     with Daemon(home) as daemon:
         run_json("remember", "before", "--name", "before")
         assert daemon.process is not None
         daemon.process.send_signal(signal.SIGHUP)
-        # Once for each of its lives, on the socket and on HTTP.
+        # Once for each start, on the socket and on HTTP.
         daemon.wait_until(lambda: daemon.log.count('"event": "listening"') == 4)
         assert json.loads(daemon_file(home).read_text())["pid"] == daemon.pid
         assert run_json("read", "before")["memories"]
         assert daemon.stop(signal.SIGINT) == 0
 
 
-def test_a_second_one_says_who_is_there(home: Path) -> None:
+def test_a_second_daemon_names_the_first(home: Path) -> None:
     with Daemon(home) as daemon:
         second = subprocess.run(
             [sys.executable, "-m", "scrubjay", "serve", "--data", str(home)],
@@ -72,7 +72,7 @@ def test_a_second_one_says_who_is_there(home: Path) -> None:
         assert is_open(home)
 
 
-def test_one_that_was_killed_leaves_nothing_in_the_way(home: Path) -> None:
+def test_a_daemon_can_start_after_another_was_killed(home: Path) -> None:
     with Daemon(home) as daemon:
         run_json("remember", "remember", "--name", "remember")
         assert daemon.stop(signal.SIGKILL) == -signal.SIGKILL
@@ -82,20 +82,20 @@ def test_one_that_was_killed_leaves_nothing_in_the_way(home: Path) -> None:
         assert run_json("read", "remember")["memories"]
 
 
-def test_it_leaves_by_itself_when_nobody_comes(home: Path) -> None:
+def test_it_exits_when_idle(home: Path) -> None:
     with Daemon(home, "--idle", "0.2") as daemon:
         assert daemon.process is not None
         assert daemon.process.wait(60) == 0
 
 
-def test_wrong_orders_are_told_in_words(home: Path) -> None:
+def test_invalid_options_are_reported(home: Path) -> None:
     orders = (
         (("--http", "0.0.0.0:7272"), "needs a token"),
         (("--http", "nowhere"), "no address"),
         (("--log-level", "loud"), "no log level"),
         (("--tools", "hammer"), "hammer"),
     )
-    # In a process of its own, one for all: it sets up the logs of the whole process.
+    # In one separate process for all calls, because `serve` configures the logs of its process.
     answers = subprocess.run(
         [sys.executable, "-c", ORDERS, str(home), json.dumps([options for options, _ in orders])],
         env=dict(os.environ),

@@ -1,4 +1,4 @@
-"""`scrubjay service`, with stand-ins for the programs that start services: no real one is touched."""
+"""`scrubjay service`, with stand-ins for the service managers: no real one is touched."""
 
 import plistlib
 import sys
@@ -12,8 +12,8 @@ from scrubjay.install.commands import ServiceCommand
 from scrubjay.install.launchd import Launchd
 from scrubjay.install.service import install_service
 
-# Notes what it is asked for, says what the file `state` holds, and fails at the verbs named in `failing`, some of them
-# only so many times. What was let go is not there any more, and its name is taken for as long as `draining` says.
+# Logs its calls, prints the file `state`, and fails for the verbs in `failing`, some of them only a number of times.
+# After `bootout` the service is gone, and its name stays taken for as long as `draining` says.
 STAND_IN = """#!/bin/sh
 here=${0%/*}
 echo "$*" >> "$here/calls"
@@ -42,7 +42,7 @@ ACTIVE = "LoadState=loaded\nActiveState=active\nSubState=running\nUnitFileState=
 
 
 class Machine:
-    """A user's home, and the one program that starts services there."""
+    """A user's home, and the service manager of that machine."""
 
     def __init__(self, folder: Path, program: str) -> None:
         self.home = folder / "user"
@@ -52,21 +52,21 @@ class Machine:
         self.program = self.bin / program
         self.program.write_text(STAND_IN)
         self.program.chmod(0o755)
-        self.fails("")
-        self.says(ACTIVE)
+        self.set_failing("")
+        self.set_state(ACTIVE)
 
-    def says(self, state: str) -> None:
+    def set_state(self, state: str) -> None:
         (self.bin / "state").write_text(state)
 
-    def fails(self, *verbs: str) -> None:
+    def set_failing(self, *verbs: str) -> None:
         (self.bin / "failing").write_text("".join(f"{verb}\n" for verb in verbs if verb))
 
     def calls(self) -> list[str]:
-        """What was asked since the last time."""
-        noted = self.bin / "calls"
-        request = noted.read_text().splitlines() if noted.exists() else []
-        noted.unlink(missing_ok=True)
-        return [call.removeprefix("--user ") for call in request]
+        """Return the calls since the last time."""
+        log = self.bin / "calls"
+        calls = log.read_text().splitlines() if log.exists() else []
+        log.unlink(missing_ok=True)
+        return [call.removeprefix("--user ") for call in calls]
 
     @property
     def unit(self) -> Path:
@@ -85,7 +85,7 @@ def linux(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machin
 @pytest.fixture
 def mac(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     made = machine(tmp_path, monkeypatch, platform="darwin", program="launchctl")
-    made.says(f"gui/0/{LABEL} = {{\n\tstate = running\n\tpid = 4242\n}}\n")
+    made.set_state(f"gui/0/{LABEL} = {{\n\tstate = running\n\tpid = 4242\n}}\n")
     return made
 
 
@@ -98,7 +98,7 @@ def machine(folder: Path, monkeypatch: pytest.MonkeyPatch, *, platform: str, pro
     return made
 
 
-def refused(answer: CommandResult, error: type[Exception], *words: str) -> None:
+def assert_refused(answer: CommandResult, error: type[Exception], *words: str) -> None:
     assert answer.code == CODES[error].exit, answer  # type: ignore[index]
     for word in words:
         assert word in answer.err
@@ -124,7 +124,7 @@ def test_it_is_written_enabled_and_started(linux: Machine, home: Path) -> None:
     assert [item.name for item in linux.unit.parent.iterdir()] == ["scrubjay.service"]
 
 
-def test_a_change_is_written_and_the_service_started_anew(linux: Machine) -> None:
+def test_a_change_is_written_and_the_service_restarted(linux: Machine) -> None:
     run("service", "install")
     linux.calls()
     assert run_json("service", "install", "--http", "127.0.0.1:3000", "--tools", "core,kg")["action"] == "updated"
@@ -134,7 +134,7 @@ def test_a_change_is_written_and_the_service_started_anew(linux: Machine) -> Non
 
 
 def test_it_can_wait_for_the_next_login(linux: Machine) -> None:
-    linux.says(ACTIVE.replace("=active", "=inactive").replace("running", "dead").replace("4242", "0"))
+    linux.set_state(ACTIVE.replace("=active", "=inactive").replace("running", "dead").replace("4242", "0"))
     assert "  state    inactive (dead)\n" in run("service", "install", "--no-start").out
     assert linux.calls()[:-1] == ["daemon-reload", "enable scrubjay.service"]
 
@@ -155,17 +155,15 @@ def test_looking_changes_nothing(linux: Machine) -> None:
     assert linux.unit.read_text() == shown.out
 
 
-def test_a_unit_has_its_place_in_the_folder_for_settings(
-    linux: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_unit_is_in_the_configuration_folder(linux: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     run("service", "install")
     assert (tmp_path / "config" / UNIT).exists()
 
 
-def test_without_systemctl_the_unit_is_there_and_the_rest_is_told(linux: Machine) -> None:
+def test_without_systemctl_the_unit_is_written_and_the_next_steps_are_shown(linux: Machine) -> None:
     linux.program.unlink()
-    refused(
+    assert_refused(
         run("service", "install"), DaemonUnavailable, "systemctl is not on this machine", str(linux.unit),
         "systemctl --user daemon-reload && systemctl --user enable --now scrubjay.service",
     )  # fmt: skip
@@ -173,21 +171,21 @@ def test_without_systemctl_the_unit_is_there_and_the_rest_is_told(linux: Machine
     status = run_json("service", "status")
     assert (status["installed"], status["enabled"], status["running"]) == (True, None, None)
     assert "unknown" in run("service", "status").out
-    refused(run("service", "uninstall"), DaemonUnavailable, "may still run")
+    assert_refused(run("service", "uninstall"), DaemonUnavailable, "may still run")
     assert not linux.unit.exists()
 
 
-def test_without_a_bus_the_unit_is_there_and_the_rest_is_told(linux: Machine) -> None:
-    linux.fails("daemon-reload", "show", "disable")
+def test_without_a_bus_the_unit_is_written_and_the_error_is_shown(linux: Machine) -> None:
+    linux.set_failing("daemon-reload", "show", "disable")
     answer = run("service", "install", "--json")
-    refused(answer, DaemonUnavailable, "it cannot be done: daemon-reload")
+    assert_refused(answer, DaemonUnavailable, "it cannot be done: daemon-reload")
     assert answer.error()["path"] == str(linux.unit)
     assert linux.unit.exists()
     assert run_json("service", "status")["trouble"]
     wants = linux.unit.parent / "default.target.wants"
     wants.mkdir()
     (wants / "scrubjay.service").symlink_to(linux.unit)
-    refused(run("service", "uninstall"), DaemonUnavailable, "is removed", "it cannot be done: disable")
+    assert_refused(run("service", "uninstall"), DaemonUnavailable, "is removed", "it cannot be done: disable")
     assert not linux.unit.exists()
     assert list(wants.iterdir()) == []
 
@@ -202,23 +200,23 @@ def test_it_is_stopped_and_removed(linux: Machine) -> None:
     assert linux.calls() == []
 
 
-def test_a_unit_of_somebody_else_is_left_alone(linux: Machine) -> None:
+def test_a_foreign_unit_is_not_changed(linux: Machine) -> None:
     linux.unit.parent.mkdir(parents=True)
     linux.unit.write_text("[Service]\nExecStart=/usr/bin/mine\n")
     for command in ("install", "uninstall"):
-        refused(run("service", command), Conflict, "was not written by Scrubjay")
+        assert_refused(run("service", command), Conflict, "was not written by Scrubjay")
     assert linux.calls() == []
     assert "mine" in linux.unit.read_text()
 
 
-def test_how_it_stands(linux: Machine) -> None:
-    linux.says("LoadState=not-found\nActiveState=inactive\nSubState=dead\nUnitFileState=\nMainPID=0\n")
+def test_the_status_of_the_service(linux: Machine) -> None:
+    linux.set_state("LoadState=not-found\nActiveState=inactive\nSubState=dead\nUnitFileState=\nMainPID=0\n")
     assert run_json("service", "status") == {
         "supervisor": "systemd", "file": str(linux.unit), "installed": False, "enabled": False, "running": False,
         "pid": 0, "detail": "inactive (dead)", "trouble": "",
     }  # fmt: skip
     run("service", "install")
-    linux.says(ACTIVE)
+    linux.set_state(ACTIVE)
     assert run("service", "status").out.splitlines() == [
         f"installed  yes, {linux.unit}",
         "at login   yes",
@@ -234,8 +232,8 @@ def test_a_secret_is_not_written_but_mentioned(linux: Machine, monkeypatch: pyte
     assert "very-secret" not in answer.out + linux.unit.read_text()
 
 
-def test_launchd_loads_it_and_lets_it_go(mac: Machine, home: Path) -> None:
-    mac.fails("print")
+def test_launchd_loads_and_unloads_it(mac: Machine, home: Path) -> None:
+    mac.set_failing("print")
     answer = run("service", "install")
     assert answer.code == 0, answer.err
     assert answer.out.splitlines()[0] == f"the service is installed: {mac.plist}"
@@ -256,7 +254,7 @@ def test_launchd_loads_it_and_lets_it_go(mac: Machine, home: Path) -> None:
     assert run_json("service", "status")["running"] is False
 
 
-def test_launchd_waits_until_the_old_one_is_gone(mac: Machine) -> None:
+def test_launchd_waits_until_the_old_process_has_exited(mac: Machine) -> None:
     run("service", "install")
     mac.calls()
     service = ServiceCommand(
@@ -275,19 +273,21 @@ def test_launchd_can_wait_for_the_next_login(mac: Machine) -> None:
     assert mac.plist.exists()
 
 
-def test_launchd_without_a_screen_says_what_to_type(mac: Machine) -> None:
-    mac.fails("print", "bootstrap")
-    refused(run("service", "install"), DaemonUnavailable, "it cannot be done: bootstrap", "launchctl bootstrap gui/")
+def test_launchd_without_a_login_session_shows_the_command(mac: Machine) -> None:
+    mac.set_failing("print", "bootstrap")
+    assert_refused(
+        run("service", "install"), DaemonUnavailable, "it cannot be done: bootstrap", "launchctl bootstrap gui/"
+    )
     assert mac.plist.exists()
 
 
-def test_a_toolset_that_there_is_not_is_told_before_anything_is_written(linux: Machine) -> None:
-    refused(run("service", "install", "--tools", "cor"), InvalidInput, "core")
+def test_an_unknown_toolset_is_refused_before_anything_is_written(linux: Machine) -> None:
+    assert_refused(run("service", "install", "--tools", "cor"), InvalidInput, "core")
     assert not linux.unit.exists()
 
 
-def test_elsewhere_there_is_no_service(linux: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_platforms_have_no_service(linux: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
     for command in ("install", "uninstall", "status"):
-        refused(run("service", command), InvalidInput, "systemd and launchd")
+        assert_refused(run("service", command), InvalidInput, "systemd and launchd")
     assert linux.calls() == []

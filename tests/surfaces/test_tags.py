@@ -1,4 +1,4 @@
-"""`scrubjay tags`: listed, changed and tried out."""
+"""`scrubjay tags`: list, change and preview."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`scrubjay tokens`: made once, listed without secrets, ended for good, with or without a daemon."""
+"""`scrubjay tokens`: create, list without secrets, and revoke, with or without a daemon."""
 
 from pathlib import Path
 from typing import cast
@@ -11,11 +11,11 @@ from scrubjay import Settings
 from scrubjay.model.memory import Json
 
 
-def made(name: str = "laptop", *options: str) -> dict[str, Json]:
+def create_token(name: str = "laptop", *options: str) -> dict[str, Json]:
     return run_json("tokens", "create", "--name", name, *options)
 
 
-def listed() -> list[dict[str, Json]]:
+def list_tokens() -> list[dict[str, Json]]:
     return cast("list[dict[str, Json]]", run_json("tokens", "list")["tokens"])
 
 
@@ -23,25 +23,25 @@ def token_of(answer: dict[str, Json]) -> dict[str, Json]:
     return cast("dict[str, Json]", answer["token"])
 
 
-def test_a_token_from_its_making_to_its_end(home: Path) -> None:
-    new = made(
+def test_a_token_is_created_listed_and_revoked(home: Path) -> None:
+    new = create_token(
         "laptop", "--spaces", "work, home", "--access", "write", "--expires", "90d", "--requests-per-minute", "60",
         "--max-body", "1000",
     )  # fmt: skip
     token = token_of(new)
     assert str(new["secret"]).startswith("sj_")
-    (row,) = listed()
+    (row,) = list_tokens()
     assert (row["id"], row["name"], row["state"], row["access"]) == (token["id"], "laptop", "live", "write")
     assert (row["spaces"], row["requests_per_minute"], row["body_bytes"]) == (["work", "home"], 60, 1000)
     assert (row["expires_at"], row["revoked_at"]) == (token["expires_at"], None)
     ended = token_of(run_json("tokens", "revoke", "laptop"))
     assert ended["revoked_at"]
-    (row,) = listed()
+    (row,) = list_tokens()
     assert (row["state"], row["revoked_at"]) == ("revoked", ended["revoked_at"])
     assert token_of(run_json("tokens", "revoke", str(token["id"]))) == ended
 
 
-def test_a_person_sees_the_secret_once_with_what_to_do(home: Path) -> None:
+def test_the_secret_is_shown_once_with_the_next_step(home: Path) -> None:
     answer = run("tokens", "create", "--name", "laptop", "--expires", "12h")
     assert answer.code == 0
     (secret,) = [line.strip() for line in answer.out.splitlines() if line.strip().startswith("sj_")]
@@ -56,19 +56,19 @@ def test_a_person_sees_the_secret_once_with_what_to_do(home: Path) -> None:
 
 def test_the_list_is_a_table(home: Path) -> None:
     assert "scrubjay tokens create" in run("tokens", "list").out
-    made("laptop", "--spaces", "*", "--access", "write", "--expires", "2030-01-31")
-    made("figures", "--access", "metrics")
+    create_token("laptop", "--spaces", "*", "--access", "write", "--expires", "2030-01-31")
+    create_token("figures", "--access", "metrics")
     lines = run("tokens", "list").out.splitlines()
     assert lines[0].split() == ["NAME", "STATE", "ACCESS", "SPACES", "EXPIRES", "ID"]
     assert lines[1].split()[:5] == ["laptop", "live", "write", "*", "2030-01-31"]
     assert lines[2].split()[:5] == ["figures", "live", "metrics", "-", "never"]
 
 
-def test_without_spaces_a_token_opens_that_of_the_command(home: Path) -> None:
-    assert token_of(made("one"))["spaces"] == ["default"]
-    assert token_of(made("two", "--space", "work, really"))["spaces"] == ["work, really"]
-    assert token_of(made("three", "--access", "metrics"))["spaces"] == []
-    assert [row["access"] for row in listed()] == ["read", "read", "metrics"]
+def test_without_spaces_a_token_gets_the_space_of_the_command(home: Path) -> None:
+    assert token_of(create_token("one"))["spaces"] == ["default"]
+    assert token_of(create_token("two", "--space", "work, really"))["spaces"] == ["work, really"]
+    assert token_of(create_token("three", "--access", "metrics"))["spaces"] == []
+    assert [row["access"] for row in list_tokens()] == ["read", "read", "metrics"]
 
 
 @pytest.mark.parametrize(
@@ -84,44 +84,44 @@ def test_without_spaces_a_token_opens_that_of_the_command(home: Path) -> None:
         (("--max-body", "-1"), "body_bytes"),
     ],
 )
-def test_a_wish_that_makes_no_sense_is_told_by_its_field(home: Path, options: tuple[str, ...], field: str) -> None:
+def test_an_invalid_option_is_reported_by_its_field(home: Path, options: tuple[str, ...], field: str) -> None:
     answer = run("tokens", "create", "--name", "laptop", *options, "--json")
     assert (answer.code, answer.error()["field"]) == (2, field)
     assert answer.error()["message"]
-    assert listed() == []
+    assert list_tokens() == []
 
 
-def test_a_name_is_needed_and_taken_once(home: Path) -> None:
+def test_a_name_is_required_and_unique(home: Path) -> None:
     assert run("tokens", "create").code == 2
-    made()
+    create_token()
     answer = run("tokens", "create", "--name", "laptop", "--json")
     assert (answer.code, answer.error()["code"]) == (4, "name_taken")
     assert "revoke" in str(answer.error()["hint"])
 
 
-def test_who_is_not_there_cannot_be_ended(home: Path) -> None:
-    made()
+def test_an_unknown_token_cannot_be_revoked(home: Path) -> None:
+    create_token()
     answer = run("tokens", "revoke", "lapdog")
     assert answer.code == 3
     assert "laptop" in answer.err
 
 
-def test_by_a_daemon_it_is_the_same(settings: Settings) -> None:
+def test_a_daemon_gives_the_same_results(settings: Settings) -> None:
     with background_daemon(settings, http=""):
-        new = made("laptop", "--spaces", "work")
-        assert [row["name"] for row in listed()] == ["laptop"]
+        new = create_token("laptop", "--spaces", "work")
+        assert [row["name"] for row in list_tokens()] == ["laptop"]
         assert run("tokens", "create", "--name", "laptop").code == 4
         assert run("tokens", "create", "--name", "x", "--access", "admin", "--json").error()["field"] == "access"
         assert token_of(run_json("tokens", "revoke", str(new["secret"])))["revoked_at"]
         assert run("tokens", "revoke", "lapdog").code == 3
-    (row,) = listed()
+    (row,) = list_tokens()
     assert row["state"] == "revoked"
 
 
 @pytest.mark.embedded
-def test_no_file_and_no_export_has_a_secret_and_a_backup_brings_tokens_back(home: Path, tmp_path: Path) -> None:
+def test_no_file_or_export_has_a_secret_and_a_backup_restores_tokens(home: Path, tmp_path: Path) -> None:
     remember("tea at four")
-    new = made()
+    new = create_token()
     secret = str(new["secret"])
     assert run("export", str(tmp_path / "all.jsonl")).code == 0
     assert run("backup", "create", str(tmp_path / "copy.db")).code == 0
@@ -130,4 +130,4 @@ def test_no_file_and_no_export_has_a_secret_and_a_backup_brings_tokens_back(home
         assert not file.is_file() or secret[3:].encode() not in file.read_bytes(), file
     run_json("tokens", "revoke", "laptop")
     assert run("backup", "restore", str(tmp_path / "copy.db"), "--force").code == 0
-    assert [row["state"] for row in listed()] == ["live"]
+    assert [row["state"] for row in list_tokens()] == ["live"]

@@ -1,4 +1,4 @@
-"""Who may enter, end to end: a real daemon, real HTTP, and tokens as people make them."""
+"""Authentication end to end: a real daemon, real HTTP, and tokens from the command line."""
 
 import asyncio
 import json
@@ -25,20 +25,20 @@ from scrubjay.errors import InvalidInput, NotAdmitted, NotAllowed, TooManyReques
 from scrubjay.paths import daemon_file
 
 API = "/api/v1"
-_LONGEST = 30.0
+_TIMEOUT = 30.0
 _SECRET_TEXT = "The jay hid an acorn under the white stone"
 
 
 @dataclass(kw_only=True)
-class Door:
-    """A daemon as it is met over HTTP, and the secrets that its log must not know."""
+class HttpDaemon:
+    """A daemon with an HTTP client, and the secrets that its log must not contain."""
 
     daemon: Daemon
     http: httpx2.Client
     secrets: list[str] = field(default_factory=list[str])
 
     def token(self, name: str, *options: str) -> str:
-        """A token, made by the owner on the command line."""
+        """Create a token on the command line; return its secret."""
         made = str(run_json("tokens", "create", "--name", name, *options)["secret"])
         self.secrets.append(made)
         return made
@@ -49,89 +49,89 @@ class Door:
     def post(self, path: str, body: object, token: str = "", **headers: str) -> httpx2.Response:
         return self.http.post(path, json=body, headers={**_bearer(token), **headers})
 
-    def until(self, is_so: Callable[[], bool]) -> None:
-        end = time.monotonic() + _LONGEST
-        while not is_so():
+    def until(self, condition: Callable[[], bool]) -> None:
+        end = time.monotonic() + _TIMEOUT
+        while not condition():
             assert time.monotonic() < end
             time.sleep(0.05)
 
 
 @contextmanager
-def _door(home: Path, *options: str, **environment: str) -> Generator[Door]:
-    """A daemon; when it has left, what it wrote is looked through."""
+def _serve(home: Path, *options: str, **environment: str) -> Generator[HttpDaemon]:
+    """Run a daemon; after its exit, check its log for secrets."""
     with Daemon(home, *options, SCRUBJAY_LOG_LEVEL="debug", **environment) as daemon:
         address = json.loads(daemon_file(home).read_text())["http"].replace("0.0.0.0", "127.0.0.1")
-        with httpx2.Client(base_url=address, timeout=_LONGEST, trust_env=False) as http:
-            door = Door(daemon=daemon, http=http)
-            yield door
+        with httpx2.Client(base_url=address, timeout=_TIMEOUT, trust_env=False) as http:
+            server = HttpDaemon(daemon=daemon, http=http)
+            yield server
         assert daemon.stop() == 0
-    for secret in (*door.secrets, _SECRET_TEXT):
+    for secret in (*server.secrets, _SECRET_TEXT):
         for piece in (secret, *secret.split(".")):
             assert len(piece) < 12 or piece not in daemon.log
 
 
 @pytest.fixture(scope="module")
-def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
-    """One daemon for all who ask for nothing special; the command line beside it finds the same folder."""
-    home = tmp_path_factory.mktemp("door") / "data"
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpDaemon]:
+    """One daemon for all tests without special options; the command line uses the same folder."""
+    home = tmp_path_factory.mktemp("server") / "data"
     with pytest.MonkeyPatch.context() as environment:
         for name in [name for name in os.environ if name.startswith(("SCRUBJAY_", "MEMORY_DIR"))]:
             environment.delenv(name)
         environment.setenv("SCRUBJAY_HOME", str(home))
         environment.setenv("SCRUBJAY_EMBEDDER", "none")
         environment.setenv("SCRUBJAY_DATABASE_URL", database_of(home))
-        with _door(home, "--require-token") as opened:
+        with _serve(home, "--require-token") as opened:
             yield opened
 
 
-def test_on_this_machine_anyone_may_come_who_shows_no_bad_token(home: Path) -> None:
-    with _door(home) as door:
-        assert door.get(f"{API}/status").status_code == 200
-        assert door.post(f"{API}/memories", {"text": _SECRET_TEXT}).status_code == 201
+def test_on_this_machine_a_request_needs_no_token_but_a_bad_one_is_refused(home: Path) -> None:
+    with _serve(home) as server:
+        assert server.get(f"{API}/status").status_code == 200
+        assert server.post(f"{API}/memories", {"text": _SECRET_TEXT}).status_code == 201
         for bad in ("sj_nothing", "x", "a.b.c"):
-            refused = door.get(f"{API}/status", bad)
+            refused = server.get(f"{API}/status", bad)
             assert (refused.status_code, refused.json()["code"]) == (401, "not_admitted")
             assert bad not in refused.text
-        good = door.token("laptop", "--spaces", "work")
-        assert door.get(f"{API}/status", good).json()["space"] == "work"
+        good = server.token("laptop", "--spaces", "work")
+        assert server.get(f"{API}/status", good).json()["space"] == "work"
 
 
-def test_where_a_token_is_asked_for_nobody_comes_without(door: Door) -> None:
-    good = door.token("asked-for", "--spaces", "work,home", "--access", "write")
+def test_with_require_token_a_request_needs_a_token(server: HttpDaemon) -> None:
+    good = server.token("required", "--spaces", "work,home", "--access", "write")
     for path in (f"{API}/status", "/metrics", f"{API}/search?q=x", "/mcp", "/call/status", "/nowhere"):
-        refused = door.get(path)
+        refused = server.get(path)
         assert (refused.status_code, refused.json()["reason"]) == (401, "missing")
         assert refused.headers["www-authenticate"] == 'Bearer realm="scrubjay"'
         assert "scrubjay tokens create" in refused.json()["hint"]
-    assert [door.get(path).status_code for path in ("/healthz", f"{API}/healthz", "/openapi.json")] == [200] * 3
-    assert door.get(f"{API}/status", good).status_code == 200
-    # In a header and nowhere else: an address ends up in logs.
+    assert [server.get(path).status_code for path in ("/healthz", f"{API}/healthz", "/openapi.json")] == [200] * 3
+    assert server.get(f"{API}/status", good).status_code == 200
+    # Only in a header: a URL ends up in logs.
     for query in ("token", "access_token", "api_key"):
-        assert door.get(f"{API}/status?{query}={good}").status_code == 401
-    assert door.get(f"{API}/status", cookie=f"token={good}").status_code == 401
+        assert server.get(f"{API}/status?{query}={good}").status_code == 401
+    assert server.get(f"{API}/status", cookie=f"token={good}").status_code == 401
 
 
-def test_a_token_is_what_it_was_made_for(door: Door) -> None:
-    reader = door.token("reader", "--spaces", "made")
-    writer = door.token("writer", "--spaces", "made", "--access", "write")
-    figures = door.token("figures", "--access", "metrics")
-    everywhere = door.token("everywhere", "--spaces", "*")
-    assert door.post(f"{API}/memories", {"text": _SECRET_TEXT, "name": "acorn"}, writer).status_code == 201
-    refused = door.post(f"{API}/memories", {"text": "x"}, reader)
+def test_a_token_has_only_its_own_rights(server: HttpDaemon) -> None:
+    reader = server.token("reader", "--spaces", "made")
+    writer = server.token("writer", "--spaces", "made", "--access", "write")
+    figures = server.token("figures", "--access", "metrics")
+    everywhere = server.token("everywhere", "--spaces", "*")
+    assert server.post(f"{API}/memories", {"text": _SECRET_TEXT, "name": "acorn"}, writer).status_code == 201
+    refused = server.post(f"{API}/memories", {"text": "x"}, reader)
     assert (refused.status_code, refused.json()["code"]) == (403, "not_allowed")
-    assert door.get(f"{API}/memories/acorn", reader).json()["content"] == _SECRET_TEXT
-    foreign = door.get(f"{API}/memories/acorn?space=home", reader)
+    assert server.get(f"{API}/memories/acorn", reader).json()["content"] == _SECRET_TEXT
+    foreign = server.get(f"{API}/memories/acorn?space=home", reader)
     assert (foreign.status_code, foreign.json()["hint"]) == (403, "You may use: made")
-    assert [door.get("/metrics", item).status_code for item in (figures, everywhere, reader)] == [200, 200, 403]
-    assert door.get(f"{API}/status", figures).status_code == 403
-    assert door.get(f"{API}/status?space=made", everywhere).json()["memories"] == {"live": 1}
+    assert [server.get("/metrics", item).status_code for item in (figures, everywhere, reader)] == [200, 200, 403]
+    assert server.get(f"{API}/status", figures).status_code == 403
+    assert server.get(f"{API}/status?space=made", everywhere).json()["memories"] == {"live": 1}
     for verb in ("tokens", "create_token", "backup", "doctor"):
-        assert door.post(f"/call/{verb}", {}, writer).status_code == 403
+        assert server.post(f"/call/{verb}", {}, writer).status_code == 403
 
 
 @pytest.mark.embedded
-def test_what_opens_nothing_is_refused_in_the_same_words(door: Door, tmp_path: Path) -> None:
-    good = door.token("genuine", "--spaces", "work")
+def test_all_invalid_tokens_get_the_same_message(server: HttpDaemon, tmp_path: Path) -> None:
+    good = server.token("genuine", "--spaces", "work")
     elsewhere = run_json("tokens", "create", "--name", "other", "--data", str(tmp_path / "elsewhere"))["secret"]
     stranger = signer()
     unsigned = "eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0.eyJzdWIiOiJhbm4iLCJzcGFjZXMiOlsid29yayJdfQ."
@@ -139,35 +139,35 @@ def test_what_opens_nothing_is_refused_in_the_same_words(door: Door, tmp_path: P
         str(elsewhere), good[:-1], good + "A", good.upper(), "sj_", "Bearer", unsigned, _jwt(stranger), "a.b.c",
         good.removeprefix("sj_"), "x" * 5000,
     ]  # fmt: skip
-    door.secrets += bad[:4]
-    answers = [door.get(f"{API}/status", item).json() for item in bad]
+    server.secrets += bad[:4]
+    answers = [server.get(f"{API}/status", item).json() for item in bad]
     (once,) = {json.dumps({**answer, "request_id": ""}) for answer in answers}
     assert '"reason": "invalid"' in once
     for header in (f"Basic {good}", good, f"Bearer {good}, Bearer {good}", f"Bearer  {good} x", "Bearer", ""):
-        assert door.http.get(f"{API}/status", headers={"authorization": header}).status_code == 401
+        assert server.http.get(f"{API}/status", headers={"authorization": header}).status_code == 401
     two = [("authorization", f"Bearer {good}"), ("authorization", f"Bearer {good}")]
-    assert door.http.get(f"{API}/status", headers=two).status_code == 401
+    assert server.http.get(f"{API}/status", headers=two).status_code == 401
 
 
-def test_a_token_ends_when_it_is_revoked_and_when_its_time_is_over(door: Door) -> None:
+def test_a_token_is_invalid_after_revocation_and_expiry(server: HttpDaemon) -> None:
     soon = (datetime.now(UTC) + timedelta(seconds=1)).isoformat()
-    short = door.token("short", "--spaces", "work", "--expires", soon)
-    good = door.token("ended", "--spaces", "work")
-    assert door.get(f"{API}/status", good).status_code == 200
+    short = server.token("short", "--spaces", "work", "--expires", soon)
+    good = server.token("ended", "--spaces", "work")
+    assert server.get(f"{API}/status", good).status_code == 200
     run_json("tokens", "revoke", "ended")
-    ended = door.get(f"{API}/status", good)
+    ended = server.get(f"{API}/status", good)
     assert (ended.status_code, ended.json()["reason"]) == (401, "revoked")
     assert ended.headers["www-authenticate"] == 'Bearer realm="scrubjay", error="invalid_token"'
-    door.until(lambda: door.get(f"{API}/status", short).status_code == 401)
-    assert door.get(f"{API}/status", short).json()["reason"] == "expired"
+    server.until(lambda: server.get(f"{API}/status", short).status_code == 401)
+    assert server.get(f"{API}/status", short).json()["reason"] == "expired"
     states = {row["name"]: row["state"] for row in _tokens()}
     assert (states["short"], states["ended"]) == ("expired", "revoked")
 
 
 @pytest.mark.parametrize("kind", ["changes", "listen"])
-def test_a_stream_ends_with_its_token(door: Door, kind: str) -> None:
-    good = door.token(f"watcher-{kind}", "--spaces", "watched")
-    with _watching(door, good) if kind == "changes" else _listening(door, good) as stream:
+def test_a_stream_ends_with_its_token(server: HttpDaemon, kind: str) -> None:
+    good = server.token(f"watcher-{kind}", "--spaces", "watched")
+    with _watching(server, good) if kind == "changes" else _listening(server, good) as stream:
         assert stream.status_code == 200
         pieces = stream.iter_raw()
         received = next(pieces)
@@ -178,57 +178,57 @@ def test_a_stream_ends_with_its_token(door: Door, kind: str) -> None:
     assert b"list_changed" not in received
 
 
-def test_tokens_of_an_issuer_are_taken_while_its_keys_can_be_had(home: Path) -> None:
+def test_tokens_of_an_issuer_are_accepted_while_its_keys_are_available(home: Path) -> None:
     existing, unknown = signer("known"), signer("unknown")
     with JwksServer(existing) as issuer:
         issuer.script.append(Reply(status=500))
-        with _door(home, "--require-token", **_trusting(issuer.url)) as door:
+        with _serve(home, "--require-token", **_trusting(issuer.url)) as server:
             good = _jwt(existing)
-            door.secrets.append(good)
-            away = door.get(f"{API}/status", good)
+            server.secrets.append(good)
+            away = server.get(f"{API}/status", good)
             assert (away.status_code, away.json()["code"]) == (503, "keys_unavailable")
             assert int(away.headers["retry-after"]) > 0
-            own = door.token("laptop", "--spaces", "home")
-            assert door.get(f"{API}/status", own).status_code == 200
-            door.until(lambda: door.get(f"{API}/status", good).status_code == 200)
-            assert door.get(f"{API}/status", good).json()["space"] == "work"
-            assert door.post(f"{API}/memories", {"text": "x"}, good).status_code == 403
+            own = server.token("laptop", "--spaces", "home")
+            assert server.get(f"{API}/status", own).status_code == 200
+            server.until(lambda: server.get(f"{API}/status", good).status_code == 200)
+            assert server.get(f"{API}/status", good).json()["space"] == "work"
+            assert server.post(f"{API}/memories", {"text": "x"}, good).status_code == 403
             writer = _jwt(existing, scope="scrubjay:write", spaces="home work")
-            assert door.post(f"{API}/memories", {"text": _SECRET_TEXT}, writer).status_code == 201
+            assert server.post(f"{API}/memories", {"text": _SECRET_TEXT}, writer).status_code == 201
             bad = (
                 _jwt(unknown), _jwt(existing, aud="somebody"), _jwt(existing, iss="https://else.example.org/"),
                 _jwt(existing, exp=_now() - 60), _jwt(existing, nbf=_now() + 600), _jwt(existing, sub=None),
                 good[:-4] + "AAAA",
                 ".".join(["eyJhbGciOiJub25lIn0", *good.split(".")[1:2], ""]),
             )  # fmt: skip
-            door.secrets += bad
-            assert [door.get(f"{API}/status", item).status_code for item in bad] == [401] * len(bad)
+            server.secrets += bad
+            assert [server.get(f"{API}/status", item).status_code for item in bad] == [401] * len(bad)
             for closed in (_jwt(existing, scope="openid"), _jwt(existing, spaces=["*"]), _jwt(existing, spaces=None)):
-                assert door.get(f"{API}/status", closed).status_code == 403
+                assert server.get(f"{API}/status", closed).status_code == 403
 
 
-def test_an_issuer_that_was_never_there_lets_nobody_in_and_stops_nobody_else(home: Path) -> None:
+def test_a_missing_issuer_affects_only_its_own_tokens(home: Path) -> None:
     with JwksServer() as issuer:
         gone = issuer.url
-    with _door(home, "--require-token", **_trusting(gone)) as door:
-        away = door.get(f"{API}/status", _jwt(signer()))
+    with _serve(home, "--require-token", **_trusting(gone)) as server:
+        away = server.get(f"{API}/status", _jwt(signer()))
         assert (away.status_code, "retry-after" in away.headers) == (503, True)
-        assert door.get(f"{API}/status", door.token("laptop", "--spaces", "work")).status_code == 200
+        assert server.get(f"{API}/status", server.token("laptop", "--spaces", "work")).status_code == 200
 
 
-def test_beyond_this_machine_nobody_is_served_without_tokens(home: Path) -> None:
+def test_on_the_network_every_request_needs_a_token(home: Path) -> None:
     serve = [sys.executable, "-m", "scrubjay", "serve", "--data", str(home), "--http", "0.0.0.0:0"]
-    # One that no longer opens anything is as good as none.
+    # A revoked token counts as none.
     run_json("tokens", "create", "--name", "old", "--spaces", "work")
     run_json("tokens", "revoke", "old")
     refused = subprocess.run(serve, capture_output=True, text=True, timeout=60, check=False)
     assert refused.returncode == 2
     assert "needs a token" in refused.stderr
     secret = str(run_json("tokens", "create", "--name", "laptop", "--spaces", "work")["secret"])
-    with _door(home, "--http", "0.0.0.0:0", SCRUBJAY_HOSTS="memory.example.org, Other.example.org") as door:
-        door.secrets.append(secret)
-        assert door.get(f"{API}/status").status_code == 401
-        assert "in clear" in door.daemon.log
+    with _serve(home, "--http", "0.0.0.0:0", SCRUBJAY_HOSTS="memory.example.org, Other.example.org") as server:
+        server.secrets.append(secret)
+        assert server.get(f"{API}/status").status_code == 401
+        assert "in clear" in server.daemon.log
         for host, status in (
             ("192.0.2.7:7272", 200),
             ("[2001:db8::1]:7272", 200),
@@ -239,77 +239,77 @@ def test_beyond_this_machine_nobody_is_served_without_tokens(home: Path) -> None
             ("memory.example.org.evil.example.org", 403),
             ("", 403),
         ):
-            assert door.get("/healthz", host=host).status_code == status, host
-            assert door.get(f"{API}/status", secret, host=host).status_code == status, host
+            assert server.get("/healthz", host=host).status_code == status, host
+            assert server.get(f"{API}/status", secret, host=host).status_code == status, host
         for origin in ("null", "https://evil.example.org"):
-            assert door.get(f"{API}/status", secret, origin=origin).status_code == 403
-        assert door.get(f"{API}/status", secret, origin="https://memory.example.org").status_code == 200
+            assert server.get(f"{API}/status", secret, origin=origin).status_code == 403
+        assert server.get(f"{API}/status", secret, origin="https://memory.example.org").status_code == 200
 
 
-def test_on_this_machine_a_host_in_numbers_is_not_ours(door: Door) -> None:
-    secret = door.token("numbers", "--spaces", "work")
+def test_a_foreign_host_header_is_refused(server: HttpDaemon) -> None:
+    secret = server.token("numbers", "--spaces", "work")
     for host in ("192.0.2.7", "evil.example.org", "127.0.0.1.evil.example.org"):
-        assert door.get(f"{API}/status", secret, host=host).status_code == 403
+        assert server.get(f"{API}/status", secret, host=host).status_code == 403
 
 
-def test_each_token_has_its_own_limits(door: Door) -> None:
-    narrow = door.token(
+def test_each_token_has_its_own_limits(server: HttpDaemon) -> None:
+    narrow = server.token(
         "narrow", "--spaces", "work", "--access", "write", "--requests-per-minute", "3", "--max-body", "300"
     )
-    wide = door.token("wide", "--spaces", "work", "--access", "write")
+    wide = server.token("wide", "--spaces", "work", "--access", "write")
     large = {"text": "x" * 400}
-    refused = door.post(f"{API}/memories", large, narrow)
+    refused = server.post(f"{API}/memories", large, narrow)
     assert (refused.status_code, refused.json()["limit"]) == (413, 300)
-    piecemeal = door.http.post(
+    piecemeal = server.http.post(
         f"{API}/memories", content=iter([b'{"text": "', b"x" * 400, b'"}']),
         headers={**_bearer(narrow), "content-type": "application/json"},
     )  # fmt: skip
     assert piecemeal.status_code == 413
-    assert door.post(f"{API}/memories", {"text": "small"}, narrow).status_code == 201
+    assert server.post(f"{API}/memories", {"text": "small"}, narrow).status_code == 201
     for path in (f"{API}/status", "/mcp/core", "/call/status"):
-        busy = door.post(path, {}, narrow)
+        busy = server.post(path, {}, narrow)
         assert (busy.status_code, busy.json()["code"]) == (429, "too_many_requests")
         assert 0 < int(busy.headers["retry-after"]) <= (20 if IS_EMBEDDED else 60)
-    assert door.get("/healthz", narrow).status_code == 200
-    assert door.post(f"{API}/memories", large, wide).status_code == 201
+    assert server.get("/healthz", narrow).status_code == 200
+    assert server.post(f"{API}/memories", large, wide).status_code == 201
 
 
-def test_whoever_reads_several_spaces_is_told_of_each_hit_where_it_is(door: Door) -> None:
+def test_with_several_spaces_each_hit_names_its_space(server: HttpDaemon) -> None:
     for space in ("oak", "elm", "pine"):
         remember(f"{_SECRET_TEXT} of {space}", "--space", space, "--name", f"acorn-{space}")
-    both, entry = door.token("both", "--spaces", "oak,elm"), door.token("one", "--spaces", "oak")
+    both, entry = server.token("both", "--spaces", "oak,elm"), server.token("one", "--spaces", "oak")
     where = {"acorn-oak": "oak", "acorn-elm": "elm"}
-    results = door.get(f"{API}/search?q=acorn", both).json()["hits"]
+    results = server.get(f"{API}/search?q=acorn", both).json()["hits"]
     assert {hit["name"]: hit["space"] for hit in results} == where
-    (only,) = door.get(f"{API}/search?q=acorn&space=elm", both).json()["hits"]
+    (only,) = server.get(f"{API}/search?q=acorn&space=elm", both).json()["hits"]
     assert only["space"] == "elm"
     frame = {"args": {"question": {"query": "acorn"}}}
-    called = door.post("/call/recall", frame, both).json()["result"]["hits"]
+    called = server.post("/call/recall", frame, both).json()["result"]["hits"]
     assert {hit["name"]: hit["space"] for hit in called} == where
-    answer = _called(door, both, "core", "recall")
+    answer = _called(server, both, "core", "recall")
     assert {hit["name"]: hit["space"] for hit in answer["structuredContent"]["hits"]} == where
     assert "acorn-elm (in elm, " in answer["content"][0]["text"]
-    items = _called(door, both, "items", "memory_recall")["structuredContent"]["results"]
+    items = _called(server, both, "items", "memory_recall")["structuredContent"]["results"]
     assert {item["space"] for item in items} == {"oak", "elm"}
-    # Who reads one space need not be told which, and pays for every word.
-    alone = _called(door, entry, "core", "recall")
+    # With a single space its name is redundant, and would cost tokens.
+    alone = _called(server, entry, "core", "recall")
     assert ["space" in hit for hit in alone["structuredContent"]["hits"]] == [False]
     assert "(in " not in alone["content"][0]["text"]
-    assert door.get(f"{API}/memories/acorn-elm", both).json()["space"] == "elm"
-    assert door.get(f"{API}/memories/acorn-pine", both).status_code == 404
+    assert server.get(f"{API}/memories/acorn-elm", both).json()["space"] == "elm"
+    assert server.get(f"{API}/memories/acorn-pine", both).status_code == 404
 
 
-def test_a_client_shows_its_token(door: Door) -> None:
-    writer = door.token("client", "--spaces", "desk,shelf", "--access", "write")
-    slow = door.token("slow", "--spaces", "desk", "--requests-per-minute", "1")
-    asyncio.run(_use_clients(str(door.http.base_url), writer=writer, slow=slow))
+def test_a_client_sends_its_token(server: HttpDaemon) -> None:
+    writer = server.token("client", "--spaces", "desk,shelf", "--access", "write")
+    slow = server.token("slow", "--spaces", "desk", "--requests-per-minute", "1")
+    asyncio.run(_use_clients(str(server.http.base_url), writer=writer, slow=slow))
 
 
-def test_the_command_line_goes_where_it_is_told(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    reader = door.token("command-reader", "--spaces", "shell")
-    writer = door.token("command-writer", "--spaces", "shell", "--access", "write")
+def test_the_command_line_uses_the_url_of_the_environment(server: HttpDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = server.token("command-reader", "--spaces", "shell")
+    writer = server.token("command-writer", "--spaces", "shell", "--access", "write")
     remember("not to be seen", "--space", "default")
-    monkeypatch.setenv("SCRUBJAY_URL", str(door.http.base_url))
+    monkeypatch.setenv("SCRUBJAY_URL", str(server.http.base_url))
     monkeypatch.setenv("SCRUBJAY_TOKEN", writer)
     assert run_json("remember", _SECRET_TEXT, "--name", "acorn")["action"] == "created"
     assert run_json("status")["space"] == "shell"
@@ -319,7 +319,7 @@ def test_the_command_line_goes_where_it_is_told(door: Door, monkeypatch: pytest.
     refused = run("remember", "x", "--json")
     assert (refused.code, refused.error()["code"]) == (77, "not_allowed")
     assert run("recall", "acorn", "--space", "default", "--json").error()["code"] == "not_allowed"
-    # Tokens are the owner's business, at his own machine.
+    # Only the owner manages tokens, on the machine of the daemon.
     assert run("tokens", "list").code == 2
     monkeypatch.setenv("SCRUBJAY_TOKEN", "sj_nothing")
     lost = run("recall", "acorn")
@@ -374,12 +374,12 @@ def _trusting(jwks: str) -> dict[str, str]:
     return {"SCRUBJAY_JWT_ISSUER": ISSUER, "SCRUBJAY_JWT_AUDIENCE": AUDIENCE, "SCRUBJAY_JWT_JWKS": jwks}
 
 
-def _watching(door: Door, token: str) -> AbstractContextManager[httpx2.Response]:
-    return door.http.stream("GET", f"{API}/changes", headers=_bearer(token))
+def _watching(server: HttpDaemon, token: str) -> AbstractContextManager[httpx2.Response]:
+    return server.http.stream("GET", f"{API}/changes", headers=_bearer(token))
 
 
-def _listening(door: Door, token: str) -> AbstractContextManager[httpx2.Response]:
-    """An agent that asks to be told when the list of memories is another."""
+def _listening(server: HttpDaemon, token: str) -> AbstractContextManager[httpx2.Response]:
+    """Open a stream of an agent that subscribes to changes of the list of memories."""
     revision = "2026-07-28"
     meta = {
         "io.modelcontextprotocol/protocolVersion": revision,
@@ -391,15 +391,15 @@ def _listening(door: Door, token: str) -> AbstractContextManager[httpx2.Response
         "params": {"notifications": {"resourcesListChanged": True}, "_meta": meta},
     }  # fmt: skip
     headers = {"mcp-protocol-version": revision, "mcp-method": "subscriptions/listen"}
-    return door.http.stream("POST", "/mcp", json=message, headers={**_bearer(token), **headers})
+    return server.http.stream("POST", "/mcp", json=message, headers={**_bearer(token), **headers})
 
 
-def _called(door: Door, token: str, toolset: str, tool: str) -> Any:
+def _called(server: HttpDaemon, token: str, toolset: str, tool: str) -> Any:
     message = {
         "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": {"name": tool, "arguments": {"query": "acorn"}},
     }  # fmt: skip
-    return door.post(f"/mcp/{toolset}", message, token).json()["result"]
+    return server.post(f"/mcp/{toolset}", message, token).json()["result"]
 
 
 def _tokens() -> Any:

@@ -1,4 +1,4 @@
-"""Every command: what a person reads, what a program reads, and how it ends."""
+"""Every command: its output for people, its JSON, and its exit code."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from scrubjay.version import VERSION
 pytestmark = pytest.mark.usefixtures("home")
 
 
-def test_remember_says_what_it_did() -> None:
+def test_remember_prints_its_result() -> None:
     answer = run("remember", "Sarah prefers tea", "--title", "Tea")
     assert (answer.code, answer.err) == (0, "")
     assert re.match(r"created tea \([0-9a-f-]{36}\), version 1\n", answer.out)
@@ -82,7 +82,7 @@ def test_an_idempotency_key_makes_a_retry_safe() -> None:
     assert (reused.code, reused.error()["code"]) == (CODES[KeyReused].exit, "key_reused")
 
 
-def test_recall_shows_passages_ids_and_the_way_on() -> None:
+def test_recall_shows_passages_ids_and_a_cursor() -> None:
     ids = [remember(f"tea number {number}") for number in range(3)]
     pinned = remember("always be kind", "--pinned", "-e", "Everybody")
     answer = run("recall", "tea", "-n", "2", "--explain")
@@ -118,7 +118,7 @@ def test_recall_as_json_has_the_documented_fields() -> None:
     assert memory["content"] == "green tea"
 
 
-def test_recall_shows_what_was_said_before_and_after_each_hit() -> None:
+def test_recall_shows_the_neighbours_of_each_hit() -> None:
     before, hit, after = (
         remember(text, "--session", "s1")
         for text in ("Shall we drink tea?", "Green, of course!", "It is\n on the table.")
@@ -136,7 +136,7 @@ def test_recall_shows_what_was_said_before_and_after_each_hit() -> None:
     assert alone["around"] == []
 
 
-def test_recall_counts_days_from_the_date_it_is_given() -> None:
+def test_recall_counts_days_from_the_given_date() -> None:
     remember("tea with Ann")
     for today in ("2026-05-31", "2026-05-31T14:00:00Z"):
         assert run_json("recall", "tea yesterday", "--today", today)["hits"]
@@ -150,9 +150,9 @@ def test_recall_counts_days_from_the_date_it_is_given() -> None:
         (("--today", "someday"), "today: 'someday' is not a date or time"),
         (("--contains", "x" * 100_001), "contains has 100,001 bytes; the limit is 100,000"),
     ],
-    ids=lambda given: str(given)[:30],
+    ids=lambda value: str(value)[:30],
 )
-def test_what_recall_cannot_take_is_said(options: tuple[str, ...], words: str) -> None:
+def test_an_invalid_option_of_recall_is_refused(options: tuple[str, ...], words: str) -> None:
     answer = run("recall", "tea", *options)
     assert answer.code != 0
     assert words in answer.err
@@ -189,7 +189,7 @@ def test_recall_can_be_narrowed(options: tuple[str, ...]) -> None:
     assert [hit["id"] for hit in results if isinstance(hit, dict)] == [expected]
 
 
-def test_recall_of_nothing_is_an_answer_not_an_error() -> None:
+def test_an_empty_result_of_recall_is_no_error() -> None:
     answer = run("recall", "tea")
     assert (answer.code, answer.out.splitlines()[0]) == (0, "nothing found")
     assert run("recall").out == "nothing found\n"
@@ -238,7 +238,7 @@ def test_revise_changes_what_is_named_and_nothing_else() -> None:
     assert run("revise", "drink").out.startswith("unchanged")
 
 
-def test_what_is_typed_is_the_users_word_unless_it_says_whose() -> None:
+def test_a_typed_text_is_trusted_as_the_users_by_default() -> None:
     memory_id = remember("The ferry leaves at nine.", "--source", "document", "-o", "daily")
     run("revise", memory_id, "--add-observation", "from pier 4")
     (memory,) = [json.loads(text) for text in _texts("read", memory_id, "-f", "json")]
@@ -276,7 +276,7 @@ def test_forget_and_restore_and_forget_by_filter() -> None:
     assert run("forget").code == CODES[InvalidInput].exit
 
 
-def test_forget_takes_a_group_along_when_asked() -> None:
+def test_forget_can_include_the_group() -> None:
     run("remember", "tea", "-e", "Sarah", "-e", "Acme", "--session", "s1")
     assert run("forget", "--entity", "Sarah", "--dry-run").out.count("trashed") == 1
     assert run("forget", "--session", "s1", "--dry-run").out.count("trashed") == 2
@@ -296,8 +296,8 @@ def test_purge_asks_before_it_destroys() -> None:
     assert "purged" not in no.out
     assert "Delete 1 memories for good?" in no.err
     assert "nothing was purged" in no.err
-    nobody = run("purge", "tea", stdin="")
-    assert nobody.code != 0
+    unanswered = run("purge", "tea", stdin="")
+    assert unanswered.code != 0
     assert run_json("status")["memories"] == {"trashed": 1}
     yes = run("purge", "tea", "nobody", stdin="y\n")
     missing = "No memory is called 'nobody'. Run `scrubjay recall` with a few words to find its name."
@@ -307,7 +307,7 @@ def test_purge_asks_before_it_destroys() -> None:
     assert run("purge", "tea", "--yes").code == CODES[NotFound].exit
 
 
-def test_purge_by_filter_does_not_ask_when_told() -> None:
+def test_purge_by_filter_does_not_ask_with_yes() -> None:
     for number in range(3):
         remember(f"tea {number}", "--kind", "drink")
     run("forget", "--kind", "drink")
@@ -367,7 +367,7 @@ def test_undo_goes_by_agent() -> None:
     assert "undone jay" in run("undo", "--agent", "bob").out
 
 
-def test_status_tells_where_and_how_much() -> None:
+def test_status_shows_paths_and_counts() -> None:
     remember("tea")
     answer = run("status")
     rows = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in answer.out.splitlines() if "  " in line)
@@ -380,7 +380,7 @@ def test_status_tells_where_and_how_much() -> None:
     )
 
 
-def test_doctor_examines_and_its_exit_code_tells() -> None:
+def test_doctor_checks_the_store_and_sets_the_exit_code() -> None:
     remember("tea")
     answer = run("doctor", "--deep")
     assert "ok   store: every page and body read" in answer.out
@@ -430,12 +430,12 @@ def test_an_error_has_its_own_exit_code_and_is_json_when_asked(
     assert plain.err.startswith("error: ")
     as_json = run(*arguments, "--json")
     assert (as_json.code, as_json.out) == (CODES[error].exit, "")
-    told_error = as_json.error()
-    assert str(told_error["message"])[:40] in plain.err
+    payload = as_json.error()
+    assert str(payload["message"])[:40] in plain.err
     assert "Traceback" not in plain.err + as_json.err
 
 
-def test_the_id_in_an_answer_can_be_gone_on_with() -> None:
+def test_the_id_in_a_result_works_in_the_next_command() -> None:
     assert is_id(remember("tea"))
 
 

@@ -1,4 +1,4 @@
-"""The commands once more, with a daemon that serves the folder: nobody can tell the difference."""
+"""The tests of the commands again, with a daemon that serves the folder: the results are the same."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Versions, differences and branches as a person sees them, on a terminal and elsewhere."""
+"""Versions, differences and branches in the output for people, on a terminal and elsewhere."""
 
 import io
 import re
@@ -19,7 +19,7 @@ NOON = datetime(2026, 5, 31, 12, tzinfo=UTC)
 
 
 class Terminal(io.StringIO):
-    """Says that it shows colours."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -33,11 +33,11 @@ def with_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
 
-def seen(print_it: Callable[[], None], screen: io.StringIO) -> str:
-    """What is printed there."""
-    with redirect_stdout(screen):
-        print_it()
-    return screen.getvalue()
+def capture(function: Callable[[], None], stream: io.StringIO) -> str:
+    """Return what a function prints to a stream."""
+    with redirect_stdout(stream):
+        function()
+    return stream.getvalue()
 
 
 def a_version(number: int, *, action: str = "revised", agent: str = "jay", message: str = "") -> Version:
@@ -58,13 +58,13 @@ def a_difference() -> History:
     return History(id="i", name="tea", diff=(content, observations))
 
 
-def some_branches() -> Branches:
+def two_branches() -> Branches:
     main = Branch(name="main", version=3, updated_at=NOON, agent="jay")
     draft = Branch(name="draft", version=14, forked=2, updated_at=NOON, description="What if?")
     return Branches(id="i", name="tea", current="draft", branches=(main, draft))
 
 
-def a_clash() -> BranchMerged:
+def a_merge_conflict() -> BranchMerged:
     clash = MergeConflict(field="content", base="tea", ours="green tea\nno milk", theirs="black tea")
     return BranchMerged(action="conflict", id="i", name="tea", branch="draft", into="main", version=3, clashes=(clash,))
 
@@ -78,7 +78,7 @@ def test_the_log_is_aligned(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_a_difference_stands_beside_its_field(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_difference_is_beside_its_field(capsys: pytest.CaptureFixture[str]) -> None:
     show(a_difference())
     assert capsys.readouterr().out.splitlines() == [
         "content       - green",
@@ -91,8 +91,8 @@ def test_a_difference_stands_beside_its_field(capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out == "no difference\n"
 
 
-def test_the_branch_that_is_switched_to_has_a_star(capsys: pytest.CaptureFixture[str]) -> None:
-    show(some_branches())
+def test_the_current_branch_has_a_star(capsys: pytest.CaptureFixture[str]) -> None:
+    show(two_branches())
     assert capsys.readouterr().out.splitlines() == [
         "   BRANCH  VERSION  FORKED  CHANGED              WHO  ABOUT",
         "   main    3        -       2026-05-31 12:00:00  jay",
@@ -100,8 +100,8 @@ def test_the_branch_that_is_switched_to_has_a_star(capsys: pytest.CaptureFixture
     ]
 
 
-def test_clashes_stand_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
-    show(a_clash())
+def test_conflicts_are_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    show(a_merge_conflict())
     assert capsys.readouterr().out.splitlines() == [
         "conflict: draft into main of tea (i): both changed the same part, so nothing was merged",
         "content",
@@ -113,39 +113,39 @@ def test_clashes_stand_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_a_merge_says_what_it_did(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_merge_prints_its_result(capsys: pytest.CaptureFixture[str]) -> None:
     show(BranchMerged(action="merged", id="i", name="tea", branch="draft", into="main", version=4, warnings=("w",)))
     assert capsys.readouterr().out == "merged draft into main of tea (i), version 4\nwarning: w\n"
 
 
 @pytest.mark.usefixtures("with_colours")
-@pytest.mark.parametrize("answer", [a_history(), a_difference(), some_branches(), a_clash()])
+@pytest.mark.parametrize("answer", [a_history(), a_difference(), two_branches(), a_merge_conflict()])
 def test_a_terminal_shows_the_same_in_colour(answer: object) -> None:
-    coloured = seen(lambda: show(answer), Terminal())
+    coloured = capture(lambda: show(answer), Terminal())
     assert "\x1b[" in coloured
     lines = [line.rstrip() for line in re.sub("\x1b\\[[0-9;]*m", "", coloured).splitlines()]
-    assert lines == seen(lambda: show(answer), io.StringIO()).splitlines()
+    assert lines == capture(lambda: show(answer), io.StringIO()).splitlines()
 
 
 @pytest.mark.usefixtures("with_colours")
-def test_what_is_added_is_green_and_what_is_removed_red() -> None:
-    shown = seen(lambda: show(a_difference()), Terminal())
+def test_added_lines_are_green_and_removed_lines_red() -> None:
+    shown = capture(lambda: show(a_difference()), Terminal())
     assert "\x1b[31m- green\x1b[0m" in shown
     assert "\x1b[32m+ black\x1b[0m" in shown
 
 
 @pytest.mark.usefixtures("with_colours")
-def test_no_colour_where_nobody_wants_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_color_turns_colours_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    assert seen(lambda: paint([("green", "green")]), Terminal()) == "green\n"
+    assert capture(lambda: paint([("green", "green")]), Terminal()) == "green\n"
 
 
 @pytest.mark.usefixtures("with_colours")
-def test_a_memory_cannot_paint_by_itself() -> None:
-    shown = seen(lambda: paint([("\x1b]52;c;evil\x07 [red]tea[/red] :smile:", "")]), Terminal())
+def test_a_memory_cannot_control_the_terminal() -> None:
+    shown = capture(lambda: paint([("\x1b]52;c;evil\x07 [red]tea[/red] :smile:", "")]), Terminal())
     assert shown == "\\x1b]52;c;evil\\x07 [red]tea[/red] :smile:\n"
 
 
 @pytest.mark.usefixtures("with_colours")
 def test_long_lines_are_left_to_the_terminal() -> None:
-    assert seen(lambda: paint([("tea " * 100 + "end", "")]), Terminal()).count("\n") == 1
+    assert capture(lambda: paint([("tea " * 100 + "end", "")]), Terminal()).count("\n") == 1
