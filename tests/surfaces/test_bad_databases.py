@@ -54,7 +54,7 @@ def run_refused(monkeypatch: pytest.MonkeyPatch, url: str, *, code: int, **envir
 
 
 @pytest.mark.parametrize(
-    ("url", "code", "said"),
+    ("url", "code", "message"),
     [
         (f"mysql://me:{PASSWORD}@127.0.0.1/memory", 2, "begins with postgresql://"),
         (f"postgresql://me:{PASSWORD}@[::1/memory", 2, "malformed"),
@@ -63,8 +63,8 @@ def run_refused(monkeypatch: pytest.MonkeyPatch, url: str, *, code: int, **envir
         (f"postgresql://me:{PASSWORD}@/memory?host=/nowhere", 75, "Check that PostgreSQL is running"),
     ],
 )
-def test_an_unusable_address(home: Path, monkeypatch: pytest.MonkeyPatch, url: str, code: int, said: str) -> None:
-    assert said in run_refused(monkeypatch, url, code=code)
+def test_an_unusable_address(home: Path, monkeypatch: pytest.MonkeyPatch, url: str, code: int, message: str) -> None:
+    assert message in run_refused(monkeypatch, url, code=code)
 
 
 def test_a_missing_database_and_a_missing_role(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def test_a_database_of_a_newer_version(home: Path, monkeypatch: pytest.MonkeyPat
 
 def test_an_encryption_key_is_for_files(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reported = run_refused(monkeypatch, "postgresql://me@127.0.0.1:1/memory", code=2, SCRUBJAY_KEY=PASSWORD)
-    assert "leave out SCRUBJAY_KEY" in reported
+    assert "unset SCRUBJAY_KEY" in reported
 
 
 @pytest.mark.slow
