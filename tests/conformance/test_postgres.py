@@ -60,7 +60,7 @@ class TestLexicon(LexiconSuite):
     pass
 
 
-class TestShelf(VectorStoreSuite):
+class TestVectorStore(VectorStoreSuite):
     pass
 
 
@@ -68,7 +68,7 @@ class TestChangeLog(ChangeLogSuite):
     pass
 
 
-class TestPapers(DocumentsSuite):
+class TestDocuments(DocumentsSuite):
     pass
 
 

@@ -18,7 +18,7 @@ async def store() -> AsyncIterator[RecordStore]:
         await opened.close()
 
 
-class TestShelf(VectorStoreSuite):
+class TestVectorStore(VectorStoreSuite):
     pass
 
 

@@ -47,7 +47,7 @@ class TestLexicon(LexiconSuite):
     pass
 
 
-class TestShelf(VectorStoreSuite):
+class TestVectorStore(VectorStoreSuite):
     pass
 
 
@@ -55,7 +55,7 @@ class TestChangeLog(ChangeLogSuite):
     pass
 
 
-class TestPapers(DocumentsSuite):
+class TestDocuments(DocumentsSuite):
     pass
 
 

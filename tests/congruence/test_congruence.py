@@ -42,28 +42,28 @@ def backends(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -
 )
 @given(
     before=st.lists(operations, min_size=5, max_size=40),
-    asked_questions=st.lists(questions, min_size=3, max_size=8),
+    sampled_questions=st.lists(questions, min_size=3, max_size=8),
     after=st.lists(operations, max_size=5),
 )
 def test_every_backend_gives_the_same_answers(
     backends: list[Backend],
     runner: asyncio.Runner,
     before: list[Operation],
-    asked_questions: list[Question],
+    sampled_questions: list[Question],
     after: list[Operation],
 ) -> None:
-    runner.run(_compare(backends, before, asked_questions, after))
+    runner.run(_compare(backends, before, sampled_questions, after))
 
 
 async def _compare(
-    backends: list[Backend], before: list[Operation], asked_questions: list[Question], after: list[Operation]
+    backends: list[Backend], before: list[Operation], sampled_questions: list[Question], after: list[Operation]
 ) -> None:
     who = Caller(space=f"space-{next(_SPACES)}", agent="tester")
     sequences = [OperationSequence(engine=backend.engine, who=who, made=[]) for backend in backends]
     for several in (before, after):
         for operation in several:
             _require_same(backends, [await sequence.apply(operation) for sequence in sequences], of=operation)
-        for question in asked_questions:
+        for question in sampled_questions:
             first, *others = [await sequence.recall(question) for sequence in sequences]
             for backend, other in zip(backends[1:], others, strict=True):
                 if question.query:

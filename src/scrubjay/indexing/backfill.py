@@ -68,14 +68,7 @@ async def embed_memories(
     missing = {digest: text for digest, text in texts.items() if digest not in existing}
     if not missing:
         return 0
-    pictures = {digest: memory for memory in memories if (digest := picture_hash(memory)) in missing}
-    picture_vectors: dict[bytes, Vector] = {}
-    if pictures and "image" in profile.media:
-        picture_vectors, absent = await _embed_pictures(pictures, embedder=embedder, gallery=gallery)
-        # The name of an unreadable picture is embedded instead; an absent picture is tried again next time.
-        missing = {
-            digest: text for digest, text in missing.items() if digest not in picture_vectors and digest not in absent
-        }
+    picture_vectors, missing = await _embed_pictures(memories, missing, embedder=embedder, gallery=gallery)
     origin = Origin(at=clock.now(), run=new_id(), agent=_AGENT)
 
     async def store_vectors(vectors: Mapping[bytes, Vector]) -> int:
@@ -98,9 +91,12 @@ async def embed_memories(
 
 
 async def _embed_pictures(
-    pictures: Mapping[bytes, Memory], *, embedder: Embedder, gallery: Gallery | None
-) -> tuple[dict[bytes, Vector], set[bytes]]:
-    """Return the vectors of pictures, and the hashes of absent ones. Embeds one by one, because they may be large."""
+    memories: Sequence[Memory], missing: dict[bytes, str], *, embedder: Embedder, gallery: Gallery | None
+) -> tuple[dict[bytes, Vector], dict[bytes, str]]:
+    """Return the vectors of missing pictures, and the texts that remain. Pictures may be large: one at a time."""
+    pictures = {digest: memory for memory in memories if (digest := picture_hash(memory)) in missing}
+    if not pictures or "image" not in (await embedder.profile()).media:
+        return {}, missing
     vectors: dict[bytes, Vector] = {}
     absent: set[bytes] = set()
     for digest, memory in pictures.items():
@@ -111,7 +107,8 @@ async def _embed_pictures(
         (vector,) = await embedder.embed_media([media])
         if vector is not None:
             vectors[digest] = vector
-    return vectors, absent
+    # The name of an unreadable picture is embedded instead; an absent picture is tried again next time.
+    return vectors, {digest: text for digest, text in missing.items() if digest not in vectors and digest not in absent}
 
 
 def _texts_by_memory(memories: Sequence[Memory]) -> dict[str, dict[bytes, str]]:

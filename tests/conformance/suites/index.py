@@ -14,7 +14,7 @@ from scrubjay.model.passage import Point, Vector, passage_id
 from scrubjay.model.query import Filter
 from scrubjay.ports import VectorIndex
 
-# An index may keep vectors in fewer bits, so its cosines are near, not equal.
+# An index may store vectors in fewer bits, so its cosines are close, not equal.
 CLOSE = 0.01
 COUNT = 500
 QUERY = vector_of(b"a question")
@@ -74,7 +74,7 @@ class VectorIndexSuite:
         for space in spaces:
             hits = await index.search(space, QUERY, Filter(), limit=99)
             _require_nearest(hits, [point for point in points if point.space == space], limit=99)
-        assert await index.search("nobody", QUERY, Filter(), limit=99) == []
+        assert await index.search("nowhere", QUERY, Filter(), limit=99) == []
 
     async def test_stale_points_go_and_new_ones_come(self, index: VectorIndex) -> None:
         points = _points([a_memory(kind="old") for _ in range(10)])
@@ -83,8 +83,8 @@ class VectorIndexSuite:
         await index.apply(again, [point.id for point in points[:5]] + [10**12], cursor=2)
         hits = await index.search("default", QUERY, Filter(), limit=99)
         assert {number for number, _ in hits} == {point.id for point in (*again, *points[5:])}
-        news = await index.search("default", QUERY, Filter(kind="new"), limit=99)
-        assert {number for number, _ in news} == {point.id for point in again}
+        new_hits = await index.search("default", QUERY, Filter(kind="new"), limit=99)
+        assert {number for number, _ in new_hits} == {point.id for point in again}
 
     async def test_a_point_is_replaced_in_every_part(self, index: VectorIndex) -> None:
         before, after = a_memory(kind="old", tags=("t",)), a_memory(kind="new", state=State.ARCHIVED)
@@ -164,7 +164,7 @@ def _filter(name: str) -> Filter:
         "tenth": Filter(project="tenth"),
         "hundredth": Filter(tags=("hundredth",)),
         "one": Filter(entity="Number 123"),
-        "none": Filter(session="nobody"),
+        "none": Filter(session="none"),
         "half and tenth": Filter(kind="even", project="tenth"),
         "half and third": Filter(kind="even", tags=("third",), trust="user"),
         "earlier half": Filter(until=moment(COUNT // 2)),
@@ -199,16 +199,16 @@ def _points(memories: Sequence[Memory], *, first: int = 1, towards: Vector | Non
 
 
 def _require_nearest(hits: Sequence[tuple[int, float]], passing: Sequence[Point], *, limit: int) -> None:
-    true = {point.id: float(np.dot(QUERY, point.vector)) for point in passing}
+    expected = {point.id: float(np.dot(QUERY, point.vector)) for point in passing}
     numbers = [number for number, _ in hits]
-    assert set(numbers) <= set(true), "only what passes"
-    assert len(set(numbers)) == len(numbers) == min(limit, len(true)), "as many as the limit"
+    assert set(numbers) <= set(expected), "only points that pass"
+    assert len(set(numbers)) == len(numbers) == min(limit, len(expected)), "as many as the limit"
     cosines = [cosine for _, cosine in hits]
     assert cosines == sorted(cosines, reverse=True), "best first"
-    assert all(abs(cosine - true[number]) < CLOSE for number, cosine in hits)
+    assert all(abs(cosine - expected[number]) < CLOSE for number, cosine in hits)
     if hits:
-        worst = sorted(true.values(), reverse=True)[len(hits) - 1]
-        assert all(true[number] >= worst - CLOSE for number in numbers), "none of the nearest is missed"
+        worst = sorted(expected.values(), reverse=True)[len(hits) - 1]
+        assert all(expected[number] >= worst - CLOSE for number in numbers), "none of the nearest is missed"
 
 
 async def _after(index: VectorIndex, points: Sequence[Point], stale: Sequence[int], *, cursor: int) -> set[int]:

@@ -31,7 +31,7 @@ CLOSE = 0.01
 
 
 class VectorsSuite:
-    """`vectors`, `shelve` and `without_vectors`. Needs the fixture `store`."""
+    """`vectors`, `store_vectors` and `without_vectors`. Needs the fixture `store`."""
 
     async def test_vectors_of_a_commit_come_back(self, store: RecordStore) -> None:
         memories = [a_memory("one"), a_memory("two")]
@@ -56,27 +56,27 @@ class VectorsSuite:
             assert (vector.dtype, vector.shape) == (np.dtype(np.float32), (dimension,))
             require_close({b"": vector}, {b"": next(iter(embedded.vectors.values()))})
 
-    async def test_shelved_vectors_come_back(self, store: RecordStore) -> None:
+    async def test_vectors_stored_later_come_back(self, store: RecordStore) -> None:
         memory = a_memory()
         await store.commit(a_commit(memory))
         embedded = vectors_for([memory])
         await store.store_vectors("default", embedded, memory_ids=[memory.id], origin=an_origin())
         require_close(await store.vectors("default", MODEL, list(embedded.vectors)), embedded.vectors)
 
-    async def test_followers_are_told_of_shelved_vectors(self, store: RecordStore) -> None:
+    async def test_the_log_contains_vectors_stored_later(self, store: RecordStore) -> None:
         memory, other = a_memory("word " * 900), a_memory()
         await store.commit(a_commit(memory, other))
         first, _ = await store.changes(after=0, limit=9)
         start = await store.last_seq()
         origin = an_origin(run="r", agent="ann", at=moment(5))
-        await store.store_vectors("default", vectors_for([memory]), memory_ids=[memory.id, "nobody"], origin=origin)
+        await store.store_vectors("default", vectors_for([memory]), memory_ids=[memory.id, "missing"], origin=origin)
         (change,) = await store.changes(after=start, limit=9)
         assert (change.action, change.memory_id, change.number) == (Action.EMBEDDED, memory.id, first.number)
         assert (change.version, change.passages_before) == (1, len(passages_of(memory)))
         assert (change.run, change.agent, change.at, change.space) == ("r", "ann", moment(5), "default")
         assert len(await store.versions("default", memory.id, limit=9)) == 1
 
-    async def test_followers_are_told_of_every_memory_with_the_text(self, store: RecordStore) -> None:
+    async def test_the_log_contains_every_memory_with_the_text(self, store: RecordStore) -> None:
         early, elsewhere = a_memory("a shared text"), a_memory("a shared text", space="other")
         await store.commit(a_commit(early))
         await store.commit(a_commit(elsewhere, space="other"))
@@ -87,7 +87,7 @@ class VectorsSuite:
         assert reported == {late.id: Action.CREATED, early.id: Action.EMBEDDED}
         assert await store.point_count(MODEL) == 2
 
-    async def test_a_vector_is_shelved_again_without_harm(self, store: RecordStore) -> None:
+    async def test_a_vector_can_be_stored_again(self, store: RecordStore) -> None:
         memory = a_memory()
         embedded = vectors_for([memory])
         await store.commit(a_commit(memory, embedded=embedded))
@@ -102,7 +102,7 @@ class VectorsSuite:
         require_close(await store.vectors("default", "one", list(first.vectors)), first.vectors)
         require_close(await store.vectors("default", "two", list(first.vectors)), second.vectors)
 
-    async def test_the_memories_without_vectors_are_known(self, store: RecordStore) -> None:
+    async def test_memories_without_vectors_are_listed(self, store: RecordStore) -> None:
         done, undone = a_memory("done"), a_memory("undone")
         half = a_memory(" ".join(f"half-{number}" for number in range(150)))
         there = a_memory("done", space="there")
@@ -135,9 +135,9 @@ class VectorsSuite:
 
 
 class PointsSuite:
-    """`points`, `points_of`, `point_count` and `passing`. Needs the fixture `store`."""
+    """`points`, `points_of`, `point_count` and `matching_passages`. Needs the fixture `store`."""
 
-    async def test_a_point_says_all_an_index_needs(self, store: RecordStore) -> None:
+    async def test_a_point_has_all_that_an_index_needs(self, store: RecordStore) -> None:
         memories = list(population().values())
         await store.commit(a_commit(*memories, embedded=vectors_for(memories)))
         points = await store.points(MODEL, after=0, limit=99)
@@ -167,7 +167,7 @@ class PointsSuite:
             await store.commit(a_commit(memory, embedded=vectors_for([memory])))
         _require_same(await store.points(MODEL, after=0, limit=9), await _expected(store, [here, there]))
 
-    async def test_only_what_is_embedded_is_a_point(self, store: RecordStore) -> None:
+    async def test_only_embedded_passages_are_points(self, store: RecordStore) -> None:
         done, undone = a_memory("done"), a_memory("undone")
         await store.commit(a_commit(done, undone, embedded=vectors_for([done])))
         _require_same(await store.points(MODEL, after=0, limit=9), (await _expected(store, [done, undone]))[:1])
