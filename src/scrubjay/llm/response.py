@@ -1,4 +1,4 @@
-"""Reads a model's response: the JSON answer in its text, or the kind of failure an exception stands for."""
+"""Reads a model's response: the JSON answer in its text, or the kind of failure an exception indicates."""
 
 import json
 from collections.abc import Mapping
@@ -111,7 +111,7 @@ def _list_mismatch(value: list[Json], schema: Mapping[str, Json], *, at: str, de
 
 
 def classify_error(error: Exception) -> LlmFailure | None:
-    """Return the failure that an exception stands for, or None if the exception does not come from the model.
+    """Return the failure that an exception indicates, or None if the exception does not come from the model.
 
     No message quotes the question or the answer.
     """
