@@ -1,4 +1,4 @@
-"""What all tests share: where their folders are, and how the thousands of them are collected."""
+"""Configuration of all tests: their folders, and their collection."""
 
 import gc
 import os
@@ -29,29 +29,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _spread(cases: list[pytest.Item], most: int) -> list[pytest.Item]:
-    """The first and the last of some cases, and as many between them as are wanted."""
+    """Choose the first and the last case, and evenly spread ones between them."""
     if len(cases) <= most:
         return cases
     return [cases[place * (len(cases) - 1) // max(1, most - 1)] for place in range(most)]
 
 
 def pytest_configure() -> None:
-    """Keep the folders of tests where nobody waits for a disk, unless another place is chosen; time no example."""
+    """Put the folders of tests into memory unless another place is chosen, and time no example."""
     if (place := quick_place()) is not None:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(place))
-    # Machines are busy: how long one example takes says nothing of the code.
+    # On a busy machine the duration of an example says nothing about the code.
     settings.register_profile("untimed", deadline=None)
     settings.load_profile("untimed")
 
 
 def pytest_sessionstart() -> None:
-    """Read the certificates of the authorities once: every client would, and takes longer for it than for all else."""
+    """Read the CA certificates once, because every client would, and nothing else takes as long."""
     httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Nearly all that this makes stays: look for garbage from the first test on, and not among what was there."""
+    """Freeze the objects of the collection, which stay, so that garbage collection skips them."""
     gc.disable()
     try:
         return (yield)

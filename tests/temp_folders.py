@@ -1,4 +1,4 @@
-"""Where tests keep what lasts no longer than they do."""
+"""The place of temporary folders of tests."""
 
 import os
 import shutil
@@ -9,6 +9,6 @@ _ROOM = 2 * 1024**3
 
 
 def quick_place() -> Path | None:
-    """A disk in memory, where waiting for a real one would prove nothing; None is the usual place."""
+    """Return a disk in memory, because waiting for a real one proves nothing; None is the default place."""
     roomy = _MEMORY_DISK.is_dir() and os.access(_MEMORY_DISK, os.W_OK) and shutil.disk_usage(_MEMORY_DISK).free > _ROOM
     return _MEMORY_DISK if roomy else None

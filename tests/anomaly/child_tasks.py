@@ -1,4 +1,4 @@
-"""What the children of the nursery do until they are killed, or kill themselves at a chosen point."""
+"""The tasks of child processes, which run until they are killed or kill themselves at a chosen point."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ FILLER = "and it went on like this for quite some time, " * 4
 
 
 def die() -> None:
-    """As a power cut would: nothing is tidied up."""
+    """Kill the process without any cleanup, as a power cut would."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -28,7 +28,7 @@ def die() -> None:
 
 
 async def write(home: Path, *, acknowledgements: str, seed: int) -> None:
-    """Remember, revise and forget as fast as can be, and note each call after it was answered."""
+    """Remember, revise and forget without a pause, and note each call after its answer."""
     chance = random.Random(seed)
     notes = os.open(acknowledgements, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     async with open_wiring(home) as wiring:
@@ -60,7 +60,7 @@ async def _write_on(memory: MemoryClient, notes: int, chance: random.Random) -> 
 
 
 class FragileWriter:
-    """A store's own writer, until it has done so many jobs: then the process dies."""
+    """A store's writer that kills the process after a number of jobs."""
 
     def __init__(self, writer: Writer, *, jobs: int) -> None:
         self._writer = writer
@@ -83,7 +83,7 @@ class FragileWriter:
 
 
 async def purge(home: Path, *, names: list[str], steps: int) -> None:
-    """Purge, and die after so many steps of it."""
+    """Purge, and die after a number of steps."""
     async with open_wiring(home) as wiring:
         await wiring.client().recall("anything")
         fragile = FragileWriter(wiring.store._writer, jobs=steps)
@@ -93,19 +93,19 @@ async def purge(home: Path, *, names: list[str], steps: int) -> None:
 
 
 async def back_up(home: Path, *, target: str, steps: int) -> None:
-    """Make a backup, and die after so many steps of it."""
+    """Make a backup, and die after a number of steps."""
     async with open_wiring(home) as wiring:
         await wiring.client().backup(target, progress=_fatal(steps))
 
 
 async def take_in(home: Path, *, file: str, steps: int) -> None:
-    """Import a file, and die after so many steps of it."""
+    """Import a file, and die after a number of steps."""
     async with open_wiring(home) as wiring:
         await wiring.client().import_lines(Path(file), progress=_fatal(steps))
 
 
 async def train(home: Path, *, delay: float) -> None:
-    """Write until a dictionary is being trained, and die a moment later."""
+    """Write until the training of a dictionary starts, and die a moment later."""
     async with open_wiring(home, index=False) as wiring:
         number = 0
         while not wiring.store.upkeep.training:
@@ -116,7 +116,7 @@ async def train(home: Path, *, delay: float) -> None:
 
 
 async def build(home: Path, *, delay: float, inline: bool, builder: str = "") -> None:
-    """Have the index built, and die a moment later."""
+    """Start the build of the index, and die a moment later."""
     policy = LocalIndexPolicy(inline_up_to=100_000 if inline else 0)
     async with open_wiring(home, policy=policy) as wiring:
         building = asyncio.create_task(wiring.index.open())
@@ -128,27 +128,27 @@ async def build(home: Path, *, delay: float, inline: bool, builder: str = "") ->
 
 
 async def _note_builder(wiring: Wiring, note: Path) -> None:
-    """Write down who builds, once somebody does."""
+    """Write down the process id of the builder once it runs."""
     while True:
         await asyncio.sleep(0.01)
-        results = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text(encoding="ascii").split()
-        if results:
-            note.write_text(results[0], encoding="ascii")
+        children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text(encoding="ascii").split()
+        if children:
+            note.write_text(children[0], encoding="ascii")
             return
 
 
 async def write_once(home: Path, *, uid: int, answer: str) -> None:
-    """Become somebody else, try to remember something, and note what came of it."""
+    """Switch to another user, try to remember a text, and note the outcome."""
     if uid:
         os.setgid(uid)
         os.setuid(uid)
     try:
         async with open_wiring(home) as wiring:
             await wiring.client().remember("written by somebody else")
-            reported = "written"
+            outcome = "written"
     except ScrubjayError as error:
-        reported = json.dumps({"class": type(error).__name__, "message": error.message, "hint": error.hint})
-    Path(answer).write_text(reported, encoding="utf-8")
+        outcome = json.dumps({"class": type(error).__name__, "message": error.message, "hint": error.hint})
+    Path(answer).write_text(outcome, encoding="utf-8")
 
 
 def _fatal(steps: int) -> Progress:
@@ -163,26 +163,26 @@ def _fatal(steps: int) -> Progress:
 
 
 async def fill_disk(home: Path, *, answer: str) -> None:
-    """Write until the disk is full, make room, write on; note what happened and whether all of it is there."""
+    """Write until the disk is full, free space, continue; note the outcome and whether all memories are there."""
     ballast = home.parent / "ballast"
     ballast.write_bytes(bytes(1_000_000))
     chance = random.Random(1)
-    reported: dict[str, object] = {}
+    outcome: dict[str, object] = {}
     async with open_wiring(home) as wiring:
         memory = wiring.client()
-        stored = [(await memory.remember("the first of many")).id]
+        ids = [(await memory.remember("the first of many")).id]
         await memory.recall("first")
-        reported["index"] = (await memory.status()).index["problem"]
+        outcome["index"] = (await memory.status()).index["problem"]
         try:
-            while len(stored) < 2_000:
-                stored.append((await memory.remember(chance.randbytes(20_000).hex())).id)
+            while len(ids) < 2_000:
+                ids.append((await memory.remember(chance.randbytes(20_000).hex())).id)
         except ScrubjayError as error:
-            reported |= {"class": type(error).__name__, "message": error.message, "hint": error.hint}
-        reported["found when full"] = len((await memory.recall("first of many")).hits)
-        reported["there when full"] = len((await memory.read(stored)).memories) == len(stored)
+            outcome |= {"class": type(error).__name__, "message": error.message, "hint": error.hint}
+        outcome["found when full"] = len((await memory.recall("first of many")).hits)
+        outcome["there when full"] = len((await memory.read(ids)).memories) == len(ids)
         ballast.unlink()
-        stored.append((await memory.remember("there is room again")).id)
+        ids.append((await memory.remember("there is room again")).id)
     async with open_wiring(home) as wiring:
-        reported["there"] = len((await wiring.client().read(stored)).memories) == len(stored)
-        reported["problems"] = await wiring.store.check(deep=True)
-    Path(answer).write_text(json.dumps(reported), encoding="utf-8")
+        outcome["there"] = len((await wiring.client().read(ids)).memories) == len(ids)
+        outcome["problems"] = await wiring.store.check(deep=True)
+    Path(answer).write_text(json.dumps(outcome), encoding="utf-8")

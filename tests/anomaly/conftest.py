@@ -1,4 +1,4 @@
-"""The same rooms as in the scenarios, for what goes wrong in them, and a nursery for those who will be killed there."""
+"""The fixtures of the scenarios, and a pool of processes to be killed."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Processes that are made to be killed: one that has imported everything forks them, so that each starts in no time."""
+"""Processes to be killed; a parent that has imported everything forks them, so that each starts quickly."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ ChildTask = Callable[..., Coroutine[object, object, None]]
 
 
 class ProcessPool:
-    """The test's end: starts children that do a deed, kills them, and tells how they ended."""
+    """Starts children with a task, kills them, and returns their exit codes."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -45,20 +45,20 @@ class ProcessPool:
         self._process.wait(timeout=60)
 
     def start(self, task: str, home: Path, **options: object) -> int:
-        """Have a child begin; returns its process id."""
+        """Start a child; return its process id."""
         return self._ask({"start": task, "home": str(home), "options": options})
 
     def end_of(self, pid: int) -> int:
-        """How a child ended: its exit code, or the negative number of the signal."""
+        """Wait for a child; return its exit code, or the negative number of the signal."""
         return self._ask({"wait": pid})
 
     def kill(self, pid: int) -> None:
-        """End a child at once, as a power cut would."""
+        """Kill a child, as a power cut would."""
         os.kill(pid, signal.SIGKILL)
         assert self.end_of(pid) == -signal.SIGKILL
 
     def run(self, task: str, home: Path, **options: object) -> int:
-        """Have a child do a deed to its end, whatever that is."""
+        """Run a child to its end; return its exit code."""
         return self.end_of(self.start(task, home, **options))
 
     def _ask(self, question: dict[str, object]) -> int:
@@ -70,8 +70,8 @@ class ProcessPool:
 
 
 def serve() -> None:
-    """Fork and wait as the lines of standard input say."""
-    # What is read when it is first needed: a child that is somebody else may not be allowed to.
+    """Fork and wait as the lines of standard input request."""
+    # Load this now, because a child of another user may not be allowed to read it.
     related_terms("bird")
     for line in sys.stdin:
         request = cast("dict[str, object]", json.loads(line))
@@ -81,7 +81,7 @@ def serve() -> None:
         else:
             pid = os.fork()
             if not pid:
-                _live(request)
+                _run_child(request)
             _answer(pid)
 
 
@@ -90,17 +90,17 @@ def _answer(number: int) -> None:
     sys.stdout.flush()
 
 
-def _live(asked: dict[str, object]) -> None:
-    # The nursery's own pipes are not the child's business.
+def _run_child(request: dict[str, object]) -> None:
+    # A child must not use the pipes of its parent.
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
     os.dup2(2, 1)
-    task = cast("ChildTask", getattr(child_tasks, str(asked["start"])))
+    task = cast("ChildTask", getattr(child_tasks, str(request["start"])))
     code = 1
     try:
-        asyncio.run(task(Path(str(asked["home"])), **cast("dict[str, object]", asked["options"])))
+        asyncio.run(task(Path(str(request["home"])), **cast("dict[str, object]", request["options"])))
         code = 0
     finally:
-        # The traceback of whatever happened is on standard error, which pytest shows.
+        # pytest shows the traceback on standard error.
         if code:
             traceback.print_exc()
         os._exit(code)

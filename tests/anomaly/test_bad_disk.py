@@ -1,4 +1,4 @@
-"""A disk that is full, or that may not be written to: a clear error, and nothing lost."""
+"""A full or read-only disk: a clear error, and no lost data."""
 
 import json
 import os
@@ -14,12 +14,12 @@ from scrubjay.errors import DiskFull
 from tests.anomaly.process_pool import ProcessPool
 from tests.scenarios.wiring import ROOT, Wiring, environment, open_wiring
 
-SOMEBODY_ELSE = 65534
+OTHER_USER = 65534
 SMALL_DISK = 'mount -t tmpfs -o size=8m none "$1" && shift && exec "$@"'
 
 
 def own_mounts() -> list[str] | None:
-    """The command that gives a process mounts of its own, if this machine allows it."""
+    """Return the command that gives a process its own mounts, if this machine allows it."""
     command = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
     if shutil.which("unshare") is None or shutil.which("mount") is None:
         return None
@@ -49,18 +49,18 @@ def test_a_full_disk_refuses_the_write_and_loses_nothing(home: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    reported = json.loads(answer.read_text(encoding="utf-8"))
-    assert reported["class"] == "DiskFull"
-    assert "Free some space" in reported["hint"]
-    assert "too little space" in reported["index"]
-    assert reported["found when full"]
-    assert (reported["there when full"], reported["there"], reported["problems"]) == (True, True, [])
+    outcome = json.loads(answer.read_text(encoding="utf-8"))
+    assert outcome["class"] == "DiskFull"
+    assert "Free some space" in outcome["hint"]
+    assert "too little space" in outcome["index"]
+    assert outcome["found when full"]
+    assert (outcome["there when full"], outcome["there"], outcome["problems"]) == (True, True, [])
 
 
 async def test_a_full_database_refuses_the_write_and_takes_the_next_that_fits(
     wiring: Wiring, memory: MemoryClient
 ) -> None:
-    """SQLite's own limit, for machines that allow no small disk."""
+    """Use SQLite's own limit, for machines that allow no small disk."""
     stored = [(await memory.remember(f"bird number {number}")).id for number in range(20)]
     connection = wiring.store._connection
     connection.pragma("max_page_count", connection.pragma("page_count") + 3)
@@ -74,7 +74,9 @@ async def test_a_full_database_refuses_the_write_and_takes_the_next_that_fits(
     assert (await memory.doctor(deep=True)).ok
 
 
-async def test_the_others_of_a_commit_hear_of_a_full_disk_too(wiring: Wiring, memory: MemoryClient) -> None:
+async def test_every_write_of_a_shared_commit_gets_the_error_of_a_full_disk(
+    wiring: Wiring, memory: MemoryClient
+) -> None:
     import asyncio
 
     await memory.remember("there before")
@@ -93,7 +95,7 @@ async def test_the_others_of_a_commit_hear_of_a_full_disk_too(wiring: Wiring, me
 
 
 @pytest.mark.parametrize("what", ["folder", "files", "database"])
-async def test_a_folder_that_may_not_be_written_to(home: Path, process_pool: ProcessPool, what: str) -> None:
+async def test_a_read_only_folder(home: Path, process_pool: ProcessPool, what: str) -> None:
     async with open_wiring(home) as wiring:
         await wiring.client().remember("written by its owner")
     answer = home.parent / "answer"
@@ -106,12 +108,12 @@ async def test_a_folder_that_may_not_be_written_to(home: Path, process_pool: Pro
         if file.is_file():
             file.chmod(0o444 if what == "files" or file.name == "memory.db" else 0o666)
     before = (home / "memory.db").read_bytes()
-    uid = SOMEBODY_ELSE if os.geteuid() == 0 else 0
+    uid = OTHER_USER if os.geteuid() == 0 else 0
     assert process_pool.run("write_once", home, uid=uid, answer=str(answer)) == 0
-    reported = json.loads(answer.read_text(encoding="utf-8"))
-    assert reported["class"] == "StoreReadOnly"
-    assert "SCRUBJAY_HOME" in reported["hint"]
-    assert str(home) in reported["message"]
+    outcome = json.loads(answer.read_text(encoding="utf-8"))
+    assert outcome["class"] == "StoreReadOnly"
+    assert "SCRUBJAY_HOME" in outcome["hint"]
+    assert str(home) in outcome["message"]
     assert (home / "memory.db").read_bytes() == before
     home.chmod(0o700)
     for file in home.iterdir():
@@ -127,9 +129,9 @@ async def test_a_new_folder_where_none_may_be_made(home: Path, process_pool: Pro
     answer.touch()
     answer.chmod(0o666)
     home.parent.chmod(0o555)
-    uid = SOMEBODY_ELSE if os.geteuid() == 0 else 0
+    uid = OTHER_USER if os.geteuid() == 0 else 0
     assert process_pool.run("write_once", home, uid=uid, answer=str(answer)) == 0
     home.parent.chmod(0o700)
-    reported = json.loads(answer.read_text(encoding="utf-8"))
-    assert reported["class"] == "StoreReadOnly"
+    outcome = json.loads(answer.read_text(encoding="utf-8"))
+    assert outcome["class"] == "StoreReadOnly"
     assert not home.exists()

@@ -1,4 +1,4 @@
-"""A file that is not what it should be is named, with the next step, and not touched."""
+"""A damaged or foreign file is named with the next step, and not modified."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ MANY = 40
 
 @pytest.fixture(scope="module")
 def finished() -> bytes:
-    """A closed store with some memories in it, made once."""
+    """A closed store with some memories, created once."""
 
     async def make(home: Path) -> None:
         async with open_wiring(home) as wiring:
@@ -36,7 +36,7 @@ def finished() -> bytes:
 
 @pytest.fixture
 def database(home: Path, finished: bytes) -> Path:
-    """A copy of it to be spoiled."""
+    """A copy of the store to be damaged."""
     home.mkdir(mode=0o700)
     file = home / "memory.db"
     file.write_bytes(finished)
@@ -44,7 +44,7 @@ def database(home: Path, finished: bytes) -> Path:
 
 
 async def refused(home: Path) -> ScrubjayError:
-    """The error that opening the folder ends in; whatever is there stays byte for byte."""
+    """Open the folder and return the error; require that its files do not change."""
     before = {path.name: path.read_bytes() for path in home.iterdir() if path.is_file()}
     with pytest.raises(ScrubjayError) as caught:
         async with MemoryClient(settings=Settings(home=str(home), embedder="none")) as memory:
@@ -63,7 +63,7 @@ async def test_a_truncated_database(database: Path, keep: int) -> None:
     error = await refused(database.parent)
     assert isinstance(error, StoreDamaged | WrongKey)
     assert "backup" in error.hint
-    # Nothing was lost that was not lost already: with its tail back the store is as it was.
+    # Opening has lost nothing more: with its tail restored the store is intact.
     database.write_bytes(whole)
     async with open_wiring(database.parent) as wiring:
         assert (await wiring.client().status()).memories == {"live": MANY}
@@ -142,7 +142,7 @@ async def test_a_store_whose_tables_have_no_schema_version(database: Path) -> No
 
 async def test_a_page_overwritten_in_the_middle_is_noticed_and_the_rest_can_be_saved(database: Path) -> None:
     content = bytearray(database.read_bytes())
-    # The last pages may be free ones, which nobody reads.
+    # The last pages may be free ones, which are never read.
     middle = len(content) // 8192 * 4096
     content[middle : middle + 4096] = os.urandom(4096)
     database.write_bytes(content)
@@ -168,11 +168,11 @@ async def test_a_place_where_no_folder_can_be(home: Path, place: str) -> None:
     assert "--data" in caught.value.hint
 
 
-async def test_a_log_left_behind_by_a_killed_process_is_taken_in(home: Path) -> None:
+async def test_a_log_left_by_a_killed_process_is_recovered(home: Path) -> None:
     async with open_wiring(home, index=False) as wiring:
         for number in range(MANY):
             await wiring.client().remember(f"bird number {number}", name=f"b{number}")
-        # As a process that is killed leaves it: the newest writes are in the log only.
+        # As after a kill: the newest writes are in the log only.
         copy = home.parent / "copy"
         copy.mkdir(mode=0o700)
         for name in ("memory.db", "memory.db-wal"):
@@ -184,7 +184,7 @@ async def test_a_log_left_behind_by_a_killed_process_is_taken_in(home: Path) -> 
 
 
 @pytest.mark.parametrize("keep", [0, 31, 1000, 20_000, -1])
-async def test_a_truncated_log_costs_only_what_was_in_its_tail(home: Path, keep: int) -> None:
+async def test_a_truncated_log_loses_only_its_tail(home: Path, keep: int) -> None:
     async with open_wiring(home, index=False) as wiring:
         for number in range(MANY):
             await wiring.client().remember(f"bird number {number}", name=f"b{number}")
@@ -196,13 +196,13 @@ async def test_a_truncated_log_costs_only_what_was_in_its_tail(home: Path, keep:
     log.write_bytes(log.read_bytes()[:keep])
     async with open_wiring(copy, index=False) as wiring:
         assert await wiring.store.check(deep=True) == []
-        results = (await wiring.client().status()).memories.get("live", 0)
-        # What is there is the beginning of what was written, without a gap.
+        live = (await wiring.client().status()).memories.get("live", 0)
+        # The remaining memories are the first ones written, without a gap.
         names = [f"b{number}" for number in range(MANY)]
-        assert not (await wiring.client().read(names[:results])).missing if results else keep < 20_000
+        assert not (await wiring.client().read(names[:live])).missing if live else keep < 20_000
 
 
-async def test_the_command_line_says_it_in_one_line_and_by_its_exit_code(database: Path) -> None:
+async def test_the_command_line_prints_one_line_and_sets_the_exit_code(database: Path) -> None:
     database.write_bytes(database.read_bytes()[:5000])
     done = run_command(database.parent, "recall", "bird", SCRUBJAY_EMBEDDER="none")
     assert done.returncode == 65

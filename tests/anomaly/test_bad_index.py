@@ -1,4 +1,4 @@
-"""The vector index can be deleted, damaged or made useless at any time: searches go on, and it heals."""
+"""The vector index can be deleted or damaged at any time: searches continue, and it is rebuilt."""
 
 import os
 import random
@@ -28,7 +28,7 @@ def birds() -> Iterator[Path]:
 
 @pytest.fixture
 def home(home: Path, birds: Path) -> Path:
-    """A memory of birds, and the index of it."""
+    """Remember birds, and build the index."""
     shutil.copytree(birds, home)
     return home
 
@@ -49,7 +49,7 @@ async def healed(wiring: Wiring, *, many: int = MANY) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 async def test_damaged_index_files_are_noticed_or_harmless(home: Path, seed: int) -> None:
-    """A third of the files is overwritten, cut short or removed, differently for each seed."""
+    """Overwrite, truncate or remove a third of the files, differently for each seed."""
     chance = random.Random(seed)
     for file in sorted(path for path in (home / "index").rglob("*") if path.is_file() and path.name != "lock"):
         if chance.random() < 0.35:
@@ -64,7 +64,7 @@ async def test_damaged_index_files_are_noticed_or_harmless(home: Path, seed: int
 
 @pytest.mark.parametrize("name", ["CURRENT", "scrubjay.json", "shard"])
 @pytest.mark.parametrize("content", [None, b"garbage \xff", b"{}", b"../gen-9999\n"])
-async def test_what_the_index_says_of_itself_is_not_trusted(home: Path, name: str, content: bytes | None) -> None:
+async def test_the_metadata_of_the_index_is_not_trusted(home: Path, name: str, content: bytes | None) -> None:
     for path in list((home / "index").rglob(name)):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
         if content is not None:
@@ -73,7 +73,7 @@ async def test_what_the_index_says_of_itself_is_not_trusted(home: Path, name: st
         await healed(wiring)
 
 
-async def test_an_index_deleted_before_the_start_is_built_anew(home: Path) -> None:
+async def test_an_index_deleted_before_the_start_is_rebuilt(home: Path) -> None:
     shutil.rmtree(home / "index")
     async with open_wiring(home) as wiring:
         await healed(wiring)

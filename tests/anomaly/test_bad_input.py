@@ -1,4 +1,4 @@
-"""What cannot be stored or answered is refused in words that help, before anything happens."""
+"""Invalid input is refused with a helpful message, before anything happens."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -20,17 +20,17 @@ TEXT: list[object] = [*NEVER_RIGHT, None, 5, True, []]
 TEXTS = [*NEVER_RIGHT, None, 5, True, "text"]
 FLAG = [*NEVER_RIGHT, None, 0, 1, "yes", ""]
 WHOLE = [*NEVER_RIGHT, None, True, "1", 0, -1, 10**30, float("nan")]
-MAYBE_WHOLE = [item for item in WHOLE if item is not None]
+MAYBE_WHOLE = [value for value in WHOLE if value is not None]
 MOMENT = [*NEVER_RIGHT, 5, True, "yesterday", datetime(2026, 1, 1), datetime(2026, 1, 1).time()]  # noqa: DTZ001
 SHARE = [*NEVER_RIGHT, None, True, "0.5", -0.1, 1.1, float("nan")]
-OBJECT = [item for item in NEVER_RIGHT if not isinstance(item, dict)]
+OBJECT = [value for value in NEVER_RIGHT if not isinstance(value, dict)]
 
 
 def each(arguments: tuple[str, ...], refused: list[object]) -> dict[str, list[object]]:
-    return {argument: refused for argument in arguments}  # noqa: C420 - nobody changes the list
+    return {argument: refused for argument in arguments}  # noqa: C420 - the list is never changed
 
 
-# What each argument of each verb must refuse.
+# The values that each argument of each verb must refuse.
 REFUSED: dict[str, dict[str, list[object]]] = {
     "remember": {
         **each(
@@ -45,9 +45,9 @@ REFUSED: dict[str, dict[str, list[object]]] = {
     },
     "recall": {
         **each(("entity", "kind", "category", "project", "scope", "tier", "session", "agent", "trust", "cursor"), TEXT),
-        "query": [item for item in TEXT if item != "\ud800"],
+        "query": [value for value in TEXT if value != "\ud800"],
         **each(("tags", "any_tags"), TEXTS),
-        **each(("limit", "max_tokens"), [item for item in WHOLE if item != 10**30]),
+        **each(("limit", "max_tokens"), [value for value in WHOLE if value != 10**30]),
         **each(("since", "until"), MOMENT),
         "metadata": OBJECT,
         "state": [*TEXT, "gone"],
@@ -55,7 +55,7 @@ REFUSED: dict[str, dict[str, list[object]]] = {
         "explain": FLAG,
     },
     "read": {
-        "ids": [item for item in TEXT if item != []] + [[]],
+        "ids": [value for value in TEXT if value != []] + [[]],
         "format": [*TEXT, "html"],
         "version": MAYBE_WHOLE,
     },
@@ -73,8 +73,8 @@ REFUSED: dict[str, dict[str, list[object]]] = {
     },
     **{
         verb: {
-            "ids": [item for item in TEXT if item is not None],
-            "filter": [item for item in [*TEXT, Filter()] if item is not None],
+            "ids": [value for value in TEXT if value is not None],
+            "filter": [value for value in [*TEXT, Filter()] if value is not None],
             "group": FLAG,
             "dry_run": FLAG,
             "reason": TEXT,
@@ -99,24 +99,24 @@ REFUSED: dict[str, dict[str, list[object]]] = {
     "undo": {"run": TEXT},
     "write_note": {
         **each(("title", "content", "category", "project", "idempotency_key"), TEXT),
-        "template": [item for item in TEXT if item not in (None, [])],
+        "template": [value for value in TEXT if value not in (None, [])],
         "tags": TEXTS,
         "source": OBJECT,
     },
     "edit_note": {
-        **each(("title", "content", "category"), [item for item in TEXT if item is not None]),
+        **each(("title", "content", "category"), [value for value in TEXT if value is not None]),
         **each(("id", "message", "idempotency_key"), TEXT),
         "tags": [text for text in TEXTS if text is not None],
         "expected_version": MAYBE_WHOLE,
     },
     "search_notes": {
-        "query": [item for item in TEXT if item != "\ud800"],
+        "query": [value for value in TEXT if value != "\ud800"],
         "limit": WHOLE,
         "category": TEXT,
         "tags": TEXTS,
     },
 }
-# What makes each verb a sound call otherwise.
+# The other arguments of a valid call of each verb.
 SOUND: dict[str, dict[str, object]] = {
     "remember": {"text": "a new text"},
     "recall": {"query": "bird"},
@@ -141,14 +141,14 @@ async def test_arguments_of_the_wrong_kind_are_refused(wiring: Wiring, memory: M
     await memory.remember("bird number one", name="one")
     await memory.remember("bird number two", name="two")
     call = cast("Verb", getattr(memory, verb))
-    for argument, wrong in [(name, item) for name, several in REFUSED[verb].items() for item in several]:
+    for argument, wrong in [(name, value) for name, values in REFUSED[verb].items() for value in values]:
         options = {**SOUND[verb], argument: wrong}
         if argument == "filter":
             options.pop("ids")
         try:
             await call(**options)
         except InvalidInput as error:
-            assert error.message  # noqa: PT017 - the other way out says which argument it was
+            assert error.message  # noqa: PT017 - the other branch names the argument
         else:
             pytest.fail(f"{verb} took {wrong!r} as its {argument}")
     assert (await memory.status()).memories == {"live": 2}
@@ -208,7 +208,7 @@ async def test_too_many_of_anything(memory: MemoryClient) -> None:
 
 
 @pytest.mark.parametrize("text", ["a\0b", "\0", "a\ud800b", "\udfff"])
-async def test_what_is_not_text_is_refused_with_its_place(memory: MemoryClient, text: str) -> None:
+async def test_invalid_text_is_refused_with_its_position(memory: MemoryClient, text: str) -> None:
     for argument in ("text", "title", "name", "kind"):
         with pytest.raises(InvalidInput, match="at character") as caught:
             await memory.remember(**{"text": "sound", argument: text})  # type: ignore[arg-type]
@@ -248,7 +248,7 @@ async def test_the_suggestions_stay_in_their_space(wiring: Wiring, memory: Memor
     assert missing.suggestions == ()
 
 
-async def test_a_reference_that_several_answer_to_lists_them(memory: MemoryClient) -> None:
+async def test_an_ambiguous_reference_lists_its_matches(memory: MemoryClient) -> None:
     ids = [(await memory.remember(f"text {number}", title="The same title", name=f"n{number}")).id for number in (1, 2)]
     with pytest.raises(Ambiguous) as caught:
         await memory.read("the same title")
@@ -268,7 +268,7 @@ async def test_a_stale_version_carries_the_current_one(memory: MemoryClient) -> 
 @pytest.mark.parametrize(
     "options", [{"space": "\ud800"}, {"space": " "}, {"space": 5}, {"agent": "\ud800"}, {"run": 5}]
 )
-def test_a_caller_without_a_sound_name(home: Path, options: dict[str, str]) -> None:
+def test_a_caller_with_an_invalid_name(home: Path, options: dict[str, str]) -> None:
     with pytest.raises(InvalidInput):
         MemoryClient(path=home, **options)  # type: ignore[arg-type]
     assert not home.exists()
@@ -278,7 +278,7 @@ def test_a_caller_without_a_sound_name(home: Path, options: dict[str, str]) -> N
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "wanted"),
+    ("arguments", "code", "message"),
     [
         (("remember", ""), 2, "empty"),
         (("recall", "x", "--since", "yesterday-ish"), 2, "since"),
@@ -288,14 +288,14 @@ def test_a_caller_without_a_sound_name(home: Path, options: dict[str, str]) -> N
         (("backup", "restore", "/nowhere/at/all"), 65, "no backup"),
     ],
 )
-def test_the_command_line_says_what_is_wrong(home: Path, arguments: tuple[str, ...], code: int, wanted: str) -> None:
+def test_the_command_line_explains_errors(home: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
     done = run_command(home, *arguments, SCRUBJAY_EMBEDDER="none")
     assert done.returncode == code
-    assert wanted in done.stdout + done.stderr
+    assert message in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_naive_times_are_of_no_use() -> None:
+def test_naive_times_are_refused() -> None:
     assert datetime.now(UTC).tzinfo
     with pytest.raises(InvalidInput, match="zone"):
         Filter(since=datetime(2026, 1, 1))  # noqa: DTZ001
@@ -314,7 +314,7 @@ async def test_a_remark_as_long_as_a_page_is_refused(wiring: Wiring, verb: str, 
 
 
 @pytest.mark.parametrize("field", ["tier", "trust"])
-async def test_a_filter_by_what_does_not_exist_names_what_does(wiring: Wiring, field: str) -> None:
+async def test_a_filter_with_an_unknown_value_names_the_known_ones(wiring: Wiring, field: str) -> None:
     recall = cast("Verb", wiring.client().recall)
     with pytest.raises(InvalidInput, match="must be one of"):
         await recall("a jay", **{field: "gold"})

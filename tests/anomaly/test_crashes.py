@@ -1,4 +1,4 @@
-"""A hundred processes are killed while they write: all that was acknowledged is there, and nothing else is wrong."""
+"""A hundred processes are killed while they write: all acknowledged writes are there, and the store is sound."""
 
 import json
 import random
@@ -42,7 +42,7 @@ async def test_every_acknowledged_write_outlives_a_hundred_kills(home: Path) -> 
 
 
 def kill_many(home: Path, notes: Path, lane: int) -> None:
-    """Start a writer, let it write a little or not at all, kill it; and again."""
+    """Start a writer, let it write a little or nothing, kill it, and repeat."""
     chance = random.Random(lane)
     with ProcessPool() as process_pool:
         for number in range(lane, KILLS, LANES):
@@ -69,24 +69,24 @@ def read_notes(file: Path) -> Iterator[tuple[tuple[str, int], str]]:
 
 
 async def every_write_is_there(wiring: Wiring, acknowledged: Acknowledged) -> None:
-    results = await wiring.store.get("default", [memory_id for memory_id, _ in acknowledged])
+    memories = await wiring.store.get("default", [memory_id for memory_id, _ in acknowledged])
     for (memory_id, number), text in acknowledged.items():
-        assert results[memory_id].version >= number
+        assert memories[memory_id].version >= number
         version = await wiring.store.version("default", memory_id, number)
         assert version is not None
         assert version.memory.content == text
 
 
 async def the_index_agrees(wiring: Wiring) -> None:
-    """The index that so many processes were torn away from holds exactly what the store does."""
+    """Require that the index matches the store after so many kills."""
     points = await wiring.store.points(MODEL, after=-1, limit=1_000_000)
     scan = ScanIndex(wiring.store, MODEL, dimension=64)
     everything = len(points) + 10
     for point in points[:: max(1, len(points) // 20)]:
         exact = await scan.search("default", point.vector, Filter(), limit=everything)
-        results = await wiring.index.search("default", point.vector, Filter(), limit=everything)
-        assert {number for number, _ in results} == {number for number, _ in exact}
+        indexed = await wiring.index.search("default", point.vector, Filter(), limit=everything)
+        assert {number for number, _ in indexed} == {number for number, _ in exact}
         cosines = dict(exact)
-        assert all(cosine == pytest.approx(cosines[number], abs=0.02) for number, cosine in results)
+        assert all(cosine == pytest.approx(cosines[number], abs=0.02) for number, cosine in indexed)
     index = await wiring.index.describe()
     assert (index["kind"], index["points"], index["lag"], index["problem"]) == ("edge", len(points), 0, "")

@@ -1,4 +1,4 @@
-"""Long jobs that are killed half-way: whatever they left is mended at the next opening, or by doing them again."""
+"""Long jobs that are killed half-way: the next opening repairs their remains, or the next run of the job does."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ KILLED = -signal.SIGKILL
 
 
 async def fill(wiring: Wiring, *, many: int = MANY, secret_every: int = 2) -> list[str]:
-    """So many memories, some of them secret; returns the names of those."""
+    """Remember memories, some of them secret; return the names of the secret ones."""
     secrets: list[str] = []
     for number in range(many):
         is_secret = number % secret_every == 0
@@ -42,7 +42,7 @@ async def fill(wiring: Wiring, *, many: int = MANY, secret_every: int = 2) -> li
 async def test_a_purge_cut_off_after_any_step_is_finished_at_the_next_opening(
     home: Path, process_pool: ProcessPool, trained: bool
 ) -> None:
-    """With and without a dictionary of the space's own, which takes steps of its own to replace."""
+    """With and without a dictionary of the space, whose replacement takes additional steps."""
     async with open_wiring(home) as wiring:
         secrets = await fill(wiring, many=MANY if trained else 40)
         await wiring.client().forget(secrets)
@@ -128,7 +128,7 @@ def birds() -> Iterator[Path]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("inline", [True, False])
-async def test_a_build_of_the_index_cut_off_at_any_point_is_begun_anew(
+async def test_a_build_of_the_index_cut_off_at_any_point_is_restarted(
     home: Path, process_pool: ProcessPool, birds: Path, inline: bool
 ) -> None:
     shutil.copytree(birds, home)

@@ -1,4 +1,4 @@
-"""Questions of any size and shape get an answer, or a clear no."""
+"""Questions of any size and form get an answer, or a clear refusal."""
 
 import shutil
 from collections.abc import AsyncIterator, Iterator
@@ -38,9 +38,9 @@ async def full(home: Path, birds: Path) -> AsyncIterator[MemoryClient]:
 
 async def test_a_question_of_a_hundred_kilobytes(full: MemoryClient) -> None:
     words = " ".join(f"word{number}" for number in range(20_000))
-    results = await full.recall(("bird wire " + words)[:100_000])
-    assert len(results.hits) == 8
-    assert results.degraded == ()
+    recalled = await full.recall(("bird wire " + words)[:100_000])
+    assert len(recalled.hits) == 8
+    assert recalled.degraded == ()
     assert (await full.recall("a" * 100_000)).degraded == ()
     assert (await full.recall("bird " * 20_000)).hits
 
@@ -65,16 +65,16 @@ async def test_a_hundred_kilobytes_of_anything(memory: MemoryClient) -> None:
         assert (await memory.recall(piece * (100_000 // size), max_tokens=100_000)).degraded == (), piece
 
 
-async def test_no_question_gives_what_is_pinned_and_what_is_recent(full: MemoryClient) -> None:
+async def test_an_empty_question_returns_pinned_and_recent_memories(full: MemoryClient) -> None:
     await full.revise("b3", pinned=True)
     for query in ("", "  \n", "?!", "\u200b"):
-        results = await full.recall(query, limit=3)
-        assert [hit.name for hit in results.pinned] == ["b3"], query
-        assert [hit.name for hit in results.hits] == [f"b{number}" for number in (MANY - 1, MANY - 2, MANY - 3)], query
-        assert results.degraded == ()
+        recalled = await full.recall(query, limit=3)
+        assert [hit.name for hit in recalled.pinned] == ["b3"], query
+        assert [hit.name for hit in recalled.hits] == [f"b{number}" for number in (MANY - 1, MANY - 2, MANY - 3)], query
+        assert recalled.degraded == ()
 
 
-async def test_a_longer_one_is_refused_by_name(full: MemoryClient) -> None:
+async def test_a_longer_question_is_refused_by_name(full: MemoryClient) -> None:
     with pytest.raises(TooLarge) as caught:
         await full.recall("a" * 100_001)
     assert (caught.value.fields["field"], caught.value.fields["limit"]) == ("query", 100_000)
@@ -97,10 +97,10 @@ async def test_a_longer_one_is_refused_by_name(full: MemoryClient) -> None:
         "\ud800",
     ],
 )
-async def test_questions_without_a_word_to_look_for(full: MemoryClient, query: str) -> None:
-    results = await full.recall(query)
-    assert len(results.hits) <= 8
-    assert results.degraded == ()
+async def test_questions_without_search_terms(full: MemoryClient, query: str) -> None:
+    recalled = await full.recall(query)
+    assert len(recalled.hits) <= 8
+    assert recalled.degraded == ()
 
 
 async def test_a_memory_of_stop_words_or_emoji_is_kept_and_listed(memory: MemoryClient) -> None:
@@ -125,7 +125,7 @@ async def test_the_largest_limit_and_the_smallest_budget(full: MemoryClient) -> 
 
 
 @pytest.mark.parametrize("cursor", ["x", "====", "WzUsICJ4Il0=", "bnVsbA==", "e30=", "[5]", "\n", "é", "W10="])
-async def test_a_cursor_that_is_none(full: MemoryClient, cursor: str) -> None:
+async def test_an_invalid_cursor(full: MemoryClient, cursor: str) -> None:
     with pytest.raises(InvalidInput, match="cursor"):
         await full.recall("bird", cursor=cursor)
 
@@ -146,9 +146,9 @@ async def test_filters_that_contradict_each_other_find_nothing(full: MemoryClien
         {"metadata": {"n": None}},
         {"state": "archived"},
     ):
-        results = await full.recall("bird", **filters)  # type: ignore[arg-type]
-        assert results.hits == ()
-        assert results.cursor == ""
+        recalled = await full.recall("bird", **filters)  # type: ignore[arg-type]
+        assert recalled.hits == ()
+        assert recalled.cursor == ""
         assert (await full.recall("", **filters)).hits == ()  # type: ignore[arg-type]
 
 
@@ -169,9 +169,9 @@ async def test_a_date_that_does_not_exist_is_refused_by_name(memory: MemoryClien
 
 async def test_a_question_may_name_a_date_that_does_not_exist(full: MemoryClient) -> None:
     for when in ("on 31 February", "on 2026-02-30", "in 99999", "99999999999 days ago", "since 7 May 0000"):
-        results = await full.recall(f"which bird sat on the wire {when}?", explain=True)
-        assert len(results.hits) == 8
-        assert results.degraded == ()
+        recalled = await full.recall(f"which bird sat on the wire {when}?", explain=True)
+        assert len(recalled.hits) == 8
+        assert recalled.degraded == ()
 
 
 async def test_a_question_asked_at_the_ends_of_time(full: MemoryClient) -> None:
@@ -180,7 +180,7 @@ async def test_a_question_asked_at_the_ends_of_time(full: MemoryClient) -> None:
             assert (await full.recall("birds of last winter, yesterday or next week", today=today)).hits
 
 
-async def test_what_is_of_the_wrong_kind_is_refused_by_name(memory: MemoryClient) -> None:
+async def test_arguments_of_the_wrong_type_are_refused_by_name(memory: MemoryClient) -> None:
     for name, value in (
         ("metadata", ["n"]), ("metadata", "n=1"), ("around", -1), ("around", 10**9), ("around", "1"),
         ("max_tokens", -1), ("limit", "8"), ("contains", 5), ("contains", "a" * 100_001), ("tags", [5]),
@@ -206,7 +206,7 @@ async def test_a_filter_of_thousands_of_tags(full: MemoryClient) -> None:
     assert not (await full.recall("bird", tags=many)).hits
 
 
-async def test_forgetting_by_a_filter_that_says_nothing(full: MemoryClient) -> None:
+async def test_forgetting_by_an_empty_filter(full: MemoryClient) -> None:
     with pytest.raises(InvalidInput, match="every memory"):
         await full.forget(filter=Filter())
     with pytest.raises(InvalidInput, match="not both"):
@@ -216,6 +216,6 @@ async def test_forgetting_by_a_filter_that_says_nothing(full: MemoryClient) -> N
 
 async def test_thousands_of_references_at_once(full: MemoryClient) -> None:
     refs = [f"b{number}" for number in range(MANY)] * 40 + [f"nobody-{number}" for number in range(200)]
-    results = await full.read(refs)
-    assert len(results.memories) == MANY
-    assert len(results.missing) == 200
+    recalled = await full.read(refs)
+    assert len(recalled.memories) == MANY
+    assert len(recalled.missing) == 200

@@ -1,4 +1,4 @@
-"""The big list of naughty strings, and some of our own: as questions never an error, as texts kept byte for byte."""
+"""The big list of naughty strings and some of our own: as questions never an error, as texts stored byte for byte."""
 
 import json
 from pathlib import Path
@@ -46,7 +46,7 @@ async def test_every_string_is_a_reference(wiring: Wiring, memory: MemoryClient)
 
 
 async def test_every_string_is_kept_byte_for_byte_or_refused(home: Path) -> None:
-    stored: dict[str, str] = {}
+    written: dict[str, str] = {}
     async with open_wiring(home) as wiring:
         memory = wiring.client()
         for text in NAUGHTY:
@@ -55,26 +55,26 @@ async def test_every_string_is_kept_byte_for_byte_or_refused(home: Path) -> None
                     await memory.remember(text)
                 continue
             done = await memory.remember(text, intent="new", observations=[text], metadata={text: text})
-            stored[done.id] = text
+            written[done.id] = text
         lines = [line async for line in memory.export()]
     async with open_wiring(home) as wiring:
-        await everything_is_as_written(wiring, stored)
+        await everything_is_as_written(wiring, written)
         assert (await wiring.client().doctor(deep=True)).ok
     async with open_wiring(home.parent / "other") as other:
         await other.client().import_lines(lines)
-        await everything_is_as_written(other, stored)
+        await everything_is_as_written(other, written)
 
 
-async def everything_is_as_written(wiring: Wiring, kept: dict[str, str]) -> None:
-    for memory in (await wiring.client().read(list(kept))).memories:
-        text = kept[memory.id]
+async def everything_is_as_written(wiring: Wiring, texts: dict[str, str]) -> None:
+    for memory in (await wiring.client().read(list(texts))).memories:
+        text = texts[memory.id]
         assert memory.content == text
         assert [observation.text for observation in memory.observations] == [text]
         assert memory.metadata == {text: text}
 
 
 async def test_every_string_is_a_name_a_title_a_tag_and_an_entity(wiring: Wiring, memory: MemoryClient) -> None:
-    """Labels stand on one line: white space in them is tidied; of tags, the spelling too."""
+    """Labels have one line: white space is normalized; in tags, the spelling too."""
     for number, text in enumerate(NAUGHTY):
         tidy = " ".join(text.split())
         options = {"name": text, "title": text, "tags": [text], "entities": [text], "kind": text}
@@ -83,21 +83,21 @@ async def test_every_string_is_a_name_a_title_a_tag_and_an_entity(wiring: Wiring
                 await memory.remember(f"text {number}", **options)  # type: ignore[arg-type]
             continue
         done = await memory.remember(f"text {number}", **options)  # type: ignore[arg-type]
-        (results,) = (await memory.read(done.id)).memories
-        assert (results.title, results.entity) == (tidy, tidy)
+        (stored,) = (await memory.read(done.id)).memories
+        assert (stored.title, stored.entity) == (tidy, tidy)
         if tidy:
-            assert results.name == tidy
-            assert results.id in [item.id for item in (await memory.read(tidy)).memories]
-            assert results.id in [hit.id for hit in (await memory.recall("text", entity=text, limit=50)).hits]
-        if results.tags:
-            assert results.id in [hit.id for hit in (await memory.recall("text", tags=[text], limit=50)).hits]
+            assert stored.name == tidy
+            assert stored.id in [match.id for match in (await memory.read(tidy)).memories]
+            assert stored.id in [hit.id for hit in (await memory.recall("text", entity=text, limit=50)).hits]
+        if stored.tags:
+            assert stored.id in [hit.id for hit in (await memory.recall("text", tags=[text], limit=50)).hits]
         else:
             assert not any(map(str.isalnum, tidy))
         await memory.forget(done.id)
     assert (await memory.doctor(deep=True)).ok
 
 
-async def test_tags_are_filtered_by_as_people_write_them(memory: MemoryClient) -> None:
+async def test_tags_in_filters_are_normalized(memory: MemoryClient) -> None:
     done = await memory.remember("the bird in the hand", tags=["#Red  Bird"], entities=["Acme \t Corp"])
     for tag in ("#Red  Bird", "red bird", "# RED BIRD"):
         assert [hit.id for hit in (await memory.recall("bird", tags=[tag])).hits] == [done.id]

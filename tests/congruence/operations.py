@@ -64,14 +64,14 @@ questions = st.builds(
 
 @dataclass(kw_only=True)
 class OperationSequence:
-    """A space on one backend, and the memories that were created in it."""
+    """A space on one backend, and the memories created in it."""
 
     engine: Engine
     who: Caller
     made: list[str]
 
     async def apply(self, operation: Operation) -> str:
-        """Apply an operation; return its outcome in words that are the same on every backend."""
+        """Apply an operation; return its outcome in a form that is the same on every backend."""
         try:
             return await self._do(operation)
         except ScrubjayError as error:

@@ -27,8 +27,8 @@ def runner() -> Iterator[asyncio.Runner]:
 @pytest.fixture(scope="module")
 def backends(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Backend]]:
     context = every_backend(tmp_path_factory.mktemp("backends"))
-    results = runner.run(context.__aenter__())
-    yield results
+    backends_ = runner.run(context.__aenter__())
+    yield backends_
     runner.run(context.__aexit__(None, None, None))
 
 
@@ -77,8 +77,8 @@ async def _compare(
 
 
 def _require_same(backends: list[Backend], outcomes: Sequence[str | None], *, of: object) -> None:
-    results = dict(zip([backend.name for backend in backends], outcomes, strict=True))
-    assert len(set(results.values())) == 1, (of, results)
+    by_backend = dict(zip([backend.name for backend in backends], outcomes, strict=True))
+    assert len(set(by_backend.values())) == 1, (of, by_backend)
 
 
 def _require_close(hits: list[tuple[int, str, float]], other: list[tuple[int, str, float]], *, of: str) -> None:

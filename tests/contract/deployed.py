@@ -1,4 +1,4 @@
-"""Databases as `deploy/` makes them, on a real server, and commands on them."""
+"""Databases as `deploy/` creates them, on a real server, and commands on them."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ LONGEST = 30.0
 
 @contextmanager
 def a_database(server: Server, name: str) -> Generator[str]:
-    """An empty database with the roles of `deploy/`, gone afterwards."""
+    """Create an empty database with the roles of `deploy/`, and drop it afterwards."""
     database = f"{name}_{os.getpid()}"
     _execute(server, sql.SQL("CREATE DATABASE {} TEMPLATE template1").format(sql.Identifier(database)))
     try:
@@ -29,13 +29,13 @@ def a_database(server: Server, name: str) -> Generator[str]:
 
 
 def make_roles(server: Server, database: str) -> None:
-    """What a superuser does once."""
+    """Run the setup of a superuser."""
     file = DEPLOY / "postgres" / "roles.sql"
     postgres_program(server, "psql", "--no-psqlrc", "--quiet", "--dbname", server.url(database), "--file", str(file))
 
 
 def postgres_program(server: Server, program: str, *arguments: str, user: str | None = None) -> str:
-    """Run one of the programs that come with the server."""
+    """Run a program of the server's distribution."""
     environment = {**os.environ, "OWNER_PASSWORD": "o'wner", "SERVER_PASSWORD": "server"}
     done = subprocess.run(
         [server._server.bin_path / program, *arguments],

@@ -1,4 +1,4 @@
-"""What is in `deploy/`, read as its tools read it."""
+"""The files of `deploy/`, parsed as their tools parse them."""
 
 import json
 import re
@@ -22,7 +22,7 @@ Tree = dict[str, Json]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
-    """One container of a pod, with what its pod says of it."""
+    """A container of a pod, with the settings of its pod."""
 
     pod: str
     spec: Tree
@@ -30,7 +30,7 @@ class Container:
 
     @property
     def environment(self) -> dict[str, Json]:
-        """Its variables: a value, or where the value comes from; also those of its config maps."""
+        """Its variables with their values or sources, including those of its config maps."""
         results: dict[str, Json] = {}
         for source in branches(self.spec.get("envFrom", [])):
             name = at(source, "configMapRef", "name")
@@ -41,35 +41,35 @@ class Container:
 
 
 def text(name: str) -> str:
-    """A file of `deploy/`."""
+    """Read a file of `deploy/`."""
     return (DEPLOY / name).read_text(encoding="utf-8")
 
 
 @cache
 def compose(name: str = COMPOSE_FILES[0]) -> Tree:
-    """A compose file."""
+    """Read a compose file."""
     return cast("Tree", yaml.safe_load(text(name)))
 
 
 def services() -> dict[str, Tree]:
-    """The services of the compose file, what they share filled in."""
+    """Return the services of the compose file, with shared parts filled in."""
     return {name: branch(item) for name, item in branch(compose()["services"]).items()}
 
 
 def compose_schema() -> Tree:
-    """The schema of the compose specification."""
+    """Return the schema of the compose specification."""
     place = files("check_jsonschema") / "builtin_schemas" / "vendor" / "compose-spec.json"
     return cast("Tree", json.loads(place.read_text(encoding="utf-8")))
 
 
 @cache
 def objects() -> tuple[Tree, ...]:
-    """Everything that the manifests make."""
+    """Return all objects of the manifests."""
     return tuple(cast("Tree", item) for name in MANIFESTS for item in yaml.safe_load_all(text(name)))
 
 
 def one_of(kind: str, name: str) -> Tree:
-    """One of them."""
+    """Return one object of the manifests."""
     (results,) = (
         object_ for object_ in objects() if object_["kind"] == kind and at(object_, "metadata", "name") == name
     )
@@ -77,7 +77,7 @@ def one_of(kind: str, name: str) -> Tree:
 
 
 def containers() -> list[Container]:
-    """Every container of the manifests."""
+    """Yield every container of the manifests."""
     return [
         Container(pod=str(at(object_, "metadata", "name")), spec=spec, pod_spec=pod)
         for object_ in objects()
@@ -89,32 +89,32 @@ def containers() -> list[Container]:
 
 
 def container(pod: str) -> Container:
-    """The container of a pod."""
+    """Return the container of a pod."""
     (results,) = (container for container in containers() if container.pod == pod)
     return results
 
 
 def instructions() -> list[tuple[str, str]]:
-    """The instructions of the Dockerfile, each with what it says."""
+    """Return the instructions of the Dockerfile with their arguments."""
     joined = re.sub(r"\\\n\s*", " ", re.sub(r"^#.*\n", "", text("Dockerfile"), flags=re.MULTILINE))
     lines = (line.partition(" ") for line in joined.splitlines() if line.strip())
     return [(name, rest.strip()) for name, _, rest in lines]
 
 
 def branch(value: Json) -> Tree:
-    """A value that is a mapping."""
+    """Return a value that must be a mapping."""
     assert isinstance(value, Mapping)
     return cast("Tree", value)
 
 
 def branches(value: Json) -> list[Tree]:
-    """A value that is a list of mappings."""
+    """Return a value that must be a list of mappings."""
     assert isinstance(value, list)
     return [branch(item) for item in value]
 
 
 def at(tree: Tree, *path: str) -> Json:
-    """What lies at the end of a path; None where it ends early."""
+    """Return the value at the end of a path, or None if the path does not exist."""
     results: Json = tree
     for name in path:
         results = branch(results).get(name) if isinstance(results, Mapping) else None

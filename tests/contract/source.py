@@ -1,4 +1,4 @@
-"""The project's own files, read once, for the tests that hold them to the house rules."""
+"""The files of the project, read once, for the tests of the coding rules."""
 
 import ast
 import gc
@@ -22,7 +22,7 @@ class Module:
 
     @property
     def dotted(self) -> str:
-        """The name under which it is imported."""
+        """Its import name."""
         path = self.name.removeprefix("src/").removesuffix(".py").removesuffix("/__init__")
         return path.replace("/", ".")
 
@@ -41,7 +41,7 @@ class Module:
         return (node for node in self.nodes() if isinstance(node, Function))
 
     def imports(self) -> Iterator[tuple[str, int]]:
-        """The full name of every module that is imported anywhere in the file, and the line."""
+        """Yield the full name and the line of every import in the file."""
         for node in self.nodes():
             if isinstance(node, ast.Import):
                 yield from ((alias.name, node.lineno) for alias in node.names)
@@ -51,14 +51,14 @@ class Module:
 
 @cache
 def modules(*folders: str) -> tuple[Module, ...]:
-    """Every Python file under some folders of the project."""
+    """Return every Python file under these folders of the project."""
     results = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
     return tuple(_read(path) for path in results)
 
 
 @cache
 def rooms() -> tuple[str, ...]:
-    """The top-level packages and modules of the package, without `__init__`."""
+    """Return the top-level packages and modules of the package, without `__init__`."""
     packages = (path.parent.name for path in PACKAGE.glob("*/__init__.py"))
     files = (path.stem for path in PACKAGE.glob("*.py") if path.stem != "__init__")
     return tuple(sorted((*packages, *files)))
@@ -66,17 +66,17 @@ def rooms() -> tuple[str, ...]:
 
 @cache
 def pages() -> tuple[Path, ...]:
-    """The Markdown pages that people read."""
+    """Return the Markdown pages for readers."""
     return (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
 
 
 def called(node: ast.AST) -> str:
-    """The dotted name of what a call calls; empty for anything else."""
+    """Return the dotted name of the called function; empty for other calls."""
     return dotted(node.func) if isinstance(node, ast.Call) else ""
 
 
 def dotted(node: ast.AST) -> str:
-    """`a.b.c` as text; empty when it is not a plain chain of names."""
+    """Return `a.b.c` as text; empty if it is not a plain chain of names."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):
@@ -92,7 +92,7 @@ def _nodes(module: Module) -> tuple[ast.AST, ...]:
 
 @cache
 def _tree(module: Module) -> ast.Module:
-    # All of it stays: to look for garbage meanwhile takes longer than to parse.
+    # Everything stays in memory, and garbage collection would take longer than parsing.
     gc.disable()
     try:
         return ast.parse(module.text, filename=module.name)

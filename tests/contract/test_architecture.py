@@ -1,4 +1,4 @@
-"""The architecture page and the tree say the same."""
+"""The architecture page matches the tree."""
 
 import re
 from functools import cache

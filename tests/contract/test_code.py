@@ -1,11 +1,11 @@
-"""What the code must never do, found by reading it."""
+"""Forbidden constructs, found by reading the code."""
 
 import ast
 import re
 
 from tests.contract.source import Module, called, dotted, modules
 
-# Unpickling is code execution, and so is the rest of them.
+# Unpickling executes code, and so do the others.
 FORBIDDEN_IMPORTS = {"pickle", "marshal", "shelve", "dill", "joblib", "cloudpickle", "jsonpickle"}
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__", "yaml.load", "yaml.unsafe_load", "os.system", "os.popen"}
 FORBIDDEN_OPTIONS = {"shell", "allow_pickle"}
@@ -15,7 +15,7 @@ MAY_READ_ENVIRONMENT = {
     "src/scrubjay/paths.py",
     "src/scrubjay/surfaces/mcp/bridge/options.py",  # settings take too long to load for it
 }
-# Broad handlers, and how many: only at a surface's or a job's edge. Numbers here may only go down.
+# The allowed broad handlers, only at the edge of a surface or a job. The numbers may only go down.
 BROAD_HANDLERS = {
     "src/scrubjay/telemetry.py": 1,
     "src/scrubjay/embedding/batching.py": 1,
@@ -57,7 +57,7 @@ def test_nothing_runs_data_as_code() -> None:
     assert not results
 
 
-def test_no_tool_of_mcp_reaches_past_the_engine_into_the_store() -> None:
+def test_no_mcp_tool_bypasses_the_engine() -> None:
     results = [
         f"{module.name}:{node.lineno}"
         for module in modules("src/scrubjay/surfaces/mcp/toolsets")
@@ -85,7 +85,7 @@ def test_only_settings_and_paths_read_the_environment() -> None:
     assert not results
 
 
-def test_broad_handlers_stand_only_where_listed() -> None:
+def test_broad_handlers_are_only_where_listed() -> None:
     counts = {module.name: _broad_handlers(module) for module in modules("src")}
     assert {name: count for name, count in counts.items() if count} == BROAD_HANDLERS
 
@@ -101,7 +101,7 @@ def test_nothing_is_left_for_later() -> None:
 
 
 def test_tests_use_no_mocks() -> None:
-    # Only what has the word in it is worth parsing.
+    # Parse only files that have the word.
     suspects = [module for module in modules("tests", "src") if "mock" in module.text]
     results = [
         f"{module.name}:{line} imports {name}"
@@ -131,7 +131,7 @@ def test_a_skip_says_what_is_missing() -> None:
 
 
 def _calls(*folders: str, having: tuple[str, ...] = ("",)) -> list[tuple[Module, ast.Call]]:
-    """The calls in modules that have one of some words in them."""
+    """Yield the calls in modules that contain one of the words."""
     return [
         (module, node)
         for module in modules(*folders)

@@ -1,4 +1,4 @@
-"""The documents: links lead somewhere, generated pages are fresh, and decisions have the shape they promise."""
+"""The documents: links resolve, generated pages are up to date, and decisions have the required sections."""
 
 import re
 import runpy
@@ -21,13 +21,15 @@ DECISIONS = sorted((ROOT / "docs" / "adr").glob("*.md"))
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_every_internal_link_leads_somewhere(page: Path) -> None:
+def test_every_internal_link_resolves(page: Path) -> None:
     text = _FENCED.sub("", page.read_text(encoding="utf-8"))
     broken = [results["target"] for results in _LINK.finditer(text) if not _resolves(results["target"], page)]
     assert not broken
 
 
-def test_the_generated_pages_are_fresh(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_generated_pages_are_up_to_date(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys, "argv", ["reference.py", "--check"])
     with pytest.raises(SystemExit) as ended:
         runpy.run_path(str(ROOT / "scripts" / "reference.py"), run_name="__main__")
@@ -59,7 +61,7 @@ def test_a_decision_is_complete_and_under_a_page(path: Path) -> None:
     assert len(text.split()) <= 450
 
 
-def test_the_changelog_knows_this_version() -> None:
+def test_the_changelog_has_this_version() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert "## [Unreleased]" in changelog
     assert f"## [{VERSION}]" in changelog

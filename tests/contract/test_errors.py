@@ -11,7 +11,7 @@ from tests.contract.source import PACKAGE, ROOT, modules
 
 
 def test_every_error_has_codes_and_lives_in_the_tree() -> None:
-    # A class is known to its parent only once its module has been imported.
+    # A class is a subclass of its parent only after the import of its module.
     for results in pkgutil.walk_packages([str(PACKAGE)], prefix="scrubjay."):
         importlib.import_module(results.name)
     ours = {error for error in _family(ScrubjayError) if error.__module__.startswith("scrubjay.")}
@@ -26,7 +26,7 @@ def test_the_docstring_draws_the_tree_as_it_is() -> None:
     }
 
 
-def test_every_error_has_a_code_of_its_own() -> None:
+def test_every_error_has_a_unique_code() -> None:
     codes = [error.code for error in CODES]
     assert len(set(codes)) == len(codes)
     assert all(re.fullmatch(r"[a-z_]+", code) for code in codes)
@@ -43,8 +43,8 @@ def test_every_error_is_documented() -> None:
     assert [error.__name__ for error in CODES if f"`{error.__name__}`" not in page] == []
 
 
-def test_errors_are_never_told_apart_by_their_text() -> None:
-    # The engine under vectors/ raises plain Exception for everything: there text is all there is.
+def test_errors_are_never_distinguished_by_their_text() -> None:
+    # The engine under vectors/ raises plain Exception for everything, so only the text is left.
     matched = [
         f"{module.name}: {line.strip()}"
         for module in modules("src")
@@ -62,7 +62,7 @@ def _family(error: type[ScrubjayError]) -> Iterator[type[ScrubjayError]]:
 
 
 def _drawn() -> Iterator[tuple[str, str]]:
-    """(error, parent) for each line of the tree in the docstring."""
+    """Yield (error, parent) for each line of the tree in the docstring."""
     above: list[str] = []
     for line in (errors.__doc__ or "").splitlines():
         results = re.match(r"(?P<branch>[│├└─ ]*)(?P<name>[A-Z]\w+)(?: {2,}\S.*)?$", line)

@@ -155,7 +155,7 @@ def _is_in(name: str, room: str) -> bool:
 
 def _third_party(module: Module) -> list[tuple[str, int]]:
     named = [(name.split(".")[0], line) for name, line in module.imports()]
-    # Extras are imported by name, so that their absence can be told apart.
+    # Extras are imported by name, so that the missing one can be reported.
     named += [
         (str(node.args[0].value).split(".")[0], node.lineno)
         for node in module.nodes()

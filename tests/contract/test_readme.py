@@ -1,4 +1,4 @@
-"""The README is what a new user types, so it is typed here."""
+"""The examples of the README run, because new users copy them."""
 
 import os
 import re

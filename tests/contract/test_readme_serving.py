@@ -1,4 +1,4 @@
-"""What the pages say to those who connect something: the configuration of a client, and lines for curl."""
+"""The examples for clients in the pages: client configurations, and lines for curl."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 @pytest.mark.parametrize("block", CONFIGURATIONS)
 async def test_the_configuration_for_a_client_works(daemon: Daemon, block: str) -> None:
     (server,) = cast("dict[str, dict[str, Any]]", json.loads(block)["mcpServers"]).values()
-    # As a client finds the program that a user has installed.
+    # As a client finds the program on the user's path.
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
     program = shutil.which(str(server["command"]), path=path)
     assert program is not None
@@ -50,7 +50,7 @@ async def test_the_configuration_for_a_client_works(daemon: Daemon, block: str) 
 
 
 @pytest.mark.parametrize("page", SERVED, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_the_lines_for_curl_answer_as_the_page_says(daemon: Daemon, page: Path, tmp_path: Path) -> None:
+def test_the_lines_for_curl_print_the_answers_on_the_page(daemon: Daemon, page: Path, tmp_path: Path) -> None:
     if shutil.which("curl") is None:
         pytest.skip("curl is not on this machine")
     http = json.loads((daemon.home / "daemon.lock").read_text())["http"]

@@ -1,10 +1,10 @@
-"""Limits on the size of modules and functions, and names that say nothing."""
+"""Limits on the size of modules and functions, and meaningless names."""
 
 from tests.contract.source import Function, Module, modules
 
 LONGEST_MODULE = 700
 LONGEST_FUNCTION = 60
-# Names that say nothing about what is inside, so that everything ends up inside.
+# Names that do not limit their content.
 EMPTY_NAMES = {"utils", "util", "helpers", "helper", "manager", "managers", "base", "common", "misc"}
 
 
@@ -23,7 +23,7 @@ def test_no_function_is_too_long() -> None:
     assert not long
 
 
-def test_every_name_says_what_is_inside() -> None:
+def test_no_module_has_a_meaningless_name() -> None:
     empty = [module.name for module in _ours() if EMPTY_NAMES.intersection(module.name.removesuffix(".py").split("/"))]
     assert not empty
 

@@ -1,4 +1,4 @@
-"""A command that a daemon answers loads nothing of what the daemon does; else each call would wait for it."""
+"""A command that a daemon answers loads no module of the daemon, because every call would wait for it."""
 
 import ast
 import os
@@ -14,7 +14,7 @@ from scrubjay.surfaces.cli.main import COMMANDS_BY_MODULE, load_commands
 from tests.contract.source import ROOT, modules
 from tests.surfaces.background_daemon import background_daemon
 
-# What only whoever has the store open needs, and what only some commands do.
+# Modules that only a process with an open store needs, and modules that only some commands need.
 ENGINE = (
     "scrubjay.app", "scrubjay.versions", "scrubjay.curation", "scrubjay.embedding", "scrubjay.engine",
     "scrubjay.versions", "scrubjay.indexing", "scrubjay.llm", "scrubjay.notes.service", "scrubjay.notes.markdown",
@@ -42,7 +42,7 @@ VERBS = (
     ("notes", "search", "mail"),
     ("status",),
 )
-# What speaks to agents and to browsers, and what reads odd files: a daemon loads it beside, or when it meets one.
+# Modules for agents, browsers and rare file formats: a daemon loads them in the background or on demand.
 BESIDE = ("fastapi", "mcp", "mcp_types", "onnxruntime", "pydantic", "ruamel")
 RUN = """
 import sys
@@ -57,7 +57,7 @@ print("loaded", *sys.modules)
 """
 
 
-def test_the_version_is_told_without_any_command() -> None:
+def test_the_version_is_printed_without_loading_a_command() -> None:
     loaded = _loaded_by([["--version"]])
     assert not [item for item in loaded if _is_of(item, (*ENGINE, *PACKAGES, "scrubjay.client", "scrubjay.model"))]
 
@@ -68,7 +68,7 @@ def test_the_help_of_all_commands_needs_no_engine() -> None:
     assert not [item for item in loaded if _is_of(item, (*ENGINE, *PACKAGES))]
 
 
-def test_what_a_daemon_answers_needs_no_engine(tmp_path: Path) -> None:
+def test_a_command_that_a_daemon_answers_needs_no_engine(tmp_path: Path) -> None:
     settings = Settings(home=str(tmp_path / "data"), embedder="none", vector_index="scan", readers=1)
     with background_daemon(settings, http=""):
         loaded = _loaded_by(VERBS, home=settings.home)
@@ -76,7 +76,7 @@ def test_what_a_daemon_answers_needs_no_engine(tmp_path: Path) -> None:
     assert not [item for item in loaded if _is_of(item, (*ENGINE, *PACKAGES))]
 
 
-def test_a_daemon_begins_without_what_it_loads_beside() -> None:
+def test_a_daemon_starts_without_its_background_modules() -> None:
     loaded = _modules_after("import sys, scrubjay.surfaces.cli.serving\nprint('loaded', *sys.modules)")
     assert "scrubjay.engine" in loaded
     assert not [item for item in loaded if _is_of(item, BESIDE)]
@@ -87,7 +87,7 @@ def test_a_command_is_in_the_module_that_it_is_loaded_from(module: str) -> None:
     assert tuple(load_commands(module)) == COMMANDS_BY_MODULE[module]
 
 
-def test_every_module_that_has_commands_is_among_those_they_are_loaded_from() -> None:
+def test_every_module_with_commands_is_in_the_table_of_commands() -> None:
     folder = "src/scrubjay/surfaces/cli/"
     having = {
         Path(module.name).stem
@@ -100,7 +100,7 @@ def test_every_module_that_has_commands_is_among_those_they_are_loaded_from() ->
 
 
 def _loaded_by(calls: Sequence[Sequence[str]], *, home: str = "") -> set[str]:
-    """The modules that a process has loaded after it has run some commands."""
+    """Return the modules that a process has loaded after it has run commands."""
     return _modules_after(RUN.format(calls=calls), home=home)
 
 

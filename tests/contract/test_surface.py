@@ -1,4 +1,4 @@
-"""What users meet is documented: every setting, every command and option, every public name."""
+"""The public interface is documented: every setting, every command and option, every public name."""
 
 import dataclasses
 import importlib
@@ -15,7 +15,7 @@ from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.main import app
 from tests.contract.source import ROOT, pages
 
-# Names that users may import. Adding one is a promise; removing one breaks somebody.
+# Names that users may import. Adding a name is a promise; removing one breaks user code.
 PUBLIC = [
     "Filter",
     "Hit",
@@ -37,7 +37,7 @@ def test_the_public_names_are_pinned() -> None:
     assert sorted(scrubjay.__all__) == PUBLIC
 
 
-def test_every_public_name_is_there_and_says_what_it_is() -> None:
+def test_every_public_name_exists_and_has_a_docstring() -> None:
     package = importlib.import_module("scrubjay")
     assert [name for name in PUBLIC if not getattr(package, name).__doc__] == []
 
@@ -101,7 +101,7 @@ def _commands(group: TyperGroup, path: str) -> Iterator[tuple[str, TyperCommand 
 
 
 def _exists(line: str) -> bool:
-    """Whether a command line names a command that there is, with options that it has."""
+    """Return whether a command line names an existing command and existing options."""
     command: TyperCommand | TyperGroup = _root()
     for word in shlex.split(re.split(r" [|>] | \\\\$", line, maxsplit=1)[0], comments=True):
         option = word.split("=")[0]

@@ -1,22 +1,22 @@
-"""The branches of one memory as plain dictionaries: what the real one must agree with after any series of calls."""
+"""A model of one memory's branches in plain dictionaries, for comparison with the real one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 MAIN = "main"
-# What is said, and a stamp that tells when it was first.
+# A statement, and the time of its first occurrence.
 Fact = tuple[str, int]
 # A branch's name, the version before (0 for none) and the version after.
-Deed = tuple[str, int, int]
+Step = tuple[str, int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """One version; `confirmed` stands for the time at which it was last confirmed."""
+    """One version; `confirmed` is the time of its last confirmation."""
 
     title: str = ""
     facts: tuple[Fact, ...] = ()
-    there: bool = True
+    exists: bool = True
     forked: int = 0
     confirmed: int = 0
 
@@ -48,16 +48,16 @@ class Record:
 
 @dataclass(slots=True)
 class Run:
-    """What one call did."""
+    """The effect of one call."""
 
     agent: str
-    deeds: list[Deed]
+    steps: list[Step]
     begins: bool = False
     undone: bool = False
 
 
 class Tree:
-    """One memory with its branches, the one it is switched to, and who did what."""
+    """One memory with its branches, its current branch, and the calls of each agent."""
 
     def __init__(self, *facts: str) -> None:
         self.time = 0
@@ -68,11 +68,11 @@ class Tree:
         # The fields that clashed in the last merge.
         self.clashes: list[str] = []
 
-    # ---- what there is ----
+    # ---- state ----
 
     @property
     def names(self) -> list[str]:
-        return [MAIN, *sorted(name for name, item in self.records.items() if name != MAIN and item.now.there)]
+        return [MAIN, *sorted(name for name, record in self.records.items() if name != MAIN and record.now.exists)]
 
     @property
     def current(self) -> str:
@@ -86,7 +86,7 @@ class Tree:
 
     def past(self, name: str) -> list[tuple[int, Snapshot]]:
         record = self.records[name]
-        own = [(number, item) for number, item in record.versions.items() if number >= record.start]
+        own = [(number, version) for number, version in record.versions.items() if number >= record.start]
         before = [pair for pair in self.records[MAIN].versions.items() if name != MAIN and pair[0] <= record.fork]
         return sorted(before + own, reverse=True, key=lambda pair: pair[0])
 
@@ -94,12 +94,12 @@ class Tree:
     def can_undo(self) -> list[str]:
         return sorted({run.agent for run in self.runs if not run.undone})
 
-    # ---- what happens ----
+    # ---- calls ----
 
     def write(self, agent: str, **now: Snapshot) -> None:
         """One call: each branch gets a new version."""
-        deeds = [self._put(name, snapshot) for name, snapshot in now.items()]
-        self.runs.append(Run(agent, deeds))
+        steps = [self._put(name, snapshot) for name, snapshot in now.items()]
+        self.runs.append(Run(agent, steps))
 
     def begin(self, agent: str, name: str, *, at: int, switch: bool) -> None:
         record = self.records.setdefault(name, Record())
@@ -116,10 +116,10 @@ class Tree:
     def drop(self, agent: str, name: str) -> None:
         if self.current == name:
             self.switched = MAIN
-        self.write(agent, **{name: replace(self.records[name].now, there=False)})
+        self.write(agent, **{name: replace(self.records[name].now, exists=False)})
 
     def merge(self, agent: str, name: str, into: str, *, prefer: str) -> str:
-        """Returns what it did: merged, unchanged or conflict."""
+        """Merge a branch; return merged, unchanged or conflict."""
         line = name if into == MAIN else into
         main, branch = self.records[MAIN], self.records[line]
         base = main.versions[branch.now.forked]
@@ -127,12 +127,12 @@ class Tree:
         self.clashes = []
         if theirs.words == base.words:
             return "unchanged"
-        title, clashes = _settled(base.title, ours.title, theirs.title, prefer=prefer)
-        replaced = _replaced(base.facts, ours.facts, theirs.facts)
+        title, clashes = _merge_titles(base.title, ours.title, theirs.title, prefer=prefer)
+        replaced = _clashing_facts(base.facts, ours.facts, theirs.facts)
         self.clashes = ["title"] * clashes + ["observations"] * len(replaced)
         if self.clashes and not prefer:
             return "conflict"
-        facts = _together(base.facts, ours.facts, theirs.facts)
+        facts = _merge_facts(base.facts, ours.facts, theirs.facts)
         loses = {pair[0 if prefer == "theirs" else 1] for pair in replaced}
         facts = tuple(fact for fact in facts if fact[0] not in loses)
         changed = (title, facts) != ours.words
@@ -145,31 +145,31 @@ class Tree:
         return "merged" if changed else "unchanged"
 
     def undo(self, agent: str) -> tuple[int, int]:
-        """Take back the agent's last call; returns how many branches went back and how many were left."""
+        """Undo the agent's last call; return the numbers of restored and of skipped branches."""
         run = next(run for run in reversed(self.runs) if run.agent == agent and not run.undone)
         run.undone = True
         done = 0
-        for name, before, after in run.deeds:
+        for name, before, after in run.steps:
             record = self.records[name]
             if record.now != record.versions[after]:
                 continue
-            earlier = replace(record.now, there=False) if run.begins else record.versions[before]
+            earlier = replace(record.now, exists=False) if run.begins else record.versions[before]
             self._put(name, earlier)
             done += 1
-        return done, len(run.deeds) - done
+        return done, len(run.steps) - done
 
     def tick(self) -> int:
         self.time += 1
         return self.time
 
-    def _put(self, name: str, snapshot: Snapshot) -> Deed:
+    def _put(self, name: str, snapshot: Snapshot) -> Step:
         record = self.records[name]
         before = record.last
         record.versions[before + 1] = snapshot
         return name, before, before + 1
 
 
-def _settled(base: str, ours: str, theirs: str, *, prefer: str) -> tuple[str, bool]:
+def _merge_titles(base: str, ours: str, theirs: str, *, prefer: str) -> tuple[str, bool]:
     if theirs in (ours, base):
         return ours, False
     if ours == base:
@@ -177,23 +177,23 @@ def _settled(base: str, ours: str, theirs: str, *, prefer: str) -> tuple[str, bo
     return theirs if prefer == "theirs" else ours, True
 
 
-def _together(base: Sequence[Fact], ours: tuple[Fact, ...], theirs: tuple[Fact, ...]) -> tuple[Fact, ...]:
+def _merge_facts(base: Sequence[Fact], ours: tuple[Fact, ...], theirs: tuple[Fact, ...]) -> tuple[Fact, ...]:
     if theirs in (ours, base):
         return ours
     if ours == base:
         return theirs
     before, mine, others = ({text for text, _ in side} for side in (base, ours, theirs))
-    stored = [fact for fact in ours if fact[0] in others or fact[0] not in before]
-    return (*stored, *(fact for fact in theirs if fact[0] not in mine and fact[0] not in before))
+    remaining = [fact for fact in ours if fact[0] in others or fact[0] not in before]
+    return (*remaining, *(fact for fact in theirs if fact[0] not in mine and fact[0] not in before))
 
 
-def _replaced(base: Sequence[Fact], ours: Sequence[Fact], theirs: Sequence[Fact]) -> list[tuple[str, str]]:
-    """What each side alone says anew, as often as both took something out; what both say anew took a place first."""
+def _clashing_facts(base: Sequence[Fact], ours: Sequence[Fact], theirs: Sequence[Fact]) -> list[tuple[str, str]]:
+    """Pair the new facts of the two sides, one for each fact that both removed; shared new facts count first."""
     if base in (ours, theirs):
         return []
     before, mine, others = ([text for text, _ in side] for side in (base, ours, theirs))
-    gone = [text for text in before if text not in mine and text not in others]
+    removed = [text for text in before if text not in mine and text not in others]
     new = [text for text in mine if text not in before], [text for text in others if text not in before]
-    agreed = [text for text in new[0] if text in new[1]]
-    alone = [[text for text in side if text not in agreed] for side in new]
-    return list(zip(*alone, strict=False))[: max(0, len(gone) - len(agreed))]
+    shared = [text for text in new[0] if text in new[1]]
+    alone = [[text for text in side if text not in shared] for side in new]
+    return list(zip(*alone, strict=False))[: max(0, len(removed) - len(shared))]

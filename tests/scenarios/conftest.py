@@ -1,4 +1,4 @@
-"""A data folder, a memory in it, and somebody who uses it."""
+"""A data folder, a store in it, and a client."""
 
 import tempfile
 from collections.abc import AsyncIterator, Iterator

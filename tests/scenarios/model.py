@@ -1,4 +1,4 @@
-"""A memory as plain dictionaries: what the real one must agree with after any series of calls."""
+"""A model of the memory in plain dictionaries, for comparison with the real one."""
 
 from collections.abc import Iterable
 from copy import deepcopy
@@ -9,7 +9,7 @@ LINK = "related_to"
 
 
 class Seen(TypedDict):
-    """What anybody can read of a memory."""
+    """The visible fields of a memory."""
 
     content: str
     title: str
@@ -22,14 +22,14 @@ class Seen(TypedDict):
 
 
 class Snapshot(Seen):
-    """One version: `confirmed` stands for the time at which it was last confirmed."""
+    """One version; `confirmed` is the time of its last confirmation."""
 
     confirmed: int
     group: str
 
 
 class Run(TypedDict):
-    """What one call did: the versions it went from and to, the edges before and after."""
+    """The effect of one call: versions and edges, before and after."""
 
     agent: str
     undone: bool
@@ -38,24 +38,24 @@ class Run(TypedDict):
 
 
 class Model:
-    """Memories with all their versions, the edges between them, and who did what."""
+    """Memories with all their versions, the edges between them, and the calls of each agent."""
 
     def __init__(self) -> None:
         self.versions: dict[str, list[Snapshot]] = {}
         self.edges: dict[Edge, str] = {}
         self.runs: list[Run] = []
 
-    # ---- what there is ----
+    # ---- state ----
 
     def ids(self, state: str = "") -> list[str]:
-        return [version for version in self.versions if not state or self.now(version)["state"] == state]
+        return [memory_id for memory_id in self.versions if not state or self.now(memory_id)["state"] == state]
 
     def now(self, memory_id: str) -> Snapshot:
         return self.versions[memory_id][-1]
 
     def group_of(self, memory_id: str) -> list[str]:
         group = self.now(memory_id)["group"]
-        return [version for version in self.versions if group and self.now(version)["group"] == group] or [memory_id]
+        return [other for other in self.versions if group and self.now(other)["group"] == group] or [memory_id]
 
     def holder_of(self, name: str) -> str | None:
         return next((id_ for id_ in self.ids("live") if self.now(id_)["name"] == name), None)
@@ -76,7 +76,7 @@ class Model:
             "observations": snapshot["observations"],
         }
 
-    # ---- what happens ----
+    # ---- calls ----
 
     def write(self, agent: str, changes: dict[str, Snapshot]) -> None:
         """One call: each memory gets a new version."""
@@ -98,7 +98,7 @@ class Model:
                 del self.edges[edge]
 
     def undo(self, agent: str) -> tuple[int, int] | None:
-        """Take back the agent's last call; returns how many memories went back and how many were left, or None."""
+        """Undo the agent's last call; return the numbers of restored and of skipped memories, or None."""
         run = next((run for run in reversed(self.runs) if run["agent"] == agent and not run["undone"]), None)
         if run is None:
             return None

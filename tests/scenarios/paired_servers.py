@@ -23,7 +23,7 @@ from scrubjay.model.identity import new_id
 from scrubjay.model.token import Token, TokenRequest
 from scrubjay.settings import Settings
 from tests.backends import Choice, backend
-from tests.scenarios.tenant_data import ID, WORD, Ask, Known, Tenant
+from tests.scenarios.tenant_data import ID, WORD, HttpRequest, KnownRefs, Tenant
 from tests.surfaces.background_daemon import background_daemon
 from tests.unit.embedding.embedding_server import EmbeddingServer
 
@@ -53,7 +53,7 @@ _OWNER = "everywhere"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class Answer:
     """An answer, to the last byte that its caller sees."""
 
     status: int
@@ -80,15 +80,15 @@ class ServerPair:
     url: str
     http: httpx2.Client
     secrets: dict[str, str] = field(default_factory=dict[str, str])
-    known: dict[str, Known] = field(default_factory=dict[str, Known])
+    known: dict[str, KnownRefs] = field(default_factory=dict[str, KnownRefs])
     owners: dict[str, str] = field(default_factory=dict[str, str])
     numbers: dict[str, int] = field(default_factory=dict[str, int])
 
-    def knowledge(self, tenant: Tenant) -> Known:
+    def knowledge(self, tenant: Tenant) -> KnownRefs:
         """What somebody knows of its own things here."""
-        return self.known.setdefault(tenant.mark, Known())
+        return self.known.setdefault(tenant.mark, KnownRefs())
 
-    def send(self, ask: Ask, *, token: str, number: int = 0) -> Told:
+    def send(self, ask: HttpRequest, *, token: str, number: int = 0) -> Answer:
         """Ask with a token by its name; an empty name is no token."""
         response = self.http.request(
             ask.method,
@@ -98,11 +98,11 @@ class ServerPair:
             content=ask.content,
         )
         headers = sorted((name, value) for name, value in response.headers.items() if name not in _OF_THE_MOMENT)
-        return Told(status=response.status_code, headers=tuple(headers), body=response.content)
+        return Answer(status=response.status_code, headers=tuple(headers), body=response.content)
 
     def settle(self) -> None:
         """Wait until all that was imported is embedded, which nobody who imports waits for."""
-        ask = Ask(method="POST", path="/call/doctor", headers={"content-type": "application/json"}, body={})
+        ask = HttpRequest(method="POST", path="/call/doctor", headers={"content-type": "application/json"}, body={})
         end = time.monotonic() + _SECONDS
         while b'"name":"vectors","ok":true' not in self.send(ask, token=_OWNER).body:
             assert time.monotonic() < end
@@ -120,12 +120,12 @@ class ServerPair:
         text = _ENDED.sub(lambda found: f"-<tail {tails[found[1]]}>" if found[1] in tails else found[0], text)
         return _SIZED.sub("", _COUNTED.sub("", _PROGRESS.sub("", _TIME.sub("<time>", text))))
 
-    def require_clean(self, told: Told, *, tenant: Tenant, readable: Sequence[str]) -> None:
+    def require_clean(self, told: Answer, *, tenant: Tenant, readable: Sequence[str]) -> None:
         """Nothing of a space that is not open to the caller, unless the caller itself has said it."""
         text = told.text.casefold()
-        foreign = {results[0] for results in WORD.finditer(text) if results[1] not in readable} - tenant.said_words
+        foreign = {results[0] for results in WORD.finditer(text) if results[1] not in readable} - tenant.own_words
         assert not foreign, f"foreign words {sorted(foreign)[:5]} in {told}"
-        for item in set(ID.findall(text)) - tenant.said_ids:
+        for item in set(ID.findall(text)) - tenant.own_ids:
             owner = self.owners.get(item, tenant.mark)
             assert owner in readable, f"an id of {owner}, {item}, in {told}"
             if len(readable) == 1:
@@ -173,13 +173,13 @@ class Twins:
     def both(self) -> tuple[ServerPair, ServerPair]:
         return self.busy, self.quiet
 
-    def require_alike(self, asks: Sequence[Ask], told: Sequence[Told]) -> None:
+    def require_alike(self, requests: Sequence[HttpRequest], told: Sequence[Answer]) -> None:
         """Whoever has the same things in both worlds gets the same answers."""
         seen = [
-            (world.plain(ask.said), item.status, world.plain(item.text))
-            for world, ask, item in zip(self.both, asks, told, strict=True)
+            (world.plain(ask.text), item.status, world.plain(item.text))
+            for world, ask, item in zip(self.both, requests, told, strict=True)
         ]
-        assert seen[0] == seen[1], f"{asks[0]}\n{_first_difference(str(seen[0]), str(seen[1]))}"
+        assert seen[0] == seen[1], f"{requests[0]}\n{_first_difference(str(seen[0]), str(seen[1]))}"
 
     def begin(self) -> None:
         """Others come: what was known of the things of those before is of no use to them."""

@@ -7,7 +7,7 @@ from websockets.sync.client import connect
 
 from scrubjay.model.memory import Json
 from tests.scenarios.mcp_calls import RPC_HEADERS
-from tests.scenarios.paired_servers import ServerPair, Told
+from tests.scenarios.paired_servers import Answer, ServerPair
 from tests.scenarios.rest_calls import API
 
 _SECONDS = 20.0
@@ -21,7 +21,7 @@ Act = Callable[[], str]
 """Does something while a stream is open; returns what the last event must tell of."""
 
 
-def server_sent(world: ServerPair, *, token: str, act: Act, after: int = 0) -> Told:
+def server_sent(world: ServerPair, *, token: str, act: Act, after: int = 0) -> Answer:
     """Every event from a place on, as it was sent."""
     query = {"after": str(after)}
     with world.http.stream("GET", f"{API}/changes", params=query, headers=world.bearer(token)) as response:
@@ -29,7 +29,7 @@ def server_sent(world: ServerPair, *, token: str, act: Act, after: int = 0) -> T
         return _heard(_until(response.iter_raw(), act()))
 
 
-def by_websocket(world: ServerPair, *, token: str, act: Act, after: int = 0) -> Told:
+def by_websocket(world: ServerPair, *, token: str, act: Act, after: int = 0) -> Answer:
     """The same as messages."""
     url = world.url.replace("http://", "ws://", 1) + f"{API}/changes?after={after}"
     with connect(url, additional_headers=world.bearer(token), open_timeout=_SECONDS, proxy=None) as socket:
@@ -40,7 +40,7 @@ def by_websocket(world: ServerPair, *, token: str, act: Act, after: int = 0) -> 
         return _heard(received)
 
 
-def listening(world: ServerPair, *, token: str, uris: list[str], act: Act) -> Told:
+def listening(world: ServerPair, *, token: str, uris: list[str], act: Act) -> Answer:
     """What an agent is told that asks for changes of the list, and of some memories."""
     expected: Json = {"resourcesListChanged": True, "resourceSubscriptions": [*uris]}
     message: Json = {
@@ -66,5 +66,5 @@ def _until(pieces: Iterator[bytes], last: str) -> bytes:
     return received
 
 
-def _heard(heard: bytes) -> Told:
-    return Told(status=200, headers=(), body=heard)
+def _heard(heard: bytes) -> Answer:
+    return Answer(status=200, headers=(), body=heard)

@@ -1,4 +1,4 @@
-"""People who share a server and nothing else: their words, what each has learned of its own, and what each asks."""
+"""Tenants of one server: their words, the references that each has learned, and the requests that each can make."""
 
 import json
 import re
@@ -8,22 +8,22 @@ from typing import Literal
 
 from scrubjay.model.memory import Json
 
-NOBODY = "0197f3c2-6d3e-7bb0-b8a5-9f4c1e2d3a4b"
+UNKNOWN_ID = "0197f3c2-6d3e-7bb0-b8a5-9f4c1e2d3a4b"
 """An id that no memory has."""
 
 WORD = re.compile(r"((?:ann|bob|eve)word\d+)n\d+")
-"""A word of somebody's own; its first part says whose."""
+"""A word of one tenant; its first part names the tenant."""
 
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
-Whose = Literal["own", "foreign", "nobody"]
+Whose = Literal["own", "foreign", "unknown"]
 By = Literal["id", "name", "title"]
-_FRESH = 12
+_NEW_WORDS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ask:
-    """One request, ready to be sent."""
+class HttpRequest:
+    """A request that is ready to be sent."""
 
     method: str
     path: str
@@ -39,20 +39,20 @@ class Ask:
         return json.dumps(self.body).encode()
 
     @property
-    def said(self) -> str:
-        """All that it tells, for whoever wants to know what its sender knew."""
+    def text(self) -> str:
+        """The whole request as text, which shows what its sender knew."""
         headers = "".join(f'"{name}":"{value}" ' for name, value in self.headers.items())
         query = "".join(f'"{name}":"{value}" ' for name, value in self.query)
         return f"{self.path} {query} {headers} {(self.content or b'').decode()}"
 
-    def asking(self, *query: tuple[str, str]) -> "Ask":
-        """The same with more in its query."""
+    def with_query(self, *query: tuple[str, str]) -> "HttpRequest":
+        """Return the request with more query parameters."""
         return replace(self, query=(*self.query, *query))
 
 
 @dataclass(kw_only=True)
-class Known:
-    """What somebody has learned of its own things, in one world, in order."""
+class KnownRefs:
+    """The references that a tenant has learned about its own memories on one server, in order."""
 
     ids: list[str] = field(default_factory=list[str])
     names: list[str] = field(default_factory=list[str])
@@ -61,8 +61,8 @@ class Known:
     keys: list[str] = field(default_factory=list[str])
     cursors: list[str] = field(default_factory=list[str])
 
-    def learn(self, told: str) -> None:
-        """Take what can be referred to from what was asked and answered."""
+    def learn(self, text: str) -> None:
+        """Collect references from a request and its answer."""
         for values, pattern in (
             (self.ids, _IDS),
             (self.names, _NAMES),
@@ -71,7 +71,7 @@ class Known:
             (self.keys, _KEYS),
             (self.cursors, _CURSORS),
         ):
-            values += [fromkey for fromkey in dict.fromkeys(pattern.findall(told)) if fromkey not in values]
+            values += [value for value in dict.fromkeys(pattern.findall(text)) if value not in values]
 
 
 def _field(names: str, value: str = r'[^"\\]+') -> re.Pattern[str]:
@@ -88,33 +88,33 @@ _CURSORS = _field("cursor|nextCursor")
 
 @dataclass(kw_only=True)
 class Tenant:
-    """Somebody with a space. Every word that it writes is its own, and is known by its mark."""
+    """A tenant with a space. Every word that it writes is unique and carries its mark."""
 
     mark: str
     words: int = 0
-    said_words: set[str] = field(default_factory=set[str])
-    said_ids: set[str] = field(default_factory=set[str])
+    own_words: set[str] = field(default_factory=set[str])
+    own_ids: set[str] = field(default_factory=set[str])
 
     @property
     def space(self) -> str:
         return f"{self.mark}n0"
 
-    def fresh(self) -> tuple[str, ...]:
-        """Words that nobody has used."""
+    def new_words(self) -> tuple[str, ...]:
+        """Return unused words."""
         first = self.words + 1
-        self.words += _FRESH
-        return tuple(f"{self.mark}n{number}" for number in range(first, first + _FRESH))
+        self.words += _NEW_WORDS
+        return tuple(f"{self.mark}n{number}" for number in range(first, first + _NEW_WORDS))
 
-    def say(self, ask: Ask) -> None:
-        """What it has said itself, it may hear again."""
-        text = ask.said.casefold()
-        self.said_words |= {results[0] for results in WORD.finditer(text)}
-        self.said_ids |= set(ID.findall(text))
+    def note_sent(self, ask: HttpRequest) -> None:
+        """Note the words and ids of a request, which may occur in answers."""
+        text = ask.text.casefold()
+        self.own_words |= {match[0] for match in WORD.finditer(text)}
+        self.own_ids |= set(ID.findall(text))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """What one step is made of, whatever is asked: whose things it refers to, by what, and a number to choose by."""
+    """One step: whose memories it refers to, by which kind of reference, and a number to choose variants."""
 
     whose: Whose = "own"
     by: By = "id"
@@ -122,11 +122,11 @@ class Turn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given:
-    """What a request is made from: fresh words of its sender, and references to things of its own or of others.
+class CallInputs:
+    """The inputs of a request: new words of its sender, and references to its own memories or to those of others.
 
-    `space` is one that the request names; `name` and `key` are free where the things referred to are the sender's own.
-    `label` is what stands in texts and questions: never an id of the sender's own, which every world spells otherwise.
+    `space` is the space that the request names; `name` and `key` are new if the references are the sender's own.
+    `label` is used in texts and questions; it is never an id of the sender's own, because ids differ between servers.
     """
 
     words: tuple[str, ...]
@@ -143,49 +143,53 @@ class Given:
 
     @property
     def text(self) -> str:
-        """A text of which others have written much the same."""
+        """A text that is similar to those of other tenants."""
         tree = ("oak", "elm", "old pine")[self.number % 3]
         return f"The jay hid {self.words[0]} under the {tree}"
 
     def every(self, count: int) -> bool:
-        """Now and then."""
+        """Return whether the number of the step is a multiple of `count`."""
         return self.number % count == 0
 
 
-def given_for(tenant: Tenant, turn: Turn, *, words: tuple[str, ...], own: Known, foreign: Known, space: str) -> Given:
-    """What a turn means in one world."""
-    existing = {"own": own, "foreign": foreign, "nobody": Known()}[turn.whose]
-    refs = {"id": existing.ids, "name": existing.names, "title": existing.titles}[turn.by]
+def make_inputs(
+    tenant: Tenant, turn: Turn, *, words: tuple[str, ...], own: KnownRefs, foreign: KnownRefs, space: str
+) -> CallInputs:
+    """Return the inputs of a step on one server."""
+    refs_ = {"own": own, "foreign": foreign, "unknown": KnownRefs()}[turn.whose]
+    refs = {"id": refs_.ids, "name": refs_.names, "title": refs_.titles}[turn.by]
     is_own = turn.whose == "own"
-    labels = existing.names if is_own and turn.by == "id" else refs
-    return Given(
+    labels = refs_.names if is_own and turn.by == "id" else refs
+    return CallInputs(
         words=words,
         home=tenant.space,
-        ref=_pick(refs, turn.number, NOBODY if turn.by == "id" else "nobody's"),
-        label=_pick(labels, turn.number, "nobody's"),
-        other=_pick(own.ids, turn.number + 1, NOBODY) if turn.number % 2 else _pick(refs, turn.number + 1, NOBODY),
-        name=words[1] if is_own else _pick(existing.names, turn.number, "nobody's"),
-        key=words[2] if is_own and turn.number % 5 else _pick(existing.keys, turn.number, words[2]),
-        run=words[3] if is_own and turn.number % 3 else _pick(existing.runs, turn.number, words[3]),
-        cursor=_pick(existing.cursors, turn.number, ""),
+        ref=_pick(refs, turn.number, UNKNOWN_ID if turn.by == "id" else "unknown"),
+        label=_pick(labels, turn.number, "unknown"),
+        other=_pick(own.ids, turn.number + 1, UNKNOWN_ID)
+        if turn.number % 2
+        else _pick(refs, turn.number + 1, UNKNOWN_ID),
+        name=words[1] if is_own else _pick(refs_.names, turn.number, "unknown"),
+        key=words[2] if is_own and turn.number % 5 else _pick(refs_.keys, turn.number, words[2]),
+        run=words[3] if is_own and turn.number % 3 else _pick(refs_.runs, turn.number, words[3]),
+        cursor=_pick(refs_.cursors, turn.number, ""),
         number=turn.number,
         space=space,
     )
 
 
-def _pick(values: list[str], number: int, otherwise: str) -> str:
-    # The newest are the likeliest.
-    return values[-1 - number % len(values)] if values else otherwise
+def _pick(values: list[str], number: int, default: str) -> str:
+    # The newest first.
+    return values[-1 - number % len(values)] if values else default
 
 
-Make = Callable[[Given], Ask]
+MakeRequest = Callable[[CallInputs], HttpRequest]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Deed:
-    """One thing that can be asked. `closed`: not by anybody who holds a token for some spaces."""
+class Operation:
+    """An operation of a surface. `closed`: not open to a token for some spaces."""
 
     name: str
-    make: Make
+    make: MakeRequest
     writes: bool = False
     closed: bool = False

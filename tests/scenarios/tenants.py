@@ -1,4 +1,4 @@
-"""Ann, whose answers are looked at; Bob and Eve, who are foreign to her; and the tokens that they come with."""
+"""Ann, whose answers are checked; Bob and Eve, the other tenants; and their tokens."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -6,9 +6,9 @@ from itertools import count
 
 from scrubjay.model.memory import Json
 from scrubjay.model.token import TokenRequest
-from tests.scenarios.paired_servers import ServerPair, Told, Twins
+from tests.scenarios.paired_servers import Answer, ServerPair, Twins
 from tests.scenarios.rest_calls import API, BEYOND, JSON
-from tests.scenarios.tenant_data import ID, Ask, Deed, Tenant, Turn, given_for
+from tests.scenarios.tenant_data import ID, HttpRequest, Operation, Tenant, Turn, make_inputs
 
 _NUMBERS = count(1)
 _OWN = Turn()
@@ -16,34 +16,38 @@ _OWN = Turn()
 
 @dataclass(kw_only=True)
 class Tenants:
-    """One set of people on both servers; those before them are strangers to them, too."""
+    """A new set of tenants on both servers; earlier sets are foreign to them too."""
 
     twins: Twins
     number: int = field(default_factory=lambda: next(_NUMBERS))
     steps: int = 0
 
     def __post_init__(self) -> None:
-        self.ann, self.bob, self.eve = (Tenant(mark=f"{item}word{self.number}") for item in ("ann", "bob", "eve"))
-        self._idle_words = self.ann.fresh()
+        self.ann, self.bob, self.eve = (Tenant(mark=f"{name}word{self.number}") for name in ("ann", "bob", "eve"))
+        self._idle_words = self.ann.new_words()
         self.twins.begin()
-        wishes = [self._wish("write", self.ann, access="write"), self._wish("read", self.ann)]
-        strangers = [self._wish("write", item, access="write") for item in (self.bob, self.eve)]
+        token_requests = [self._token_request("write", self.ann, access="write"), self._token_request("read", self.ann)]
+        strangers = [self._token_request("write", tenant, access="write") for tenant in (self.bob, self.eve)]
         both = TokenRequest(name=self.both_read, spaces=(self.ann.space, self.bob.space))
         figures = TokenRequest(name=self.figures, access="metrics")
-        ended = TokenRequest(name=self.revoked, spaces=("*",), access="write")
+        revoked_token = TokenRequest(name=self.revoked, spaces=("*",), access="write")
         for world in self.twins.both:
-            world.make_tokens([*wishes, *strangers, both, figures, ended], revoked=[self.revoked], expired=self.expired)
+            world.make_tokens(
+                [*token_requests, *strangers, both, figures, revoked_token],
+                revoked=[self.revoked],
+                expired=self.expired,
+            )
 
     # ---- tokens ----
 
     @property
     def both_read(self) -> str:
-        """Reads what is Ann's and what is Bob's."""
+        """Reads the spaces of Ann and of Bob."""
         return f"both-{self.number}"
 
     @property
     def figures(self) -> str:
-        """Sees the figures of the server."""
+        """Reads the metrics of the server."""
         return f"figures-{self.number}"
 
     @property
@@ -62,122 +66,128 @@ class Tenants:
     def ann_read(self) -> str:
         return token_of(self.ann, "read")
 
-    # ---- asking ----
+    # ---- requests ----
 
-    def ann_asks(self, deed: Deed, turn: Turn = _OWN, *, token: str = "", space: str = "") -> tuple[Told, Told]:
-        """Ann asks the same in both worlds, and must not be able to tell them apart."""
-        words = self.ann.fresh()
-        asks = [self.made(world, self.ann, deed, turn, words=words, space=space) for world in self.twins.both]
-        return self.ann_sends(asks, token=token, learns=turn.whose == "own" and not space)
+    def ann_asks(
+        self, operation: Operation, turn: Turn = _OWN, *, token: str = "", space: str = ""
+    ) -> tuple[Answer, Answer]:
+        """Send the same request of Ann to both servers, and require the same answer."""
+        words = self.ann.new_words()
+        requests = [
+            self.make_request(world, self.ann, operation, turn, words=words, space=space) for world in self.twins.both
+        ]
+        return self.ann_sends(requests, token=token, learns=turn.whose == "own" and not space)
 
-    def ann_sends(self, asks: Sequence[Ask], *, token: str = "", learns: bool = False) -> tuple[Told, Told]:
-        """The same for requests that are made already, one for each world."""
+    def ann_sends(
+        self, requests: Sequence[HttpRequest], *, token: str = "", learns: bool = False
+    ) -> tuple[Answer, Answer]:
+        """Send prepared requests of Ann, one to each server, and require the same answer."""
         self.steps += 1
-        reported: list[Told] = []
-        for world, ask in zip(self.twins.both, asks, strict=True):
-            self.ann.say(ask)
-            answer = world.send(ask, token=token or self.ann_write, number=self.steps)
+        answers: list[Answer] = []
+        for world, request in zip(self.twins.both, requests, strict=True):
+            self.ann.note_sent(request)
+            answer = world.send(request, token=token or self.ann_write, number=self.steps)
             world.require_clean(answer, tenant=self.ann, readable=[self.ann.mark])
-            reported.append(answer)
-            _settle(world, ask)
+            answers.append(answer)
+            _settle(world, request)
             if learns and answer.status < 400:
-                world.knowledge(self.ann).learn(f"{ask.said} {answer.body.decode()}")
-        self.twins.require_alike(asks, reported)
-        return reported[0], reported[1]
+                world.knowledge(self.ann).learn(f"{request.text} {answer.body.decode()}")
+        self.twins.require_alike(requests, answers)
+        return answers[0], answers[1]
 
-    def stranger_does(self, deed: Deed, turn: Turn = _OWN, *, tenant: Tenant | None = None) -> Told:
-        """Somebody else is busy, in a space of its own."""
+    def stranger_does(self, operation: Operation, turn: Turn = _OWN, *, tenant: Tenant | None = None) -> Answer:
+        """Let another tenant call an operation in its own space, on the busy server."""
         tenant, world = tenant or self.bob, self.twins.busy
-        ask = self.made(world, tenant, deed, turn, words=tenant.fresh(), space="")
-        tenant.say(ask)
-        answer = world.send(ask, token=token_of(tenant, "write"))
+        request = self.make_request(world, tenant, operation, turn, words=tenant.new_words(), space="")
+        tenant.note_sent(request)
+        answer = world.send(request, token=token_of(tenant, "write"))
         world.require_clean(answer, tenant=tenant, readable=[tenant.mark])
-        _settle(world, ask)
+        _settle(world, request)
         if turn.whose == "own" and answer.status < 400:
-            world.knowledge(tenant).learn(f"{ask.said} {answer.body.decode()}")
+            world.knowledge(tenant).learn(f"{request.text} {answer.body.decode()}")
         return answer
 
-    def reader_of_both_asks(self, deed: Deed, turn: Turn) -> Told:
-        """Whoever may read Ann's and Bob's things finds both, and nothing of Eve's."""
-        space_user = Tenant(mark=self.ann.mark, words=1_000_000 + self.steps)
+    def reader_of_both_asks(self, operation: Operation, turn: Turn) -> Answer:
+        """Call an operation with a token for the spaces of Ann and Bob; the answer has nothing of Eve."""
+        reader = Tenant(mark=self.ann.mark, words=1_000_000 + self.steps)
         self.steps += 12
-        ask = self.made(self.twins.busy, space_user, deed, turn, words=space_user.fresh(), space="")
-        space_user.say(ask)
-        answer = self.twins.busy.send(ask, token=self.both_read)
-        self.twins.busy.require_clean(answer, tenant=space_user, readable=[self.ann.mark, self.bob.mark])
+        request = self.make_request(self.twins.busy, reader, operation, turn, words=reader.new_words(), space="")
+        reader.note_sent(request)
+        answer = self.twins.busy.send(request, token=self.both_read)
+        self.twins.busy.require_clean(answer, tenant=reader, readable=[self.ann.mark, self.bob.mark])
         return answer
 
-    def sent(self, deed: Deed, *, token: str) -> Told:
-        """What a token is told in the busy world, where others and Ann have things; nothing is learned from it."""
-        ask = self.made(self.twins.busy, self.ann, deed, _OWN, words=self._idle_words, space="")
-        return self.twins.busy.send(ask, token=token)
+    def send(self, operation: Operation, *, token: str) -> Answer:
+        """Call an operation with a token on the busy server, without learning from the answer."""
+        request = self.make_request(self.twins.busy, self.ann, operation, _OWN, words=self._idle_words, space="")
+        return self.twins.busy.send(request, token=token)
 
     def ann_notes(self) -> str:
-        """Ann writes something down, in both worlds; returns its name."""
-        (word, *_) = self.ann.fresh()
-        reported = self.ann_sends([note(word), note(word)])
-        assert reported[0].status == 201, reported[0]
+        """Let Ann store a memory on both servers; return its name."""
+        (word, *_) = self.ann.new_words()
+        answers = self.ann_sends([note(word), note(word)])
+        assert answers[0].status == 201, answers[0]
         return word
 
-    def ann_does(self, world: ServerPair, ask: Ask) -> str:
-        """Ann does something in one world, while others go on in the busy one; returns the id of what she changed."""
+    def ann_writes(self, world: ServerPair, request: HttpRequest) -> str:
+        """Let Ann write on one server, after others have written on the busy one; return the id of her memory."""
         if world is self.twins.busy:
             for tenant in (self.bob, self.eve):
-                (word, *_) = tenant.fresh()
+                (word, *_) = tenant.new_words()
                 assert world.send(note(word), token=token_of(tenant, "write")).status == 201
-        answer = world.send(ask, token=self.ann_write)
+        answer = world.send(request, token=self.ann_write)
         assert answer.status < 300, answer
         return ID.findall(answer.body.decode())[0]
 
-    def require_same_news(self, heard: Sequence[Told]) -> None:
-        """What Ann was told of changes is about her own, and the same in both worlds."""
-        for world, reported in zip(self.twins.both, heard, strict=True):
-            world.require_clean(reported, tenant=self.ann, readable=[self.ann.mark])
-        nothing = Ask(method="GET", path="")
-        self.twins.require_alike([nothing, nothing], heard)
+    def require_same_news(self, events: Sequence[Answer]) -> None:
+        """Require that Ann's events are about her own memories, and the same on both servers."""
+        for world, answers in zip(self.twins.both, events, strict=True):
+            world.require_clean(answers, tenant=self.ann, readable=[self.ann.mark])
+        nothing = HttpRequest(method="GET", path="")
+        self.twins.require_alike([nothing, nothing], events)
 
     def place(self, world: ServerPair) -> str:
-        """How far Ann's log has come, in the words of a refusal."""
-        ask = Ask(method="GET", path=f"{API}/changes", query=(("after", BEYOND),))
-        return world.send(ask, token=self.ann_read).body.decode()
+        """Return the end of Ann's log, as a refusal names it."""
+        request = HttpRequest(method="GET", path=f"{API}/changes", query=(("after", BEYOND),))
+        return world.send(request, token=self.ann_read).body.decode()
 
-    def made(
-        self, world: ServerPair, tenant: Tenant, deed: Deed, turn: Turn, *, words: tuple[str, ...], space: str
-    ) -> Ask:
-        """What a turn of somebody's asks for, in one world."""
+    def make_request(
+        self, world: ServerPair, tenant: Tenant, operation: Operation, turn: Turn, *, words: tuple[str, ...], space: str
+    ) -> HttpRequest:
+        """Make the request of a tenant's step on one server."""
         foreign = self.ann if tenant is self.bob else self.bob
-        inputs = given_for(
+        inputs = make_inputs(
             tenant,
             turn,
             words=words,
             own=world.knowledge(tenant),
-            # Literally the same in both worlds, though it is found in one of them only.
+            # The same references on both servers, though they exist on one of them only.
             foreign=self.twins.busy.knowledge(foreign),
             space=space,
         )
-        return deed.make(inputs)
+        return operation.make(inputs)
 
     @staticmethod
-    def _wish(what: str, tenant: Tenant, *, access: str = "read") -> TokenRequest:
-        return TokenRequest(name=token_of(tenant, what), spaces=(tenant.space,), access=access)
+    def _token_request(access_name: str, tenant: Tenant, *, access: str = "read") -> TokenRequest:
+        return TokenRequest(name=token_of(tenant, access_name), spaces=(tenant.space,), access=access)
 
 
-def _settle(world: ServerPair, ask: Ask) -> None:
-    if "import" in ask.path:
+def _settle(world: ServerPair, request: HttpRequest) -> None:
+    if "import" in request.path:
         world.settle()
 
 
-def note(word: str) -> Ask:
-    """A plain thing to write down."""
+def note(word: str) -> HttpRequest:
+    """Make a request that stores a memory."""
     body: Json = {"text": f"The jay hid {word} somewhere", "name": word}
-    return Ask(method="POST", path=f"{API}/memories", headers=JSON, body=body)
+    return HttpRequest(method="POST", path=f"{API}/memories", headers=JSON, body=body)
 
 
-def retitled(name: str, word: str) -> Ask:
-    """A change of it."""
-    return Ask(method="PATCH", path=f"{API}/memories/{name}", headers=JSON, body={"title": f"Title of {word}"})
+def change_title(name: str, word: str) -> HttpRequest:
+    """Make a request that changes its title."""
+    return HttpRequest(method="PATCH", path=f"{API}/memories/{name}", headers=JSON, body={"title": f"Title of {word}"})
 
 
-def token_of(tenant: Tenant, what: str) -> str:
-    """The name of somebody's token."""
-    return f"{tenant.space}-{what}"
+def token_of(tenant: Tenant, access_name: str) -> str:
+    """Return the name of a tenant's token."""
+    return f"{tenant.space}-{access_name}"

@@ -1,4 +1,4 @@
-"""What stands around a hit in its session: each text once, nothing that is gone, nothing of another space."""
+"""The neighbours of a hit in its session: each text once, no deleted memories, none of another space."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -13,7 +13,7 @@ TALK = {"session": "talk"}
 
 
 def _around(hit: Hit) -> list[tuple[int, str]]:
-    return [(item.place, item.passage) for item in hit.around]
+    return [(neighbour.place, neighbour.passage) for neighbour in hit.around]
 
 
 @pytest.mark.parametrize("entities", [2, 12])
@@ -24,7 +24,7 @@ async def test_the_records_of_one_text_are_one_neighbour(memory: MemoryClient, e
     assert _around(hit) == [(-1, "Shall we go?"), (1, "At ten?")]
 
 
-async def test_what_has_expired_is_nobodys_neighbour(memory: MemoryClient) -> None:
+async def test_an_expired_memory_is_no_neighbour(memory: MemoryClient) -> None:
     at = datetime.now(UTC)
     for text, age, ends in (("Shall we go?", 3, None), ("Hush!", 2, at - timedelta(hours=1)), ("On Monday!", 1, None)):
         source = TALK | {"at": (at - timedelta(days=age)).isoformat()}
@@ -33,7 +33,7 @@ async def test_what_has_expired_is_nobodys_neighbour(memory: MemoryClient) -> No
     assert _around(hit) == [(-1, "Shall we go?")]
 
 
-async def test_what_is_in_the_trash_or_in_another_space_is_no_neighbour(wiring: Wiring) -> None:
+async def test_a_memory_in_the_trash_or_in_another_space_is_no_neighbour(wiring: Wiring) -> None:
     work, home = wiring.client(space="work"), wiring.client(space="home")
     await work.remember("Shall we go?", source=TALK)
     await home.remember("On Monday!", source=TALK)
@@ -52,7 +52,7 @@ async def test_what_is_in_the_trash_or_in_another_space_is_no_neighbour(wiring: 
 async def test_a_change_of_a_neighbour_is_seen_at_once(memory: MemoryClient) -> None:
     for text in ("Shall we go?", "On Monday!"):
         await memory.remember(text, source=TALK)
-    for spoken in ("Shall we stay?", "Shall we sleep?"):
-        await memory.revise("shall-we-go", text=spoken)
+    for text_ in ("Shall we stay?", "Shall we sleep?"):
+        await memory.revise("shall-we-go", text=text_)
         (hit,) = (await memory.recall("", contains="monday", around=1)).hits
-        assert _around(hit) == [(-1, spoken)]
+        assert _around(hit) == [(-1, text_)]

@@ -1,4 +1,4 @@
-"""Backups are made while others write, are proven before they count, and never cost the store that was there."""
+"""Backups run while others write, are verified before they count, and never damage an existing store."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ BIG = 60_000
 
 async def test_a_backup_is_the_store_as_it_was(wiring: Wiring, memory: MemoryClient, home: Path) -> None:
     for number in range(20):
-        await memory.remember(f"memory number {number}", name=f"m{number}", tags=["kept"])
+        await memory.remember(f"memory number {number}", name=f"m{number}", tags=["stays"])
     await memory.relate("m1", "m2", text="see also")
     await memory.revise("m3", text="changed")
     target = await memory.backup(home.parent / "backup.db")
@@ -75,7 +75,7 @@ async def test_a_backup_of_an_earlier_version_is_refused_before_the_store_is_tou
         assert [hit.passage for hit in (await wiring.client().recall("boat")).hits] == ["the boat"]
 
 
-async def test_restoring_keeps_the_store_that_was_there(home: Path) -> None:
+async def test_restoring_keeps_the_previous_store(home: Path) -> None:
     async with open_wiring(home) as wiring:
         await wiring.client().remember("the old boat")
         backup = await wiring.client().backup(home.parent / "backup.db")
@@ -94,7 +94,7 @@ async def test_restoring_keeps_the_store_that_was_there(home: Path) -> None:
         assert (index["kind"], index["points"], index["problem"]) == ("edge", 1, "")
         assert index["generation"] != generation
         assert (await memory.doctor(deep=True)).ok
-    stored = home.parent / "kept"
+    stored = home.parent / "previous"
     stored.mkdir()
     shutil.copyfile(done.kept, stored / "memory.db")
     async with open_wiring(stored) as wiring:
@@ -102,7 +102,7 @@ async def test_restoring_keeps_the_store_that_was_there(home: Path) -> None:
 
 
 async def test_a_restored_store_does_not_trust_the_index_of_the_one_before(home: Path) -> None:
-    """Both stores have the same number of changes and points: only their identity tells them apart."""
+    """Both stores have the same number of changes and points: only their identity differs."""
     async with open_wiring(home) as wiring:
         backup = await wiring.client().backup(home.parent / "empty.db")
         await wiring.client().remember("the cello is in the attic")
@@ -112,9 +112,9 @@ async def test_a_restored_store_does_not_trust_the_index_of_the_one_before(home:
         await wiring.client().remember("the boat is in the harbour")
     async with open_wiring(home) as wiring:
         request = await wiring.embedder.embed_query("boat harbour")
-        results = await wiring.index.search("default", request, Filter(), limit=5)
-        assert len(results) == 1
-        assert results[0][1] > 0.5
+        neighbours = await wiring.index.search("default", request, Filter(), limit=5)
+        assert len(neighbours) == 1
+        assert neighbours[0][1] > 0.5
 
 
 async def test_a_store_in_use_is_not_replaced(wiring: Wiring, memory: MemoryClient, home: Path) -> None:
@@ -155,7 +155,7 @@ async def test_a_flipped_byte_in_a_backup_is_noticed(home: Path) -> None:
         restore_backup(Settings(home=str(home)), backup, force=True)
 
 
-def test_a_backup_that_is_not_there(home: Path) -> None:
+def test_a_missing_backup(home: Path) -> None:
     with pytest.raises(StoreDamaged, match="no backup"):
         restore_backup(Settings(home=str(home)), home / "nowhere.db")
     assert not home.exists()

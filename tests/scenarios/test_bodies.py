@@ -1,4 +1,4 @@
-"""Bodies shrink as a space grows, are always read back as written, and a damaged one is named and mended."""
+"""Bodies shrink as a space grows, are always read back as written, and a damaged one is named and can be repaired."""
 
 import asyncio
 import os
@@ -24,7 +24,9 @@ async def test_a_dictionary_is_trained_as_a_space_grows_and_old_bodies_stay_read
     used = {dictionary for dictionary, _ in bodies(wiring)}
     assert 0 in used
     assert len(used) == 2
-    contents = [item.content for item in (await memory.read([f"minute-{number}" for number in range(MANY)])).memories]
+    contents = [
+        minute.content for minute in (await memory.read([f"minute-{number}" for number in range(MANY)])).memories
+    ]
     assert contents == [f"Minute {number}: {PHRASE}, item {number * 7}" for number in range(MANY)]
     sizes = {which: [size for used_for, size in bodies(wiring) if used_for == which] for which in used}
     own = next(which for which in used if which)
@@ -71,7 +73,7 @@ async def test_when_compression_fails_the_body_is_stored_raw_and_flagged(wiring:
 
 
 @pytest.mark.parametrize("at", [0, 4, 5, 9, 20, -1])
-async def test_a_damaged_body_is_named_with_its_last_good_version_and_reverting_mends_it(
+async def test_a_damaged_body_is_named_with_its_last_good_version_and_reverting_repairs_it(
     wiring: Wiring, memory: MemoryClient, at: int
 ) -> None:
     done = await memory.remember(f"First: {PHRASE} and so on", name="minutes")
@@ -85,15 +87,15 @@ async def test_a_damaged_body_is_named_with_its_last_good_version_and_reverting_
     assert caught.value.fields["last_good_version"] == 2
     assert f"revert {done.id} --to 2" in caught.value.hint
     assert not (await memory.doctor(deep=True)).ok
-    results = await memory.recall("committee on harbour affairs")
-    assert [hit.name for hit in results.hits] == ["sound"]
-    assert done.id in results.degraded[0]
+    recalled = await memory.recall("committee on harbour affairs")
+    assert [hit.name for hit in recalled.hits] == ["sound"]
+    assert done.id in recalled.degraded[0]
     assert (await memory.revert(done.id, to=2)).version == 4
     assert (await memory.read("minutes")).memories[0].content == f"Second: {PHRASE} and so on"
     assert {hit.name for hit in (await memory.recall("committee on harbour affairs")).hits} == {"sound", "minutes"}
 
 
-async def test_a_damaged_old_version_is_found_by_a_deep_look_and_named(wiring: Wiring, memory: MemoryClient) -> None:
+async def test_a_damaged_old_version_is_found_by_a_deep_check_and_named(wiring: Wiring, memory: MemoryClient) -> None:
     done = await memory.remember(f"First: {PHRASE} and so on", name="minutes")
     await memory.revise("minutes", text=f"Second: {PHRASE} and so on")
     damage(wiring, 1, 20)
@@ -121,7 +123,7 @@ async def test_a_damaged_memory_can_still_be_purged_and_the_rest_exported(wiring
 
 
 class Broken(Dictionary):
-    """A dictionary with which nothing can be compressed."""
+    """A dictionary with which compression fails."""
 
     def __init__(self) -> None:
         super().__init__(99, generic_dictionary().data)
@@ -131,7 +133,7 @@ class Broken(Dictionary):
 
 
 class Stubborn(Dictionary):
-    """A dictionary that makes everything longer."""
+    """A dictionary that makes every text longer."""
 
     def __init__(self) -> None:
         super().__init__(98, generic_dictionary().data)
@@ -147,7 +149,7 @@ def bodies(wiring: Wiring) -> list[tuple[int, int]]:
 
 
 def damage(wiring: Wiring, version: int, at: int) -> None:
-    """Flip a byte of the body of the first memory's version, as a bad disk would."""
+    """Flip a byte of the body of the first version, as a bad disk would."""
     connection = wiring.store._connection
     (row,) = connection.execute("SELECT body FROM versions WHERE memory_no = 1 AND number = ?", (version,)).fetchall()
     body = bytearray(row[0])

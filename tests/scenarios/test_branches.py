@@ -1,4 +1,4 @@
-"""Any series of calls leaves versions and branches as plain dictionaries would be."""
+"""Any series of calls leaves the same versions and branches as the model."""
 
 import asyncio
 import tempfile
@@ -19,19 +19,19 @@ from tests.temp_folders import quick_place
 
 AGENTS = ("alice", "bob")
 NAMES = ("draft", "Entwurf/2")
-# No two have a word in common: what takes the place of what goes by order then.
+# No two share a word, so that new facts replace old ones in order.
 FACTS = ("no milk", "one cup", "iced", "sweet")
 OTHERS = ("green", "black", "white")
-DEEDS = ("title", "add", "remove", "swap", "swap")
+STEPS = ("title", "add", "remove", "swap", "swap")
 PLENTY = 1_000
 
 agents = st.sampled_from(AGENTS)
 chosen = st.integers(min_value=0, max_value=1_000)
-works = st.lists(st.tuples(chosen, st.sampled_from(DEEDS), chosen), min_size=1, max_size=4)
+works = st.lists(st.tuples(chosen, st.sampled_from(STEPS), chosen), min_size=1, max_size=4)
 
 
 class Branching(RuleBasedStateMachine):
-    """The verbs of versions and branches on a real store, beside the model."""
+    """The verbs of versions and branches on a real store and on the model."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,17 +59,17 @@ class Branching(RuleBasedStateMachine):
 
     @rule(agent=agents, works=works)
     def work(self, agent: str, works: list[tuple[int, str, int]]) -> None:
-        for pick, deed, what in works:
-            self.revise(agent, self.pick(["", *self.tree.names], pick), deed, what)
+        for pick, step, what in works:
+            self.revise(agent, self.pick(["", *self.tree.names], pick), step, what)
 
-    def revise(self, agent: str, branch: str, deed: str, what: int) -> None:
+    def revise(self, agent: str, branch: str, step: str, what: int) -> None:
         name = branch or self.tree.current
         now, fact = self.tree.records[name].now, self.pick(FACTS, what)
         after, request = now, dict[str, str | list[str]]()
-        if deed == "title":
+        if step == "title":
             request = {"title": f"Title {what % 3}"}
             after = replace(now, title=f"Title {what % 3}")
-        elif deed == "add":
+        elif step == "add":
             request = {"add_observations": [fact]}
             if fact not in now.texts:
                 after = replace(now, facts=(*now.facts, (fact, self.tree.tick())))
@@ -77,7 +77,7 @@ class Branching(RuleBasedStateMachine):
             request = {"remove_observations": [fact]}
             after = replace(now, facts=tuple(item for item in now.facts if item[0] != fact))
             other = self.pick(OTHERS, what)
-            if deed == "swap" and fact in now.texts and other not in now.texts:
+            if step == "swap" and fact in now.texts and other not in now.texts:
                 request["add_observations"] = [other]
                 after = replace(after, facts=(*after.facts, (other, self.tree.tick())))
         done = self.runner.run(self.clients[agent].revise(self.id, branch=branch, **request))  # type: ignore[arg-type]
@@ -156,12 +156,12 @@ class Branching(RuleBasedStateMachine):
     @rule(agent=agents, pick=chosen, how=chosen, prefer=st.sampled_from(["", "ours", "theirs"]), works=works)
     def merge(self, agent: str, pick: int, how: int, prefer: str, works: list[tuple[int, str, int]]) -> None:
         name = self.pick(self.tree.names[1:], pick)
-        # Both have something to bring, or there would be little to merge.
-        for side, deed, what in works:
-            self.revise(agent, self.pick([MAIN, name], side), deed, what)
+        # Both sides have changes, so that there is something to merge.
+        for side, step, what in works:
+            self.revise(agent, self.pick([MAIN, name], side), step, what)
         shared = [place for place, fact in enumerate(FACTS) if fact in self.tree.records[name].now.texts]
         if how % 5 == 0 and shared:
-            # Each puts something else in the place of the same.
+            # Each side replaces the same fact with another one.
             self.revise(agent, MAIN, "swap", shared[0])
             self.revise(agent, name, "swap", shared[0] + len(FACTS))
         name, into = (MAIN, name) if how % 2 else (name, MAIN)
@@ -173,7 +173,7 @@ class Branching(RuleBasedStateMachine):
         if how % 3 == 0 and done.action == "merged":
             self.take_back(agent)
 
-    # ---- what must hold ----
+    # ---- invariants ----
 
     @invariant()
     def the_branches_are_as_the_model_says(self) -> None:
@@ -188,7 +188,7 @@ class Branching(RuleBasedStateMachine):
     def every_branch_has_the_past_that_the_model_says(self) -> None:
         for name in self.tree.names:
             results = self.runner.run(self.clients["bob"].history(self.id, branch=name, limit=PLENTY))
-            assert [self.told(version) for version in results.versions] == [
+            assert [self.visible(version) for version in results.versions] == [
                 (number, *self.seen(snapshot)) for number, snapshot in self.tree.past(name)
             ]
             assert {version.memory.id for version in results.versions} == {self.id}
@@ -199,9 +199,9 @@ class Branching(RuleBasedStateMachine):
         assert [hit.id for hit in results.hits] == [self.id]
         assert results.hits[0].title == (self.tree.records[MAIN].now.title or results.hits[0].title)
 
-    # ---- small things ----
+    # ---- helpers ----
 
-    def told(self, version: Version) -> tuple[int, str, list[str]]:
+    def visible(self, version: Version) -> tuple[int, str, list[str]]:
         return version.number, version.memory.title, [observation.text for observation in version.memory.observations]
 
     def seen(self, snapshot: Snapshot) -> tuple[str, list[str]]:
@@ -212,7 +212,7 @@ class Branching(RuleBasedStateMachine):
 
 
 TestBranching = pytest.mark.slow(Branching.TestCase)
-# The same series every time, and no shrinking: a call on real files takes too long for thousands of tries.
+# The same series on every run, and no shrinking: a call on real files takes too long for thousands of tries.
 TestBranching.settings = settings(
     max_examples=8,
     stateful_step_count=25,

@@ -1,4 +1,4 @@
-"""Many callers at once: they share the disk's time, see each other's writes, and never wait for a reader."""
+"""Concurrent callers share commits, see each other's writes, and never wait for a reader."""
 
 import asyncio
 import threading
@@ -35,7 +35,7 @@ async def test_one_bad_write_does_not_spoil_the_commit_it_shares(wiring: Wiring,
     assert (await memory.doctor(deep=True)).ok
 
 
-async def test_everybody_finds_what_was_acknowledged(memory: MemoryClient) -> None:
+async def test_every_caller_finds_acknowledged_writes(memory: MemoryClient) -> None:
     async def write_and_look(number: int) -> None:
         word = f"zq{number}w"
         done = await memory.remember(f"Somebody said {word} once")
@@ -73,7 +73,7 @@ async def test_one_key_makes_many_calls_one(memory: MemoryClient) -> None:
     assert (await memory.status()).memories == {"live": 1}
 
 
-async def test_readers_go_on_while_somebody_writes_for_long(wiring: Wiring, memory: MemoryClient) -> None:
+async def test_readers_continue_during_a_long_write(wiring: Wiring, memory: MemoryClient) -> None:
     await memory.remember("bird in the hand", name="bird")
     started, release = threading.Event(), threading.Event()
 
@@ -96,7 +96,7 @@ async def test_readers_go_on_while_somebody_writes_for_long(wiring: Wiring, memo
     assert (await memory.status()).memories == {"live": 2}
 
 
-async def test_a_caller_who_gives_up_leaves_the_memory_sound(wiring: Wiring, memory: MemoryClient) -> None:
+async def test_a_cancelled_call_leaves_the_store_sound(wiring: Wiring, memory: MemoryClient) -> None:
     calls = [asyncio.create_task(memory.remember(f"bird {number}", name=f"b{number}")) for number in range(50)]
     await asyncio.sleep(0)
     for call in calls[::2]:
@@ -110,7 +110,7 @@ async def test_a_caller_who_gives_up_leaves_the_memory_sound(wiring: Wiring, mem
 
 
 @pytest.mark.parametrize("calls", [1, 20])
-async def test_closing_finishes_what_was_accepted(wiring: Wiring, memory: MemoryClient, calls: int) -> None:
+async def test_closing_finishes_accepted_calls(wiring: Wiring, memory: MemoryClient, calls: int) -> None:
     store = wiring.store
     accepted = [asyncio.create_task(store._writer.run(_count)) for _ in range(calls)]
     await asyncio.sleep(0)

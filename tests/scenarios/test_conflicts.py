@@ -1,4 +1,4 @@
-"""One story: a first fact, one that contradicts it, what is done about it, and how that is taken back."""
+"""The life of a conflict: a fact, a contradiction, its resolution, and the undo of the resolution."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -30,7 +30,7 @@ QUESTION = "Where does Ann live?"
 
 @pytest.fixture(params=["sqlite", "pgvector"])
 async def engine(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Engine]:
-    """A memory on a real store, with a clock that can be set."""
+    """An engine on a real store, with a clock that can be set."""
     with backend(request.param) as choice:
         settings = Settings(home=str(tmp_path), readers=1, **choice)
         store, embedder = await open_store(settings), FakeEmbedder()
@@ -47,7 +47,7 @@ def later(engine: Engine, *, days: int) -> None:
     engine.clock.advance(timedelta(days=days))
 
 
-async def found(memory: MemoryClient) -> set[str]:
+async def passages(memory: MemoryClient) -> set[str]:
     return {hit.passage for hit in (await memory.recall(QUESTION)).hits}
 
 
@@ -59,61 +59,61 @@ async def test_from_the_first_fact_to_contradiction_resolution_and_undo(engine: 
     later(engine, days=90)
     day = engine.clock.now()
     second = await memory.remember(PARIS, source=USER, intent="new")
-    (reported,) = second.conflicts
-    assert (reported.type, reported.suggested_action, reported.other.id) == ("contradiction", "supersede", first.id)
+    (conflict,) = second.conflicts
+    assert (conflict.type, conflict.suggested_action, conflict.other.id) == ("contradiction", "supersede", first.id)
     (waiting,) = await memory.conflicts()
-    assert (waiting.id, waiting.memory.statement, waiting.other.statement) == (reported.id, PARIS, BERLIN)
-    assert await found(memory) >= {BERLIN, PARIS}
+    assert (waiting.id, waiting.memory.statement, waiting.other.statement) == (conflict.id, PARIS, BERLIN)
+    assert await passages(memory) >= {BERLIN, PARIS}
 
     later(engine, days=1)
-    done = await memory.resolve_conflict(reported.id, notes="she told me that she moved")
+    done = await memory.resolve_conflict(conflict.id, notes="she told me that she moved")
     assert (done.action, done.strategy, done.kept) == ("superseded", "supersede", second.id)
-    assert PARIS in await found(memory)
-    assert BERLIN not in await found(memory)
+    assert PARIS in await passages(memory)
+    assert BERLIN not in await passages(memory)
     then = await memory.recall(QUESTION, as_of=day)
     assert BERLIN in {hit.passage for hit in then.hits}
     (settled,) = await memory.conflicts(status="resolved")
     assert (settled.resolved_by, settled.notes) == ("scribe", "she told me that she moved")
     with pytest.raises(WrongState, match="supersede"):
-        await memory.resolve_conflict(reported.id, strategy="merge")
+        await memory.resolve_conflict(conflict.id, strategy="merge")
 
     undone = await memory.undo(run=done.run)
     assert {item.id for item in undone.done} == {first.id, second.id}
-    assert [conflict.id for conflict in await memory.conflicts()] == [reported.id]
-    assert await found(memory) >= {BERLIN, PARIS}
+    assert [conflict.id for conflict in await memory.conflicts()] == [conflict.id]
+    assert await passages(memory) >= {BERLIN, PARIS}
 
 
-async def test_a_document_does_not_overrule_what_a_person_said(engine: Engine) -> None:
+async def test_a_document_does_not_overrule_a_person(engine: Engine) -> None:
     memory = MemoryClient.over(engine, Caller(agent="scribe"))
     first = await memory.remember(BERLIN, source=USER, intent="new")
     later(engine, days=1)
     second = await memory.remember(OSLO, source=DOCUMENT, intent="new")
-    (reported,) = second.conflicts
-    done = await memory.resolve_conflict(reported.id)
+    (conflict,) = second.conflicts
+    done = await memory.resolve_conflict(conflict.id)
     assert (done.action, done.changed) == ("left_pending", ())
     assert "the user" in done.why
-    assert [conflict.id for conflict in await memory.conflicts(id=first.id)] == [reported.id]
-    # A person may all the same, and on a branch nobody is overruled.
-    branched = await memory.resolve_conflict(reported.id, strategy="branch", branch="as-printed")
+    assert [conflict.id for conflict in await memory.conflicts(id=first.id)] == [conflict.id]
+    # A person may overrule it, and a branch leaves both statements valid.
+    branched = await memory.resolve_conflict(conflict.id, strategy="branch", branch="as-printed")
     assert [branch.name for branch in (await memory.branches(first.id)).branches] == ["main", "as-printed"]
     (on_main,) = (await memory.read([first.id])).memories
     (on_branch,) = (await memory.read([first.id], branch="as-printed")).memories
     assert (on_main.content, on_branch.content) == (BERLIN, OSLO)
-    assert OSLO not in await found(memory)
+    assert OSLO not in await passages(memory)
     (away,) = (await memory.read([second.id])).memories
     assert away.state is State.ARCHIVED
     await memory.undo(run=branched.run)
-    assert OSLO in await found(memory)
+    assert OSLO in await passages(memory)
 
 
-async def test_what_was_merged_is_reachable_by_its_old_name_and_comes_back(engine: Engine) -> None:
+async def test_a_merged_memory_is_reachable_by_its_old_name_and_can_be_restored(engine: Engine) -> None:
     memory = MemoryClient.over(engine, Caller(agent="scribe"))
     first = await memory.remember(BERLIN, name="berlin", source=USER, intent="new")
     third = await memory.remember("Bob keeps ferns.", name="bob", source=USER, intent="new")
     second = await memory.remember(PARIS, name="paris", source=USER, intent="new")
     await memory.relate("bob", "paris", relation="visits")
-    (reported,) = await memory.conflicts()
-    await memory.resolve_conflict(reported.id, strategy="merge")
+    (conflict,) = await memory.conflicts()
+    await memory.resolve_conflict(conflict.id, strategy="merge")
     (part,) = (await memory.read(["paris"])).memories
     assert (part.id, part.state, part.merged_into) == (second.id, State.MERGED, first.id)
     (whole,) = (await memory.read(["berlin"])).memories
@@ -130,8 +130,8 @@ async def test_a_purge_leaves_nothing_of_a_conflict(engine: Engine) -> None:
     memory = MemoryClient.over(engine, Caller(agent="scribe"))
     first = await memory.remember(BERLIN, source=USER, intent="new")
     await memory.remember(PARIS, source=USER, intent="new")
-    (reported,) = await memory.conflicts()
-    await memory.resolve_conflict(reported.id, strategy="ignore")
+    (conflict,) = await memory.conflicts()
+    await memory.resolve_conflict(conflict.id, strategy="ignore")
     await memory.forget(first.id)
     await memory.purge(first.id)
     assert await memory.conflicts(status="all") == ()
@@ -139,7 +139,7 @@ async def test_a_purge_leaves_nothing_of_a_conflict(engine: Engine) -> None:
     assert (await memory.scan_conflicts()).count == 0
 
 
-async def test_a_job_looks_through_what_nobody_has_compared(engine: Engine) -> None:
+async def test_a_job_scans_uncompared_memories(engine: Engine) -> None:
     memory = MemoryClient.over(engine, Caller(agent="scribe"))
     await engine.store.commit(a_commit(a_memory(BERLIN), a_memory(PARIS)))
     await engine.embed_missing()

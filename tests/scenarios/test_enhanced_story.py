@@ -1,4 +1,4 @@
-"""One story, told by two agents over MCP: a fact, another that contradicts it, a decision, and second thoughts."""
+"""Two agents over MCP: a fact, a contradiction, a decision, and its undo."""
 
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
@@ -10,9 +10,9 @@ from tests.surfaces.mcp.mcp_server import call, open_server
 
 
 def _said(answer: Any) -> list[str]:
-    """The observations of the only entity that was found."""
-    (item,) = answer["results"]
-    return list(item["observations"])
+    """Return the observations of the only entity in the results."""
+    (entity,) = answer["results"]
+    return list(entity["observations"])
 
 
 async def test_from_a_first_fact_to_second_thoughts(home: Path) -> None:
@@ -22,7 +22,7 @@ async def test_from_a_first_fact_to_second_thoughts(home: Path) -> None:
         ann = await stack.enter_async_context(place.client("auto", tools=tools, context=place.context(agent="ann")))
         bob = await stack.enter_async_context(place.client("legacy", tools=tools, context=place.context(agent="bob")))
 
-        # Ann keeps what she was told first.
+        # Ann stores the first fact.
         first = "Mara Lindqvist lives in Bergen."
         mara = {
             "name": "Mara Lindqvist",
@@ -34,14 +34,14 @@ async def test_from_a_first_fact_to_second_thoughts(home: Path) -> None:
         assert (await call(ann, "detect_conflicts", entity_data={"name": "Mara Lindqvist"}))["conflict_count"] == 0
         then = datetime.now(UTC).isoformat()
 
-        # Bob is told something else, and looks before he writes.
+        # Bob has another fact, and checks for conflicts before he writes.
         news = {"name": "Mara Lindqvist", "entityType": "person", "observations": ["Mara Lindqvist lives in Oslo."]}
         suspected = await call(bob, "detect_conflicts", entity_data=news, threshold=0.5)
         assert suspected["conflict_count"] == 1
         assert suspected["conflicts"][0]["conflict_type"] == "contradiction"
         assert suspected["conflicts"][0]["conflicting_entity"]["statement"] == first
 
-        # He writes it down all the same: both stand, and the conflict waits for a decision.
+        # He stores it anyway: both facts are valid, and the conflict waits for a decision.
         changes = {"add_observations": news["observations"], "source_session": "friday"}
         done = await call(bob, "update_entity", entity="Mara Lindqvist", updates=changes)
         assert (done["action"], len(done["conflicts"])) == ("updated", 1)
@@ -52,7 +52,7 @@ async def test_from_a_first_fact_to_second_thoughts(home: Path) -> None:
             "pending",
         )
 
-        # Ann decides that the newer one holds. The older is kept, and does not hold any more.
+        # Ann decides for the newer fact. The older one stays in the history, but is not valid any more.
         resolved = await call(ann, "resolve_conflict", conflict_data=conflict, strategy="auto")
         assert (resolved["success"], resolved["action"]) == (True, "superseded")
         assert _said(await call(bob, "search_nodes", query="Mara Lindqvist")) == [
@@ -67,14 +67,14 @@ async def test_from_a_first_fact_to_second_thoughts(home: Path) -> None:
         again = await call(ann, "resolve_conflict", conflict_data=conflict, strategy="auto")
         assert (again["success"], bool(again["error"])) == (False, True)
 
-        # It was a joke of Bob's: she takes her decision back, and both stand again.
+        # She undoes her decision, and both facts are valid again.
         undone = await call(ann, "memory_undo", run=resolved["run"])
         assert [item["name"] for item in undone["undone"]] == ["Mara Lindqvist"]
         assert first in _said(await call(ann, "search_nodes", query="Mara Lindqvist"))
         reopened = await call(ann, "detect_conflicts", entity_data={"name": "Mara Lindqvist"})
         assert [item["conflict_id"] for item in reopened["conflicts"]] == [conflict["conflict_id"]]
 
-        # And then all that was Bob's; the whole story can still be read.
+        # Then she undoes Bob's writes; the whole history can still be read.
         back = await call(ann, "memory_revert", entity_name="Mara Lindqvist", version=1)
         assert back["success"] is True
         assert _said(await call(bob, "search_nodes", query="Mara Lindqvist")) == mara["observations"]

@@ -1,4 +1,4 @@
-"""One story: a log is read, its facts are found again, the same log changes nothing, and all of it is taken back."""
+"""A log is extracted, its facts are found, extracting it again changes nothing, and undo reverts all of it."""
 
 import json
 import os
@@ -30,8 +30,8 @@ started a new job at a bakery.
 async def test_a_log_becomes_memories_once_and_can_be_taken_back(tmp_path: Path) -> None:
     async with open_engine(Settings.load(home=str(tmp_path), embedder="none", vector_index="scan")) as engine:
         memory = MemoryClient.over(engine, Caller(agent="reader"))
-        reported = await memory.extract(LOG, store=False)
-        assert [fact.fact.turn for fact in reported.facts] == ["2", "3", "4"]
+        preview = await memory.extract(LOG, store=False)
+        assert [fact.fact.turn for fact in preview.facts] == ["2", "3", "4"]
         done = await memory.extract(LOG)
         assert [(fact.action, fact.fact.subject) for fact in done.facts] == [
             ("created", "Ben"),
@@ -51,8 +51,8 @@ async def test_a_log_becomes_memories_once_and_can_be_taken_back(tmp_path: Path)
         assert {fact.action for fact in (await memory.extract(LOG)).facts} == {"created"}
 
 
-class Bench:
-    """A workshop that keeps what it is given."""
+class RecordingJobs:
+    """A job queue that records its jobs."""
 
     def __init__(self) -> None:
         self.jobs: list[Job] = []
@@ -62,13 +62,13 @@ class Bench:
         self.jobs += jobs
 
 
-async def test_what_is_left_for_later_is_handed_to_the_workshop(tmp_path: Path) -> None:
-    bench = Bench()
+async def test_later_extraction_goes_to_the_job_queue(tmp_path: Path) -> None:
+    jobs_ = RecordingJobs()
     async with open_engine(Settings.load(home=str(tmp_path), embedder="none", vector_index="scan")) as engine:
-        with_model = replace(engine, llm=Scripted(), job_runner=bench)
+        with_model = replace(engine, llm=Scripted(), job_runner=jobs_)
         done = await with_model.extract(LOG, who=Caller(agent="reader"), method="patterns")
-    assert bench.jobs
-    assert {str(job.about["memory_id"]) for job in bench.jobs} <= {fact.id for fact in done.facts}
+    assert jobs_.jobs
+    assert {str(job.about["memory_id"]) for job in jobs_.jobs} <= {fact.id for fact in done.facts}
 
 
 @pytest.fixture
@@ -137,5 +137,5 @@ def test_the_command_reads_no_more_than_the_limit(folder: Path, monkeypatch: pyt
     monkeypatch.setattr(command, "_MAX_BYTES", len(LOG))
     assert "3 facts" in invoke(["extract", str(log), "--dry-run"]).output
     assert "3 facts" in invoke(["extract", "-", "--dry-run"], stdin=LOG).output
-    # What cannot be read says so, too.
+    # The command reports a file that it cannot read.
     assert "cannot be read: Is a directory" in invoke(["extract", str(folder)]).output

@@ -1,4 +1,4 @@
-"""One text about several entities: embedded once, found once, edited and forgotten one by one or together."""
+"""One text about several entities: embedded once, found once, edited and forgotten individually or as a group."""
 
 import pytest
 
@@ -8,53 +8,53 @@ from scrubjay.model.query import Filter
 from tests.scenarios.wiring import Wiring
 
 TEXT = "Sarah of Acme Corp wants the quarterly report by voice call"
-WHOM = ("Sarah", "Acme Corp", "reports")
+ENTITIES = ("Sarah", "Acme Corp", "reports")
 
 
 async def test_one_text_for_three_entities_is_embedded_once(wiring: Wiring, memory: MemoryClient) -> None:
-    done = await memory.remember(TEXT, entities=WHOM)
+    done = await memory.remember(TEXT, entities=ENTITIES)
     assert len(set(done.ids)) == 3
     assert wiring.embedder.embedded == [TEXT]
     records = (await memory.read(done.ids)).memories
-    assert [record.entity for record in records] == list(WHOM)
+    assert [record.entity for record in records] == list(ENTITIES)
     assert {record.content for record in records} == {TEXT}
     assert len({record.group for record in records}) == 1
     assert len({record.name for record in records}) == 3
 
 
 async def test_revising_a_label_embeds_nothing(wiring: Wiring, memory: MemoryClient) -> None:
-    done = await memory.remember(TEXT, entities=WHOM)
+    done = await memory.remember(TEXT, entities=ENTITIES)
     for memory_id in done.ids:
         await memory.revise(memory_id, tags=["report"], kind="preference", pinned=True)
     assert wiring.embedder.embedded == [TEXT]
 
 
 async def test_recall_returns_the_group_once_and_lists_its_entities(memory: MemoryClient) -> None:
-    await memory.remember(TEXT, entities=WHOM)
+    await memory.remember(TEXT, entities=ENTITIES)
     await memory.remember("The quarterly report goes to the board", entities=["board"])
     hits = (await memory.recall("quarterly report", limit=10)).hits
     assert len(hits) == 2
     together = next(hit for hit in hits if hit.passage == TEXT)
-    assert together.entities == WHOM
+    assert together.entities == ENTITIES
 
 
 async def test_a_pinned_group_comes_once_too(memory: MemoryClient) -> None:
-    await memory.remember(TEXT, entities=WHOM, pinned=True)
+    await memory.remember(TEXT, entities=ENTITIES, pinned=True)
     results = await memory.recall("quarterly report")
     assert not results.hits
     (pinned,) = results.pinned
-    assert pinned.entities == WHOM
+    assert pinned.entities == ENTITIES
 
 
 async def test_recall_for_one_entity_returns_its_own_record(memory: MemoryClient) -> None:
-    done = await memory.remember(TEXT, entities=WHOM)
-    for memory_id, entity in zip(done.ids, WHOM, strict=True):
+    done = await memory.remember(TEXT, entities=ENTITIES)
+    for memory_id, entity in zip(done.ids, ENTITIES, strict=True):
         hits = (await memory.recall("quarterly report", entity=entity)).hits
         assert [(hit.id, hit.entities) for hit in hits] == [(memory_id, (entity,))]
     assert not (await memory.recall("quarterly report", entity="Bob")).hits
 
 
-async def test_entities_of_one_handle_and_one_given_name_stay_apart(memory: MemoryClient) -> None:
+async def test_entities_with_the_same_handle_and_name_stay_separate(memory: MemoryClient) -> None:
     done = await memory.remember("All of them compile", name="compilers", entities=["C", "C++", "C#"])
     names = [item.name for item in (await memory.read(done.ids)).memories]
     assert len(set(names)) == 3
@@ -62,22 +62,22 @@ async def test_entities_of_one_handle_and_one_given_name_stay_apart(memory: Memo
 
 
 async def test_editing_one_record_leaves_its_siblings(memory: MemoryClient) -> None:
-    first, second, third = (await memory.remember(TEXT, entities=WHOM)).ids
+    first, second, third = (await memory.remember(TEXT, entities=ENTITIES)).ids
     await memory.revise(second, text="Acme Corp closed its voice line")
     results = {item.id: item.content for item in (await memory.read([first, second, third])).memories}
     assert results == {first: TEXT, second: "Acme Corp closed its voice line", third: TEXT}
 
 
 async def test_forgetting_one_record_leaves_the_group(memory: MemoryClient) -> None:
-    first, *others = (await memory.remember(TEXT, entities=WHOM)).ids
+    first, *others = (await memory.remember(TEXT, entities=ENTITIES)).ids
     assert [item.id for item in (await memory.forget(first)).done] == [first]
     (hit,) = (await memory.recall("quarterly report")).hits
     assert hit.id in others
-    assert hit.entities == WHOM[1:]
+    assert hit.entities == ENTITIES[1:]
 
 
 async def test_forgetting_the_group_takes_all_and_restoring_brings_all_back(memory: MemoryClient) -> None:
-    first, *others = (await memory.remember(TEXT, entities=WHOM)).ids
+    first, *others = (await memory.remember(TEXT, entities=ENTITIES)).ids
     planned = await memory.forget(first, group=True, dry_run=True)
     assert {item.id for item in planned.done} == {first, *others}
     assert len((await memory.recall("quarterly report")).hits) == 1
@@ -86,12 +86,12 @@ async def test_forgetting_the_group_takes_all_and_restoring_brings_all_back(memo
     assert not (await memory.recall("quarterly report")).hits
     await memory.restore(others[0], group=True)
     (hit,) = (await memory.recall("quarterly report")).hits
-    assert hit.entities == WHOM
+    assert hit.entities == ENTITIES
     assert (await memory.history(first)).versions[1].message == "asked to"
 
 
 async def test_a_group_is_purged_together_only_from_the_trash(wiring: Wiring, memory: MemoryClient) -> None:
-    first, *others = (await memory.remember(TEXT, entities=WHOM)).ids
+    first, *others = (await memory.remember(TEXT, entities=ENTITIES)).ids
     await memory.forget(first)
     with pytest.raises(WrongState):
         await memory.purge(first, group=True)
@@ -103,15 +103,15 @@ async def test_a_group_is_purged_together_only_from_the_trash(wiring: Wiring, me
 
 
 async def test_the_vector_stays_while_a_sibling_needs_it(wiring: Wiring, memory: MemoryClient) -> None:
-    first, *_ = (await memory.remember(TEXT, entities=WHOM)).ids
+    first, *_ = (await memory.remember(TEXT, entities=ENTITIES)).ids
     await memory.forget(first)
     await memory.purge(first)
     assert await wiring.store.point_count("fake-64") == 2
     assert (await memory.status()).index["points"] == 2
 
 
-async def test_a_filter_forgets_whom_it_names(memory: MemoryClient) -> None:
-    done = await memory.remember(TEXT, entities=WHOM)
+async def test_a_filter_forgets_the_entities_that_it_names(memory: MemoryClient) -> None:
+    done = await memory.remember(TEXT, entities=ENTITIES)
     await memory.remember("Sarah plays the cello", entities=["Sarah"])
     gone = await memory.forget(filter=Filter(entity="sarah"))
     assert len(gone.done) == 2

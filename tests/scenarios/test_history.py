@@ -1,4 +1,4 @@
-"""The past is kept, can be compared, and can be gone back to; `undo` takes back what an agent did."""
+"""Versions are kept and can be compared and restored; `undo` reverts the calls of an agent."""
 
 import pytest
 
@@ -45,7 +45,7 @@ async def test_a_diff_shows_what_changed_line_by_line(memory: MemoryClient) -> N
     assert backwards["content"].before == diff["content"].after
 
 
-async def test_versions_that_are_not_there_are_named(memory: MemoryClient) -> None:
+async def test_missing_versions_are_named(memory: MemoryClient) -> None:
     await memory.remember("only once", name="once")
     with pytest.raises(NotFound, match="no version 7") as caught:
         await memory.revert("once", to=7)
@@ -106,18 +106,18 @@ async def test_undo_of_each_verb_gives_back_what_was_there(memory: MemoryClient)
 
 
 async def test_undo_of_relations(memory: MemoryClient) -> None:
-    item, two = (await memory.remember("one")).id, (await memory.remember("two")).id
-    await memory.relate(item, two, relation="knows", text="first", strength=0.25, metadata={"since": 1999})
-    (first,) = (await memory.read(item)).relations
-    await memory.relate(item, two, relation="knows", text="second", strength=0.75)
+    first_id, second_id = (await memory.remember("one")).id, (await memory.remember("two")).id
+    await memory.relate(first_id, second_id, relation="knows", text="first", strength=0.25, metadata={"since": 1999})
+    (first,) = (await memory.read(first_id)).relations
+    await memory.relate(first_id, second_id, relation="knows", text="second", strength=0.75)
     await memory.undo()
-    assert (await memory.read(item)).relations == (first,)
-    await memory.unrelate(item, two, relation="knows")
-    assert (await memory.read(item)).relations == ()
+    assert (await memory.read(first_id)).relations == (first,)
+    await memory.unrelate(first_id, second_id, relation="knows")
+    assert (await memory.read(first_id)).relations == ()
     await memory.undo()
-    assert (await memory.read(item)).relations == (first,)
+    assert (await memory.read(first_id)).relations == (first,)
     await memory.undo()
-    assert (await memory.read(item)).relations == ()
+    assert (await memory.read(first_id)).relations == ()
 
 
 async def test_undo_twice_goes_further_back(memory: MemoryClient) -> None:
@@ -160,20 +160,20 @@ async def test_undo_goes_by_agent(wiring: Wiring) -> None:
         await alice.undo()
 
 
-async def test_undo_leaves_what_others_changed_since_and_says_so(wiring: Wiring) -> None:
+async def test_undo_skips_memories_that_others_have_changed_since(wiring: Wiring) -> None:
     alice, bob = wiring.client(agent="alice", run="morning"), wiring.client(agent="bob")
-    item, two = (await alice.remember("one", name="one")).id, (await alice.remember("two", name="two")).id
-    await alice.relate(item, two, text="hers")
-    await bob.revise(two, text="two, says Bob")
-    await bob.relate(item, two, text="his")
+    first_id, second_id = (await alice.remember("one", name="one")).id, (await alice.remember("two", name="two")).id
+    await alice.relate(first_id, second_id, text="hers")
+    await bob.revise(second_id, text="two, says Bob")
+    await bob.relate(first_id, second_id, text="his")
     undone = await alice.undo(run="morning")
-    assert [done.id for done in undone.done] == [item]
+    assert [done.id for done in undone.done] == [first_id]
     assert len(undone.skipped) == 2
-    assert "'two' was changed since" in undone.skipped[0]
+    assert "'second_id' was changed since" in undone.skipped[0]
     assert "relation" in undone.skipped[1]
-    (left,) = (await bob.read(two)).memories
+    (left,) = (await bob.read(second_id)).memories
     assert (left.content, left.state) == ("two, says Bob", "live")
-    assert [edge.text for edge in (await bob.read(two)).relations] == ["his"]
+    assert [edge.text for edge in (await bob.read(second_id)).relations] == ["his"]
 
 
 async def test_undo_comes_back_under_another_name_when_its_own_was_taken(wiring: Wiring) -> None:
@@ -188,7 +188,7 @@ async def test_undo_comes_back_under_another_name_when_its_own_was_taken(wiring:
     assert (await bob.read(first.id)).memories[0].state == "live"
 
 
-async def test_undo_says_what_was_purged(wiring: Wiring) -> None:
+async def test_undo_names_purged_memories(wiring: Wiring) -> None:
     alice, bob = wiring.client(agent="alice", run="r"), wiring.client(agent="bob")
     gone, stays = (await alice.remember("gone")).id, (await alice.remember("stays")).id
     await alice.relate(stays, gone)

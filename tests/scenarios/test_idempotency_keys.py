@@ -1,4 +1,4 @@
-"""One idempotency key is one request: the engine refuses another one under the same key, whichever field differs."""
+"""An idempotency key belongs to one request: the engine refuses a request with the same key and other fields."""
 
 from dataclasses import replace
 

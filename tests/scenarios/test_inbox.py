@@ -1,4 +1,4 @@
-"""What waits for a person's yes gets past nobody, and who writes leaves no secret in the log."""
+"""A memory that waits for approval cannot bypass the inbox, and writes leave no secret in the log."""
 
 from pathlib import Path
 
@@ -38,7 +38,7 @@ async def test_an_agent_finds_no_way_past_the_inbox(tmp_path: Path) -> None:
         assert [hit.id for hit in (await memory.recall("harbour cranes")).hits] == [made.id]
 
 
-async def test_who_writes_leaves_no_secret_in_the_log(tmp_path: Path) -> None:
+async def test_writes_leave_no_secret_in_the_log(tmp_path: Path) -> None:
     who = Caller(agent=f"agent {KEY}", run=f"run {KEY}")
     async with open_engine(Settings.load(home=str(tmp_path))) as engine:
         memory = MemoryClient.over(engine, who)

@@ -1,7 +1,7 @@
-"""Two spaces on one server: whatever one is asked, in whatever order, nothing of the other comes along.
+"""Two spaces on one server: no series of requests to one reveals anything of the other.
 
-Every request of Ann's goes to two servers. On one of them Bob and Eve are busy, on the other they do not exist. Her
-answers must be the same, so that no count, score, number, suggestion or error can tell her that there is anybody else.
+Every request of Ann goes to two servers. On one of them Bob and Eve are busy, on the other they do not exist. Her
+answers must be the same, so that no count, score, number, suggestion or error reveals other tenants.
 """
 
 from collections.abc import Callable
@@ -20,26 +20,26 @@ from scrubjay.surfaces.daemon.limiter import KNOWN
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS
 from tests.backends import BACKENDS
 from tests.scenarios.mcp_calls import METHODS, TOOLS, uri_of
-from tests.scenarios.paired_servers import ServerPair, Told, Twins
+from tests.scenarios.paired_servers import Answer, ServerPair, Twins
 from tests.scenarios.rest_calls import OPEN, ROUTES
 from tests.scenarios.streams import by_websocket, listening, server_sent
-from tests.scenarios.tenant_data import By, Deed, Turn, Whose
-from tests.scenarios.tenants import Tenants, note, retitled
+from tests.scenarios.tenant_data import By, Operation, Turn, Whose
+from tests.scenarios.tenants import Tenants, change_title, note
 from tests.scenarios.verb_calls import CALLS
 
-DEEDS: tuple[Deed, ...] = (*ROUTES, *TOOLS, *METHODS, *CALLS)
-_BY_NAME = {deed.name: deed for deed in DEEDS}
+OPERATIONS: tuple[Operation, ...] = (*ROUTES, *TOOLS, *METHODS, *CALLS)
+_BY_NAME = {operation.name: operation for operation in OPERATIONS}
 _REMEMBER = _BY_NAME["POST /api/v1/memories"]
 _RELATE = _BY_NAME["POST /api/v1/memories/{id}/links"]
 _LOOKS = ("GET /api/v1/search", "GET /api/v1/status", "GET /api/v1/export", "kg/read_graph", "resources/list")
 
-Watch = Callable[..., Told]
-Asked = tuple[Deed, Turn]
-deeds = st.sampled_from(DEEDS)
+Watch = Callable[..., Answer]
+Call = tuple[Operation, Turn]
+operations = st.sampled_from(OPERATIONS)
 turns = st.builds(Turn, by=st.sampled_from(get_args(By)), number=st.integers(min_value=0, max_value=40))
 foreign_turns = st.builds(
     Turn,
-    whose=st.sampled_from(cast("tuple[Whose, ...]", ("foreign", "foreign", "nobody"))),
+    whose=st.sampled_from(cast("tuple[Whose, ...]", ("foreign", "foreign", "unknown"))),
     by=st.sampled_from(get_args(By)),
     number=st.integers(min_value=0, max_value=40),
 )
@@ -48,88 +48,88 @@ foreign_turns = st.builds(
 def test_every_route_has_a_rule(twins: Twins) -> None:
     described = httpx2.get(f"{twins.quiet.url}/openapi.json", trust_env=False).json()
     operations = {f"{method.upper()} {path}" for path, methods in described["paths"].items() for method in methods}
-    assert {deed.name for deed in (*ROUTES, *OPEN)} == operations
+    assert {operation.name for operation in (*ROUTES, *OPEN)} == operations
 
 
 def test_every_tool_method_and_verb_has_a_rule() -> None:
     tools = {f"{toolset}/{tool.name}" for toolset, chosen in TOOLSETS.items() for tool in chosen}
-    assert {deed.name for deed in TOOLS} == tools
-    assert {deed.name for deed in CALLS} == {f"call/{verb}" for verb in VERBS}
+    assert {operation.name for operation in TOOLS} == tools
+    assert {operation.name for operation in CALLS} == {f"call/{verb}" for verb in VERBS}
     methods = KNOWN - VERBS - {tool.name for chosen in TOOLSETS.values() for tool in chosen}
-    # A stream is no single answer, and only a lasting connection, which is the owner's, subscribes.
+    # A stream is no single answer, and only the owner's persistent connection subscribes.
     alone = {"subscriptions/listen", "resources/subscribe"}
-    # Files are handed out over REST alone, whose routes have rules of their own.
+    # Files are served over REST only, and its routes have rules.
     files = {"download_attachment", "export_note"}
-    assert {deed.name for deed in METHODS} == methods - alone - files
+    assert {operation.name for operation in METHODS} == methods - alone - files
 
 
 class Isolation(RuleBasedStateMachine):
-    """Anybody does anything; what Ann is told does not depend on it."""
+    """All tenants call any operation; Ann's answers do not depend on the others."""
 
     servers: Twins
 
     @initialize(number=st.integers(min_value=0, max_value=40))
-    def move_in(self, number: int) -> None:
+    def fill_spaces(self, number: int) -> None:
         self.tenants = Tenants(twins=self.servers)
-        for at in range(3):
-            turn = Turn(number=number + at)
+        for offset in range(3):
+            turn = Turn(number=number + offset)
             self.tenants.ann_asks(_REMEMBER, turn)
             for tenant in (self.tenants.bob, self.tenants.bob, self.tenants.eve):
                 self.tenants.stranger_does(_REMEMBER, turn, tenant=tenant)
         self.tenants.ann_asks(_RELATE)
         self.tenants.stranger_does(_RELATE)
 
-    @rule(several=st.lists(st.tuples(deeds, turns), min_size=3, max_size=6))
-    def ann_asks_about_her_own(self, several: list[Asked]) -> None:
-        for deed, turn in several:
-            self.tenants.ann_asks(deed, turn)
+    @rule(calls=st.lists(st.tuples(operations, turns), min_size=3, max_size=6))
+    def ann_asks_about_her_own(self, calls: list[Call]) -> None:
+        for operation, turn in calls:
+            self.tenants.ann_asks(operation, turn)
 
-    @rule(several=st.lists(st.tuples(deeds, foreign_turns), min_size=3, max_size=6))
-    def ann_asks_about_what_is_not_hers(self, several: list[Asked]) -> None:
-        for deed, turn in several:
-            self.tenants.ann_asks(deed, turn)
+    @rule(calls=st.lists(st.tuples(operations, foreign_turns), min_size=3, max_size=6))
+    def ann_refers_to_foreign_memories(self, calls: list[Call]) -> None:
+        for operation, turn in calls:
+            self.tenants.ann_asks(operation, turn)
 
-    @rule(several=st.lists(st.tuples(deeds, foreign_turns), min_size=3, max_size=6), is_there=st.booleans())
-    def ann_names_a_space_that_is_not_hers(self, several: list[Asked], is_there: bool) -> None:
-        for deed, turn in several:
-            self.tenants.ann_asks(deed, turn, space=self.tenants.bob.space if is_there else "nobody's")
+    @rule(calls=st.lists(st.tuples(operations, foreign_turns), min_size=3, max_size=6), exists=st.booleans())
+    def ann_names_a_foreign_space(self, calls: list[Call], exists: bool) -> None:
+        for operation, turn in calls:
+            self.tenants.ann_asks(operation, turn, space=self.tenants.bob.space if exists else "unknown")
 
-    @rule(several=st.lists(st.tuples(deeds, turns), min_size=3, max_size=6), is_eve=st.booleans())
-    def others_are_busy(self, several: list[Asked], is_eve: bool) -> None:
-        for deed, turn in several:
-            self.tenants.stranger_does(deed, turn, tenant=self.tenants.eve if is_eve else self.tenants.bob)
+    @rule(calls=st.lists(st.tuples(operations, turns), min_size=3, max_size=6), is_eve=st.booleans())
+    def others_are_busy(self, calls: list[Call], is_eve: bool) -> None:
+        for operation, turn in calls:
+            self.tenants.stranger_does(operation, turn, tenant=self.tenants.eve if is_eve else self.tenants.bob)
 
-    @rule(several=st.lists(st.tuples(deeds, turns), min_size=3, max_size=6))
-    def a_reader_of_ann_changes_nothing(self, several: list[Asked]) -> None:
+    @rule(calls=st.lists(st.tuples(operations, turns), min_size=3, max_size=6))
+    def a_reader_of_ann_changes_nothing(self, calls: list[Call]) -> None:
         before = [self.tenants.place(world) for world in self.servers.both]
-        for deed, turn in several:
-            reported = self.tenants.ann_asks(deed, turn, token=self.tenants.ann_read)
-            assert not deed.writes or all(item.is_refusal for item in reported), reported
+        for operation, turn in calls:
+            answers = self.tenants.ann_asks(operation, turn, token=self.tenants.ann_read)
+            assert not operation.writes or all(answer.is_refusal for answer in answers), answers
         assert [self.tenants.place(world) for world in self.servers.both] == before
 
-    @rule(several=st.lists(st.tuples(deeds, turns), min_size=3, max_size=6))
-    def a_reader_of_both_finds_no_third(self, several: list[Asked]) -> None:
-        for deed, turn in several:
-            reported = self.tenants.reader_of_both_asks(deed, turn)
-            assert not deed.writes or reported.is_refusal, reported
+    @rule(calls=st.lists(st.tuples(operations, turns), min_size=3, max_size=6))
+    def a_reader_of_both_finds_no_third(self, calls: list[Call]) -> None:
+        for operation, turn in calls:
+            answer = self.tenants.reader_of_both_asks(operation, turn)
+            assert not operation.writes or answer.is_refusal, answer
 
-    @rule(way=st.sampled_from([server_sent, by_websocket]))
-    def ann_watches_while_others_write(self, way: Watch) -> None:
-        tenants, (word, *_) = self.tenants, self.tenants.ann.fresh()
+    @rule(watch=st.sampled_from([server_sent, by_websocket]))
+    def ann_watches_while_others_write(self, watch: Watch) -> None:
+        tenants, (word, *_) = self.tenants, self.tenants.ann.new_words()
         received = [
-            way(world, token=tenants.ann_read, act=partial(tenants.ann_does, world, note(word)))
+            watch(world, token=tenants.ann_read, act=partial(tenants.ann_writes, world, note(word)))
             for world in self.servers.both
         ]
         tenants.require_same_news(received)
 
     @rule()
     def an_agent_of_ann_listens_while_others_write(self) -> None:
-        tenants, name, (word, *_) = self.tenants, self.tenants.ann_notes(), self.tenants.ann.fresh()
+        tenants, name, (word, *_) = self.tenants, self.tenants.ann_notes(), self.tenants.ann.new_words()
         theirs = self.servers.busy.knowledge(tenants.bob).names
         uris = [uri_of(tenants.ann.space, name), *(uri_of(tenants.bob.space, their) for their in theirs[:1])]
 
         def change(world: ServerPair) -> str:
-            tenants.ann_does(world, retitled(name, word))
+            tenants.ann_writes(world, change_title(name, word))
             return "notifications/resources/updated"
 
         received = [
@@ -139,8 +139,8 @@ class Isolation(RuleBasedStateMachine):
         tenants.require_same_news(received)
 
     def teardown(self) -> None:
-        """All that Ann can see at once is as it would be without the others."""
-        if hasattr(self, "company"):
+        """Check that Ann's view of everything is the same on both servers."""
+        if hasattr(self, "tenants"):
             for name in _LOOKS:
                 for number in (0, 1):
                     self.tenants.ann_asks(_BY_NAME[name], Turn(number=number))
@@ -148,7 +148,7 @@ class Isolation(RuleBasedStateMachine):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("on", BACKENDS)
-def test_whatever_anybody_does_nobody_sees_what_is_not_theirs(tmp_path: Path, on: str) -> None:
+def test_no_series_of_calls_reveals_another_space(tmp_path: Path, on: str) -> None:
     with Twins.open(tmp_path, on=on) as twins:
         Isolation.servers = twins
         _walk(Isolation, walks=3 if on == "sqlite" else 2)
@@ -157,7 +157,7 @@ def test_whatever_anybody_does_nobody_sees_what_is_not_theirs(tmp_path: Path, on
 def _walk(machine: type[Isolation], *, walks: int) -> None:
     run_state_machine_as_test(
         machine,
-        # The same series every time, and no shrinking: a step is a handful of requests to real servers.
+        # The same series on every run, and no shrinking: a step takes several requests to real servers.
         settings=settings(
             max_examples=walks,
             stateful_step_count=15,

@@ -1,4 +1,4 @@
-"""Words alone find the right memory in any script, and by names, figures and signs as programmers write them."""
+"""Words alone find the right memory in any script, and by names, numbers and symbols as in code."""
 # ruff: noqa: RUF001 - letters that look like others are the subject
 
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from scrubjay.client import MemoryClient
 from scrubjay.settings import Settings
 
-# What is told, and what it must be found by, before everything else of its dozen.
+# Texts, and the questions for which each must be the first hit among its dozen.
 EAST_ASIA = {
     "我每天早上喝绿茶，不喝咖啡": ("绿茶", "早上喝什么茶"),
     "会议改到星期五下午三点": ("会议", "星期五"),
@@ -90,14 +90,14 @@ FIGURES = {
 }
 
 
-@pytest.mark.parametrize("told", [EAST_ASIA, WEST_AND_SOUTH, EUROPE, CODE, FIGURES])
-async def test_the_right_one_of_a_dozen_is_first(home: Path, told: dict[str, tuple[str, ...]]) -> None:
+@pytest.mark.parametrize("questions_by_text", [EAST_ASIA, WEST_AND_SOUTH, EUROPE, CODE, FIGURES])
+async def test_the_right_one_of_a_dozen_is_first(home: Path, questions_by_text: dict[str, tuple[str, ...]]) -> None:
     async with MemoryClient(settings=Settings(home=str(home), embedder="none")) as memory:
-        existing = {(await memory.remember(text, intent="new")).id: text for text in told}
+        texts = {(await memory.remember(text, intent="new")).id: text for text in questions_by_text}
         missed: list[tuple[str, list[str]]] = []
-        for text, questions in told.items():
+        for text, questions in questions_by_text.items():
             for question in (*questions, text):
-                hits = [existing[hit.id] for hit in (await memory.recall(question, limit=3)).hits]
+                hits = [texts[hit.id] for hit in (await memory.recall(question, limit=3)).hits]
                 if hits[:1] != [text]:
                     missed.append((question, hits))
         assert not missed

@@ -1,4 +1,4 @@
-"""Any series of calls leaves the memory as plain dictionaries would be."""
+"""Any series of calls leaves the memory in the same state as the model."""
 
 import asyncio
 import tempfile
@@ -24,11 +24,11 @@ ENTITIES = ((), (), ("Sarah",), ("Sarah", "Acme"), ("C", "C++", "Oslo"))
 FIELDS = ("content", "title", "tags", "name", "pinned", "add", "remove")
 PLENTY = 1_000_000
 T = TypeVar("T")
-Asked = dict[str, str | bool | list[str]]
+RevisionRequest = dict[str, str | bool | list[str]]
 
 
-class Kept(TypedDict):
-    """What a revert leaves as it is."""
+class UnrevertedFields(TypedDict):
+    """The fields that a revert does not change."""
 
     state: str
     group: str
@@ -40,7 +40,7 @@ agents = st.sampled_from(AGENTS)
 
 
 class Verbs(RuleBasedStateMachine):
-    """The verbs on a real store with a real index, beside the model."""
+    """The verbs on a real store with a real index, and on the model."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ class Verbs(RuleBasedStateMachine):
         try:
             done = self.runner.run(call)
         except NameTaken as error:
-            assert self.model.holder_of(str(error.fields["name"]))  # noqa: PT017 - who holds it decides
+            assert self.model.holder_of(str(error.fields["name"]))  # noqa: PT017 - depends on the holder of the name
             return
         assert done.action == "created"
         assert len(done.ids) == max(1, len(entities))
@@ -178,7 +178,7 @@ class Verbs(RuleBasedStateMachine):
                 self.runner.run(call)
         else:
             assert self.runner.run(call).version == len(past) + 1
-            stored: Kept = {"state": now["state"], "group": now["group"], "confirmed": now["confirmed"]}
+            stored: UnrevertedFields = {"state": now["state"], "group": now["group"], "confirmed": now["confirmed"]}
             self.model.write(agent, {memory_id: {**past[number - 1], **stored}})
 
     @rule(agent=agents)
@@ -202,7 +202,7 @@ class Verbs(RuleBasedStateMachine):
         self.runner.run(self.stranger.remember("A stranger keeps a secret", name="plan", intent="new", dry_run=True))
         self.runner.run(self.stranger.remember(f"A stranger's secret {self.new_word()}"))
 
-    # ---- what must hold ----
+    # ---- invariants ----
 
     @invariant()
     def every_memory_is_as_the_model_says(self) -> None:
@@ -214,7 +214,7 @@ class Verbs(RuleBasedStateMachine):
         for memory in results.memories:
             past = self.model.versions[memory.id]
             assert memory.version == len(past)
-            assert self.told(memory) == self.model.seen(past[-1])
+            assert self.visible(memory) == self.model.seen(past[-1])
         edges = {(relation.source, relation.type, relation.target): relation.text for relation in results.relations}
         assert edges == self.model.edges
         names = [memory.name for memory in results.memories if memory.state == "live"]
@@ -229,7 +229,7 @@ class Verbs(RuleBasedStateMachine):
         history = self.runner.run(client.history(memory_id, limit=len(past) + 1)).versions
         assert [item.number for item in history] == list(range(len(past), 0, -1))
         for entry, snapshot in zip(reversed(history), past, strict=True):
-            assert self.told(entry.memory) == self.model.seen(snapshot)
+            assert self.visible(entry.memory) == self.model.seen(snapshot)
         if now["state"] == "live":
             assert self.ids_of(client, str(now["name"])) == [memory_id]
         if now["title"] and not self.model.holder_of(now["title"]):
@@ -238,14 +238,14 @@ class Verbs(RuleBasedStateMachine):
         assert self.with_word(client, word) == ({str(now["content"])} if now["state"] == "live" else self.twins(now))
 
     @invariant()
-    def nobody_sees_another_space(self) -> None:
+    def other_spaces_are_invisible(self) -> None:
         results = self.runner.run(self.stranger.recall("somebody said once", limit=100, max_tokens=PLENTY)).hits
         assert all("stranger" in hit.passage for hit in results)
         assert self.runner.run(self.stranger.status()).memories.get("trashed", 0) == 0
         if self.model.versions:
             assert not self.runner.run(self.stranger.read(self.model.ids())).memories
 
-    # ---- small things ----
+    # ---- helpers ----
 
     def new_word(self) -> str:
         self.words += 1
@@ -255,9 +255,9 @@ class Verbs(RuleBasedStateMachine):
         return among[number % len(among)]
 
     def snapshot(self, memory: Memory) -> Snapshot:
-        return {**self.told(memory), "confirmed": self.confirmations, "group": memory.group}
+        return {**self.visible(memory), "confirmed": self.confirmations, "group": memory.group}
 
-    def told(self, memory: Memory) -> Seen:
+    def visible(self, memory: Memory) -> Seen:
         return {
             "content": memory.content,
             "title": memory.title,
@@ -269,8 +269,8 @@ class Verbs(RuleBasedStateMachine):
             "observations": [observation.text for observation in memory.observations],
         }
 
-    def edit(self, field: str, now: Snapshot) -> tuple[Asked, Snapshot]:
-        """What to ask `revise` for, and what should come of it."""
+    def edit(self, field: str, now: Snapshot) -> tuple[RevisionRequest, Snapshot]:
+        """Return the arguments of `revise`, and the expected version."""
         observations = now["observations"]
         match field:
             case "content":
@@ -314,7 +314,7 @@ class Verbs(RuleBasedStateMachine):
     def ids_titled(self, client: MemoryClient, title: str) -> list[str]:
         sharing = [id_ for id_ in self.model.ids() if self.model.now(id_)["title"] == title]
         live = [item for item in sharing if self.model.now(item)["state"] == "live"]
-        # A live one answers before those at rest; two that answer alike are an error of their own.
+        # A live memory takes precedence over trashed ones; two of the same state are ambiguous.
         if len(live or sharing) == 1:
             assert self.ids_of(client, title) == (live or sharing)
         return sharing
@@ -331,7 +331,7 @@ class Verbs(RuleBasedStateMachine):
 
 
 TestVerbs = pytest.mark.slow(Verbs.TestCase)
-# The same series every time, and no shrinking: a call on real files takes too long for thousands of tries.
+# The same series on every run, and no shrinking: a call on real files takes too long for thousands of tries.
 TestVerbs.settings = settings(
     max_examples=10,
     stateful_step_count=30,

@@ -1,4 +1,4 @@
-"""A long answer comes page by page: everything once, pinned memories first, nothing twice, whoever writes meanwhile."""
+"""A long answer comes in pages: every hit once, pinned memories first, and stable during concurrent writes."""
 
 import pytest
 
@@ -52,7 +52,7 @@ async def test_a_cursor_belongs_to_its_question(full: MemoryClient) -> None:
 
 
 @pytest.mark.parametrize("query", ["bird", ""])
-async def test_pages_are_of_the_first_moment_whoever_writes_meanwhile(full: MemoryClient, query: str) -> None:
+async def test_pages_show_the_state_of_the_first_page_despite_writes(full: MemoryClient, query: str) -> None:
     seen: list[Hit] = []
     cursor, turn = "", 0
     while turn == 0 or cursor:
@@ -68,7 +68,7 @@ async def test_pages_are_of_the_first_moment_whoever_writes_meanwhile(full: Memo
 
 
 async def _disturb(memory: MemoryClient, *, shown: list[Hit], turn: int) -> None:
-    """What would push others off their places: better answers, newer ones, one more of a group, and revisions."""
+    """Writes that would change the order: better hits, newer ones, another member of a group, and revisions."""
     await memory.remember(f"bird bird bird {turn}", pinned=turn == 2, entities=["A", "C"] if turn % 2 else [])
     await memory.remember(f"bird number {5 * turn}", entities=["A", "B", "D"])
     hidden = [number for number in range(MANY) if f"bird number {number}" not in {hit.passage for hit in shown}]
@@ -77,7 +77,7 @@ async def _disturb(memory: MemoryClient, *, shown: list[Hit], turn: int) -> None
 
 
 @pytest.mark.parametrize("query", ["bird", ""])
-async def test_pages_over_several_spaces_are_of_the_first_moment_too(wiring: Wiring, query: str) -> None:
+async def test_pages_over_several_spaces_show_the_state_of_the_first_page_too(wiring: Wiring, query: str) -> None:
     spaces = ("work", "home")
     for number in range(12):
         await wiring.client(space=spaces[number % 2]).remember(
@@ -95,7 +95,9 @@ async def test_pages_over_several_spaces_are_of_the_first_moment_too(wiring: Wir
 
 
 @pytest.mark.parametrize("query", ["bird", ""])
-async def test_what_is_pinned_or_unpinned_meanwhile_stays_where_it_was(memory: MemoryClient, query: str) -> None:
+async def test_memories_that_are_pinned_or_unpinned_meanwhile_keep_their_place(
+    memory: MemoryClient, query: str
+) -> None:
     for number in range(9):
         await memory.remember(f"bird number {number}", name=f"bird-{number}", pinned=number == 0)
     page = await memory.recall(query, limit=3)

@@ -1,4 +1,4 @@
-"""Several processes on one data folder: none is locked out, none is lost, and each sees what the others wrote."""
+"""Several processes on one data folder: none is locked out, no write is lost, and each sees the others' writes."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ TURNS = 2
 
 @pytest.mark.slow
 def test_four_processes_write_and_read_at_once_from_the_first_moment_on(home: Path) -> None:
-    """The folder does not exist yet: even its making is a race."""
+    """The folder does not exist yet, so that its creation is a race too."""
     with ExitStack() as stack:
         workers = [stack.enter_context(Worker(home, agent=f"agent-{number}")) for number in range(4)]
         shells = [start_command(stack, home, "remember", f"shell number {number}", "--json") for number in range(4)]
@@ -51,7 +51,7 @@ def test_one_holds_the_index_the_others_scan_and_find_the_same(home: Path) -> No
         assert {fresh, theirs} <= set(cast("list[str]", results["ids"]))
         assert results["degraded"] == []
         assert index(first)["lag"] == 0
-        # The holder ends in good order, and the next search of the other takes over.
+        # The holder ends normally, and the next search of the other takes over.
         first.end()
         assert {fresh, theirs} <= set(cast("list[str]", second("recall", query="garden robin")["ids"]))
         assert (index(second)["kind"], index(second)["holder"], index(second)["points"]) == ("edge", True, 7)
@@ -86,11 +86,11 @@ def test_an_edit_by_one_is_what_the_other_edits_next(home: Path) -> None:
 
 
 async def test_two_memories_in_one_process_share_a_folder_too(home: Path) -> None:
-    async with open_wiring(home) as item, open_wiring(home) as two:
-        done = await item.client().remember("the robin in the garden")
-        assert [hit.id for hit in (await item.client().recall("robin")).hits] == [done.id]
-        assert [hit.id for hit in (await two.client().recall("robin")).hits] == [done.id]
-        assert [(await wiring.client().status()).index["holder"] for wiring in (item, two)] == [True, False]
+    async with open_wiring(home) as first, open_wiring(home) as second:
+        done = await first.client().remember("the robin in the garden")
+        assert [hit.id for hit in (await first.client().recall("robin")).hits] == [done.id]
+        assert [hit.id for hit in (await second.client().recall("robin")).hits] == [done.id]
+        assert [(await wiring.client().status()).index["holder"] for wiring in (first, second)] == [True, False]
 
 
 def index(worker: Worker) -> dict[str, object]:

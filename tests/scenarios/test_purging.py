@@ -1,4 +1,4 @@
-"""After a purge no file of the data folder holds a word of what was purged, and nothing else is harmed."""
+"""After a purge no file of the data folder has a word of the purged memory, and all others are intact."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from tests.scenarios.wiring import Wiring, files_with, open_wiring, run_command
 
 WORD = "qzvorplax"
 SECRET = [WORD.encode()[:8]]
-# A little more than a dictionary is first trained on.
+# A little more than the first training of a dictionary needs.
 MANY = 210
 
 
@@ -59,7 +59,7 @@ async def test_a_dictionary_that_learned_a_purged_word_is_replaced(wiring: Wirin
     assert (await memory.doctor(deep=True)).ok
 
 
-async def test_the_file_is_written_anew_so_that_rows_that_moved_leave_nothing_behind(home: Path) -> None:
+async def test_the_file_is_rewritten_so_that_moved_rows_leave_nothing_behind(home: Path) -> None:
     """SQLite moves rows from page to page as a table grows, and overwrites only where they were last."""
     chance = random.Random(7)
     async with open_wiring(home, index=False) as wiring:
@@ -104,7 +104,7 @@ async def test_a_dictionary_in_training_does_not_bring_purged_words_back(wiring:
 async def test_a_purge_on_the_command_line_cleans_the_index_too(home: Path) -> None:
     async with open_wiring(home) as wiring:
         done = await wiring.client().remember(f"The secret is {WORD}", tags=[WORD], entities=[WORD])
-        await wiring.client().remember("a memory that stays", tags=["kept"])
+        await wiring.client().remember("a memory that stays", tags=["stays"])
         await wiring.client().recall("secret")
     assert any("index" in results for results in files_with(home, SECRET))
     run_command(home, "forget", done.id, SCRUBJAY_EMBEDDER="none")
@@ -116,9 +116,9 @@ async def test_a_purge_on_the_command_line_cleans_the_index_too(home: Path) -> N
         assert (await wiring.client().status()).index["kind"] == "edge"
 
 
-async def test_who_holds_the_index_cleans_it_after_anothers_purge(wiring: Wiring, memory: MemoryClient) -> None:
+async def test_the_holder_of_the_index_cleans_it_after_a_purge_by_another(wiring: Wiring, memory: MemoryClient) -> None:
     done = await memory.remember(f"The secret is {WORD}", tags=[WORD])
-    await memory.remember("a memory that stays", tags=["kept"])
+    await memory.remember("a memory that stays", tags=["stays"])
     await memory.recall("secret")
     async with open_wiring(wiring.home) as other:
         await other.client().forget(done.id)
@@ -130,7 +130,7 @@ async def test_who_holds_the_index_cleans_it_after_anothers_purge(wiring: Wiring
 
 
 async def fill(memory: MemoryClient, wiring: Wiring, *, space: str = "default", wait: bool = True) -> None:
-    """Enough memories for a dictionary, half of them with the word."""
+    """Remember enough memories for a dictionary, half of them with the word."""
     for number in range(MANY):
         secret = number % 2 == 0
         text = f"{WORD} is what number {number} is about, " + f"and {WORD} it is called " * 8
@@ -155,14 +155,14 @@ async def test_a_branch_that_outlived_its_memory_is_put_into_the_trash_and_nothi
     await memory.revise("tea", observations=["green"], branch="draft", message="what if")
     store = wiring.engine.store
     (lost,) = await store.list_ids("default", Filter(state=State.BRANCHED), limit=9)
-    # As whoever purges does who has not seen the branch.
+    # As a purge does that has not seen the branch.
     await store.purge("default", [tea.id], origin=Origin(at=wiring.engine.clock.now(), run="race"))
     assert {check.name: check.ok for check in (await memory.doctor()).checks}["branches"] is False
     healed = await memory.doctor(repair=True)
     (check,) = [check for check in healed.checks if check.name == "branches"]
     assert (check.ok, lost in check.detail) == (True, True)
     assert (await memory.recall("green drink")).hits == ()
-    # What it says can be read and brought back, and only then is found.
+    # Its text can be read and restored; recall finds it only after that.
     (read,) = (await memory.read(lost)).memories
     assert [observation.text for observation in read.observations] == ["green"]
     (back,) = (await memory.restore(lost)).done
@@ -171,7 +171,7 @@ async def test_a_branch_that_outlived_its_memory_is_put_into_the_trash_and_nothi
     assert [version.message for version in (await memory.history("tea")).versions][:2] == ["", "its memory is gone"]
     assert (await memory.revise("tea", text="Tea is hot")).version == back.version + 1
     assert [branch.name for branch in (await memory.branch("tea", "draft")).branches] == ["main", "draft"]
-    # It is in no way different from others: it is purged with its branches.
+    # It is purged with its branches like any other memory.
     await memory.forget(lost)
     assert [item.id for item in (await memory.purge(lost)).done] == [lost]
     (check,) = [check for check in (await memory.doctor(deep=True)).checks if check.name == "branches"]

@@ -1,4 +1,4 @@
-"""Whoever may read several spaces finds what they have together, and writes into one."""
+"""A caller of several spaces finds the memories of all of them, and writes into one."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ async def _fill(engine: Engine) -> None:
         await memory.remember(f"Everybody in {space} likes jays", name=f"likes-{space}", pinned=True)
 
 
-async def test_recall_merges_what_they_have_and_every_hit_names_its_space(tmp_path: Path) -> None:
+async def test_recall_merges_their_hits_and_every_hit_names_its_space(tmp_path: Path) -> None:
     async with open_engine(Settings.load(home=str(tmp_path))) as engine:
         await _fill(engine)
         memory = MemoryClient.over(engine, BOTH)
@@ -56,7 +56,7 @@ async def test_pages_go_on_through_all_of_them(tmp_path: Path) -> None:
             )
 
 
-async def test_what_is_named_is_looked_for_in_the_first_space_and_then_in_the_others(tmp_path: Path) -> None:
+async def test_a_name_is_looked_up_in_the_first_space_and_then_in_the_others(tmp_path: Path) -> None:
     async with open_engine(Settings.load(home=str(tmp_path))) as engine:
         await _fill(engine)
         memory = MemoryClient.over(engine, BOTH)
@@ -72,7 +72,7 @@ async def test_what_is_named_is_looked_for_in_the_first_space_and_then_in_the_ot
             await memory.history("likes-elsewhere")
 
 
-async def test_what_is_written_goes_to_the_own_space_alone(tmp_path: Path) -> None:
+async def test_writes_go_to_the_own_space_only(tmp_path: Path) -> None:
     async with open_engine(Settings.load(home=str(tmp_path))) as engine:
         await _fill(engine)
         memory = MemoryClient.over(engine, BOTH)
@@ -83,7 +83,7 @@ async def test_what_is_written_goes_to_the_own_space_alone(tmp_path: Path) -> No
         assert (await memory.forget("likes-home")).missing[0].ref == "likes-home"
 
 
-async def test_what_was_read_is_counted_where_it_stands(tmp_path: Path) -> None:
+async def test_reads_are_counted_in_the_space_of_the_memory(tmp_path: Path) -> None:
     async with open_engine(Settings.load(home=str(tmp_path))) as engine:
         await _fill(engine)
         await MemoryClient.over(engine, BOTH).read(["likes-home"])

@@ -1,4 +1,4 @@
-"""What did the memory say on that day: `as_of`, through the client, as people and agents use it."""
+"""Recall in the past: `as_of` through the client."""
 
 from datetime import UTC, datetime
 
@@ -9,11 +9,11 @@ from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.model.results import Recalled
 
 
-def passages(found: Recalled) -> list[str]:
-    return [hit.passage for hit in found.hits]
+def passages(recalled: Recalled) -> list[str]:
+    return [hit.passage for hit in recalled.hits]
 
 
-async def test_a_year_of_an_office_is_told_day_by_day(memory: MemoryClient) -> None:
+async def test_as_of_shows_each_day_of_a_year(memory: MemoryClient) -> None:
     before = datetime.now(UTC)
     office = await memory.remember("The office is in Oslo", title="Office")
     await memory.remember("Lunch is at noon", title="Lunch")
@@ -50,7 +50,7 @@ async def test_a_cursor_of_the_past_leads_through_all_of_it(memory: MemoryClient
     assert sorted(seen) == [f"Reading number {number} of the meter" for number in range(5)]
 
 
-async def test_a_branch_is_told_in_its_place_then_and_now(memory: MemoryClient) -> None:
+async def test_a_branch_is_shown_in_its_place_then_and_now(memory: MemoryClient) -> None:
     office = await memory.remember("The office is in Oslo", name="office")
     await memory.remember("Lunch at the office is at noon", name="lunch")
     before = datetime.now(UTC)
@@ -75,7 +75,7 @@ async def test_a_branch_is_told_in_its_place_then_and_now(memory: MemoryClient) 
     assert "The office is in Bergen" in passages(await memory.recall(question, branch="plan", as_of=planned))
 
 
-async def test_what_cannot_be_a_moment_is_refused(memory: MemoryClient) -> None:
+async def test_an_invalid_time_is_refused(memory: MemoryClient) -> None:
     await memory.remember("The office is in Oslo", name="office")
     with pytest.raises(InvalidInput) as caught:
         await memory.recall("office", as_of="the day before")

@@ -1,4 +1,4 @@
-"""An export holds everything, and an import gives it back as it was, wherever it goes."""
+"""An export has everything, and an import restores it unchanged in any store."""
 
 import json
 from collections.abc import AsyncIterator
@@ -23,7 +23,7 @@ LATER = datetime(2031, 2, 3, 4, 5, 6, 789012, tzinfo=UTC)
 
 @pytest.fixture
 async def full(wiring: Wiring, memory: MemoryClient) -> MemoryClient:
-    """A memory in which every field of everything is used."""
+    """A store with memories that use every field."""
     source = Source(session="s1", conversation="c1", at=LATER, agent="claude", tool="editor", trust=Trust.USER)
     await memory.remember(
         "Sarah likes voice calls 📞\nand 日本語\r\n\ttabs ", title="Sarah's calls", kind="preference", name="calls",
@@ -71,7 +71,7 @@ async def test_an_export_of_an_earlier_version_is_imported_with_its_history(home
     assert sorted(again[1:]) == sorted(lines[1:])
 
 
-async def test_what_was_imported_is_found_and_can_be_gone_back_in(full: MemoryClient, home: Path) -> None:
+async def test_imported_memories_are_found_and_can_be_reverted(full: MemoryClient, home: Path) -> None:
     lines = [line async for line in full.export()]
     async with open_wiring(home.parent / "other") as other:
         memory = other.client()
@@ -123,8 +123,8 @@ async def test_names_that_are_taken_get_a_suffix_and_the_answer_says_so(full: Me
         assert (await memory.history(theirs)).versions[-1].memory.name == "plan"
 
 
-async def test_a_file_in_which_two_memories_have_one_name_is_taken_in_too(full: MemoryClient, home: Path) -> None:
-    """An export made while a name passes from one memory to another looks like that."""
+async def test_a_file_with_two_memories_of_one_name_is_imported_too(full: MemoryClient, home: Path) -> None:
+    """An export that runs while a name moves from one memory to another looks like that."""
     lines = [line.replace('"name": "long"', '"name": "plan"') async for line in full.export()]
     async with open_wiring(home.parent / "other") as other:
         done = await other.client().import_lines(lines)
@@ -134,7 +134,7 @@ async def test_a_file_in_which_two_memories_have_one_name_is_taken_in_too(full: 
 
 
 @pytest.mark.parametrize(
-    ("broken", "wanted"),
+    ("broken", "message"),
     [
         ("{", "line 3: not JSON"),
         ("[]", "line 3: not a JSON object"),
@@ -146,13 +146,13 @@ async def test_a_file_in_which_two_memories_have_one_name_is_taken_in_too(full: 
     ],
 )
 async def test_nothing_is_imported_when_one_line_is_wrong(
-    full: MemoryClient, home: Path, broken: str, wanted: str
+    full: MemoryClient, home: Path, broken: str, message: str
 ) -> None:
     lines = [line async for line in full.export()]
     async with open_wiring(home.parent / "other") as other:
         with pytest.raises(InvalidInput) as caught:
             await other.client().import_lines([*lines[:2], broken, *lines[2:]])
-        assert wanted in str(caught.value)
+        assert message in str(caught.value)
         assert caught.value.fields["line"] == 3
         assert (await other.client().status()).memories == {}
 
@@ -162,9 +162,9 @@ async def test_nothing_is_imported_when_one_line_is_wrong(
 async def test_an_import_refuses_what_remember_would(full: MemoryClient, home: Path, field: str, text: str) -> None:
     lines = [line async for line in full.export()]
     at = next(number for number, line in enumerate(lines) if '"plan"' in line)
-    reported = json.loads(lines[at])
-    reported["versions"][-1]["body"][field] = "PLACE"
-    lines[at] = json.dumps(reported).replace("PLACE", text)
+    record = json.loads(lines[at])
+    record["versions"][-1]["body"][field] = "PLACE"
+    lines[at] = json.dumps(record).replace("PLACE", text)
     async with open_wiring(home.parent / "other") as other:
         with pytest.raises(InvalidInput) as caught:
             await other.client().import_lines(lines)
@@ -214,14 +214,14 @@ async def all_ids(wiring: Wiring, space: str) -> AsyncIterator[str]:
             yield memory_id
 
 
-def as_key(one: Relation) -> tuple[object, ...]:
-    return (*one.key, one.text, one.strength, json.dumps(dict(one.metadata)), one.created_at)
+def as_key(relation: Relation) -> tuple[object, ...]:
+    return (*relation.key, relation.text, relation.strength, json.dumps(dict(relation.metadata)), relation.created_at)
 
 
-def moved(found: Everything) -> Everything:
-    memories, versions, relations = found
+def moved(everything: Everything) -> Everything:
+    memories, versions, relations = everything
     past = {
-        key: [replace(item, memory=replace(item.memory, space="")) for item in several]
-        for key, several in versions.items()
+        key: [replace(version, memory=replace(version.memory, space="")) for version in history]
+        for key, history in versions.items()
     }
-    return {key: replace(item, space="") for key, item in memories.items()}, past, relations
+    return {key: replace(memory, space="") for key, memory in memories.items()}, past, relations

@@ -1,4 +1,4 @@
-"""Two engines on one database whose clocks are days apart: what one does holds for the other at once."""
+"""Two engines on one database with clocks that are days apart: the writes of one hold for the other at once."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -51,7 +51,7 @@ async def behind(name: str, tmp_path: Path) -> AsyncIterator[Engine]:
     await opened.close()
 
 
-async def found(engine: Engine, query: str) -> set[str]:
+async def find(engine: Engine, query: str) -> set[str]:
     return {hit.id for hit in (await engine.recall(Question(query=query), who=WHO)).hits}
 
 
@@ -68,7 +68,7 @@ async def test_versions_and_the_log_go_by_order_and_not_by_clocks(ahead: Engine,
         log = await engine.store.changes_in("default", after=0, limit=99)
         assert [change.version for change in log if change.version] == sorted(change.version for change in log)
         assert [change.place for change in log] == list(range(1, len(log) + 1))
-    # The newest run is that of the clock that is behind.
+    # The newest run is that of the slower clock.
     assert (await ahead.undo(who=WHO)).done[0].version == 8
     assert (await behind.read([memory], who=WHO)).memories[0].content == "version 6"
 
@@ -90,27 +90,27 @@ async def test_tokens_end_at_once_by_whichever_clock(ahead: Engine, behind: Engi
     assert (token.id, token.state(behind.clock.now())) == (made.token.id, TokenState.LIVE)
     await ahead.revoke_token("laptop")
     (token,) = await behind.tokens()
-    # It was revoked in what is the future here.
+    # By this clock it was revoked in the future.
     assert token.state(behind.clock.now()) is TokenState.REVOKED
 
 
-async def test_what_one_writes_the_other_finds_though_it_has_just_answered(ahead: Engine, behind: Engine) -> None:
+async def test_a_write_by_one_is_found_by_the_other_despite_its_cached_answer(ahead: Engine, behind: Engine) -> None:
     old = (await ahead.remember(Draft(text="jays hide acorns in autumn", intent="new"), who=WHO)).id
     for engine in (ahead, behind):
-        assert await found(engine, "acorns") == {old}
+        assert await find(engine, "acorns") == {old}
     new = (await behind.remember(Draft(text="jays dig up acorns in winter", intent="new"), who=WHO)).id
     for engine in (ahead, behind):
-        assert await found(engine, "acorns") == {old, new}
+        assert await find(engine, "acorns") == {old, new}
     await ahead.forget(Selection(refs=(old,)), who=WHO)
-    assert await found(behind, "acorns") == {new}
+    assert await find(behind, "acorns") == {new}
 
 
-async def test_texts_that_are_held_in_memory_follow_what_others_write(ahead: Engine, behind: Engine) -> None:
+async def test_cached_texts_follow_the_writes_of_others(ahead: Engine, behind: Engine) -> None:
     graphs = [engine.knowledge_graph(who=WHO) for engine in (ahead, behind)]
     for number, graph in enumerate(graphs * 2, start=1):
         await graph.create_entities([Entity(name=f"jay-{number}", type="bird", observations=("hides acorns",))])
-        for item in graphs:
-            walk, _ = await item.walk_matching("acorns")
+        for walker in graphs:
+            walk, _ = await walker.walk_matching("acorns")
             assert len(walk.ids) == number
 
 
@@ -134,18 +134,18 @@ async def test_a_purge_is_forgotten_everywhere(ahead: Engine, behind: Engine) ->
         purged.set()
 
     async with asyncio.timeout(20), ChangeBroadcaster(behind.store, purged=forget):
-        # It listens from the moment on in which it first says so.
+        # It listens from its first message on.
         await purged.wait()
         purged.clear()
         secret = (await ahead.remember(Draft(text=text, intent="new"), who=WHO)).id
-        assert await found(behind, "code word") == {secret}
+        assert await find(behind, "code word") == {secret}
         await ahead.forget(Selection(refs=(secret,)), who=WHO)
         await ahead.purge(Selection(refs=(secret,)), who=WHO)
         await purged.wait()
         assert isinstance(behind.store, PostgresStore)
         assert not behind.answers._answers
         assert behind.store._bodies._cache._read_small.cache_info().currsize == 0
-        # The vector went with the memory: the same text is embedded anew.
+        # The vector was purged with the memory, so the same text is embedded again.
         await behind.remember(Draft(text=text, intent="new"), who=WHO)
         model = (await behind.embedder.profile()).model
         assert await behind.store.without_vectors(model, limit=9) == []
@@ -153,7 +153,7 @@ async def test_a_purge_is_forgotten_everywhere(ahead: Engine, behind: Engine) ->
 
 @asynccontextmanager
 async def under_way(engine: Engine, name: str) -> AsyncGenerator[asyncio.Task[Remembered]]:
-    """A commit that has taken its numbers and cannot end before the block does; another has overtaken it."""
+    """Hold a commit open that has taken its numbers, while another one overtakes it."""
     who = Caller(space="slow", agent="tester")
     await engine.remember(Draft(text="the first of its space", intent="new"), who=who)
     before = await engine.store.last_seq()
@@ -174,7 +174,7 @@ async def under_way(engine: Engine, name: str) -> AsyncGenerator[asyncio.Task[Re
         await holder.rollback()
 
 
-async def test_a_listener_hears_of_a_commit_that_was_under_way_when_it_came(
+async def test_a_listener_gets_a_commit_that_was_under_way_when_it_started(
     ahead: Engine, behind: Engine, name: str
 ) -> None:
     received: asyncio.Queue[frozenset[str]] = asyncio.Queue()
@@ -189,7 +189,9 @@ async def test_a_listener_hears_of_a_commit_that_was_under_way_when_it_came(
         assert (await slow).id in await received.get()
 
 
-async def test_a_scan_finds_what_was_under_way_when_it_first_read(ahead: Engine, behind: Engine, name: str) -> None:
+async def test_a_scan_finds_commits_that_were_under_way_when_it_started(
+    ahead: Engine, behind: Engine, name: str
+) -> None:
     profile, everything = await behind.embedder.profile(), Question(query="").filter
     scan = ScanIndex(behind.store, profile.model, dimension=profile.dimension)
     vector = await behind.embedder.embed_query("slow but sure")
@@ -200,7 +202,7 @@ async def test_a_scan_finds_what_was_under_way_when_it_first_read(ahead: Engine,
         assert len(await scan.search("slow", vector, everything, limit=9)) == 2
 
 
-async def test_whoever_leads_finishes_what_others_left(ahead: Engine, name: str, tmp_path: Path) -> None:
+async def test_the_leader_finishes_the_work_of_others(ahead: Engine, name: str, tmp_path: Path) -> None:
     dumb = await engine_over(name, tmp_path, clock=FakeClock(NOON), embedder=FakeEmbedder(failing=True))
     await dumb.remember(Draft(text="stored without a vector", intent="new"), who=WHO)
     await dumb.close()

@@ -1,4 +1,4 @@
-"""Two servers on one database: a client may ask either, and loses nothing when one of them dies."""
+"""Two servers on one database: a client may use either, and loses nothing when one of them dies."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ import pytest
 from websockets.sync.client import connect
 
 from tests.postgres import a_database, private_server, shared_server
-from tests.scenarios.servers import API, Crowd, Server, servers
+from tests.scenarios.servers import API, Server, WritingClients, servers
 
 T = TypeVar("T")
 _SECONDS = 20.0
@@ -30,21 +30,21 @@ def database() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def pair(database: str) -> Iterator[tuple[Server, Server]]:
-    with servers(database) as (item, two):
-        yield item, two
+    with servers(database) as (one_server, other_server):
+        yield one_server, other_server
 
 
 def test_a_token_made_at_one_opens_the_other_until_it_is_revoked_at_either(pair: tuple[Server, Server]) -> None:
-    item, two = pair
-    token = item.token(name="laptop")
+    one_server, other_server = pair
+    token = one_server.token(name="laptop")
     assert [server.ask("GET", f"{API}/status", token=token).status_code for server in pair] == [200, 200]
-    two.revoke("laptop")
+    other_server.revoke("laptop")
     refused = [server.ask("GET", f"{API}/status", token=token) for server in pair]
     assert [answer.status_code for answer in refused] == [401, 401]
     assert "revoked" in refused[0].json()["detail"]
 
 
-def test_half_of_what_is_too_much_passes(pair: tuple[Server, Server]) -> None:
+def test_each_server_enforces_its_own_rate_limit(pair: tuple[Server, Server]) -> None:
     token = pair[0].token("--requests-per-minute", "30", name="limited")
     answers = [server.ask("GET", f"{API}/status", token=token) for _ in range(30) for server in pair]
     assert [answer.status_code for answer in answers].count(200) == 30
@@ -54,24 +54,24 @@ def test_half_of_what_is_too_much_passes(pair: tuple[Server, Server]) -> None:
 
 
 def test_a_write_at_one_is_found_at_the_other_at_once(pair: tuple[Server, Server]) -> None:
-    item, two = pair
-    existing: list[str] = []
-    for number, (here, there) in enumerate([(item, two), (two, item)] * 5):
-        assert set(there.found("acorns", space="woods")) == set(existing)
-        existing.append(here.remember(f"acorns at place {number}", space="woods")["id"])
-        assert set(there.found("acorns", space="woods")) == set(existing)
+    one_server, other_server = pair
+    expected: list[str] = []
+    for number, (here, there) in enumerate([(one_server, other_server), (other_server, one_server)] * 5):
+        assert set(there.search("acorns", space="woods")) == set(expected)
+        expected.append(here.remember(f"acorns at place {number}", space="woods")["id"])
+        assert set(there.search("acorns", space="woods")) == set(expected)
 
 
 def test_a_key_used_at_one_gets_the_first_answer_at_the_other(pair: tuple[Server, Server]) -> None:
-    item, two = pair
-    first = item.remember("walnuts", key="one-key", space="once")
-    assert two.remember("walnuts", key="one-key", space="once")["id"] == first["id"]
-    other = two.ask(
+    one_server, other_server = pair
+    first = one_server.remember("walnuts", key="one-key", space="once")
+    assert other_server.remember("walnuts", key="one-key", space="once")["id"] == first["id"]
+    other = other_server.ask(
         "POST", f"{API}/memories", params={"space": "once"}, json={"text": "twice", "intent": "new"},
         headers={"idempotency-key": "one-key"},
     )  # fmt: skip
     assert (other.status_code, other.json()["code"]) == (422, "key_reused")
-    assert len(two.found("walnuts", space="once")) == 1
+    assert len(other_server.search("walnuts", space="once")) == 1
 
 
 def test_pages_may_come_from_different_servers(pair: tuple[Server, Server]) -> None:
@@ -87,33 +87,33 @@ def test_pages_may_come_from_different_servers(pair: tuple[Server, Server]) -> N
     assert (len(set(seen)), cursor) == (9, "")
 
 
-def test_a_stream_of_one_tells_of_the_other_and_goes_on_there(pair: tuple[Server, Server]) -> None:
-    item, two = pair
-    with event_stream(two, space="stream") as events:
-        first = item.remember("told at the other", space="stream")["id"]
+def test_a_stream_of_one_has_the_writes_of_the_other_and_continues_there(pair: tuple[Server, Server]) -> None:
+    one_server, other_server = pair
+    with event_stream(other_server, space="stream") as events:
+        first = one_server.remember("told at the other", space="stream")["id"]
         received = next(events)
         assert received["id"] == first
-    missed = two.remember("while nobody listens", space="stream")["id"]
-    with event_stream(item, space="stream", last=received["seq"]) as events:
+    missed = other_server.remember("while nobody listens", space="stream")["id"]
+    with event_stream(one_server, space="stream", last=received["seq"]) as events:
         assert next(events)["id"] == missed
-        again = two.remember("told at the first", space="stream")["id"]
-        assert next(events)["id"] == again
-    url = two.url.replace("http://", "ws://", 1) + f"{API}/changes?space=stream&after={received['seq']}"
+        retries = other_server.remember("told at the first", space="stream")["id"]
+        assert next(events)["id"] == retries
+    url = other_server.url.replace("http://", "ws://", 1) + f"{API}/changes?space=stream&after={received['seq']}"
     with connect(url, open_timeout=_SECONDS, proxy=None) as socket:
-        last = item.remember("by websocket", space="stream")["id"]
-        assert [json.loads(socket.recv(timeout=_SECONDS))["id"] for _ in range(3)] == [missed, again, last]
+        last = one_server.remember("by websocket", space="stream")["id"]
+        assert [json.loads(socket.recv(timeout=_SECONDS))["id"] for _ in range(3)] == [missed, retries, last]
 
 
 def test_agents_need_no_session_at_either(pair: tuple[Server, Server]) -> None:
-    item, two = pair
-    for number, server in enumerate((item, two, item, two)):
+    one_server, other_server = pair
+    for number, server in enumerate((one_server, other_server, one_server, other_server)):
         text = call_tool(server, "remember", text=f"agents said {number}")
         assert not text.get("isError"), text
     for server in pair:
         assert call_tool(server, "recall", query="agents said")["structuredContent"]["hits"]
 
 
-def test_both_are_ready_and_say_what_they_run_on(pair: tuple[Server, Server]) -> None:
+def test_both_are_ready_and_name_their_store(pair: tuple[Server, Server]) -> None:
     for server in pair:
         assert server.ask("GET", "/readyz").json()["ready"] is True
         store = server.ask("GET", f"{API}/status").json()["store"]
@@ -134,59 +134,57 @@ async def test_one_of_them_leads(pair: tuple[Server, Server]) -> None:
     assert await eventually(leaders) == 1
 
 
-async def test_one_that_is_killed_loses_nothing_that_it_acknowledged(
-    pair: tuple[Server, Server], database: str
-) -> None:
+async def test_a_killed_server_loses_no_acknowledged_write(pair: tuple[Server, Server], database: str) -> None:
     with servers(database, count=1) as (doomed,):
-        crowd = Crowd([doomed.url, pair[0].url], space="crowd")
-        writers = [asyncio.create_task(crowd.write(number)) for number in range(6)]
-        await crowd.more(60)
+        clients = WritingClients([doomed.url, pair[0].url], space="clients")
+        writers = [asyncio.create_task(clients.write(number)) for number in range(6)]
+        await clients.wait_for_more(60)
         doomed.daemon.stop(signal.SIGKILL)
-        await crowd.more(60)
-        crowd.end()
+        await clients.wait_for_more(60)
+        clients.stop()
         await asyncio.gather(*writers)
-    assert crowd.again > 0
-    await require_all(crowd, database)
+    assert clients.retries > 0
+    await require_all(clients, database)
 
 
-async def test_a_database_that_is_restarted_under_load_keeps_what_was_acknowledged() -> None:
+async def test_a_database_restarted_under_load_keeps_acknowledged_writes() -> None:
     with private_server() as server:
         async with a_database(server) as name:
             database = server.url(name)
-            with servers(database) as (item, two):
-                crowd = Crowd([item.url, two.url], space="crowd")
-                writers = [asyncio.create_task(crowd.write(number)) for number in range(4)]
-                await crowd.more(30)
+            with servers(database) as (one_server, other_server):
+                clients = WritingClients([one_server.url, other_server.url], space="clients")
+                writers = [asyncio.create_task(clients.write(number)) for number in range(4)]
+                await clients.wait_for_more(30)
                 await asyncio.to_thread(server.restart)
-                await crowd.more(30)
-                crowd.end()
+                await clients.wait_for_more(30)
+                clients.stop()
                 await asyncio.gather(*writers)
-                await require_all(crowd, database)
+                await require_all(clients, database)
                 await asyncio.to_thread(server.halt, "fast")
-                # Who lives is not ready; nobody is told where the database is.
-                assert item.ask("GET", "/healthz").status_code == 200
-                away = await until(item, 503)
+                # The server lives but is not ready, and its answer does not name the database.
+                assert one_server.ask("GET", "/healthz").status_code == 200
+                away = await until(one_server, 503)
                 assert (away.json()["code"], away.headers["content-type"]) == ("store_busy", "application/problem+json")
                 assert "postgres" not in away.text
                 await asyncio.to_thread(server.start)
-                assert (await until(item, 200)).json()["store"] == "ok"
-                assert set(item.found("acknowledged", space="crowd")) <= set(crowd.kept.values())
+                assert (await until(one_server, 200)).json()["store"] == "ok"
+                assert set(one_server.search("acknowledged", space="clients")) <= set(clients.acknowledged.values())
 
 
-async def require_all(crowd: Crowd, database: str) -> None:
-    """Every write that was acknowledged is in the log, and none is there twice."""
+async def require_all(clients: WritingClients, database: str) -> None:
+    """Require that every acknowledged write is in the log exactly once."""
     async with await psycopg.AsyncConnection.connect(database) as connection:
         cursor = await connection.execute(
             """SELECT c.memory_id::text FROM scrubjay.changes c JOIN scrubjay.spaces s ON s.no = c.space_no
                WHERE s.name = 'crowd' AND c.action = 'created'"""
         )
         logged = [str(row[0]) for row in await cursor.fetchall()]
-    assert len(logged) == len(set(logged)) == len(crowd.kept)
-    assert set(logged) == set(crowd.kept.values())
+    assert len(logged) == len(set(logged)) == len(clients.acknowledged)
+    assert set(logged) == set(clients.acknowledged.values())
 
 
 async def until(server: Server, status: int) -> httpx2.Response:
-    """The answer to whether it is ready, once it is this one."""
+    """Wait until the readiness check has this status; return the answer."""
 
     def look() -> httpx2.Response | None:
         answer = server.ask("GET", "/readyz")
@@ -196,7 +194,7 @@ async def until(server: Server, status: int) -> httpx2.Response:
 
 
 async def eventually(look: Callable[[], T | None]) -> T:
-    """What there is to see, once there is something."""
+    """Wait until the function returns a value."""
     async with asyncio.timeout(_SECONDS):
         while True:
             if (results := await asyncio.to_thread(look)) is not None:
@@ -206,18 +204,18 @@ async def eventually(look: Callable[[], T | None]) -> T:
 
 @contextmanager
 def event_stream(server: Server, *, space: str, last: int | None = None) -> Generator[Iterator[dict[str, Any]]]:
-    """Server-sent events from now on, or behind the last one that was heard."""
+    """Yield server-sent events from now on, or after the last one received."""
     headers = {} if last is None else {"last-event-id": str(last)}
     with server.http.stream("GET", f"{API}/changes", params={"space": space}, headers=headers) as response:
         assert response.status_code == 200
         lines = response.iter_lines()
-        # It listens when it says so.
+        # The stream is open once it sends its first line.
         assert next(lines) == ": hello"
         yield (json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: "))
 
 
 def call_tool(server: Server, name: str, **arguments: str) -> dict[str, Any]:
-    """What a tool answers, asked without a word before."""
+    """Call a tool without a session; return its answer."""
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
     answer = server.ask("POST", "/mcp", json=message)
     assert answer.status_code == 200, answer.text

@@ -1,4 +1,4 @@
-"""Without an embedding model everything works by words, says so, and catches up when a model comes."""
+"""Without an embedding model everything works by words, says so, and catches up when a model becomes available."""
 
 import json
 from pathlib import Path
@@ -15,9 +15,9 @@ async def test_words_alone_are_enough_and_status_says_so(home: Path) -> None:
     async with MemoryClient(settings=Settings(home=str(home), embedder="none")) as memory:
         done = await memory.remember("Sarah plays the cello on Tuesdays", title="Cello")
         assert any("found by its words only" in warning for warning in done.warnings)
-        results = await memory.recall("who plays the cello?")
-        assert [hit.id for hit in results.hits] == [done.id]
-        assert "words only" in results.degraded[0]
+        recalled = await memory.recall("who plays the cello?")
+        assert [hit.id for hit in recalled.hits] == [done.id]
+        assert "words only" in recalled.degraded[0]
         assert not (await memory.recall("leaking boiler")).hits
         await memory.revise(done.id, text="Sarah plays the viola on Tuesdays")
         assert [hit.id for hit in (await memory.recall("viola")).hits] == [done.id]
@@ -34,7 +34,7 @@ async def test_a_model_that_comes_later_embeds_what_is_missing(home: Path) -> No
     async with MemoryClient(settings=Settings(home=str(home), embedder="none")) as memory:
         cello = await memory.remember("Sarah plays the cello on Tuesdays")
         await memory.remember("The boiler in the cellar is leaking again")
-    # Without kin: it is by its meaning alone that it is found.
+    # Without related words: the memory is found by meaning alone.
     async with MemoryClient(settings=Settings(home=str(home), recall_without="kin")) as memory:
         checks = {check.name: check for check in (await memory.doctor()).checks}
         assert not checks["vectors"].ok
@@ -42,10 +42,10 @@ async def test_a_model_that_comes_later_embeds_what_is_missing(home: Path) -> No
         assert (await memory.doctor(repair=True)).ok
         status = await memory.status()
         assert (status.index["points"], status.degraded) == (2, ())
-        results = await memory.recall("string instrument music lessons", explain=True)
-        assert results.hits[0].id == cello.id
-        assert "words 0.00" in results.hits[0].why[0]
-        assert results.degraded == ()
+        recalled = await memory.recall("string instrument music lessons", explain=True)
+        assert recalled.hits[0].id == cello.id
+        assert "words 0.00" in recalled.hits[0].why[0]
+        assert recalled.degraded == ()
 
 
 def test_the_same_on_the_command_line(home: Path) -> None:
@@ -55,8 +55,8 @@ def test_the_same_on_the_command_line(home: Path) -> None:
     assert status["degraded"]
     repaired = run_command(home, "doctor", "--repair", "--json")
     assert all(check["ok"] for check in json.loads(repaired.stdout)["checks"]), repaired.stdout
-    results = json.loads(run_command(home, "recall", "music lessons", "--json").stdout)
-    assert results["hits"][0]["passage"] == "Sarah plays the cello on Tuesdays"
+    recalled = json.loads(run_command(home, "recall", "music lessons", "--json").stdout)
+    assert recalled["hits"][0]["passage"] == "Sarah plays the cello on Tuesdays"
 
 
 async def test_an_outage_of_the_model_loses_no_write_and_no_question(home: Path) -> None:
@@ -67,9 +67,9 @@ async def test_an_outage_of_the_model_loses_no_write_and_no_question(home: Path)
         await memory.recall("cello")
         embedder.failing = True
         during = await memory.remember("the cello was sold")
-        results = await memory.recall("cello")
-        assert {hit.id for hit in results.hits} == {before.id, during.id}
-        assert results.degraded
+        recalled = await memory.recall("cello")
+        assert {hit.id for hit in recalled.hits} == {before.id, during.id}
+        assert recalled.degraded
         embedder.failing = False
         assert (await memory.recall("cello")).degraded == ()
         assert not {check.name: check.ok for check in (await memory.doctor()).checks}["vectors"]
@@ -77,7 +77,7 @@ async def test_an_outage_of_the_model_loses_no_write_and_no_question(home: Path)
         assert (await memory.status()).index["points"] == 2
 
 
-async def test_another_model_takes_over_and_the_old_vectors_harm_nobody(home: Path) -> None:
+async def test_another_model_takes_over_and_the_old_vectors_do_no_harm(home: Path) -> None:
     async with open_wiring(home, embedder=FakeEmbedder(model="old-32", dimension=32)) as wiring:
         for number in range(5):
             await wiring.client().remember(f"bird number {number}")

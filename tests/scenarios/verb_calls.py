@@ -1,146 +1,146 @@
-"""Every verb of `/call`."""
+"""Calls of every verb of `/call`."""
 
 import json
 
 from scrubjay.model.memory import Json
 from scrubjay.rpc.names import ALL_SPACES_ONLY, OWNER_ONLY, READS, VERBS
 from tests.scenarios.rest_calls import branch_for, import_lines
-from tests.scenarios.tenant_data import Ask, Deed, Given
+from tests.scenarios.tenant_data import CallInputs, HttpRequest, Operation
 
 _Arguments = dict[str, Json]
 _PLENTY = 100_000
 _NONE: _Arguments = {}
 
 
-def _arguments(verb: str, given: Given) -> _Arguments:
-    words = given.words
+def _arguments(verb: str, inputs: CallInputs) -> _Arguments:
+    words = inputs.words
     selection: Json = {
-        "refs": [given.ref, given.other], "group": given.every(2), "reason": words[4], "dry_run": given.every(3),
+        "refs": [inputs.ref, inputs.other], "group": inputs.every(2), "reason": words[4], "dry_run": inputs.every(3),
     }  # fmt: skip
     draft: Json = {
-        "text": given.text, "title": f"Title of {words[4]}", "name": given.name, "entities": [words[5]],
+        "text": inputs.text, "title": f"Title of {words[4]}", "name": inputs.name, "entities": [words[5]],
         "tags": [words[6]], "project": words[7], "source": {"session": words[8], "agent": words[9]},
-        "metadata": {words[10]: words[11]}, "idempotency_key": given.key,
+        "metadata": {words[10]: words[11]}, "idempotency_key": inputs.key,
     }  # fmt: skip
     edit: Json = {
         "fields": {"title": f"Title of {words[4]}", "tags": [words[5]]}, "add_observations": [words[6]],
-        "message": words[7], "idempotency_key": given.key, "expected_version": 1 if given.every(3) else None,
+        "message": words[7], "idempotency_key": inputs.key, "expected_version": 1 if inputs.every(3) else None,
     }  # fmt: skip
     question: Json = {
-        "query": given.label if given.every(2) else "the jay hid", "limit": 2, "max_tokens": _PLENTY, "explain": True,
-        "filter": {"tags": [given.label]} if given.every(3) else {}, "around": given.number % 3,
-        "contains": "jay" if given.every(5) else "", "today": "2026-05-31T00:00:00Z" if given.every(4) else None,
-        "as_of": "2027-11-01T00:00:00Z" if given.every(7) else None, "branch": branch_for(given),
+        "query": inputs.label if inputs.every(2) else "the jay hid", "limit": 2, "max_tokens": _PLENTY, "explain": True,
+        "filter": {"tags": [inputs.label]} if inputs.every(3) else {}, "around": inputs.number % 3,
+        "contains": "jay" if inputs.every(5) else "", "today": "2026-05-31T00:00:00Z" if inputs.every(4) else None,
+        "as_of": "2027-11-01T00:00:00Z" if inputs.every(7) else None, "branch": branch_for(inputs),
     }  # fmt: skip
-    results: dict[str, _Arguments] = {
+    arguments: dict[str, _Arguments] = {
         "remember": {"draft": draft},
-        "recall": {"question": question, "cursor": given.cursor if given.every(4) else ""},
-        "read": {"refs": [given.ref, given.other], "format": "json" if given.every(2) else "markdown"},
-        "search_text": {"asked": {"query": given.label if given.every(2) else '"the jay" hid*', "limit": 3}},
-        "revise": {"ref": given.ref, "edit": edit},
+        "recall": {"question": question, "cursor": inputs.cursor if inputs.every(4) else ""},
+        "read": {"refs": [inputs.ref, inputs.other], "format": "json" if inputs.every(2) else "markdown"},
+        "search_text": {"asked": {"query": inputs.label if inputs.every(2) else '"the jay" hid*', "limit": 3}},
+        "revise": {"ref": inputs.ref, "edit": edit},
         "forget": {"selection": selection},
-        "restore": {"selection": {**selection, "branch": branch_for(given) if given.every(3) else ""}},
+        "restore": {"selection": {**selection, "branch": branch_for(inputs) if inputs.every(3) else ""}},
         "purge": {"selection": selection},
-        "relate": {"source": given.ref, "target": given.other, "relation": words[4], "text": words[5]},
-        "unrelate": {"source": given.ref, "target": given.other},
-        "history": {"ref": given.ref, "limit": 3, "branch": "draft" if given.every(3) else ""},
-        "diff": {"ref": given.ref, "versions": [1, branch_for(given) if given.every(2) else 1 + given.number % 3]},
-        "revert": {"ref": given.ref, "to": 1, "message": words[4], "idempotency_key": given.key},
-        "commit": {"ref": given.ref, "message": words[4], "idempotency_key": given.key},
+        "relate": {"source": inputs.ref, "target": inputs.other, "relation": words[4], "text": words[5]},
+        "unrelate": {"source": inputs.ref, "target": inputs.other},
+        "history": {"ref": inputs.ref, "limit": 3, "branch": "draft" if inputs.every(3) else ""},
+        "diff": {"ref": inputs.ref, "versions": [1, branch_for(inputs) if inputs.every(2) else 1 + inputs.number % 3]},
+        "revert": {"ref": inputs.ref, "to": 1, "message": words[4], "idempotency_key": inputs.key},
+        "commit": {"ref": inputs.ref, "message": words[4], "idempotency_key": inputs.key},
         "branch": {
-            "ref": given.ref, "name": branch_for(given), "description": words[4], "at": 1 if given.every(4) else None,
-            "switch": given.every(3),
+            "ref": inputs.ref, "name": branch_for(inputs), "description": words[4], "switch": inputs.every(3),
+            "at": 1 if inputs.every(4) else None,
         },
-        "branches": {"ref": given.ref},
-        "switch": {"ref": given.ref, "name": branch_for(given)},
-        "drop_branch": {"ref": given.ref, "name": branch_for(given)},
+        "branches": {"ref": inputs.ref},
+        "switch": {"ref": inputs.ref, "name": branch_for(inputs)},
+        "drop_branch": {"ref": inputs.ref, "name": branch_for(inputs)},
         "merge_branch": {
-            "ref": given.ref, "name": branch_for(given), "prefer": "theirs" if given.every(2) else "",
-            "message": words[4], "idempotency_key": given.key,
+            "ref": inputs.ref, "name": branch_for(inputs), "prefer": "theirs" if inputs.every(2) else "",
+            "message": words[4], "idempotency_key": inputs.key,
         },
-        "conflicts": {"status": "all" if given.every(2) else "pending", "ref": given.ref if given.every(3) else ""},
+        "conflicts": {"status": "all" if inputs.every(2) else "pending", "ref": inputs.ref if inputs.every(3) else ""},
         "probe_conflicts": {"drafts": [draft], "threshold": 0.3},
         "scan_conflicts": {"limit": 5},
-        # Done later than anybody looks: whether it is done already is a matter of time.
+        # Scheduled after the test: whether the job has run must not matter.
         "scan_later": {"after": 86_400},
-        "resolve_conflict": {"conflict_id": given.ref, "strategy": "auto", "notes": words[4]},
-        "graph": {"refs": [given.ref, given.other], "depth": given.number % 4, "limit": 50},
-        "path": {"source": given.ref, "target": given.other, "direction": ("out", "in", "both")[given.number % 3]},
-        "create_entities": {"entities": [{"name": given.name, "entityType": words[4], "observations": [given.text]}]},
-        "update_entity": {"ref": given.ref, "changes": {"add_observations": [words[4]], "source_session": words[5]}},
-        "search_nodes": {"query": given.label if given.every(2) else given.name, "limit": 3},
+        "resolve_conflict": {"conflict_id": inputs.ref, "strategy": "auto", "notes": words[4]},
+        "graph": {"refs": [inputs.ref, inputs.other], "depth": inputs.number % 4, "limit": 50},
+        "path": {"source": inputs.ref, "target": inputs.other, "direction": ("out", "in", "both")[inputs.number % 3]},
+        "create_entities": {"entities": [{"name": inputs.name, "entityType": words[4], "observations": [inputs.text]}]},
+        "update_entity": {"ref": inputs.ref, "changes": {"add_observations": [words[4]], "source_session": words[5]}},
+        "search_nodes": {"query": inputs.label if inputs.every(2) else inputs.name, "limit": 3},
         "get_memory_status": _NONE,
         "extract": {
-            "text": f"{words[4]}: I prefer {words[5]} to {words[6]}.\n{words[7]}: {given.text}", "session": words[8],
-            "method": "patterns", "store": not given.every(3), "me": words[4] if given.every(2) else "",
+            "text": f"{words[4]}: I prefer {words[5]} to {words[6]}.\n{words[7]}: {inputs.text}", "session": words[8],
+            "method": "patterns", "store": not inputs.every(3), "me": words[4] if inputs.every(2) else "",
         },
-        "context": {"session": words[4], "project": given.label if given.every(2) else "", "max_tokens": _PLENTY},
-        "undo": {} if given.every(4) else {"run": given.run, "idempotency_key": given.key},
-        "outcome": {"runs": [given.run, given.ref]},
+        "context": {"session": words[4], "project": inputs.label if inputs.every(2) else "", "max_tokens": _PLENTY},
+        "undo": {} if inputs.every(4) else {"run": inputs.run, "idempotency_key": inputs.key},
+        "outcome": {"runs": [inputs.run, inputs.ref]},
         "backup": {"target": "/dev/null/never"},
-        "create_token": {"wish": {"name": words[4], "spaces": [given.home]}},
-        "revoke_token": {"ref": given.ref},
-        "export": {"format": "kg" if given.every(2) else "scrubjay"},
-        # Never one that keeps the others' writes from being seen.
+        "create_token": {"wish": {"name": words[4], "spaces": [inputs.home]}},
+        "revoke_token": {"ref": inputs.ref},
+        "export": {"format": "kg" if inputs.every(2) else "scrubjay"},
+        # Not a rule that would hide the writes of others.
         "set_rules": {"changes": {"never": [words[4]], "window_days": 3}},
         "tags": {"limit": 50},
         "add_synonyms": {"tag": words[5], "variants": [words[6]]},
-        "remove_synonyms": {"variants": [given.label]},
-        "preview_tags": {"tags": [words[4], given.label], "text": given.text},
+        "remove_synonyms": {"variants": [inputs.label]},
+        "preview_tags": {"tags": [words[4], inputs.label], "text": inputs.text},
         "inbox": {"limit": 5},
         "approve": {"selection": selection},
         "decline": {"selection": selection},
         "jobs": {"limit": 5},
-        "retry_job": {"job_id": given.ref},
-        "cancel_job": {"job_id": given.ref},
+        "retry_job": {"job_id": inputs.ref},
+        "cancel_job": {"job_id": inputs.ref},
         "write_note": {
             "draft": {
-                "title": f"Title of {words[4]}", "content": given.text, "tags": [words[5]], "category": words[6],
-                "template": "meeting" if given.every(4) else "", "idempotency_key": given.key,
+                "title": f"Title of {words[4]}", "content": inputs.text, "tags": [words[5]], "category": words[6],
+                "template": "meeting" if inputs.every(4) else "", "idempotency_key": inputs.key,
             },
         },
-        "read_note": {"identifier": given.ref, "format": ("markdown", "plain", "json")[given.number % 3]},
+        "read_note": {"identifier": inputs.ref, "format": ("markdown", "plain", "json")[inputs.number % 3]},
         "edit_note": {
-            "id": given.ref, "edit": {"title": f"Title of {words[4]}", "tags": [words[5]], "category": words[6]},
+            "id": inputs.ref, "edit": {"title": f"Title of {words[4]}", "tags": [words[5]], "category": words[6]},
         },
-        "search_notes": {"request": {"query": given.label if given.every(2) else "the jay hid", "limit": 3}},
-        "link_notes": {"source_id": given.ref, "target_id": given.other, "link_text": words[4]},
-        "unlink_notes": {"source_id": given.ref, "target_id": given.other},
-        # What changes with every second is asked for by the day.
+        "search_notes": {"request": {"query": inputs.label if inputs.every(2) else "the jay hid", "limit": 3}},
+        "link_notes": {"source_id": inputs.ref, "target_id": inputs.other, "link_text": words[4]},
+        "unlink_notes": {"source_id": inputs.ref, "target_id": inputs.other},
+        # By the day, because the time changes with every second.
         "current_date": {"format": "date_only", "timezone": "Europe/Berlin"},
-        "review_note": {"id": given.ref},
+        "review_note": {"id": inputs.ref},
         "due_notes": {"days": 0, "limit": 5},
-        "backlinks": {"id": given.ref},
+        "backlinks": {"id": inputs.ref},
         "broken_links": {"limit": 5},
-        "attach_file": {"note": given.ref, "name": f"{words[4]}.txt", "data": "d29yZHM=", "caption": words[5]},
-        "attach_path": {"note": given.ref, "path": "/dev/null/never"},
-        "note_attachments": {"note": given.ref},
+        "attach_file": {"note": inputs.ref, "name": f"{words[4]}.txt", "data": "d29yZHM=", "caption": words[5]},
+        "attach_path": {"note": inputs.ref, "path": "/dev/null/never"},
+        "note_attachments": {"note": inputs.ref},
         "export_notes": {"target": "/dev/null/never/x.json", "selection": {}, "format": "json"},
         "import_notes": {"folder": "/dev/null/never", "dry_run": True},
         **dict.fromkeys(("note_categories", "note_templates", "sync_notes", "orphaned_files"), _NONE),
         **dict.fromkeys(("status", "doctor", "tokens", "embed_missing", "import_", "rules"), _NONE),
     }  # fmt: skip
-    return results[verb]
+    return arguments[verb]
 
 
-def call(verb: str, given: Given, *, also: tuple[str, ...] = ()) -> Ask:
-    """A frame for a verb; `also` are further spaces that it wants to look in."""
-    who: dict[str, Json] = {"agent": given.words[3], "run": given.run}
-    who |= {"space": given.space} if given.space else {}
+def call(verb: str, inputs: CallInputs, *, also: tuple[str, ...] = ()) -> HttpRequest:
+    """Make a frame for a verb; `also` names additional spaces to search."""
+    who: dict[str, Json] = {"agent": inputs.words[3], "run": inputs.run}
+    who |= {"space": inputs.space} if inputs.space else {}
     who |= {"also": list(also)} if also else {}
-    lines: list[Json] = [{"who": who, "args": _arguments(verb, given)}]
-    lines += import_lines(given) if verb == "import_" else []
+    lines: list[Json] = [{"who": who, "args": _arguments(verb, inputs)}]
+    lines += import_lines(inputs) if verb == "import_" else []
     body = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
-    return Ask(method="POST", path=f"/call/{verb}", headers={"content-type": "application/json"}, body=body)
+    return HttpRequest(method="POST", path=f"/call/{verb}", headers={"content-type": "application/json"}, body=body)
 
 
-def _deed(verb: str) -> Deed:
-    return Deed(
+def _operation(verb: str) -> Operation:
+    return Operation(
         name=f"call/{verb}",
-        make=lambda given: call(verb, given),
+        make=lambda inputs: call(verb, inputs),
         writes=verb not in READS and verb != "export",
         closed=verb in OWNER_ONLY | ALL_SPACES_ONLY,
     )
 
 
-CALLS: tuple[Deed, ...] = tuple(_deed(verb) for verb in sorted(VERBS))
+CALLS: tuple[Operation, ...] = tuple(_operation(verb) for verb in sorted(VERBS))

@@ -1,4 +1,4 @@
-"""A process of its own that does what it is told, a line of JSON at a time, and `Worker`, which tells it."""
+"""A worker process that runs one verb for each line of JSON, and `Worker`, which controls it."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ Answer = dict[str, object]
 
 
 class Worker:
-    """The other end of a worker process: call it, or `send` now and `receive` later."""
+    """Controls a worker process: call it, or `send` now and `receive` later."""
 
     def __init__(self, home: Path, *, agent: str) -> None:
         self.process = subprocess.Popen(
@@ -58,14 +58,14 @@ class Worker:
         return answer
 
     def end(self) -> None:
-        """Let it finish in good order."""
+        """Let the process finish normally."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         assert self.process.wait(timeout=60) == 0
 
 
 async def work(home: Path, agent: str) -> None:
-    """Do what each line of standard input says until it ends."""
+    """Run the verb of each line of standard input until its end."""
     loop = asyncio.get_running_loop()
     async with open_wiring(home) as wiring:
         memory = wiring.client(agent=agent)
@@ -73,7 +73,7 @@ async def work(home: Path, agent: str) -> None:
             request = json.loads(line)
             try:
                 answer = await do(memory, request.pop("verb"), request)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the test must hear of it
+            except Exception as error:  # noqa: BLE001 - the test must see any error
                 answer = {"error": f"{type(error).__name__}: {error}"}
             sys.stdout.write(json.dumps(answer) + "\n")
             sys.stdout.flush()
@@ -85,7 +85,7 @@ async def do(memory: MemoryClient, verb: str, options: dict[str, object]) -> Ans
         done = await asyncio.gather(
             *(memory.remember(f"{prefix} burst number {number}", name=f"{prefix}-{number}") for number in range(count))
         )
-        return {"ids": [item.id for item in done]}
+        return {"ids": [memory.id for memory in done]}
     if verb == "status":
         return {"index": (await memory.status()).index, "memories": (await memory.status()).memories}
     if verb == "doctor":
