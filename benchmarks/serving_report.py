@@ -56,7 +56,7 @@ def serving_checks(serving: Serving) -> tuple[Check, ...]:
         )
     )
     wrong = len(crowd.errors) + crowd.lost
-    targets.append((f"{crowd.clients} clients at once: {wrong} errors or lost writes, at most 0", wrong == 0))
+    targets.append((f"{crowd.clients} concurrent clients: {wrong} errors or lost writes, at most 0", wrong == 0))
     return tuple(targets)
 
 

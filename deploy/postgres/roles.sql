@@ -1,5 +1,5 @@
--- Run once by a superuser, in an empty database: who owns the tables, who serves, and what both become.
--- The passwords come from the environment of psql. It is safe to run it again; passwords are set anew.
+-- Run once as a superuser in an empty database: creates the owner of the tables, the login of the servers, and their roles.
+-- The passwords come from the environment of psql. You can run it again; it then sets the passwords again.
 \set ON_ERROR_STOP on
 \getenv owner_password OWNER_PASSWORD
 \getenv server_password SERVER_PASSWORD
@@ -12,12 +12,12 @@ SELECT format('CREATE ROLE %I LOGIN', name) FROM unnest(ARRAY['memory_owner', 'm
 ALTER ROLE memory_owner PASSWORD :'owner_password';
 ALTER ROLE memory PASSWORD :'server_password';
 
--- Without INHERIT FALSE a login would see every space without having to become the keeper.
+-- Without INHERIT FALSE a login would see every space without switching to scrubjay_keeper.
 GRANT scrubjay_server TO memory_owner, memory WITH INHERIT TRUE, SET TRUE;
 GRANT scrubjay_keeper TO memory_owner, memory WITH INHERIT FALSE, SET TRUE;
 
 CREATE EXTENSION IF NOT EXISTS vector;
--- Nobody else gets in. Who has become one of the two roles must still see how large the database is, and restore.
+-- No other role may connect. The two roles must still be able to read the size of the database and to restore.
 SELECT format('REVOKE ALL ON DATABASE %I FROM PUBLIC', current_database()) \gexec
 SELECT format('GRANT CONNECT, TEMPORARY ON DATABASE %I TO memory_owner, memory, scrubjay_server, scrubjay_keeper',
   current_database()) \gexec

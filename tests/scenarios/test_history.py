@@ -169,7 +169,7 @@ async def test_undo_skips_memories_that_others_have_changed_since(wiring: Wiring
     undone = await alice.undo(run="morning")
     assert [done.id for done in undone.done] == [first_id]
     assert len(undone.skipped) == 2
-    assert "'second_id' was changed since" in undone.skipped[0]
+    assert "'two' was changed since" in undone.skipped[0]
     assert "relation" in undone.skipped[1]
     (left,) = (await bob.read(second_id)).memories
     assert (left.content, left.state) == ("two, says Bob", "live")
