@@ -65,7 +65,10 @@ class SharedRateLimiter:
         limit = per_minute or self._per_minute
         if not grant_id or not limit:
             return
-        quota = self._quota_of(grant_id)
+        quota = self._quotas.setdefault(grant_id, _Quota())
+        self._quotas.move_to_end(grant_id)
+        if len(self._quotas) > self._max_quotas:
+            self._quotas.popitem(last=False)
         if quota.use(self._monotonic()):
             return
         quota.waiting += 1
@@ -89,10 +92,3 @@ class SharedRateLimiter:
                 quota.left -= 1
                 return
         raise rate_exceeded(limit, wait=max(1, math.ceil(quota.until - now)))
-
-    def _quota_of(self, grant_id: str) -> _Quota:
-        quota = self._quotas.setdefault(grant_id, _Quota())
-        self._quotas.move_to_end(grant_id)
-        if len(self._quotas) > self._max_quotas:
-            self._quotas.popitem(last=False)
-        return quota

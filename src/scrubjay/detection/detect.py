@@ -72,7 +72,8 @@ async def detect(
         else []
     )
     conflicts += comparison.within_memory([statement.statement for statement in new], near=near)
-    return _most_severe(conflicts)
+    distinct = {conflict.id: conflict for conflict in sorted(conflicts, key=_severity, reverse=True)}
+    return tuple(sorted(distinct.values(), key=_severity)[:_MAX_CONFLICTS])
 
 
 def count_exceeds(
@@ -241,8 +242,3 @@ def _agree(value: str, other: str) -> bool:
 
 def _severity(finding: Finding | ConflictRecord) -> tuple[int, float]:
     return _SEVERITY.index(finding.type), -finding.confidence
-
-
-def _most_severe(conflicts: Sequence[ConflictRecord]) -> tuple[ConflictRecord, ...]:
-    distinct = {conflict.id: conflict for conflict in sorted(conflicts, key=_severity, reverse=True)}
-    return tuple(sorted(distinct.values(), key=_severity)[:_MAX_CONFLICTS])

@@ -53,7 +53,11 @@ async def extract(
     session, project = (
         label(value, field=name, limits=context.limits) for name, value in (("session", session), ("project", project))
     )
-    model = _choose_model(method, llm)
+    if method not in METHODS:
+        raise InvalidInput(f"no method is called {method!r}", hint=f"One of: {', '.join(METHODS)}", field="method")
+    if method == "llm" and llm is None:
+        raise InvalidInput("there is no language model", hint="Set SCRUBJAY_LLM, or ask for patterns", field="method")
+    model = None if method == "patterns" else llm
     with telemetry.stage("extract.read"):
         is_long = len(text) > _LONG_TEXT
         in_thread = partial(asyncio.to_thread, read_conversations)
@@ -83,14 +87,6 @@ async def extract(
         method="patterns" if model is None else "llm",
         warnings=tuple(dict.fromkeys((*warnings, *facts_store.warnings)))[:_MAX_WARNINGS],
     )
-
-
-def _choose_model(method: str, llm: Llm | None) -> Llm | None:
-    if method not in METHODS:
-        raise InvalidInput(f"no method is called {method!r}", hint=f"One of: {', '.join(METHODS)}", field="method")
-    if method == "llm" and llm is None:
-        raise InvalidInput("there is no language model", hint="Set SCRUBJAY_LLM, or ask for patterns", field="method")
-    return None if method == "patterns" else llm
 
 
 async def _find_facts(conversation: Conversation, *, llm: Llm | None) -> AsyncIterator[ExtractedFacts]:

@@ -92,13 +92,6 @@ def observation_to_json(observation: Observation) -> dict[str, Json]:
     return result
 
 
-def _merged_to_json(merged: Merged) -> dict[str, Json]:
-    return {
-        "id": merged.id, "at": to_iso(merged.at), "source": source_to_json(merged.source),
-        "statements": list(merged.statements),
-    }  # fmt: skip
-
-
 def _plain(value: object) -> Json:
     if isinstance(value, datetime):
         return to_iso(value)
@@ -109,7 +102,12 @@ def _plain(value: object) -> Json:
     if isinstance(value, Observation):
         return observation_to_json(value)
     if isinstance(value, Merged):
-        return _merged_to_json(value)
+        return {
+            "id": value.id,
+            "at": to_iso(value.at),
+            "source": source_to_json(value.source),
+            "statements": list(value.statements),
+        }
     if isinstance(value, StrEnum):
         return value.value
     if isinstance(value, Mapping):

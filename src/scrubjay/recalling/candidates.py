@@ -17,7 +17,6 @@ from scrubjay.ports import Embedder, PassageSearcher, RecordStore, VectorStore
 from scrubjay.recalling.overlay.overlay import Overlay
 from scrubjay.recalling.query_terms import QueryTerms, expand_terms
 from scrubjay.recalling.understand import ParsedQuery
-from scrubjay.text.dates.spans import DateSpan
 
 _LEXICAL_LIMIT = 200
 _DENSE_LIMIT = 64
@@ -167,8 +166,11 @@ async def _add_dated(
     """Add passages of the days that the question names: among all others they may be missed."""
     store, space, criteria = search.store, search.space, query.question.filter
     extended = dict(bounds)
+    first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
     for span in query.spans[:_MAX_SPANS]:
-        since, until = _extend_span(span)
+        # Some days more on either side, within the range of datetime.
+        since = span.start - _DAYS_AROUND if span.start - first > _DAYS_AROUND else span.start
+        until = span.end + _DAYS_AROUND if last - span.end > _DAYS_AROUND else span.end
         dated = replace(
             criteria,
             since=max(since, criteria.since) if criteria.since else since,
@@ -185,13 +187,6 @@ async def _add_dated(
         for number, bound in _upper_bounds(lexical, nearest).items():
             extended[number] = max(extended.get(number, 0.0), bound + search.ranking.weights.date)
     return extended
-
-
-def _extend_span(span: DateSpan) -> tuple[datetime, datetime]:
-    """Return a span with some days more on either side, within the range of datetime."""
-    first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
-    since = span.start - _DAYS_AROUND if span.start - first > _DAYS_AROUND else span.start
-    return since, span.end + _DAYS_AROUND if last - span.end > _DAYS_AROUND else span.end
 
 
 def _rarest_terms(terms: QueryTerms) -> list[str]:

@@ -152,7 +152,11 @@ async def recall(
 async def _answer(request: _Request) -> tuple[Recalled, list[Memory]]:
     """Run the stages; return the answer and all memories that it depends on."""
     question = request.question
-    readers = await _open_readers(request)
+    store, cache = request.context.store, request.context.answers.overlays
+    readers = [
+        await open_reader(request.question, space=space, store=store, now=request.now, cache=cache)
+        for space in request.spaces
+    ]
     pinned = await _read_pinned(request, readers)
     matches = _merge_spaces([await _search_space(request, pinned, reader) for reader in readers])
     matches = await _rerank(matches, request)
@@ -180,14 +184,6 @@ async def _answer(request: _Request) -> tuple[Recalled, list[Memory]]:
         ),
     )
     return answer, [*pinned.memories, *(match.memory for match in matches.memories)]
-
-
-async def _open_readers(request: _Request) -> list[OverlayReader]:
-    store, cache = request.context.store, request.context.answers.overlays
-    return [
-        await open_reader(request.question, space=space, store=store, now=request.now, cache=cache)
-        for space in request.spaces
-    ]
 
 
 async def _read_pinned(request: _Request, readers: Sequence[OverlayReader]) -> _Pinned:

@@ -104,7 +104,7 @@ def parse_clauses(query: str) -> ParsedSearch:
 
 def count_matches(text: str, clauses: Sequence[Clause]) -> tuple[list[int], int]:
     """Return how often a text matches each clause, and how many words it has."""
-    words = Counter(_words_of(text))
+    words = Counter((_PLAIN_WORD if text.isascii() else _ANY_WORD).findall(text))
     searched = {term for clause in clauses if clause.pattern is None for term in clause.terms}
     terms: Counter[str] = Counter()
     if searched:
@@ -217,10 +217,6 @@ def _join_words(words: Iterable[str]) -> str:
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_]+")
 # Accents may follow their letters as characters of their own.
 _ANY_WORD = re.compile(f"(?:{WORD.pattern}[\u0300-\u036f]*)+")
-
-
-def _words_of(text: str) -> list[str]:
-    return (_PLAIN_WORD if text.isascii() else _ANY_WORD).findall(text)
 
 
 # The words of a few thousand notes: stemming takes longer than all the rest.

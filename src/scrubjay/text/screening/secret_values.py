@@ -104,7 +104,8 @@ class SecretName(NamedTuple):
             return None
         if self.family == "short" and not _SHORT_VALUE.match(text, tail.end()):
             return None
-        before = _before(text, at)
+        match = _NAME_BACKWARDS.match(text[max(0, at - _MAX_NAME) : at][::-1])
+        before = match[0][::-1] if match else ""
         if _is_innocent(before, text[after:end_of_name]):
             return None
         start, end, is_quoted = _value(text, tail.end(), is_phrase=self.family == "phrase", is_assigned="=" in tail[0])
@@ -183,12 +184,6 @@ def _value(text: str, at: int, *, is_phrase: bool, is_assigned: bool) -> tuple[i
         # The next field of a query or of a connection string.
         value = _FIELD_END.split(value, maxsplit=1)[0]
     return at, at + len(value.rstrip(".,;:)]}\\")), False
-
-
-def _before(text: str, at: int) -> str:
-    """Return the part of the same name before a position."""
-    match = _NAME_BACKWARDS.match(text[max(0, at - _MAX_NAME) : at][::-1])
-    return match[0][::-1] if match else ""
 
 
 def _is_innocent(before: str, rest: str) -> bool:

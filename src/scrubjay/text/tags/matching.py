@@ -116,7 +116,10 @@ def relate_tags(tag: str, existing: str) -> TagRelation | None:
     if folded.full == other.full:
         return TagRelation.FULL
     if folded.numbers != other.numbers:
-        return _relate_versions(folded, other)
+        # A version is a special case of the tag without one, or with fewer numbers; two versions are two things.
+        if folded.words != other.words or not folded.numbers or len(folded.parts[0]) < _MIN_NAME:
+            return None
+        return TagRelation.VERSION if folded.numbers[: len(other.numbers)] == other.numbers else None
     if sorted(folded.words) == sorted(other.words):
         return TagRelation.ORDER
     return _relate_words(folded, other) or _relate_letters(folded, other) or _relate_overlap(folded, other)
@@ -135,13 +138,6 @@ def _are_opposed(tag: FoldedTag, other: FoldedTag) -> bool:
     """Return whether the words that differ are different things: `file-upload` is no `file-download`."""
     left, right = set(tag.words) - set(other.words), set(other.words) - set(tag.words)
     return any(frozenset((a, b)) in _DISTINCT for a in left for b in right)
-
-
-def _relate_versions(tag: FoldedTag, other: FoldedTag) -> TagRelation | None:
-    """A version is a special case of the tag without one, or with fewer numbers; two versions are two things."""
-    if tag.words != other.words or not tag.numbers or len(tag.parts[0]) < _MIN_NAME:
-        return None
-    return TagRelation.VERSION if tag.numbers[: len(other.numbers)] == other.numbers else None
 
 
 def _relate_words(tag: FoldedTag, other: FoldedTag) -> TagRelation | None:
@@ -239,18 +235,15 @@ class TagVocabulary:
 
     def nearest(self, tag: str, *, limit: int) -> list[str]:
         """Return the tags that share the most with a tag, after its abbreviations and its long forms."""
-        scores = self._scores(tag)
-        best = nlargest(limit, scores, key=lambda other: (scores[other], other))
-        return [other for other in dict.fromkeys([*self._abbreviations(tag, limit=limit), *best]) if other != tag]
-
-    def _scores(self, tag: str) -> Mapping[str, float]:
         sums: dict[str, float] = {}
         for feature in sorted(_features_of(tag)):
             if tags := self._by_feature.get(feature):
                 weight = log(1 + len(self._features) / len(tags))
                 for other in tags:
                     sums[other] = sums.get(other, 0.0) + weight
-        return {other: total / sqrt(len(self._features[other])) for other, total in sums.items()}
+        scores = {other: total / sqrt(len(self._features[other])) for other, total in sums.items()}
+        best = nlargest(limit, scores, key=lambda other: (scores[other], other))
+        return [other for other in dict.fromkeys([*self._abbreviations(tag, limit=limit), *best]) if other != tag]
 
     def _abbreviations(self, tag: str, *, limit: int) -> Iterable[str]:
         folded = fold_tag(tag)

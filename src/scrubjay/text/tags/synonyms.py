@@ -86,7 +86,16 @@ class Synonyms:
                 field="tag",
             )
         for variant in additions:
-            self._refuse_if_bound(variant, primary)
+            if tag_key(variant) == tag_key(primary):
+                raise InvalidInput(
+                    f"{variant!r} is {primary!r} in another spelling, which needs no entry", field="variants"
+                )
+            if tag_key(variant) in self._own_primaries:
+                raise InvalidInput(
+                    f"{variant!r} has variants of its own, so it cannot stand for {primary!r}",
+                    hint=f"Remove its variants first: {', '.join(self.own[self._own_spelling(variant)][:5])}",
+                    field="variants",
+                )
         name = self._own_spelling(primary)
         every = (*self.own.get(name, ()), *additions)
         keys = {tag_key(variant) for variant in additions}
@@ -148,18 +157,6 @@ class Synonyms:
 
     def _own_spelling(self, primary: str) -> str:
         return next((name for name in self.own if tag_key(name) == tag_key(primary)), primary)
-
-    def _refuse_if_bound(self, variant: str, primary: str) -> None:
-        if tag_key(variant) == tag_key(primary):
-            raise InvalidInput(
-                f"{variant!r} is {primary!r} in another spelling, which needs no entry", field="variants"
-            )
-        if tag_key(variant) in self._own_primaries:
-            raise InvalidInput(
-                f"{variant!r} has variants of its own, so it cannot stand for {primary!r}",
-                hint=f"Remove its variants first: {', '.join(self.own[self._own_spelling(variant)][:5])}",
-                field="variants",
-            )
 
     def _change(self, own: Mapping[str, tuple[str, ...]], off: tuple[str, ...]) -> Self:
         if sum(map(len, own.values())) + len(off) > _MAX_VARIANTS:

@@ -90,7 +90,14 @@ async def read_mem(context: ToolContext, arguments: Mapping[str, Json]) -> ToolR
     start = 0
     if args.text("cursor"):
         start, version = cast("tuple[int, int]", unpack(args.text("cursor"), int, int))
-        _require_unchanged(note, start=start, version=version)
+        if not 0 <= start <= len(note.content):
+            raise invalid_cursor()
+        if version != note.version:
+            raise InvalidInput(
+                f"{note.title[:100]!r} has changed since the cursor was made",
+                hint="Read it again without a cursor",
+                field="cursor",
+            )
     # The reader may be about to rewrite the whole note, and would lose the parts that are not shown.
     return _render_note(note, start=start, room=room_for(args.integer("max_tokens") or MAX_TOKENS))
 
@@ -249,17 +256,6 @@ def _head(note: NoteRead) -> str:
         note.state if note.state != "live" else "",
     ]
     return f"{shorten(note.title, tokens=_SHORT_TOKENS)} ({note.id}) · {' · '.join(part for part in parts if part)}"
-
-
-def _require_unchanged(note: NoteRead, *, start: int, version: int) -> None:
-    if not 0 <= start <= len(note.content):
-        raise invalid_cursor()
-    if version != note.version:
-        raise InvalidInput(
-            f"{note.title[:100]!r} has changed since the cursor was made",
-            hint="Read it again without a cursor",
-            field="cursor",
-        )
 
 
 _REF = described(TEXT, "id, title, name or file name")
