@@ -17,8 +17,8 @@ from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.main import app
 from scrubjay.surfaces.mcp.tool import Tool
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS
-from scrubjay.surfaces.rest.app import rest_app
-from scrubjay.surfaces.rest.openapi import described
+from scrubjay.surfaces.rest.app import make_bare_app
+from scrubjay.surfaces.rest.openapi import describe_app
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 _GENERATED = "<!-- Written by `make docs` from the code. Change the code, not this page. -->"
@@ -82,7 +82,7 @@ def tools_page() -> str:
 
 def rest_page() -> str:
     """Return the page of every REST operation, and of the fields of bodies and answers."""
-    description = described(rest_app())
+    description = describe_app(make_bare_app())
     operations: dict[str, list[str]] = {}
     for path, methods in cast("_Parts", description["paths"]).items():
         for method, operation in cast("_Parts", methods).items():

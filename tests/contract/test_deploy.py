@@ -13,8 +13,8 @@ from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
 from scrubjay.surfaces.http.body import MAX_STREAM_BYTES
 from scrubjay.surfaces.http.server import ConnectionLimits
-from scrubjay.surfaces.rest.app import rest_app
-from scrubjay.surfaces.rest.openapi import described
+from scrubjay.surfaces.rest.app import make_bare_app
+from scrubjay.surfaces.rest.openapi import describe_app
 from scrubjay.version import VERSION
 from tests.contract.deployment import (
     COMPOSE_FILES,
@@ -115,7 +115,7 @@ def test_every_variable_of_compose_is_in_the_example() -> None:
 
 
 def test_the_probes_ask_what_the_program_answers() -> None:
-    paths = set(branch(described(rest_app())["paths"]))
+    paths = set(branch(describe_app(make_bare_app())["paths"]))
     server = container("scrubjay").spec
     for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
         assert at(server, probe, "httpGet", "path") in paths

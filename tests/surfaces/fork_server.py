@@ -116,7 +116,7 @@ def _import_all() -> None:
     for name in ("cli.main", "cli.daemon", "cli.serving", "mcp.line_transport", "mcp.http_transport", "rest.app"):
         importlib.import_module(f"scrubjay.surfaces.{name}")
     # Building the routes takes longer than the rest of a start, so it is done once, here.
-    importlib.import_module("scrubjay.surfaces.rest.app")._laid_out()
+    importlib.import_module("scrubjay.surfaces.rest.app")._cached_app()
     # The garbage collector of a child need not visit these objects.
     gc.freeze()
 

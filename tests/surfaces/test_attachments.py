@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 import pytest
 from tests.surfaces.background_daemon import background_daemon
-from tests.surfaces.rest.checked_client import visiting
+from tests.surfaces.rest.checked_client import open_client
 from tests.surfaces.shell import run, run_json
 from tests.unit.notes.files import docx, png
 
@@ -58,52 +58,52 @@ async def test_a_file_is_sent_and_fetched_over_http(tmp_path: Path) -> None:
         notestore_path=str(tmp_path / "notes"), max_body_bytes=100_000,
     )  # fmt: skip
     with background_daemon(settings) as running:
-        async with visiting(running.http) as visitor:
-            note = await visitor.post("/notes", {"title": "Trees", "content": "All about our trees."}, status=201)
+        async with open_client(running.http) as client:
+            note = await client.post("/notes", {"title": "Trees", "content": "All about our trees."}, status=201)
             path = f"/notes/{note['id']}/attachments"
             inputs: dict[str, Any] = {"params": {"name": "Köln \u202e.svg", "caption": "A tree"}, "content": SVG}
-            made = (await visitor.ask("POST", path, status=201, **inputs)).json()
+            made = (await client.request("POST", path, status=201, **inputs)).json()
             stored = made["attachment"]
             assert (stored["media_type"], stored["title"]) == ("image/svg+xml", "Köln .svg")
-            assert (await visitor.ask("POST", path, **inputs)).json()["action"] == "known"
-            assert (await visitor.get(path))["attachments"] == [stored]
-            got = await visitor.ask("GET", f"/attachments/{stored['id']}")
+            assert (await client.request("POST", path, **inputs)).json()["action"] == "known"
+            assert (await client.get(path))["attachments"] == [stored]
+            got = await client.request("GET", f"/attachments/{stored['id']}")
             assert got.content == SVG
             assert got.headers["content-type"] == "application/octet-stream"
             assert got.headers["x-content-type-options"] == "nosniff"
             assert "sandbox" in got.headers["content-security-policy"]
             kind, _, name = got.headers["content-disposition"].partition("; filename*=UTF-8''")
             assert (kind, unquote(name)) == ('attachment; filename="K_ln .svg"', "Köln .svg")
-            picture = await visitor.ask("POST", path, status=201, params={"name": "a.png"}, content=png("x"))
-            shown = await visitor.ask("GET", f"/attachments/{picture.json()['attachment']['id']}")
+            picture = await client.request("POST", path, status=201, params={"name": "a.png"}, content=png("x"))
+            shown = await client.request("GET", f"/attachments/{picture.json()['attachment']['id']}")
             assert shown.headers["content-type"] == "image/png"
-            head = await visitor.ask("HEAD", f"/attachments/{stored['id']}")
+            head = await client.request("HEAD", f"/attachments/{stored['id']}")
             assert (head.content, head.headers["content-disposition"]) == (b"", got.headers["content-disposition"])
-            await visitor.ask("HEAD", "/attachments/nothing", status=404)
-            nothing = await visitor.refused("GET", "/attachments/nothing", 404, "not_found")
+            await client.request("HEAD", "/attachments/nothing", status=404)
+            nothing = await client.refused("GET", "/attachments/nothing", 404, "not_found")
             assert "no attachment is called 'nothing'" in str(nothing["detail"])
             assert "GET /api/v1/notes/{id}/attachments" in str(nothing)
             assert "recall" not in str(nothing)
             for name, caption, field in (("a\0.txt", "", "name"), (" ", "", "name"), ("a", "\0", "caption")):
                 query = {"name": name, "caption": caption}
-                refused = await visitor.refused("POST", path, 422, "invalid_input", params=query, content=b"new")
+                refused = await client.refused("POST", path, 422, "invalid_input", params=query, content=b"new")
                 assert refused["field"] == field
             for problem in (
-                await visitor.refused("POST", path, 422, "invalid_input", params={"name": "a.txt"}),
-                await visitor.refused("POST", path, 422, "invalid_input", content=b"x"),
-                await visitor.refused("POST", path, 413, "too_large", params={"name": "a"}, content=bytes(60_000)),
-                await visitor.refused("POST", path, 413, "too_large", params={"name": "a"}, content=bytes(200_000)),
-                await visitor.refused(
+                await client.refused("POST", path, 422, "invalid_input", params={"name": "a.txt"}),
+                await client.refused("POST", path, 422, "invalid_input", content=b"x"),
+                await client.refused("POST", path, 413, "too_large", params={"name": "a"}, content=bytes(60_000)),
+                await client.refused("POST", path, 413, "too_large", params={"name": "a"}, content=bytes(200_000)),
+                await client.refused(
                     "POST", "/notes/nobody/attachments", 404, "not_found", params={"name": "a"}, content=b"x"
                 ),
-                await visitor.refused("GET", f"/attachments/{note['id']}", 404, "not_found"),
-                await visitor.refused("GET", "/attachments/..%2f..%2fetc%2fpasswd", 404, "no_such_path"),
+                await client.refused("GET", f"/attachments/{note['id']}", 404, "not_found"),
+                await client.refused("GET", "/attachments/..%2f..%2fetc%2fpasswd", 404, "no_such_path"),
             ):
                 assert problem["detail"]
-            assert (await visitor.get("/attachments/orphans"))["orphans"] == []
+            assert (await client.get("/attachments/orphans"))["orphans"] == []
             # HTTP clients cannot make the server read its files.
             request = {"arguments": {"note": "Trees", "path": "/etc/passwd"}}
-            assert (await visitor.web.post("/call/attach_path", json=request)).status_code == 403
+            assert (await client.web.post("/call/attach_path", json=request)).status_code == 403
         document_file = tmp_path / "b.txt"
         document_file.write_text("Words of a file", encoding="utf-8")
         # Over the socket the daemon reads the file itself; over HTTP the client sends the content.

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 import pytest
 from tests.surfaces.background_daemon import background_daemon
-from tests.surfaces.rest.checked_client import visiting
+from tests.surfaces.rest.checked_client import open_client
 from tests.surfaces.shell import run, run_json
 
 from scrubjay import MemoryClient, Settings
@@ -56,9 +56,9 @@ async def test_a_daemon_imports_and_exports_notes(tmp_path: Path) -> None:
                 await far.import_notes(vault)
             with pytest.raises(InvalidInput, match="machine of the daemon"):
                 await far.export_notes(tmp_path / "far.csv", format="csv")
-        async with visiting(running.http) as visitor:
+        async with open_client(running.http) as client:
             for chosen, kind in (("md", "text/markdown"), ("html", "text/html"), ("pdf", "application/pdf")):
-                got = await visitor.ask("GET", "/notes/Größe/export", params={"format": chosen})
+                got = await client.request("GET", "/notes/Größe/export", params={"format": chosen})
                 assert got.headers["content-type"].partition(";")[0] == kind
                 assert got.headers["x-content-type-options"] == "nosniff"
                 assert "sandbox" in got.headers["content-security-policy"]
@@ -66,5 +66,5 @@ async def test_a_daemon_imports_and_exports_notes(tmp_path: Path) -> None:
                 place, _, name = got.headers["content-disposition"].partition("; filename*=UTF-8''")
                 assert place.startswith('attachment; filename="gr_sse-')
                 assert unquote(name).startswith("grösse-")
-            await visitor.refused("GET", "/notes/nobody/export", 404, "not_found")
-            await visitor.refused("GET", "/notes/Größe/export", 422, "invalid_input", params={"format": "exe"})
+            await client.refused("GET", "/notes/nobody/export", 404, "not_found")
+            await client.refused("GET", "/notes/Größe/export", 422, "invalid_input", params={"format": "exe"})

@@ -1,4 +1,4 @@
-"""A client of the REST surface that holds every answer to the description."""
+"""A REST client that checks every response against the OpenAPI description."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -6,13 +6,13 @@ from types import TracebackType
 from typing import Any, Self, cast
 
 import httpx2
-from tests.surfaces.rest.openapi_document import require_as_described, require_problem
+from tests.surfaces.rest.openapi_document import require_described, require_problem
 
 API = "/api/v1"
 
 
-class Visitor:
-    """Asks in one space, or wherever a token leads, and sees to it that the answer is as it should be."""
+class CheckedClient:
+    """Sends requests in one space, or those of a token, and checks the responses."""
 
     def __init__(self, address: str, *, space: str = "", token: str = "", agent: str = "") -> None:
         headers = {"x-scrubjay-agent": agent} if agent else {}
@@ -28,41 +28,43 @@ class Visitor:
     ) -> None:
         await self.web.aclose()
 
-    async def ask(self, method: str, path: str, *, status: int = 200, **options: Any) -> httpx2.Response:
-        """One request under `/api/v1`; the answer must have this status, and be as described."""
+    async def request(self, method: str, path: str, *, status: int = 200, **options: Any) -> httpx2.Response:
+        """Send a request under `/api/v1`, and check its status and its description."""
         inputs = dict(options.pop("params", None) or {})
         if self.space and "space" not in inputs:
             inputs["space"] = self.space
         response = await self.web.request(method, API + path, params=inputs, **options)
         assert response.status_code == status, f"{response.status_code}: {response.text}"
-        require_as_described(response)
+        require_described(response)
         return response
 
     async def get(self, path: str, **options: Any) -> dict[str, Any]:
-        return cast("dict[str, Any]", (await self.ask("GET", path, **options)).json())
+        return cast("dict[str, Any]", (await self.request("GET", path, **options)).json())
 
     async def post(self, path: str, body: object = None, **options: Any) -> dict[str, Any]:
         if body is not None:
             options["json"] = body
-        return cast("dict[str, Any]", (await self.ask("POST", path, **options)).json())
+        return cast("dict[str, Any]", (await self.request("POST", path, **options)).json())
 
     async def refused(self, method: str, path: str, status: int, code: str, **options: Any) -> dict[str, Any]:
-        """A request that is refused, and the problem."""
-        problem = require_problem(await self.ask(method, path, status=status, **options))
+        """Send a request that must fail, and return the problem."""
+        problem = require_problem(await self.request(method, path, status=status, **options))
         assert problem["code"] == code, problem
         return problem
 
     async def remember(self, text: str, *, status: int = 201, **fields: Any) -> dict[str, Any]:
-        """Keep a text; the answer."""
+        """Store a text and return the response."""
         return await self.post("/memories", {"text": text, "intent": "new", **fields}, status=status)
 
 
-async def has_figure(visitor: Visitor, line: str) -> bool:
-    """Whether the server tells this figure."""
-    return line in (await visitor.web.get("/metrics")).text
+async def has_metric(client: CheckedClient, line: str) -> bool:
+    """Return whether the metrics contain a line."""
+    return line in (await client.web.get("/metrics")).text
 
 
 @asynccontextmanager
-async def visiting(address: str, *, space: str = "", token: str = "", agent: str = "") -> AsyncGenerator[Visitor]:
-    async with Visitor(address, space=space, token=token, agent=agent) as visitor:
-        yield visitor
+async def open_client(
+    address: str, *, space: str = "", token: str = "", agent: str = ""
+) -> AsyncGenerator[CheckedClient]:
+    async with CheckedClient(address, space=space, token=token, agent=agent) as client:
+        yield client

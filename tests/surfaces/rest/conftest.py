@@ -1,4 +1,4 @@
-"""One daemon for all tests of a process that need no other, and a space in it for each of them."""
+"""One daemon for all tests of a process, with a new space for each test."""
 
 from collections.abc import AsyncGenerator, Iterator
 from urllib.request import urlopen
@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from tests.surfaces.backend import database_of
 from tests.surfaces.background_daemon import background_daemon
-from tests.surfaces.rest.checked_client import Visitor
+from tests.surfaces.rest.checked_client import CheckedClient
 
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.serve import Running
@@ -26,14 +26,14 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         database_url=database_of(home),
     )
     with background_daemon(settings) as running:
-        # What is loaded in a thread of its own is there before anybody begins.
+        # Wait until the application has loaded in its thread.
         with urlopen(f"{running.http}/healthz", timeout=60) as response:
             assert response.status == 200
         yield running
 
 
 @pytest.fixture
-async def visitor(served: Running) -> AsyncGenerator[Visitor]:
-    """Somebody without a token, in a space that nobody else has seen."""
-    async with Visitor(served.http, space=f"space-{uuid4().hex[:12]}") as visitor:
-        yield visitor
+async def client(served: Running) -> AsyncGenerator[CheckedClient]:
+    """A client without a token, in a new space."""
+    async with CheckedClient(served.http, space=f"space-{uuid4().hex[:12]}") as client:
+        yield client

@@ -1,4 +1,4 @@
-"""All that is served over HTTP, in the event loop of a test: what it is made of lies open."""
+"""The whole HTTP server in the event loop of a test, with access to its parts."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -20,7 +20,7 @@ from scrubjay.surfaces.http.server import ConnectionLimits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpStack:
-    """What is open, and where."""
+    """The address and the parts of a running server."""
 
     address: str
     engine: Engine
@@ -30,11 +30,11 @@ class HttpStack:
     async def token(
         self, name: str, *spaces: str, access: str = "write", requests_per_minute: int = 0, body_bytes: int = 0
     ) -> NewToken:
-        """A token that opens some spaces."""
-        wish = TokenRequest(
+        """Create a token for some spaces."""
+        token_request = TokenRequest(
             name=name, spaces=spaces, access=access, requests_per_minute=requests_per_minute, body_bytes=body_bytes
         )
-        return await self.engine.create_token(wish)
+        return await self.engine.create_token(token_request)
 
 
 @asynccontextmanager
@@ -43,11 +43,11 @@ async def open_stack(
     *,
     http: str = "127.0.0.1:0",
     clock: Clock | None = None,
-    beat: float = 15.0,
-    stream_patience: float = 10.0,
-    patience: ConnectionLimits | None = None,
+    heartbeat_seconds: float = 15.0,
+    send_seconds: float = 10.0,
+    limits: ConnectionLimits | None = None,
 ) -> AsyncGenerator[HttpStack]:
-    """Serve a memory by HTTP until the end of the block."""
+    """Serve a memory over HTTP until the end of the block."""
     web = web_socket(http, must=True)
     assert web is not None
     with web:
@@ -59,11 +59,11 @@ async def open_stack(
                 agents=McpSessions(engine=engine, gate=gate, changes=changes, space=settings.space, tools="core"),
                 metrics=Metrics(engine=engine, limiter=gate),
                 settings=settings,
-                patience=patience or ConnectionLimits(),
-                beat=beat,
-                stream_patience=stream_patience,
+                limits=limits or ConnectionLimits(),
+                heartbeat_seconds=heartbeat_seconds,
+                send_seconds=send_seconds,
             )
             async with stack.open(web):
                 yield HttpStack(address=address_of(web), engine=engine, gate=gate, changes=changes)
-                # As the daemon leaves: whoever listens first.
+                # Streams end first, as in the daemon.
                 changes.close()

@@ -1,4 +1,4 @@
-"""A client that says exactly what a test wants, byte by byte."""
+"""A client that sends exactly the bytes of a test."""
 
 import asyncio
 import json
@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from tests.surfaces.rest.waiting import LONGEST
+from tests.surfaces.rest.waiting import MAX_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer as it came."""
+    """A response."""
 
     status: int
     headers: dict[str, str]
@@ -33,28 +33,28 @@ class RawClient:
         self._reader = reader
         self.writer = writer
 
-    async def say(self, *parts: bytes) -> None:
+    async def send(self, *parts: bytes) -> None:
         self.writer.write(b"".join(parts))
         await self.writer.drain()
 
-    async def ask(self, method: str, path: str, *headers: str, body: bytes = b"") -> Reply:
-        """A request with a host and what else is given, and its answer."""
-        await self.say(request(method, path, *headers), body)
-        return await self.hear()
+    async def request(self, method: str, path: str, *headers: str, body: bytes = b"") -> Reply:
+        """Send a request with a Host and more headers, and return the response."""
+        await self.send(request(method, path, *headers), body)
+        return await self.receive_response()
 
-    async def hear(self) -> Reply:
-        """The next answer, whole."""
-        async with asyncio.timeout(LONGEST):
+    async def receive_response(self) -> Reply:
+        """Return the next response."""
+        async with asyncio.timeout(MAX_SECONDS):
             head = (await self._reader.readuntil(b"\r\n\r\n")).decode()
             first, *lines = head.strip().split("\r\n")
             headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}
             body = await self._reader.readexactly(int(headers.get("content-length", 0)))
         return Reply(int(first.split()[1]), headers, body)
 
-    async def silence(self) -> bytes:
-        """What comes until the other side hangs up."""
+    async def receive_until_close(self) -> bytes:
+        """Return the bytes until the server disconnects."""
         try:
-            return await asyncio.wait_for(self._reader.read(), LONGEST)
+            return await asyncio.wait_for(self._reader.read(), MAX_SECONDS)
         except ConnectionResetError:
             return b""
 
@@ -65,7 +65,7 @@ def request(method: str, path: str, *headers: str) -> bytes:
 
 
 @asynccontextmanager
-async def wired(address: str) -> AsyncGenerator[RawClient]:
+async def open_raw_client(address: str) -> AsyncGenerator[RawClient]:
     host, _, port = address.removeprefix("http://").rpartition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     try:

@@ -1,4 +1,4 @@
-"""Reading a stream of changes, one event at a time."""
+"""A reader of a stream of changes."""
 
 import asyncio
 import json
@@ -8,40 +8,40 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx2
-from tests.surfaces.rest.waiting import LONGEST
+from tests.surfaces.rest.waiting import MAX_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A block of a stream: an event with its number, or a remark."""
+class StreamBlock:
+    """A block of a stream: an event with its id, or a comment."""
 
     id: str = ""
     data: dict[str, Any] | None = None
-    remark: str = ""
+    comment: str = ""
 
 
 class Stream:
-    """Server-sent events as they come."""
+    """A stream of server-sent events."""
 
     def __init__(self, response: httpx2.Response) -> None:
         self.response = response
         self._blocks = _blocks(response)
 
-    async def next(self) -> Told:
-        """The next block, whatever it is."""
-        async with asyncio.timeout(LONGEST):
+    async def next(self) -> StreamBlock:
+        """Return the next block."""
+        async with asyncio.timeout(MAX_SECONDS):
             return await anext(self._blocks)
 
     async def event(self) -> dict[str, Any]:
-        """The next event; remarks are passed over."""
+        """Return the next event, without comments."""
         while (reported := await self.next()).data is None:
             continue
         assert reported.id == str(reported.data["seq"])
         return reported.data
 
-    async def end(self) -> list[Told]:
-        """What comes until the server ends it."""
-        async with asyncio.timeout(LONGEST):
+    async def end(self) -> list[StreamBlock]:
+        """Return the blocks until the server ends the stream."""
+        async with asyncio.timeout(MAX_SECONDS):
             return [reported async for reported in self._blocks]
 
 
@@ -54,23 +54,23 @@ async def streaming(web: httpx2.AsyncClient, **options: Any) -> AsyncGenerator[S
             assert response.headers["x-request-id"]
         stream = Stream(response)
         if response.status_code == 200:
-            assert (await stream.next()).remark == "hello"
+            assert (await stream.next()).comment == "hello"
         yield stream
 
 
-async def _blocks(response: httpx2.Response) -> AsyncIterator[Told]:
+async def _blocks(response: httpx2.Response) -> AsyncIterator[StreamBlock]:
     lines: list[str] = []
     async for line in response.aiter_lines():
         if line:
             lines.append(line)
             continue
-        yield _told(lines)
+        yield _parse_block(lines)
         lines = []
     assert not lines
 
 
-def _told(lines: list[str]) -> Told:
+def _parse_block(lines: list[str]) -> StreamBlock:
     if lines[0].startswith(":"):
-        return Told(remark=lines[0].removeprefix(": "))
+        return StreamBlock(comment=lines[0].removeprefix(": "))
     fields = dict(line.split(": ", 1) for line in lines)
-    return Told(id=fields["id"], data=json.loads(fields["data"]))
+    return StreamBlock(id=fields["id"], data=json.loads(fields["data"]))

@@ -1,10 +1,10 @@
-"""Bodies that are too large, no JSON, not called so, or of another shape: each is refused in plain words."""
+"""Bodies that are too large, not JSON, not declared as JSON, or invalid: each is refused with a readable error."""
 
 import json
 from typing import Any
 
 import pytest
-from tests.surfaces.rest.checked_client import Visitor
+from tests.surfaces.rest.checked_client import CheckedClient
 
 JSON = {"content-type": "application/json"}
 LIMIT = 100_000
@@ -36,13 +36,13 @@ WITH_BODY = [
         (b'{"text": "x",}', ""),
         (b'{"text": "x"} {}', "Extra data"),
         (b'{"text": "\x00"}', "Invalid control character"),
-        (b'{"text": NaN}', "NaN is no number"),
-        (b'{"text": "x", "metadata": {"a": Infinity}}', "Infinity is no number"),
-        (b'{"text": "x", "metadata": {"a": -Infinity}}', "-Infinity is no number"),
-        (b'{"text": "x", "metadata": {"a": 1e999}}', "larger than can be kept"),
+        (b'{"text": NaN}', "JSON has no number NaN"),
+        (b'{"text": "x", "metadata": {"a": Infinity}}', "JSON has no number Infinity"),
+        (b'{"text": "x", "metadata": {"a": -Infinity}}', "JSON has no number -Infinity"),
+        (b'{"text": "x", "metadata": {"a": 1e999}}', "larger than the server can store"),
         (b'{"text": "x", "metadata": {"a": ' + b"9" * 5000 + b"}}", "too many digits"),
-        (b'{"text": "x", "text": "y"}', "a key in it is there twice"),
-        (b'{"text": "x", "metadata": {"a": {"b": 1, "b": 1}}}', "a key in it is there twice"),
+        (b'{"text": "x", "text": "y"}', "an object in it has the same key twice"),
+        (b'{"text": "x", "metadata": {"a": {"b": 1, "b": 1}}}', "an object in it has the same key twice"),
         (b'{"text": "\xff"}', "not UTF-8 at byte 10"),
         ('{"text": "x"}'.encode("utf-16"), "not UTF-8"),
         ('{"text": "x"}'.encode("utf-32"), "not UTF-8"),
@@ -52,27 +52,27 @@ WITH_BODY = [
         (b'{"text": "x", "metadata": {"a": ' + b"[" * 20_000 + b"]" * 20_000 + b"}}", "nested too deeply"),
         (b"text=x", "Expecting value"),
     ],
-    ids=lambda given: str(given)[:30],
+    ids=lambda value: str(value)[:30],
 )
-async def test_what_is_no_json_is_refused(visitor: Visitor, body: bytes, why: str) -> None:
-    problem = await visitor.refused("POST", "/memories", 400, "bad_json", content=body, headers=JSON)
-    assert problem["detail"].startswith("the body is no JSON: ")
+async def test_invalid_json_is_refused(client: CheckedClient, body: bytes, why: str) -> None:
+    problem = await client.refused("POST", "/memories", 400, "bad_json", content=body, headers=JSON)
+    assert problem["detail"].startswith("the body is not valid JSON: ")
     assert why in problem["detail"]
-    assert (await visitor.get("/status"))["memories"] == {}
+    assert (await client.get("/status"))["memories"] == {}
 
 
 @pytest.mark.parametrize(("method", "path"), WITH_BODY)
-async def test_on_every_route_alike(visitor: Visitor, method: str, path: str) -> None:
-    await visitor.refused(method, path, 400, "bad_json", content=b"{", headers=JSON)
-    await visitor.refused(method, path, 415, "unsupported_media_type", content=b"{}")
-    await visitor.refused(method, path, 413, "too_large", content=b" " * (LIMIT + 1), headers=JSON)
+async def test_every_route_refuses_bad_bodies_alike(client: CheckedClient, method: str, path: str) -> None:
+    await client.refused(method, path, 400, "bad_json", content=b"{", headers=JSON)
+    await client.refused(method, path, 415, "unsupported_media_type", content=b"{}")
+    await client.refused(method, path, 413, "too_large", content=b" " * (LIMIT + 1), headers=JSON)
     for body in (b"[]", b'"x"', b"1", b"null", b"true"):
-        problem = await visitor.refused(method, path, 422, "invalid_input", content=body, headers=JSON)
+        problem = await client.refused(method, path, 422, "invalid_input", content=body, headers=JSON)
         assert problem["field"] == "the body"
-    problem = await visitor.refused(method, path, 422, "invalid_input")
+    problem = await client.refused(method, path, 422, "invalid_input")
     assert problem["detail"] == "the body is missing"
-    problem = await visitor.refused(method, path, 422, "invalid_input", json={"colour": "red"})
-    assert "colour is not known here" in problem["errors"]
+    problem = await client.refused(method, path, 422, "invalid_input", json={"colour": "red"})
+    assert "colour is not a known field" in problem["errors"]
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,8 @@ async def test_on_every_route_alike(visitor: Visitor, method: str, path: str) ->
     ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonx",
      "text/json", "application/xml", "json", "*/*", "application/json, text/plain", ";"],
 )  # fmt: skip
-async def test_what_is_not_called_json_is_refused(visitor: Visitor, kind: str) -> None:
-    problem = await visitor.refused(
+async def test_other_content_types_are_refused(client: CheckedClient, kind: str) -> None:
+    problem = await client.refused(
         "POST", "/memories", 415, "unsupported_media_type", content=b'{"text": "x"}', headers={"content-type": kind}
     )
     assert kind[:20] in problem["detail"]
@@ -91,25 +91,25 @@ async def test_what_is_not_called_json_is_refused(visitor: Visitor, kind: str) -
 @pytest.mark.parametrize(
     "kind", ["application/json", "Application/JSON", "application/json; charset=utf-8", "application/vnd.x+json"]
 )
-async def test_what_is_called_json_is_taken(visitor: Visitor, kind: str) -> None:
-    await visitor.ask("POST", "/memories", status=201, content=b'{"text": "x"}', headers={"content-type": kind})
+async def test_content_types_of_json_are_accepted(client: CheckedClient, kind: str) -> None:
+    await client.request("POST", "/memories", status=201, content=b'{"text": "x"}', headers={"content-type": kind})
 
 
-async def test_a_mark_at_the_beginning_is_passed_over(visitor: Visitor) -> None:
-    await visitor.ask("POST", "/memories", status=201, content=b'\xef\xbb\xbf{"text": "x"}', headers=JSON)
+async def test_a_byte_order_mark_is_ignored(client: CheckedClient) -> None:
+    await client.request("POST", "/memories", status=201, content=b'\xef\xbb\xbf{"text": "x"}', headers=JSON)
 
 
 @pytest.mark.parametrize(("method", "path"), [("POST", "/memories"), ("POST", "/import"), ("PATCH", "/memories/x")])
-async def test_a_body_in_another_encoding_is_refused(visitor: Visitor, method: str, path: str) -> None:
+async def test_a_body_in_another_encoding_is_refused(client: CheckedClient, method: str, path: str) -> None:
     for encoding in ("gzip", "br", "identity, gzip"):
         headers = {**JSON, "content-encoding": encoding}
-        problem = await visitor.refused(
+        problem = await client.refused(
             method, path, 415, "unsupported_media_type", content=b"\x1f\x8b", headers=headers
         )
         assert encoding in problem["detail"]
 
 
-async def test_a_body_over_the_limit_announced_or_not(visitor: Visitor) -> None:
+async def test_a_body_over_the_limit_is_refused_with_and_without_content_length(client: CheckedClient) -> None:
     body = json.dumps({"text": "x" * LIMIT}).encode()
 
     async def pieces():  # noqa: ANN202 - what httpx2 calls an async byte stream
@@ -117,11 +117,11 @@ async def test_a_body_over_the_limit_announced_or_not(visitor: Visitor) -> None:
             yield body[start : start + 1000]
 
     for content in (body, pieces()):
-        problem = await visitor.refused("POST", "/memories", 413, "too_large", content=content, headers=JSON)
+        problem = await client.refused("POST", "/memories", 413, "too_large", content=content, headers=JSON)
         assert problem["limit"] == LIMIT
-    # To the byte.
+    # A body of exactly the limit is accepted.
     fits = b'{"text": "' + b"x" * (LIMIT - 12) + b'"}'
-    await visitor.ask("POST", "/memories", status=201, content=fits, headers=JSON)
+    await client.request("POST", "/memories", status=201, content=fits, headers=JSON)
 
 
 @pytest.mark.parametrize(
@@ -138,15 +138,17 @@ async def test_a_body_over_the_limit_announced_or_not(visitor: Visitor) -> None:
         ({"text": "x", "metadata": []}, ["metadata must be an object"]),
         ({"text": "x", "metadata": "a"}, ["metadata must be an object"]),
         ({"text": "x", "intent": "maybe"}, ["intent must be one of 'auto', 'new' or 'continue'"]),
-        ({"text": "x", "source": {"colour": 1}}, ["source.colour is not known here"]),
+        ({"text": "x", "source": {"colour": 1}}, ["source.colour is not a known field"]),
         ({"text": "x", "source": "me"}, ["source must be an object"]),
         ({"text": "x", "expires_at": 1}, ["expires_at must be a text"]),
-        ({"text": "x", "Text": "y", "colour": "z"}, ["Text is not known here", "colour is not known here"]),
+        ({"text": "x", "Text": "y", "colour": "z"}, ["Text is not a known field", "colour is not a known field"]),
     ],
     ids=str,
 )  # fmt: skip
-async def test_what_does_not_fit_is_said_in_words(visitor: Visitor, body: dict[str, Any], errors: list[str]) -> None:
-    problem = await visitor.refused("POST", "/memories", 422, "invalid_input", json=body)
+async def test_invalid_fields_get_readable_errors(
+    client: CheckedClient, body: dict[str, Any], errors: list[str]
+) -> None:
+    problem = await client.refused("POST", "/memories", 422, "invalid_input", json=body)
     assert problem["errors"] == errors
     assert problem["detail"] == errors[0]
     assert problem["field"] == errors[0].split()[0]
@@ -173,8 +175,8 @@ async def test_what_does_not_fit_is_said_in_words(visitor: Visitor, body: dict[s
     ],
     ids=str,
 )
-async def test_numbers_and_choices(visitor: Visitor, body: dict[str, Any], error: str) -> None:
-    problem = await visitor.refused("POST", "/search", 422, "invalid_input", json=body)
+async def test_numbers_and_choices(client: CheckedClient, body: dict[str, Any], error: str) -> None:
+    problem = await client.refused("POST", "/search", 422, "invalid_input", json=body)
     assert problem["detail"] == error
 
 
@@ -188,18 +190,18 @@ async def test_numbers_and_choices(visitor: Visitor, body: dict[str, Any], error
         ({"text": "x", "observations": ["t"] * 5001}, "observations"),
         ({"text": "x", "metadata": {"a": "y" * 65_000}}, "metadata"),
     ],
-    ids=lambda given: str(given)[:30],
+    ids=lambda value: str(value)[:30],
 )
-async def test_too_much_of_something_is_too_large(visitor: Visitor, body: dict[str, Any], field: str) -> None:
-    problem = await visitor.refused("POST", "/memories", 413, "too_large", json=body)
+async def test_too_much_of_something_is_too_large(client: CheckedClient, body: dict[str, Any], field: str) -> None:
+    problem = await client.refused("POST", "/memories", 413, "too_large", json=body)
     assert problem["field"] == field
 
 
-async def test_so_many_mistakes_are_told_and_no_more(visitor: Visitor) -> None:
+async def test_the_list_of_errors_is_limited(client: CheckedClient) -> None:
     body = {f"unknown{number}": number for number in range(100)}
-    problem = await visitor.refused("POST", "/memories", 422, "invalid_input", json=body)
+    problem = await client.refused("POST", "/memories", 422, "invalid_input", json=body)
     assert len(problem["errors"]) == 20
-    long = await visitor.refused("POST", "/memories", 422, "invalid_input", json={"text": "x", "n" * 10_000: 1})
+    long = await client.refused("POST", "/memories", 422, "invalid_input", json={"text": "x", "n" * 10_000: 1})
     assert len(json.dumps(long)) < 1000
 
 
@@ -217,38 +219,38 @@ async def test_so_many_mistakes_are_told_and_no_more(visitor: Visitor) -> None:
     ],
     ids=ascii,
 )
-async def test_half_a_character_is_refused(visitor: Visitor, body: dict[str, Any]) -> None:
+async def test_half_a_character_is_refused(client: CheckedClient, body: dict[str, Any]) -> None:
     content = json.dumps(body).encode()
-    problem = await visitor.refused("POST", "/memories", 422, "invalid_input", content=content, headers=JSON)
+    problem = await client.refused("POST", "/memories", 422, "invalid_input", content=content, headers=JSON)
     assert problem["detail"]
-    assert (await visitor.get("/status"))["memories"] == {}
+    assert (await client.get("/status"))["memories"] == {}
 
 
 @pytest.mark.parametrize("field", ["text", "title", "name", "kind", "category"])
-async def test_a_nul_is_refused_or_kept_but_never_breaks_anything(visitor: Visitor, field: str) -> None:
-    response = await visitor.web.post(
-        "/api/v1/memories", json={"text": "x", field: "a\x00b"}, params={"space": visitor.space}
+async def test_a_nul_never_breaks_the_server(client: CheckedClient, field: str) -> None:
+    response = await client.web.post(
+        "/api/v1/memories", json={"text": "x", field: "a\x00b"}, params={"space": client.space}
     )
     assert response.status_code in (201, 422)
     if response.status_code == 201:
-        assert (await visitor.get(f"/memories/{response.json()['id']}"))["id"]
+        assert (await client.get(f"/memories/{response.json()['id']}"))["id"]
 
 
 @pytest.mark.parametrize("depth", [50, 200, 250, 300, 600, 900, 990, 1100, 3000])
-async def test_metadata_however_deep_is_kept_or_refused(visitor: Visitor, depth: int) -> None:
+async def test_deep_metadata_is_stored_or_refused(client: CheckedClient, depth: int) -> None:
     body = b'{"text": "x", "metadata": {"a": ' + b"[" * depth + b"]" * depth + b"}}"
-    response = await visitor.web.post("/api/v1/memories", content=body, headers=JSON, params={"space": visitor.space})
+    response = await client.web.post("/api/v1/memories", content=body, headers=JSON, params={"space": client.space})
     assert response.status_code in (201, 400, 413, 422), response.text
     if response.status_code == 201:
-        results = await visitor.get(f"/memories/{response.json()['id']}")
+        results = await client.get(f"/memories/{response.json()['id']}")
         assert json.dumps(results["metadata"]["a"]).count("[") == depth
-        await visitor.ask("GET", "/export")
-        assert (await visitor.get("/search"))["hits"]
+        await client.request("GET", "/export")
+        assert (await client.get("/search"))["hits"]
 
 
-async def test_a_name_of_a_field_is_a_name_whatever_it_looks_like(visitor: Visitor) -> None:
+async def test_names_of_python_attributes_are_unknown_fields(client: CheckedClient) -> None:
     for name in ("__class__", "model_config", "self", "who", "idempotency_key", "expected_version"):
-        problem = await visitor.refused("PATCH", "/memories/x", 422, "invalid_input", json={name: "x"})
+        problem = await client.refused("PATCH", "/memories/x", 422, "invalid_input", json={name: "x"})
         assert problem["field"] == name
 
 
@@ -262,11 +264,11 @@ async def test_a_name_of_a_field_is_a_name_whatever_it_looks_like(visitor: Visit
     ],
 )
 @pytest.mark.parametrize("path", ["/memories/x", "/notes/x"])
-async def test_what_may_be_left_out_is_refused_by_its_name(
-    visitor: Visitor, path: str, body: dict[str, object], errors: list[str]
+async def test_an_invalid_optional_field_is_named(
+    client: CheckedClient, path: str, body: dict[str, object], errors: list[str]
 ) -> None:
     is_long = "longer" in errors[0]
     expected = (413, "too_large") if is_long else (422, "invalid_input")
-    problem = await visitor.refused("PATCH", path, *expected, json=body)
+    problem = await client.refused("PATCH", path, *expected, json=body)
     assert sorted(problem["errors"]) == errors
     assert problem["field"] in body or problem["field"] == "tags.1"

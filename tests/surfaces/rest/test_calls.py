@@ -1,4 +1,4 @@
-"""The engine's verbs over HTTP, as clients of ours call them."""
+"""The engine's verbs over HTTP, as `MemoryClient` calls them."""
 
 import json
 from collections.abc import AsyncGenerator
@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.surfaces.rest.checked_client import Visitor, visiting
+from tests.surfaces.rest.checked_client import CheckedClient, open_client
 from tests.surfaces.rest.http_stack import HttpStack, open_stack
 from tests.surfaces.rest.openapi_document import require_problem
 
@@ -23,9 +23,11 @@ async def stack(settings: Settings) -> AsyncGenerator[HttpStack]:
         yield opened
 
 
-async def call(visitor: Visitor, verb: str, who: dict[str, Any] | None = None, **given: Any) -> httpx2.Response:
-    body = {"args": given, **({"who": who} if who else {})}
-    return await visitor.web.post(f"/call/{verb}", json=body)
+async def call(
+    client: CheckedClient, verb: str, who: dict[str, Any] | None = None, **arguments: Any
+) -> httpx2.Response:
+    body = {"args": arguments, **({"who": who} if who else {})}
+    return await client.web.post(f"/call/{verb}", json=body)
 
 
 def frames(response: httpx2.Response) -> list[dict[str, Any]]:
@@ -33,20 +35,20 @@ def frames(response: httpx2.Response) -> list[dict[str, Any]]:
     return [json.loads(line) for line in response.text.splitlines()]
 
 
-async def test_a_verb_is_called_by_post_and_nothing_else(visitor: Visitor) -> None:
+async def test_a_verb_is_called_by_post_and_nothing_else(client: CheckedClient) -> None:
     for method in ("GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"):
-        response = await visitor.web.request(method, "/call/status")
+        response = await client.web.request(method, "/call/status")
         assert (response.status_code, response.headers["allow"]) == (405, "POST")
         if method != "HEAD":
             assert require_problem(response)["code"] == "method_not_allowed"
 
 
-async def test_a_verb_is_done(visitor: Visitor) -> None:
-    who = {"space": visitor.space, "agent": "tester"}
-    reported = (await call(visitor, "remember", who, draft={"text": "kept"})).json()["result"]
-    results = await visitor.get(f"/memories/{reported['id']}")
+async def test_a_verb_is_done(client: CheckedClient) -> None:
+    who = {"space": client.space, "agent": "tester"}
+    reported = (await call(client, "remember", who, draft={"text": "kept"})).json()["result"]
+    results = await client.get(f"/memories/{reported['id']}")
     assert results["content"] == "kept"
-    status = (await visitor.web.post("/call/status")).json()["result"]
+    status = (await client.web.post("/call/status")).json()["result"]
     assert status["daemon"]["pid"]
 
 
@@ -71,67 +73,69 @@ async def test_a_verb_is_done(visitor: Visitor) -> None:
         ("remember", b" " * 100_001, 413, "too_large"),
         ("backup", b'{"args": {"target": "/tmp/x"}}', 403, "not_allowed"),
     ],
-    ids=lambda given: str(given)[:30],
+    ids=lambda arguments: str(arguments)[:30],
 )
-async def test_what_is_wrong_is_a_problem(visitor: Visitor, verb: str, body: bytes, status: int, code: str) -> None:
-    response = await visitor.web.post(f"/call/{verb}", content=body)
+async def test_invalid_calls_become_problems(
+    client: CheckedClient, verb: str, body: bytes, status: int, code: str
+) -> None:
+    response = await client.web.post(f"/call/{verb}", content=body)
     assert response.status_code == status
     assert require_problem(response)["code"] == code
 
 
-@pytest.mark.parametrize("spoken", ["0", "999", "x", ""])
-async def test_who_speaks_another_protocol_is_told_which_side_is_behind(visitor: Visitor, spoken: str) -> None:
-    response = await visitor.web.post("/call/status", json={}, headers={"scrubjay-protocol": spoken})
+@pytest.mark.parametrize("version", ["0", "999", "x", ""])
+async def test_another_protocol_version_is_refused(client: CheckedClient, version: str) -> None:
+    response = await client.web.post("/call/status", json={}, headers={"scrubjay-protocol": version})
     assert response.status_code == 502
     assert require_problem(response)["code"] == "daemon_unavailable"
 
 
-async def test_what_is_the_owners_is_nobody_elses(stack: HttpStack) -> None:
+async def test_verbs_of_the_owner_are_refused_over_http(stack: HttpStack) -> None:
     owner, guest = await stack.token("owner", "*"), await stack.token("guest", "work")
     for secret, verbs in ((owner.secret, OWNER_ONLY), (guest.secret, OWNER_ONLY | ALL_SPACES_ONLY)):
-        async with visiting(stack.address, token=secret) as visitor:
+        async with open_client(stack.address, token=secret) as client:
             for verb in sorted(verbs):
-                response = await call(visitor, verb)
+                response = await call(client, verb)
                 assert response.status_code == 403, verb
                 assert require_problem(response)["verb"] == verb
-    async with visiting(stack.address, token=owner.secret) as visitor:
-        assert frames(await call(visitor, "doctor", deep=False))[-1]["result"]["checks"]
+    async with open_client(stack.address, token=owner.secret) as client:
+        assert frames(await call(client, "doctor", deep=False))[-1]["result"]["checks"]
 
 
-async def test_a_reader_may_call_what_reads(stack: HttpStack) -> None:
+async def test_a_read_token_may_call_verbs_that_read(stack: HttpStack) -> None:
     reader = await stack.token("reader", "work", access="read")
-    async with visiting(stack.address, token=reader.secret) as visitor:
-        assert (await call(visitor, "recall", question={"query": "x"})).status_code == 200
-        assert frames(await call(visitor, "export"))[-1] == {"result": None}
+    async with open_client(stack.address, token=reader.secret) as client:
+        assert (await call(client, "recall", question={"query": "x"})).status_code == 200
+        assert frames(await call(client, "export"))[-1] == {"result": None}
         for verb in sorted(VERBS - READS - OWNER_ONLY - ALL_SPACES_ONLY - {"export"}):
-            response = await call(visitor, verb)
+            response = await call(client, verb)
             assert response.status_code == 403, verb
 
 
-async def test_a_token_that_sees_figures_calls_nothing(stack: HttpStack) -> None:
-    figures = await stack.token("figures", access="metrics")
-    async with visiting(stack.address, token=figures.secret) as visitor:
+async def test_a_metrics_token_may_call_no_verb(stack: HttpStack) -> None:
+    metrics_token = await stack.token("figures", access="metrics")
+    async with open_client(stack.address, token=metrics_token.secret) as client:
         for verb in sorted(VERBS):
-            assert (await call(visitor, verb)).status_code == 403, verb
+            assert (await call(client, verb)).status_code == 403, verb
 
 
 async def test_a_caller_stays_in_the_spaces_of_its_token(stack: HttpStack) -> None:
-    made = await stack.token("laptop", "work", "home")
-    async with visiting(stack.address, token=made.secret) as visitor:
-        reported = (await call(visitor, "remember", draft={"text": "kept"})).json()["result"]
-        assert (await visitor.get(f"/memories/{reported['id']}"))["space"] == "work"
-        there = {"space": "home", "also": ["work"]}
-        results = (await call(visitor, "recall", there, question={"query": "kept"})).json()["result"]
+    created = await stack.token("laptop", "work", "home")
+    async with open_client(stack.address, token=created.secret) as client:
+        reported = (await call(client, "remember", draft={"text": "kept"})).json()["result"]
+        assert (await client.get(f"/memories/{reported['id']}"))["space"] == "work"
+        who = {"space": "home", "also": ["work"]}
+        results = (await call(client, "recall", who, question={"query": "kept"})).json()["result"]
         assert [hit["space"] for hit in results["hits"]] == ["work"]
         for who in ({"space": "attic"}, {"space": "work", "also": ["attic"]}):
-            response = await call(visitor, "recall", who, question={"query": "kept"})
+            response = await call(client, "recall", who, question={"query": "kept"})
             assert response.status_code == 403
             assert require_problem(response)["field"] == "space"
 
 
-async def test_a_client_of_ours_with_a_token(stack: HttpStack) -> None:
-    made, reader = await stack.token("laptop", "work"), await stack.token("reader", "work", access="read")
-    async with MemoryClient(url=stack.address, token=made.secret) as memory:
+async def test_the_memory_client_works_with_a_token(stack: HttpStack) -> None:
+    created, reader = await stack.token("laptop", "work"), await stack.token("reader", "work", access="read")
+    async with MemoryClient(url=stack.address, token=created.secret) as memory:
         reported = await memory.remember("kept by our own client")
         assert (await memory.read(reported.id)).memories[0].space == "work"
         lines = [line async for line in memory.export()]
@@ -144,14 +148,14 @@ async def test_a_client_of_ours_with_a_token(stack: HttpStack) -> None:
             await memory.remember("not by this one")
 
 
-async def test_what_takes_long_is_answered_line_by_line(visitor: Visitor) -> None:
-    who = {"space": visitor.space}
-    await visitor.remember("one")
-    lines = [line for frame in frames(await call(visitor, "export", who)) for line in frame.get("lines", [])]
-    other = json.dumps({"who": {"space": f"{visitor.space}-copy"}})
-    response = await visitor.web.post("/call/import_", content="\n".join([other, *lines]).encode())
+async def test_long_verbs_respond_line_by_line(client: CheckedClient) -> None:
+    who = {"space": client.space}
+    await client.remember("one")
+    lines = [line for frame in frames(await call(client, "export", who)) for line in frame.get("lines", [])]
+    other = json.dumps({"who": {"space": f"{client.space}-copy"}})
+    response = await client.web.post("/call/import_", content="\n".join([other, *lines]).encode())
     assert frames(response)[-1]["result"]["imported"] == 1
-    response = await visitor.web.post("/call/import_", content=f"{other}\nnonsense\n".encode())
+    response = await client.web.post("/call/import_", content=f"{other}\nnonsense\n".encode())
     assert frames(response)[-1]["error"]["code"] == "invalid_input"
-    assert frames(await call(visitor, "purge", who, selection={"refs": ["one"]}))[-1]["error"]["code"] == "wrong_state"
+    assert frames(await call(client, "purge", who, selection={"refs": ["one"]}))[-1]["error"]["code"] == "wrong_state"
     assert {"export", "import_", "purge"} <= LONG

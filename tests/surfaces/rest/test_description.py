@@ -1,4 +1,4 @@
-"""The OpenAPI description: whole, true, and as the routes are."""
+"""The OpenAPI description is complete, and matches the routes."""
 
 import asyncio
 import json
@@ -10,16 +10,16 @@ import pytest
 from fastapi.routing import iter_route_contexts
 from jsonschema import Draft202012Validator
 from tests.contract.source import ROOT
-from tests.surfaces.rest.checked_client import API, Visitor
+from tests.surfaces.rest.checked_client import API, CheckedClient
 from tests.surfaces.rest.openapi_document import PROBLEM, document, resolved, validator
 
 from scrubjay.graph.jsonl import FORMATS
 from scrubjay.model.memory import Method, State, Tier, Trust
 from scrubjay.surfaces.rest import examples, requests, space
-from scrubjay.surfaces.rest.app import rest_app
-from scrubjay.surfaces.rest.openapi import Description
+from scrubjay.surfaces.rest.app import make_bare_app
+from scrubjay.surfaces.rest.openapi import OpenApiDescription
 from scrubjay.surfaces.rest.route import Route
-from scrubjay.surfaces.rest.schemas import schemas
+from scrubjay.surfaces.rest.schemas import component_schemas
 
 OPEN = ("/healthz", "/readyz")
 VERBS = {
@@ -52,10 +52,10 @@ def test_it_is_openapi_3_1() -> None:
     assert {tag["name"] for tag in reported["tags"]} == {tag for _, _, item in operations() for tag in item["tags"]}
 
 
-def test_everything_that_is_pointed_to_is_there() -> None:
+def test_every_reference_resolves() -> None:
     seen = {f"#/{results}" for results in re.findall(r'"\$ref": "#/([^"]+)"', json.dumps(document()))}
     for pointer in seen:
-        # A value of any kind has a schema that asks for nothing.
+        # The schema of an arbitrary value is empty.
         assert resolved({"$ref": pointer}) is not None
     stored = {
         f"#/components/{kind}/{name}" for kind in ("schemas", "responses") for name in document()["components"][kind]
@@ -64,18 +64,18 @@ def test_everything_that_is_pointed_to_is_there() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(document()["components"]["schemas"]))
-def test_every_schema_is_one(name: str) -> None:
+def test_every_schema_is_valid(name: str) -> None:
     Draft202012Validator.check_schema(document()["components"]["schemas"][name])
 
 
-def test_operations_have_short_names_of_their_own() -> None:
+def test_operations_have_short_unique_names() -> None:
     names = [operation["operationId"] for _, _, operation in operations()]
     assert len(names) == len(set(names))
     assert set(names) == VERBS
 
 
 @pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)
-def test_an_operation_is_described_whole(method: str, path: str, operation: dict[str, Any]) -> None:
+def test_an_operation_is_described_completely(method: str, path: str, operation: dict[str, Any]) -> None:
     assert operation["summary"]
     assert operation["description"].endswith((".", "`."))
     assert len(operation["tags"]) == 1
@@ -105,7 +105,7 @@ def test_an_operation_is_described_whole(method: str, path: str, operation: dict
 
 
 @pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)
-def test_every_example_is_as_its_schema_says(method: str, path: str, operation: dict[str, Any]) -> None:
+def test_every_example_matches_its_schema(method: str, path: str, operation: dict[str, Any]) -> None:
     for answer in map(resolved, operation["responses"].values()):
         for content in answer.get("content", {}).values():
             schema = content.get("schema", {})
@@ -121,49 +121,49 @@ def test_every_example_is_as_its_schema_says(method: str, path: str, operation: 
             validator(content["schema"]["$ref"]).validate(example_of(content["schema"]))
 
 
-def test_every_example_of_a_field_is_as_its_schema_says() -> None:
+def test_every_example_of_a_field_matches_its_schema() -> None:
     for name, schema in document()["components"]["schemas"].items():
         for field, reported in schema.get("properties", {}).items():
             for example in reported.get("examples", []):
                 validator(f"#/components/schemas/{name}/properties/{field}").validate(example)
 
 
-async def test_the_examples_of_bodies_are_taken(visitor: Visitor) -> None:
-    """What somebody tries first is what the description shows."""
+async def test_the_examples_of_bodies_are_accepted(client: CheckedClient) -> None:
+    """Users try the examples of the description first."""
     for name, title in (("how-to-reach-sarah", "How to reach Sarah"), ("sarah", "Sarah")):
-        await visitor.remember(f"about {name}", name=name, title=title)
-    await visitor.ask("PATCH", "/memories/how-to-reach-sarah", json={"tags": ["x"]})
+        await client.remember(f"about {name}", name=name, title=title)
+    await client.request("PATCH", "/memories/how-to-reach-sarah", json={"tags": ["x"]})
     for method, path, operation in operations():
         content = operation.get("requestBody", {}).get("content", {})
-        # These want what is in the trash, in the inbox, or in conflict.
+        # These routes need memories in the trash or the inbox, or a conflict.
         if "application/json" not in content or path.endswith(("/purge", "/decline", "/resolve")):
             continue
         place = path.removeprefix(API).replace("{id}", "how-to-reach-sarah").replace("{name}", "draft")
         body = example_of(content["application/json"]["schema"])
-        response = await visitor.web.request(method.upper(), API + place, json=body, params={"space": visitor.space})
+        response = await client.web.request(method.upper(), API + place, json=body, params={"space": client.space})
         assert response.status_code in (200, 201), (path, body, response.text)
-    reported = await visitor.post("/import", params={"space": f"{visitor.space}-copy"}, content=examples.LINES.encode())
+    reported = await client.post("/import", params={"space": f"{client.space}-copy"}, content=examples.LINES.encode())
     assert reported["imported"] >= 1
 
 
 def example_of(schema: dict[str, Any]) -> dict[str, Any]:
-    """A body of the examples of its fields."""
+    """Return a body made of the examples of its fields."""
     fields = resolved(schema)["properties"]
     return {name: field["examples"][0] for name, field in fields.items() if field.get("examples")}
 
 
-def test_what_is_described_is_what_is_served() -> None:
-    app = rest_app()
+def test_the_description_covers_all_served_routes() -> None:
+    app = make_bare_app()
     served = {
         (method.lower(), str(context.path_format))
         for context in iter_route_contexts(app.routes)
         if isinstance(context.original_route, Route)
         for method in context.methods or ()
     }
-    described = {(method, path) for method, path, _ in operations()}
-    # The same under the prefix, and the description itself.
+    describe_app = {(method, path) for method, path, _ in operations()}
+    # These are also served under the prefix, like the description.
     twice = {("get", f"{prefix}{path}") for prefix in ("", API) for path in (*OPEN, "/metrics", "/openapi.json")}
-    assert served == described | twice
+    assert served == describe_app | twice
 
 
 def test_the_reference_lists_every_operation() -> None:
@@ -176,7 +176,7 @@ def test_the_reference_lists_every_operation() -> None:
 @pytest.mark.parametrize(
     ("choices", "kind"),
     [(requests.Tiers, Tier), (requests.Trusts, Trust), (requests.States, State), (requests.Methods, Method)],
-    ids=lambda given: getattr(given, "__name__", ""),
+    ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_choices_are_those_of_the_model(choices: object, kind: type[Tier | Trust | State | Method]) -> None:
     assert get_args(choices) == tuple(item.value for item in kind)
@@ -190,13 +190,13 @@ def test_formats_are_those_of_the_engine() -> None:
     assert space.routes.routes
 
 
-async def test_it_is_served_as_it_is_made(visitor: Visitor) -> None:
-    assert (await visitor.web.get("/openapi.json")).json() == document()
+async def test_the_served_description_is_the_generated_one(client: CheckedClient) -> None:
+    assert (await client.web.get("/openapi.json")).json() == document()
 
 
-async def test_while_it_is_made_others_are_served() -> None:
-    """The first who asks waits; the event loop does not."""
-    description = Description(rest_app())
+async def test_the_event_loop_runs_while_the_description_is_built() -> None:
+    """Only the request waits for the description, not the event loop."""
+    description = OpenApiDescription(make_bare_app())
     making = asyncio.gather(*(description.text() for _ in range(3)))
     turns = 0
     while not making.done():
@@ -208,5 +208,5 @@ async def test_while_it_is_made_others_are_served() -> None:
     assert await description.text() is texts[0]
 
 
-def test_schemas_are_named_as_everyone_else_names_them() -> None:
-    assert {"Memory", "Problem", "Remembered", "Recalled", "Written", "Status"} <= set(schemas())
+def test_schemas_have_the_names_of_the_results() -> None:
+    assert {"Memory", "Problem", "Remembered", "Recalled", "Written", "Status"} <= set(component_schemas())

@@ -1,4 +1,4 @@
-"""What nobody thought of: the caller hears that something went wrong, and the log what."""
+"""Unexpected errors: the caller gets a problem without details, the log has the traceback."""
 
 import asyncio
 import logging
@@ -10,10 +10,10 @@ import pytest
 from fastapi import Depends, FastAPI, Response, WebSocket
 from fastapi.responses import StreamingResponse
 from starlette.applications import Starlette
-from tests.surfaces.rest.checked_client import Visitor
+from tests.surfaces.rest.checked_client import CheckedClient
 from tests.surfaces.rest.openapi_document import require_problem
-from tests.surfaces.rest.raw_client import wired
-from tests.surfaces.rest.test_changes_socket import closed, listening, problem_of, refused
+from tests.surfaces.rest.raw_client import open_raw_client
+from tests.surfaces.rest.test_changes_socket import close_code_of, open_websocket, problem_of, refusal_of
 from websockets.exceptions import ConnectionClosed
 
 from scrubjay.errors import DiskFull, KeysUnavailable, ScrubjayError, StoreBusy
@@ -22,53 +22,53 @@ from scrubjay.surfaces.daemon.http_server import address_of, web_socket
 from scrubjay.surfaces.http.auth_middleware import LOOPBACK, AuthMiddleware, OriginCheck, RequestPolicy, RequestRecord
 from scrubjay.surfaces.http.body import BodyReader
 from scrubjay.surfaces.http.server import ConnectionLimits, serve_http
-from scrubjay.surfaces.rest.app import rest_app
+from scrubjay.surfaces.rest.app import make_bare_app
 from scrubjay.surfaces.rest.route import router
 
 SECRET = "the password is swordfish"
 
 
-class Admitting:
+class OwnerAuthenticator:
     async def authenticate(self, authorization: str | None) -> Grant:
         return OWNER
 
 
-class Endless:
+class UnlimitedRates:
     async def take(self, grant_id: str, per_minute: int) -> None:
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class Failing:
-    """A server with routes that fail, and what its door notes."""
+class FailingServer:
+    """A server with routes that fail, and the records of its middleware."""
 
     address: str
-    passed: list[RequestRecord]
+    records: list[RequestRecord]
 
 
 @pytest.fixture
-async def failing() -> AsyncGenerator[Failing]:
+async def failing() -> AsyncGenerator[FailingServer]:
     web = web_socket("127.0.0.1:0", must=True)
     assert web is not None
-    passed: list[RequestRecord] = []
+    records: list[RequestRecord] = []
     policy = RequestPolicy(
         origin_check=OriginCheck(hosts=LOOPBACK, port=web.getsockname()[1]),
-        authenticator=Admitting(),
-        rate_limiter=Endless(),
+        authenticator=OwnerAuthenticator(),
+        rate_limiter=UnlimitedRates(),
         body_reader=BodyReader(seconds=5),
         body_bytes=1000,
-        record=passed.append,
+        record=records.append,
     )
-    app = rest_app()
+    app = make_bare_app()
     _add_failures(app)
     with web:
         async with serve_http(
-            AuthMiddleware(_nothing_else(app), policy=policy), web, limits=ConnectionLimits(close_seconds=1)
+            AuthMiddleware(_mount(app), policy=policy), web, limits=ConnectionLimits(close_seconds=1)
         ):
-            yield Failing(address_of(web), passed)
+            yield FailingServer(address_of(web), records)
 
 
-def _nothing_else(app: FastAPI) -> Starlette:
+def _mount(app: FastAPI) -> Starlette:
     outer = Starlette()
     outer.router.default = app
     return outer
@@ -126,11 +126,11 @@ def _traces(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
 
 
 @pytest.mark.parametrize("path", ["/fails", "/depends-badly"])
-async def test_a_failure_is_told_as_one_and_written_down_once(
-    failing: Failing, caplog: pytest.LogCaptureFixture, path: str
+async def test_an_unexpected_error_becomes_a_problem_and_is_logged_once(
+    failing: FailingServer, caplog: pytest.LogCaptureFixture, path: str
 ) -> None:
-    async with Visitor(failing.address) as visitor:
-        response = await visitor.web.get(path, headers={"x-request-id": "my-request-0001"})
+    async with CheckedClient(failing.address) as client:
+        response = await client.web.get(path, headers={"x-request-id": "my-request-0001"})
         problem = require_problem(response)
         assert (response.status_code, problem["code"]) == (500, "error")
         assert problem["detail"] == "the request failed: ValueError"
@@ -140,31 +140,31 @@ async def test_a_failure_is_told_as_one_and_written_down_once(
         assert record.name == "scrubjay.surfaces.http.auth_middleware"
         assert record.exc_info is not None
         assert str(record.exc_info[1]) == SECRET
-        assert [(item.status, item.request_id) for item in failing.passed] == [(500, "my-request-0001")]
-        assert (await visitor.web.get("/healthz")).status_code == 200
+        assert [(item.status, item.request_id) for item in failing.records] == [(500, "my-request-0001")]
+        assert (await client.web.get("/healthz")).status_code == 200
 
 
 @pytest.mark.parametrize(("path", "status", "code"), [("/full", 507, "disk_full"), ("/depends", 503, "store_busy")])
-async def test_an_error_of_ours_is_no_failure(
-    failing: Failing, caplog: pytest.LogCaptureFixture, path: str, status: int, code: str
+async def test_a_scrubjay_error_is_not_logged_as_unexpected(
+    failing: FailingServer, caplog: pytest.LogCaptureFixture, path: str, status: int, code: str
 ) -> None:
-    async with Visitor(failing.address) as visitor:
-        response = await visitor.web.get(path)
+    async with CheckedClient(failing.address) as client:
+        response = await client.web.get(path)
         assert (response.status_code, require_problem(response)["code"]) == (status, code)
         assert response.headers.get("retry-after") == ("1" if status == 503 else None)
         assert not _traces(caplog)
 
 
 @pytest.mark.parametrize("path", ["/breaks-off", "/store-breaks-off"])
-async def test_an_answer_that_breaks_off_is_seen_to_be_broken_off(
-    failing: Failing, caplog: pytest.LogCaptureFixture, path: str
+async def test_an_interrupted_response_is_recognisable(
+    failing: FailingServer, caplog: pytest.LogCaptureFixture, path: str
 ) -> None:
-    async with wired(failing.address) as raw:
-        await raw.say(f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
-        received = await raw.silence()
+    async with open_raw_client(failing.address) as raw:
+        await raw.send(f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
+        received = await raw.receive_until_close()
         assert received.startswith(b"HTTP/1.1 200")
         assert b"one line" in received
-        # The last chunk would have said that this is all.
+        # The last chunk is missing.
         assert not received.endswith(b"0\r\n\r\n")
         assert SECRET.encode() not in received
     (record,) = _traces(caplog)
@@ -172,28 +172,30 @@ async def test_an_answer_that_breaks_off_is_seen_to_be_broken_off(
 
 
 async def test_a_socket_that_fails_before_it_is_opened_is_refused(
-    failing: Failing, caplog: pytest.LogCaptureFixture
+    failing: FailingServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    reported = problem_of(await refused(failing.address, path="/socket"), 500, "error")
+    reported = problem_of(await refusal_of(failing.address, path="/socket"), 500, "error")
     assert SECRET not in str(reported)
     assert len(_traces(caplog)) == 1
-    response = await refused(failing.address, path="/socket", ours="true")
+    response = await refusal_of(failing.address, path="/socket", ours="true")
     problem_of(response, 503, "keys_unavailable")
     assert response.headers["retry-after"] == "3"
     assert len(_traces(caplog)) == 1
-    problem_of(await refused(failing.address, path="/socket", ours="perhaps"), 422, "invalid_input")
+    problem_of(await refusal_of(failing.address, path="/socket", ours="perhaps"), 422, "invalid_input")
     assert {record.name for record in caplog.records if record.levelno >= logging.ERROR} == {
         "scrubjay.surfaces.http.auth_middleware"
     }
 
 
 @pytest.mark.parametrize("ours", ["true", "false"])
-async def test_a_socket_that_fails_is_closed(failing: Failing, caplog: pytest.LogCaptureFixture, ours: str) -> None:
-    async with listening(failing.address, path="/socket", accept="true", ours=ours) as line:
-        assert await closed(line) == 1011
+async def test_a_socket_that_fails_is_closed(
+    failing: FailingServer, caplog: pytest.LogCaptureFixture, ours: str
+) -> None:
+    async with open_websocket(failing.address, path="/socket", accept="true", ours=ours) as socket_client:
+        assert await close_code_of(socket_client) == 1011
     (record,) = _traces(caplog)
     assert record.name == "scrubjay.surfaces.http.auth_middleware"
     assert record.exc_info is not None
     assert isinstance(record.exc_info[1], ScrubjayError if ours == "true" else ValueError)
     with pytest.raises(ConnectionClosed):
-        await line.recv()
+        await socket_client.recv()

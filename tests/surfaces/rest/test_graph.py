@@ -1,38 +1,38 @@
-"""What relations lead to, by REST."""
+"""Traversals of relations by REST."""
 
 import pytest
-from tests.surfaces.rest.checked_client import Visitor
+from tests.surfaces.rest.checked_client import CheckedClient
 
 
 @pytest.fixture
-async def town(visitor: Visitor) -> Visitor:
+async def graph_client(client: CheckedClient) -> CheckedClient:
     for name in ("ada", "acme", "oslo"):
-        await visitor.remember(f"{name} has a page of its own here", name=name)
-    await visitor.post("/memories/ada/links", {"target": "acme", "relation": "works_at"}, status=201)
-    await visitor.post("/memories/acme/links", {"target": "oslo", "relation": "sits_in"}, status=201)
-    return visitor
+        await client.remember(f"{name} has a page of its own here", name=name)
+    await client.post("/memories/ada/links", {"target": "acme", "relation": "works_at"}, status=201)
+    await client.post("/memories/acme/links", {"target": "oslo", "relation": "sits_in"}, status=201)
+    return client
 
 
-async def test_what_is_around_a_memory(town: Visitor) -> None:
-    near = await town.get("/memories/ada/related")
+async def test_related_memories_are_found(graph_client: CheckedClient) -> None:
+    near = await graph_client.get("/memories/ada/related")
     assert [(item["name"], item["distance"]) for item in near["nodes"]] == [("ada", 0), ("acme", 1)]
     assert [item["type"] for item in near["edges"]] == ["works_at"]
-    far = await town.get("/graph", params={"id": ["ada"], "depth": 2, "direction": "out"})
+    far = await graph_client.get("/graph", params={"id": ["ada"], "depth": 2, "direction": "out"})
     assert [item["name"] for item in far["nodes"]] == ["ada", "acme", "oslo"]
-    narrow = await town.get("/graph", params={"id": ["oslo", "ada"], "type": ["sits_in"]})
+    narrow = await graph_client.get("/graph", params={"id": ["oslo", "ada"], "type": ["sits_in"]})
     assert [item["name"] for item in narrow["nodes"]] == ["oslo", "ada", "acme"]
-    cut = await town.get("/graph", params={"id": "ada", "depth": 2, "limit": 2})
+    cut = await graph_client.get("/graph", params={"id": "ada", "depth": 2, "limit": 2})
     assert cut["truncated"] is True
 
 
-async def test_a_way_from_one_to_another(town: Visitor) -> None:
-    results = await town.get("/graph/path", params={"from": "ada", "to": "oslo"})
+async def test_a_path_between_two_memories(graph_client: CheckedClient) -> None:
+    results = await graph_client.get("/graph/path", params={"from": "ada", "to": "oslo"})
     assert [item["name"] for item in results["nodes"]] == ["ada", "acme", "oslo"]
-    none = await town.get("/graph/path", params={"from": "oslo", "to": "ada", "direction": "out"})
+    none = await graph_client.get("/graph/path", params={"from": "oslo", "to": "ada", "direction": "out"})
     assert none == {"nodes": [], "edges": [], "truncated": False}
 
 
-async def test_what_cannot_be_asked(town: Visitor) -> None:
+async def test_invalid_requests_are_refused(graph_client: CheckedClient) -> None:
     for path, params, field in (
         ("/graph", {}, "id"),
         ("/graph", {"id": "ada", "depth": 11}, "depth"),
@@ -40,8 +40,10 @@ async def test_what_cannot_be_asked(town: Visitor) -> None:
         ("/graph/path", {"from": "ada"}, "to"),
         ("/memories/ada/related", {"limit": 0}, "limit"),
     ):
-        problem = await town.refused("GET", path, 422, "invalid_input", params=params)
+        problem = await graph_client.refused("GET", path, 422, "invalid_input", params=params)
         assert problem["field"] == field
-    problem = await town.refused("GET", "/graph", 404, "not_found", params={"id": "adda"})
+    problem = await graph_client.refused("GET", "/graph", 404, "not_found", params={"id": "adda"})
     assert problem["suggestions"] == ["ada"]
-    await town.refused("GET", "/memories/ada/related", 404, "not_found", params={"as_of": "2001-01-01T00:00:00Z"})
+    await graph_client.refused(
+        "GET", "/memories/ada/related", 404, "not_found", params={"as_of": "2001-01-01T00:00:00Z"}
+    )

@@ -1,14 +1,18 @@
-"""Host and Origin are looked at on every route, before anything else is."""
+"""Host and Origin are checked first on every route."""
 
 import pytest
-from tests.surfaces.rest.checked_client import Visitor
+from tests.surfaces.rest.checked_client import CheckedClient
 from tests.surfaces.rest.openapi_document import document
-from tests.surfaces.rest.raw_client import RawClient, wired
+from tests.surfaces.rest.raw_client import RawClient, open_raw_client
 
 from scrubjay.surfaces.daemon.serve import Running
 
 ROUTES = [
-    *((method.upper(), path.replace("{id}", "x")) for path, ways in document()["paths"].items() for method in ways),
+    *(
+        (method.upper(), path.replace("{id}", "x"))
+        for path, methods in document()["paths"].items()
+        for method in methods
+    ),
     ("GET", "/openapi.json"),
     ("GET", "/api/v1/healthz"),
     ("GET", "/nowhere"),
@@ -44,43 +48,45 @@ FOREIGN: list[tuple[list[str], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("headers", "which"), FOREIGN, ids=lambda given: str(given)[:60])
-async def test_a_page_of_another_site_is_kept_out_everywhere(served: Running, headers: list[str], which: str) -> None:
+@pytest.mark.parametrize(("headers", "header"), FOREIGN, ids=lambda value: str(value)[:60])
+async def test_a_page_of_another_site_is_refused_on_every_route(
+    served: Running, headers: list[str], header: str
+) -> None:
     lines = [line.replace("own", served.http) for line in headers]
-    async with wired(served.http) as raw:
+    async with open_raw_client(served.http) as raw:
         for method, path in ROUTES:
-            await raw.say(_request(method, path, *lines))
+            await raw.send(_request(method, path, *lines))
             if method == "HEAD":
                 assert b"403" in await _head(raw)
                 continue
-            reply = await raw.hear()
+            reply = await raw.receive_response()
             assert (reply.status, reply.problem["code"]) == (403, "not_allowed"), (method, path)
-            assert reply.problem["header"] == which
+            assert reply.problem["header"] == header
 
 
-@pytest.mark.parametrize("which", ["host: evil.example", "host: 127.0.0.1\r\norigin: null", "host: a\r\nhost: b"])
-async def test_nor_by_a_websocket(served: Running, which: str) -> None:
+@pytest.mark.parametrize("header", ["host: evil.example", "host: 127.0.0.1\r\norigin: null", "host: a\r\nhost: b"])
+async def test_a_websocket_of_another_site_is_refused(served: Running, header: str) -> None:
     handshake = ["connection: upgrade", "upgrade: websocket", "sec-websocket-version: 13"]
     key = "sec-websocket-key: " + "A" * 22 + "=="
-    async with wired(served.http) as raw:
-        lines = ["GET /api/v1/changes HTTP/1.1", *which.split("\r\n"), *handshake, key]
-        await raw.say(("\r\n".join(lines) + "\r\n\r\n").encode())
-        reply = await raw.hear()
+    async with open_raw_client(served.http) as raw:
+        lines = ["GET /api/v1/changes HTTP/1.1", *header.split("\r\n"), *handshake, key]
+        await raw.send(("\r\n".join(lines) + "\r\n\r\n").encode())
+        reply = await raw.receive_response()
         assert (reply.status, reply.problem["code"]) == (403, "not_allowed")
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "LOCALHOST", "[::1]", "localhost:", "127.0.0.1:99"])
-async def test_it_is_known_by_these_names(served: Running, name: str) -> None:
-    async with wired(served.http) as raw:
-        await raw.say(_request("GET", "/healthz", f"host: {name}"))
-        assert (await raw.hear()).status == 200
+async def test_these_hosts_are_accepted(served: Running, name: str) -> None:
+    async with open_raw_client(served.http) as raw:
+        await raw.send(_request("GET", "/healthz", f"host: {name}"))
+        assert (await raw.receive_response()).status == 200
 
 
-async def test_its_own_page_is_let_in(visitor: Visitor) -> None:
-    own = str(visitor.web.base_url).rstrip("/")
+async def test_its_own_page_is_accepted(client: CheckedClient) -> None:
+    own = str(client.web.base_url).rstrip("/")
     port = own.rpartition(":")[2]
     for origin in (own, f"http://localhost:{port}"):
-        response = await visitor.web.get("/healthz", headers={"origin": origin})
+        response = await client.web.get("/healthz", headers={"origin": origin})
         assert response.status_code == 200
         assert "access-control-allow-origin" not in response.headers
 

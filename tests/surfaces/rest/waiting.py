@@ -1,27 +1,27 @@
-"""Waiting for what happens soon."""
+"""Polling for conditions."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 
 from tests.surfaces.rest.http_stack import HttpStack
 
-LONGEST = 20.0
-_LOOK = 0.01
+MAX_SECONDS = 20.0
+_POLL_SECONDS = 0.01
 
 
-async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
-    """Look again and again, for a bounded while."""
-    for _ in range(int(LONGEST / _LOOK)):
-        if await is_so():
+async def wait_until(condition: Callable[[], Awaitable[bool]]) -> None:
+    """Poll a condition until it holds, or fail after a time limit."""
+    for _ in range(int(MAX_SECONDS / _POLL_SECONDS)):
+        if await condition():
             return
-        await asyncio.sleep(_LOOK)
+        await asyncio.sleep(_POLL_SECONDS)
     raise AssertionError("it did not happen")
 
 
-async def until_listening(stack: HttpStack, count: int) -> None:
-    """Until so many streams of changes are open."""
+async def wait_for_streams(stack: HttpStack, count: int) -> None:
+    """Wait until a number of streams are open."""
 
-    async def are_so_many() -> bool:
+    async def has_count() -> bool:
         return len(stack.changes._subscribers) == count
 
-    await until(are_so_many)
+    await wait_until(has_count)

@@ -44,9 +44,9 @@ class HttpServer:
     agents: McpSessions
     metrics: Metrics
     settings: Settings
-    patience: ConnectionLimits = field(default_factory=ConnectionLimits)
-    beat: float = 15.0
-    stream_patience: float = 10.0
+    limits: ConnectionLimits = field(default_factory=ConnectionLimits)
+    heartbeat_seconds: float = 15.0
+    send_seconds: float = 10.0
 
     @asynccontextmanager
     async def open(self, web: socket.socket) -> AsyncGenerator[RunningServer]:
@@ -59,22 +59,22 @@ class HttpServer:
             opened_beside(load_protocol, lambda: self.agents.site(authenticator.is_valid)) as agents,
         ):
             app = web_app(self.counter, policy=self._policy(authenticator, host, port), rest=rest, agents=agents)
-            async with serve_http(app, web, limits=self.patience) as served:
+            async with serve_http(app, web, limits=self.limits) as served:
                 self.metrics.clients("http", lambda: served.connections)
                 _log.info("listening", extra={"fields": {"http": address_of(web)}})
                 yield served
 
     def _rest(self, authenticator: Authenticator) -> ASGIApp:
         # A third of a second that the socket need not wait for.
-        from scrubjay.surfaces.rest.app import make_rest  # noqa: PLC0415
+        from scrubjay.surfaces.rest.app import make_rest_app  # noqa: PLC0415
         from scrubjay.surfaces.rest.deps import RestDependencies  # noqa: PLC0415
 
         dependencies = RestDependencies(
             engine=self.counter.engine, notes=self.counter.notes, gate=self.counter.gate, changes=self.agents.changes,
-            authenticator=authenticator, figures=self.metrics, space=self.settings.space, beat=self.beat,
-            patience=self.stream_patience,
+            authenticator=authenticator, metrics=self.metrics, space=self.settings.space,
+            heartbeat_seconds=self.heartbeat_seconds, send_seconds=self.send_seconds,
         )  # fmt: skip
-        return make_rest(dependencies)
+        return make_rest_app(dependencies)
 
     async def _authenticator(self, host: str) -> Authenticator:
         chosen, engine = self.settings, self.counter.engine

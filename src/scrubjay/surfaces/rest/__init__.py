@@ -1,1 +1,1 @@
-"""The memory over HTTP, as resources: `/api/v1`."""
+"""The REST surface: memories as resources under `/api/v1`."""

@@ -1,4 +1,4 @@
-"""The application of `/api/v1`: its routes, what they answer when something is wrong, and its description."""
+"""The application of `/api/v1`: its routes, its error responses and its description."""
 
 from collections import deque
 from copy import copy
@@ -13,82 +13,84 @@ from scrubjay.surfaces.rest import (
     branches,
     changes,
     conflicts,
-    context,
-    exports,
     extract,
     graph,
     health,
     inbox,
     jobs,
-    links,
     memories,
     notes,
     openapi,
-    rules,
     search,
     space,
-    tags,
     versions,
 )
+from scrubjay.surfaces.rest.changes import StreamLimiter
 from scrubjay.surfaces.rest.deps import RestDependencies
-from scrubjay.surfaces.rest.errors import tell_faults
-from scrubjay.surfaces.rest.feed import Streams
-from scrubjay.surfaces.rest.openapi import Description
+from scrubjay.surfaces.rest.errors import add_error_handlers
+from scrubjay.surfaces.rest.health import ReadinessProbe
+from scrubjay.surfaces.rest.openapi import OpenApiDescription
 from scrubjay.version import VERSION
 
 PREFIX = "/api/v1"
-_NOUNS = (
-    attachments,
-    memories,
-    search,
-    versions,
-    branches,
-    context,
-    extract,
-    links,
-    graph,
-    changes,
-    rules,
-    tags,
-    inbox,
-    conflicts,
-    jobs,
-    notes,
-    exports,
-    space,
+# The order of the description.
+_ROUTERS = (
+    attachments.routes,
+    memories.routes,
+    search.routes,
+    versions.routes,
+    branches.routes,
+    search.context_routes,
+    extract.routes,
+    graph.link_routes,
+    graph.routes,
+    changes.routes,
+    space.rule_routes,
+    space.tag_routes,
+    inbox.routes,
+    conflicts.routes,
+    jobs.routes,
+    notes.routes,
+    space.routes,
 )
 _ABOUT = """One memory that all of a person's agents share.
 
-Every route takes a bearer token where the server asks for one; `space` chooses among those that the token opens.
-What is wrong is told as `application/problem+json`, with a `code` for programs and a `hint` for people.
+Send a bearer token on every route if the server requires one; `space` selects one of the spaces that the token allows.
+Errors are `application/problem+json`, with a `code` for programs and a `hint` for people.
 `ETag` and `If-Match` carry the version of a memory; `Idempotency-Key` makes a retry safe."""
 
 
-def make_rest(dependencies: RestDependencies) -> FastAPI:
-    """The application. It stands behind the door, which tells it who asks."""
-    app = copy(_laid_out())
-    app.state = State({"dependencies": dependencies, "streams": Streams(most=dependencies.streams)})
-    app.state.description = Description(app, must=dependencies.authenticator.requires_token)
+def make_rest_app(dependencies: RestDependencies) -> FastAPI:
+    """Return the application, to be served behind `AuthMiddleware`, which authenticates the caller."""
+    app = copy(_cached_app())
+    app.state = State(
+        {
+            "dependencies": dependencies,
+            "streams": StreamLimiter(max_streams=dependencies.max_streams),
+            "readiness": ReadinessProbe(),
+        }
+    )
+    app.state.description = OpenApiDescription(app, requires_token=dependencies.authenticator.requires_token)
     return app
 
 
 @cache
-def _laid_out() -> FastAPI:
-    """Routes are laid out when they are first looked through: long enough to be noticed by whoever waits, so once."""
-    app = rest_app()
+def _cached_app() -> FastAPI:
+    """Build the routes once: FastAPI resolves them when they are first iterated, which takes noticeable time."""
+    app = make_bare_app()
     deque(iter_route_contexts(app.routes), maxlen=0)
     return app
 
 
-def rest_app() -> FastAPI:
-    """The application without what its routes work with: enough to describe it."""
+def make_bare_app() -> FastAPI:
+    """Return the application without dependencies, which is enough to describe it."""
     app = FastAPI(
         title="Scrubjay",
         version=VERSION,
         summary="Long-term memory for agents",
         description=_ABOUT,
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        # A description of our own; the pages that show one load their scripts from elsewhere.
+        # `openapi` serves the description; FastAPI's pages would load scripts from other sites.
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
@@ -96,16 +98,16 @@ def rest_app() -> FastAPI:
         separate_input_output_schemas=False,
         generate_unique_id_function=_operation_id,
     )
-    app.state.description = Description(app)
-    for noun in _NOUNS:
-        app.include_router(noun.routes, prefix=PREFIX)
-    for watched in (health, openapi):
-        app.include_router(watched.routes)
-        app.include_router(watched.routes, prefix=PREFIX, include_in_schema=False)
-    tell_faults(app)
+    app.state.description = OpenApiDescription(app)
+    for routes in _ROUTERS:
+        app.include_router(routes, prefix=PREFIX)
+    for routes in (health.routes, openapi.routes):
+        app.include_router(routes)
+        app.include_router(routes, prefix=PREFIX, include_in_schema=False)
+    add_error_handlers(app)
     return app
 
 
 def _operation_id(route: APIRoute) -> str:
-    """The verb, which clients that are made from the description call their methods by."""
+    """Return the verb, which generated clients use as a method name."""
     return route.name.rstrip("_")

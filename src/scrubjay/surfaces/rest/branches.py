@@ -1,4 +1,4 @@
-"""Branches of a memory: begun, listed, switched to, merged and dropped."""
+"""Branches of a memory: create, list, switch, merge and drop them."""
 
 from typing import Annotated
 
@@ -10,77 +10,87 @@ from scrubjay.model.memory import Json
 from scrubjay.rpc.codec import problem_from_error, to_json
 from scrubjay.surfaces.http.problems import problem_response
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.deps import Reading, Writing
-from scrubjay.surfaces.rest.fields import LONGEST_LABEL
-from scrubjay.surfaces.rest.memories import Key
-from scrubjay.surfaces.rest.requests import BranchAsked, MergeAsked
-from scrubjay.surfaces.rest.route import Ref, answer, etag, router
-from scrubjay.surfaces.rest.schemas import gives
+from scrubjay.surfaces.rest.deps import ReadContext, WriteContext
+from scrubjay.surfaces.rest.memories import IdempotencyKey
+from scrubjay.surfaces.rest.requests import MAX_LABEL_LENGTH, BranchBody, MergeBody
+from scrubjay.surfaces.rest.route import MemoryRef, etag, json_response, router
+from scrubjay.surfaces.rest.schemas import response_schema
 from scrubjay.telemetry import request_id
 
 routes = router("branches")
 _CREATED = 201
-_BRANCHES = gives(Branches, examples.BRANCHES)
-# With slashes, as many call their branches.
-_ONE = "/memories/{id}/branches/{name:path}"
+# Branch names often contain slashes.
+_BRANCH_PATH = "/memories/{id}/branches/{name:path}"
 BranchName = Annotated[
-    str, Path(alias="name", max_length=LONGEST_LABEL, description="Name of the branch.", examples=["draft"])
+    str, Path(alias="name", max_length=MAX_LABEL_LENGTH, description="Name of the branch.", examples=["draft"])
 ]
 
 
-@routes.get("/memories/{id}/branches", summary="Branches of a memory", responses=_BRANCHES)
-async def branches(ref: Ref, context: Reading) -> Response:
-    """Every branch, main first, and the one that the memory is switched to."""
-    return answer(await context.read("branches", context.memory.branches(ref)))
+@routes.get(
+    "/memories/{id}/branches",
+    summary="List the branches of a memory",
+    responses=response_schema(Branches, examples.BRANCHES),
+)
+async def branches(ref: MemoryRef, context: ReadContext) -> Response:
+    """List every branch, main first, and name the branch that the memory is switched to."""
+    return json_response(await context.read("branches", context.memory.branches(ref)))
 
 
 @routes.post(
     "/memories/{id}/branches",
-    summary="Begin a branch",
+    summary="Create a branch",
     status_code=_CREATED,
-    responses=gives(Branches, examples.BRANCHES, status=_CREATED, what="A new branch"),
+    responses=response_schema(Branches, examples.BRANCHES, status=_CREATED, description="A new branch"),
 )
-async def branch(ref: Ref, asked: BranchAsked, context: Writing) -> Response:
-    """Another line of versions. What is done there is not found on main until it is merged."""
-    work = context.memory.branch(ref, asked.name, description=asked.description, at=asked.at, switch=asked.switch)
-    return answer(await context.write("branch", work), status=_CREATED)
-
-
-@routes.post(f"{_ONE}/switch", summary="Switch to a branch", responses=gives(Branches, examples.SWITCHED))
-async def switch(ref: Ref, name: BranchName, context: Writing) -> Response:
-    """Have a memory stand on another branch for whoever reads or changes it without naming one."""
-    return answer(await context.write("switch", context.memory.switch(ref, name)))
+async def branch(ref: MemoryRef, body: BranchBody, context: WriteContext) -> Response:
+    """Create another line of versions. Searches on main do not see its changes until it is merged."""
+    work = context.memory.branch(ref, body.name, description=body.description, at=body.at, switch=body.switch)
+    return json_response(await context.write("branch", work), status=_CREATED)
 
 
 @routes.post(
-    f"{_ONE}/merge", summary="Merge a branch", responses=gives(BranchMerged, examples.JOINED, headers=("ETag",))
+    f"{_BRANCH_PATH}/switch", summary="Switch to a branch", responses=response_schema(Branches, examples.SWITCHED)
 )
-async def merge_branch(ref: Ref, name: BranchName, asked: MergeAsked, context: Writing, key: Key = "") -> Response:
-    """Bring what a branch has changed into another.
+async def switch(ref: MemoryRef, name: BranchName, context: WriteContext) -> Response:
+    """Select the branch that reads and writes of a memory use if they name none."""
+    return json_response(await context.write("switch", context.memory.switch(ref, name)))
 
-    Where both have changed the same in their own ways nothing is done, and the problem tells the `clashes`.
+
+@routes.post(
+    f"{_BRANCH_PATH}/merge",
+    summary="Merge a branch",
+    responses=response_schema(BranchMerged, examples.BRANCH_MERGED, headers=("ETag",)),
+)
+async def merge_branch(
+    ref: MemoryRef, name: BranchName, body: MergeBody, context: WriteContext, key: IdempotencyKey = ""
+) -> Response:
+    """Merge the changes of a branch into another.
+
+    If both branches have changed the same field differently, nothing is merged, and the problem lists the `clashes`.
     """
     work = context.memory.merge_branch(
-        ref, name, into=asked.into, prefer=asked.prefer, message=asked.message, idempotency_key=key
+        ref, name, into=body.into, prefer=body.prefer, message=body.message, idempotency_key=key
     )
-    done = await context.write("merge_branch", work)
-    return _clashing(done) if done.clashes else answer(done, headers=etag(done.version, done.into))
+    merged = await context.write("merge_branch", work)
+    if merged.clashes:
+        return _clash_response(merged)
+    return json_response(merged, headers=etag(merged.version, merged.into))
 
 
-@routes.delete(_ONE, summary="Drop a branch", responses=gives(Branches, examples.DROPPED))
-async def drop_branch(ref: Ref, name: BranchName, context: Writing) -> Response:
-    """Put a branch into the trash; main stays as it is."""
-    return answer(await context.write("drop_branch", context.memory.drop_branch(ref, name)))
+@routes.delete(_BRANCH_PATH, summary="Drop a branch", responses=response_schema(Branches, examples.DROPPED))
+async def drop_branch(ref: MemoryRef, name: BranchName, context: WriteContext) -> Response:
+    """Move a branch to the trash. Main does not change."""
+    return json_response(await context.write("drop_branch", context.memory.drop_branch(ref, name)))
 
 
-def _clashing(done: BranchMerged) -> Response:
-    fields = ", ".join(dict.fromkeys(clash.field for clash in done.clashes))
-    refused = Conflict(
-        f"{done.branch!r} and {done.into!r} have both changed {done.name!r}: {fields}",
+def _clash_response(merged: BranchMerged) -> Response:
+    fields = ", ".join(dict.fromkeys(clash.field for clash in merged.clashes))
+    error = Conflict(
+        f"{merged.branch!r} and {merged.into!r} have both changed {merged.name!r}: {fields}",
         hint="Merge with prefer `ours` or `theirs`, or revise one of them first",
-        memory_id=done.id,
-        branch=done.branch,
-        into=done.into,
+        memory_id=merged.id,
+        branch=merged.branch,
+        into=merged.into,
     )
-    facts: dict[str, Json] = {"clashes": to_json(done.clashes)}
-    return problem_response(problem_from_error(refused, request_id=request_id.get()) | facts)
+    clashes: dict[str, Json] = {"clashes": to_json(merged.clashes)}
+    return problem_response(problem_from_error(error, request_id=request_id.get()) | clashes)

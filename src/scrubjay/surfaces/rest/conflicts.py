@@ -1,4 +1,4 @@
-"""Conflicts: what is stored and does not go together, and what is done about it."""
+"""Conflicts between stored statements: list, scan and resolve them."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -9,99 +9,51 @@ from pydantic import Field
 from scrubjay.errors import NotFound
 from scrubjay.model.conflict import ConflictDetails, Resolved, Scan
 from scrubjay.model.job import Job
-from scrubjay.model.memory import Json
-from scrubjay.surfaces.rest.deps import Watching, Writing
-from scrubjay.surfaces.rest.fields import LONGEST_LABEL, WHOLE, Label, Line
-from scrubjay.surfaces.rest.memories import Key
-from scrubjay.surfaces.rest.requests import Remark
-from scrubjay.surfaces.rest.route import Asked, answer, router
-from scrubjay.surfaces.rest.schemas import gives
+from scrubjay.surfaces.rest import examples
+from scrubjay.surfaces.rest.deps import OneSpaceContext, WriteContext
+from scrubjay.surfaces.rest.memories import IdempotencyKey
+from scrubjay.surfaces.rest.requests import (
+    INTEGER,
+    MAX_LABEL_LENGTH,
+    REASON,
+    Comment,
+    Label,
+    Line,
+    RequestBody,
+)
+from scrubjay.surfaces.rest.route import ListLimit, json_response, router
+from scrubjay.surfaces.rest.schemas import response_schema
 
 routes = router("conflicts")
 _LIMIT = 50
-_ID = "c-3f8a2b1c9d0e4f67"
-_AT = "2026-05-31T14:00:00Z"
-_NEWER: dict[str, Json] = {
-    "id": "0197f3c2-7a10-7c2f-8d11-0b1c2d3e4f5a",
-    "name": "sarah-moved",
-    "statement": "Sarah lives in Paris.",
-    "date": _AT,
-    "trust": "user",
-    "agent": "rest",
-    "session": "",
-}
-_OLDER: dict[str, Json] = _NEWER | {
-    "id": "0197f3c2-6d3e-7bb0-b8a5-9f4c1e2d3a4b",
-    "name": "where-sarah-lives",
-    "statement": "Sarah lives in Berlin.",
-    "date": "2026-05-01T12:00:00Z",
-}
-_CONFLICT: dict[str, Json] = {
-    "id": _ID,
-    "type": "contradiction",
-    "confidence": 0.94,
-    "suggested_action": "supersede",
-    "status": "pending",
-    "memory": _NEWER,
-    "other": _OLDER,
-    "differs": ["name: Paris or Berlin"],
-    "detected_at": _AT,
-    "strategy": None,
-    "notes": "",
-    "resolved_at": None,
-    "resolved_by": "",
-    "run": "",
-}
-_JOB: dict[str, Json] = {
-    "space": "work",
-    "kind": "conflicts",
-    "about": {},
-    "id": "0197f3c2-9a10-7c2f-8d11-0b1c2d3e4f5b",
-    "state": "waiting",
-    "tries": 0,
-    "created_at": _AT,
-    "due": _AT,
-    "outcome": "",
-    "version": 1,
-}
-_SCAN: dict[str, Json] = {"memories": 2, "found": [_CONFLICT], "count": 1, "by_type": {"contradiction": 1}}
-_RESOLVED: dict[str, Json] = {
-    "action": "superseded",
-    "conflict": _ID,
-    "strategy": "supersede",
-    "kept": _NEWER["id"],
-    "changed": [_OLDER["id"], _NEWER["id"]],
-    "why": "",
-    "run": "0197f3c2-6d3e-7bb0-b8a5-9f4c1e2d3a4c",
-    "branch": "",
-    "warnings": [],
-}
 
-ConflictId = Annotated[str, Path(alias="id", max_length=LONGEST_LABEL, description="Id of a conflict.", examples=[_ID])]
-# A test holds them to what the model has.
+ConflictId = Annotated[
+    str,
+    Path(alias="id", max_length=MAX_LABEL_LENGTH, description="Id of a conflict.", examples=[examples.CONFLICT["id"]]),
+]
+# A test compares these choices with the model.
 Statuses = Literal["pending", "resolved", "ignored", "all"]
 Strategies = Literal["merge", "update", "branch", "supersede", "ignore", "auto"]
-_OF = "Only those of one memory, by its id, name or title."
 
 
-class ScanAsked(Asked):
-    """How many of the conflicts that are found are told."""
+class ScanBody(RequestBody):
+    """How many of the conflicts that a scan finds to return."""
 
-    limit: Annotated[int, Field(ge=0, le=1_000), WHOLE] = _LIMIT
-
-
-class LaterAsked(Asked):
-    """After how many seconds it is to be done."""
-
-    after: Annotated[int, Field(ge=0, le=30 * 24 * 60 * 60), WHOLE] = 0
+    limit: Annotated[int, Field(ge=0, le=1_000), INTEGER] = _LIMIT
 
 
-class ResolveAsked(Asked):
-    """What is to be done about a conflict."""
+class ScanLaterBody(RequestBody):
+    """The delay of a scan in seconds."""
+
+    after: Annotated[int, Field(ge=0, le=30 * 24 * 60 * 60), INTEGER] = 0
+
+
+class ResolveBody(RequestBody):
+    """How to resolve a conflict."""
 
     strategy: Strategies = Field(default="auto", examples=["supersede"])
-    notes: Remark = Field(default="", description="Why, for the history.", examples=["She moved in May"])
-    branch: Line = Field(default="", description="Name of the branch that the strategy `branch` makes.")
+    notes: Comment = Field(default="", description=REASON, examples=["She moved in May"])
+    branch: Line = Field(default="", description="Name of the branch that the strategy `branch` creates.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,47 +63,55 @@ class Conflicts:
     conflicts: tuple[ConflictDetails, ...]
 
 
-@routes.get("/conflicts", summary="List conflicts", responses=gives(Conflicts, {"conflicts": [_CONFLICT]}))
+@routes.get(
+    "/conflicts",
+    summary="List conflicts",
+    responses=response_schema(Conflicts, {"conflicts": [examples.CONFLICT]}),
+)
 async def conflicts(
-    context: Watching,
-    status: Annotated[Statuses, Query(description="What has become of them.")] = "pending",
-    memory: Annotated[Label, Query(description=_OF)] = "",
-    limit: Annotated[int, Query(ge=1, le=1_000, description="So many at most.")] = _LIMIT,
+    context: OneSpaceContext,
+    status: Annotated[Statuses, Query(description="The status of the conflicts.")] = "pending",
+    memory: Annotated[Label, Query(description="Only conflicts of this memory: its id, name or title.")] = "",
+    limit: ListLimit = _LIMIT,
 ) -> Response:
-    """Statements that say the same, more, or something else, each with the words of both sides."""
+    """List pairs of statements that repeat, extend or contradict each other, with the text of both sides."""
     work = context.memory.conflicts(status=status, id=memory, limit=limit)
-    return answer(Conflicts(conflicts=await context.read("conflicts", work)))
+    return json_response(Conflicts(conflicts=await context.read("conflicts", work)))
 
 
-@routes.get("/conflicts/{id}", summary="Read a conflict", responses=gives(ConflictDetails, _CONFLICT))
-async def conflict(conflict_id: ConflictId, context: Watching) -> Response:
-    """One conflict, whatever has become of it."""
-    reported = await context.read("conflicts", context.memory.conflicts(status="all", id=conflict_id, limit=1))
-    results = [item for item in reported if item.id == conflict_id]
-    if not results:
+@routes.get("/conflicts/{id}", summary="Read a conflict", responses=response_schema(ConflictDetails, examples.CONFLICT))
+async def conflict(conflict_id: ConflictId, context: OneSpaceContext) -> Response:
+    """Read one conflict, with any status."""
+    matches = await context.read("conflicts", context.memory.conflicts(status="all", id=conflict_id, limit=1))
+    details = next((match for match in matches if match.id == conflict_id), None)
+    if details is None:
         raise NotFound(
             f"there is no conflict {conflict_id[:100]!r}", hint="GET /conflicts lists them", ref=conflict_id[:200]
         )
-    return answer(results[0])
+    return json_response(details)
 
 
-@routes.post("/scan", summary="Look for conflicts", responses=gives(Scan, _SCAN))
-async def scan_conflicts(asked: ScanAsked, context: Writing) -> Response:
-    """Look through everything that is stored; what is found waits for a decision."""
-    work = context.memory.scan_conflicts(limit=asked.limit)
-    return answer(await context.write("scan_conflicts", work, long=True))
+@routes.post("/scan", summary="Scan for conflicts", responses=response_schema(Scan, examples.SCAN))
+async def scan_conflicts(body: ScanBody, context: WriteContext) -> Response:
+    """Search all memories for conflicts. Each conflict is stored and waits for a decision."""
+    work = context.memory.scan_conflicts(limit=body.limit)
+    return json_response(await context.write("scan_conflicts", work, long=True))
 
 
-@routes.post("/scan/later", summary="Look for conflicts later", responses=gives(Job, _JOB))
-async def scan_later(asked: LaterAsked, context: Writing) -> Response:
-    """Leave the look through everything to the server, as a job."""
-    return answer(await context.write("scan_later", context.memory.scan_later(after=asked.after)))
+@routes.post("/scan/later", summary="Scan for conflicts later", responses=response_schema(Job, examples.SCAN_JOB))
+async def scan_later(body: ScanLaterBody, context: WriteContext) -> Response:
+    """Queue a scan for conflicts as a job of the server."""
+    return json_response(await context.write("scan_later", context.memory.scan_later(after=body.after)))
 
 
-@routes.post("/conflicts/{id}/resolve", summary="Resolve a conflict", responses=gives(Resolved, _RESOLVED))
-async def resolve_conflict(conflict_id: ConflictId, asked: ResolveAsked, context: Writing, key: Key = "") -> Response:
-    """Settle a conflict in one of several ways; `undo` takes each of them back."""
+@routes.post(
+    "/conflicts/{id}/resolve", summary="Resolve a conflict", responses=response_schema(Resolved, examples.RESOLVED)
+)
+async def resolve_conflict(
+    conflict_id: ConflictId, body: ResolveBody, context: WriteContext, key: IdempotencyKey = ""
+) -> Response:
+    """Resolve a conflict with one of several strategies. `undo` reverts each of them."""
     work = context.memory.resolve_conflict(
-        conflict_id, strategy=asked.strategy, notes=asked.notes, branch=asked.branch, idempotency_key=key
+        conflict_id, strategy=body.strategy, notes=body.notes, branch=body.branch, idempotency_key=key
     )
-    return answer(await context.write("resolve_conflict", work))
+    return json_response(await context.write("resolve_conflict", work))

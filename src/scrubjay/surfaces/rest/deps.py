@@ -1,4 +1,4 @@
-"""Who is asking, and what the routes work with."""
+"""The dependencies of the routes: the shared services, and the caller and the spaces of each request."""
 
 import asyncio
 from collections import Counter
@@ -9,7 +9,7 @@ from typing import Annotated, Protocol, TypeVar, cast, get_origin
 
 from fastapi import Depends, Header, Query
 from fastapi.dependencies.utils import get_flat_params
-from fastapi.params import Query as InQuery
+from fastapi.params import Query as QueryParameter
 from fastapi.requests import HTTPConnection
 from fastapi.routing import APIRoute
 
@@ -21,31 +21,30 @@ from scrubjay.model.grant import Grant
 from scrubjay.notes.service import Notes
 from scrubjay.surfaces.changes import ChangeBroadcaster
 from scrubjay.surfaces.http.auth_middleware import grant_of
-from scrubjay.surfaces.rest.fields import Label, SpaceName
-from scrubjay.surfaces.rest.readiness import ReadinessProbe
+from scrubjay.surfaces.rest.requests import Label, SpaceName
 
 T = TypeVar("T")
-_AGENT = "rest"
+_DEFAULT_AGENT = "rest"
 
 
 class Gate(Protocol):
-    """Lets so much work in at once, for so long."""
+    """Limits how many operations run at once, and for how long."""
 
     async def run(self, verb: str, work: Coroutine[object, object, T], *, reads: bool = False, long: bool = False) -> T:
-        """Do the work or raise Busy."""
+        """Run an operation, or raise Busy."""
         ...
 
     def require_open(self) -> None:
-        """Raise Busy when nobody is let in any more."""
+        """Raise Busy if the server is shutting down."""
         ...
 
     def staying(self, verb: str) -> AbstractAsyncContextManager[None]:
-        """Be counted for as long as a block lasts; raises Busy."""
+        """Count an operation for the duration of a block; raise Busy."""
         ...
 
 
-class Doorman(Protocol):
-    """Checks tokens."""
+class GrantChecker(Protocol):
+    """Checks the grants of tokens."""
 
     @property
     def requires_token(self) -> bool:
@@ -57,50 +56,50 @@ class Doorman(Protocol):
         ...
 
 
-class Figures(Protocol):
-    """What is counted."""
+class MetricsSource(Protocol):
+    """The metrics of the server."""
 
     async def scrape(self, accept: str) -> tuple[str, bytes]:
-        """The figures of now: their content type, and the text."""
+        """Return the content type and the text of the current metrics."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestDependencies:
-    """What all routes share."""
+    """The services and limits that all routes share."""
 
     engine: Engine
     gate: Gate
     changes: ChangeBroadcaster
-    authenticator: Doorman
-    figures: Figures
+    authenticator: GrantChecker
+    metrics: MetricsSource
     notes: Notes | None = None
     space: str = "default"
-    # So often a stream gives a sign of life, and looks whether its reader may still read.
-    beat: float = 15.0
-    # Whoever takes nothing of a stream for so long is not reading it.
-    patience: float = 10.0
-    # One caller reads so many streams at once, and leaves room for others.
-    streams: int = 64
-    conflict_checker: ReadinessProbe = field(default_factory=ReadinessProbe)
-    # Kept here, because the event loop holds tasks only weakly.
+    # A stream sends a heartbeat at this interval, and checks whether the caller's token is still valid.
+    heartbeat_seconds: float = 15.0
+    # A stream closes if its client reads nothing for this long.
+    send_seconds: float = 10.0
+    # One caller may open this many streams at once.
+    max_streams: int = 64
+    # The event loop holds tasks only weakly.
     tasks: set[asyncio.Task[object]] = field(default_factory=set[asyncio.Task[object]])
 
-    def later(self, verb: str, work: Coroutine[object, object, object]) -> None:
-        """Have something done that nobody waits for."""
-        task = asyncio.create_task(self._done(verb, work))
+    def run_in_background(self, verb: str, work: Coroutine[object, object, object]) -> None:
+        """Start an operation that no caller waits for, and ignore its errors."""
+
+        async def run() -> None:
+            # The engine repeats the work when it opens the next time.
+            with suppress(ScrubjayError):
+                await self.gate.run(verb, work, long=True)
+
+        task = asyncio.create_task(run())
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
-
-    async def _done(self, verb: str, work: Coroutine[object, object, object]) -> None:
-        # It is made up for at the next opening.
-        with suppress(ScrubjayError):
-            await self.gate.run(verb, work, long=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestContext:
-    """One request: who comes, and to which space."""
+    """One request: its caller and its space."""
 
     dependencies: RestDependencies
     grant: Grant
@@ -108,15 +107,15 @@ class RequestContext:
 
     @property
     def memory(self) -> MemoryClient:
-        """The verbs, as this caller."""
+        """The verbs, on behalf of this caller."""
         return MemoryClient.over(self.dependencies.engine, self.who, notes=self.dependencies.notes)
 
     async def read(self, verb: str, work: Coroutine[object, object, T], *, long: bool = False) -> T:
-        """Do what only reads."""
+        """Run an operation that only reads."""
         return await self.dependencies.gate.run(verb, work, reads=True, long=long)
 
     async def write(self, verb: str, work: Coroutine[object, object, T], *, long: bool = False) -> T:
-        """Do what changes something, and tell whoever listens."""
+        """Run an operation that writes, and notify the streams of changes."""
         try:
             return await self.dependencies.gate.run(verb, work, long=long)
         finally:
@@ -128,100 +127,108 @@ Spaces = Annotated[
     Query(
         alias="space",
         max_length=100,
-        description="The space to work in; reading takes several. Default: those that the token opens.",
+        description="The space to use; reads accept several. Default: the spaces that the token allows.",
     ),
 ]
 Space = Annotated[
-    SpaceName, Query(alias="space", description="The space to work in. Default: the first that the token opens.")
+    SpaceName, Query(alias="space", description="The space to use. Default: the first that the token allows.")
 ]
 Agent = Annotated[
-    Label, Header(alias="X-Scrubjay-Agent", description="Who asks: noted with every change, and `undo` goes by it.")
+    Label,
+    Header(
+        alias="X-Scrubjay-Agent",
+        description="The name of the agent, recorded with every change; `undo` reverts the changes of this agent.",
+    ),
 ]
 Run = Annotated[
-    Label, Header(alias="X-Scrubjay-Run", description="Names a series of calls that `undo` takes back together.")
+    Label, Header(alias="X-Scrubjay-Run", description="Names a series of calls that `undo` reverts together.")
 ]
 
 
-async def reading(request: HTTPConnection, space: Spaces = [], agent: Agent = "") -> RequestContext:  # noqa: B006 - FastAPI copies it
-    """A visit that only reads, of all the spaces that are open or asked for."""
+async def read_context(request: HTTPConnection, space: Spaces = [], agent: Agent = "") -> RequestContext:  # noqa: B006 - FastAPI copies it
+    """Return the context of a request that reads the given spaces, or all that the token allows."""
     grant = grant_of(request.scope)
     grant.require_read("this")
     return _context(request, grant, spaces=space, agent=agent)
 
 
-async def writing(request: HTTPConnection, space: Space = "", agent: Agent = "", run: Run = "") -> RequestContext:
-    """A visit that may change something, in one space."""
+async def write_context(request: HTTPConnection, space: Space = "", agent: Agent = "", run: Run = "") -> RequestContext:
+    """Return the context of a request that writes to one space."""
     grant = grant_of(request.scope)
     grant.require_write("this")
     return _context(request, grant, spaces=[space] if space else [], agent=agent, run=run)
 
 
-async def watching(connection: HTTPConnection, space: Space = "") -> RequestContext:
-    """A visit that reads one space."""
+async def one_space_context(connection: HTTPConnection, space: Space = "") -> RequestContext:
+    """Return the context of a request that reads one space."""
     grant = grant_of(connection.scope)
     grant.require_read("this")
     return _context(connection, grant, spaces=[space] if space else [], agent="")
 
 
-Reading = Annotated[RequestContext, Depends(reading)]
-Writing = Annotated[RequestContext, Depends(writing)]
-Watching = Annotated[RequestContext, Depends(watching)]
+ReadContext = Annotated[RequestContext, Depends(read_context)]
+WriteContext = Annotated[RequestContext, Depends(write_context)]
+OneSpaceContext = Annotated[RequestContext, Depends(one_space_context)]
 
 
 def dependencies_of(request: HTTPConnection) -> RestDependencies:
-    """What the routes of this application share."""
+    """Return the dependencies of the application that serves a request."""
     return cast("RestDependencies", request.app.state.dependencies)
 
 
 def _context(request: HTTPConnection, grant: Grant, *, spaces: list[str], agent: str, run: str = "") -> RequestContext:
-    _require_known(request)
+    _check_query_names(request)
     dependencies = dependencies_of(request)
-    # A name that is left empty is one that is not given.
+    # An empty name counts as omitted.
     first, *also = [space for space in spaces if space] or [""]
-    name = _as_written(agent) or (grant.name if grant.id else _AGENT)
-    who = grant.caller(space=first, agent=name, run=_as_written(run), default=dependencies.space)
+    name = _decode_header(agent) or (grant.name if grant.id else _DEFAULT_AGENT)
+    who = grant.caller(space=first, agent=name, run=_decode_header(run), default=dependencies.space)
     if also:
-        others = tuple(grant.require(_named(space)) for space in also)
-        who = Caller(space=grant.require(_named(first)), also=others, agent=who.agent, run=who.run)
+        others = tuple(grant.require(_require_name(space)) for space in also)
+        who = Caller(space=grant.require(_require_name(first)), also=others, agent=who.agent, run=who.run)
     return RequestContext(dependencies=dependencies, grant=grant, who=who)
 
 
-def _named(space: str) -> str:
+def _require_name(space: str) -> str:
     if not space.strip():
-        raise InvalidInput("a space needs a name", hint="Leave out `space` for the token's own", field="space")
+        raise InvalidInput("a space needs a name", hint="Omit `space` to use the token's own", field="space")
     return space
 
 
-def _as_written(header: str) -> str:
-    """A header as its sender wrote it: most write UTF-8, and HTTP takes it for Latin-1."""
+def _decode_header(header: str) -> str:
+    """Decode a header as UTF-8: most clients send that, although HTTP reads it as Latin-1."""
     try:
         return header.encode("latin-1").decode()
     except UnicodeError:
         return header
 
 
-def _require_known(request: HTTPConnection) -> None:
-    """What a route does not know in the query is a mistake, not something to be overlooked; so is what it has twice."""
+def _check_query_names(request: HTTPConnection) -> None:
+    """Raise InvalidInput for query parameters that the route does not have, or that are repeated."""
     if not request.scope["query_string"]:
         return
-    existing = _known(cast("APIRoute", request.scope["route"]))
-    counted = Counter(name for name, _ in request.query_params.multi_items())
-    for name, count in counted.items():
-        if name not in existing:
+    allowed = _query_parameters(cast("APIRoute", request.scope["route"]))
+    counts = Counter(name for name, _ in request.query_params.multi_items())
+    for name, count in counts.items():
+        if name not in allowed:
             raise InvalidInput(
-                f"there is no parameter {name[:100]!r} here",
-                hint=f"There are {', '.join(existing)}" if existing else "",
+                f"this route has no parameter {name[:100]!r}",
+                hint=f"It has {', '.join(allowed)}" if allowed else "",
                 field=name[:100],
             )
-        if count > 1 and not existing[name]:
-            raise InvalidInput(f"{name} is given {count:,} times", hint="Give it once", field=name)
+        if count > 1 and not allowed[name]:
+            raise InvalidInput(f"{name} is given {count:,} times", hint="Send it once", field=name)
 
 
-def _known(route: APIRoute) -> dict[str, bool]:
-    """The parameters of a route's query, and whether each may be given several times."""
-    names = route.__dict__.get("known_names")
+def _query_parameters(route: APIRoute) -> dict[str, bool]:
+    """Return the query parameters of a route, and whether each may be repeated."""
+    names = route.__dict__.get("query_names")
     if names is None:
-        request = [param for param in get_flat_params(route.dependant) if isinstance(param.field_info, InQuery)]
-        names = {item.alias: get_origin(item.field_info.annotation) is list for item in request}
-        route.__dict__["known_names"] = names
+        parameters = [
+            parameter
+            for parameter in get_flat_params(route.dependant)
+            if isinstance(parameter.field_info, QueryParameter)
+        ]
+        names = {parameter.alias: get_origin(parameter.field_info.annotation) is list for parameter in parameters}
+        route.__dict__["query_names"] = names
     return cast("dict[str, bool]", names)

@@ -1,4 +1,4 @@
-"""Error responses of the routes, by HTTP and before a WebSocket opens."""
+"""The error handlers of the application: problems by HTTP, and before a WebSocket opens."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -19,19 +19,19 @@ from scrubjay.surfaces.http.problems import error_response, problem_response, un
 from scrubjay.surfaces.rest.route import Route
 from scrubjay.telemetry import request_id
 
-_GONE = 499
+_CLIENT_CLOSED_REQUEST = 499
 _NOT_FOUND = 404
-_NOT_ALLOWED = 405
-_MOST_TOLD = 20
-_LONGEST_NAME = 60
-_CODES = {
-    _NOT_FOUND: ("no_such_path", "is not a path that is served here"),
-    _NOT_ALLOWED: ("method_not_allowed", "does not take this method"),
+_METHOD_NOT_ALLOWED = 405
+_MAX_ERRORS = 20
+_MAX_NAME_LENGTH = 60
+_HTTP_ERRORS = {
+    _NOT_FOUND: ("no_such_path", "is not a path of this server"),
+    _METHOD_NOT_ALLOWED: ("method_not_allowed", "does not accept this method"),
 }
-# What pydantic calls them, in words that go behind the name of a field.
-_WORDS = {
+# The types of pydantic's errors, as text that follows the name of a field.
+_MESSAGES = {
     "missing": "is missing",
-    "extra_forbidden": "is not known here",
+    "extra_forbidden": "is not a known field",
     "string_type": "must be a text",
     "string_too_long": "is longer than {max_length:,} characters",
     "string_too_short": "must not be empty",
@@ -54,111 +54,109 @@ _WORDS = {
     "literal_error": "must be one of {expected}",
     "recursion_loop": "is nested too deeply",
 }
-_NOT_LEFT_OUT = "none_required"
-_TOO_MUCH = frozenset({"string_too_long", "too_long"})
+_NULL_REQUIRED = "none_required"
+_TOO_LONG = frozenset({"string_too_long", "too_long"})
+_ValidationError = Mapping[str, object]
 
 
-def tell_faults(app: FastAPI) -> None:
-    """Have an application tell of what is wrong."""
-    app.add_exception_handler(ScrubjayError, _refused)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(WebSocketRequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _wrong)
-    app.add_exception_handler(ClientDisconnect, _left)
-    app.add_exception_handler(Exception, _failed)
-    app.router.default = _nowhere
+def add_error_handlers(app: FastAPI) -> None:
+    """Let an application answer every error with a problem."""
+    app.add_exception_handler(ScrubjayError, _handle_scrubjay_error)
+    app.add_exception_handler(RequestValidationError, _handle_validation_error)
+    app.add_exception_handler(WebSocketRequestValidationError, _handle_validation_error)
+    app.add_exception_handler(HTTPException, _handle_http_exception)
+    app.add_exception_handler(ClientDisconnect, _handle_disconnect)
+    app.add_exception_handler(Exception, _handle_unexpected_error)
+    app.router.default = _handle_unknown_path
 
 
-async def _refused(connection: Request | WebSocket, error: Exception) -> Response:
+async def _handle_scrubjay_error(connection: Request | WebSocket, error: Exception) -> Response:
     if is_websocket_open(connection.scope):
-        # Too late to refuse it: the door closes it.
+        # Too late for a response: the middleware closes the WebSocket.
         raise error
     return error_response(cast("ScrubjayError", error))
 
 
-async def _invalid(_: Request | WebSocket, error: Exception) -> Response:
-    """What does not fit the description: the first thing in words, and all of them as a list."""
-    existing = cast("RequestValidationError | WebSocketRequestValidationError", error)
-    results = _named(cast("Sequence[Mapping[str, object]]", existing.errors()))
-    wrong = [f"{_place(item)} {_words(item)}" for item in results[:_MOST_TOLD]]
-    is_too_much = results[0]["type"] in _TOO_MUCH and _where(results[0]) == "body"
-    refused = (TooLarge if is_too_much else InvalidInput)(wrong[0], field=_place(results[0]))
-    facts: dict[str, Json] = {"errors": [*wrong]}
-    return problem_response(problem_from_error(refused, request_id=request_id.get()) | facts)
+async def _handle_validation_error(_: Request | WebSocket, error: Exception) -> Response:
+    """Answer an invalid request with its first error as the detail, and all errors as a list."""
+    validation = cast("RequestValidationError | WebSocketRequestValidationError", error)
+    errors = _merge_alternatives(cast("Sequence[_ValidationError]", validation.errors()))
+    messages = [f"{_field_name(item)} {_message(item)}" for item in errors[:_MAX_ERRORS]]
+    is_too_large = errors[0]["type"] in _TOO_LONG and _location(errors[0])[0] == "body"
+    refusal = (TooLarge if is_too_large else InvalidInput)(messages[0], field=_field_name(errors[0]))
+    members: dict[str, Json] = {"errors": [*messages]}
+    return problem_response(problem_from_error(refusal, request_id=request_id.get()) | members)
 
 
-async def _wrong(request: Request | WebSocket, error: Exception) -> Response:
-    existing = cast("HTTPException", error)
-    code, about = _CODES.get(existing.status_code, ("bad_request", ""))
-    detail = f"{request.scope['path'][:200]} {about}" if about else str(existing.detail)
-    headers = dict(existing.headers or {})
-    if existing.status_code == _NOT_ALLOWED:
-        # Of all routes of the path, not of the first alone.
-        headers = {"allow": ", ".join(sorted(_allowed(request)))}
-    return problem_response(problem(existing.status_code, code, detail, request_id=request_id.get()), headers=headers)
+async def _handle_http_exception(request: Request | WebSocket, error: Exception) -> Response:
+    exception = cast("HTTPException", error)
+    code, message = _HTTP_ERRORS.get(exception.status_code, ("bad_request", ""))
+    detail = f"{request.scope['path'][:200]} {message}" if message else str(exception.detail)
+    headers = dict(exception.headers or {})
+    if exception.status_code == _METHOD_NOT_ALLOWED:
+        # Starlette names the methods of the first route only.
+        headers = {"allow": ", ".join(sorted(_allowed_methods(request)))}
+    return problem_response(problem(exception.status_code, code, detail, request_id=request_id.get()), headers=headers)
 
 
-async def _left(_: Request | WebSocket, __: Exception) -> Response:
-    return Response(status_code=_GONE)
+async def _handle_disconnect(_: Request | WebSocket, __: Exception) -> Response:
+    return Response(status_code=_CLIENT_CLOSED_REQUEST)
 
 
-async def _failed(_: Request | WebSocket, error: Exception) -> Response:
-    # It goes on to the door, which writes it down.
+async def _handle_unexpected_error(_: Request | WebSocket, error: Exception) -> Response:
+    # Starlette raises the error again, and the middleware logs it.
     return error_response(unexpected_error(error))
 
 
-async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer for a path that is not served, also to whoever wants a WebSocket there."""
+async def _handle_unknown_path(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request or a WebSocket for a path without a route."""
     if scope["type"] == "websocket":
-        code, about = _CODES[_NOT_FOUND]
-        refused = problem(_NOT_FOUND, code, f"{scope['path'][:200]} {about}", request_id=request_id.get())
-        await problem_response(refused)(scope, receive, send)
+        code, message = _HTTP_ERRORS[_NOT_FOUND]
+        body = problem(_NOT_FOUND, code, f"{scope['path'][:200]} {message}", request_id=request_id.get())
+        await problem_response(body)(scope, receive, send)
         return
     raise HTTPException(_NOT_FOUND)
 
 
-def _allowed(request: Request | WebSocket) -> set[str]:
-    """Every method that some route takes for a path."""
-    path, results = request.scope["path"], set[str]()
+def _allowed_methods(request: Request | WebSocket) -> set[str]:
+    """Return the methods of all routes that match a path."""
+    path, methods = request.scope["path"], set[str]()
     for context in iter_route_contexts(request.app.routes):
         route = context.original_route
         if isinstance(route, Route) and compile_path(str(context.path))[0].match(path):
-            results |= route.allowed
-    return results
+            methods |= route.allowed_methods
+    return methods
 
 
-def _named(found: Sequence[Mapping[str, object]]) -> Sequence[Mapping[str, object]]:
-    """What is wrong, by the names that the caller knows: a field that may be left out fails once for each of its types.
+def _merge_alternatives(errors: Sequence[_ValidationError]) -> Sequence[_ValidationError]:
+    """Drop the errors of optional fields that say "not null", and the type that pydantic adds to the others' names.
 
-    That it is not left out is one of these failures and no fault; the others have the type behind the name.
+    Pydantic validates an optional field as a union with null, and reports one error for each member of the union.
     """
-    left = {_loc(item)[:-1] for item in found if item["type"] == _NOT_LEFT_OUT}
-    named: list[Mapping[str, object]] = []
-    for entry in found:
-        if entry["type"] == _NOT_LEFT_OUT:
+    optional = {_location(error)[:-1] for error in errors if error["type"] == _NULL_REQUIRED}
+    merged: list[_ValidationError] = []
+    for error in errors:
+        if error["type"] == _NULL_REQUIRED:
             continue
-        at = next((len(field) for field in left if _loc(entry)[: len(field)] == field), None)
-        named.append(entry if at is None else {**entry, "loc": (*_loc(entry)[:at], *_loc(entry)[at + 1 :])})
-    return named or found
+        location = _location(error)
+        length = next((len(field) for field in optional if location[: len(field)] == field), None)
+        merged.append(error if length is None else {**error, "loc": (*location[:length], *location[length + 1 :])})
+    return merged or errors
 
 
-def _loc(one: Mapping[str, object]) -> tuple[object, ...]:
-    return tuple(cast("Sequence[object]", one["loc"]))
+def _location(error: _ValidationError) -> tuple[object, ...]:
+    return tuple(cast("Sequence[object]", error["loc"]))
 
 
-def _words(one: Mapping[str, object]) -> str:
-    """What is wrong with a field; the words of the request are not repeated."""
-    words = _WORDS.get(str(one["type"]))
-    if words is None:
-        return f"is not as it should be: {one['msg']}"
-    return words.format(**cast("Mapping[str, object]", one.get("ctx", {})))
+def _message(error: _ValidationError) -> str:
+    """Return what is wrong with a field, without quoting the request."""
+    message = _MESSAGES.get(str(error["type"]))
+    if message is None:
+        return f"is not valid: {error['msg']}"
+    return message.format(**cast("Mapping[str, object]", error.get("ctx", {})))
 
 
-def _where(one: Mapping[str, object]) -> str:
-    return str(_loc(one)[0])
-
-
-def _place(one: Mapping[str, object]) -> str:
-    """The name of a field, as the caller writes it."""
-    parts = _loc(one)
-    return ".".join(str(part)[:_LONGEST_NAME] for part in parts[1:]) or f"the {parts[0]}"
+def _field_name(error: _ValidationError) -> str:
+    """Return the name of a field as the caller writes it."""
+    parts = _location(error)
+    return ".".join(str(part)[:_MAX_NAME_LENGTH] for part in parts[1:]) or f"the {parts[0]}"

@@ -1,4 +1,4 @@
-"""Facts: what a conversation says that is worth keeping."""
+"""Extraction of facts from conversations."""
 
 from typing import Annotated, Literal
 
@@ -7,46 +7,53 @@ from pydantic import Field
 
 from scrubjay.model.fact import Extracted
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.deps import Writing
-from scrubjay.surfaces.rest.fields import Line
-from scrubjay.surfaces.rest.requests import Body
-from scrubjay.surfaces.rest.route import Asked, answer, router
-from scrubjay.surfaces.rest.schemas import gives
+from scrubjay.surfaces.rest.deps import WriteContext
+from scrubjay.surfaces.rest.requests import Line, NonBlankText, RequestBody
+from scrubjay.surfaces.rest.route import json_response, router
+from scrubjay.surfaces.rest.schemas import response_schema
 
 routes = router("extract")
-# A test holds them to what can be read.
+# A test compares these choices with the parsers.
 Formats = Literal[
     "auto", "text", "markdown", "whatsapp", "json", "jsonl", "chatgpt", "claude", "slack", "telegram"
 ]  # fmt: skip
-Ways = Literal["auto", "patterns", "llm"]
+ExtractionMethods = Literal["auto", "patterns", "llm"]
 
 
-class ExtractAsked(Asked):
-    """A conversation, and how it is to be read."""
+class ExtractBody(RequestBody):
+    """A conversation, and how to read it."""
 
     text: Annotated[
-        Body,
+        NonBlankText,
         Field(
             description="The chat log: lines of `Name: text`, Markdown, JSON, JSONL, or an export of a chat program.",
             examples=["Sarah: I prefer voice calls to mail."],
         ),
     ]
-    session: Annotated[Line, Field(description="The session it is filed under; the log's own name if empty.")] = ""
-    project: Annotated[Line, Field(description="The project that the facts belong to.")] = ""
-    format: Annotated[Formats, Field(description="How the log is written; `auto` looks.")] = "auto"
-    method: Annotated[Ways, Field(description="`auto` asks a language model if there is one.")] = "auto"
-    me: Annotated[Line, Field(description="The speaker who is the user, where the log calls nobody so.")] = ""
-    store: Annotated[bool, Field(description="Store the facts, or only tell them.")] = True
+    session: Annotated[
+        Line, Field(description="The session to store the facts under. Default: a name derived from the log.")
+    ] = ""
+    project: Annotated[Line, Field(description="The project of the facts.")] = ""
+    format: Annotated[Formats, Field(description="The format of the log; `auto` detects it.")] = "auto"
+    method: Annotated[ExtractionMethods, Field(description="`auto` uses a language model if one is configured.")] = (
+        "auto"
+    )
+    me: Annotated[Line, Field(description="The speaker who is the user, if the log does not mark one.")] = ""
+    store: Annotated[bool, Field(description="Store the facts; false only returns them.")] = True
 
 
-@routes.post("/extract", summary="Extract facts from a conversation", responses=gives(Extracted, examples.EXTRACTED))
-async def extract(asked: ExtractAsked, context: Writing) -> Response:
-    """Find what a conversation says that is worth keeping, sentence by sentence, and store it.
+@routes.post(
+    "/extract",
+    summary="Extract facts from a conversation",
+    responses=response_schema(Extracted, examples.EXTRACTED),
+)
+async def extract(body: ExtractBody, context: WriteContext) -> Response:
+    """Extract the facts of a conversation, sentence by sentence, and store them.
 
-    What is there already stays as it is, so that a log can be sent again. `run` names what `undo` takes back.
+    Stored facts stay as they are, so you can send a log again. Pass `run` to `undo` to revert the call.
     """
     work = context.memory.extract(
-        asked.text, session=asked.session, project=asked.project, format=asked.format, method=asked.method,
-        me=asked.me, store=asked.store,
+        body.text, session=body.session, project=body.project, format=body.format, method=body.method,
+        me=body.me, store=body.store,
     )  # fmt: skip
-    return answer(await context.write("extract", work, long=True))
+    return json_response(await context.write("extract", work, long=True))

@@ -1,51 +1,44 @@
-"""The inbox: what agents have written, where a person says first whether it is kept."""
+"""The inbox: memories that wait for approval by a person."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from fastapi import Query, Response
+from fastapi import Response
 
 from scrubjay.model.memory import Memory
 from scrubjay.model.results import Outcome
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.deps import Watching, Writing
-from scrubjay.surfaces.rest.memories import selection
-from scrubjay.surfaces.rest.requests import SelectionAsked
-from scrubjay.surfaces.rest.route import answer, router
-from scrubjay.surfaces.rest.schemas import gives
+from scrubjay.surfaces.rest.deps import OneSpaceContext, WriteContext
+from scrubjay.surfaces.rest.memories import selection_from
+from scrubjay.surfaces.rest.requests import SelectionBody
+from scrubjay.surfaces.rest.route import ListLimit, json_response, router
+from scrubjay.surfaces.rest.schemas import response_schema
 
 routes = router("inbox")
-_LIMIT = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inbox:
-    """What waits for a yes."""
+    """Memories that wait for approval."""
 
     memories: tuple[Memory, ...]
 
 
-@routes.get("/inbox", summary="Read the inbox", responses=gives(Inbox, examples.INBOX))
-async def inbox(
-    context: Watching, limit: Annotated[int, Query(ge=1, le=1_000, description="So many at most.")] = _LIMIT
-) -> Response:
-    """The memories that wait. Nobody finds them before they are approved."""
-    return answer(
-        Inbox(memories=await context.read("inbox", context.dependencies.engine.inbox(who=context.who, limit=limit)))
-    )
+@routes.get("/inbox", summary="List the inbox", responses=response_schema(Inbox, examples.INBOX))
+async def inbox(context: OneSpaceContext, limit: ListLimit = 50) -> Response:
+    """List the memories that wait for approval. Searches do not find them until then."""
+    work = context.dependencies.engine.inbox(who=context.who, limit=limit)
+    return json_response(Inbox(memories=await context.read("inbox", work)))
 
 
-@routes.post("/inbox/approve", summary="Approve memories", responses=gives(Outcome, examples.APPROVED))
-async def approve(asked: SelectionAsked, context: Writing) -> Response:
-    """Keep memories that wait."""
-    return answer(
-        await context.write("approve", context.dependencies.engine.approve(selection(asked), who=context.who))
-    )
+@routes.post("/inbox/approve", summary="Approve memories", responses=response_schema(Outcome, examples.APPROVED))
+async def approve(body: SelectionBody, context: WriteContext) -> Response:
+    """Approve memories that wait in the inbox."""
+    work = context.dependencies.engine.approve(selection_from(body), who=context.who)
+    return json_response(await context.write("approve", work))
 
 
-@routes.post("/inbox/decline", summary="Decline memories", responses=gives(Outcome, examples.DECLINED))
-async def decline(asked: SelectionAsked, context: Writing) -> Response:
-    """Put memories that wait into the trash, from where `restore` brings them back."""
-    return answer(
-        await context.write("decline", context.dependencies.engine.decline(selection(asked), who=context.who))
-    )
+@routes.post("/inbox/decline", summary="Decline memories", responses=response_schema(Outcome, examples.DECLINED))
+async def decline(body: SelectionBody, context: WriteContext) -> Response:
+    """Move memories that wait in the inbox to the trash. `restore` reverts this."""
+    work = context.dependencies.engine.decline(selection_from(body), who=context.who)
+    return json_response(await context.write("decline", work))

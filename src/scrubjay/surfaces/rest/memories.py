@@ -1,8 +1,7 @@
-"""Memories: kept, read, changed, put into the trash and taken out of it."""
+"""Memories: write, read, revise, forget, restore and purge them."""
 
 from collections.abc import Mapping
 from typing import Annotated
-from urllib.parse import quote
 
 from fastapi import Header, Query, Response
 
@@ -11,26 +10,41 @@ from scrubjay.model.draft import Selection
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.results import Missing, Outcome, ReadResult, Remembered, Written
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.deps import Reading, RequestContext, Writing
-from scrubjay.surfaces.rest.fields import LONGEST_LABEL, Label
+from scrubjay.surfaces.rest.deps import ReadContext, RequestContext, WriteContext
 from scrubjay.surfaces.rest.requests import (
-    ReadAsked,
-    RememberAsked,
-    ReviseAsked,
-    SelectionAsked,
-    SmartWriteAsked,
-    filter_of,
+    GROUP,
+    MAX_LABEL_LENGTH,
+    REASON,
+    Label,
+    ReadBody,
+    RememberBody,
+    ReviseBody,
+    SelectionBody,
+    SmartWriteBody,
+    filter_from,
 )
-from scrubjay.surfaces.rest.route import ETAG, AsOf, OnBranch, Ref, answer, branch_from, etag, router, version_from
-from scrubjay.surfaces.rest.schemas import Described, gives
+from scrubjay.surfaces.rest.route import (
+    ETAG,
+    MARKDOWN,
+    AsOf,
+    MemoryRef,
+    OnBranch,
+    branch_from,
+    etag,
+    json_response,
+    location,
+    router,
+    version_from,
+)
+from scrubjay.surfaces.rest.schemas import ResponseSchemas, response_schema
 
 routes = router("memories")
 
-Key = Annotated[
+IdempotencyKey = Annotated[
     Label,
     Header(
         alias="Idempotency-Key",
-        description="Makes a retry safe: the same key and request get the first answer again.",
+        description="Makes a retry safe: the same key and request return the first response again.",
         examples=["7d0a2f7e"],
     ),
 ]
@@ -39,160 +53,168 @@ IfMatch = Annotated[
     Header(
         alias="If-Match",
         max_length=100,
-        description="The version that the caller goes by; `*` is any.",
+        description="The version that you expect; `*` matches any.",
         examples=['"2"'],
         json_schema_extra={"pattern": ETAG},
     ),
 ]
 IfNoneMatch = Annotated[
-    str, Header(alias="If-None-Match", max_length=1_000, description="The version that the caller has.")
+    str, Header(alias="If-None-Match", max_length=1_000, description="The version that you already have.")
 ]
 DroppedBranch = Annotated[
-    str, Query(max_length=LONGEST_LABEL, description="Not the memory itself: a branch of it that was dropped.")
+    str, Query(max_length=MAX_LABEL_LENGTH, description="Restore this dropped branch of the memory instead.")
 ]
 _CREATED = 201
-_UNCHANGED = 304
-_MARKDOWN = "text/markdown"
-_MEMORY = gives(Memory, examples.MEMORY, what="The memory", headers=("ETag",), also={_MARKDOWN: examples.TEXT})
+_NOT_MODIFIED = 304
+_MEMORY_RESPONSES = response_schema(
+    Memory, examples.MEMORY, description="The memory", headers=("ETag",), other_types={MARKDOWN: examples.TEXT}
+)
 
 
-def _written(example: Mapping[str, Json]) -> Described:
-    return gives(Written, example, headers=("ETag",))
+def _written(example: Mapping[str, Json]) -> ResponseSchemas:
+    return response_schema(Written, example, headers=("ETag",))
 
 
-_REMEMBERED = gives(
-    Remembered, examples.CREATED, status=_CREATED, what="A new memory", headers=("ETag", "Location")
-) | gives(Remembered, examples.MERGED, what="Merged into another, known already, or refused", headers=("ETag",))
+_REMEMBER_RESPONSES = response_schema(
+    Remembered, examples.CREATED, status=_CREATED, description="A new memory", headers=("ETag", "Location")
+) | response_schema(
+    Remembered, examples.MERGED, description="Merged into another memory, known already, or refused", headers=("ETag",)
+)
 
 
-@routes.post("/memories", summary="Remember a text", status_code=_CREATED, responses=_REMEMBERED)
-async def remember(asked: RememberAsked, context: Writing, key: Key = "") -> Response:
-    """Store a text once, filed under every entity it is about; the answer says what was done, stage by stage."""
-    inputs = asked.model_dump(exclude_none=True, exclude_defaults=True)
-    done = await context.write("remember", context.memory.remember(**inputs, idempotency_key=key))
-    return _remembered(done, context, dry_run=asked.dry_run)
+@routes.post("/memories", summary="Remember a text", status_code=_CREATED, responses=_REMEMBER_RESPONSES)
+async def remember(body: RememberBody, context: WriteContext, key: IdempotencyKey = "") -> Response:
+    """Store a text once, under every entity that it is about. The response lists the decision of each stage."""
+    fields = body.model_dump(exclude_none=True, exclude_defaults=True)
+    remembered = await context.write("remember", context.memory.remember(**fields, idempotency_key=key))
+    return _remember_response(remembered, context, dry_run=body.dry_run)
 
 
-@routes.post("/memories/smart-write", summary="Write smartly", status_code=_CREATED, responses=_REMEMBERED)
-async def smart_write(asked: SmartWriteAsked, context: Writing, key: Key = "") -> Response:
-    """Create a memory, or add to the one that it continues: `intent` says whether to choose, and which."""
-    inputs = asked.model_dump(exclude_none=True, exclude_defaults=True)
-    text, kind = inputs.pop("content"), inputs.pop("type", "")
+@routes.post("/memories/smart-write", summary="Write smartly", status_code=_CREATED, responses=_REMEMBER_RESPONSES)
+async def smart_write(body: SmartWriteBody, context: WriteContext, key: IdempotencyKey = "") -> Response:
+    """Create a memory, or append to the memory that the content continues; `intent` controls the choice."""
+    fields = body.model_dump(exclude_none=True, exclude_defaults=True)
+    text, kind = fields.pop("content"), fields.pop("type", "")
     if not text.strip():
         raise InvalidInput("there is nothing to remember: the content is empty", field="content")
-    done = await context.write("remember", context.memory.remember(text, kind=kind, **inputs, idempotency_key=key))
-    return _remembered(done, context, dry_run=asked.dry_run)
+    work = context.memory.remember(text, kind=kind, **fields, idempotency_key=key)
+    return _remember_response(await context.write("remember", work), context, dry_run=body.dry_run)
 
 
-@routes.post("/memories/read", summary="Read several memories", responses=gives(ReadResult, examples.READ))
-async def read_many(asked: ReadAsked, context: Reading) -> Response:
-    """Whole memories by id, name or title; what is missing is named, with suggestions."""
-    work = context.memory.read(
-        asked.ids, format=asked.format, version=asked.version, branch=asked.branch, as_of=asked.as_of
-    )
-    return answer(await context.read("read", work))
+@routes.post("/memories/read", summary="Read several memories", responses=response_schema(ReadResult, examples.READ))
+async def read_many(body: ReadBody, context: ReadContext) -> Response:
+    """Read whole memories by id, name or title. The response names missing memories, with suggestions."""
+    work = context.memory.read(body.ids, format=body.format, version=body.version, branch=body.branch, as_of=body.as_of)
+    return json_response(await context.read("read", work))
 
 
-@routes.post("/memories/forget", summary="Forget several memories", responses=gives(Outcome, examples.FORGOTTEN))
-async def forget_many(asked: SelectionAsked, context: Writing) -> Response:
-    """Put memories into the trash, from where `restore` brings them back."""
-    return answer(await context.write("forget", context.dependencies.engine.forget(selection(asked), who=context.who)))
+@routes.post(
+    "/memories/forget", summary="Forget several memories", responses=response_schema(Outcome, examples.FORGOTTEN)
+)
+async def forget_many(body: SelectionBody, context: WriteContext) -> Response:
+    """Move memories to the trash. `restore` reverts this."""
+    work = context.dependencies.engine.forget(selection_from(body), who=context.who)
+    return json_response(await context.write("forget", work))
 
 
-@routes.post("/memories/restore", summary="Restore several memories", responses=gives(Outcome, examples.RESTORED))
-async def restore_many(asked: SelectionAsked, context: Writing) -> Response:
-    """Take memories out of the trash."""
-    return answer(
-        await context.write("restore", context.dependencies.engine.restore(selection(asked), who=context.who))
-    )
+@routes.post(
+    "/memories/restore", summary="Restore several memories", responses=response_schema(Outcome, examples.RESTORED)
+)
+async def restore_many(body: SelectionBody, context: WriteContext) -> Response:
+    """Restore memories from the trash."""
+    work = context.dependencies.engine.restore(selection_from(body), who=context.who)
+    return json_response(await context.write("restore", work))
 
 
-@routes.post("/memories/purge", summary="Purge several memories", responses=gives(Outcome, examples.PURGED))
-async def purge_many(asked: SelectionAsked, context: Writing) -> Response:
-    """Destroy memories that are in the trash, with every version and every trace of their text."""
-    return answer(
-        await context.write("purge", context.dependencies.engine.purge(selection(asked), who=context.who), long=True)
-    )
+@routes.post("/memories/purge", summary="Purge several memories", responses=response_schema(Outcome, examples.PURGED))
+async def purge_many(body: SelectionBody, context: WriteContext) -> Response:
+    """Destroy memories in the trash, with every version and every trace of their text."""
+    work = context.dependencies.engine.purge(selection_from(body), who=context.who)
+    return json_response(await context.write("purge", work, long=True))
 
 
 @routes.get(
     "/memories/{id}",
     summary="Read a memory",
-    responses=_MEMORY | {_UNCHANGED: {"description": "The caller has this version already"}},
+    responses=_MEMORY_RESPONSES | {_NOT_MODIFIED: {"description": "You already have this version"}},
 )
 async def read(
-    ref: Ref,
-    context: Reading,
+    ref: MemoryRef,
+    context: ReadContext,
     version: Annotated[int | None, Query(ge=1, le=(1 << 63) - 1, description="An earlier version.")] = None,
     branch: OnBranch = "",
     as_of: AsOf = None,
     accept: Annotated[str, Header(include_in_schema=False)] = "",
-    known: IfNoneMatch = "",
+    none_match: IfNoneMatch = "",
 ) -> Response:
-    """One memory, as JSON, or as Markdown for whoever asks with `Accept: text/markdown`."""
-    is_markdown = _MARKDOWN in accept.lower()
+    """Read one memory as JSON, or as Markdown with `Accept: text/markdown`."""
+    is_markdown = MARKDOWN in accept.lower()
     form = "markdown" if is_markdown else "json"
     work = context.memory.read(ref, format=form, version=version, branch=branch, as_of=as_of)
-    results = await context.read("read", work)
-    memory = only(results, ref)
+    result = await context.read("read", work)
+    memory = only_memory(result, ref)
     headers = etag(memory.version, memory.branch) | {"vary": "accept"}
-    if known.strip() == "*" or headers["etag"] in known:
-        return Response(status_code=_UNCHANGED, headers=headers)
+    if none_match.strip() == "*" or headers["etag"] in none_match:
+        return Response(status_code=_NOT_MODIFIED, headers=headers)
     if is_markdown:
-        return Response(results.texts[0], headers=headers, media_type=_MARKDOWN)
-    return answer(memory, headers=headers)
+        return Response(result.texts[0], headers=headers, media_type=MARKDOWN)
+    return json_response(memory, headers=headers)
 
 
 @routes.patch("/memories/{id}", summary="Revise a memory", responses=_written(examples.REVISED))
 async def revise(
-    ref: Ref, asked: ReviseAsked, context: Writing, branch: OnBranch = "", match: IfMatch = "", key: Key = ""
+    ref: MemoryRef,
+    body: ReviseBody,
+    context: WriteContext,
+    branch: OnBranch = "",
+    match: IfMatch = "",
+    key: IdempotencyKey = "",
 ) -> Response:
-    """Change fields of a memory; the state before stays a version."""
-    fields = asked.model_dump(mode="json", exclude_unset=True)
+    """Change fields of a memory. The previous state remains as a version."""
+    fields = body.model_dump(mode="json", exclude_unset=True)
     work = context.memory.revise(
         ref, expected_version=version_from(match), branch=branch_from(match, branch), idempotency_key=key, **fields
     )
-    done = await context.write("revise", work)
-    return answer(done, headers=etag(done.version, done.branch))
+    written = await context.write("revise", work)
+    return json_response(written, headers=etag(written.version, written.branch))
 
 
 @routes.delete("/memories/{id}", summary="Forget a memory", responses=_written(examples.FORGOTTEN_ONE))
 async def forget(
-    ref: Ref,
-    context: Writing,
+    ref: MemoryRef,
+    context: WriteContext,
     match: IfMatch = "",
-    group: Annotated[bool, Query(description="Take along what was made from the same text.")] = False,
-    reason: Annotated[str, Query(max_length=1_000, description="Why, for the history.")] = "",
+    group: Annotated[bool, Query(description=GROUP)] = False,
+    reason: Annotated[str, Query(max_length=1_000, description=REASON)] = "",
 ) -> Response:
-    """Put a memory into the trash, from where `restore` brings it back."""
+    """Move a memory to the trash. `restore` reverts this."""
     await require_version(context, ref, match)
-    return _one(await context.write("forget", context.memory.forget(ref, group=group, reason=reason)))
+    return _single_response(await context.write("forget", context.memory.forget(ref, group=group, reason=reason)))
 
 
 @routes.post("/memories/{id}/restore", summary="Restore a memory", responses=_written(examples.RESTORED_ONE))
-async def restore(ref: Ref, context: Writing, match: IfMatch = "", branch: DroppedBranch = "") -> Response:
-    """Take a memory out of the trash; or, by its name, a branch of it that was dropped."""
+async def restore(ref: MemoryRef, context: WriteContext, match: IfMatch = "", branch: DroppedBranch = "") -> Response:
+    """Restore a memory, or a dropped branch of it, from the trash."""
     await require_version(context, ref, match)
-    return _one(await context.write("restore", context.memory.restore(ref, branch=branch)))
+    return _single_response(await context.write("restore", context.memory.restore(ref, branch=branch)))
 
 
 @routes.post("/memories/{id}/purge", summary="Purge a memory", responses=_written(examples.PURGED_ONE))
-async def purge(ref: Ref, context: Writing, match: IfMatch = "") -> Response:
-    """Destroy a memory that is in the trash, with every version and every trace of its text."""
+async def purge(ref: MemoryRef, context: WriteContext, match: IfMatch = "") -> Response:
+    """Destroy a memory in the trash, with every version and every trace of its text."""
     await require_version(context, ref, match)
-    return _one(await context.write("purge", context.memory.purge(ref), long=True))
+    return _single_response(await context.write("purge", context.memory.purge(ref), long=True))
 
 
 async def require_version(context: RequestContext, ref: str, match: str, *, branch: str = "") -> None:
-    """Raises StaleVersion when a memory is at another version than the caller goes by.
+    """Raise StaleVersion if a memory is not at the version of an If-Match header.
 
-    Somebody may still come in between, which costs nothing here: what these verbs do can be undone, or was done to what
-    is in the trash.
+    A concurrent write may still follow the check. That is harmless here: these verbs can be undone, or purge the trash.
     """
     expected = version_from(match)
     if expected is None:
         return
-    current = only(await context.read("read", context.memory.read(ref, format="json", branch=branch)), ref)
+    current = only_memory(await context.read("read", context.memory.read(ref, format="json", branch=branch)), ref)
     if current.version != expected:
         raise StaleVersion(
             f"memory {current.name!r} is at version {current.version}, not {expected}",
@@ -203,43 +225,37 @@ async def require_version(context: RequestContext, ref: str, match: str, *, bran
         )
 
 
-def selection(asked: SelectionAsked) -> Selection:
-    """Which memories a body names."""
+def selection_from(body: SelectionBody) -> Selection:
+    """Return the selection of memories that a body describes."""
     return Selection(
-        refs=tuple(asked.ids),
-        filter=None if asked.filter is None else filter_of(asked.filter),
-        group=asked.group,
-        reason=asked.reason,
-        dry_run=asked.dry_run,
+        refs=tuple(body.ids),
+        filter=None if body.filter is None else filter_from(body.filter),
+        group=body.group,
+        reason=body.reason,
+        dry_run=body.dry_run,
     )
 
 
-def only(found: ReadResult, ref: str) -> Memory:
-    """The memory that was asked for; raises NotFound."""
-    if not found.memories:
-        raise _not_found(found.missing[0] if found.missing else Missing(ref=ref))
-    return found.memories[0]
+def only_memory(result: ReadResult, ref: str) -> Memory:
+    """Return the memory of a result; raise NotFound if it is missing."""
+    if not result.memories:
+        raise _not_found(result.missing[0] if result.missing else Missing(ref=ref))
+    return result.memories[0]
 
 
-def _remembered(done: Remembered, context: RequestContext, *, dry_run: bool) -> Response:
-    is_new = done.action == "created" and not dry_run
-    headers = etag(done.version) if done.id else {}
+def _remember_response(remembered: Remembered, context: RequestContext, *, dry_run: bool) -> Response:
+    is_new = remembered.action == "created" and not dry_run
+    headers = etag(remembered.version) if remembered.id else {}
     if is_new:
-        headers["location"] = _place(done.id, context)
-    return answer(done, status=_CREATED if is_new else 200, headers=headers)
+        headers |= location("memories", remembered.id, context)
+    return json_response(remembered, status=_CREATED if is_new else 200, headers=headers)
 
 
-def _place(memory_id: str, context: RequestContext) -> str:
-    """Where a memory is read, also by whoever has another space of its own."""
-    home = context.grant.caller(default=context.dependencies.space).space
-    there = context.who.space
-    return f"/api/v1/memories/{memory_id}" + ("" if there == home else f"?space={quote(there, safe='')}")
-
-
-def _one(done: Outcome) -> Response:
-    if not done.done:
-        raise _not_found(done.missing[0])
-    return answer(done.done[0], headers=etag(done.done[0].version, done.done[0].branch))
+def _single_response(outcome: Outcome) -> Response:
+    if not outcome.done:
+        raise _not_found(outcome.missing[0])
+    written = outcome.done[0]
+    return json_response(written, headers=etag(written.version, written.branch))
 
 
 def _not_found(missing: Missing) -> NotFound:

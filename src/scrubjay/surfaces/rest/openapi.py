@@ -1,4 +1,4 @@
-"""The OpenAPI description: made when it is first asked for, and not where everybody waits for it."""
+"""The OpenAPI description: built on the first request, in a thread."""
 
 import asyncio
 from collections.abc import Iterator
@@ -11,166 +11,168 @@ from scrubjay.model.memory import Json
 from scrubjay.rpc.codec import PROBLEM
 from scrubjay.rpc.frames import encode_frame
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.deps import writing
+from scrubjay.surfaces.rest.deps import write_context
 from scrubjay.surfaces.rest.route import Route
-from scrubjay.surfaces.rest.schemas import schemas
+from scrubjay.surfaces.rest.schemas import component_schemas
 
 routes = APIRouter(route_class=Route)
 _READY = "/readyz"
-_OPEN = frozenset({"/healthz", _READY})
+_PUBLIC_PATHS = frozenset({"/healthz", _READY})
 _METRICS = "/metrics"
-# What FastAPI would answer, and we do not.
-_UNTOLD = frozenset({"HTTPValidationError", "ValidationError"})
-# What is asked for by these may not be there.
-_NAMED = ("/memories", "{id}", "/undo", "/graph", "/conflicts", "/notes")
-_BODY = (400, 408, 413, 415)
-_SAID = {
-    400: "The body is no JSON",
-    401: "A token is needed, and this one opens nothing",
-    403: "The token does not go so far, or the request comes from a page of another site",
-    404: "No memory answers to this, or there is no such job or conflict",
+# FastAPI adds these schemas, but the server does not use them.
+_UNUSED_SCHEMAS = frozenset({"HTTPValidationError", "ValidationError"})
+# Routes under these paths name a memory, a job or a conflict, which may not exist.
+_NAMING_PATHS = ("/memories", "{id}", "/undo", "/graph", "/conflicts", "/notes")
+_BODY_STATUSES = (400, 408, 413, 415)
+_PROBLEMS = {
+    400: "The body is not valid JSON",
+    401: "A token is required, or the token is not valid",
+    403: "The token does not allow this, or the request comes from a page of another site",
+    404: "No such memory, job or conflict",
     408: "The body did not arrive in time",
-    409: "The store has moved on, or several memories answer",
-    412: "Changed since the version that the caller goes by",
-    413: "More than the limit",
-    415: "The body is not called JSON",
-    422: "The request itself is wrong",
-    429: "More than the token may ask",
-    431: "The address and the headers are too long together",
-    500: "Something went wrong in the server; its log says what",
-    503: "Too much at once, or the store cannot be used now: retry after a moment",
-    507: "No room is left, or the store cannot be written",
+    409: "The request conflicts with the state of the store, or several memories have the name",
+    412: "The memory is not at the version of `If-Match`",
+    413: "The body is too large",
+    415: "The body is not declared as JSON",
+    422: "The request is not valid",
+    429: "The token exceeds its rate limit",
+    431: "The URL and the headers are too long",
+    500: "An unexpected error; see the server's log for details",
+    503: "The server is busy or the store is not available: retry later",
+    507: "The disk is full, or the store is read-only",
 }
 _TAGS = {
-    "memories": "Kept, read, changed, put into the trash and taken out of it.",
-    "search": "Found again.",
-    "history": "Versions, and ways back.",
-    "branches": "Other lines of versions of a memory.",
-    "graph": "What relations lead to.",
-    "context": "What to know before beginning.",
+    "memories": "Write, read, revise, forget and restore memories.",
+    "search": "Search memories.",
+    "history": "Versions, diffs and undo.",
+    "branches": "Branches of a memory.",
+    "graph": "Traversals of relations.",
+    "context": "The context for a new session.",
     "links": "Edges between memories.",
-    "changes": "What happens in a space, as it happens.",
-    "rules": "What becomes of what is written.",
-    "tags": "The words that memories are filed under.",
-    "extract": "Facts out of conversations.",
-    "inbox": "What waits for a yes.",
-    "conflicts": "What does not go together.",
-    "jobs": "What was left for later.",
+    "changes": "The changes of a space as they happen.",
+    "rules": "The rules of a space for writes.",
+    "tags": "Tags and their synonyms.",
+    "extract": "Facts from conversations.",
+    "inbox": "Memories that wait for approval.",
+    "conflicts": "Conflicts between statements.",
+    "jobs": "Background jobs.",
     "notes": "Memories as Markdown notes.",
     "attachments": "Files that notes embed.",
-    "space": "A space as a whole.",
-    "wellbeing": "Whether the server is well.",
+    "space": "Status, export and import of a space.",
+    "health": "Health, readiness and metrics of the server.",
 }
-_NUMBERED: dict[str, Json] = {
+_REQUEST_ID_HEADER: dict[str, Json] = {
     "X-Request-ID": {
-        "description": "The number under which the server's log tells of it.",
+        "description": "The id of the request in the server's log.",
         "required": True,
         "schema": {"type": "string"},
     }
 }
-_LATER: dict[str, Json] = {
-    "Retry-After": {"description": "So many seconds.", "schema": {"type": "integer", "minimum": 0}}
+_RETRY_HEADER: dict[str, Json] = {
+    "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 0}}
 }
-_ASKING: dict[str, Json] = {
-    "WWW-Authenticate": {"description": "What is asked for.", "required": True, "schema": {"type": "string"}}
+_CHALLENGE_HEADER: dict[str, Json] = {
+    "WWW-Authenticate": {
+        "description": "The authentication scheme.",
+        "required": True,
+        "schema": {"type": "string"},
+    }
 }
-_HEADERS = {401: _ASKING, 429: _LATER, 503: _LATER}
-_BEARER: Json = {"type": "http", "scheme": "bearer", "description": "Made by `scrubjay tokens create`, or a JWT."}
+_PROBLEM_HEADERS = {401: _CHALLENGE_HEADER, 429: _RETRY_HEADER, 503: _RETRY_HEADER}
+_BEARER: Json = {"type": "http", "scheme": "bearer", "description": "From `scrubjay tokens create`, or a JWT."}
 
 
 @routes.get("/openapi.json", include_in_schema=False)
 async def description(request: Request) -> Response:
-    """What can be asked, for programs."""
-    return Response(await cast("Description", request.app.state.description).text(), media_type="application/json")
+    """Return the OpenAPI description."""
+    text = await cast("OpenApiDescription", request.app.state.description).text()
+    return Response(text, media_type="application/json")
 
 
-class Description:
-    """The description of an application, made once."""
+class OpenApiDescription:
+    """The description of an application, built once."""
 
-    def __init__(self, app: FastAPI, *, must: bool = False) -> None:
+    def __init__(self, app: FastAPI, *, requires_token: bool = False) -> None:
         self._app = app
-        self._must = must
-        self._made: asyncio.Task[bytes] | None = None
+        self._requires_token = requires_token
+        self._task: asyncio.Task[bytes] | None = None
 
     async def text(self) -> bytes:
-        """All of it, as JSON."""
-        if self._made is None:
-            self._made = asyncio.create_task(
-                asyncio.to_thread(lambda: encode_frame(described(self._app, must=self._must)))
+        """Return the document as JSON."""
+        if self._task is None:
+            self._task = asyncio.create_task(
+                asyncio.to_thread(lambda: encode_frame(describe_app(self._app, requires_token=self._requires_token)))
             )
-        # Whoever hangs up must not take it away from those who wait for it too.
-        return await asyncio.shield(self._made)
+        # A caller that disconnects must not cancel it for the others.
+        return await asyncio.shield(self._task)
 
 
-def described(app: FastAPI, *, must: bool = False) -> dict[str, Json]:
-    """The description of an application as a document of OpenAPI 3.1. `must`: nobody comes in without a token."""
-    made = cast("dict[str, Json]", app.openapi())
-    paths = cast("dict[str, dict[str, dict[str, Json]]]", made["paths"])
+def describe_app(app: FastAPI, *, requires_token: bool = False) -> dict[str, Json]:
+    """Return the description of an application as an OpenAPI 3.1 document."""
+    document = cast("dict[str, Json]", app.openapi())
+    paths = cast("dict[str, dict[str, dict[str, Json]]]", document["paths"])
+    security: Json = [{"bearer": []}] if requires_token else [{}, {"bearer": []}]
     for route in operations(app):
         for method in route.methods or ():
             operation = paths[route.path_format][method.lower()]
             operation["responses"] = _responses(route)
-            operation["security"] = [] if route.path_format in _OPEN else _security(must=must)
-    components = cast("dict[str, dict[str, Json]]", made["components"])
-    taken = {name: item for name, item in components["schemas"].items() if name not in _UNTOLD}
-    components["schemas"] = dict(sorted({**taken, **schemas()}.items()))
-    components["responses"] = {_name(status): _problem(status) for status in _SAID}
+            operation["security"] = [] if route.path_format in _PUBLIC_PATHS else security
+    components = cast("dict[str, dict[str, Json]]", document["components"])
+    bodies = {name: schema for name, schema in components["schemas"].items() if name not in _UNUSED_SCHEMAS}
+    components["schemas"] = dict(sorted({**bodies, **component_schemas()}.items()))
+    components["responses"] = {_problem_name(status): _problem(status) for status in _PROBLEMS}
     components["securitySchemes"] = {"bearer": _BEARER}
-    made["tags"] = [{"name": name, "description": what} for name, what in _TAGS.items()]
-    return made
-
-
-def _security(*, must: bool) -> Json:
-    return [{"bearer": []}] if must else [{}, {"bearer": []}]
+    document["tags"] = [{"name": name, "description": text} for name, text in _TAGS.items()]
+    return document
 
 
 def operations(app: FastAPI) -> Iterator[APIRoute]:
-    """The routes that are described, with their whole paths."""
+    """Yield the routes that the document describes, with their full paths."""
     for context in iter_route_contexts(app.routes):
         if isinstance(context.original_route, APIRoute) and context.include_in_schema:
-            # It stands in for the route, and knows where it was included.
+            # The context has the attributes of its route, and the prefix of the router.
             yield cast("APIRoute", context)
 
 
 def _responses(route: APIRoute) -> dict[str, Json]:
-    """What a route answers, examples as they were written: FastAPI would leave out what is null in them."""
-    existing = cast("dict[int, dict[str, Json]]", route.responses)
-    reported: dict[int, Json] = {
-        status: {**item, "headers": {**cast("dict[str, Json]", item.get("headers", {})), **_NUMBERED}}
-        for status, item in existing.items()
+    """Return the responses of a route with their examples, from which FastAPI would drop nulls."""
+    declared = cast("dict[int, dict[str, Json]]", route.responses)
+    responses: dict[int, Json] = {
+        status: {**response, "headers": {**cast("dict[str, Json]", response.get("headers", {})), **_REQUEST_ID_HEADER}}
+        for status, response in declared.items()
     }
-    wrong: dict[int, Json] = {
-        status: {"$ref": f"#/components/responses/{_name(status)}"} for status in _statuses(route)
+    problems: dict[int, Json] = {
+        status: {"$ref": f"#/components/responses/{_problem_name(status)}"} for status in _problem_statuses(route)
     }
-    return {str(status): answer for status, answer in sorted({**reported, **wrong}.items())}
+    return {str(status): response for status, response in sorted({**responses, **problems}.items())}
 
 
-def _statuses(route: APIRoute) -> Iterator[int]:
-    """What may be wrong when something is asked of a route."""
+def _problem_statuses(route: APIRoute) -> Iterator[int]:
+    """Yield the status codes of the problems that a route may return."""
     yield from (403, 431, 500)
     if route.path_format == _READY:
         yield 503
-    if route.path_format in _OPEN:
+    if route.path_format in _PUBLIC_PATHS:
         return
     yield from (401, 429)
     if route.path_format == _METRICS:
         return
     yield from (422, 503)
-    if any(part in route.path_format for part in _NAMED):
+    if any(part in route.path_format for part in _NAMING_PATHS):
         yield from (404, 409)
     if "GET" not in (route.methods or ()):
-        yield from _BODY
-    if any(dependency.call is writing for dependency in route.dependant.dependencies):
+        yield from _BODY_STATUSES
+    if any(dependency.call is write_context for dependency in route.dependant.dependencies):
         yield from (409, 507)
-    if any(param.alias == "If-Match" for param in route.dependant.header_params):
+    if any(parameter.alias == "If-Match" for parameter in route.dependant.header_params):
         yield 412
 
 
-def _name(status: int) -> str:
+def _problem_name(status: int) -> str:
     return f"Problem{status}"
 
 
 def _problem(status: int) -> Json:
     content = {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}, "example": examples.PROBLEMS[status]}}
-    headers = _HEADERS.get(status, {}) | _NUMBERED
-    return cast("Json", {"description": _SAID[status], "headers": headers, "content": content})
+    headers = _PROBLEM_HEADERS.get(status, {}) | _REQUEST_ID_HEADER
+    return cast("Json", {"description": _PROBLEMS[status], "headers": headers, "content": content})

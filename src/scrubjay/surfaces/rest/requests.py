@@ -1,61 +1,91 @@
-"""What bodies may hold."""
+"""Request bodies, and the types of their fields.
+
+The patterns of fields appear only in the OpenAPI description: the engine checks the values and words the errors.
+"""
 
 from typing import Annotated, Literal, cast
 
-from pydantic import Field, JsonValue
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 from pydantic.json_schema import SkipJsonSchema
 
 from scrubjay.model.memory import MAIN
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import LINK
+from scrubjay.recalling.understand import MAX_AROUND
 from scrubjay.rpc.codec import from_json
-from scrubjay.surfaces.rest.fields import (
-    AS_OF,
-    NOT_BLANK,
-    WHOLE,
-    Around,
-    Count,
-    Label,
-    Line,
-    Moment,
-    Name,
-    Text,
-    Thousand,
-    Until,
-)
-from scrubjay.surfaces.rest.route import Asked
 
-Remark = Annotated[str, Field(max_length=1_000)]
+MAX_LABEL_LENGTH = 300
+# The characters that count as blank, listed because `\s` differs between regex engines.
+_BLANK = r"\t-\r\u001c- \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_NO_NUL = r"^[^\u0000]*$"
+NOT_BLANK = rf"^[^\u0000]*[^\u0000{_BLANK}][^\u0000]*$"
+_NOT_ONLY_BLANK = rf"[^{_BLANK}]"
+# The largest integer that every JSON parser represents exactly.
+_MAX_INTEGER = (1 << 53) - 1
+
+
+def _as_integer(value: object) -> object:
+    """Accept 3.0 as 3: JSON does not distinguish them."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+INTEGER = BeforeValidator(_as_integer)
+Label = Annotated[str, Field(max_length=MAX_LABEL_LENGTH)]
+Line = Annotated[str, Field(max_length=MAX_LABEL_LENGTH, json_schema_extra={"pattern": _NO_NUL})]
+"""A label that is stored."""
+Name = Annotated[str, Field(max_length=MAX_LABEL_LENGTH, min_length=1, json_schema_extra={"pattern": NOT_BLANK})]
+SpaceName = Annotated[str, Field(max_length=MAX_LABEL_LENGTH, json_schema_extra={"pattern": rf"^$|{_NOT_ONLY_BLANK}"})]
+"""An empty name is the default space."""
+# A setting limits its length, and the engine enforces it.
+Text = Annotated[str, Field(json_schema_extra={"pattern": _NO_NUL})]
+NonBlankText = Annotated[str, Field(min_length=1, json_schema_extra={"pattern": NOT_BLANK})]
+_Time = Annotated[str, Field(min_length=1, json_schema_extra={"format": "date-time"})]
+Moment = Annotated[_Time, Field(examples=["2026-05-31T14:00:00Z"])]
+Until = Annotated[_Time, Field(examples=["2026-06-30T14:00:00Z"])]
+Count = Annotated[int, Field(ge=1, le=_MAX_INTEGER), INTEGER]
+UpTo1000 = Annotated[int, Field(ge=1, le=1_000), INTEGER]
+Around = Annotated[int, Field(ge=0, le=MAX_AROUND), INTEGER]
+Comment = Annotated[str, Field(max_length=1_000)]
 Labels = Annotated[list[Line], Field(max_length=100)]
 Tags = Annotated[list[Line], Field(max_length=64)]
 Texts = Annotated[list[Text], Field(max_length=5_000)]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Query = Annotated[str, Field(max_length=100_000)]
-# It tells of every hit that was shown: this is enough for twenty pages of a thousand.
+# A cursor names every hit shown so far: this is enough for twenty pages of a thousand.
 Cursor = Annotated[str, Field(max_length=120_000)]
 Refs = Annotated[list[Label], Field(max_length=1_000, examples=[["how-to-reach-sarah"]])]
 Metadata = dict[str, JsonValue]
-# A text that is never empty.
-Body = Annotated[str, Field(min_length=1, json_schema_extra={"pattern": NOT_BLANK})]
 Patterns = Annotated[list[Line], Field(max_length=200)]
-# A test holds them to what the model has.
+Omitted = SkipJsonSchema[None]
+"""The value of an omitted field; the description does not offer null."""
+_FilterTags = Annotated[list[Label], Field(max_length=64)]
+# A test compares these choices with the model.
 Tiers = Literal["working", "episodic", "semantic", "procedural"]
 Trusts = Literal["user", "agent", "document", "unknown"]
 States = Literal["live", "merged", "archived", "trashed", "waiting", "branched"]
 Methods = Literal["manual", "auto", "import", "file", "agent"]
 Intents = Literal["auto", "new", "continue"]
-CONTAINS = "Only memories in whose title, content or observations this text stands, in any case."
-AROUND = "So many memories before and after each hit in its session come with it."
-TODAY = "What `yesterday` and `in March` are counted from; now, unless given."
-BRANCH = "Memories that have this branch are shown as they are on it."
-SESSION_HINT = "The same for all that belongs to one task: it is gathered in one memory."
-INTENT = "`new` never merges, `continue` goes on with the memory of the session hint, `auto` decides."
-WAIT_FOR_LLM = "Wait for what a language model, if there is one, may improve, instead of having it done later."
-EXPLAIN = "Say why each hit is there: every part of its score."
+AS_OF = "Read the state at this moment."
+CONTAINS = "Only memories whose title, content or observations contain this text, in any case."
+AROUND = "Return this many memories before and after each hit in its session."
+TODAY = "The moment that `yesterday` and `in March` refer to. Default: now."
+BRANCH = "Show memories that have this branch as they are on it."
+SESSION_HINT = "The same value for everything that belongs to one task: one memory collects it."
+INTENT = "`new` never merges, `continue` appends to the memory of the session hint, `auto` decides."
+WAIT_FOR_LLM = "Wait for the improvements of a language model, if one is configured, instead of leaving them to a job."
+EXPLAIN = "Explain each hit: every part of its score."
+REASON = "The reason, for the history."
+GROUP = "Include the memories that were made from the same text."
 
 
-class SourceAsked(Asked):
-    """Where something comes from."""
+class RequestBody(BaseModel):
+    """A JSON body. Unknown fields are an error, so that a misspelled name is noticed."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class SourceBody(RequestBody):
+    """The source of a memory."""
 
     session: Line = ""
     conversation: Line = ""
@@ -66,8 +96,8 @@ class SourceAsked(Asked):
     trust: Trusts = "unknown"
 
 
-class RememberAsked(Asked):
-    """A text to remember; without one at least an observation, or a name and a kind."""
+class RememberBody(RequestBody):
+    """A text to remember. Without a text, send an observation, or a name and a kind."""
 
     text: Text = Field(examples=["Sarah prefers voice calls to mail"])
     title: Line = ""
@@ -84,66 +114,60 @@ class RememberAsked(Asked):
     pinned: bool = False
     expires_at: Moment | None = None
     remind_at: Moment | None = None
-    source: SourceAsked | None = None
+    source: SourceBody | None = None
     metadata: Metadata = Field(default_factory=dict[str, JsonValue])
     dry_run: bool = False
     wait_for_llm: bool = Field(default=False, description=WAIT_FOR_LLM)
 
 
-class SmartWriteAsked(Asked):
-    """Something to write: as a memory of its own, or into the one that it continues."""
+class SmartWriteBody(RequestBody):
+    """Content to write: as a new memory, or appended to the memory that it continues."""
 
     title: Line = Field(default="", examples=["Sign-in by command line"])
-    content: Body = Field(examples=["The token was read before it was refreshed; the order is turned round now."])
+    content: NonBlankText = Field(examples=["The token was read before it was refreshed; the order is reversed now."])
     type: Line = Field(default="", examples=["project"])
     tags: Tags = Field(default_factory=list[str], examples=[["auth", "cli"]])
     session_hint: Line = Field(default="", description=SESSION_HINT, examples=["2026-02-21-cli-auth"])
     intent: Intents = Field(default="auto", description=INTENT, examples=["continue"])
     project: Line = ""
-    source: SourceAsked | None = None
+    source: SourceBody | None = None
     metadata: Metadata = Field(default_factory=dict[str, JsonValue])
     dry_run: bool = False
     wait_for_llm: bool = Field(default=False, description=WAIT_FOR_LLM)
 
 
-_Left = SkipJsonSchema[None]
+class ReviseBody(RequestBody):
+    """Fields to change. An omitted field stays as it is; only a time may be null, which removes it."""
 
-
-class ReviseAsked(Asked):
-    """What is to change; what is left out stays as it is, and only a time may be null: there is none any more."""
-
-    content: Text | _Left = None
-    title: Line | _Left = Field(default=None, examples=["How to reach Sarah"])
-    kind: Line | _Left = None
-    name: Name | _Left = None
-    entity: Line | _Left = None
-    category: Line | _Left = None
-    project: Line | _Left = None
-    scope: Line | _Left = None
-    tags: Tags | _Left = None
-    observations: Texts | _Left = None
-    tier: Tiers | _Left = None
-    pinned: bool | _Left = None
-    relevance: Share | _Left = None
+    content: Text | Omitted = None
+    title: Line | Omitted = Field(default=None, examples=["How to reach Sarah"])
+    kind: Line | Omitted = None
+    name: Name | Omitted = None
+    entity: Line | Omitted = None
+    category: Line | Omitted = None
+    project: Line | Omitted = None
+    scope: Line | Omitted = None
+    tags: Tags | Omitted = None
+    observations: Texts | Omitted = None
+    tier: Tiers | Omitted = None
+    pinned: bool | Omitted = None
+    relevance: Fraction | Omitted = None
     expires_at: Moment | None = None
     remind_at: Moment | None = None
-    metadata: Metadata | _Left = None
+    metadata: Metadata | Omitted = None
     add_observations: Texts = Field(default_factory=list[str], examples=[["She is in the office on Mondays"]])
     remove_observations: Annotated[list[str], Field(max_length=5_000)] = Field(default_factory=list[str])
-    message: Remark = Field(default="", description="Why, for the history.")
+    message: Comment = Field(default="", description=REASON)
 
 
-_Wanted = Annotated[list[Label], Field(max_length=64)]
-
-
-class FilterAsked(Asked):
-    """Which memories; a field that is left out asks nothing."""
+class FilterBody(RequestBody):
+    """A filter of memories. An omitted field matches everything."""
 
     entity: Label = ""
     kind: Label = ""
     category: Label = ""
-    tags: _Wanted = Field(default_factory=list[str])
-    any_tags: _Wanted = Field(default_factory=list[str])
+    tags: _FilterTags = Field(default_factory=list[str])
+    any_tags: _FilterTags = Field(default_factory=list[str])
     project: Label = ""
     scope: Label = ""
     tier: Literal[Tiers, ""] = ""
@@ -155,13 +179,13 @@ class FilterAsked(Asked):
     until: Until | None = None
 
 
-class SearchAsked(FilterAsked):
-    """A question, and which memories may answer it."""
+class SearchBody(FilterBody):
+    """A question, and a filter of the memories to search."""
 
     query: Query = Field(default="", examples=["how does Sarah like to be reached?"])
     contains: Query = Field(default="", description=CONTAINS)
     state: States = "live"
-    limit: Thousand = 8
+    limit: UpTo1000 = 8
     around: Around = Field(default=0, description=AROUND)
     max_tokens: Count = 1_500
     detail: Literal["concise", "full"] = "concise"
@@ -169,82 +193,83 @@ class SearchAsked(FilterAsked):
     today: Moment | None = Field(default=None, description=TODAY)
     as_of: Moment | None = Field(default=None, description=AS_OF)
     branch: Label = Field(default=MAIN, description=BRANCH)
-    cursor: Cursor = Field(default="", description="From the answer before.")
+    cursor: Cursor = Field(default="", description="The cursor of the previous page.")
 
 
-class SelectionAsked(Asked):
-    """Which memories: by id, name or title, or all that pass a filter."""
+class SelectionBody(RequestBody):
+    """Memories by id, name or title, or all memories that match a filter."""
 
     ids: Refs = Field(default_factory=list[str])
-    filter: FilterAsked | None = None
-    group: bool = Field(default=False, description="Take along what was made from the same text.")
-    reason: Remark = ""
+    filter: FilterBody | None = None
+    group: bool = Field(default=False, description=GROUP)
+    reason: Comment = ""
     dry_run: bool = False
 
 
-class ReadAsked(Asked):
-    """Which memories to read."""
+class ReadBody(RequestBody):
+    """Memories to read."""
 
     ids: Refs = Field(min_length=1)
     format: Literal["markdown", "plain", "json"] = "markdown"
     version: Count | None = None
-    branch: Label = Field(default="", description="Default: the one that each is switched to.")
+    branch: Label = Field(default="", description="Default: the branch that each memory is switched to.")
     as_of: Moment | None = Field(default=None, description=AS_OF)
 
 
-class RevertAsked(Asked):
-    """Which version to go back to."""
+class RevertBody(RequestBody):
+    """The version to revert to."""
 
     to: Count = Field(examples=[1])
-    message: Remark = ""
+    message: Comment = ""
 
 
-class CommitAsked(Asked):
-    """What the version that a memory is at now is to be known by."""
+class CommitBody(RequestBody):
+    """The message of a commit."""
 
-    message: Annotated[Remark, Field(min_length=1)] = Field(examples=["As agreed with Sarah"])
+    message: Annotated[Comment, Field(min_length=1)] = Field(examples=["As agreed with Sarah"])
 
 
-class BranchAsked(Asked):
-    """A branch to begin."""
+class BranchBody(RequestBody):
+    """A branch to create."""
 
     name: Name = Field(examples=["draft"])
-    description: Remark = Field(default="", examples=["What if she moves?"])
-    at: Count | None = Field(default=None, description="Begin at this version of main, not at its newest.")
-    switch: bool = Field(default=False, description="Have the memory stand on it at once.")
+    description: Comment = Field(default="", examples=["What if she moves?"])
+    at: Count | None = Field(default=None, description="Start at this version of main. Default: its newest.")
+    switch: bool = Field(default=False, description="Switch the memory to the new branch.")
 
 
-class MergeAsked(Asked):
-    """Where a branch goes, and who is right where both have changed the same."""
+class MergeBody(RequestBody):
+    """The target of a merge, and which side wins a conflict."""
 
-    into: Name = Field(default=MAIN, description="The branch that takes it in.")
+    into: Name = Field(default=MAIN, description="The target branch.")
     prefer: Literal["", "ours", "theirs"] = Field(
-        default="", description="Settles clashes: `ours` is what `into` says, `theirs` what the branch says."
+        default="",
+        description="Resolve conflicts: `ours` keeps the value of `into`, `theirs` that of the merged branch.",
     )
-    message: Remark = ""
+    message: Comment = ""
 
 
-class LinkAsked(Asked):
-    """An edge to another memory."""
+class LinkBody(RequestBody):
+    """A relation to another memory."""
 
     target: Annotated[Label, Field(min_length=1)] = Field(examples=["sarah"])
     relation: Name = LINK
     text: Line = ""
-    strength: Share = 0.5
+    strength: Fraction = 0.5
     metadata: Metadata = Field(default_factory=dict[str, JsonValue])
 
 
-class RulesAsked(Asked):
-    """Rules to set anew; what is left out stays as it is, and null is the default again."""
+class RulesBody(RequestBody):
+    """Rules to change. An omitted rule stays as it is; null restores its default."""
 
     gate: Literal["merge", "report", "off"] | None = Field(default=None, examples=["report"])
-    window_days: Annotated[int, Field(ge=0, le=36_500), WHOLE] | None = Field(default=None, examples=[14])
-    same: Share | None = None
+    window_days: Annotated[int, Field(ge=0, le=36_500), INTEGER] | None = Field(default=None, examples=[14])
+    same: Fraction | None = None
     density: Literal["warn", "reject", "reconstruct", "off"] | None = None
-    least_characters: Annotated[int, Field(ge=0, le=10_000), WHOLE] | None = None
+    least_characters: Annotated[int, Field(ge=0, le=10_000), INTEGER] | None = None
     tags: Literal["normalise", "off"] | None = None
-    least_tags: Annotated[int, Field(ge=0, le=64), WHOLE] | None = None
-    most_tags: Annotated[int, Field(ge=1, le=64), WHOLE] | None = None
+    least_tags: Annotated[int, Field(ge=0, le=64), INTEGER] | None = None
+    most_tags: Annotated[int, Field(ge=1, le=64), INTEGER] | None = None
     secrets: Literal["redact", "off"] | None = None
     injection: Literal["label", "off"] | None = None
     conflicts: Literal["detect", "off"] | None = None
@@ -254,26 +279,26 @@ class RulesAsked(Asked):
     llm: Literal["later", "wait", "off"] | None = None
 
 
-class SynonymsAsked(Asked):
-    """A tag, and what stands for it from now on."""
+class SynonymsBody(RequestBody):
+    """A tag, and the synonyms to replace with it."""
 
     tag: Name = Field(examples=["payment"])
     variants: Annotated[list[Name], Field(min_length=1, max_length=100)] = Field(examples=[["payments-fix", "paying"]])
 
 
-class PreviewAsked(Asked):
-    """Tags to be tried out, and the text that would have them."""
+class PreviewBody(RequestBody):
+    """Tags to normalise for a preview, and the text of the memory."""
 
     tags: Tags = Field(default_factory=list[str], examples=[["auth-fix", "oauth", "cli"]])
     text: Text = ""
 
 
-class UndoAsked(Asked):
-    """What to take back; without a name the last run of this agent."""
+class UndoBody(RequestBody):
+    """The run to undo. Default: the last run of this agent."""
 
     run: Label = ""
 
 
-def filter_of(asked: FilterAsked) -> Filter:
-    """The filter that a body describes."""
-    return cast("Filter", from_json(Filter, asked.model_dump(mode="json", include=set(FilterAsked.model_fields))))
+def filter_from(body: FilterBody) -> Filter:
+    """Return the filter that a body describes."""
+    return cast("Filter", from_json(Filter, body.model_dump(mode="json", include=set(FilterBody.model_fields))))

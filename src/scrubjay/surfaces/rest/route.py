@@ -1,4 +1,4 @@
-"""What all routes have in common: what they take, what they answer, and what may be wrong."""
+"""The parts that all routes share: the route class, common parameters, responses and headers."""
 
 import re
 from collections.abc import Callable, Coroutine, Mapping
@@ -8,7 +8,6 @@ from urllib.parse import quote, unquote
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ConfigDict
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
@@ -17,153 +16,160 @@ from scrubjay.model.memory import MAIN, Json
 from scrubjay.rpc.codec import problem, to_json
 from scrubjay.rpc.frames import encode_frame
 from scrubjay.surfaces.http.problems import problem_response
-from scrubjay.surfaces.rest.fields import AS_OF, LONGEST_LABEL
-from scrubjay.surfaces.rest.strict_json import NotJsonError, json_from
+from scrubjay.surfaces.rest.deps import RequestContext
+from scrubjay.surfaces.rest.requests import AS_OF, MAX_LABEL_LENGTH
+from scrubjay.surfaces.rest.strict_json import NotJsonError, parse_json
 from scrubjay.telemetry import request_id
 
-_BAD = 400
-_UNSUPPORTED = 415
+_BAD_REQUEST = 400
+_UNSUPPORTED_MEDIA_TYPE = 415
 _JSON_TYPES = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
 _VERSION = re.compile(r'(?:W/)?"([1-9][0-9]{0,17})(?:~([^"]*))?"')
-_HEADED = "scrubjay.headed"
+_IS_HEAD = "scrubjay.is_head"
+MARKDOWN = "text/markdown"
 ETAG = r'^(\*|(W/)?"[1-9][0-9]{0,17}(~[^"]*)?")?$'
-"""What `version_from` takes, for the description."""
+"""The headers that `version_from` accepts, for the description."""
 
-
-class Asked(BaseModel):
-    """What a body may hold, and nothing else: a misspelled name is a mistake."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-Ref = Annotated[
+MemoryRef = Annotated[
     str,
     Path(
         alias="id",
-        max_length=LONGEST_LABEL,
-        description="Id, name or title of a memory. What has a slash in it goes by its id.",
+        max_length=MAX_LABEL_LENGTH,
+        description="Id, name or title of a memory. Use the id if the name contains a slash.",
         examples=["0197f3c2-6d3e-7bb0-b8a5-9f4c1e2d3a4b"],
     ),
 ]
-
-
 OnBranch = Annotated[
     str,
     Query(
-        max_length=LONGEST_LABEL, description="The branch to go by. Default: the one that the memory is switched to."
+        max_length=MAX_LABEL_LENGTH, description="The branch to use. Default: the one that the memory is switched to."
     ),
 ]
 AsOf = Annotated[str | None, Query(min_length=1, description=AS_OF, json_schema_extra={"format": "date-time"})]
+ListLimit = Annotated[int, Query(ge=1, le=1_000, description="Maximum number of results.")]
 
 
 class Route(APIRoute):
-    """A route that takes JSON bodies only when they are called so and are so; and HEAD, wherever it takes GET."""
+    """A route that accepts only valid JSON declared as JSON, and that answers HEAD wherever it answers GET."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[object, object, Response]]:
-        """The handler, behind a look at the body."""
+        """Return the handler, with a check of the body before it."""
         handle = super().get_route_handler()
         takes_json = self.body_field is not None
 
         async def handle_strictly(request: Request) -> Response:
             if encoding := request.headers.get("content-encoding", ""):
-                return _unsupported(f"a body must come as it is, and this one is encoded as {encoding[:100]!r}")
+                return _unsupported(f"a body must not be encoded, and this one is encoded as {encoding[:100]!r}")
             if not takes_json:
                 return await handle(request)
-            kind, strict = request.headers.get("content-type", ""), _JsonRequest(request.scope, request.receive)
-            if not _JSON_TYPES.fullmatch(kind) and (kind or await strict.body()):
-                return _unsupported(f"a body must be JSON, and this one says it is {kind[:100] or 'nothing'!r}")
+            content_type, strict = request.headers.get("content-type", ""), _JsonRequest(request.scope, request.receive)
+            if not _JSON_TYPES.fullmatch(content_type) and (content_type or await strict.body()):
+                declared = f"{content_type[:100]!r}" if content_type else "without a content type"
+                return _unsupported(f"a body must be declared as JSON, and this one is {declared}")
             try:
                 await strict.parse()
             except NotJsonError as error:
-                return _no_json(error)
+                return _invalid_json(error)
             return await handle(strict)
 
         return handle_strictly
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Whether a request is meant for this route."""
-        match, results = super().matches(scope)
-        return (Match.FULL if match is Match.PARTIAL and self._is_headed(scope) else match), results
+        """Return whether this route serves a request."""
+        match, child_scope = super().matches(scope)
+        return (Match.FULL if match is Match.PARTIAL and self._answers_head(scope) else match), child_scope
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; of an answer to HEAD the server leaves out the body."""
-        await super().handle(
-            {**scope, "method": "GET", _HEADED: True} if self._is_headed(scope) else scope, receive, send
-        )
+        """Answer a request. HEAD is handled as GET, and the server omits the body."""
+        is_head = self._answers_head(scope)
+        await super().handle({**scope, "method": "GET", _IS_HEAD: True} if is_head else scope, receive, send)
 
     @property
-    def allowed(self) -> frozenset[str]:
-        """The methods it takes."""
+    def allowed_methods(self) -> frozenset[str]:
+        """The methods that the route accepts."""
         return frozenset({*(self.methods or ()), *(("HEAD",) if self._has_head else ())})
 
     @property
     def _has_head(self) -> bool:
-        # What streams would be made whole for nothing, or never end.
+        # A stream would be produced for nothing, or never end.
         return "GET" in (self.methods or ()) and self.response_class is not StreamingResponse
 
-    def _is_headed(self, scope: Scope) -> bool:
+    def _answers_head(self, scope: Scope) -> bool:
         return scope.get("method") == "HEAD" and self._has_head
 
 
 class _JsonRequest(Request):
-    """A request whose body is read as JSON has it."""
+    """A request whose body is parsed as strict JSON."""
 
     async def parse(self) -> None:
-        """Read the body, if there is one; raises NotJsonError."""
+        """Parse the body, if there is one; raise NotJsonError."""
         if body := await self.body():
-            self._json = json_from(body)
-
-
-def saved_as(name: str) -> dict[str, str]:
-    """The header that has an answer saved as a file: by its plain letters for those who know no others."""
-    to_json = "".join(item if item.isascii() and item.isprintable() and item not in '"\\%' else "_" for item in name)
-    return {"content-disposition": f"attachment; filename=\"{to_json}\"; filename*=UTF-8''{quote(name, safe='')}"}
-
-
-def is_head(scope: Scope) -> bool:
-    """Whether only the head of an answer is asked for, so that what is dear to send need not be read."""
-    return _HEADED in scope
+            self._json = parse_json(body)
 
 
 def router(tag: str) -> APIRouter:
-    """Routes about one thing."""
+    """Return a router whose routes have a tag."""
     return APIRouter(tags=[tag], route_class=Route)
 
 
-def answer(result: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """What a verb answers, as JSON."""
+def is_head(scope: Scope) -> bool:
+    """Whether a request needs only headers, so that a costly body need not be read."""
+    return _IS_HEAD in scope
+
+
+def json_response(result: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """Return the result of a verb as a JSON response."""
     body = encode_frame(cast("dict[str, Json]", to_json(result)))
     return Response(body, status_code=status, headers=headers, media_type="application/json")
 
 
+def download_headers(name: str) -> dict[str, str]:
+    """Return headers that make a browser save a response as a file, and never show it as a page of this server."""
+    ascii_name = "".join(char if char.isascii() and char.isprintable() and char not in '"\\%' else "_" for char in name)
+    return {
+        "content-disposition": f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{quote(name, safe='')}",
+        "content-security-policy": "default-src 'none'; sandbox",
+        "x-content-type-options": "nosniff",
+        "cache-control": "private, no-store",
+    }
+
+
+def location(collection: str, item_id: str, context: RequestContext) -> dict[str, str]:
+    """Return the Location header of a new item, with the space if it is not the caller's default."""
+    default = context.grant.caller(default=context.dependencies.space).space
+    space = context.who.space
+    query = "" if space == default else f"?space={quote(space, safe='')}"
+    return {"location": f"/api/v1/{collection}/{item_id}{query}"}
+
+
 def etag(version: int, branch: str = MAIN) -> dict[str, str]:
-    """The header that names a version: of main by its number alone, since that is what most have."""
+    """Return the ETag header of a version: its number, and the branch unless it is main."""
     return {"etag": f'"{version}"' if branch == MAIN else f'"{version}~{quote(branch, safe="")}"'}
 
 
 def version_from(header: str) -> int | None:
-    """The version that a caller goes by; `*` is any."""
+    """Return the version of an If-Match header; None for an empty header or `*`."""
     if not header or header.strip() == "*":
         return None
-    results = _VERSION.fullmatch(header.strip())
-    if results is None:
+    match = _VERSION.fullmatch(header.strip())
+    if match is None:
         raise InvalidInput(
             f"If-Match must name one version, not {header[:100]!r}", hint='For example If-Match: "3"', field="If-Match"
         )
-    return int(results[1])
+    return int(match[1])
 
 
 def branch_from(header: str, branch: str = "") -> str:
-    """The branch that a caller names, else the one whose version it goes by."""
-    results = _VERSION.fullmatch(header.strip())
-    return branch or (unquote(results[2] or "") if results else "")
+    """Return the given branch, or the branch of an If-Match header."""
+    match = _VERSION.fullmatch(header.strip())
+    return branch or (unquote(match[2] or "") if match else "")
 
 
 def _unsupported(detail: str) -> Response:
-    told_as = problem(_UNSUPPORTED, "unsupported_media_type", detail, request_id=request_id.get())
-    return problem_response(told_as | {"hint": "Send content-type: application/json, and no content-encoding"})
+    body = problem(_UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail, request_id=request_id.get())
+    return problem_response(body | {"hint": "Send content-type: application/json, and no content-encoding"})
 
 
-def _no_json(error: NotJsonError) -> Response:
-    told_as = problem(_BAD, "bad_json", f"the body is no JSON: {error}", request_id=request_id.get())
-    return problem_response(told_as | {"hint": "Check its quotes and commas; it must be UTF-8"})
+def _invalid_json(error: NotJsonError) -> Response:
+    body = problem(_BAD_REQUEST, "bad_json", f"the body is not valid JSON: {error}", request_id=request_id.get())
+    return problem_response(body | {"hint": "Check its quotes and commas; it must be UTF-8"})

@@ -1,4 +1,4 @@
-"""What answers look like, for the OpenAPI description: made from the answers' own types."""
+"""The schemas of responses in the OpenAPI description, derived from the types of the results."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -12,55 +12,56 @@ from typing import Union, cast, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
 from pydantic.json_schema import models_json_schema
 
-from scrubjay.model import memory
-from scrubjay.model.memory import Json
+from scrubjay.model.memory import Json, Memory
 from scrubjay.model.results import Hit
 from scrubjay.rpc.codec import type_hints
 
 _REF = "#/components/schemas/{model}"
-Described = dict[int | str, dict[str, object]]
+ResponseSchemas = dict[int | str, dict[str, object]]
 
 
-def gives(
-    kind: type,
+def response_schema(
+    result_type: type,
     example: Mapping[str, Json],
     *,
     status: int = 200,
-    what: str = "Done",
+    description: str = "Success",
     headers: Sequence[str] = (),
-    also: Mapping[str, str] | None = None,
-) -> Described:
-    """What a route answers when all is well, for its description; what that looks like is made when it is asked for.
+    other_types: Mapping[str, str] | None = None,
+) -> ResponseSchemas:
+    """Describe the successful response of a route; `component_schemas` builds the schema itself.
 
-    `also` are examples of what it answers to those who want another type than JSON.
+    `other_types` maps other content types than JSON to an example.
     """
-    _ASKED_FOR.add(kind)
+    _RESULT_TYPES.add(result_type)
     content: dict[str, object] = {
-        "application/json": {"schema": {"$ref": _REF.format(model=kind.__name__)}, "example": dict(example)}
+        "application/json": {"schema": {"$ref": _REF.format(model=result_type.__name__)}, "example": dict(example)}
     }
-    content |= {name: {"schema": {"type": "string"}, "example": text} for name, text in (also or {}).items()}
-    reported: dict[str, object] = {"description": what, "content": content}
+    content |= {name: {"schema": {"type": "string"}, "example": text} for name, text in (other_types or {}).items()}
+    response: dict[str, object] = {"description": description, "content": content}
     if headers:
-        reported["headers"] = {name: {"description": _HEADERS[name], "schema": {"type": "string"}} for name in headers}
-    return {status: reported}
+        response["headers"] = {name: {"description": _HEADERS[name], "schema": {"type": "string"}} for name in headers}
+    return {status: response}
 
 
-def schemas() -> dict[str, Json]:
-    """Everything that answers are made of, by name."""
-    kinds = sorted((*_ASKED_FOR, Problem), key=lambda kind: kind.__name__)
-    _, results = models_json_schema([(shown(kind), "serialization") for kind in kinds], ref_template=_REF)
-    return cast("dict[str, Json]", results["$defs"])
+def component_schemas() -> dict[str, Json]:
+    """Return the schemas of all responses, by name."""
+    models = [_publish(ProblemSchema, "Problem"), *(_model_of(result_type) for result_type in _RESULT_TYPES)]
+    _, document = models_json_schema(
+        [(model, "serialization") for model in sorted(models, key=lambda model: model.__name__)], ref_template=_REF
+    )
+    return cast("dict[str, Json]", document["$defs"])
 
 
-_ASKED_FOR: set[type] = set()
+_RESULT_TYPES: set[type] = set()
 _HEADERS = {
     "ETag": "The version of the memory, for `If-Match` and `If-None-Match`.",
-    "Location": "Where the new memory is read.",
+    "Location": "The path of the new memory.",
 }
 
 
-class Memory(BaseModel):
-    """A memory. Fields that are at their defaults are left out."""
+class MemorySchema(BaseModel):
+    """A memory. Fields with default values are omitted."""
 
     model_config = ConfigDict(extra="allow", defer_build=True)
 
@@ -102,8 +103,8 @@ class Memory(BaseModel):
     access_count: int = 0
 
 
-class Problem(BaseModel):
-    """What is wrong, as RFC 9457 has it; further members tell the facts."""
+class ProblemSchema(BaseModel):
+    """An error as in RFC 9457. Further members give details."""
 
     model_config = ConfigDict(extra="allow", defer_build=True)
 
@@ -111,39 +112,44 @@ class Problem(BaseModel):
     title: str
     status: int
     detail: str
-    code: str = Field(description="What programs go by; the reference of errors lists them.")
+    code: str = Field(description="The code for programs; the reference of errors lists all codes.")
     hint: str = Field(default="", description="What to do next.")
-    request_id: str = Field(default="", description="The number under which the server's log tells of it.")
-    field: str = Field(default="", description="What is wrong in the request, where one thing is.")
-    errors: list[str] = Field(default_factory=list[str], description="All that is wrong in the request.")
+    request_id: str = Field(default="", description="The id of the request in the server's log.")
+    field: str = Field(default="", description="The field of the request that is not valid.")
+    errors: list[str] = Field(default_factory=list[str], description="All errors of the request.")
 
 
 @cache
-def shown(kind: type) -> type[BaseModel]:
-    """The model of an answer."""
-    if kind is memory.Memory:
-        return Memory
-    if issubclass(kind, BaseModel):
-        return kind
-    hints = type_hints(cast("object", kind))
-    made = {field.name: (_shape(hints[field.name]), ...) for field in fields(cast("type[Hit]", kind))}
-    return cast("type[BaseModel]", _create(kind.__name__, __doc__=kind.__doc__, **made))
+def _model_of(result_type: type) -> type[BaseModel]:
+    """Return the pydantic model of a result type."""
+    if result_type is Memory:
+        return _publish(MemorySchema, "Memory")
+    if issubclass(result_type, BaseModel):
+        return result_type
+    hints = type_hints(cast("object", result_type))
+    members = {field.name: (_json_type(hints[field.name]), ...) for field in fields(cast("type[Hit]", result_type))}
+    return cast("type[BaseModel]", _create(result_type.__name__, __doc__=result_type.__doc__, **members))
 
 
-def _shape(kind: object) -> object:
-    """The type of a field as JSON has it."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if is_dataclass(kind):
-        return shown(cast("type[Hit]", kind))
-    if isinstance(kind, type) and issubclass(kind, Enum | Path):
+def _publish(model: type[BaseModel], name: str) -> type[BaseModel]:
+    """Return a model under the name that clients see."""
+    return cast("type[BaseModel]", _create(name, __base__=model, __doc__=model.__doc__))
+
+
+def _json_type(annotation: object) -> object:
+    """Return the type of a field in JSON."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if is_dataclass(annotation):
+        return _model_of(cast("type[Hit]", annotation))
+    if isinstance(annotation, type) and issubclass(annotation, Enum | Path):
         return str
     if origin is tuple:
-        return list.__class_getitem__(_shape(arguments[0]))
+        return list.__class_getitem__(_json_type(arguments[0]))
     if origin in (Union, UnionType):
-        shapes = [cast("type", None if argument is NoneType else _shape(argument)) for argument in arguments]
-        return reduce(lambda one, other: cast("type", one | other), shapes)
-    return dict[str, JsonValue] if origin in (dict, Mapping) else cast("object", kind)
+        members = [cast("type", None if argument is NoneType else _json_type(argument)) for argument in arguments]
+        return reduce(lambda left, right: cast("type", left | right), members)
+    return dict[str, JsonValue] if origin in (dict, Mapping) else cast("object", annotation)
 
 
-# Its fields are known only when it is called, which its annotations have no words for.
+# Its annotations cannot express fields that are known only at run time.
 _create = cast("Callable[..., object]", create_model)

@@ -1,35 +1,49 @@
-"""Searching: by query for what fits into an address, by body for the rest."""
+"""Search, by query string or by body, and the context for a new session."""
 
 from typing import Annotated, Literal
 
-from fastapi import Query, Response
+from fastapi import Header, Query, Response
 
 from scrubjay.model.memory import MAIN
-from scrubjay.model.results import Recalled
+from scrubjay.model.results import Context, Recalled
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.deps import Reading, RequestContext
-from scrubjay.surfaces.rest.fields import Around, Count, Label, Moment, Until
-from scrubjay.surfaces.rest.requests import AROUND, BRANCH, CONTAINS, EXPLAIN, TODAY, SearchAsked, States, Tiers, Trusts
-from scrubjay.surfaces.rest.route import AsOf, answer, router
-from scrubjay.surfaces.rest.schemas import gives
+from scrubjay.surfaces.rest.deps import OneSpaceContext, ReadContext, RequestContext
+from scrubjay.surfaces.rest.requests import (
+    AROUND,
+    BRANCH,
+    CONTAINS,
+    EXPLAIN,
+    TODAY,
+    Around,
+    Count,
+    Label,
+    Moment,
+    SearchBody,
+    States,
+    Tiers,
+    Trusts,
+    Until,
+)
+from scrubjay.surfaces.rest.route import MARKDOWN, AsOf, ListLimit, json_response, router
+from scrubjay.surfaces.rest.schemas import response_schema
 
 routes = router("search")
+context_routes = router("context")
 
-Limit = Annotated[int, Query(ge=1, le=1_000, description="So many hits at most.")]
-Tokens = Annotated[Count, Query(description="The answer fits into so many tokens of a language model.")]
-Tags = Annotated[list[Label], Query(max_length=64)]
-_CURSOR = "From the answer before; one that is longer goes into a body."
+MaxTokens = Annotated[Count, Query(description="Maximum length of the result in tokens of a language model.")]
+TagList = Annotated[list[Label], Query(max_length=64)]
+_CURSOR = "The cursor of the previous page. Send a longer cursor in a body."
 
 
-@routes.get("/search", summary="Search", responses=gives(Recalled, examples.FOUND))
+@routes.get("/search", summary="Search", responses=response_schema(Recalled, examples.RECALLED))
 async def search(
-    context: Reading,
-    q: Annotated[str, Query(max_length=8_000, description="The question; without one, the most recent.")] = "",
+    context: ReadContext,
+    q: Annotated[str, Query(max_length=8_000, description="The question. Default: return the newest memories.")] = "",
     entity: Label = "",
     kind: Label = "",
     category: Label = "",
-    tags: Annotated[Tags, Query(description="All of these.")] = [],  # noqa: B006 - FastAPI copies it
-    any_tags: Annotated[Tags, Query(description="One of these.")] = [],  # noqa: B006
+    tags: Annotated[TagList, Query(description="Memories with all of these tags.")] = [],  # noqa: B006 - FastAPI copies it
+    any_tags: Annotated[TagList, Query(description="Memories with one of these tags.")] = [],  # noqa: B006
     project: Label = "",
     scope: Label = "",
     tier: Tiers | None = None,
@@ -40,9 +54,9 @@ async def search(
     since: Annotated[Moment | None, Query(description="Not before this moment.")] = None,
     until: Annotated[Until | None, Query(description="Before this moment.")] = None,
     state: States = "live",
-    limit: Limit = 8,
+    limit: ListLimit = 8,
     around: Annotated[Around, Query(description=AROUND)] = 0,
-    max_tokens: Tokens = 1_500,
+    max_tokens: MaxTokens = 1_500,
     detail: Literal["concise", "full"] = "concise",
     explain: Annotated[bool, Query(description=EXPLAIN)] = False,
     today: Annotated[Moment | None, Query(description=TODAY)] = None,
@@ -50,10 +64,10 @@ async def search(
     branch: Annotated[Label, Query(description=BRANCH)] = MAIN,
     cursor: Annotated[str, Query(max_length=8_000, description=_CURSOR)] = "",
 ) -> Response:
-    """Find the memories that answer a question, of every space that is open or asked for; every hit names its space."""
+    """Find the memories that answer a question, in the given spaces or all that the token allows."""
     return await _search(
         context,
-        SearchAsked(
+        SearchBody(
             query=q, entity=entity, kind=kind, category=category, tags=tags, any_tags=any_tags, project=project,
             scope=scope, tier=tier or "", session=session, agent=agent, trust=trust or "", contains=contains,
             since=since, until=until, state=state, limit=limit, around=around, max_tokens=max_tokens, detail=detail,
@@ -62,12 +76,37 @@ async def search(
     )  # fmt: skip
 
 
-@routes.post("/search", summary="Search by a body", responses=gives(Recalled, examples.FOUND))
-async def search_by_body(asked: SearchAsked, context: Reading) -> Response:
-    """The same, for long questions, for filters by metadata, and for what should not stand in an address."""
-    return await _search(context, asked)
+@routes.post("/search", summary="Search by a body", responses=response_schema(Recalled, examples.RECALLED))
+async def search_by_body(body: SearchBody, context: ReadContext) -> Response:
+    """Search with a JSON body: for long questions, filters by metadata, and words that a URL should not contain."""
+    return await _search(context, body)
 
 
-async def _search(context: RequestContext, asked: SearchAsked) -> Response:
-    inputs = asked.model_dump(mode="json")
-    return answer(await context.read("recall", context.memory.recall(inputs.pop("query"), **inputs)))
+async def _search(context: RequestContext, body: SearchBody) -> Response:
+    fields = body.model_dump(mode="json")
+    return json_response(await context.read("recall", context.memory.recall(fields.pop("query"), **fields)))
+
+
+@context_routes.get(
+    "/context",
+    summary="Get the context for a session",
+    responses=response_schema(Context, examples.CONTEXT, other_types={MARKDOWN: str(examples.CONTEXT["text"])}),
+)
+async def context(
+    context: OneSpaceContext,
+    session: Annotated[
+        Label, Query(description="The session that starts; the summary of the last session excludes it.")
+    ] = "",
+    project: Annotated[Label, Query(description="Summarise the last session of this project only.")] = "",
+    max_tokens: MaxTokens = 1_500,
+    accept: Annotated[str, Header(include_in_schema=False)] = "",
+) -> Response:
+    """Return the user's profile, pinned memories, reminders, conflicts, and a summary of the last session.
+
+    The response is JSON, or Markdown with `Accept: text/markdown`.
+    """
+    work = context.memory.context(session=session, project=project, max_tokens=max_tokens)
+    result = await context.read("context", work)
+    if MARKDOWN in accept.lower():
+        return Response(result.text, headers={"vary": "accept"}, media_type=MARKDOWN)
+    return json_response(result, headers={"vary": "accept"})

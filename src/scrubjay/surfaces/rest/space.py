@@ -1,4 +1,4 @@
-"""A space as a whole: how it is, and how it goes out and comes in."""
+"""A space as a whole: its status, rules and tags, and its export and import."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,25 +11,80 @@ from starlette.types import Receive, Scope, Send
 
 from scrubjay.errors import Busy, InvalidInput
 from scrubjay.model.results import Status
+from scrubjay.model.rules import Rules
+from scrubjay.model.tags import TagPreview, TagTable
 from scrubjay.model.transfer import Imported
 from scrubjay.surfaces.http.body import ClientGone, UploadBuffer, split_lines
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.deps import RequestContext, RestDependencies, Watching, Writing
-from scrubjay.surfaces.rest.route import answer, router
-from scrubjay.surfaces.rest.schemas import gives
+from scrubjay.surfaces.rest.deps import OneSpaceContext, RequestContext, RestDependencies, WriteContext
+from scrubjay.surfaces.rest.requests import Name, PreviewBody, RulesBody, SynonymsBody, UpTo1000
+from scrubjay.surfaces.rest.route import json_response, router
+from scrubjay.surfaces.rest.schemas import response_schema
 
 routes = router("space")
-_LINES = "application/x-ndjson"
-_LINES_A_LOOK = 200
+rule_routes = router("rules")
+tag_routes = router("tags")
+_NDJSON = "application/x-ndjson"
+_LINES_PER_CHECK = 200
 _TEXT = {"type": "string", "minLength": 1}
-_BODY = {"requestBody": {"required": True, "content": {_LINES: {"schema": _TEXT, "example": examples.LINES}}}}
+_BODY = {"requestBody": {"required": True, "content": {_NDJSON: {"schema": _TEXT, "example": examples.LINES}}}}
+# The default is a list, which shows generated clients that the parameter may be repeated.
+Variants = Annotated[list[Name], Query(max_length=100)]
 
 
-@routes.get("/status", summary="How the memory is", responses=gives(Status, examples.STATUS))
-async def status(context: Watching) -> Response:
-    """Health and sizes of a space; of the whole store for whoever may read all of it."""
-    results = await context.read("status", context.memory.status())
-    return answer(results if context.grant.allows_all_spaces else results.limited_to_space)
+@rule_routes.get("/rules", summary="Read the rules", responses=response_schema(Rules, examples.RULES))
+async def rules(context: OneSpaceContext) -> Response:
+    """Return all rules of the space, including those with default values."""
+    return json_response(await context.read("rules", context.dependencies.engine.rules(who=context.who)))
+
+
+@rule_routes.patch("/rules", summary="Change the rules", responses=response_schema(Rules, examples.RULES))
+async def set_rules(body: RulesBody, context: WriteContext) -> Response:
+    """Change rules for later writes."""
+    values = body.model_dump(mode="json", exclude_unset=True)
+    if not values:
+        return await rules(context)
+    work = context.dependencies.engine.set_rules(values, who=context.who)
+    return json_response(await context.write("set_rules", work))
+
+
+@tag_routes.get("/tags", summary="List tags", responses=response_schema(TagTable, examples.TAGS))
+async def tags(
+    context: OneSpaceContext, limit: Annotated[UpTo1000, Query(description="Maximum number of tags.")] = 200
+) -> Response:
+    """List the tags of the space, the most used first, and the synonyms that apply."""
+    return json_response(await context.read("tags", context.dependencies.engine.tags(who=context.who, limit=limit)))
+
+
+@tag_routes.post("/tags/synonyms", summary="Add synonyms", responses=response_schema(TagTable, examples.TAGS))
+async def add_synonyms(body: SynonymsBody, context: WriteContext) -> Response:
+    """Replace words with a tag in later writes."""
+    work = context.dependencies.engine.add_synonyms(body.tag, tuple(body.variants), who=context.who)
+    return json_response(await context.write("add_synonyms", work))
+
+
+@tag_routes.delete("/tags/synonyms", summary="Remove synonyms", responses=response_schema(TagTable, examples.TAGS))
+async def remove_synonyms(
+    context: WriteContext,
+    variant: Annotated[Variants, Query(description="The synonyms to remove.", examples=[["db"]])] = [],  # noqa: B006 - FastAPI copies it
+) -> Response:
+    """Remove synonyms. A built-in synonym is switched off in this space."""
+    work = context.dependencies.engine.remove_synonyms(tuple(variant), who=context.who)
+    return json_response(await context.write("remove_synonyms", work))
+
+
+@tag_routes.post("/tags/preview", summary="Preview tags", responses=response_schema(TagPreview, examples.PREVIEW))
+async def preview_tags(body: PreviewBody, context: OneSpaceContext) -> Response:
+    """Return the normalised form of tags, and the tags that a text would get. Nothing is stored."""
+    work = context.dependencies.engine.preview_tags(tuple(body.tags), text=body.text, who=context.who)
+    return json_response(await context.read("preview_tags", work))
+
+
+@routes.get("/status", summary="Get the status", responses=response_schema(Status, examples.STATUS))
+async def status(context: OneSpaceContext) -> Response:
+    """Return the health and sizes of a space, or of the whole store if the token allows every space."""
+    result = await context.read("status", context.memory.status())
+    return json_response(result if context.grant.allows_all_spaces else result.limited_to_space)
 
 
 @routes.get(
@@ -38,71 +93,71 @@ async def status(context: Watching) -> Response:
     response_class=StreamingResponse,
     responses={
         200: {
-            "description": "A line for each memory, behind one that says what this is",
-            "content": {_LINES: {"schema": {"type": "string"}, "example": examples.LINES}},
+            "description": "A header line, and a line for each memory",
+            "content": {_NDJSON: {"schema": {"type": "string"}, "example": examples.LINES}},
         }
     },
 )
 async def export(
-    context: Watching,
-    format: Annotated[Literal["scrubjay", "kg"], Query(description="What the lines are like.")] = "scrubjay",
+    context: OneSpaceContext,
+    format: Annotated[Literal["scrubjay", "kg"], Query(description="The format of the lines.")] = "scrubjay",
 ) -> Response:
-    """Every memory of the space with its whole past, as JSON Lines; `kg` as the reference graph server keeps it."""
+    """Export every memory of the space with its history as JSON Lines; `kg` is the reference graph server's format."""
     lines = context.dependencies.engine.export(who=context.who, format=format)
-    # What stands against it is told before anything is: an answer that has begun cannot become a refusal.
+    # Read the first line now: an error cannot become an error response once the response has started.
     first = await anext(lines, None)
-    return _Exported(_written(first, lines, context), dependencies=context.dependencies)
+    return _ExportResponse(_encode_lines(first, lines, context), dependencies=context.dependencies)
 
 
-@routes.post("/import", summary="Import", responses=gives(Imported, examples.IMPORTED), openapi_extra=_BODY)
-async def import_(request: Request, context: Writing) -> Response:
-    """Take in the lines of an export; everything is checked before anything is stored."""
-    spool = UploadBuffer()
-    await spool.read_from(split_lines(request.stream()))
-    if spool.is_empty:
+@routes.post("/import", summary="Import", responses=response_schema(Imported, examples.IMPORTED), openapi_extra=_BODY)
+async def import_(request: Request, context: WriteContext) -> Response:
+    """Import the lines of an export. All lines are checked before any is stored."""
+    upload = UploadBuffer()
+    await upload.read_from(split_lines(request.stream()))
+    if upload.is_empty:
         raise InvalidInput("there is nothing to import: the body is empty", hint="Send the lines of an export")
     try:
-        done = await context.write("import_", _taken_in(spool, context), long=True)
+        imported = await context.write("import_", _import_lines(upload, context), long=True)
     except Busy:
-        spool.close()
+        upload.close()
         raise
-    # Found by words at once, and by meaning as soon as they are embedded.
-    context.dependencies.later("embed_missing", context.dependencies.engine.embed_missing())
-    return answer(done)
+    # Searches by words find the memories at once, searches by meaning when they are embedded.
+    context.dependencies.run_in_background("embed_missing", context.dependencies.engine.embed_missing())
+    return json_response(imported)
 
 
-async def _taken_in(spool: UploadBuffer, context: RequestContext) -> Imported:
-    # What was begun is finished, though its caller may be gone: the lines stay until then.
-    with closing(spool):
-        return await context.dependencies.engine.import_(spool.lines, who=context.who)
+async def _import_lines(upload: UploadBuffer, context: RequestContext) -> Imported:
+    # The import continues if its caller disconnects, so the buffer closes only here.
+    with closing(upload):
+        return await context.dependencies.engine.import_(upload.lines, who=context.who)
 
 
-class _Exported(StreamingResponse):
-    """Lines on their way to a caller, who is counted until the last of them is sent."""
+class _ExportResponse(StreamingResponse):
+    """An export, which counts as a running request until its last line is sent."""
 
     def __init__(self, lines: AsyncIterator[bytes], *, dependencies: RestDependencies) -> None:
-        super().__init__(lines, media_type=_LINES)
+        super().__init__(lines, media_type=_NDJSON)
         self._dependencies = dependencies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send them; raises Busy before anything is sent."""
+        """Send the lines; raise Busy before anything is sent."""
         async with self._dependencies.gate.staying("export"):
             await super().__call__(scope, receive, send)
 
 
-async def _written(first: str | None, lines: AsyncIterator[str], context: RequestContext) -> AsyncIterator[bytes]:
+async def _encode_lines(first: str | None, lines: AsyncIterator[str], context: RequestContext) -> AsyncIterator[bytes]:
     if first is not None:
-        yield _line(first)
+        yield _encode_line(first)
     number = 0
     async for line in lines:
-        yield _line(line)
+        yield _encode_line(line)
         number += 1
-        if number % _LINES_A_LOOK == 0 and not await context.dependencies.authenticator.is_valid(context.grant):
-            # Cut off, so that nobody takes it for the whole.
+        if number % _LINES_PER_CHECK == 0 and not await context.dependencies.authenticator.is_valid(context.grant):
+            # Break the connection, so that the client cannot mistake this for a complete export.
             raise ClientGone
-        # Each line is quickly made: others want their turn.
+        # Lines come without waiting: let other requests run.
         await asyncio.sleep(0)
 
 
-def _line(text: str) -> bytes:
+def _encode_line(text: str) -> bytes:
     return text.rstrip("\n").encode("utf-8", "surrogatepass") + b"\n"

@@ -1,29 +1,31 @@
-"""JSON as RFC 8259 has it, which is less than Python takes for JSON."""
+"""Strict JSON: the grammar of RFC 8259, without the extensions that Python accepts."""
 
 import json
 from typing import NoReturn, cast
 
 from scrubjay.model.memory import Json
 
-_LARGEST = float("inf")
+_INFINITY = float("inf")
 
 
 class NotJsonError(ValueError):
-    """Bytes that are no JSON, and why; none of what they say is told."""
+    """Why some bytes are not JSON, without quoting them."""
 
 
-def json_from(body: bytes) -> Json:
-    """What some bytes say; raises NotJsonError.
+def parse_json(body: bytes) -> Json:
+    """Parse a JSON text; raise NotJsonError.
 
-    What two readers could take for different things is taken for nothing: a key that is there twice, a number that is
-    none, an encoding that somebody would have to guess.
+    Input that two parsers could read differently is refused: a repeated key, a number that is not finite, and any
+    encoding other than UTF-8.
     """
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise NotJsonError(f"it is not UTF-8 at byte {error.start:,}") from None
     try:
-        return cast("Json", json.loads(text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_object))
+        parsed = json.loads(
+            text, parse_constant=_refuse_constant, parse_float=_parse_float, object_pairs_hook=_build_object
+        )
     except json.JSONDecodeError as error:
         raise NotJsonError(f"{error.msg} in line {error.lineno:,}, column {error.colno:,}") from None
     except RecursionError:
@@ -32,21 +34,22 @@ def json_from(body: bytes) -> Json:
         raise
     except ValueError:
         raise NotJsonError("a number in it has too many digits") from None
+    return cast("Json", parsed)
 
 
-def _refuse(name: str) -> NoReturn:
-    raise NotJsonError(f"{name} is no number in JSON")
+def _refuse_constant(name: str) -> NoReturn:
+    raise NotJsonError(f"JSON has no number {name}")
 
 
-def _finite(digits: str) -> float:
+def _parse_float(digits: str) -> float:
     number = float(digits)
-    if abs(number) == _LARGEST:
-        raise NotJsonError("a number in it is larger than can be kept")
+    if abs(number) == _INFINITY:
+        raise NotJsonError("a number in it is larger than the server can store")
     return number
 
 
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    results = dict(pairs)
-    if len(results) != len(pairs):
-        raise NotJsonError("a key in it is there twice")
-    return results
+def _build_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise NotJsonError("an object in it has the same key twice")
+    return members

@@ -1,4 +1,4 @@
-"""The past of a memory, and ways back."""
+"""The history of a memory: list, compare, revert and commit versions, and undo changes."""
 
 from typing import Annotated
 
@@ -8,70 +8,89 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.branch import parse_version_or_branch
 from scrubjay.model.results import History, Undone, Written
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.deps import Reading, Writing
-from scrubjay.surfaces.rest.fields import Count, Name
-from scrubjay.surfaces.rest.memories import IfMatch, Key, require_version
-from scrubjay.surfaces.rest.requests import CommitAsked, RevertAsked, UndoAsked
-from scrubjay.surfaces.rest.route import OnBranch, Ref, answer, branch_from, etag, router
-from scrubjay.surfaces.rest.schemas import gives
+from scrubjay.surfaces.rest.deps import ReadContext, WriteContext
+from scrubjay.surfaces.rest.memories import IdempotencyKey, IfMatch, require_version
+from scrubjay.surfaces.rest.requests import CommitBody, Count, Name, RevertBody, UndoBody
+from scrubjay.surfaces.rest.route import MemoryRef, OnBranch, branch_from, etag, json_response, router
+from scrubjay.surfaces.rest.schemas import response_schema
 
 routes = router("history")
-_REVERTED = gives(Written, examples.REVERTED, headers=("ETag",))
-_COMMITTED = gives(Written, examples.COMMITTED, headers=("ETag",))
-_EITHER = "A version, or the name of a branch: its newest version."
+_VERSION_OR_BRANCH = "A version, or the name of a branch for its newest version."
 
 
-@routes.get("/memories/{id}/versions", summary="Versions of a memory", responses=gives(History, examples.VERSIONS))
+@routes.get(
+    "/memories/{id}/versions",
+    summary="List the versions of a memory",
+    responses=response_schema(History, examples.VERSIONS),
+)
 async def versions(
-    ref: Ref,
-    context: Reading,
+    ref: MemoryRef,
+    context: ReadContext,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 20,
-    before: Annotated[Count | None, Query(description="Only versions before this one: the next page.")] = None,
+    before: Annotated[Count | None, Query(description="Only versions before this one, for the next page.")] = None,
     branch: OnBranch = "",
 ) -> Response:
-    """Every version, newest first."""
-    return answer(await context.read("history", context.memory.history(ref, limit=limit, before=before, branch=branch)))
+    """List the versions of a memory, newest first."""
+    work = context.memory.history(ref, limit=limit, before=before, branch=branch)
+    return json_response(await context.read("history", work))
 
 
-@routes.get("/memories/{id}/diff", summary="Compare two versions", responses=gives(History, examples.DIFF))
+@routes.get("/memories/{id}/diff", summary="Compare two versions", responses=response_schema(History, examples.DIFF))
 async def diff(
-    ref: Ref,
-    context: Reading,
-    first: Annotated[Name, Query(alias="from", examples=["1"], description=_EITHER)],
-    second: Annotated[Name, Query(alias="to", examples=["2"], description=_EITHER)],
+    ref: MemoryRef,
+    context: ReadContext,
+    first: Annotated[Name, Query(alias="from", examples=["1"], description=_VERSION_OR_BRANCH)],
+    second: Annotated[Name, Query(alias="to", examples=["2"], description=_VERSION_OR_BRANCH)],
     branch: OnBranch = "",
 ) -> Response:
-    """How one version became another."""
+    """Return the differences between two versions."""
     work = context.memory.history(
         ref, diff=[parse_version_or_branch(first), parse_version_or_branch(second)], branch=branch
     )
-    return answer(await context.read("diff", work))
+    return json_response(await context.read("diff", work))
 
 
-@routes.post("/memories/{id}/revert", summary="Go back to a version", responses=_REVERTED)
+@routes.post(
+    "/memories/{id}/revert",
+    summary="Revert to a version",
+    responses=response_schema(Written, examples.REVERTED, headers=("ETag",)),
+)
 async def revert(
-    ref: Ref, asked: RevertAsked, context: Writing, branch: OnBranch = "", match: IfMatch = "", key: Key = ""
+    ref: MemoryRef,
+    body: RevertBody,
+    context: WriteContext,
+    branch: OnBranch = "",
+    match: IfMatch = "",
+    key: IdempotencyKey = "",
 ) -> Response:
-    """A new version with the content of an older one."""
+    """Create a new version with the content of an older one."""
     if match and key:
-        # What was done once is at another version the second time, and the first answer would never come.
-        raise InvalidInput("If-Match and Idempotency-Key do not go together here", hint="Send one", field="If-Match")
-    chosen = branch_from(match, branch)
-    await require_version(context, ref, match, branch=chosen)
-    work = context.memory.revert(ref, to=asked.to, message=asked.message, branch=chosen, idempotency_key=key)
-    done = await context.write("revert", work)
-    return answer(done, headers=etag(done.version, done.branch))
+        # A retry would find another version and fail, instead of returning the first response.
+        raise InvalidInput(
+            "If-Match and Idempotency-Key cannot be combined here", hint="Send one of them", field="If-Match"
+        )
+    target = branch_from(match, branch)
+    await require_version(context, ref, match, branch=target)
+    work = context.memory.revert(ref, to=body.to, message=body.message, branch=target, idempotency_key=key)
+    written = await context.write("revert", work)
+    return json_response(written, headers=etag(written.version, written.branch))
 
 
-@routes.post("/memories/{id}/commit", summary="Commit a memory", responses=_COMMITTED)
-async def commit(ref: Ref, asked: CommitAsked, context: Writing, branch: OnBranch = "", key: Key = "") -> Response:
-    """A new version that says the same, with a message."""
-    work = context.memory.commit(ref, message=asked.message, branch=branch, idempotency_key=key)
-    done = await context.write("commit", work)
-    return answer(done, headers=etag(done.version, done.branch))
+@routes.post(
+    "/memories/{id}/commit",
+    summary="Commit a memory",
+    responses=response_schema(Written, examples.COMMITTED, headers=("ETag",)),
+)
+async def commit(
+    ref: MemoryRef, body: CommitBody, context: WriteContext, branch: OnBranch = "", key: IdempotencyKey = ""
+) -> Response:
+    """Create a new version with the same content and a message."""
+    work = context.memory.commit(ref, message=body.message, branch=branch, idempotency_key=key)
+    written = await context.write("commit", work)
+    return json_response(written, headers=etag(written.version, written.branch))
 
 
-@routes.post("/undo", summary="Undo", responses=gives(Undone, examples.UNDONE))
-async def undo(asked: UndoAsked, context: Writing, key: Key = "") -> Response:
-    """Take back the last change of this agent (`X-Scrubjay-Agent`), or a named run."""
-    return answer(await context.write("undo", context.memory.undo(run=asked.run, idempotency_key=key)))
+@routes.post("/undo", summary="Undo", responses=response_schema(Undone, examples.UNDONE))
+async def undo(body: UndoBody, context: WriteContext, key: IdempotencyKey = "") -> Response:
+    """Revert the last change of this agent (`X-Scrubjay-Agent`), or a named run."""
+    return json_response(await context.write("undo", context.memory.undo(run=body.run, idempotency_key=key)))

@@ -1,4 +1,4 @@
-"""JSON as it is written down, which is less than Python takes."""
+"""Strict JSON, without the extensions that Python accepts."""
 
 import json
 from contextlib import suppress
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.strategies import some_examples
 
-from scrubjay.surfaces.rest.strict_json import NotJsonError, json_from
+from scrubjay.surfaces.rest.strict_json import NotJsonError, parse_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -18,16 +18,16 @@ VALUES = st.recursive(
 
 @some_examples
 @given(VALUES, st.booleans())
-def test_what_is_written_is_read(value: object, ascii_only: bool) -> None:
+def test_json_is_parsed(value: object, ascii_only: bool) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only)
-    assert json_from(text.encode("utf-8", "surrogatepass" if ascii_only else "strict")) == value
+    assert parse_json(text.encode("utf-8", "surrogatepass" if ascii_only else "strict")) == value
 
 
 @some_examples
 @given(st.binary())
-def test_any_bytes_are_read_or_refused(body: bytes) -> None:
+def test_any_bytes_are_parsed_or_refused(body: bytes) -> None:
     with suppress(NotJsonError):
-        json_from(body)
+        parse_json(body)
 
 
 @pytest.mark.parametrize(
@@ -50,11 +50,11 @@ def test_any_bytes_are_read_or_refused(body: bytes) -> None:
         (b"{\n  1}", "line 2"),
     ],
 )
-def test_what_is_no_json_says_why_and_nothing_of_what_was_sent(body: bytes, word: str) -> None:
+def test_invalid_json_is_refused_with_a_reason_and_not_quoted(body: bytes, word: str) -> None:
     with pytest.raises(NotJsonError, match=word) as caught:
-        json_from(body)
+        parse_json(body)
     assert len(str(caught.value)) < 100
 
 
-def test_a_mark_at_the_beginning_is_passed_over() -> None:
-    assert json_from(b"\xef\xbb\xbf[1]") == [1]
+def test_a_byte_order_mark_is_ignored() -> None:
+    assert parse_json(b"\xef\xbb\xbf[1]") == [1]
