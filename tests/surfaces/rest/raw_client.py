@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from tests.surfaces.rest.waiting import MAX_SECONDS
+from tests.surfaces.rest.polling import MAX_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx2
-from tests.surfaces.rest.waiting import MAX_SECONDS
+from tests.surfaces.rest.polling import MAX_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from tests.fakes import FakeClock
 from tests.surfaces.rest.checked_client import CheckedClient, has_metric, open_client
 from tests.surfaces.rest.http_stack import open_stack
 from tests.surfaces.rest.openapi_document import PROBLEM, validator
-from tests.surfaces.rest.waiting import MAX_SECONDS, wait_for_streams, wait_until
+from tests.surfaces.rest.polling import MAX_SECONDS, wait_for_streams, wait_until
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.http11 import Response

@@ -9,7 +9,7 @@ from tests.surfaces.background_daemon import background_daemon
 from tests.surfaces.rest.checked_client import CheckedClient, open_client
 from tests.surfaces.rest.http_stack import HttpStack, open_stack
 from tests.surfaces.rest.raw_client import request
-from tests.surfaces.rest.waiting import MAX_SECONDS
+from tests.surfaces.rest.polling import MAX_SECONDS
 
 from scrubjay.settings import Settings
 from scrubjay.surfaces import changes
