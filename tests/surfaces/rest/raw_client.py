@@ -21,9 +21,9 @@ class Reply:
     @property
     def problem(self) -> dict[str, Any]:
         assert self.headers["content-type"] == "application/problem+json"
-        reported = json.loads(self.body)
-        assert (reported["status"], reported["request_id"]) == (self.status, self.headers["x-request-id"])
-        return reported
+        result = json.loads(self.body)
+        assert (result["status"], result["request_id"]) == (self.status, self.headers["x-request-id"])
+        return result
 
 
 class RawClient:

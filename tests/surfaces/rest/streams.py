@@ -34,15 +34,15 @@ class Stream:
 
     async def event(self) -> dict[str, Any]:
         """Return the next event, without comments."""
-        while (reported := await self.next()).data is None:
+        while (result := await self.next()).data is None:
             continue
-        assert reported.id == str(reported.data["seq"])
-        return reported.data
+        assert result.id == str(result.data["seq"])
+        return result.data
 
     async def end(self) -> list[StreamBlock]:
         """Return the blocks until the server ends the stream."""
         async with asyncio.timeout(MAX_SECONDS):
-            return [reported async for reported in self._blocks]
+            return [result async for result in self._blocks]
 
 
 @asynccontextmanager

@@ -242,8 +242,8 @@ async def test_deep_metadata_is_stored_or_refused(client: CheckedClient, depth: 
     response = await client.web.post("/api/v1/memories", content=body, headers=JSON, params={"space": client.space})
     assert response.status_code in (201, 400, 413, 422), response.text
     if response.status_code == 201:
-        results = await client.get(f"/memories/{response.json()['id']}")
-        assert json.dumps(results["metadata"]["a"]).count("[") == depth
+        memory = await client.get(f"/memories/{response.json()['id']}")
+        assert json.dumps(memory["metadata"]["a"]).count("[") == depth
         await client.request("GET", "/export")
         assert (await client.get("/search"))["hits"]
 

@@ -64,8 +64,8 @@ async def test_head_is_get_without_the_body(client: CheckedClient, path: str) ->
 
 
 async def test_head_shows_whether_a_memory_exists(client: CheckedClient) -> None:
-    reported = await client.remember("x")
-    assert (await client.request("HEAD", f"/memories/{reported['id']}")).headers["etag"] == '"1"'
+    result = await client.remember("x")
+    assert (await client.request("HEAD", f"/memories/{result['id']}")).headers["etag"] == '"1"'
     assert (await client.request("HEAD", "/memories/nobody", status=404)).content == b""
 
 
@@ -92,18 +92,18 @@ async def test_a_reference_may_be_anything(client: CheckedClient, ref: str) -> N
 
 async def test_a_memory_may_have_a_title_with_special_characters(client: CheckedClient) -> None:
     for number, title in enumerate(("100 %", "a+b & c=d", "why? #1", "%2F", "é 😀", "..", "read")):
-        reported = await client.remember(f"text {number}", title=title)
-        results = await client.get(f"/memories/{quote(title, safe='').replace('.', '%2E')}")
-        assert results["id"] == reported["id"]
+        result = await client.remember(f"text {number}", title=title)
+        memory = await client.get(f"/memories/{quote(title, safe='').replace('.', '%2E')}")
+        assert memory["id"] == result["id"]
 
 
 async def test_a_memory_with_a_slash_in_its_title_is_read_by_id(client: CheckedClient) -> None:
-    reported = await client.remember("x", title="a/b")
+    result = await client.remember("x", title="a/b")
     problem = require_problem(await client.web.get(f"{API}/memories/a%2Fb", params={"space": client.space}))
     assert problem["code"] == "no_such_path"
-    assert (await client.get(f"/memories/{reported['id']}"))["title"] == "a/b"
+    assert (await client.get(f"/memories/{result['id']}"))["title"] == "a/b"
     results = await client.post("/memories/read", {"ids": ["a/b"], "format": "json"})
-    assert results["memories"][0]["id"] == reported["id"]
+    assert results["memories"][0]["id"] == result["id"]
 
 
 async def test_a_long_reference_is_refused(client: CheckedClient) -> None:

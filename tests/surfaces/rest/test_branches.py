@@ -5,8 +5,8 @@ from tests.surfaces.rest.checked_client import CheckedClient
 
 async def _create_branch(client: CheckedClient, name: str = "draft", **fields: object) -> str:
     path = f"/memories/{(await client.remember('green tea', title='Tea'))['id']}"
-    reported = await client.post(f"{path}/branches", {"name": name, **fields}, status=201)
-    assert [item["name"] for item in reported["branches"]] == ["main", name]
+    result = await client.post(f"{path}/branches", {"name": name, **fields}, status=201)
+    assert [branch["name"] for branch in result["branches"]] == ["main", name]
     return path
 
 
@@ -20,11 +20,11 @@ async def test_changes_on_a_branch_are_not_visible_on_main(client: CheckedClient
     done = await client.request("PATCH", path, json={"content": "black tea"}, params=draft)
     assert (done.json()["branch"], done.headers["etag"]) == ("what/if", '"3~what%2Fif"')
     assert (await _content(client, path), await _content(client, path, **draft)) == ("green tea", "black tea")
-    assert [item["passage"] for item in (await client.get("/search", params={"q": "tea"}))["hits"]] == ["green tea"]
+    assert [hit["passage"] for hit in (await client.get("/search", params={"q": "tea"}))["hits"]] == ["green tea"]
     results = await client.get("/search", params={"q": "tea", **draft})
-    assert [item["passage"] for item in results["hits"]] == ["black tea"]
-    reported = await client.get(f"{path}/versions", params=draft)
-    assert (reported["branch"], reported["versions"][0]["number"]) == ("what/if", 3)
+    assert [hit["passage"] for hit in results["hits"]] == ["black tea"]
+    result = await client.get(f"{path}/versions", params=draft)
+    assert (result["branch"], result["versions"][0]["number"]) == ("what/if", 3)
     (change,) = (await client.get(f"{path}/diff", params={"from": "main", "to": "what/if"}))["diff"]
     assert (change["before"], change["after"]) == ("green tea", "black tea")
     done = await client.request("POST", f"{path}/revert", json={"to": 1}, params=draft)
@@ -50,8 +50,8 @@ async def test_a_branch_is_merged_and_dropped(client: CheckedClient) -> None:
     done = await client.request("POST", f"{path}/branches/draft/merge", json={"message": "so it is"})
     assert (done.json()["action"], done.headers["etag"]) == ("merged", '"2"')
     assert await _content(client, path) == "black tea"
-    reported = await client.request("DELETE", f"{path}/branches/draft")
-    assert [item["name"] for item in reported.json()["branches"]] == ["main"]
+    result = await client.request("DELETE", f"{path}/branches/draft")
+    assert [branch["name"] for branch in result.json()["branches"]] == ["main"]
     problem = await client.refused("DELETE", f"{path}/branches/draft", 404, "not_found")
     assert "It was dropped" in problem["hint"]
     back = await client.request("POST", f"{path}/restore", params={"branch": "draft"})
@@ -80,7 +80,7 @@ async def test_a_commit_is_a_version_with_a_message(client: CheckedClient) -> No
         await client.post(f"{path}/commit", {"message": "once"}, headers={"idempotency-key": "k"}) for _ in range(2)
     ]
     assert [item["version"] for item in again] == [3, 3]
-    assert [item["message"] for item in (await client.get(f"{path}/versions"))["versions"]] == [
+    assert [version["message"] for version in (await client.get(f"{path}/versions"))["versions"]] == [
         "once",
         "as agreed",
         "",
@@ -111,8 +111,8 @@ async def test_the_state_at_a_moment_is_read(client: CheckedClient) -> None:
     assert hit["passage"] == "green tea"
     problem = await client.refused("GET", path, 404, "not_found", params={"as_of": "2020-01-01"})
     assert "did not exist at 2020-01-01" in problem["detail"]
-    reported = await client.post("/memories/read", {"ids": ["tea"], "as_of": "2020-01-01"})
-    assert reported["missing"][0]["why"].startswith("it did not exist")
+    result = await client.post("/memories/read", {"ids": ["tea"], "as_of": "2020-01-01"})
+    assert result["missing"][0]["why"].startswith("it did not exist")
     await client.refused("GET", path, 422, "invalid_input", params={"as_of": "yesterday"})
 
 
@@ -120,12 +120,12 @@ async def test_the_context_of_a_session(client: CheckedClient) -> None:
     assert (await client.get("/context"))["text"] == "Nothing is remembered here yet."
     await client.remember("Sarah prefers voice calls", kind="preference", pinned=True)
     await client.remember("We chose green", source={"session": "monday"})
-    reported = await client.get("/context", params={"session": "tuesday", "max_tokens": 500})
-    assert ([item["text"] for item in reported["profile"]], reported["last_session"]) == (
+    result = await client.get("/context", params={"session": "tuesday", "max_tokens": 500})
+    assert ([entry["text"] for entry in result["profile"]], result["last_session"]) == (
         ["Sarah prefers voice calls"],
         "monday",
     )
-    assert reported["tokens"] <= 500
+    assert result["tokens"] <= 500
     text = await client.request("GET", "/context", headers={"accept": "text/markdown"})
     assert text.headers["content-type"].startswith("text/markdown")
     assert text.text.startswith("# What is remembered")

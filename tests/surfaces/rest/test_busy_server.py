@@ -8,8 +8,8 @@ import pytest
 from tests.surfaces.background_daemon import background_daemon
 from tests.surfaces.rest.checked_client import CheckedClient, open_client
 from tests.surfaces.rest.http_stack import HttpStack, open_stack
-from tests.surfaces.rest.raw_client import request
 from tests.surfaces.rest.polling import MAX_SECONDS
+from tests.surfaces.rest.raw_client import request
 
 from scrubjay.settings import Settings
 from scrubjay.surfaces import changes
@@ -80,8 +80,8 @@ async def _fill(stack: HttpStack) -> None:
 
 async def test_fifty_concurrent_clients_are_served(client: CheckedClient) -> None:
     async def remember_and_read(number: int) -> None:
-        reported = await client.remember(f"visitor number {number}")
-        assert (await client.get(f"/memories/{reported['id']}"))["content"] == f"visitor number {number}"
+        result = await client.remember(f"visitor number {number}")
+        assert (await client.get(f"/memories/{result['id']}"))["content"] == f"visitor number {number}"
 
     await asyncio.gather(*map(remember_and_read, range(50)))
     assert (await client.get("/status"))["memories"] == {"live": 50}

@@ -6,8 +6,8 @@ import httpx2
 import pytest
 from tests.surfaces.rest.checked_client import open_client
 from tests.surfaces.rest.http_stack import HttpStack, open_stack
-from tests.surfaces.rest.raw_client import open_raw_client, request
 from tests.surfaces.rest.polling import wait_until
+from tests.surfaces.rest.raw_client import open_raw_client, request
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput

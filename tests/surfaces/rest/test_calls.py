@@ -45,9 +45,9 @@ async def test_a_verb_is_called_by_post_and_nothing_else(client: CheckedClient) 
 
 async def test_a_verb_is_done(client: CheckedClient) -> None:
     who = {"space": client.space, "agent": "tester"}
-    reported = (await call(client, "remember", who, draft={"text": "kept"})).json()["result"]
-    results = await client.get(f"/memories/{reported['id']}")
-    assert results["content"] == "kept"
+    result = (await call(client, "remember", who, draft={"text": "kept"})).json()["result"]
+    memory = await client.get(f"/memories/{result['id']}")
+    assert memory["content"] == "kept"
     status = (await client.web.post("/call/status")).json()["result"]
     assert status["daemon"]["pid"]
 
@@ -122,8 +122,8 @@ async def test_a_metrics_token_may_call_no_verb(stack: HttpStack) -> None:
 async def test_a_caller_stays_in_the_spaces_of_its_token(stack: HttpStack) -> None:
     created = await stack.token("laptop", "work", "home")
     async with open_client(stack.address, token=created.secret) as client:
-        reported = (await call(client, "remember", draft={"text": "kept"})).json()["result"]
-        assert (await client.get(f"/memories/{reported['id']}"))["space"] == "work"
+        result = (await call(client, "remember", draft={"text": "kept"})).json()["result"]
+        assert (await client.get(f"/memories/{result['id']}"))["space"] == "work"
         who = {"space": "home", "also": ["work"]}
         results = (await call(client, "recall", who, question={"query": "kept"})).json()["result"]
         assert [hit["space"] for hit in results["hits"]] == ["work"]
@@ -136,8 +136,8 @@ async def test_a_caller_stays_in_the_spaces_of_its_token(stack: HttpStack) -> No
 async def test_the_memory_client_works_with_a_token(stack: HttpStack) -> None:
     created, reader = await stack.token("laptop", "work"), await stack.token("reader", "work", access="read")
     async with MemoryClient(url=stack.address, token=created.secret) as memory:
-        reported = await memory.remember("kept by our own client")
-        assert (await memory.read(reported.id)).memories[0].space == "work"
+        result = await memory.remember("kept by our own client")
+        assert (await memory.read(result.id)).memories[0].space == "work"
         lines = [line async for line in memory.export()]
         assert (await memory.import_lines(lines)).known == 1
         status = await memory.status()

@@ -30,9 +30,9 @@ async def stack(settings: Settings) -> AsyncGenerator[HttpStack]:
 async def test_a_change_is_sent_as_it_happens(client: CheckedClient) -> None:
     async with streaming(client.web, params={"space": client.space}) as stream:
         headers = {"x-scrubjay-agent": "tester", "x-scrubjay-run": "tidying"}
-        reported = await client.post("/memories", {"text": "just now", "name": "a"}, status=201, headers=headers)
+        result = await client.post("/memories", {"text": "just now", "name": "a"}, status=201, headers=headers)
         event = await stream.event()
-        assert (event["seq"], event["action"], event["id"], event["version"]) == (1, "created", reported["id"], 1)
+        assert (event["seq"], event["action"], event["id"], event["version"]) == (1, "created", result["id"], 1)
         assert (event["agent"], event["run"], event["relation"]) == ("tester", "tidying", None)
         await client.remember("another", name="b")
         await client.post("/memories/a/links", {"target": "b"}, status=201)
@@ -46,7 +46,7 @@ async def test_a_change_is_sent_as_it_happens(client: CheckedClient) -> None:
         assert [event["action"] for event in events] == [
             "created", "related", "revised", "trashed", "restored", "trashed", "purged",
         ]  # fmt: skip
-        assert events[1]["relation"]["source"] == reported["id"]
+        assert events[1]["relation"]["source"] == result["id"]
 
 
 async def test_a_client_that_reconnects_misses_nothing(client: CheckedClient) -> None:
@@ -103,7 +103,7 @@ async def test_heartbeats_are_sent_without_changes(stack: HttpStack) -> None:
             assert (await stream.next()).comment == "nothing new"
 
 
-@pytest.is_open.parametrize("after", ["1", "9223372036854775807"])
+@pytest.mark.parametrize("after", ["1", "9223372036854775807"])
 async def test_a_number_beyond_the_last_change_is_refused(client: CheckedClient, after: str) -> None:
     for inputs in ({"params": {"after": after}}, {"headers": {"last-event-id": after}}):
         problem = await client.refused("GET", "/changes", 422, "invalid_input", **inputs)
@@ -111,13 +111,13 @@ async def test_a_number_beyond_the_last_change_is_refused(client: CheckedClient,
         assert "after=0" in problem["hint"]
 
 
-@pytest.is_open.parametrize("after", ["-1", "x", "1.5", "9223372036854775808", "9" * 5000, ""])
+@pytest.mark.parametrize("after", ["-1", "x", "1.5", "9223372036854775808", "9" * 5000, ""])
 async def test_after_must_be_a_number(client: CheckedClient, after: str) -> None:
     problem = await client.refused("GET", "/changes", 422, "invalid_input", params={"after": after})
     assert problem["field"] == "after"
 
 
-@pytest.is_open.parametrize("last", ["-1", "x", "1.5", "²", "9" * 31])
+@pytest.mark.parametrize("last", ["-1", "x", "1.5", "²", "9" * 31])
 async def test_the_last_event_is_a_number(client: CheckedClient, last: str) -> None:
     headers = {"last-event-id": last.encode("latin-1")}
     problem = await client.refused("GET", "/changes", 422, "invalid_input", headers=headers)
@@ -138,7 +138,7 @@ async def test_a_stream_ends_when_its_token_is_revoked(settings: Settings) -> No
                 await client.remember("seen")
                 assert (await stream.event())["seq"] == 1
                 await stack.engine.revoke_token(created.token.id)
-                assert all(reported.data is None for reported in await stream.end())
+                assert all(result.data is None for result in await stream.end())
             async with streaming(client.web) as stream:
                 await stream.response.aread()
                 assert require_problem(stream.response)["status"] == 401
@@ -173,7 +173,7 @@ async def test_a_stream_ends_when_the_store_is_unavailable(stack: HttpStack, cap
     """The client reconnects, to this server or another; the request did not fail."""
     async with open_client(stack.address) as client, streaming(client.web) as stream:
         await stack.engine.store.close()
-        assert all(reported.data is None for reported in await stream.end())
+        assert all(result.data is None for result in await stream.end())
         problem = await client.web.get("/readyz")
         assert (problem.status_code, problem.json()["code"], problem.headers["retry-after"]) == (503, "store_busy", "1")
     assert "a request failed" not in caplog.text

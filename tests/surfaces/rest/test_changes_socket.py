@@ -78,19 +78,19 @@ async def refusal_of(address: str, **options: Any) -> Response:
 def problem_of(response: Response, status: int, code: str) -> dict[str, Any]:
     assert response.status_code == status
     assert response.headers["content-type"] == PROBLEM
-    reported = json.loads(response.body or b"")
-    validator("#/components/schemas/Problem").validate(reported)
-    assert (reported["code"], reported["request_id"]) == (code, response.headers["x-request-id"])
-    return reported
+    result = json.loads(response.body or b"")
+    validator("#/components/schemas/Problem").validate(result)
+    assert (result["code"], result["request_id"]) == (code, response.headers["x-request-id"])
+    return result
 
 
 async def test_a_change_is_sent_as_it_happens(served: Running, client: CheckedClient) -> None:
     async with open_websocket(served.http, space=client.space) as socket_client:
         assert socket_client.response is not None
         assert socket_client.response.headers["x-request-id"]
-        reported = await client.remember("just now: é 😀")
+        result = await client.remember("just now: é 😀")
         event = await receive_event(socket_client)
-        assert (event["seq"], event["action"], event["id"]) == (1, "created", reported["id"])
+        assert (event["seq"], event["action"], event["id"]) == (1, "created", result["id"])
 
 
 async def test_a_client_that_reconnects_misses_nothing(served: Running, client: CheckedClient) -> None:
@@ -116,8 +116,8 @@ async def test_a_client_that_reconnects_misses_nothing(served: Running, client: 
 async def test_an_invalid_request_is_refused_before_the_socket_opens(
     served: Running, client: CheckedClient, params: dict[str, Any], field: str
 ) -> None:
-    reported = problem_of(await refusal_of(served.http, **{"space": client.space, **params}), 422, "invalid_input")
-    assert reported["field"] == field
+    result = problem_of(await refusal_of(served.http, **{"space": client.space, **params}), 422, "invalid_input")
+    assert result["field"] == field
 
 
 @pytest.mark.parametrize("path", ["/api/v1/memories", "/api/v1/nowhere", "/", "/healthz", "/openapi.json", "/mcp"])
@@ -130,8 +130,8 @@ async def test_other_paths_accept_no_websocket(served: Running, path: str) -> No
     [{"origin": "http://evil.example"}, {"origin": "null"}, {"origin": ""}, {"origin": "http://127.0.0.1:1"}],
 )
 async def test_a_page_of_another_site_is_refused(served: Running, headers: dict[str, str]) -> None:
-    reported = problem_of(await refusal_of(served.http, headers=headers), 403, "not_allowed")
-    assert reported["header"] == "Origin"
+    result = problem_of(await refusal_of(served.http, headers=headers), 403, "not_allowed")
+    assert result["header"] == "Origin"
 
 
 async def test_its_own_page_is_accepted(served: Running) -> None:

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from tests.surfaces.rest.checked_client import has_metric, open_client
 from tests.surfaces.rest.http_stack import HttpStack, open_stack
-from tests.surfaces.rest.raw_client import RawClient, open_raw_client, request
 from tests.surfaces.rest.polling import MAX_SECONDS, wait_for_streams, wait_until
+from tests.surfaces.rest.raw_client import RawClient, open_raw_client, request
 
 from scrubjay.model.draft import Caller, Draft
 from scrubjay.settings import Settings

@@ -45,11 +45,11 @@ OPERATIONS = [pytest.param(*operation, id=operation[2]["operationId"]) for opera
 
 
 def test_it_is_openapi_3_1() -> None:
-    reported = document()
-    assert re.fullmatch(r"3\.1\.\d+", reported["openapi"])
-    assert set(reported) == {"openapi", "info", "paths", "components", "tags"}
-    assert reported["info"]["license"]["identifier"] == "Apache-2.0"
-    assert {tag["name"] for tag in reported["tags"]} == {tag for _, _, item in operations() for tag in item["tags"]}
+    result = document()
+    assert re.fullmatch(r"3\.1\.\d+", result["openapi"])
+    assert set(result) == {"openapi", "info", "paths", "components", "tags"}
+    assert result["info"]["license"]["identifier"] == "Apache-2.0"
+    assert {tag["name"] for tag in result["tags"]} == {tag for _, _, item in operations() for tag in item["tags"]}
 
 
 def test_every_reference_resolves() -> None:
@@ -123,8 +123,8 @@ def test_every_example_matches_its_schema(method: str, path: str, operation: dic
 
 def test_every_example_of_a_field_matches_its_schema() -> None:
     for name, schema in document()["components"]["schemas"].items():
-        for field, reported in schema.get("properties", {}).items():
-            for example in reported.get("examples", []):
+        for field, result in schema.get("properties", {}).items():
+            for example in result.get("examples", []):
                 validator(f"#/components/schemas/{name}/properties/{field}").validate(example)
 
 
@@ -142,8 +142,8 @@ async def test_the_examples_of_bodies_are_accepted(client: CheckedClient) -> Non
         body = example_of(content["application/json"]["schema"])
         response = await client.web.request(method.upper(), API + place, json=body, params={"space": client.space})
         assert response.status_code in (200, 201), (path, body, response.text)
-    reported = await client.post("/import", params={"space": f"{client.space}-copy"}, content=examples.LINES.encode())
-    assert reported["imported"] >= 1
+    result = await client.post("/import", params={"space": f"{client.space}-copy"}, content=examples.LINES.encode())
+    assert result["imported"] >= 1
 
 
 def example_of(schema: dict[str, Any]) -> dict[str, Any]:

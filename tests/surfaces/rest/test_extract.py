@@ -12,15 +12,15 @@ LOG = "Ann: I prefer tea to coffee.\nBen: Wow!\nBen: I live in Rome."
 
 
 async def test_a_log_is_read_stored_and_undone(client: CheckedClient) -> None:
-    reported = await client.post("/extract", {"text": LOG, "store": False}, status=200)
-    assert [(item["fact"]["type"], item["fact"]["turn"], item["action"]) for item in reported["facts"]] == [
+    result = await client.post("/extract", {"text": LOG, "store": False}, status=200)
+    assert [(fact["fact"]["type"], fact["fact"]["turn"], fact["action"]) for fact in result["facts"]] == [
         ("preference", "1", ""),
         ("identity", "3", ""),
     ]
     done = await client.post("/extract", {"text": LOG, "session": "s1"}, status=200)
-    assert [item["action"] for item in done["facts"]] == ["created", "created"]
+    assert [fact["action"] for fact in done["facts"]] == ["created", "created"]
     again = await client.post("/extract", {"text": LOG, "session": "s1"}, status=200)
-    assert [item["action"] for item in again["facts"]] == ["unchanged", "unchanged"]
+    assert [fact["action"] for fact in again["facts"]] == ["unchanged", "unchanged"]
     await client.post("/undo", {"run": done["run"]}, status=200)
     assert (await client.get("/search", params={"q": "tea"}))["hits"] == []
 

@@ -174,8 +174,8 @@ async def test_an_interrupted_response_is_recognisable(
 async def test_a_socket_that_fails_before_it_is_opened_is_refused(
     failing: FailingServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    reported = problem_of(await refusal_of(failing.address, path="/socket"), 500, "error")
-    assert SECRET not in str(reported)
+    result = problem_of(await refusal_of(failing.address, path="/socket"), 500, "error")
+    assert SECRET not in str(result)
     assert len(_traces(caplog)) == 1
     response = await refusal_of(failing.address, path="/socket", ours="true")
     problem_of(response, 503, "keys_unavailable")

@@ -15,19 +15,19 @@ async def graph_client(client: CheckedClient) -> CheckedClient:
 
 async def test_related_memories_are_found(graph_client: CheckedClient) -> None:
     near = await graph_client.get("/memories/ada/related")
-    assert [(item["name"], item["distance"]) for item in near["nodes"]] == [("ada", 0), ("acme", 1)]
-    assert [item["type"] for item in near["edges"]] == ["works_at"]
+    assert [(node["name"], node["distance"]) for node in near["nodes"]] == [("ada", 0), ("acme", 1)]
+    assert [edge["type"] for edge in near["edges"]] == ["works_at"]
     far = await graph_client.get("/graph", params={"id": ["ada"], "depth": 2, "direction": "out"})
-    assert [item["name"] for item in far["nodes"]] == ["ada", "acme", "oslo"]
+    assert [node["name"] for node in far["nodes"]] == ["ada", "acme", "oslo"]
     narrow = await graph_client.get("/graph", params={"id": ["oslo", "ada"], "type": ["sits_in"]})
-    assert [item["name"] for item in narrow["nodes"]] == ["oslo", "ada", "acme"]
+    assert [node["name"] for node in narrow["nodes"]] == ["oslo", "ada", "acme"]
     cut = await graph_client.get("/graph", params={"id": "ada", "depth": 2, "limit": 2})
     assert cut["truncated"] is True
 
 
 async def test_a_path_between_two_memories(graph_client: CheckedClient) -> None:
     results = await graph_client.get("/graph/path", params={"from": "ada", "to": "oslo"})
-    assert [item["name"] for item in results["nodes"]] == ["ada", "acme", "oslo"]
+    assert [node["name"] for node in results["nodes"]] == ["ada", "acme", "oslo"]
     none = await graph_client.get("/graph/path", params={"from": "oslo", "to": "ada", "direction": "out"})
     assert none == {"nodes": [], "edges": [], "truncated": False}
 

@@ -12,10 +12,10 @@ async def _revise(client: CheckedClient, times: int) -> str:
 
 async def test_versions_newest_first_and_page_by_page(client: CheckedClient) -> None:
     path = await _revise(client, 4)
-    reported = await client.get(f"{path}/versions")
-    assert [first_agent["number"] for first_agent in reported["versions"]] == [5, 4, 3, 2, 1]
-    assert [first_agent["message"] for first_agent in reported["versions"]][:2] == ["change 5", "change 4"]
-    assert reported["versions"][0]["memory"]["title"] == "Title 5"
+    result = await client.get(f"{path}/versions")
+    assert [first_agent["number"] for first_agent in result["versions"]] == [5, 4, 3, 2, 1]
+    assert [first_agent["message"] for first_agent in result["versions"]][:2] == ["change 5", "change 4"]
+    assert result["versions"][0]["memory"]["title"] == "Title 5"
     page = await client.get(f"{path}/versions", params={"limit": 2})
     assert [first_agent["number"] for first_agent in page["versions"]] == [5, 4]
     page = await client.get(f"{path}/versions", params={"limit": 2, "before": 4})
@@ -26,8 +26,8 @@ async def test_versions_newest_first_and_page_by_page(client: CheckedClient) -> 
 
 async def test_two_versions_are_compared(client: CheckedClient) -> None:
     path = await _revise(client, 2)
-    reported = await client.get(f"{path}/diff", params={"from": 1, "to": 3})
-    (change,) = reported["diff"]
+    result = await client.get(f"{path}/diff", params={"from": 1, "to": 3})
+    (change,) = result["diff"]
     assert (change["field"], change["before"], change["after"]) == ("title", "Title 1", "Title 3")
     (back,) = (await client.get(f"{path}/diff", params={"from": 3, "to": 1}))["diff"]
     assert (back["before"], back["after"]) == ("Title 3", "Title 1")
@@ -65,27 +65,27 @@ async def test_undo_reverts_the_changes_of_one_agent(client: CheckedClient) -> N
     first = await client.post("/memories", {"text": "of one"}, status=201, headers=first_agent)
     second = await client.post("/memories", {"text": "of another"}, status=201, headers=second_agent)
     assert (await client.get(f"/memories/{second['id']}"))["source"]["agent"] == "Zoë"
-    reported = await client.post("/undo", {}, headers=first_agent)
-    assert [done["id"] for done in reported["done"]] == [first["id"]]
+    result = await client.post("/undo", {}, headers=first_agent)
+    assert [done["id"] for done in result["done"]] == [first["id"]]
     assert (await client.get(f"/memories/{first['id']}"))["state"] == "trashed"
     assert "state" not in await client.get(f"/memories/{second['id']}")
-    reported = await client.post("/undo", {}, headers=second_agent)
-    assert [done["id"] for done in reported["done"]] == [second["id"]]
+    result = await client.post("/undo", {}, headers=second_agent)
+    assert [done["id"] for done in result["done"]] == [second["id"]]
     await client.refused("POST", "/undo", 404, "not_found", json={}, headers=first_agent)
 
 
 async def test_callers_without_a_name_are_one_agent(client: CheckedClient) -> None:
-    reported = await client.remember("of nobody")
-    assert (await client.get(f"/memories/{reported['id']}"))["source"]["agent"] == "rest"
-    assert [done["id"] for done in (await client.post("/undo", {}))["done"]] == [reported["id"]]
+    result = await client.remember("of nobody")
+    assert (await client.get(f"/memories/{result['id']}"))["source"]["agent"] == "rest"
+    assert [done["id"] for done in (await client.post("/undo", {}))["done"]] == [result["id"]]
 
 
 async def test_a_named_run_is_undone_together(client: CheckedClient) -> None:
     run = {"x-scrubjay-run": "tidying"}
     ids = [(await client.post("/memories", {"text": f"text {n}"}, status=201, headers=run))["id"] for n in range(3)]
     await client.remember("of another run")
-    reported = await client.post("/undo", {"run": "tidying"})
-    assert reported["run"] == "tidying"
-    assert {done["id"] for done in reported["done"]} == set(ids)
+    result = await client.post("/undo", {"run": "tidying"})
+    assert result["run"] == "tidying"
+    assert {done["id"] for done in result["done"]} == set(ids)
     assert (await client.get("/status"))["memories"] == {"live": 1, "trashed": 3}
     await client.refused("POST", "/undo", 404, "not_found", json={"run": "nobody's"})

@@ -11,8 +11,8 @@ async def ends(client: CheckedClient) -> tuple[str, str]:
 
 async def test_an_edge_is_created_listed_and_removed(client: CheckedClient, ends: tuple[str, str]) -> None:
     body = {"target": "two", "relation": "knows", "text": "since school", "strength": 1, "metadata": {"a": [None]}}
-    reported = await client.post("/memories/one/links", body, status=201)
-    assert (reported["action"], reported["source"], reported["target"]) == ("created", *ends)
+    result = await client.post("/memories/one/links", body, status=201)
+    assert (result["action"], result["source"], result["target"]) == ("created", *ends)
     results = await client.get("/memories/one/links")
     assert (results["id"], results["name"]) == (ends[0], "one")
     (edge,) = results["links"]
@@ -38,8 +38,8 @@ async def test_an_existing_edge_is_updated(client: CheckedClient, ends: tuple[st
 
 async def test_a_link_is_removed_from_both_memories(client: CheckedClient, ends: tuple[str, str]) -> None:
     await client.post("/memories/one/links", {"target": "two"}, status=201)
-    reported = (await client.request("DELETE", "/memories/two/links", params={"target": "one"})).json()
-    assert (reported["source_links"], reported["target_links"]) == ([], [])
+    result = (await client.request("DELETE", "/memories/two/links", params={"target": "one"})).json()
+    assert (result["source_links"], result["target_links"]) == ([], [])
 
 
 async def test_missing_memories_cannot_be_related(client: CheckedClient, ends: tuple[str, str]) -> None:
@@ -50,8 +50,8 @@ async def test_missing_memories_cannot_be_related(client: CheckedClient, ends: t
 
 
 async def test_removing_a_missing_edge_changes_nothing(client: CheckedClient, ends: tuple[str, str]) -> None:
-    reported = await client.request("DELETE", "/memories/one/links", params={"target": "two"})
-    assert reported.json()["action"] == "unchanged"
+    result = await client.request("DELETE", "/memories/one/links", params={"target": "two"})
+    assert result.json()["action"] == "unchanged"
 
 
 async def test_an_edge_needs_two_ends_and_a_kind(client: CheckedClient, ends: tuple[str, str]) -> None:

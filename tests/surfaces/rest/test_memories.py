@@ -11,13 +11,13 @@ TEXT = "Sarah prefers voice calls to mail"
 
 async def test_a_new_memory_is_at_its_location(client: CheckedClient) -> None:
     response = await client.request("POST", "/memories", status=201, json={"text": TEXT, "tags": ["contact"]})
-    reported = response.json()
-    assert (reported["action"], reported["version"], reported["tags"][0]) == ("created", 1, "contact")
+    result = response.json()
+    assert (result["action"], result["version"], result["tags"][0]) == ("created", 1, "contact")
     assert response.headers["etag"] == '"1"'
     place = response.headers["location"]
-    assert place == f"{API}/memories/{reported['id']}?space={client.space}"
+    assert place == f"{API}/memories/{result['id']}?space={client.space}"
     results = (await client.web.get(place)).json()
-    assert (results["id"], results["content"], results["space"]) == (reported["id"], TEXT, client.space)
+    assert (results["id"], results["content"], results["space"]) == (result["id"], TEXT, client.space)
 
 
 async def test_the_location_in_the_default_space_names_no_space(client: CheckedClient) -> None:
@@ -49,27 +49,27 @@ async def test_all_fields_of_a_memory_are_stored(client: CheckedClient) -> None:
         "remind_at": "2098-01-01T00:00:00Z", "metadata": {"a": None, "b": [1, {"c": 0.5}], "ü": "é"},
         "source": {"session": "s1", "agent": "tester", "at": "2026-01-01T00:00:00Z", "trust": "user"},
     }  # fmt: skip
-    reported = await client.post("/memories", inputs, status=201)
-    results = await client.get(f"/memories/{reported['id']}")
+    result = await client.post("/memories", inputs, status=201)
+    memory = await client.get(f"/memories/{result['id']}")
     for name in ("title", "kind", "name", "tags", "category", "project", "scope", "pinned", "metadata"):
-        assert results[name] == inputs[name]
-    assert (results["expires_at"], results["remind_at"]) == (inputs["expires_at"], inputs["remind_at"])
-    assert results["entity"] == "Sarah"
-    assert [item["text"] for item in results["observations"]] == inputs["observations"]
-    assert (results["source"]["session"], results["source"]["trust"]) == ("s1", "user")
+        assert memory[name] == inputs[name]
+    assert (memory["expires_at"], memory["remind_at"]) == (inputs["expires_at"], inputs["remind_at"])
+    assert memory["entity"] == "Sarah"
+    assert [observation["text"] for observation in memory["observations"]] == inputs["observations"]
+    assert (memory["source"]["session"], memory["source"]["trust"]) == ("s1", "user")
 
 
 async def test_a_memory_is_read_by_id_name_or_title(client: CheckedClient) -> None:
-    reported = await client.remember(TEXT, title="Wie man Søren erreicht: 100 % sicher?", name="reach-søren")
-    for ref in (reported["id"], "reach-søren", "Wie man Søren erreicht: 100 % sicher?"):
+    result = await client.remember(TEXT, title="Wie man Søren erreicht: 100 % sicher?", name="reach-søren")
+    for ref in (result["id"], "reach-søren", "Wie man Søren erreicht: 100 % sicher?"):
         response = await client.request("GET", f"/memories/{quote(ref, safe='')}")
-        assert response.json()["id"] == reported["id"]
+        assert response.json()["id"] == result["id"]
         assert response.headers["etag"] == '"1"'
 
 
 async def test_if_none_match_with_the_current_version_returns_304(client: CheckedClient) -> None:
-    reported = await client.remember(TEXT)
-    path = f"/memories/{reported['id']}"
+    result = await client.remember(TEXT)
+    path = f"/memories/{result['id']}"
     for existing in ('"1"', 'W/"1"', '"7", "1"', "*"):
         response = await client.request("GET", path, status=304, headers={"if-none-match": existing})
         assert response.headers["etag"] == '"1"'
@@ -78,19 +78,19 @@ async def test_if_none_match_with_the_current_version_returns_304(client: Checke
 
 
 async def test_markdown_on_request(client: CheckedClient) -> None:
-    reported = await client.remember(TEXT, title="How to reach Sarah")
+    result = await client.remember(TEXT, title="How to reach Sarah")
     for accept in ("text/markdown", "Text/Markdown;q=0.9, */*;q=0.1"):
-        response = await client.request("GET", f"/memories/{reported['id']}", headers={"accept": accept})
+        response = await client.request("GET", f"/memories/{result['id']}", headers={"accept": accept})
         assert response.headers["content-type"] == "text/markdown; charset=utf-8"
         assert response.headers["vary"] == "accept"
         assert response.text.startswith("# How to reach Sarah")
         assert TEXT in response.text
-    assert (await client.request("GET", f"/memories/{reported['id']}")).headers["vary"] == "accept"
+    assert (await client.request("GET", f"/memories/{result['id']}")).headers["vary"] == "accept"
 
 
 async def test_an_earlier_version_is_read(client: CheckedClient) -> None:
-    reported = await client.remember(TEXT)
-    path = f"/memories/{reported['id']}"
+    result = await client.remember(TEXT)
+    path = f"/memories/{result['id']}"
     await client.request("PATCH", path, json={"content": "Sarah prefers mail"})
     first = await client.request("GET", path, params={"version": 1})
     assert (first.json()["content"], first.headers["etag"]) == (TEXT, '"1"')
@@ -116,20 +116,20 @@ async def test_an_ambiguous_title_is_refused(client: CheckedClient) -> None:
 
 async def test_several_are_read_at_once(client: CheckedClient) -> None:
     ids = [(await client.remember(f"text number {number}"))["id"] for number in range(3)]
-    reported = await client.post("/memories/read", {"ids": [*ids, "nobody"], "format": "plain"})
-    assert [item["id"] for item in reported["memories"]] == ids
-    assert len(reported["texts"]) == 3
-    assert [item["ref"] for item in reported["missing"]] == ["nobody"]
-    reported = await client.post("/memories/read", {"ids": ids[:1], "format": "json"})
-    assert reported["memories"][0]["content"] == "text number 0"
+    result = await client.post("/memories/read", {"ids": [*ids, "nobody"], "format": "plain"})
+    assert [memory["id"] for memory in result["memories"]] == ids
+    assert len(result["texts"]) == 3
+    assert [missing["ref"] for missing in result["missing"]] == ["nobody"]
+    result = await client.post("/memories/read", {"ids": ids[:1], "format": "json"})
+    assert result["memories"][0]["content"] == "text number 0"
     await client.request("PATCH", f"/memories/{ids[0]}", json={"title": "Other"})
-    reported = await client.post("/memories/read", {"ids": ids[:1], "version": 1})
-    assert reported["memories"][0]["version"] == 1
+    result = await client.post("/memories/read", {"ids": ids[:1], "version": 1})
+    assert result["memories"][0]["version"] == 1
 
 
 async def test_a_memory_is_revised(client: CheckedClient) -> None:
-    reported = await client.remember(TEXT, tags=["contact"], observations=["old"], expires_at="2099-01-01")
-    path = f"/memories/{reported['id']}"
+    result = await client.remember(TEXT, tags=["contact"], observations=["old"], expires_at="2099-01-01")
+    path = f"/memories/{result['id']}"
     response = await client.request(
         "PATCH", path,
         json={
@@ -142,7 +142,7 @@ async def test_a_memory_is_revised(client: CheckedClient) -> None:
     assert (results["title"], results["content"], results["tier"]) == ("Reaching Sarah", TEXT, "semantic")
     assert "tags" not in results
     assert "expires_at" not in results
-    assert [item["text"] for item in results["observations"]] == ["new"]
+    assert [observation["text"] for observation in results["observations"]] == ["new"]
     versions = (await client.get(f"{path}/versions"))["versions"]
     assert versions[0]["message"] == "because"
 
@@ -154,8 +154,8 @@ async def test_a_name_that_is_taken_is_refused(client: CheckedClient) -> None:
 
 
 async def test_a_memory_is_forgotten_restored_and_purged(client: CheckedClient) -> None:
-    reported = await client.remember(TEXT)
-    path = f"/memories/{reported['id']}"
+    result = await client.remember(TEXT)
+    path = f"/memories/{result['id']}"
     await client.refused("POST", f"{path}/purge", 409, "wrong_state")
     response = await client.request("DELETE", path, params={"reason": "no longer true"})
     assert (response.json()["action"], response.headers["etag"]) == ("trashed", '"2"')
@@ -172,10 +172,10 @@ async def test_a_memory_is_forgotten_restored_and_purged(client: CheckedClient) 
 
 
 async def test_memories_of_one_text_can_be_forgotten_together(client: CheckedClient) -> None:
-    reported = await client.remember(TEXT, entities=["Sarah", "Acme"])
-    assert len(reported["ids"]) == 2
-    await client.request("DELETE", f"/memories/{reported['id']}", params={"group": "true"})
-    for item in reported["ids"]:
+    result = await client.remember(TEXT, entities=["Sarah", "Acme"])
+    assert len(result["ids"]) == 2
+    await client.request("DELETE", f"/memories/{result['id']}", params={"group": "true"})
+    for item in result["ids"]:
         assert (await client.get(f"/memories/{item}"))["state"] == "trashed"
 
 
@@ -187,13 +187,13 @@ async def test_many_by_a_filter_and_none_in_a_dry_run(client: CheckedClient, ver
         await client.post("/memories/forget", {"filter": {"tags": ["old"]}})
     action = {"forget": "trashed", "restore": "restored", "purge": "purged"}[verb]
     expected = {"filter": {"any_tags": ["old"]}, "reason": "too old"}
-    reported = await client.post(f"/memories/{verb}", {**expected, "dry_run": True})
-    assert reported["dry_run"] is True
+    result = await client.post(f"/memories/{verb}", {**expected, "dry_run": True})
+    assert result["dry_run"] is True
     before = (await client.get("/status"))["memories"]
     assert before == ({"live": 4} if verb == "forget" else {"live": 1, "trashed": 3})
-    reported = await client.post(f"/memories/{verb}", expected)
-    assert {item["id"] for item in reported["done"]} == ids
-    assert {item["action"] for item in reported["done"]} == {action}
+    result = await client.post(f"/memories/{verb}", expected)
+    assert {outcome["id"] for outcome in result["done"]} == ids
+    assert {outcome["action"] for outcome in result["done"]} == {action}
     after = (await client.get("/status"))["memories"]
     assert after == {"forget": {"live": 1, "trashed": 3}, "restore": {"live": 4}, "purge": {"live": 1}}[verb]
     assert "state" not in await client.get(f"/memories/{stored}")
@@ -201,9 +201,9 @@ async def test_many_by_a_filter_and_none_in_a_dry_run(client: CheckedClient, ver
 
 async def test_several_by_name_and_a_missing_one(client: CheckedClient) -> None:
     await client.remember("one", name="one")
-    reported = await client.post("/memories/forget", {"ids": ["one", "nobody"], "group": True})
-    assert [item["name"] for item in reported["done"]] == ["one"]
-    assert [item["ref"] for item in reported["missing"]] == ["nobody"]
+    result = await client.post("/memories/forget", {"ids": ["one", "nobody"], "group": True})
+    assert [outcome["name"] for outcome in result["done"]] == ["one"]
+    assert [missing["ref"] for missing in result["missing"]] == ["nobody"]
 
 
 @pytest.mark.parametrize("verb", ["forget", "restore", "purge"])

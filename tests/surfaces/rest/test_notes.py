@@ -32,9 +32,7 @@ async def test_a_note_is_written_read_edited_and_found(client: CheckedClient) ->
         "PATCH", f"/notes/{written['id']}", 412, "stale_version", json={"title": "x"}, headers={"if-match": '"1"'}
     )
     results = await client.get("/notes/search", params={"q": '"voice calls"', "category": "people", "tags": ["phone"]})
-    assert [(item["id"], "**voice calls**" in item["snippet"]) for item in results["results"]] == [
-        (written["id"], True)
-    ]
+    assert [(hit["id"], "**voice calls**" in hit["snippet"]) for hit in results["results"]] == [(written["id"], True)]
     assert (await client.get("/notes/search", params={"q": "voice", "tags": ["mail"]}))["results"] == []
 
 
@@ -45,12 +43,12 @@ async def test_notes_are_linked_reviewed_and_listed(client: CheckedClient) -> No
     assert (linked["source_links"], linked["target_links"]) == ([ideas["id"]], [sarah["id"]])
     assert linked["markdown_link"] == f"[[a-b-ideas-{ideas['id']}|hers]]"
     back = await client.get("/notes/Ideas/backlinks")
-    assert [(item["id"], item["text"]) for item in back["backlinks"]] == [(sarah["id"], "hers")]
+    assert [(backlink["id"], backlink["text"]) for backlink in back["backlinks"]] == [(sarah["id"], "hers")]
     lost = (await client.get("/notes/broken-links"))["links"]
     assert [(item["id"], item["target"]) for item in lost] == [(sarah["id"], "Paul")]
     gone = (await client.request("DELETE", "/notes/Ideas/links", params={"target": "Sarah"})).json()
     assert (gone["action"], gone["source_links"]) == ("removed", [])
-    assert {item["id"] for item in (await client.get("/notes/due", params={"days": 0}))["notes"]} == {
+    assert {note["id"] for note in (await client.get("/notes/due", params={"days": 0}))["notes"]} == {
         sarah["id"],
         ideas["id"],
     }
@@ -58,7 +56,8 @@ async def test_notes_are_linked_reviewed_and_listed(client: CheckedClient) -> No
     reviewed = await client.post("/notes/Ideas/review")
     assert (reviewed["id"], reviewed["version"]) == (ideas["id"], 2)
     assert [
-        (item["path"], item["notes"], item["total"]) for item in (await client.get("/notes/categories"))["categories"]
+        (category["path"], category["notes"], category["total"])
+        for category in (await client.get("/notes/categories"))["categories"]
     ] == [
         ("a", 0, 1),
         ("a/b", 1, 1),

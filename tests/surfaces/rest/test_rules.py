@@ -46,8 +46,8 @@ async def test_invalid_rules_are_refused(client: CheckedClient, wrong: dict[str,
 
 def test_the_description_lists_every_rule_and_its_choices() -> None:
     request = document()["components"]["schemas"]["RulesBody"]["properties"]
-    reported = document()["components"]["schemas"]["Rules"]["properties"]
-    assert list(request) == list(reported) == list(Rules().as_json)
+    result = document()["components"]["schemas"]["Rules"]["properties"]
+    assert list(request) == list(result) == list(Rules().as_json)
     values = {name: item["anyOf"][0] for name, item in request.items()}
     assert {name: tuple(item["enum"]) for name, item in values.items() if "enum" in item} == rules.CHOICES
     bounds = {name: (item["minimum"], item["maximum"]) for name, item in values.items() if item["type"] == "integer"}
@@ -65,12 +65,12 @@ async def test_waiting_memories_are_approved_or_declined(client: CheckedClient) 
     rehearsed = await client.post("/inbox/approve", {"ids": [first["id"]], "dry_run": True})
     assert rehearsed["dry_run"]
     approved = await client.post("/inbox/approve", {"ids": [first["id"], "nobody"]})
-    assert [(item["action"], item["id"]) for item in approved["done"]] == [("approved", first["id"])]
-    assert [item["ref"] for item in approved["missing"]] == ["nobody"]
+    assert [(outcome["action"], outcome["id"]) for outcome in approved["done"]] == [("approved", first["id"])]
+    assert [missing["ref"] for missing in approved["missing"]] == ["nobody"]
     declined = await client.post("/inbox/decline", {"ids": [second["id"]], "reason": "not so"})
-    assert [item["id"] for item in declined["done"]] == [second["id"]]
+    assert [outcome["id"] for outcome in declined["done"]] == [second["id"]]
     assert (await client.get("/inbox"))["memories"] == []
-    assert [item["name"] for item in (await client.get("/search", params={"q": "kiln wool"}))["hits"]] == ["kiln"]
+    assert [hit["name"] for hit in (await client.get("/search", params={"q": "kiln wool"}))["hits"]] == ["kiln"]
     assert (await client.get(f"/memories/{second['id']}"))["state"] == "trashed"
 
 

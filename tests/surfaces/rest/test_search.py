@@ -126,20 +126,23 @@ async def test_neighbours_are_returned_on_request(client: CheckedClient) -> None
     request: dict[str, Any] = {"contains": "monday", "around": 1, "today": "2026-05-31"}
     for page in (await client.get("/search", params=request), await client.post("/search", request)):
         (hit,) = page["hits"]
-        assert [(item["place"], item["passage"]) for item in hit["around"]] == [(-1, "Shall we go?"), (1, "At ten?")]
+        assert [(neighbour["place"], neighbour["passage"]) for neighbour in hit["around"]] == [
+            (-1, "Shall we go?"),
+            (1, "At ten?"),
+        ]
         assert {"id", "name", "date"} <= set(hit["around"][0])
     (hit,) = (await client.get("/search", params={"contains": "monday"}))["hits"]
     assert hit["around"] == []
 
 
 async def test_selections_cannot_filter_by_content(client: CheckedClient) -> None:
-    reported = await client.remember("On Monday!", name="a")
+    result = await client.remember("On Monday!", name="a")
     for name, value in (("contains", "monday"), ("today", "2026-05-31"), ("around", 1)):
         body = {"filter": {"kind": "note", name: value}}
         for verb in ("forget", "restore", "purge"):
             problem = await client.refused("POST", f"/memories/{verb}", 422, "invalid_input", json=body)
             assert problem["field"] == f"filter.{name}"
-    assert (await client.get(f"/memories/{reported['id']}")).get("state", "live") == "live"
+    assert (await client.get(f"/memories/{result['id']}")).get("state", "live") == "live"
 
 
 async def test_a_long_cursor_needs_a_body(client: CheckedClient) -> None:

@@ -17,12 +17,12 @@ PATH = "/memories/smart-write"
 
 async def test_new_content_is_created(client: CheckedClient) -> None:
     response = await client.request("POST", PATH, status=201, json=BODY)
-    reported = response.json()
-    assert (reported["action"], reported["version"], response.headers["etag"]) == ("created", 1, '"1"')
-    assert response.headers["location"] == f"{API}/memories/{reported['id']}?space={client.space}"
-    results = await client.get(f"/memories/{reported['id']}")
-    assert (results["title"], results["content"], results["kind"]) == (TITLE, CONTENT, "project")
-    assert reported["trace"][0]["stage"] == "validate"
+    result = response.json()
+    assert (result["action"], result["version"], response.headers["etag"]) == ("created", 1, '"1"')
+    assert response.headers["location"] == f"{API}/memories/{result['id']}?space={client.space}"
+    memory = await client.get(f"/memories/{result['id']}")
+    assert (memory["title"], memory["content"], memory["kind"]) == (TITLE, CONTENT, "project")
+    assert result["trace"][0]["stage"] == "validate"
 
 
 async def test_known_content_is_not_created_again(client: CheckedClient) -> None:
@@ -38,12 +38,12 @@ async def test_a_continued_session_is_merged(client: CheckedClient) -> None:
     first = await client.post(PATH, BODY | {"session_hint": "kiln"}, status=201)
     more = {"content": "The shelves of the kiln are to be washed with lime before every firing.", "intent": "continue"}
     response = await client.request("POST", PATH, json=more | {"session_hint": "kiln"})
-    reported = response.json()
-    assert (reported["action"], reported["merged_into"]) == ("merged", first["id"])
+    result = response.json()
+    assert (result["action"], result["merged_into"]) == ("merged", first["id"])
     assert "location" not in response.headers
-    results = await client.get(f"/memories/{first['id']}")
-    assert results["content"].startswith(CONTENT)
-    assert more["content"] in results["content"]
+    memory = await client.get(f"/memories/{first['id']}")
+    assert memory["content"].startswith(CONTENT)
+    assert more["content"] in memory["content"]
     other = await client.post(PATH, more | {"session_hint": "kiln", "intent": "new"}, status=201)
     assert other["merged_into"] == ""
 
@@ -52,23 +52,23 @@ async def test_a_forbidden_text_is_refused_with_the_reason(client: CheckedClient
     await client.request("PATCH", "/rules", json={"never": ["kiln in the cellar"]})
     for path, body in ((PATH, BODY), ("/memories", {"text": CONTENT})):
         response = await client.request("POST", path, json=body)
-        reported = response.json()
-        assert (reported["action"], reported["id"], reported["ids"]) == ("rejected", "", [])
-        assert reported["warnings"] or reported["trace"][-1]["why"]
+        result = response.json()
+        assert (result["action"], result["id"], result["ids"]) == ("rejected", "", [])
+        assert result["warnings"] or result["trace"][-1]["why"]
         assert not {"etag", "location"} & set(response.headers)
     assert (await client.get("/status"))["memories"] == {}
 
 
 async def test_a_thin_text_is_stored_and_flagged(client: CheckedClient) -> None:
-    reported = await client.post(PATH, {"content": "fixed it"}, status=201)
-    assert reported["flags"] == ["thin"]
-    assert reported["warnings"]
-    assert (await client.get(f"/memories/{reported['id']}"))["flags"] == ["thin"]
+    result = await client.post(PATH, {"content": "fixed it"}, status=201)
+    assert result["flags"] == ["thin"]
+    assert result["warnings"]
+    assert (await client.get(f"/memories/{result['id']}"))["flags"] == ["thin"]
 
 
 async def test_a_dry_run_stores_nothing(client: CheckedClient) -> None:
-    reported = await client.post(PATH, BODY | {"dry_run": True})
-    assert (reported["action"], reported["id"]) == ("created", "")
+    result = await client.post(PATH, BODY | {"dry_run": True})
+    assert (result["action"], result["id"]) == ("created", "")
     assert (await client.get("/status"))["memories"] == {}
 
 

@@ -21,8 +21,8 @@ async def test_a_space_is_exported_and_imported_into_another(client: CheckedClie
     await client.post("/memories/n0/links", {"target": "n2"}, status=201)
     exported = (await client.request("GET", "/export")).content
     other = {"space": f"{client.space}-copy"}
-    reported = await client.post("/import", params=other, content=exported)
-    assert (reported["imported"], reported["known"], reported["relations"]) == (3, 0, 1)
+    result = await client.post("/import", params=other, content=exported)
+    assert (result["imported"], result["known"], result["relations"]) == (3, 0, 1)
     copied = await _lines(client, **other)
     assert copied[1:] == [json.loads(line) for line in exported.splitlines()][1:]
     assert (await client.get("/memories/n0", params=other))["version"] == 2
@@ -39,8 +39,8 @@ async def test_the_graph_is_imported_and_exported(client: CheckedClient) -> None
         {"type": "relation", "from": "Sarah", "to": "Acme", "relationType": "works_at"},
     ]
     content = "\n".join(map(json.dumps, lines))
-    reported = await client.post("/import", content=content.encode())
-    assert (reported["imported"], reported["relations"]) == (2, 1)
+    result = await client.post("/import", content=content.encode())
+    assert (result["imported"], result["relations"]) == (2, 1)
     assert await _lines(client, format="kg") == lines
 
 
@@ -52,8 +52,8 @@ async def test_an_import_of_many_pieces(client: CheckedClient) -> None:
         for start in range(0, len(exported), 7):
             yield exported[start : start + 7]
 
-    reported = await client.post("/import", params={"space": f"{client.space}-copy"}, content=pieces())
-    assert reported["imported"] == 1
+    result = await client.post("/import", params={"space": f"{client.space}-copy"}, content=pieces())
+    assert result["imported"] == 1
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ async def test_an_import_may_be_larger_than_a_body(client: CheckedClient) -> Non
         await client.remember(f"{number} " + "x" * 90_000)
     exported = (await client.request("GET", "/export")).content
     assert len(exported) > 300_000
-    reported = await client.post("/import", params={"space": f"{client.space}-copy"}, content=exported)
-    assert reported["imported"] == 4
+    result = await client.post("/import", params={"space": f"{client.space}-copy"}, content=exported)
+    assert result["imported"] == 4
 
 
 async def test_an_unknown_format_is_refused(client: CheckedClient) -> None:
@@ -99,8 +99,8 @@ async def test_an_unknown_format_is_refused(client: CheckedClient) -> None:
 
 async def test_status_covers_one_space(client: CheckedClient) -> None:
     await client.remember("one")
-    reported = await client.get("/status")
-    assert (reported["space"], reported["memories"], reported["versions"]) == (client.space, {"live": 1}, 1)
+    result = await client.get("/status")
+    assert (result["space"], result["memories"], result["versions"]) == (client.space, {"live": 1}, 1)
     problem = await client.refused("GET", "/status", 422, "invalid_input", params={"space": ["a", "b"]})
     assert problem["field"] == "space"
 

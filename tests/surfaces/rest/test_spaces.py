@@ -129,9 +129,9 @@ async def test_a_token_works_in_its_first_space_and_reads_all_of_its_own(stack: 
     async with open_client(stack.address, token=secret) as client:
         assert _spaces(await client.get("/search", params={"q": "lighthouse"})) == {"work", "home"}
         assert _spaces(await client.get("/search", params={"q": "lighthouse", "space": "home"})) == {"home"}
-        reported = await client.remember("written here")
-        results = await client.get(f"/memories/{reported['id']}")
-        assert (results["space"], results["source"]["agent"]) == ("work", "laptop")
+        result = await client.remember("written here")
+        memory = await client.get(f"/memories/{result['id']}")
+        assert (memory["space"], memory["source"]["agent"]) == ("work", "laptop")
         assert (await client.get("/memories/the-lighthouse-of-home"))["space"] == "home"
         await client.refused("GET", "/memories/the-lighthouse-of-attic", 404, "not_found")
         assert (await client.get("/status"))["space"] == "work"
@@ -145,21 +145,21 @@ async def test_a_guest_sees_nothing_of_the_whole_store(stack: HttpStack) -> None
     await stack.engine.remember(Draft(text="a secret of home"), who=Caller(space="home"))
     guest, owner = (await stack.token("guest", "work")).secret, (await stack.token("owner", "*")).secret
     async with open_client(stack.address, token=guest) as client:
-        reported = await client.get("/status")
-        assert (reported["space"], reported["memories"], reported["versions"], reported["relations"]) == (
+        result = await client.get("/status")
+        assert (result["space"], result["memories"], result["versions"], result["relations"]) == (
             "work",
             {},
             0,
             0,
         )
-        assert (reported["data"], reported["store"], reported["compression"], reported["daemon"]) == ("", {}, {}, {})
-        assert str(stack.engine.data) not in str(reported)
+        assert (result["data"], result["store"], result["compression"], result["daemon"]) == ("", {}, {}, {})
+        assert str(stack.engine.data) not in str(result)
         await client.refused("GET", "/metrics", 403, "not_allowed")
     async with open_client(stack.address, token=owner) as client:
-        reported = await client.get("/status", params={"space": "home"})
-        assert reported["memories"] == {"live": 1}
-        assert reported["data"] == str(stack.engine.data)
-        assert reported["store"]
+        result = await client.get("/status", params={"space": "home"})
+        assert result["memories"] == {"live": 1}
+        assert result["data"] == str(stack.engine.data)
+        assert result["store"]
         assert (await client.web.get("/metrics")).status_code == 200
 
 

@@ -10,16 +10,16 @@ TEXT = "The kiln in the cellar of the pottery is fired on Thursdays, and must co
 
 async def test_tags_are_listed_with_their_synonyms(client: CheckedClient) -> None:
     await client.remember(TEXT, tags=["kiln", "pottery", "cellar"])
-    reported = await client.get("/tags", params={"limit": 2})
-    assert [item["memories"] for item in reported["tags"]] == [1, 1]
-    assert reported["more"]
-    assert (reported["synonyms"], reported["off"]) == ([], [])
-    assert {"tag": "cli", "variants": ["lanonasis-cli", "cli-fix"], "named": []} in reported["built_in"]
+    result = await client.get("/tags", params={"limit": 2})
+    assert [tag["memories"] for tag in result["tags"]] == [1, 1]
+    assert result["more"]
+    assert (result["synonyms"], result["off"]) == ([], [])
+    assert {"tag": "cli", "variants": ["lanonasis-cli", "cli-fix"], "named": []} in result["built_in"]
 
 
 async def test_synonyms_are_added_previewed_and_removed(client: CheckedClient) -> None:
-    reported = await client.post("/tags/synonyms", {"tag": "Payment", "variants": ["paying", "pay_up"]})
-    assert reported["synonyms"] == [{"tag": "payment", "variants": ["paying", "pay-up"], "named": []}]
+    result = await client.post("/tags/synonyms", {"tag": "Payment", "variants": ["paying", "pay_up"]})
+    assert result["synonyms"] == [{"tag": "payment", "variants": ["paying", "pay-up"], "named": []}]
     tried = await client.post("/tags/preview", {"tags": ["PAYING", "auth-fix", "oauth", "cli"]})
     assert (tried["after"], tried["suggested"]) == (["payment", "auth", "oauth", "cli"], [])
     assert tried["why"][0] == {"tag": "paying", "becomes": ["payment"], "why": "a synonym in this space"}

@@ -67,8 +67,8 @@ async def test_three_point_zero_is_a_whole_number(client: CheckedClient) -> None
 
 async def test_only_times_may_be_null_in_a_revision(client: CheckedClient) -> None:
     memory = (await client.remember("text"))["id"]
-    for field, reported in FIELDS["ReviseBody"]["properties"].items():
-        is_nullable = {"type": "null"} in reported.get("anyOf", [])
+    for field, result in FIELDS["ReviseBody"]["properties"].items():
+        is_nullable = {"type": "null"} in result.get("anyOf", [])
         assert is_nullable == (field in {"expires_at", "remind_at"})
         if is_nullable:
             await client.request("PATCH", f"/memories/{memory}", json={field: None})
@@ -85,8 +85,8 @@ async def test_a_long_url_is_refused(served: Running, size: int) -> None:
 
 
 async def test_the_example_of_an_export_can_be_imported(client: CheckedClient) -> None:
-    reported = await client.post("/import", content=examples.LINES.encode())
-    assert (reported["imported"], reported["relations"]) == (2, 1)
+    result = await client.post("/import", content=examples.LINES.encode())
+    assert (result["imported"], result["relations"]) == (2, 1)
     example = document()["paths"]["/api/v1/memories/{id}"]["get"]["parameters"][0]["schema"]["examples"][0]
     assert (await client.get(f"/memories/{example}"))["name"] == "how-to-reach-sarah"
 
@@ -99,10 +99,10 @@ async def test_an_empty_import_is_refused(client: CheckedClient) -> None:
 def test_the_description_says_whether_a_token_is_required() -> None:
     token: dict[str, list[str]] = {"bearer": []}
     for requires_token, expected in ((False, [{}, token]), (True, [token])):
-        reported = cast("dict[str, Any]", describe_app(make_bare_app(), requires_token=requires_token))
+        result = cast("dict[str, Any]", describe_app(make_bare_app(), requires_token=requires_token))
         by_path = {
             path: operation["security"]
-            for path, operations in reported["paths"].items()
+            for path, operations in result["paths"].items()
             for operation in operations.values()
         }
         assert [by_path.pop(path) for path in ("/healthz", "/readyz")] == [[], []]

@@ -41,7 +41,8 @@ _CREATED = 201
 _Category = Annotated[Label, Query(description="Only this category and those below it, such as `work/meetings`.")]
 _AllTags = Annotated[list[Label], Query(max_length=64, description="Only notes that have all of these tags.")]
 _EXPORT_TYPES: dict[str, Json] = {
-    media_type.partition(";")[0]: {"schema": {"type": "string"}, "example": "The note"} for media_type in EXPORT_MEDIA_TYPES.values()
+    media_type.partition(";")[0]: {"schema": {"type": "string"}, "example": "The note"}
+    for media_type in EXPORT_MEDIA_TYPES.values()
 }
 _EXPORT_TYPES[EXPORT_MEDIA_TYPES["json"]] = {"schema": {"type": "object"}, "example": {"title": "The note"}}
 _EXPORT_RESPONSES: dict[int | str, dict[str, Json]] = {
