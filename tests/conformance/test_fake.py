@@ -96,14 +96,14 @@ async def test_a_failing_embedder_has_no_vectors() -> None:
     assert embedder.embedded == ["x", "y"]
 
 
-def test_no_two_looks_at_a_clock_tell_the_same_time() -> None:
+def test_a_clock_never_returns_the_same_time_twice() -> None:
     clock: Clock = FakeClock()
     looks = [clock.now() for _ in range(5)]
     assert looks == sorted(set(looks))
     assert {look.tzinfo for look in looks} == {UTC}
 
 
-def test_a_clock_tells_the_time_it_was_set_to() -> None:
+def test_a_clock_returns_the_time_that_was_set() -> None:
     noon = datetime(2030, 6, 1, 12, tzinfo=timezone(timedelta(hours=2)))
     clock = FakeClock(noon, step=timedelta(0))
     assert (clock.now(), clock.now()) == (noon, noon)

@@ -181,7 +181,10 @@ def replay_relations(current: Iterable[Relation], logged: Sequence[LoggedRelatio
     logged_keys: set[tuple[str, str, str]] = set()
     existing: dict[tuple[str, str, str], Relation] = {}
     for action, logged_at, text in logged:
-        relation = _with_canonical_ids(relation_from_text(text))
+        # The log has ids as callers spelt them.
+        relation = relation_from_text(text)
+        source, target = (id_text(id_bytes(end)) for end in (relation.source, relation.target))
+        relation = replace(relation, source=source, target=target)
         # An imported relation is as old as it says, unless the log knows what was there before it.
         since = logged_at if relation.key in logged_keys else min(logged_at, to_micros(relation.created_at))
         if action == Action.RELATED and since <= moment:
@@ -196,12 +199,6 @@ def replay_relations(current: Iterable[Relation], logged: Sequence[LoggedRelatio
         if relation.key not in logged_keys and relation.created_at <= at:
             existing[relation.key] = relation
     return sorted(existing.values(), key=lambda relation: (relation.created_at, relation.type, relation.target))
-
-
-def _with_canonical_ids(relation: Relation) -> Relation:
-    """Return a relation with its ids spelt as the store spells them: the log has them as callers gave them."""
-    source, target = (id_text(id_bytes(end)) for end in (relation.source, relation.target))
-    return replace(relation, source=source, target=target)
 
 
 def _read_small(encoded: Encoded, dictionary: Dictionary, memory_id: str, space: str, version: int) -> Memory:

@@ -19,7 +19,7 @@ from scrubjay.text.tokens import terms_of
 class AdoptSuite:
     """`adopt`. Needs the fixture `store`."""
 
-    async def test_a_memory_is_taken_in_with_its_past(self, store: RecordStore) -> None:
+    async def test_a_memory_is_adopted_with_its_history(self, store: RecordStore) -> None:
         memory_history = _memory_history("zanzibar", name="plan", access_count=5, last_accessed=moment(3))
         assert await store.adopt("default", [memory_history], origin=an_origin()) == (memory_history.memory.id,)
         memory = memory_history.memory
@@ -27,7 +27,7 @@ class AdoptSuite:
         assert tuple(await store.versions("default", memory.id, limit=9)) == tuple(reversed(memory_history.versions))
         assert [handle.id for handle in await store.find("default", "plan")] == [memory.id]
 
-    async def test_what_was_taken_in_is_found_and_awaits_its_vectors(self, store: RecordStore) -> None:
+    async def test_an_adopted_memory_is_found_and_awaits_its_vectors(self, store: RecordStore) -> None:
         memory_history = _memory_history("zanzibar", kind="fact")
         await store.adopt("default", [memory_history], origin=an_origin())
         memory = memory_history.memory
@@ -38,7 +38,7 @@ class AdoptSuite:
         assert await store.without_vectors(MODEL, limit=9) == [("default", memory.id)]
         assert await store.same_content("default", memory.content) == (memory.id,)
 
-    async def test_what_is_there_stays_as_it_is(self, store: RecordStore) -> None:
+    async def test_existing_memories_stay_unchanged(self, store: RecordStore) -> None:
         here, fresh = _memory_history("here"), _memory_history("fresh")
         await store.adopt("default", [here], origin=an_origin())
         later = revised(here.memory, content="edited since")
@@ -50,7 +50,7 @@ class AdoptSuite:
         assert len(await store.changes(after=start, limit=9)) == 1
         assert await store.adopt("default", [here, fresh], origin=an_origin()) == ()
 
-    async def test_the_log_tells_of_each(self, store: RecordStore) -> None:
+    async def test_each_adopted_memory_is_in_the_log(self, store: RecordStore) -> None:
         histories = [_memory_history("one"), _memory_history("two")]
         await store.adopt("default", histories, origin=an_origin(run="r", agent="ann", at=moment(4)))
         log = await store.changes(after=0, limit=9)
@@ -66,7 +66,7 @@ class AdoptSuite:
         await store.commit(a_commit(a_rewrite(third)))
         assert [version.number for version in await store.versions("default", third.id, limit=9)] == [3, 2, 1]
 
-    async def test_it_belongs_to_the_space_that_took_it_in(self, store: RecordStore) -> None:
+    async def test_it_belongs_to_the_space_that_adopted_it(self, store: RecordStore) -> None:
         memory_history = _memory_history("zanzibar")
         await store.adopt("default", [memory_history], origin=an_origin())
         assert await store.adopt("there", [memory_history], origin=an_origin()) == (memory_history.memory.id,)
@@ -86,13 +86,13 @@ class AdoptSuite:
         assert await store.get("default", [history.memory.id for history in histories]) == {}
         assert await store.last_seq() == start
 
-    async def test_a_name_at_rest_is_no_hindrance(self, store: RecordStore) -> None:
+    async def test_the_name_of_an_inactive_memory_is_free(self, store: RecordStore) -> None:
         await store.commit(a_commit(a_memory(name="plan")))
         memory_history = _memory_history("resting", name="plan", state=State.TRASHED)
         assert await store.adopt("default", [memory_history], origin=an_origin()) == (memory_history.memory.id,)
         assert await store.list_ids("default", Filter(state=State.TRASHED), limit=9) == [memory_history.memory.id]
 
-    async def test_many_are_taken_in_at_once(self, store: RecordStore) -> None:
+    async def test_many_memories_are_adopted_at_once(self, store: RecordStore) -> None:
         histories = [_memory_history(f"number {number}") for number in range(300)]
         added = await store.adopt("default", histories, origin=an_origin())
         assert added == tuple(history.memory.id for history in histories)

@@ -116,7 +116,7 @@ class ChangesSuite:
         await store.commit(a_commit(memory, embedded=vectors_for([memory])))
         assert [change.action for change in await store.changes(after=0, limit=9)] == [Action.CREATED]
 
-    async def test_every_action_is_told_as_it_was_given(self, store: RecordStore) -> None:
+    async def test_every_action_is_returned_as_it_was_written(self, store: RecordStore) -> None:
         memory = a_memory()
         await store.commit(a_commit(memory))
         actions = (Action.TRASHED, Action.RESTORED, Action.REVERTED, Action.UNDONE, Action.REVISED)
@@ -162,7 +162,7 @@ class RunsSuite:
             await store.commit(_by("ann", a_commit(a_memory()), run=run))
         assert await _last(store, "ann") == "a1"
 
-    async def test_what_was_undone_is_passed_over_and_so_is_the_undoing(self, store: RecordStore) -> None:
+    async def test_undone_runs_and_their_undoing_are_skipped(self, store: RecordStore) -> None:
         memories = [a_memory() for _ in range(3)]
         for number, memory in enumerate(memories):
             await store.commit(_by("ann", a_commit(memory), run=f"r{number}"))
@@ -194,7 +194,7 @@ class RunsSuite:
         await store.commit(_by("ann", a_commit(a_memory(space="there")), run="u1", undoes="r1"))
         assert await _last(store, "ann") == "r1"
 
-    async def test_what_cannot_be_undone_is_passed_over(self, store: RecordStore) -> None:
+    async def test_runs_that_cannot_be_undone_are_skipped(self, store: RecordStore) -> None:
         memory, victim, guest = a_memory(), a_memory(), a_memory()
         await store.commit(_by("ann", a_commit(memory, victim), run="r1"))
         later = an_origin(agent="ann", run="embedding", at=moment(9))

@@ -1,4 +1,4 @@
-"""Commits: what they store, what they refuse, and that they are atomic."""
+"""Commits: stored whole, refused for a reason, and atomic."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -42,7 +42,7 @@ class CommitSuite:
         await store.commit(a_commit(memory))
         assert await store.get("default", [memory.id]) == {memory.id: memory}
 
-    async def test_get_leaves_out_what_is_not_there(self, store: RecordStore) -> None:
+    async def test_get_leaves_out_missing_memories(self, store: RecordStore) -> None:
         memory = a_memory()
         await store.commit(a_commit(memory))
         assert await store.get("default", []) == {}
@@ -119,12 +119,12 @@ class CommitSuite:
         assert (refused.value.fields["current"], refused.value.fields["memory_id"]) == (1, memory.id)
         assert await store.get("default", [memory.id]) == {memory.id: memory}
 
-    async def test_what_does_not_exist_cannot_be_revised(self, store: RecordStore) -> None:
+    async def test_a_missing_memory_cannot_be_revised(self, store: RecordStore) -> None:
         with pytest.raises((StaleVersion, NotFound)):
             await store.commit(a_commit(a_rewrite(revised(a_memory()))))
         assert await store.last_seq() == 0
 
-    async def test_what_a_commit_was_made_from_must_stand(self, store: RecordStore) -> None:
+    async def test_the_base_versions_of_a_commit_must_be_current(self, store: RecordStore) -> None:
         trunk, other = a_memory("trunk"), a_memory("other")
         await store.commit(a_commit(trunk, other))
         expected = ((trunk.id, 1), (other.id, 1))

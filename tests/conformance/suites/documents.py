@@ -16,16 +16,16 @@ SECRET = "zanzibar"
 
 
 class DocumentsSuite:
-    """The port `Papers`. Needs the fixture `store`: an empty store."""
+    """The port `DocumentStore`. Needs the fixture `store`: an empty store."""
 
-    async def test_a_new_store_has_no_papers(self, store: RecordStore) -> None:
+    async def test_a_new_store_has_no_documents(self, store: RecordStore) -> None:
         assert await store.document("default", "rules", "writing") is None
         assert await store.documents("default", "rules", limit=9) == []
         assert await store.due_documents("jobs", now=moment(1e9), limit=9) == []
         assert await store.delete_document("default", "rules", "writing") is False
         assert await store.spaces() == []
 
-    async def test_a_paper_is_kept_whole(self, store: RecordStore) -> None:
+    async def test_a_document_is_stored_unchanged(self, store: RecordStore) -> None:
         text = "naïve 🍵 \u2028 \x00 \ud800"
         value: dict[str, Json] = {
             "text": text, "none": None, "yes": True, "number": 7, "share": 0.25,
@@ -42,7 +42,7 @@ class DocumentsSuite:
         value["text"] = "another"
         assert await store.document("default", "rules", "k") == replace(entries, value={**value, "text": text})
 
-    async def test_a_change_goes_by_the_version_it_was_made_from(self, store: RecordStore) -> None:
+    async def test_a_change_is_based_on_a_version(self, store: RecordStore) -> None:
         document = a_document(value={"a": 1}, due=moment(1))
         with pytest.raises(StaleVersion):
             await store.put_document(document, base=1)
@@ -59,7 +59,7 @@ class DocumentsSuite:
                 await store.put_document(replace(document, value={"a": 3}), base=base)
         assert await store.document("default", "rules", "writing") == second
 
-    async def test_only_one_of_many_changes_wins(self, store: RecordStore) -> None:
+    async def test_only_one_of_many_concurrent_changes_succeeds(self, store: RecordStore) -> None:
         async def attempt(number: int, base: int | None) -> bool:
             try:
                 await store.put_document(a_document(value={"number": number}), base=base)
@@ -74,7 +74,7 @@ class DocumentsSuite:
             assert document is not None
             assert (document.version, document.value) == ((base or 0) + 1, {"number": won.index(True)})
 
-    async def test_what_is_thrown_away_can_be_new_again(self, store: RecordStore) -> None:
+    async def test_a_deleted_document_can_be_created_again(self, store: RecordStore) -> None:
         await store.commit(a_commit(a_memory()))
         before = await store.last_seq(), await store.last_place("default")
         await store.put_document(a_document(), base=None)
@@ -89,7 +89,7 @@ class DocumentsSuite:
         # Documents have no entries in the change log.
         assert (await store.last_seq(), await store.last_place("default")) == before
 
-    async def test_a_drawer_is_read_in_the_order_of_keys(self, store: RecordStore) -> None:
+    async def test_a_collection_is_listed_in_the_order_of_keys(self, store: RecordStore) -> None:
         keys = ("a", "a ", "b", "B", "ä", "10", "9", "Ω", "\U0001f375", "\ufffd")
         for key in keys:
             await store.put_document(a_document(key), base=None)
@@ -101,7 +101,7 @@ class DocumentsSuite:
         assert [document.key for document in await store.documents("default", "jobs", limit=9)] == ["a"]
         assert await store.documents("default", "rul", limit=9) == []
 
-    async def test_a_drawer_is_read_with_the_latest_first(self, store: RecordStore) -> None:
+    async def test_a_collection_is_listed_with_the_latest_first(self, store: RecordStore) -> None:
         order = [("b", 3), ("a", 3), ("Z", 2), ("ä", 1), ("c", 1)]
         for key, at in sorted(order):
             await store.put_document(replace(a_document(key), at=moment(at)), base=None)
@@ -118,7 +118,7 @@ class DocumentsSuite:
         assert [document.key for document in await store.latest_documents("default", "rules", limit=2)] == ["c", "b"]
         assert await store.latest_documents("default", "rul", limit=9) == []
 
-    async def test_papers_are_found_by_the_memories_that_they_are_about(self, store: RecordStore) -> None:
+    async def test_documents_are_found_by_the_memories_that_they_are_about(self, store: RecordStore) -> None:
         first, other, third = a_memory(), a_memory(), a_memory()
         pairs = [(first.id, other.id), (other.id, third.id), (third.id, third.id), (third.id, "no id"), (first.id, 7)]
         about: list[dict[str, Json]] = [{"memory_id": first, "other_id": second} for first, second in pairs]
@@ -148,7 +148,7 @@ class DocumentsSuite:
             assert document is not None
             assert document.value == {key: number}
 
-    async def test_what_is_due_is_told_of_all_spaces_the_longest_first(self, store: RecordStore) -> None:
+    async def test_due_documents_of_all_spaces_come_the_longest_due_first(self, store: RecordStore) -> None:
         for number, (space, due) in enumerate([("a", 3), ("b", 1), ("a", 2), ("c", 4), ("b", None)]):
             when = None if due is None else moment(due)
             await store.put_document(a_document(str(number), space=space, collection="jobs", due=when), base=None)
@@ -163,7 +163,7 @@ class DocumentsSuite:
         await store.delete_document("a", "jobs", "2")
         assert [document.key for document in await store.due_documents("jobs", now=moment(99), limit=9)] == ["0", "3"]
 
-    async def test_a_commit_files_its_papers_whatever_was_there(self, store: RecordStore) -> None:
+    async def test_a_commit_stores_its_documents_over_existing_ones(self, store: RecordStore) -> None:
         memory = a_memory()
         job, rules = a_document("j", collection="jobs", value={"n": 1}, due=moment(1)), a_document(value={"n": 1})
         await store.put_document(rules, base=None)
@@ -177,7 +177,7 @@ class DocumentsSuite:
         await store.commit(a_commit(documents=[replace(job, value={"n": n}) for n in (3, 4)]))
         assert await store.document("default", "jobs", "j") == replace(job, value={"n": 4}, version=4)
 
-    async def test_papers_of_a_commit_that_fails_are_not_filed(self, store: RecordStore) -> None:
+    async def test_documents_of_a_failed_commit_are_not_stored(self, store: RecordStore) -> None:
         memory = a_memory()
         await store.commit(a_commit(memory))
         stale = a_rewrite(replace(revised(memory), version=7))
@@ -195,7 +195,7 @@ class DocumentsSuite:
         await store.commit(a_commit(a_memory(), once=once, documents=[second]))
         assert await store.document("default", "rules", "writing") == first
 
-    async def test_papers_go_with_the_memory_that_they_are_about(self, store: RecordStore) -> None:
+    async def test_documents_are_purged_with_the_memory_that_they_are_about(self, store: RecordStore) -> None:
         memory, stored = a_memory(), a_memory()
         about: dict[str, Json] = {"memory_id": memory.id, "text": SECRET}
         gone = [

@@ -41,7 +41,7 @@ class DurabilitySuite:
             assert log[-1].seq == done.seq
             assert log[-1].number not in {change.number for change in log[:-1]}
 
-    async def test_a_copy_holds_what_the_store_held(self, open_store: OpenStore, tmp_path: Path) -> None:
+    async def test_a_copy_has_the_content_of_the_store(self, open_store: OpenStore, tmp_path: Path) -> None:
         memories = [a_memory(f"zanzibar {number}") for number in range(50)]
         ids = [memory.id for memory in memories]
         async with _opened(open_store, tmp_path / "store") as store:
@@ -56,7 +56,7 @@ class DurabilitySuite:
             assert await copy.check(deep=True) == []
             await copy.commit(a_commit(a_memory()))
 
-    async def test_what_was_acknowledged_before_the_close_is_kept(self, open_store: OpenStore, tmp_path: Path) -> None:
+    async def test_acknowledged_writes_survive_the_close(self, open_store: OpenStore, tmp_path: Path) -> None:
         path = tmp_path / "store"
         memories = [a_memory(f"number {number}") for number in range(60)]
         store = await open_store(path)
@@ -69,7 +69,7 @@ class DurabilitySuite:
         async with _opened(open_store, path) as again:
             assert set(await again.get("default", [memory.id for memory in memories])) == stored
 
-    async def test_a_closed_store_says_so(self, open_store: OpenStore, tmp_path: Path) -> None:
+    async def test_a_closed_store_is_an_error(self, open_store: OpenStore, tmp_path: Path) -> None:
         store = await open_store(tmp_path / "store")
         await store.close()
         await store.close()

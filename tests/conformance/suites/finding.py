@@ -11,7 +11,7 @@ from scrubjay.ports import Handle, RecordStore
 class FindingSuite:
     """`find`, `nearest` and `same_content`. Needs the fixture `store`."""
 
-    async def test_a_handle_says_who_it_is(self, store: RecordStore) -> None:
+    async def test_a_handle_identifies_its_memory(self, store: RecordStore) -> None:
         memory = a_memory(name="q4-goals", title="Goals of Q4")
         await store.commit(a_commit(memory))
         handle = Handle(id=memory.id, name="q4-goals", title="Goals of Q4", state=State.LIVE)
@@ -28,13 +28,13 @@ class FindingSuite:
             "the john meeting",
         ],
     )
-    async def test_a_memory_answers_to_all_it_is_called(self, store: RecordStore, ref: str) -> None:
+    async def test_a_memory_is_found_by_each_of_its_names(self, store: RecordStore, ref: str) -> None:
         memory = a_memory(name="john-meeting", title="Meeting with John about Q4 goals")
         await store.commit(a_commit(memory, a_memory(name="other", title="Another meeting with John")))
         assert await _ids(store, ref) == {memory.id}
 
     @pytest.mark.parametrize("ref", ["", " ", "!!!", "the", "of the and", "nobody", "john", "meeting", "%", "_", "*"])
-    async def test_nobody_answers_to_what_is_nobodys(self, store: RecordStore, ref: str) -> None:
+    async def test_an_unknown_reference_finds_nothing(self, store: RecordStore, ref: str) -> None:
         await store.commit(a_commit(a_memory(title=""), a_memory(name="john-meeting", title="John, a meeting")))
         assert await store.find("default", ref) == ()
 
@@ -60,7 +60,7 @@ class FindingSuite:
         await store.commit(a_commit(named, titled))
         assert await _ids(store, "road rome") == {named.id, titled.id}
 
-    async def test_all_of_a_title_are_told(self, store: RecordStore) -> None:
+    async def test_all_memories_with_a_title_are_returned(self, store: RecordStore) -> None:
         memories = [a_memory(title="Standup") for _ in range(3)]
         await store.commit(a_commit(*memories))
         assert await _ids(store, "standup") == {memory.id for memory in memories}
@@ -73,7 +73,7 @@ class FindingSuite:
             assert await _ids(store, ref) == {live.id}
         assert await _ids(store, gone.id) == {gone.id}
 
-    async def test_what_is_not_live_answers_when_no_live_one_does(self, store: RecordStore) -> None:
+    async def test_an_inactive_memory_is_found_if_no_live_one_matches(self, store: RecordStore) -> None:
         trashed = a_memory(name="plan", title="The big plan", state=State.TRASHED)
         archived = a_memory(name="plan", title="The big plan", state=State.ARCHIVED)
         await store.commit(a_commit(trashed, archived))

@@ -15,7 +15,7 @@ from scrubjay.ports import Edge, RecordStore
 class PastSuite:
     """`version_at`, `versions_at`, `relations_at` and `sizes`. Needs the fixture `store`."""
 
-    async def test_the_version_of_a_moment_is_the_newest_that_there_was(self, store: RecordStore) -> None:
+    async def test_the_version_of_a_moment_is_the_newest_at_that_time(self, store: RecordStore) -> None:
         first = a_memory("one", created_at=moment(10), updated_at=moment(10))
         await store.commit(a_commit(first, origin=_at(10)))
         for number, text in enumerate(("two", "three"), start=2):
@@ -24,7 +24,7 @@ class PastSuite:
         reported = {at: await _text_at(store, first, moment(at)) for at in (9.999999, 10, 19, 20, 29.9, 30, 1e6)}
         assert reported == {9.999999: None, 10: "one", 19: "one", 20: "two", 29.9: "two", 30: "three", 1e6: "three"}
 
-    async def test_the_versions_of_a_moment_are_told_of_many_at_once(self, store: RecordStore) -> None:
+    async def test_the_versions_of_many_memories_at_a_moment_are_returned_together(self, store: RecordStore) -> None:
         made = [a_memory(f"text {n} " * 9, created_at=moment(n), updated_at=moment(n)) for n in range(1, 20)]
         for memory in made:
             await store.commit(a_commit(memory, origin=_at((memory.created_at - moment(0)).total_seconds())))
@@ -40,7 +40,7 @@ class PastSuite:
         assert await store.versions_at("there", ids, at=moment(1e6)) == {}
         assert await store.versions_at("default", [], at=moment(1e6)) == {}
 
-    async def test_nobody_elses_version_is_told(self, store: RecordStore) -> None:
+    async def test_no_version_of_another_memory_is_returned(self, store: RecordStore) -> None:
         await store.commit(a_commit(a_memory(space="there")))
         memory = a_memory()
         await store.commit(a_commit(memory))
@@ -48,7 +48,7 @@ class PastSuite:
         for ref in ("nobody", "", memory.id[:-1]):
             assert await store.version_at("default", ref, at=moment(1e6)) is None
 
-    async def test_a_relation_is_told_from_its_beginning_to_its_end(self, store: RecordStore) -> None:
+    async def test_a_relation_exists_from_its_creation_to_its_removal(self, store: RecordStore) -> None:
         first, second, third = await _three(store)
         edge = _edge(first, second, at=10, text="why", strength=0.75)
         await store.commit(a_commit(edge, origin=_at(10)))
@@ -63,7 +63,7 @@ class PastSuite:
         assert await store.relations_at("default", [], at=moment(15)) == []
         assert await store.relations_at("there", [first.id], at=moment(15)) == []
 
-    async def test_a_relation_that_was_replaced_is_told_as_it_was(self, store: RecordStore) -> None:
+    async def test_a_replaced_relation_is_returned_as_it_was(self, store: RecordStore) -> None:
         first, second, _ = await _three(store)
         # However often it is replaced: a new relation may keep the creation time of the old one.
         edges = [_edge(first, second, at=10, strength=strength) for strength in (0.1, 0.2, 0.3)]
@@ -72,7 +72,7 @@ class PastSuite:
         reported = {at: [each.strength for each in await _then(store, first, at=at)] for at in (9, 10, 20, 29, 30, 99)}
         assert reported == {9: [], 10: [0.1], 20: [0.2], 29: [0.2], 30: [0.3], 99: [0.3]}
 
-    async def test_a_relation_that_was_brought_back_was_away_in_between(self, store: RecordStore) -> None:
+    async def test_a_relation_that_was_set_again_did_not_exist_in_between(self, store: RecordStore) -> None:
         first, second, _ = await _three(store)
         edge = _edge(first, second, at=10)
         await store.commit(a_commit(edge, origin=_at(10)))
@@ -81,7 +81,7 @@ class PastSuite:
         reported = {at: len(await _then(store, first, at=at)) for at in (9, 10, 20, 29, 30)}
         assert reported == {9: 0, 10: 1, 20: 0, 29: 0, 30: 1}
 
-    async def test_a_relation_from_elsewhere_is_as_old_as_it_says(self, store: RecordStore) -> None:
+    async def test_an_imported_relation_keeps_its_creation_time(self, store: RecordStore) -> None:
         first, second, _ = await _three(store)
         edge = _edge(first, second, at=10)
         await store.commit(a_commit(edge, origin=_at(50)))
@@ -89,7 +89,7 @@ class PastSuite:
         reported = {at: len(await _then(store, second, at=at)) for at in (9, 10, 49, 59, 60)}
         assert reported == {9: 0, 10: 1, 49: 1, 59: 1, 60: 0}
 
-    async def test_nothing_is_told_of_what_was_purged(self, store: RecordStore) -> None:
+    async def test_a_purged_memory_has_no_history(self, store: RecordStore) -> None:
         first, second, third = await _three(store)
         stays = _edge(first, third, at=10)
         await store.commit(a_commit(_edge(first, second, at=10), stays, origin=_at(10)))
@@ -97,7 +97,7 @@ class PastSuite:
         assert await _then(store, first, at=15) == [stays.relation]
         assert await _then(store, second, at=15) == []
 
-    async def test_every_version_of_a_long_line_is_told_to_the_letter(self, store: RecordStore) -> None:
+    async def test_every_version_of_a_long_history_is_returned_exactly(self, store: RecordStore) -> None:
         line = [a_memory("It rains in Ghent. " * 9, tags=("a",))]
         for number in range(2, 41):
             line.append(revised(line[-1], content=f"{line[-1].content}In week {number} it did not. "[-900:]))
@@ -122,12 +122,12 @@ class PastSuite:
         assert [version.memory.content for version in taken] == [memory.content for memory in line[::-1]]
         assert await store.check(deep=True) == []
 
-    async def test_the_sizes_of_memories_are_those_of_now(self, store: RecordStore) -> None:
+    async def test_the_sizes_of_memories_are_the_current_ones(self, store: RecordStore) -> None:
         small, large = a_memory("short"), a_memory("a long text, " * 500)
         await store.commit(a_commit(small, large))
         before = await store.sizes("default", [small.id, large.id, "nobody"])
         assert set(before) == {small.id, large.id}
-        assert all(0 < stored <= said for said, stored in before.values())
+        assert all(0 < stored <= size for size, stored in before.values())
         assert before[small.id][0] < before[large.id][0] - 6000
         await store.commit(a_commit(a_rewrite(revised(large, content="short"))))
         assert (await store.sizes("default", [large.id]))[large.id][0] < before[small.id][0] + 50
@@ -149,7 +149,7 @@ class BranchesSuite:
             assert await _ids(store, ref, state=State.BRANCHED) == [branch.id]
         assert await _ids(store, branch.id) == [branch.id]
 
-    async def test_a_branch_never_stands_in_for_who_is_gone(self, store: RecordStore) -> None:
+    async def test_a_branch_never_replaces_a_missing_memory(self, store: RecordStore) -> None:
         trunk = a_memory(name="plan", title="The big plan")
         titled = a_memory(name="other", title="Plan")
         await store.commit(a_commit(trunk, titled, _branch_of(trunk)))
@@ -159,7 +159,7 @@ class BranchesSuite:
         assert await _ids(store, "plan") == [titled.id]
         assert await _ids(store, "the big plan") == []
 
-    async def test_a_branch_is_never_near(self, store: RecordStore) -> None:
+    async def test_a_branch_is_never_suggested(self, store: RecordStore) -> None:
         branch = _branch_of(a_memory(name="project-apollo"))
         await store.commit(a_commit(branch, a_memory("a rocket", name="rocket")))
         assert "project-apollo" not in await store.nearest("default", "project-apolo", limit=9)

@@ -28,7 +28,7 @@ class IdempotencySuite:
         assert await store.get("default", [second.id]) == {}
         assert await store.vectors("default", embedded.model, list(embedded.vectors)) == {}
 
-    async def test_a_retry_of_what_would_now_be_refused_gets_its_answer(self, store: RecordStore) -> None:
+    async def test_a_retry_of_a_request_that_would_now_be_refused_gets_its_result(self, store: RecordStore) -> None:
         memory = a_memory(name="plan")
         commit = a_commit(memory, once=IdempotencyRecord(key="k", digest=b"d", answer="done"))
         await store.commit(commit)
@@ -60,7 +60,7 @@ class IdempotencySuite:
         await store.commit(a_commit(a_memory(), once=once))
         assert (await store.commit(a_commit(a_memory(), once=once))).answer == ""
 
-    async def test_an_answer_can_be_asked_for(self, store: RecordStore) -> None:
+    async def test_a_stored_result_can_be_looked_up(self, store: RecordStore) -> None:
         assert await store.find_answer("default", "k", b"d") is None
         await store.commit(a_commit(a_memory(), once=IdempotencyRecord(key="k", digest=b"d", answer="done")))
         assert await store.find_answer("default", "k", b"d") == "done"

@@ -35,7 +35,7 @@ class VectorIndexSuite:
         assert first == points[7].id
         assert abs(cosine - 1.0) < CLOSE
 
-    async def test_only_what_passes_the_filter_is_found(self, index: VectorIndex) -> None:
+    async def test_only_passages_that_pass_the_filter_are_found(self, index: VectorIndex) -> None:
         memories = population()
         labels = {passage_id(place + 1, 0): label for place, label in enumerate(memories)}
         await index.apply([a_point(number, memories[label]) for number, label in labels.items()], [], cursor=1)

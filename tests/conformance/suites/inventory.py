@@ -57,7 +57,7 @@ class InventorySuite:
         assert await store.ids("default", after=expected[2], limit=3) == expected[3:6]
         assert await store.ids("default", after=expected[-1], limit=3) == []
 
-    async def test_a_dossier_has_the_whole_past(self, store: RecordStore) -> None:
+    async def test_a_history_has_every_version(self, store: RecordStore) -> None:
         first = a_memory("at first", tags=("a",), metadata={"b": [1, {"c": None}]}, pinned=True)
         await store.commit(a_commit(first, origin=an_origin(run="r1", agent="ann")))
         second = revised(first, content="later", state=State.TRASHED)
@@ -73,7 +73,7 @@ class InventorySuite:
             (2, "r2", "bob", "why"),
         ]
 
-    async def test_dossiers_come_in_the_order_asked_for(self, store: RecordStore) -> None:
+    async def test_histories_come_in_the_order_of_the_request(self, store: RecordStore) -> None:
         memories = [a_memory(f"number {number}") for number in range(5)]
         await store.commit(a_commit(*memories))
         requested = [memories[3].id, "nobody", memories[0].id, new_id(), memories[3].id, memories[4].id]
@@ -81,7 +81,7 @@ class InventorySuite:
         assert [history.memory.id for history in histories] == [memories[3].id, memories[0].id, memories[4].id]
         assert await store.histories("elsewhere", requested, most_bytes=_PLENTY) == []
 
-    async def test_dossiers_stop_at_so_many_bytes(self, store: RecordStore) -> None:
+    async def test_histories_stop_at_a_number_of_bytes(self, store: RecordStore) -> None:
         memories = [a_memory("x" * 10_000 + str(number)) for number in range(4)]
         await store.commit(a_commit(*memories))
         ids = [memory.id for memory in memories]
@@ -89,7 +89,7 @@ class InventorySuite:
             histories = await store.histories("default", ids, most_bytes=most)
             assert [history.memory.id for history in histories] == ids[:count]
 
-    async def test_a_dossier_taken_in_elsewhere_is_the_same(self, store: RecordStore) -> None:
+    async def test_a_history_is_the_same_in_another_store(self, store: RecordStore) -> None:
         first = a_memory("at first", group="g", branch="b", relevance=0.25)
         await store.commit(a_commit(first))
         await store.commit(a_commit(a_rewrite(revised(first, content="later"))))
@@ -115,7 +115,7 @@ class InventorySuite:
         again = await store.vectors("default", MODEL, hashes)
         assert all(np.array_equal(again[key], vector) for key, vector in whole.items())
 
-    async def test_answers_are_told_and_kept(self, store: RecordStore) -> None:
+    async def test_results_are_exported_and_imported(self, store: RecordStore) -> None:
         keys = ("k", "", "ключ", "x" * 300)
         for key in keys:
             once = IdempotencyRecord(key=key, digest=b"d", answer=f"answer to {key}")
@@ -142,7 +142,7 @@ class InventorySuite:
                 answer.key_digest for answer in reported
             }
 
-    async def test_a_kept_answer_goes_with_what_it_tells_of(self, store: RecordStore) -> None:
+    async def test_an_imported_result_is_purged_with_its_memory(self, store: RecordStore) -> None:
         memory, other = a_memory("zanzibar"), a_memory("other")
         for key, written in (("made", memory), ("other", other)):
             once = IdempotencyRecord(key=key, digest=b"d", answer=written.content)
@@ -155,7 +155,7 @@ class InventorySuite:
         assert await store.find_answer("there", "made", b"d") is None
         assert await store.find_answer("there", "other", b"d") == "other"
 
-    async def test_all_papers_are_told_page_by_page(self, store: RecordStore) -> None:
+    async def test_all_documents_are_returned_page_by_page(self, store: RecordStore) -> None:
         made = [
             a_document(key, collection=collection, value={"n": 1})
             for collection in ("jobs", "rules")
@@ -170,7 +170,7 @@ class InventorySuite:
         assert await store.all_documents("default", after=("jobs", "b"), limit=2) == made[2:4]
         assert await store.all_documents("default", after=("rules", "c"), limit=2) == []
 
-    async def test_papers_of_another_store_are_kept_as_they_were(self, store: RecordStore) -> None:
+    async def test_documents_of_another_store_are_stored_unchanged(self, store: RecordStore) -> None:
         memory = a_memory(space="there")
         job = a_document("j", collection="jobs", value={"about": {"memory_id": memory.id}}, due=moment(3))
         entries = [replace(job, version=7), replace(a_document(value={"n": 1}), version=2)]
@@ -192,7 +192,7 @@ class InventorySuite:
         await store.purge("there", [memory.id, new_id()], origin=an_origin())
         assert [document.collection for document in await store.all_documents("there", limit=9)] == ["rules"]
 
-    async def test_digests_of_tokens_are_told_by_id(self, store: RecordStore) -> None:
+    async def test_digests_of_tokens_are_returned_by_id(self, store: RecordStore) -> None:
         made = [
             Token(id=new_id(), name="n", spaces=(), access=Access.READ, created_at=moment(number))
             for number in range(3)

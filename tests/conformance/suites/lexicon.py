@@ -72,7 +72,7 @@ class CandidatesSuite:
             passages = await lexical_passages(store, "default", terms_of("alike"), Filter(), limit=limit)
             assert len({memory.id for memory in passages}) == len(passages) == min(limit, 30)
 
-    async def test_only_what_passes_the_filter_is_found(self, store: RecordStore) -> None:
+    async def test_only_passages_that_pass_the_filter_are_found(self, store: RecordStore) -> None:
         memories = population()
         await store.commit(a_commit(*memories.values()))
         labels = {memory.id: label for label, memory in memories.items()}

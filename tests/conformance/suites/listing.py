@@ -14,7 +14,7 @@ from scrubjay.ports import RecordStore
 class ListingSuite:
     """`list_ids`, `pinned`, `members` and `touch`. Needs the fixture `store`."""
 
-    async def test_a_list_has_exactly_what_passes(self, store: RecordStore) -> None:
+    async def test_a_list_has_exactly_the_memories_that_pass(self, store: RecordStore) -> None:
         memories = population()
         await store.commit(a_commit(*memories.values()))
         labels = {memory.id: label for label, memory in memories.items()}
@@ -74,7 +74,7 @@ class ListingSuite:
         assert await store.pinned("default") == [old.id, young.id]
         assert await store.pinned("elsewhere") == []
 
-    async def test_members_of_a_group_are_told_whatever_their_state(self, store: RecordStore) -> None:
+    async def test_members_of_a_group_are_listed_in_every_state(self, store: RecordStore) -> None:
         live = [a_memory(group="g1", entity=entity) for entity in ("Sarah", "Acme")]
         trashed = a_memory(group="g1", state=State.TRASHED)
         await store.commit(a_commit(*live, trashed, a_memory(group="g2"), a_memory()))
@@ -104,7 +104,7 @@ class ListingSuite:
         await store.touch("default", ids, at=moment(7))
         assert {memory.access_count for memory in (await store.get("default", ids)).values()} == {1}
 
-    async def test_a_reading_is_not_lost_by_a_write_that_did_not_know_of_it(self, store: RecordStore) -> None:
+    async def test_a_concurrent_write_does_not_lose_an_access(self, store: RecordStore) -> None:
         memory = a_memory()
         await store.commit(a_commit(memory))
         await store.touch("default", [memory.id], at=moment(7))

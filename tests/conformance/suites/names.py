@@ -15,7 +15,7 @@ from scrubjay.ports import RecordStore
 class NamesSuite:
     """Names are unique among the live memories of a space. Needs the fixture `store`."""
 
-    async def test_a_taken_name_is_refused_and_the_holder_told(self, store: RecordStore) -> None:
+    async def test_a_taken_name_is_refused_and_the_holder_reported(self, store: RecordStore) -> None:
         holder = a_memory(name="plan")
         await store.commit(a_commit(holder))
         with pytest.raises(NameTaken) as refused:
@@ -41,12 +41,12 @@ class NamesSuite:
         await store.commit(a_commit(heir))
         assert [handle.id for handle in await store.find("default", "plan")] == [heir.id]
 
-    async def test_many_may_rest_under_one_name(self, store: RecordStore) -> None:
+    async def test_many_inactive_memories_may_share_a_name(self, store: RecordStore) -> None:
         resting = [a_memory(name="plan", state=State.TRASHED) for _ in range(3)]
         await store.commit(a_commit(*resting))
         assert len(await store.get("default", [memory.id for memory in resting])) == 3
 
-    async def test_coming_back_to_a_taken_name_is_refused(self, store: RecordStore) -> None:
+    async def test_restoring_a_memory_with_a_taken_name_is_refused(self, store: RecordStore) -> None:
         gone, heir = a_memory(name="plan", state=State.TRASHED), a_memory(name="plan")
         await store.commit(a_commit(gone, heir))
         back = revised(gone, state=State.LIVE)

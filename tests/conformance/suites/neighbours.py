@@ -16,7 +16,7 @@ from scrubjay.ports import Neighbours, RecordStore
 class NeighboursSuite:
     """`stored_passages` with neighbours, and `passage_numbers`. Needs the fixture `store`."""
 
-    async def test_the_passages_of_a_session_stand_by_date(self, store: RecordStore) -> None:
+    async def test_the_passages_of_a_session_are_ordered_by_date(self, store: RecordStore) -> None:
         memories = _session(5)
         # They are stored in another order.
         await store.commit(a_commit(*(memories[place] for place in (3, 0, 4, 1, 2))))
@@ -30,14 +30,14 @@ class NeighboursSuite:
         )
         assert {other.id for other in others} == {numbers[0], numbers[1], numbers[3], numbers[4]}
 
-    async def test_what_was_said_at_one_moment_stands_by_number(self, store: RecordStore) -> None:
+    async def test_passages_of_the_same_moment_are_ordered_by_number(self, store: RecordStore) -> None:
         memories = [replace(memory, source=Source(session="s", at=START)) for memory in _session(5)]
         await store.commit(a_commit(*memories))
         numbers = await _numbers(store, memories)
         assert numbers == sorted(numbers)
         assert await _around(store, numbers[1], 2) == ((numbers[0],), (numbers[2], numbers[3]))
 
-    async def test_only_so_many_are_named(self, store: RecordStore) -> None:
+    async def test_the_number_of_neighbours_is_limited(self, store: RecordStore) -> None:
         memories = _session(7)
         await store.commit(a_commit(*memories))
         numbers = await _numbers(store, memories)
@@ -55,7 +55,7 @@ class NeighboursSuite:
         ):
             assert [(passage.id, passage.before, passage.after) for passage in passages] == [(numbers[1], (), ())]
 
-    async def test_what_was_asked_for_comes_first_and_once(self, store: RecordStore) -> None:
+    async def test_requested_passages_come_first_and_once(self, store: RecordStore) -> None:
         memories = _session(6)
         await store.commit(a_commit(*memories))
         numbers = await _numbers(store, memories)
@@ -86,7 +86,7 @@ class NeighboursSuite:
         assert await _around(store, own[0], 2) == ((first,), (own[1], own[2]))
         assert await _around(store, own[-1], 2) == ((own[-2], own[-3]), (last,))
 
-    async def test_a_memory_of_no_session_has_but_its_own_passages_around(self, store: RecordStore) -> None:
+    async def test_a_memory_without_a_session_has_only_its_own_passages_as_neighbours(self, store: RecordStore) -> None:
         alone, other = a_memory("word " * 500), a_memory("word")
         await store.commit(a_commit(other, alone, a_memory("word")))
         own = await store.passage_numbers("default", [alone.id])
@@ -131,7 +131,7 @@ class NeighboursSuite:
         assert await _around(store, numbers[2], 2) == ((numbers[1],), ())
         assert await store.stored_passages("default", [numbers[3]], around=2) == []
 
-    async def test_a_passage_tells_what_it_is_ranked_by(self, store: RecordStore) -> None:
+    async def test_a_passage_has_the_fields_to_rank_it(self, store: RecordStore) -> None:
         memory = a_memory(
             "Is Sarah there?",
             entity="Sarah",
@@ -169,9 +169,9 @@ class NeighboursSuite:
 
 
 class SessionNeighboursSuite:
-    """`beside`. Needs the fixture `store`."""
+    """`session_neighbours`. Needs the fixture `store`."""
 
-    async def test_the_memories_of_a_session_stand_around_one(self, store: RecordStore) -> None:
+    async def test_the_memories_of_a_session_are_neighbours(self, store: RecordStore) -> None:
         memories = _session(6)
         await store.commit(a_commit(*reversed(memories)))
         ids = [memory.id for memory in memories]
@@ -184,7 +184,7 @@ class SessionNeighboursSuite:
         assert await store.session_neighbours("default", [], each=2) == {}
         assert await store.session_neighbours("there", ids, each=2) == {}
 
-    async def test_a_long_memory_stands_there_once(self, store: RecordStore) -> None:
+    async def test_a_long_memory_is_listed_once(self, store: RecordStore) -> None:
         memories = [replace(memory, content="word " * 900) for memory in _session(5)]
         await store.commit(a_commit(*memories))
         ids = [memory.id for memory in memories]
@@ -192,12 +192,12 @@ class SessionNeighboursSuite:
             ids[2]: Neighbours(before=(ids[1], ids[0]), after=(ids[3], ids[4]))
         }
 
-    async def test_without_a_session_nothing_stands_beside(self, store: RecordStore) -> None:
+    async def test_without_a_session_there_are_no_neighbours(self, store: RecordStore) -> None:
         alone = a_memory("word " * 900)
         await store.commit(a_commit(a_memory("before"), alone, a_memory("after")))
         assert await store.session_neighbours("default", [alone.id], each=3) == {alone.id: Neighbours()}
 
-    async def test_only_what_is_in_the_same_state_and_space_stands_beside(self, store: RecordStore) -> None:
+    async def test_only_memories_of_the_same_state_and_space_are_neighbours(self, store: RecordStore) -> None:
         memories = _session(4)
         await store.commit(a_commit(*memories))
         await store.commit(a_commit(*(replace(memory, space="there") for memory in _session(4))))

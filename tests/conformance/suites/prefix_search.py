@@ -15,7 +15,7 @@ from scrubjay.text.tokens import terms_of
 
 
 class PrefixSearchSuite:
-    """`terms_beginning` and `memories_having`. Needs the fixture `store`."""
+    """`terms_with_prefix` and `memories_matching`. Needs the fixture `store`."""
 
     async def test_terms_that_begin_alike_come_most_common_first(self, store: RecordStore) -> None:
         texts = ("meadow", "meadow meal", "meadow meal " * 300, "mean zebra", "méandre")
@@ -48,7 +48,7 @@ class PrefixSearchSuite:
             assert all(term.startswith(prefix) for term, _ in terms)
         assert "漢字" in dict(await store.terms_with_prefix("default", "漢", state=State.LIVE, limit=9))
 
-    async def test_who_has_the_most_groups_comes_first(self, store: RecordStore) -> None:
+    async def test_the_memory_with_the_most_groups_comes_first(self, store: RecordStore) -> None:
         both = a_memory("apples " + "filler words of all sorts " * 80 + "plums")
         apart = a_memory("apples", observations=(Observation(text="damsons", recorded_at=START),))
         first, none = a_memory("pears and pears"), a_memory("nothing of it")
@@ -58,7 +58,7 @@ class PrefixSearchSuite:
         assert await _found(store, [("pear", "plum"), ("appl",)]) == [(both.id, 2), (apart.id, 1), (first.id, 1)]
         assert await _found(store, [("nobody",)]) == await _found(store, []) == await _found(store, [()]) == []
 
-    async def test_a_group_tells_what_it_is_worth(self, store: RecordStore) -> None:
+    async def test_a_match_has_the_weight_of_its_groups(self, store: RecordStore) -> None:
         memories = [a_memory("common"), a_memory("common common"), a_memory("common rare")]
         await store.commit(a_commit(*memories))
         matches = await store.memories_matching("default", [("rare",), ("common",)], Filter(), limit=9)
@@ -67,7 +67,7 @@ class PrefixSearchSuite:
         # Among equals, the newest comes first.
         assert [match.passage for match in matches] == sorted((match.passage for match in matches), reverse=True)
 
-    async def test_each_is_told_by_the_passage_with_the_most(self, store: RecordStore) -> None:
+    async def test_each_memory_is_returned_with_its_best_passage(self, store: RecordStore) -> None:
         filler = "filler words of all sorts " * 50
         memory = a_memory(f"apples {filler} apples plums {filler} plums")
         await store.commit(a_commit(memory))
@@ -76,7 +76,7 @@ class PrefixSearchSuite:
         assert {"appl", "plum"} <= set(passage.terms.split())
         assert match.passage % PASSAGES_PER_MEMORY > 0
 
-    async def test_only_memories_that_pass_have_anything(self, store: RecordStore) -> None:
+    async def test_only_memories_that_pass_the_filter_match(self, store: RecordStore) -> None:
         memories = population()
         await store.commit(a_commit(*memories.values()))
         labels = {memory.id: label for label, memory in memories.items()}

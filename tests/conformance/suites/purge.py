@@ -130,7 +130,7 @@ class PurgeSuite:
         again = await store.commit(a_commit(a_memory(), once=IdempotencyRecord(key="other", digest=b"d", answer="new")))
         assert again.answer == "other"
 
-    async def test_only_what_exists_in_the_space_is_purged_and_counted(self, store: RecordStore) -> None:
+    async def test_only_memories_of_the_space_are_purged_and_counted(self, store: RecordStore) -> None:
         here, stored, there = a_memory(), a_memory(), a_memory(space="there")
         await store.commit(a_commit(here, stored))
         await store.commit(a_commit(there))

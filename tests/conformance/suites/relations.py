@@ -16,7 +16,7 @@ from scrubjay.ports import RecordStore
 class RelationsSuite:
     """`Commit.edges` and `relations`. Needs the fixture `store`."""
 
-    async def test_a_relation_is_told_from_both_ends(self, store: RecordStore) -> None:
+    async def test_a_relation_is_returned_for_both_ends(self, store: RecordStore) -> None:
         first, second, third = await _three(store)
         edge = an_edge(
             first, second, type="depends_on", text="for logins", strength=0.25, metadata={"since": [2020, "x"]}
@@ -49,9 +49,9 @@ class RelationsSuite:
         await store.commit(a_commit(better))
         assert await store.relations("default", [first.id]) == [better.relation]
 
-    async def test_what_a_relation_was_can_be_read_from_the_log(self, store: RecordStore) -> None:
-        one, two, _ = await _three(store)
-        first, second = an_edge(one, two, text="first", metadata={"n": 1}), an_edge(one, two, text="second")
+    async def test_a_former_relation_can_be_read_from_the_log(self, store: RecordStore) -> None:
+        source, target, _ = await _three(store)
+        first, second = an_edge(source, target, text="first", metadata={"n": 1}), an_edge(source, target, text="second")
         await store.commit(a_commit(first))
         start = await store.last_seq()
         done = await store.commit(a_commit(second))
@@ -66,7 +66,7 @@ class RelationsSuite:
         await store.commit(a_commit(an_edge(first, second, present=False)))
         assert await store.relations("default", [first.id]) == [other.relation]
 
-    async def test_removing_what_is_not_there_is_no_error(self, store: RecordStore) -> None:
+    async def test_removing_a_missing_relation_is_not_an_error(self, store: RecordStore) -> None:
         first, second, _ = await _three(store)
         await store.commit(a_commit(an_edge(first, second, present=False)))
         assert await store.relations("default", [first.id]) == []

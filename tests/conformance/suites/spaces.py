@@ -103,7 +103,7 @@ class SpacesSuite:
         assert [edge.text for edge in await store.relations("default", [first.id])] == ["default"]
         assert await store.relations("there", [first.id]) == []
 
-    async def test_papers_are_of_one_space(self, store: RecordStore) -> None:
+    async def test_documents_belong_to_one_space(self, store: RecordStore) -> None:
         memory = a_memory(TEXT)
         document = a_document(value={"about": {"memory_id": memory.id}, "text": TEXT}, due=moment(2))
         await store.commit(a_commit(memory, documents=[document]))

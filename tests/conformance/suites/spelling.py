@@ -43,7 +43,7 @@ class SimilarTermsSuite:
             assert len(await _alike(store, "plantx", limit=limit)) == limit
         assert await _alike(store, "plantx", limit=0) == []
 
-    async def test_terms_of_another_space_or_state_are_not_told(self, store: RecordStore) -> None:
+    async def test_terms_of_another_space_or_state_are_not_returned(self, store: RecordStore) -> None:
         await store.commit(a_commit(a_memory("zanzibar", space="there")))
         await store.commit(a_commit(a_memory("zanzibur", state=State.TRASHED), a_memory("apple")))
         assert await _alike(store, "zanzibor") == []
@@ -66,7 +66,7 @@ class SimilarTermsSuite:
         await store.purge("default", [second.id], origin=an_origin())
         assert await _alike(store, "zanzibor", state=State.TRASHED) == []
 
-    async def test_any_string_may_be_asked_for(self, store: RecordStore) -> None:
+    async def test_any_string_may_be_looked_up(self, store: RecordStore) -> None:
         await store.commit(a_commit(*(a_memory(string) for string in hostile.STRINGS)))
         for term in {
             *(term for string in hostile.STRINGS for term in terms_of(string)),

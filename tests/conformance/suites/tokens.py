@@ -82,7 +82,7 @@ class TokensSuite:
         assert revoked is not None
         assert revoked.state(moment(0)) is TokenState.REVOKED
 
-    async def test_what_was_revoked_keeps_its_moment(self, store: RecordStore) -> None:
+    async def test_a_revoked_token_keeps_its_time(self, store: RecordStore) -> None:
         token = _a_token("laptop")
         await store.add_token(token, _digest("laptop"))
         first = await store.revoke_token(token.id, at=moment(5))

@@ -27,8 +27,8 @@ class StoreWithGap(FakeStore):
     ) -> AbstractAsyncContextManager[None]:
         return nullcontext()
 
-    async def lease(self, caller: str, *, wanted: int, limit: int) -> Lease:
-        return Lease(granted=wanted, seconds=60.0)
+    async def lease(self, caller: str, *, count: int, limit: int) -> Lease:
+        return Lease(granted=count, seconds=60.0)
 
     @asynccontextmanager
     async def leader(self, name: str) -> AsyncGenerator[Leadership]:

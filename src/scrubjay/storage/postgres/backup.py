@@ -73,13 +73,20 @@ async def restore_backup(
 async def _dump(connection: psycopg.AsyncConnection, file: BinaryIO, progress: Progress) -> None:
     tables = [await _columns_of(connection, name) for name in TABLES]
     cursor = await connection.execute("SELECT max(version) FROM scrubjay.schema_versions")
+    sequences = await connection.execute(
+        """SELECT format('%I.%I', schemaname, sequencename), last_value FROM pg_sequences
+           WHERE schemaname = 'scrubjay' AND last_value IS NOT NULL"""
+    )
     head = {
         "format": FORMAT,
         "schema": int((await cursor.fetchall())[0][0]),
         "tables": {table.name: table.columns for table in tables},
-        "sequences": await _sequences(connection),
+        "sequences": {str(name): int(value) for name, value in await sequences.fetchall()},
     }
-    total = await _table_bytes(connection)
+    cursor = await connection.execute(
+        "SELECT coalesce(sum(pg_table_size(oid)), 0) + 1 FROM pg_class WHERE relnamespace = 'scrubjay'::regnamespace"
+    )
+    total = int((await cursor.fetchall())[0][0])
     done = 0
     await asyncio.to_thread(file.write, json.dumps(head).encode() + b"\n")
     for table in tables:
@@ -145,21 +152,6 @@ async def _columns_of(connection: psycopg.AsyncConnection, name: str) -> BackupT
         (f"scrubjay.{name}",),
     )
     return BackupTable(name=name, columns=[str(row[0]) for row in await cursor.fetchall()])
-
-
-async def _sequences(connection: psycopg.AsyncConnection) -> dict[str, int]:
-    cursor = await connection.execute(
-        """SELECT format('%I.%I', schemaname, sequencename), last_value FROM pg_sequences
-           WHERE schemaname = 'scrubjay' AND last_value IS NOT NULL"""
-    )
-    return {str(name): int(value) for name, value in await cursor.fetchall()}
-
-
-async def _table_bytes(connection: psycopg.AsyncConnection) -> int:
-    cursor = await connection.execute(
-        "SELECT coalesce(sum(pg_table_size(oid)), 0) + 1 FROM pg_class WHERE relnamespace = 'scrubjay'::regnamespace"
-    )
-    return int((await cursor.fetchall())[0][0])
 
 
 async def _load(connection: psycopg.AsyncConnection, file: BinaryIO, table: BackupTable) -> None:

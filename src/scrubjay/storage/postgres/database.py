@@ -169,7 +169,10 @@ class Database:
                     begun, *rest = await execute_together(connection, [*queries, *prefetch], skipped=1)
                     transaction = Transaction(connection, rest[len(queries) - 2 :], space_no=int(begun[0][0]))
                     result = await job(transaction)
-                    await _read_number(transaction)
+                    if transaction.number is None:
+                        # Before the transaction ends, so that its outcome can be queried.
+                        rows = await transaction.rows("SELECT coalesce(pg_current_xact_id_if_assigned()::text, '')")
+                        transaction.number = str(rows[0][0])
                 except BaseException:
                     await _roll_back(connection)
                     raise
@@ -304,13 +307,6 @@ async def execute_together(
         results.append(await cursor.fetchall() if has_rows else [])
         more = cursor.nextset()
     return results
-
-
-async def _read_number(transaction: Transaction) -> None:
-    """Read the number of the transaction before it ends, so that its outcome can be queried."""
-    if transaction.number is None:
-        rows = await transaction.rows("SELECT coalesce(pg_current_xact_id_if_assigned()::text, '')")
-        transaction.number = str(rows[0][0])
 
 
 async def _roll_back(connection: psycopg.AsyncConnection) -> None:

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from scrubjay.model.change import Origin
 from scrubjay.model.timestamps import from_micros, to_micros
-from scrubjay.model.version import MemoryHistory, Version
+from scrubjay.model.version import MemoryHistory
 from scrubjay.ports.commit import StoredAnswer
 from scrubjay.storage.body_cache import history_of
 from scrubjay.storage.postgres.bodies import Body, PostgresBodies, encoded_of
@@ -53,11 +53,17 @@ async def histories(
     packed = await bodies.select(space, select)
 
     def unpack() -> dict[str, MemoryHistory]:
-        read = ((head, version_of(head[4:], body, space=space, bodies=bodies)) for head, body in pairs)
-        return {
-            memory_id: _memory_history(list(group))
-            for memory_id, group in groupby(read, key=lambda pair: str(pair[0][0]))
-        }
+        versions = ((head, version_of(head[4:], body, space=space, bodies=bodies)) for head, body in pairs)
+        histories: dict[str, MemoryHistory] = {}
+        for memory_id, group in groupby(versions, key=lambda pair: str(pair[0][0])):
+            # Newest first, since older ones are stored as differences from newer ones.
+            newest_first = list(group)
+            _, current, accessed, count = newest_first[0][0][:4]
+            in_order = [version for _, version in reversed(newest_first)]
+            histories[memory_id] = history_of(
+                in_order, memory_id=memory_id, current=current, accessed=accessed, count=count
+            )
+        return histories
 
     pairs = list(zip(heads, packed, strict=True))
     histories = await asyncio.to_thread(unpack)
@@ -113,10 +119,3 @@ async def import_answers(database: Database, space: str, answers: Sequence[Store
         return len(new)
 
     return await database.write(job, space=space, prefetch=query.queries, create_space=True)
-
-
-def _memory_history(read: Sequence[tuple[Row, Version]]) -> MemoryHistory:
-    memory_id, current, accessed, count = read[0][0][:4]
-    # Newest first, since older ones are stored as differences from newer ones.
-    versions = [version for _, version in reversed(read)]
-    return history_of(versions, memory_id=str(memory_id), current=current, accessed=accessed, count=count)

@@ -11,15 +11,17 @@ from dataclasses import dataclass, replace
 from scrubjay.model.memory import State
 from scrubjay.model.query import Facet, Filter
 from scrubjay.model.timestamps import to_micros
-from scrubjay.ports import TermStatistics
-from scrubjay.storage.lexical import WeightedTerm, rare_terms, weigh_terms
+from scrubjay.ports import LexicalMatch, TermStatistics
+from scrubjay.storage.lexical import WeightedGroup, WeightedTerm, rare_terms, weigh_groups, weigh_terms
 from scrubjay.storage.lru import LruCache
 from scrubjay.storage.postgres.database import Database, SqlQuery
-from scrubjay.storage.postgres.rows import array, digest_of, grams_for, labels_of, words_of
+from scrubjay.storage.postgres.rows import LAST_CHARACTER, array, digest_of, grams_for, labels_of, words_of
 from scrubjay.storage.rows import STATE_NUMBERS
+from scrubjay.storage.sql_files import read_statements
 from scrubjay.text.fuzzy import grams_of
 
 Words = Mapping[str, int]
+_SQL = read_statements("postgres/queries/lexicon")
 # A caller that reads statistics asks for candidates next.
 _FRESH_SECONDS = 0.5
 _CACHED_STATISTICS = 64
@@ -28,6 +30,8 @@ _EARLIEST, _LATEST = -(1 << 62), 1 << 62
 _MAX_PER_TRIGRAM = 2_000
 # So many of the terms with the most common trigrams are compared exactly.
 _MAX_COMPARED = 100
+# The limit of terms that are read for a prefix: a single letter begins a tenth of all.
+_MAX_PREFIX_TERMS = 10_000
 
 # OFFSET 0 keeps the condition on the space outside: the planner would scan the whole space instead of the index.
 _PASSING = """SELECT p.id FROM (SELECT p.id, p.space_no FROM scrubjay.passages p WHERE {} OFFSET 0) AS p
@@ -92,6 +96,40 @@ async def lexical_candidates(
 ) -> list[tuple[int, float]]:
     """Return (passage number, sum of weights) for a caller without statistics."""
     return await StatisticsCache().candidates(database, space, terms, filter, limit=limit)
+
+
+async def terms_with_prefix(
+    database: Database, space: str, prefix: str, *, state: State, limit: int
+) -> list[tuple[str, int]]:
+    """Return the terms with a prefix and how many passages have each, the most common first."""
+    if "\x00" in prefix:
+        return []
+    values = (STATE_NUMBERS[state], prefix, prefix + LAST_CHARACTER, _MAX_PREFIX_TERMS, limit)
+    rows = await database.rows(_SQL["terms_with_prefix"], *values, space=space, unrestricted=True)
+    return [(str(term), int(passages)) for term, passages in rows]
+
+
+async def memories_matching(
+    database: Database, space: str, groups: Sequence[Sequence[str]], filter: Filter, *, limit: int
+) -> list[LexicalMatch]:
+    """Return the memories with terms of the most groups, each with its best passage."""
+    words = words_of(space, filter.state, (term for group in groups for term in group))
+    statistics = await statistics_of(database, space, words, state=filter.state)
+    rare, common = weigh_groups(groups, statistics.frequencies, total=statistics.passages)
+    if not rare:
+        return []
+    test = passing_test(space, filter)
+    rare_words = array(words[term] for group in rare for term in group.terms)
+    lookups = [_group_lookup(group, position, words, test) for position, group in enumerate(rare)]
+    lookups += [
+        _group_lookup(group, len(rare) + position, words, test, rare_words=rare_words)
+        for position, group in enumerate(common)
+    ]
+    union = " UNION ALL ".join(lookup.statement for lookup in lookups)
+    statement = _SQL["memories_with_groups"].replace("{lookups}", union)
+    values = [value for lookup in lookups for value in lookup.values]
+    rows = await database.rows(statement, *values, limit, space=space, unrestricted=True)
+    return [LexicalMatch(int(passage), int(count), float(weight)) for passage, count, weight in rows]
 
 
 async def known_facets(database: Database, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
@@ -201,3 +239,15 @@ async def _candidates_with_choices(database: Database, search: _Search) -> list[
         WHERE f.space_no = scrubjay.current_space() GROUP BY f.id ORDER BY 2 DESC, 1 DESC LIMIT %s"""
     rows = await database.rows(statement, *values, search.limit, space=search.space, unrestricted=True)
     return [(int(number), float(total)) for number, total in rows]
+
+
+def _group_lookup(
+    group: WeightedGroup, position: int, words: Words, test: SqlQuery, *, rare_words: str = ""
+) -> SqlQuery:
+    # The passages of a common group are read only where a rare one matches too.
+    restriction = "AND p.words && %s::bigint[]" if rare_words else ""
+    statement = f"""SELECT p.id, p.space_no, {position} AS place, {group.weight!r}::float8 AS weight
+        FROM (SELECT p.id, p.space_no FROM scrubjay.passages p
+          WHERE p.words && %s::bigint[] {restriction} AND {test.statement} OFFSET 0) AS p"""
+    group_words = array(words[term] for term in group.terms)
+    return SqlQuery(statement, [group_words, *([rare_words] if rare_words else []), *test.values])

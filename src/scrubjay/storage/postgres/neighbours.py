@@ -56,8 +56,7 @@ def _sides(requested: Sequence[int] | None, sides: str | None) -> dict[int, tupl
     """Return the neighbours on one side of each requested passage."""
     if not requested:
         return {}
-    return {number: _numbers(side) for number, side in zip(requested, (sides or "").split(";"), strict=True)}
-
-
-def _numbers(joined: str) -> tuple[int, ...]:
-    return tuple(map(int, joined.split(","))) if joined else ()
+    return {
+        number: tuple(map(int, side.split(","))) if side else ()
+        for number, side in zip(requested, (sides or "").split(";"), strict=True)
+    }

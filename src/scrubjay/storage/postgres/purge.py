@@ -6,7 +6,6 @@ from contextlib import suppress
 
 from scrubjay.errors import BodyDamaged
 from scrubjay.model.change import Action, Origin
-from scrubjay.model.memory import Memory
 from scrubjay.model.timestamps import to_micros
 from scrubjay.storage.body_cache import BATCH
 from scrubjay.storage.postgres.bodies import NEWEST_DICTIONARY, Body, PostgresBodies, add_newer_versions, encoded_of
@@ -150,13 +149,7 @@ def _hashes(bodies: PostgresBodies, old: Sequence[Body]) -> list[bytes]:
     """Return the hashes of all texts that any version had: earlier texts have vectors too."""
     hashes: dict[bytes, None] = {}
     for body in old:
-        memory = _readable(bodies, body)
-        if memory is not None:
+        with suppress(BodyDamaged):
+            memory = bodies.unpack(body, space="")
             hashes |= dict.fromkeys(passage.hash for passage in passages_of(memory))
     return list(hashes)
-
-
-def _readable(bodies: PostgresBodies, body: Body) -> Memory | None:
-    with suppress(BodyDamaged):
-        return bodies.unpack(body, space="")
-    return None

@@ -39,7 +39,6 @@ from scrubjay.storage.postgres import (
     lexicon,
     log,
     neighbours,
-    prefix_search,
     purge,
     read,
     reindex,
@@ -190,12 +189,12 @@ class PostgresStore:
         return await lexicon.similar_terms(self.database, space, term, state=state, limit=limit) if limit > 0 else []
 
     async def terms_with_prefix(self, space: str, prefix: str, *, state: State, limit: int) -> list[tuple[str, int]]:
-        return await prefix_search.terms_with_prefix(self.database, space, prefix, state=state, limit=max(limit, 0))
+        return await lexicon.terms_with_prefix(self.database, space, prefix, state=state, limit=max(limit, 0))
 
     async def memories_matching(
         self, space: str, groups: Sequence[Sequence[str]], filter: Filter, *, limit: int
     ) -> list[LexicalMatch]:
-        return await prefix_search.memories_matching(self.database, space, groups, filter, limit=max(limit, 0))
+        return await lexicon.memories_matching(self.database, space, groups, filter, limit=max(limit, 0))
 
     async def facet_values(self, space: str, field: str, *, state: State, limit: int) -> list[tuple[str, int]]:
         return await read.facet_values(self.database, space, field, state=state, limit=max(limit, 0))

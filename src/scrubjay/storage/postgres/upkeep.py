@@ -43,8 +43,15 @@ class PostgresUpkeep:
 
     def analyze_soon(self, first: int, last: int) -> None:
         """Refresh the planner's statistics in the background after these changes, if the tables have grown much."""
+
+        async def analyze() -> None:
+            # If it fails, autovacuum refreshes them later.
+            with suppress(StoreError):
+                query = SqlQuery("SELECT scrubjay.analyze_tables()")
+                await self._database.read(query, unrestricted=True, seconds=_ANALYZE_SECONDS)
+
         if any(first <= number <= last for number in _ANALYZE_AT):
-            self._start(self._analyze())
+            self._start(analyze())
 
     async def clean(self, space: str) -> None:
         """Remove purged words from the dictionaries of a space."""
@@ -84,12 +91,6 @@ class PostgresUpkeep:
             self._untrainable.add(space)
             return
         await self._bodies.store_dictionary(space, trained.data, purges_before=purges)
-
-    async def _analyze(self) -> None:
-        # If it fails, autovacuum refreshes them later.
-        with suppress(StoreError):
-            query = SqlQuery("SELECT scrubjay.analyze_tables()")
-            await self._database.read(query, unrestricted=True, seconds=_ANALYZE_SECONDS)
 
     async def _repack(self, space: str, *, purges: int, retrain: bool) -> None:
         # The new dictionary first, so that the bodies are packed once.

@@ -31,7 +31,9 @@ _RESTORE = "Restore a backup with `scrubjay backup restore FILE`"
 def connect(path: Path, *, key: str = "", cache_mb: int = 8) -> apsw.Connection:
     """Open a connection with durable settings; raise an error that explains what is wrong with the file."""
     with mapped_errors(path):
-        has_log = _has_log(path)
+        # With a write-ahead log, a process has the file open, or was killed.
+        wal = path.with_name(path.name + "-wal")
+        has_log = wal.exists() and wal.stat().st_size > 0
         if not has_log:
             _refuse_truncated(path)
         make_private(path)
@@ -169,12 +171,6 @@ def _busy_handler() -> Callable[[int], bool]:
         return True
 
     return wait
-
-
-def _has_log(path: Path) -> bool:
-    """Return whether there is a write-ahead log: a process has the file open, or was killed."""
-    wal = path.with_name(path.name + "-wal")
-    return wal.exists() and wal.stat().st_size > 0
 
 
 def _refuse_truncated(path: Path) -> None:

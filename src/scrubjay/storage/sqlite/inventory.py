@@ -6,7 +6,7 @@ import apsw
 
 from scrubjay.model.change import Origin
 from scrubjay.model.timestamps import from_micros, to_micros
-from scrubjay.model.version import MemoryHistory, Version
+from scrubjay.model.version import MemoryHistory
 from scrubjay.ports.commit import StoredAnswer
 from scrubjay.storage.body_cache import history_of
 from scrubjay.storage.rows import first_within, id_bytes, id_text
@@ -49,9 +49,16 @@ def histories(
     sizes = [(memory_id, int(by_id[memory_id][0])) for memory_id in dict.fromkeys(ids) if memory_id in by_id]
     histories: list[MemoryHistory] = []
     for memory_id in first_within(most_bytes, sizes):
-        versions = _versions(connection, space, memory_id, bodies=bodies)
+        rows = connection.execute(
+            f"SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? ORDER BY v.number DESC",
+            (id_bytes(memory_id), space),
+        ).fetchall()
+        # Newest first, since older ones are stored as differences from newer ones.
+        newest_first = [version_of(connection, row, memory_id=memory_id, space=space, bodies=bodies) for row in rows]
         _, current, accessed, count = by_id[memory_id]
-        histories.append(history_of(versions, memory_id=memory_id, current=current, accessed=accessed, count=count))
+        histories.append(
+            history_of(newest_first[::-1], memory_id=memory_id, current=current, accessed=accessed, count=count)
+        )
     return histories
 
 
@@ -90,13 +97,3 @@ def import_answers(connection: apsw.Connection, *, space: str, answers: Sequence
         )
         copied += connection.changes()
     return copied
-
-
-def _versions(connection: apsw.Connection, space: str, memory_id: str, *, bodies: SqliteBodies) -> tuple[Version, ...]:
-    rows = connection.execute(
-        f"SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? ORDER BY v.number DESC",
-        (id_bytes(memory_id), space),
-    ).fetchall()
-    # Newest first, since older ones are stored as differences from newer ones.
-    newest_first = [version_of(connection, row, memory_id=memory_id, space=space, bodies=bodies) for row in rows]
-    return tuple(reversed(newest_first))

@@ -15,8 +15,8 @@ from scrubjay.model.memory import State
 from scrubjay.model.passage import PASSAGES_PER_MEMORY
 from scrubjay.model.query import Facet, Filter, facet
 from scrubjay.model.timestamps import to_micros
-from scrubjay.ports import TermStatistics
-from scrubjay.storage.lexical import WeightedTerm, rare_terms, weigh_terms
+from scrubjay.ports import LexicalMatch, TermStatistics
+from scrubjay.storage.lexical import WeightedGroup, WeightedTerm, rare_terms, weigh_groups, weigh_terms
 from scrubjay.storage.rows import STATE_NUMBERS
 from scrubjay.storage.sqlite.rows import LAST_CHARACTER, lexicon_number, marks, space_number
 from scrubjay.text.fuzzy import grams_of
@@ -29,6 +29,8 @@ _PASSAGE_TABLES = f"""memories m CROSS JOIN passages p
 # common, and all trigrams of a word are looked up.
 _COMMON_TRIGRAM = 3_000
 _MAX_VISITED = 10_000
+# The limit of terms that are read for a prefix: a single letter begins a tenth of all.
+_MAX_PREFIX_TERMS = 10_000
 # Of the terms that SQL ranks highest, so many are compared exactly.
 _MAX_COMPARED = 100
 
@@ -101,6 +103,46 @@ def match_postings(connection: apsw.Connection, match: str, filter: Filter) -> N
         (match, *date_bounds(filter)),
     ).fetchall()
     return np.fromstring(joined or "", dtype=np.int64, sep=",")
+
+
+def terms_with_prefix(
+    connection: apsw.Connection, space: str, prefix: str, *, state: State, limit: int
+) -> list[tuple[str, int]]:
+    """Return the terms that begin with a prefix and how many passages have each, the most common first."""
+    space_no = space_number(connection, space)
+    if space_no is None:
+        return []
+    rows = connection.execute(
+        """SELECT term, passage_count FROM terms WHERE lexicon_no = ? AND term >= ? AND term < ?
+           ORDER BY term LIMIT ?""",
+        (lexicon_number(space_no, state), prefix, prefix + LAST_CHARACTER, _MAX_PREFIX_TERMS),
+    )
+    most_common = sorted((-int(count), str(term)) for term, count in rows)[:limit]
+    return [(term, -count) for count, term in most_common]
+
+
+def memories_matching(
+    connection: apsw.Connection, space: str, groups: Sequence[Sequence[str]], filter: Filter, *, limit: int
+) -> list[LexicalMatch]:
+    """Return the memories with terms of the most groups, each with its best passage."""
+    space_no = space_number(connection, space)
+    if space_no is None:
+        return []
+    lexicon_no = lexicon_number(space_no, filter.state)
+    total, _ = _totals(connection, lexicon_no)
+    frequencies = _frequencies(connection, lexicon_no, [term for group in groups for term in group])
+    rare, common = weigh_groups(groups, frequencies, total=total)
+    if not rare:
+        return []
+    has_rare = any_of(word_of(lexicon_no, term) for group in rare for term in group.terms)
+    passing = passing_match(lexicon_no, filter)
+    matches: list[NDArray[np.int64]] = []
+    for group in (*rare, *common):
+        words = any_of(word_of(lexicon_no, term) for term in group.terms)
+        # The passages of a common group are read only where a rare one matches too.
+        restriction = "" if len(matches) < len(rare) else f" AND {has_rare}"
+        matches.append(match_postings(connection, f"{words}{restriction}{passing}", filter))
+    return _best_matches(matches, [*rare, *common], limit=limit)
 
 
 def term_statistics(connection: apsw.Connection, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
@@ -204,13 +246,6 @@ def any_of(words: Iterable[str]) -> str:
     return "(" + " OR ".join(f'"{word}"' for word in words) + ")"
 
 
-def size_and_frequencies(
-    connection: apsw.Connection, lexicon_no: int, terms: Sequence[str]
-) -> tuple[int, dict[str, int]]:
-    """Return how many passages a lexicon counts, and how many of them have each term."""
-    return _totals(connection, lexicon_no)[0], _frequencies(connection, lexicon_no, terms)
-
-
 def add_trigrams(connection: apsw.Connection, lexicon_no: int, terms: Sequence[str]) -> None:
     """Store the trigrams of terms that are new to a lexicon."""
     connection.executemany("INSERT OR IGNORE INTO trigrams VALUES(?, ?, ?)", _trigram_rows(lexicon_no, terms))
@@ -244,6 +279,34 @@ def similar_terms(
         (-_similarity(trigrams, grams_of(str(candidate))), -int(count), str(candidate)) for candidate, count in rows
     )
     return [(candidate, -count) for _, count, candidate in ranked[:limit]]
+
+
+def _best_matches(
+    matches: Sequence[NDArray[np.int64]], weighted: Sequence[WeightedGroup], *, limit: int
+) -> list[LexicalMatch]:
+    weights = [group.weight for group in weighted]
+    # A group counts once in a memory, however many of its passages have it.
+    memory_matches = [np.unique(numbers // PASSAGES_PER_MEMORY) for numbers in matches]
+    memories, groups, sums = _count_and_sum(memory_matches, weights)
+    best = np.lexsort((-memories, -sums, -groups))[:limit]
+    passages, _, passage_sums = _count_and_sum(matches, weights)
+    order = np.lexsort((passages, -passage_sums, passages // PASSAGES_PER_MEMORY))
+    owners, first = np.unique((passages // PASSAGES_PER_MEMORY)[order], return_index=True)
+    best_passages = passages[order][first][np.searchsorted(owners, memories[best])]
+    columns = (best_passages.tolist(), groups[best].tolist(), sums[best].tolist())
+    return [LexicalMatch(passage, count, weight) for passage, count, weight in zip(*columns, strict=True)]
+
+
+def _count_and_sum(
+    lists: Sequence[NDArray[np.int64]], weights: Sequence[float]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return each number once, how many lists it is in, and the summed weights of those lists."""
+    numbers, positions = np.unique(np.concatenate(lists), return_inverse=True)
+    repeated = np.repeat(weights, [len(members) for members in lists])
+    size = len(numbers)
+    counts = np.bincount(positions, minlength=size).astype(np.int64, copy=False)
+    sums = np.bincount(positions, weights=repeated, minlength=size).astype(np.float64, copy=False)
+    return numbers, counts, sums.round(9)
 
 
 def _date_join(filter: Filter) -> str:

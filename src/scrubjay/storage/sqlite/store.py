@@ -42,7 +42,6 @@ from scrubjay.storage.sqlite import (
     lexicon,
     log,
     neighbours,
-    prefix_search,
     purge,
     read,
     reindex,
@@ -246,13 +245,13 @@ class SqliteStore:
         return self._readers.run_now(query) if count <= _FEW_PASSAGES else await self._readers.run(query)
 
     async def terms_with_prefix(self, space: str, prefix: str, *, state: State, limit: int) -> list[tuple[str, int]]:
-        query = prefix_search.terms_with_prefix
+        query = lexicon.terms_with_prefix
         return await self._read(query, space, prefix, state=state, limit=limit) if limit > 0 else []
 
     async def memories_matching(
         self, space: str, groups: Sequence[Sequence[str]], filter: Filter, *, limit: int
     ) -> list[LexicalMatch]:
-        query = prefix_search.memories_matching
+        query = lexicon.memories_matching
         return await self._read(query, space, groups, filter, limit=limit) if limit > 0 else []
 
     async def facet_values(self, space: str, field: str, *, state: State, limit: int) -> list[tuple[str, int]]:

@@ -87,7 +87,10 @@ class SqliteUpkeep:
         done: list[str] = []
         if await self.finish_purge():
             done.append("completed an interrupted purge")
-        if await self._readers.run(_has_bodies_to_repack):
+        ((has_bodies_to_repack,),) = await self._readers.run(
+            lambda connection: connection.execute(_SQL["has_bodies_to_repack"], (int(Encoding.FLAGGED),)).fetchall()
+        )
+        if has_bodies_to_repack:
             await self._repack()
             done.append("repacked bodies that were flagged, or whose dictionary a purge had tainted")
         if count := await self.reindex_all():
@@ -209,10 +212,6 @@ def _damaged_bodies(connection: apsw.Connection, bodies: SqliteBodies) -> list[s
             if len(problems) == _MAX_PROBLEMS:
                 break
     return problems
-
-
-def _has_bodies_to_repack(connection: apsw.Connection) -> bool:
-    return bool(connection.execute(_SQL["has_bodies_to_repack"], (int(Encoding.FLAGGED),)).fetchall()[0][0])
 
 
 def _spaces_to_retrain(connection: apsw.Connection) -> list[str]:

@@ -107,7 +107,10 @@ class Writer:
                     self._connection.execute("COMMIT")
         # The boundary of the thread: every error must reach the callers, or they would wait for ever.
         except BaseException as error:  # noqa: BLE001
-            self._roll_back()
+            # A broken disk may refuse this too; the thread must go on, to report to the callers.
+            with suppress(apsw.Error):
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
             for queued in batch:
                 queued.fail(error)
         self.commits += 1
@@ -131,12 +134,6 @@ class Writer:
             self._connection.execute("ROLLBACK TO job" if shares else "ROLLBACK")
         if shares:
             self._connection.execute("RELEASE job")
-
-    def _roll_back(self) -> None:
-        # A broken disk may refuse this too; the thread must go on, to report to the callers.
-        with suppress(apsw.Error):
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
 
 
 class _QueuedJob(Generic[T]):

@@ -24,7 +24,7 @@ async def backup(store: PostgresStore, tmp_path: Path) -> Path:
     return tmp_path / "copy"
 
 
-async def test_a_backup_is_its_owners_alone_and_stands_alone(backup: Path) -> None:
+async def test_a_backup_is_private_and_complete(backup: Path) -> None:
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
     assert [file.name for file in backup.parent.iterdir() if file.is_file()] == ["copy"]
     assert b"zanzibar" not in backup.read_bytes()

@@ -85,7 +85,7 @@ async def test_one_leads_and_the_next_takes_over(name: str) -> None:
             await first.wait_until_dismissed()
 
 
-async def test_who_loses_the_connection_loses_the_lead(name: str, raw: Raw) -> None:
+async def test_a_leader_that_loses_its_connection_loses_the_lead(name: str, raw: Raw) -> None:
     async with asyncio.timeout(30), Leader(address_of(name), "upkeep", seconds=QUICK) as leader:
         await leader.wait_until_elected()
         ended = await raw(
@@ -109,7 +109,7 @@ async def test_leading_holds_no_cleaning_up(name: str, raw: Raw) -> None:
         assert set(rows) <= {(None, None)}
 
 
-async def test_who_falls_silent_is_followed_by_another(name: str) -> None:
+async def test_a_silent_leader_is_replaced(name: str) -> None:
     """A machine without power does not close its connections."""
     address = address_of(name)
     async with asyncio.timeout(30), Leader(address, "upkeep", seconds=3600, silence=0.2) as silent:

@@ -147,7 +147,7 @@ async def test_a_statement_that_takes_too_long_is_ended(name: str) -> None:
     await database.close()
 
 
-async def test_who_waits_too_long_for_a_connection_is_told(name: str) -> None:
+async def test_a_long_wait_for_a_connection_is_an_error(name: str) -> None:
     database = await Database.open(Address(url=shared_server().url(name), connections=1, patience=0.2))
     holding, enough = asyncio.Event(), asyncio.Event()
 
@@ -211,7 +211,7 @@ async def test_nothing_is_left_on_a_connection(name: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["nul \x00 within", "half \ud800 of a pair"])
-async def test_what_the_database_cannot_write_is_the_callers_mistake(store: PostgresStore, text: str) -> None:
+async def test_a_value_that_the_database_cannot_write_is_invalid_input(store: PostgresStore, text: str) -> None:
     with pytest.raises(InvalidInput):
         await store.commit(a_commit(a_memory(name=text)))
     with pytest.raises(InvalidInput):
@@ -231,7 +231,7 @@ async def test_a_cancelled_call_leaves_a_pool_that_works(database: Database) -> 
     assert await database.rows("SELECT 1") == [(1,)]
 
 
-async def test_a_closed_database_says_so(database: Database) -> None:
+async def test_a_closed_database_is_an_error(database: Database) -> None:
     await database.close()
     with pytest.raises(StoreError, match="closed"):
         await database.rows("SELECT 1")

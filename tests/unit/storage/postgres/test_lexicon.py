@@ -61,7 +61,7 @@ async def test_a_purge_leaves_no_word(partitions: int) -> None:
             await store.close()
 
 
-async def test_what_is_taken_in_from_elsewhere_is_spelled(store: PostgresStore, raw: Raw) -> None:
+async def test_words_of_adopted_memories_are_in_the_vocabulary(store: PostgresStore, raw: Raw) -> None:
     memory = a_memory("acorn")
     await store.commit(a_commit(memory))
     (version,) = await store.versions("default", memory.id, limit=1)

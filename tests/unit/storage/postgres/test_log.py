@@ -60,7 +60,7 @@ async def test_a_later_change_waits_for_an_earlier_number(store: PostgresStore) 
     assert [change.seq for change in results] == sorted(change.seq for change in results)
 
 
-async def test_a_number_that_was_never_used_holds_nobody_up(store: PostgresStore) -> None:
+async def test_an_unused_number_delays_no_reader(store: PostgresStore) -> None:
     slow = Slow(store)
     await slow.begin()
     memory = a_memory()
@@ -69,7 +69,7 @@ async def test_a_number_that_was_never_used_holds_nobody_up(store: PostgresStore
     assert [change.memory_id for change in await store.changes(after=0, limit=9)] == [memory.id]
 
 
-async def test_other_databases_hold_nobody_up(store: PostgresStore) -> None:
+async def test_other_databases_delay_no_reader(store: PostgresStore) -> None:
     async with a_database() as other:
         elsewhere = await PostgresStore.open(address_of(other))
         slow = Slow(elsewhere)

@@ -48,7 +48,7 @@ async def test_nothing_acknowledged_is_lost(way: str) -> None:
                 await store.close()
 
 
-async def test_a_server_that_stays_away_is_told_and_found_again() -> None:
+async def test_an_unavailable_server_is_reported_and_reconnected_to() -> None:
     with private_server() as server:
         async with a_database(server, empty=True) as name:
             store = await PostgresStore.open(Address(url=server.url(name), patience=0.5))

@@ -40,7 +40,7 @@ async def test_many_may_set_up_at_once(empty: str) -> None:
         await store.close()
 
 
-async def test_only_what_is_new_is_applied(name: str, raw: Raw, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_new_migrations_are_applied(name: str, raw: Raw, monkeypatch: pytest.MonkeyPatch) -> None:
     async def add(connection: psycopg.AsyncConnection, partitions: int) -> None:
         await connection.execute("ALTER TABLE scrubjay.memories ADD COLUMN mood text")
 

@@ -145,7 +145,7 @@ async def test_a_missing_dictionary_is_reported_as_damage(store: SqliteStore, pa
     await again.close()
 
 
-async def test_flagged_bodies_are_counted_and_mended(store: SqliteStore, path: Path) -> None:
+async def test_flagged_bodies_are_counted_and_repacked(store: SqliteStore, path: Path) -> None:
     memory = a_memory(PROSE.format(1, 2) * 4)
     await store.commit(a_commit(memory))
     plain = (await store.statistics("default")).body_bytes

@@ -16,7 +16,6 @@ from scrubjay.storage.sqlite import (
     lexicon,
     log,
     neighbours,
-    prefix_search,
     read,
     reindex,
     vectors,
@@ -107,9 +106,9 @@ def test_no_read_scans_a_table(traced: TracedStore) -> None:
     neighbours.passage_numbers(connection, "default", [memory.id])
     neighbours.session_neighbours(connection, "default", [memory.id], each=3)
     lexicon.similar_terms(connection, "default", "acron", state=State.LIVE, limit=5)
-    prefix_search.terms_with_prefix(connection, "default", "aco", state=State.LIVE, limit=5)
+    lexicon.terms_with_prefix(connection, "default", "aco", state=State.LIVE, limit=5)
     groups = [("jay", "jackdaw"), ("acorn",)]
-    prefix_search.memories_matching(connection, "default", groups, Filter(kind="note", category="birds"), limit=9)
+    lexicon.memories_matching(connection, "default", groups, Filter(kind="note", category="birds"), limit=9)
     reindex.is_due(connection)
     reindex.reindex_page(connection, after=0, bodies=bodies)
     vectors.vectors(connection, "default", MODEL, [b"x" * 16])

@@ -75,7 +75,7 @@ def all_rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
     return {**results, "memories": rows(path, f"SELECT {columns} FROM memories")}
 
 
-async def test_an_old_file_becomes_what_a_new_one_is(path: Path, fresh: SqliteStore) -> None:
+async def test_an_old_file_becomes_like_a_new_one(path: Path, fresh: SqliteStore) -> None:
     memories = some_memories()
     await an_old_file(path, memories)
     assert rows(path, OLD) == [(len(memories),)]
@@ -182,7 +182,7 @@ async def test_a_page_ends_where_bodies_are_large(path: Path) -> None:
     await store.close()
 
 
-async def test_who_closes_a_store_does_not_wait_for_all_to_be_read(path: Path) -> None:
+async def test_closing_a_store_does_not_wait_for_the_reindexing(path: Path) -> None:
     await an_old_file(path, [a_memory(f"turn {turn}") for turn in range(12)])
     store = await SqliteStore.open(path, readers=1, page=PageSize(memories=1))
     await store.close()

@@ -61,7 +61,7 @@ def test_many_processes_may_migrate_at_once(path: Path) -> None:
     assert len(identities) == 1
 
 
-def test_only_what_is_new_is_applied(opened: apsw.Connection, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_new_migrations_are_applied(opened: apsw.Connection, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     migrate(opened, path=path)
     before = identity(opened)
 

@@ -43,7 +43,7 @@ async def test_a_file_that_cannot_be_opened_stays_free_for_others(store: SqliteS
     await again.close()
 
 
-async def test_a_closed_store_says_so(store: SqliteStore) -> None:
+async def test_a_closed_store_is_an_error(store: SqliteStore) -> None:
     await store.close()
     with pytest.raises(StoreError, match="closed"):
         await store.get("default", [])
@@ -78,7 +78,7 @@ async def test_vectors_for_a_memory_that_is_gone_are_no_change(store: SqliteStor
     assert await store.last_seq() == before
 
 
-async def test_any_number_of_memories_may_be_asked_for(store: SqliteStore) -> None:
+async def test_any_number_of_memories_may_be_read(store: SqliteStore) -> None:
     memories = [a_memory(f"turn {turn}", source=Source(session="s", at=moment(turn))) for turn in range(2)]
     await store.commit(a_commit(*memories))
     first, second = (memory.id for memory in memories)

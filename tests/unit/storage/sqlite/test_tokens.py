@@ -10,11 +10,11 @@ from scrubjay.model.token import TokenRequest
 from scrubjay.storage.sqlite import SqliteStore, verify_backup
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
-WISH = TokenRequest(name="laptop", spaces=("work",))
+REQUEST = TokenRequest(name="laptop", spaces=("work",))
 
 
 async def test_no_file_holds_a_secret(store: SqliteStore, path: Path, tmp_path: Path) -> None:
-    new = await create(WISH, tokens=store, now=NOW)
+    new = await create(REQUEST, tokens=store, now=NOW)
     await revoke(new.secret, tokens=store, now=NOW)
     await store.backup(tmp_path / "copy.db")
     written = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
@@ -28,7 +28,7 @@ async def test_no_file_holds_a_secret(store: SqliteStore, path: Path, tmp_path: 
 async def test_another_process_knows_at_once(store: SqliteStore, path: Path) -> None:
     other = await SqliteStore.open(path, readers=1)
     try:
-        new = await create(WISH, tokens=store, now=NOW)
+        new = await create(REQUEST, tokens=store, now=NOW)
         digest = digest_of(new.secret)
         assert await other.token_by_digest(digest) == new.token
         revoked = await revoke("laptop", tokens=other, now=NOW)
@@ -41,7 +41,7 @@ async def test_another_process_knows_at_once(store: SqliteStore, path: Path) -> 
 async def test_tokens_outlive_their_process_and_a_backup_has_them(
     store: SqliteStore, path: Path, tmp_path: Path
 ) -> None:
-    new = await create(WISH, tokens=store, now=NOW)
+    new = await create(REQUEST, tokens=store, now=NOW)
     await store.backup(tmp_path / "copy.db")
     await store.close()
     verify_backup(tmp_path / "copy.db", key="")

@@ -49,8 +49,8 @@ class SharedStore(FakeStore):
     async def settled_seq(self) -> int:
         return await self.last_seq()
 
-    async def lease(self, caller: str, *, wanted: int, limit: int) -> Lease:
-        return Lease(granted=wanted, seconds=60.0)
+    async def lease(self, caller: str, *, count: int, limit: int) -> Lease:
+        return Lease(granted=count, seconds=60.0)
 
 
 class Winner(LeadershipCandidate):

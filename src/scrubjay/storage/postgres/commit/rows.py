@@ -254,7 +254,19 @@ class Counts:
 
     def put(self, batch: RowBatch, *, new_words: Container[int] = ()) -> None:
         """Add the rows of the differences; terms and facets without a memory are deleted."""
-        batch.put("vocabulary", [self._entry(word, *added) for word, added in self._added.items() if word in new_words])
+        batch.put(
+            "vocabulary",
+            [
+                {
+                    "state": STATE_NUMBERS[state],
+                    "word": word,
+                    "term": term,
+                    "grams": grams_for(self._space, state, grams_of(term)),
+                }
+                for word, (state, term) in self._added.items()
+                if word in new_words
+            ],
+        )
         batch.put("terms", [{"word": word, "passages": count} for word, count in self._words.items() if count])
         batch.put("facets", [self._facet(*key, count) for key, count in self._facets.items() if count])
         batch.put(
@@ -266,10 +278,6 @@ class Counts:
         )
         batch.put("unused_words", [word for word, count in self._words.items() if count < 0])
         batch.put("unused_facets", [self._facet(*key, count) for key, count in self._facets.items() if count < 0])
-
-    def _entry(self, word: int, state: State, term: str) -> Record:
-        grams = grams_for(self._space, state, grams_of(term))
-        return {"state": STATE_NUMBERS[state], "word": word, "term": term, "grams": grams}
 
     def _facet(self, state: State, facet: str, count: int) -> Record:
         digest = to_hex(digest_of(facet))
