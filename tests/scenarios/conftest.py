@@ -9,7 +9,7 @@ import pytest
 from scrubjay.client import MemoryClient
 from scrubjay.paths import database_file
 from tests.new_files import new_file
-from tests.scenarios.paired_servers import Twins
+from tests.scenarios.paired_servers import ServerPair
 from tests.scenarios.wiring import Wiring, open_wiring
 from tests.temp_folders import quick_place
 
@@ -33,6 +33,9 @@ def memory(wiring: Wiring) -> MemoryClient:
 
 
 @pytest.fixture(scope="module")
-def twins() -> Iterator[Twins]:
-    with tempfile.TemporaryDirectory(prefix="scrubjay-", dir=quick_place()) as folder, Twins.open(Path(folder)) as both:
+def pair() -> Iterator[ServerPair]:
+    with (
+        tempfile.TemporaryDirectory(prefix="scrubjay-", dir=quick_place()) as folder,
+        ServerPair.open(Path(folder)) as both,
+    ):
         yield both

@@ -73,7 +73,7 @@ class Answer:
 
 
 @dataclass(kw_only=True)
-class ServerPair:
+class TenantServer:
     """A server, its tokens, and the references that its tenants have learned."""
 
     settings: Settings
@@ -151,11 +151,11 @@ class ServerPair:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Twins:
+class ServerPair:
     """A busy server with several tenants, and a quiet one with only the tenant under test."""
 
-    busy: ServerPair
-    quiet: ServerPair
+    busy: TenantServer
+    quiet: TenantServer
 
     @classmethod
     @contextmanager
@@ -170,10 +170,10 @@ class Twins:
             yield cls(busy=busy, quiet=quiet)
 
     @property
-    def both(self) -> tuple[ServerPair, ServerPair]:
+    def both(self) -> tuple[TenantServer, TenantServer]:
         return self.busy, self.quiet
 
-    def require_alike(self, requests: Sequence[HttpRequest], answers: Sequence[Answer]) -> None:
+    def require_equal_answers(self, requests: Sequence[HttpRequest], answers: Sequence[Answer]) -> None:
         """Require the same answers of both servers to a tenant with the same data on both."""
         compared = [
             (server.plain(request.text), answer.status, server.plain(answer.text))
@@ -181,7 +181,7 @@ class Twins:
         ]
         assert compared[0] == compared[1], f"{requests[0]}\n{_first_difference(str(compared[0]), str(compared[1]))}"
 
-    def begin(self) -> None:
+    def forget_tenants(self) -> None:
         """Forget the references of earlier tenants, before new ones come."""
         for server in self.both:
             server.refs.clear()
@@ -189,7 +189,7 @@ class Twins:
 
 
 @contextmanager
-def _start_server(home: Path, model: str, choice: Choice) -> Generator[ServerPair]:
+def _start_server(home: Path, model: str, choice: Choice) -> Generator[TenantServer]:
     settings = Settings(
         home=str(home), embedder="openai", embedding_model="hashes", embedding_url=model,
         vector_index="auto" if choice else "scan", readers=1, require_token=True, requests_per_minute=0,
@@ -200,7 +200,7 @@ def _start_server(home: Path, model: str, choice: Choice) -> Generator[ServerPai
         background_daemon(settings) as running,
         httpx2.Client(base_url=running.http, timeout=_SECONDS, trust_env=False, verify=False) as http,
     ):
-        server = ServerPair(settings=settings, url=running.http, http=http)
+        server = TenantServer(settings=settings, url=running.http, http=http)
         server.make_tokens([TokenRequest(name=_OWNER, spaces=("*",), access="write")])
         # A thread creates the routes at the first request, and two such threads in one process share their warnings.
         http.get("/healthz")

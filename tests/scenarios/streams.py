@@ -7,7 +7,7 @@ from websockets.sync.client import connect
 
 from scrubjay.model.memory import Json
 from tests.scenarios.mcp_calls import RPC_HEADERS
-from tests.scenarios.paired_servers import Answer, ServerPair
+from tests.scenarios.paired_servers import Answer, TenantServer
 from tests.scenarios.rest_calls import API
 
 _SECONDS = 20.0
@@ -21,18 +21,18 @@ Act = Callable[[], str]
 """Does something while a stream is open; returns what the last event must tell of."""
 
 
-def server_sent(world: ServerPair, *, token: str, act: Act, after: int = 0) -> Answer:
+def server_sent(server: TenantServer, *, token: str, act: Act, after: int = 0) -> Answer:
     """Every event from a place on, as it was sent."""
     query = {"after": str(after)}
-    with world.http.stream("GET", f"{API}/changes", params=query, headers=world.bearer(token)) as response:
+    with server.http.stream("GET", f"{API}/changes", params=query, headers=server.bearer(token)) as response:
         assert response.status_code == 200
         return _heard(_until(response.iter_raw(), act()))
 
 
-def by_websocket(world: ServerPair, *, token: str, act: Act, after: int = 0) -> Answer:
+def by_websocket(server: TenantServer, *, token: str, act: Act, after: int = 0) -> Answer:
     """The same as messages."""
-    url = world.url.replace("http://", "ws://", 1) + f"{API}/changes?after={after}"
-    with connect(url, additional_headers=world.bearer(token), open_timeout=_SECONDS, proxy=None) as socket:
+    url = server.url.replace("http://", "ws://", 1) + f"{API}/changes?after={after}"
+    with connect(url, additional_headers=server.bearer(token), open_timeout=_SECONDS, proxy=None) as socket:
         last, received = act(), b""
         while last not in received.decode():
             message = socket.recv(timeout=_SECONDS)
@@ -40,7 +40,7 @@ def by_websocket(world: ServerPair, *, token: str, act: Act, after: int = 0) -> 
         return _heard(received)
 
 
-def listening(world: ServerPair, *, token: str, uris: list[str], act: Act) -> Answer:
+def listening(server: TenantServer, *, token: str, uris: list[str], act: Act) -> Answer:
     """What an agent is told that asks for changes of the list, and of some memories."""
     expected: Json = {"resourcesListChanged": True, "resourceSubscriptions": [*uris]}
     message: Json = {
@@ -48,10 +48,10 @@ def listening(world: ServerPair, *, token: str, uris: list[str], act: Act) -> An
         "params": {"notifications": expected, "_meta": _META},
     }  # fmt: skip
     headers = {
-        **RPC_HEADERS, **world.bearer(token), "accept": "application/json, text/event-stream",
+        **RPC_HEADERS, **server.bearer(token), "accept": "application/json, text/event-stream",
         "mcp-protocol-version": _REVISION, "mcp-method": "subscriptions/listen",
     }  # fmt: skip
-    with world.http.stream("POST", "/mcp/core", content=json.dumps(message), headers=headers) as response:
+    with server.http.stream("POST", "/mcp/core", content=json.dumps(message), headers=headers) as response:
         assert response.status_code == 200
         pieces = response.iter_raw()
         # It listens when it says so, not before.

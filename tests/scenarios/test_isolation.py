@@ -20,7 +20,7 @@ from scrubjay.surfaces.daemon.limiter import KNOWN
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS
 from tests.backends import BACKENDS
 from tests.scenarios.mcp_calls import METHODS, TOOLS, uri_of
-from tests.scenarios.paired_servers import Answer, ServerPair, Twins
+from tests.scenarios.paired_servers import Answer, ServerPair, TenantServer
 from tests.scenarios.rest_calls import OPEN, ROUTES
 from tests.scenarios.streams import by_websocket, listening, server_sent
 from tests.scenarios.tenant_data import By, Operation, Turn, Whose
@@ -45,8 +45,8 @@ foreign_turns = st.builds(
 )
 
 
-def test_every_route_has_a_rule(twins: Twins) -> None:
-    described = httpx2.get(f"{twins.quiet.url}/openapi.json", trust_env=False).json()
+def test_every_route_has_a_rule(pair: ServerPair) -> None:
+    described = httpx2.get(f"{pair.quiet.url}/openapi.json", trust_env=False).json()
     operations = {f"{method.upper()} {path}" for path, methods in described["paths"].items() for method in methods}
     assert {operation.name for operation in (*ROUTES, *OPEN)} == operations
 
@@ -66,11 +66,11 @@ def test_every_tool_method_and_verb_has_a_rule() -> None:
 class Isolation(RuleBasedStateMachine):
     """All tenants call any operation; Ann's answers do not depend on the others."""
 
-    servers: Twins
+    servers: ServerPair
 
     @initialize(number=st.integers(min_value=0, max_value=40))
     def fill_spaces(self, number: int) -> None:
-        self.tenants = Tenants(twins=self.servers)
+        self.tenants = Tenants(pair=self.servers)
         for offset in range(3):
             turn = Turn(number=number + offset)
             self.tenants.ann_asks(_REMEMBER, turn)
@@ -101,11 +101,11 @@ class Isolation(RuleBasedStateMachine):
 
     @rule(calls=st.lists(st.tuples(operations, turns), min_size=3, max_size=6))
     def a_reader_of_ann_changes_nothing(self, calls: list[Call]) -> None:
-        before = [self.tenants.place(world) for world in self.servers.both]
+        before = [self.tenants.place(server) for server in self.servers.both]
         for operation, turn in calls:
             answers = self.tenants.ann_asks(operation, turn, token=self.tenants.ann_read)
             assert not operation.writes or all(answer.is_refusal for answer in answers), answers
-        assert [self.tenants.place(world) for world in self.servers.both] == before
+        assert [self.tenants.place(server) for server in self.servers.both] == before
 
     @rule(calls=st.lists(st.tuples(operations, turns), min_size=3, max_size=6))
     def a_reader_of_both_finds_no_third(self, calls: list[Call]) -> None:
@@ -117,8 +117,8 @@ class Isolation(RuleBasedStateMachine):
     def ann_watches_while_others_write(self, watch: Watch) -> None:
         tenants, (word, *_) = self.tenants, self.tenants.ann.new_words()
         received = [
-            watch(world, token=tenants.ann_read, act=partial(tenants.ann_writes, world, note(word)))
-            for world in self.servers.both
+            watch(server, token=tenants.ann_read, act=partial(tenants.ann_writes, server, note(word)))
+            for server in self.servers.both
         ]
         tenants.require_same_news(received)
 
@@ -128,13 +128,13 @@ class Isolation(RuleBasedStateMachine):
         theirs = self.servers.busy.knowledge(tenants.bob).names
         uris = [uri_of(tenants.ann.space, name), *(uri_of(tenants.bob.space, their) for their in theirs[:1])]
 
-        def change(world: ServerPair) -> str:
-            tenants.ann_writes(world, change_title(name, word))
+        def change(server: TenantServer) -> str:
+            tenants.ann_writes(server, change_title(name, word))
             return "notifications/resources/updated"
 
         received = [
-            listening(world, token=tenants.ann_write, uris=uris, act=partial(change, world))
-            for world in self.servers.both
+            listening(server, token=tenants.ann_write, uris=uris, act=partial(change, server))
+            for server in self.servers.both
         ]
         tenants.require_same_news(received)
 
@@ -149,8 +149,8 @@ class Isolation(RuleBasedStateMachine):
 @pytest.mark.slow
 @pytest.mark.parametrize("on", BACKENDS)
 def test_no_series_of_calls_reveals_another_space(tmp_path: Path, on: str) -> None:
-    with Twins.open(tmp_path, on=on) as twins:
-        Isolation.servers = twins
+    with ServerPair.open(tmp_path, on=on) as pair:
+        Isolation.servers = pair
         _walk(Isolation, walks=3 if on == "sqlite" else 2)
 
 

@@ -1,18 +1,18 @@
 """Cached answers belong to one space."""
 
 from tests.scenarios.mcp_calls import tool_call
-from tests.scenarios.paired_servers import Twins
+from tests.scenarios.paired_servers import ServerPair
 from tests.scenarios.rest_calls import API, JSON
 from tests.scenarios.tenant_data import WORD, HttpRequest
 from tests.scenarios.tenants import Tenants, note, token_of
 
 
-def test_the_same_question_gets_no_neighbours_answer(twins: Twins) -> None:
+def test_the_same_question_gets_no_neighbours_answer(pair: ServerPair) -> None:
     # The same number of changes in each space, so that cached answers differ by their space only.
-    tenants, world = Tenants(twins=twins), twins.busy
+    tenants, server = Tenants(pair=pair), pair.busy
     for _ in range(3):
         tenants.ann_notes()
-        assert world.send(note(tenants.bob.new_words()[0]), token=token_of(tenants.bob, "write")).status == 201
+        assert server.send(note(tenants.bob.new_words()[0]), token=token_of(tenants.bob, "write")).status == 201
     requests = (
         HttpRequest(method="POST", path=f"{API}/search", headers=JSON, body={"query": "what did the jay hide?"}),
         HttpRequest(
@@ -28,6 +28,6 @@ def test_the_same_question_gets_no_neighbours_answer(twins: Twins) -> None:
             (tenants.ann_read, [tenants.ann.mark]),
             (tenants.both_read, [tenants.ann.mark, tenants.bob.mark]),
         ):
-            answer = world.send(request, token=token)
+            answer = server.send(request, token=token)
             assert {match[1] for match in WORD.finditer(answer.text)} == set(marks), answer
         tenants.ann_sends([request, request])
