@@ -17,9 +17,9 @@ class FakeClock:
 
     def now(self) -> datetime:
         """Return the time, and advance it."""
-        reported = self._next
+        moment = self._next
         self._next += self._step
-        return reported
+        return moment
 
     def set(self, moment: datetime) -> None:
         """Set the time."""

@@ -29,14 +29,14 @@ class FakeDocuments(FakePart):
         self, space: str, collection: str, *, before: tuple[datetime, str] | None = None, limit: int
     ) -> list[Document]:
         """Return the documents of a collection, the latest first."""
-        results = [document for document in self._all(space) if document.collection == collection]
-        results = [item for item in results if before is None or (item.at, item.key) < before]
-        return sorted(results, key=lambda document: (document.at, document.key), reverse=True)[:limit]
+        documents = [document for document in self._all(space) if document.collection == collection]
+        documents = [document for document in documents if before is None or (document.at, document.key) < before]
+        return sorted(documents, key=lambda document: (document.at, document.key), reverse=True)[:limit]
 
     async def documents_about(self, space: str, collection: str, ids: Sequence[str], *, limit: int) -> list[Document]:
         """Return the documents of a collection about some memories."""
         documents = await self.latest_documents(space, collection, limit=len(self._state.space(space).documents))
-        return [item for item in documents if subjects_of(item) & set(ids)][:limit]
+        return [document for document in documents if subjects_of(document) & set(ids)][:limit]
 
     async def put_document(self, document: Document, *, base: int | None) -> Document:
         """Store a document as the version after `base`."""
@@ -61,13 +61,13 @@ class FakeDocuments(FakePart):
 
     async def due_documents(self, collection: str, *, now: datetime, limit: int) -> list[Document]:
         """Return the documents of all spaces that are due."""
-        results = [
+        due = [
             (to_micros(document.due), space, document.key, document)
             for space in self._state.spaces
             for document in self._all(space)
             if document.collection == collection and document.due is not None and document.due <= now
         ]
-        return [document for *_, document in sorted(results, key=lambda pair: pair[:3])][:limit]
+        return [document for *_, document in sorted(due, key=lambda pair: pair[:3])][:limit]
 
     async def all_documents(self, space: str, *, after: tuple[str, str] = ("", ""), limit: int) -> list[Document]:
         """Return the documents of all collections."""

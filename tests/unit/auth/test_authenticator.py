@@ -152,11 +152,11 @@ async def test_no_text_that_was_made_up_lets_anybody_in(header: str, tmp_path_fa
 async def test_no_credential_is_repeated_or_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     at = await context(FakeStore())
-    shown = [at.secret[:-1], new_secret(), signer().sign(claims()), "hush-hush"]
-    reported = [await at.refused(f"Bearer {token}") for token in shown]
+    credentials = [at.secret[:-1], new_secret(), signer().sign(claims()), "hush-hush"]
+    errors = [await at.refused(f"Bearer {token}") for token in credentials]
     await at.authenticator.authenticate(f"Bearer {at.secret}")
     await at.store.revoke_token(at.token.id, at=at.clock.now())
-    reported.append(await at.refused(f"Bearer {at.secret}"))
-    received = "".join(f"{error!r}{error}{error.fields}" for error in reported)
-    received += "".join(f"{record.getMessage()}{vars(record)}" for record in caplog.records)
-    assert not any(token in received for token in (*shown, at.secret))
+    errors.append(await at.refused(f"Bearer {at.secret}"))
+    output = "".join(f"{error!r}{error}{error.fields}" for error in errors)
+    output += "".join(f"{record.getMessage()}{vars(record)}" for record in caplog.records)
+    assert not any(token in output for token in (*credentials, at.secret))

@@ -386,11 +386,11 @@ async def test_no_token_is_repeated_or_logged(site: Site, caplog: pytest.LogCapt
     await site.verifier.verify(good)
     error = await site.refused(bad)
     assert error.__cause__ is None
-    received = f"{error!r}{error}{error.fields}" + "".join(
+    output = f"{error!r}{error}{error.fields}" + "".join(
         f"{record.getMessage()}{vars(record)}" for record in caplog.records
     )
     for part in (*good.split("."), *bad.split(".")):
-        assert part not in received
+        assert part not in output
 
 
 def _base64(data: bytes) -> str:

@@ -115,25 +115,25 @@ async def test_a_healthy_memory_needs_no_fix(data: Path) -> None:
 
 async def test_every_problem_is_found_and_has_a_fix(data: Path) -> None:
     subject = make_subject(data, store=DamagedStore("2 memories have no body", flagged=3), problem="in pieces")
-    results = await checks(subject)
-    assert {name for name, check in results.items() if not check.ok} == {"store", "compression", "vectors", "index"}
-    assert results["store"].detail == "2 memories have no body"
-    assert "backup restore" in results["store"].fix
-    assert "3 bodies" in results["compression"].detail
-    assert "1000+" in results["vectors"].detail
-    assert "--repair" in results["vectors"].fix
-    assert results["index"].detail.startswith("in pieces")
+    report = await checks(subject)
+    assert {name for name, check in report.items() if not check.ok} == {"store", "compression", "vectors", "index"}
+    assert report["store"].detail == "2 memories have no body"
+    assert "backup restore" in report["store"].fix
+    assert "3 bodies" in report["compression"].detail
+    assert "1000+" in report["vectors"].detail
+    assert "--repair" in report["vectors"].fix
+    assert report["index"].detail.startswith("in pieces")
 
 
 async def test_a_store_too_damaged_to_be_checked_fails_the_check(data: Path) -> None:
-    results = await checks(make_subject(data, store=DamagedStore()), deep=True)
-    assert (results["store"].ok, results["store"].detail) == (False, "page 7 is gone")
+    report = await checks(make_subject(data, store=DamagedStore()), deep=True)
+    assert (report["store"].ok, report["store"].detail) == (False, "page 7 is gone")
 
 
 async def test_without_a_model_no_vectors_are_missing(data: Path) -> None:
-    results = await checks(make_subject(data, failing=True))
-    assert (results["embedding"].ok, results["vectors"].ok) == (False, True)
-    assert results["embedding"].fix
+    report = await checks(make_subject(data, failing=True))
+    assert (report["embedding"].ok, report["vectors"].ok) == (False, True)
+    assert report["embedding"].fix
 
 
 async def test_a_folder_that_others_can_read_fails_the_check(shared: Path) -> None:

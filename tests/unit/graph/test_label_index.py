@@ -58,12 +58,12 @@ def test_exact_and_partial_labels_are_found_after_any_changes(seed: int) -> None
 
 def test_of_few_labels_each_is_scored() -> None:
     source, labels = random.Random(3), LabelIndex()
-    existing = {_word(source, least=4): f"id {number}" for number in range(1_500)}
-    for label, owner in existing.items():
+    owner_of = {_word(source, least=4): f"id {number}" for number in range(1_500)}
+    for label, owner in owner_of.items():
         labels.put(owner, label)
-    for label in list(existing)[:200]:
-        results = labels.find_similar(label, excluded=set(), limit=1_500)
-        assert set(results) == {existing[item] for item in close_labels(label, list(existing), limit=1_500)}
+    for label in list(owner_of)[:200]:
+        owners = labels.find_similar(label, excluded=set(), limit=1_500)
+        assert set(owners) == {owner_of[close] for close in close_labels(label, list(owner_of), limit=1_500)}
 
 
 def test_of_many_labels_the_most_similar_comes_first() -> None:

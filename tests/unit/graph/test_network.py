@@ -82,9 +82,9 @@ async def test_a_walk_goes_so_many_steps_along_types_and_directions(garden: Gard
 async def test_cycles_and_self_relations_end(garden: Garden) -> None:
     await garden.create("Ada", "Bo", "Cy")
     await garden.relate(("Ada", "Bo", "knows"), ("Bo", "Cy", "knows"), ("Cy", "Ada", "knows"), ("Ada", "Ada", "trusts"))
-    results = await _around(garden.harness, "Ada", depth=10, direction="out")
-    assert sorted(_names(results)) == ["Ada", "Bo", "Cy"]
-    assert _edges(results) == {"Ada knows Bo", "Bo knows Cy", "Cy knows Ada", "Ada trusts Ada"}
+    graph = await _around(garden.harness, "Ada", depth=10, direction="out")
+    assert sorted(_names(graph)) == ["Ada", "Bo", "Cy"]
+    assert _edges(graph) == {"Ada knows Bo", "Bo knows Cy", "Cy knows Ada", "Ada trusts Ada"}
 
 
 async def test_a_link_leads_both_ways(quick: Harness) -> None:
@@ -99,9 +99,9 @@ async def test_mentions_are_shown_and_trashed_entities_are_not(garden: Garden) -
     await garden.create("Ada", "Bo")
     await garden.relate(("Ada", "Nobody yet", "knows"), ("Ada", "Bo", "knows"), ("Nobody yet", "Zed", "knows"))
     await garden.harness.forget("Bo")
-    results = await _around(garden.harness, "Ada", depth=2)
-    assert _names(results) == ["Ada", "Nobody yet", "Zed"]
-    assert [node.kind for node in results.nodes] == ["thing", "mention", "mention"]
+    graph = await _around(garden.harness, "Ada", depth=2)
+    assert _names(graph) == ["Ada", "Nobody yet", "Zed"]
+    assert [node.kind for node in graph.nodes] == ["thing", "mention", "mention"]
     assert _names(await _around(garden.harness, "Zed", depth=2)) == ["Zed", "Nobody yet", "Ada"]
     with pytest.raises(NotFound, match="is in the trash"):
         await _around(garden.harness, "Bo")
@@ -120,9 +120,9 @@ async def test_the_strongest_come_first_within_a_limit(quick: Harness) -> None:
         await quick.remember(Draft(text=f"about {name}", name=name))
     for name, strength in (("weak", 0.1), ("strong", 0.9), ("middling", 0.5)):
         await quick.relate("hub", name, relation="needs", strength=strength)
-    results = await _around(quick, "hub", limit=3)
-    assert (_names(results), results.truncated) == (["hub", "strong", "middling"], True)
-    assert _edges(results) == {"hub needs strong", "hub needs middling"}
+    graph = await _around(quick, "hub", limit=3)
+    assert (_names(graph), graph.truncated) == (["hub", "strong", "middling"], True)
+    assert _edges(graph) == {"hub needs strong", "hub needs middling"}
     assert (await _around(quick, "hub", limit=4)).truncated is False
 
 
@@ -131,8 +131,8 @@ async def test_several_starts_and_their_common_neighbour(quick: Harness) -> None
         await quick.remember(Draft(text=f"about {name}", name=name))
     await quick.relate("a", "b", relation="x")
     await quick.relate("c", "b", relation="x")
-    results = await _around(quick, "a", "c", "a")
-    assert [(node.name, node.distance) for node in results.nodes] == [("a", 0), ("c", 0), ("b", 1)]
+    graph = await _around(quick, "a", "c", "a")
+    assert [(node.name, node.distance) for node in graph.nodes] == [("a", 0), ("c", 0), ("b", 1)]
     assert (await _around(quick, "a", "c", limit=1)).truncated is True
 
 
@@ -140,9 +140,9 @@ async def test_a_path_is_the_shortest(garden: Garden) -> None:
     await garden.create("a", "b", "c", "d", "e", "alone")
     await garden.relate(("a", "b", "to"), ("b", "c", "to"), ("c", "d", "to"), ("d", "e", "to"), ("a", "d", "jumps"))
     harness = garden.harness
-    results = await _path(harness, "a", "e")
-    assert [(node.name, node.distance) for node in results.nodes] == [("a", 0), ("d", 1), ("e", 2)]
-    assert [edge.type for edge in results.edges] == ["jumps", "to"]
+    graph = await _path(harness, "a", "e")
+    assert [(node.name, node.distance) for node in graph.nodes] == [("a", 0), ("d", 1), ("e", 2)]
+    assert [edge.type for edge in graph.edges] == ["jumps", "to"]
     assert _names(await _path(harness, "a", "e", types=["to"])) == ["a", "b", "c", "d", "e"]
     assert _names(await _path(harness, "e", "a", direction="in", types=["to"])) == ["e", "d", "c", "b", "a"]
     assert await _path(harness, "e", "a", direction="out") == Network(nodes=(), edges=())
@@ -172,21 +172,23 @@ async def test_relations_and_memories_are_as_they_were(garden: Garden) -> None:
     await garden.relate(("Ada", "Bolt", "works_at"))
     await harness.revise("Acme", title="Acme, renamed", content="It has another name now.")
     assert _names(await _around(harness, "Ada")) == ["Ada", "Bolt"]
-    results = await _around(harness, "Ada", as_of=then)
-    assert [(node.name, node.title) for node in results.nodes] == [("Ada", ""), ("Acme", "")]
+    graph = await _around(harness, "Ada", as_of=then)
+    assert [(node.name, node.title) for node in graph.nodes] == [("Ada", ""), ("Acme", "")]
     with pytest.raises(NotFound, match="did not exist"):
         await _around(harness, "Ada", as_of=before_all)
 
 
 async def test_a_merged_memory_is_its_successor() -> None:
     harness = Harness(store=FakeStore())
-    item, two, other = (a_memory(f"about {name}", name=name) for name in ("one", "two", "other"))
-    item = replace(item, merged=(Merged(id=two.id, at=START),))
-    two = replace(two, state=State.MERGED, merged_into=item.id)
-    writes = tuple(Write(memory=memory, base=None, action=Action.CREATED, passages=()) for memory in (item, two, other))
+    first, second, other = (a_memory(f"about {name}", name=name) for name in ("one", "two", "other"))
+    first = replace(first, merged=(Merged(id=second.id, at=START),))
+    second = replace(second, state=State.MERGED, merged_into=first.id)
+    writes = tuple(
+        Write(memory=memory, base=None, action=Action.CREATED, passages=()) for memory in (first, second, other)
+    )
     edges = [
-        Relation(source=two.id, target=other.id, type="owns", created_at=START),
-        Relation(source=two.id, target=item.id, type="like", created_at=START),
+        Relation(source=second.id, target=other.id, type="owns", created_at=START),
+        Relation(source=second.id, target=first.id, type="like", created_at=START),
     ]
     await harness.store.commit(
         Commit(
@@ -197,8 +199,8 @@ async def test_a_merged_memory_is_its_successor() -> None:
         )
     )
     for start in ("one", "two"):
-        results = await _around(harness, start)
-        assert (_names(results), _edges(results)) == (["one", "other"], {"one owns other"})
+        graph = await _around(harness, start)
+        assert (_names(graph), _edges(graph)) == (["one", "other"], {"one owns other"})
     assert _edges(await _around(harness, "other")) == {"one owns other"}
     assert _names(await _path(harness, "other", "two")) == ["other", "one"]
 

@@ -256,10 +256,10 @@ async def test_deny_rules_are_reported_and_secrets_are_removed(quick: Harness) -
 
 async def test_concurrent_additions_all_succeed(quick: Harness) -> None:
     await _one(quick)
-    spoken = [f"was seen by guest {number}" for number in range(40)]
-    done = await asyncio.gather(*(_update(quick, "Ada", add_observations=[text]) for text in spoken))
+    observations = [f"was seen by guest {number}" for number in range(40)]
+    done = await asyncio.gather(*(_update(quick, "Ada", add_observations=[text]) for text in observations))
     assert {result["action"] for result in done} == {"updated"}
-    assert sorted(_texts(await quick.get(done[0]["id"]))) == sorted(["likes tea", *spoken])
+    assert sorted(_texts(await quick.get(done[0]["id"]))) == sorted(["likes tea", *observations])
 
 
 async def test_concurrent_creations_of_one_name_make_one_entity(harness: Harness) -> None:

@@ -128,7 +128,7 @@ async def test_of_very_many_with_one_type_only_some_are_read() -> None:
     harness = Harness(store=store)
     assert len((await _search(harness, "", limit=800, text_caches=text_caches))["results"]) == 800
     store.read = 0
-    results = await search.search_nodes(
+    answer = await search.search_nodes(
         "city",
         limit=5,
         recalled=Recalled(hits=()),
@@ -137,7 +137,7 @@ async def test_of_very_many_with_one_type_only_some_are_read() -> None:
         store=store,
         text_caches=text_caches,
     )
-    assert (results["count"], store.read) == (5, 500)
+    assert (answer["count"], store.read) == (5, 500)
 
 
 async def test_a_space_too_large_for_the_cache_is_read(quick: Harness) -> None:

@@ -38,14 +38,14 @@ class Collector:
 @contextmanager
 def collector(status: int = 200) -> Generator[Collector]:
     """Run a collector until the end of the block."""
-    results = Collector(status=status)
+    running = Collector(status=status)
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
-            results.take(self.path, str(self.headers["content-type"]), body)
+            running.take(self.path, str(self.headers["content-type"]), body)
             answer = ExportTraceServiceResponse().SerializeToString()
-            self.send_response(results.status)
+            self.send_response(running.status)
             self.send_header("content-length", str(len(answer)))
             self.end_headers()
             self.wfile.write(answer)
@@ -58,9 +58,9 @@ def collector(status: int = 200) -> Generator[Collector]:
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     host, port = cast("tuple[str, int]", server.server_address)
-    results.url = f"http://{host}:{port}"
+    running.url = f"http://{host}:{port}"
     try:
-        yield results
+        yield running
     finally:
         server.shutdown()
         server.server_close()

@@ -62,10 +62,10 @@ class Watched:
         return {family.name: family for family in parse(body.decode())}
 
     async def samples(self, name: str) -> list[tuple[Labels, float]]:
-        results = await self.families()
+        families = await self.families()
         return [
             (sample.labels, sample.value)
-            for family in results.values()
+            for family in families.values()
             for sample in family.samples
             if sample.name == name
         ]
@@ -288,12 +288,12 @@ def test_durations_are_found_in_their_buckets(label: str, durations: list[float]
         histogram.add(label, seconds)
     for of, parse in ((PLAIN, parse_plain), (OPEN, parse_open)):
         (family,) = _parsed(parse, document(histogram.lines(), of=of))
-        results = {(sample.name, sample.labels.get("le", "")): sample.value for sample in family.samples}
+        values = {(sample.name, sample.labels.get("le", "")): sample.value for sample in family.samples}
         assert {sample.labels["what"] for sample in family.samples} == {label}
         for bound in (0.1, 1.0, 10.0):
-            assert results["took_seconds_bucket", str(bound)] == sum(duration <= bound for duration in durations)
-        assert results["took_seconds_bucket", "+Inf"] == results["took_seconds_count", ""] == len(durations)
-        assert math.isclose(results["took_seconds_sum", ""], sum(durations), abs_tol=1e-9)
+            assert values["took_seconds_bucket", str(bound)] == sum(duration <= bound for duration in durations)
+        assert values["took_seconds_bucket", "+Inf"] == values["took_seconds_count", ""] == len(durations)
+        assert math.isclose(values["took_seconds_sum", ""], sum(durations), abs_tol=1e-9)
 
 
 @given(label=st.text(), value=st.floats(min_value=0))
@@ -303,8 +303,8 @@ def test_what_is_written_is_read_back(label: str, value: float) -> None:
     for of, parse in ((PLAIN, parse_plain), (OPEN, parse_open)):
         (family,) = _parsed(parse, document(lines_of(registry.collect(), of=of), of=of))
         assert (family.name, family.type, family.documentation) == ("things", "counter", "Things, \\ and\nlines.")
-        results = {sample.name: (sample.labels, sample.value) for sample in family.samples}
-        assert results["things_total"] == ({"what": label}, value)
+        samples = {sample.name: (sample.labels, sample.value) for sample in family.samples}
+        assert samples["things_total"] == ({"what": label}, value)
 
 
 def test_many_threads_lose_nothing() -> None:

@@ -72,10 +72,10 @@ async def test_nothing_that_anybody_said_is_in_them(recorded: RecordedSpans, qui
     await limiter.run("remember", quick.remember(TEXT))
     with pytest.raises(NotFound):
         await limiter.run(f"read {TEXT}", quick.revise("Sarah and Acme and voice calls", title="x"), reads=True)
-    reported = "".join(span.to_json() for span in recorded.exporter.get_finished_spans())
-    assert "write.commit" in reported
-    assert not [word for word in TEXT.split() if word.lower() in reported.lower() and word != "of"]
-    assert '"default"' not in reported
+    spans = "".join(span.to_json() for span in recorded.exporter.get_finished_spans())
+    assert "write.commit" in spans
+    assert not [word for word in TEXT.split() if word.lower() in spans.lower() and word != "of"]
+    assert '"default"' not in spans
 
 
 async def test_spans_of_requests_at_the_same_time_do_not_mix(recorded: RecordedSpans) -> None:

@@ -84,13 +84,13 @@ async def test_the_best_answer_comes_first_and_says_all_about_itself(harness: Ha
     tea = await harness.store_draft(
         Draft(text="Sarah prefers green tea", title="Tea", entities=("Sarah",), source=source)
     )
-    results = await harness.recall("which tea does Sarah prefer?")
-    best = results.hits[0]
+    recalled = await harness.recall("which tea does Sarah prefer?")
+    best = recalled.hits[0]
     assert (best.id, best.name, best.title, best.passage) == (tea.id, "tea", "Tea", "Sarah prefers green tea")
     assert (best.date, best.entities, best.source, best.trust) == (source.at, ("Sarah",), source, "user")
     assert best.score > 0
     assert (best.why, best.memory) == ((), None)
-    assert results.tokens == sum(map(cost_of, results.hits))
+    assert recalled.tokens == sum(map(cost_of, recalled.hits))
 
 
 async def test_detail_and_explanation_are_optional(harness: Harness) -> None:
@@ -115,9 +115,9 @@ async def test_a_hit_by_meaning_alone_says_that_no_word_matched(any_store: Recor
 async def test_an_empty_query_lists_the_most_recent(harness: Harness) -> None:
     made = [await harness.store_draft(f"note {number}") for number in range(4)]
     await harness.revise(made[1].id, content="note one")
-    results = await harness.recall("  ")
-    assert ids(results) == [made[number].id for number in (1, 3, 2, 0)]
-    assert {hit.score for hit in results.hits} == {0.0}
+    recalled = await harness.recall("  ")
+    assert ids(recalled) == [made[number].id for number in (1, 3, 2, 0)]
+    assert {hit.score for hit in recalled.hits} == {0.0}
 
 
 async def test_the_most_recent_are_shown_from_their_beginning(harness: Harness) -> None:
@@ -133,8 +133,8 @@ async def test_no_match_is_an_empty_answer(harness: Harness) -> None:
     assert await harness.recall("tea") == Recalled(hits=())
     await harness.remember("a scrub jay")
     harness.embedder.failing = True
-    results = await harness.recall("tea")
-    assert (results.hits, results.cursor, results.tokens) == ((), "", 0)
+    recalled = await harness.recall("tea")
+    assert (recalled.hits, recalled.cursor, recalled.tokens) == ((), "", 0)
 
 
 async def test_filters_apply_with_and_without_a_query(harness: Harness) -> None:
@@ -151,8 +151,8 @@ async def test_expired_memories_are_not_found(harness: Harness) -> None:
     await harness.remember(Draft(text="milk is in the fridge", expires_at=START - timedelta(days=1)))
     await harness.remember(Draft(text="pinned milk", expires_at=START - timedelta(days=1), pinned=True))
     for query in ("milk", ""):
-        results = await harness.recall(query)
-        assert (results.hits, results.pinned) == ((), ())
+        recalled = await harness.recall(query)
+        assert (recalled.hits, recalled.pinned) == ((), ())
 
 
 async def test_pinned_memories_come_first_once_and_are_counted(harness: Harness) -> None:
@@ -160,11 +160,11 @@ async def test_pinned_memories_come_first_once_and_are_counted(harness: Harness)
     second = await harness.store_draft(Draft(text="always drink tea", pinned=True, title="Tea"))
     tea = await harness.store_draft("green tea")
     for query in ("tea", ""):
-        results = await harness.recall(Question(query=query, explain=True))
-        assert [hit.id for hit in results.pinned] == [pinned.id, second.id]
-        assert ids(results) == [tea.id]
-        assert results.tokens == sum(map(cost_of, (*results.pinned, *results.hits)))
-        assert all("pinned" in hit.why for hit in results.pinned)
+        recalled = await harness.recall(Question(query=query, explain=True))
+        assert [hit.id for hit in recalled.pinned] == [pinned.id, second.id]
+        assert ids(recalled) == [tea.id]
+        assert recalled.tokens == sum(map(cost_of, (*recalled.pinned, *recalled.hits)))
+        assert all("pinned" in hit.why for hit in recalled.pinned)
 
 
 @pytest.mark.parametrize("max_tokens", [200, 600])
@@ -172,17 +172,17 @@ async def test_many_pinned_memories_do_not_push_out_a_hit(quick: Harness, max_to
     for number in range(30):
         await quick.remember(Draft(text=f"rule {number}: " + "always be kind to all " * 9, pinned=True))
     target = await quick.store_draft("the target is here")
-    results = await quick.recall(Question(query="target", max_tokens=max_tokens))
-    assert results.hits[0].id == target.id
-    assert (0 < len(results.pinned) < 30, any("pinned" in why for why in results.degraded)) == (True, True)
+    recalled = await quick.recall(Question(query="target", max_tokens=max_tokens))
+    assert recalled.hits[0].id == target.id
+    assert (0 < len(recalled.pinned) < 30, any("pinned" in why for why in recalled.degraded)) == (True, True)
 
 
 async def test_a_pinned_group_is_shown_once(harness: Harness) -> None:
     await harness.remember(Draft(text="always be kind", entities=("Sarah", "Acme"), pinned=True))
-    results = await harness.recall("kind")
-    (hit,) = results.pinned
+    recalled = await harness.recall("kind")
+    (hit,) = recalled.pinned
     assert sorted(hit.entities) == ["Acme", "Sarah"]
-    assert results.hits == ()
+    assert recalled.hits == ()
 
 
 @pytest.mark.parametrize("query", ["tea", ""])
@@ -195,9 +195,9 @@ async def test_pages_have_neither_gap_nor_repetition(harness: Harness, query: st
     for number in range(5):
         await harness.remember(f"cup {number} of tea")
     whole = await harness.recall(Question(query=query, limit=100, max_tokens=100_000))
-    results = await list_pages(harness, Question(query=query, limit=limit, max_tokens=100_000))
-    assert [hit_id for page in results for hit_id in page] == ids(whole)
-    assert [len(page) for page in results[:-1]] == [limit] * (len(results) - 1)
+    recalled = await list_pages(harness, Question(query=query, limit=limit, max_tokens=100_000))
+    assert [hit_id for page in recalled for hit_id in page] == ids(whole)
+    assert [len(page) for page in recalled[:-1]] == [limit] * (len(recalled) - 1)
     assert len(ids(whole)) == 11
     assert whole.cursor == ""
 
@@ -215,9 +215,9 @@ async def test_a_page_cut_short_by_its_budget_goes_on_where_it_ended(harness: Ha
     for number in range(6):
         await harness.remember(f"tea number {number} " + "with milk " * 20)
     question = Question(query="tea", limit=5, max_tokens=260)
-    results = await list_pages(harness, question)
-    assert all(len(page) < 5 for page in results)
-    everything = [hit_id for page in results for hit_id in page]
+    recalled = await list_pages(harness, question)
+    assert all(len(page) < 5 for page in recalled)
+    everything = [hit_id for page in recalled for hit_id in page]
     assert len(everything) == len(set(everything)) == 6
 
 
@@ -225,9 +225,9 @@ async def test_a_large_group_does_not_hide_the_others(harness: Harness) -> None:
     others = [(await harness.remember(f"tea {number}")).id for number in range(3)]
     group = await harness.remember(Draft(text="tea for all", entities=tuple(f"person {n}" for n in range(60))))
     for query in ("tea", ""):
-        results = await harness.recall(query, limit=4)
-        assert set(ids(results)) - set(group.ids) == set(others)
-        assert len(results.hits) == 4
+        recalled = await harness.recall(query, limit=4)
+        assert set(ids(recalled)) - set(group.ids) == set(others)
+        assert len(recalled.hits) == 4
 
 
 async def test_a_long_text_does_not_hide_the_others(quick: Harness) -> None:
@@ -256,8 +256,8 @@ async def test_a_foreign_cursor_is_refused(quick: Harness, cursor: str) -> None:
 async def test_an_unavailable_part_is_reported(harness: Harness) -> None:
     tea = await harness.store_draft("green tea")
     harness.index = Broken()
-    results = await harness.recall("tea")
-    assert (ids(results), results.degraded) == ([tea.id], ("searched by words only: the index is in pieces",))
+    recalled = await harness.recall("tea")
+    assert (ids(recalled), recalled.degraded) == ([tea.id], ("searched by words only: the index is in pieces",))
     harness.embedder.failing = True
     assert "set to fail" in (await harness.recall("tea")).degraded[0]
     assert (await harness.recall("")).degraded == ()
@@ -265,9 +265,9 @@ async def test_an_unavailable_part_is_reported(harness: Harness) -> None:
 
 async def test_no_room_for_a_hit_is_reported(quick: Harness) -> None:
     await quick.remember("green tea")
-    results = await quick.recall(Question(query="tea", max_tokens=5))
-    assert (results.hits, results.tokens) == ((), 0)
-    assert any("max_tokens" in note for note in results.degraded)
+    recalled = await quick.recall(Question(query="tea", max_tokens=5))
+    assert (recalled.hits, recalled.tokens) == ((), 0)
+    assert any("max_tokens" in note for note in recalled.degraded)
 
 
 @given(
@@ -285,9 +285,9 @@ async def test_no_answer_costs_more_than_its_budget(
     harness = Harness(store=FakeStore())
     memories = [a_memory(text, pinned=number < pinned) for number, text in enumerate(texts)]
     await harness.store.commit(a_commit(*memories))
-    results = await harness.recall(Question(query=query, max_tokens=max_tokens, detail=detail, explain=explain))
-    assert results.tokens == sum(map(cost_of, (*results.pinned, *results.hits)))
-    assert results.tokens <= max_tokens
+    recalled = await harness.recall(Question(query=query, max_tokens=max_tokens, detail=detail, explain=explain))
+    assert recalled.tokens == sum(map(cost_of, (*recalled.pinned, *recalled.hits)))
+    assert recalled.tokens <= max_tokens
 
 
 async def test_a_record_newer_than_the_index_is_shown_by_its_name() -> None:
@@ -327,8 +327,8 @@ async def test_contains_finds_literal_texts(harness: Harness) -> None:
             ("ning", {"grey"}),
             ("%", set[str]()),
         ):
-            results = await harness.recall(Question(query=query, contains=needle))
-            assert set(ids(results)) == {ids_of[name] for name in expected}, (query, needle)
+            recalled = await harness.recall(Question(query=query, contains=needle))
+            assert set(ids(recalled)) == {ids_of[name] for name in expected}, (query, needle)
 
 
 async def test_of_many_that_contain_a_text_none_is_left_out(quick: Harness) -> None:
@@ -342,22 +342,22 @@ async def test_of_many_that_contain_a_text_none_is_left_out(quick: Harness) -> N
 
 
 async def test_hits_come_with_their_neighbours(harness: Harness) -> None:
-    spoken = [
+    turns = [
         await harness.store_draft(Draft(text=text, source=Source(session="monday")))
         for text in ("shall we meet?", "where?", "at the harbour", "see you there", "bye")
     ]
     await harness.remember(Draft(text="harbour dues", source=Source(session="tuesday")))
-    results = await harness.recall(Question(query="harbour", around=1, limit=8))
-    best = next(hit for hit in results.hits if hit.id == spoken[2].id)
+    recalled = await harness.recall(Question(query="harbour", around=1, limit=8))
+    best = next(hit for hit in recalled.hits if hit.id == turns[2].id)
     assert [(neighbour.place, neighbour.id, neighbour.passage) for neighbour in best.around] == [
-        (-1, spoken[1].id, "where?"), (1, spoken[3].id, "see you there"),
+        (-1, turns[1].id, "where?"), (1, turns[3].id, "see you there"),
     ]  # fmt: skip
-    assert results.tokens == sum(map(cost_of, results.hits))
+    assert recalled.tokens == sum(map(cost_of, recalled.hits))
     assert all(hit.around == () for hit in (await harness.recall("harbour")).hits)
     recent = await harness.recall(Question(query="", around=2))
-    assert [neighbour.id for neighbour in next(hit for hit in recent.hits if hit.id == spoken[0].id).around] == [
-        spoken[1].id,
-        spoken[2].id,
+    assert [neighbour.id for neighbour in next(hit for hit in recent.hits if hit.id == turns[0].id).around] == [
+        turns[1].id,
+        turns[2].id,
     ]
 
 
@@ -368,8 +368,8 @@ async def test_an_answer_is_found_by_the_question_before_it(harness: Harness) ->
     for number in range(30):
         await harness.remember(f"note {number} about the garden")
     harness.embedder.failing = True
-    results = await harness.recall("spare key")
-    assert answer.id in ids(results)[:2]
+    recalled = await harness.recall("spare key")
+    assert answer.id in ids(recalled)[:2]
 
 
 async def test_misspelt_and_partial_words_are_corrected(harness: Harness) -> None:
@@ -377,10 +377,10 @@ async def test_misspelt_and_partial_words_are_corrected(harness: Harness) -> Non
     receipt = await harness.store_draft("the receipt is in the drawer")
     harness.embedder.failing = True
     for query in ("reciept", "receit", "recei", "RECEIPTT"):
-        results = await harness.recall(Question(query=query, explain=True))
-        assert ids(results) == [receipt.id], query
-        assert any("taken for receipt" in why for why in results.hits[0].why)
-        assert results.hits[0].why[0].endswith(": receipt")
+        recalled = await harness.recall(Question(query=query, explain=True))
+        assert ids(recalled) == [receipt.id], query
+        assert any("taken for receipt" in why for why in recalled.hits[0].why)
+        assert recalled.hits[0].why[0].endswith(": receipt")
     harness.ranking = Ranking.parse(without="typos")
     assert (await harness.recall("reciept")).hits == ()
 
@@ -432,8 +432,8 @@ async def test_a_reranker_reorders_the_best(harness: Harness) -> None:
     for letter in "abcdef":
         await harness.remember(f"{letter} tea")
     harness.reranker, harness.rerank_top = Backwards(), 4
-    results = await list_pages(harness, Question(query="tea", limit=2))
-    assert sorted(hit_id for page in results for hit_id in page) == sorted(
+    recalled = await list_pages(harness, Question(query="tea", limit=2))
+    assert sorted(hit_id for page in recalled for hit_id in page) == sorted(
         ids(await harness.recall(Question(query="", limit=9)))
     )
     first = (await harness.recall(Question(query="tea", limit=4, explain=True))).hits
@@ -449,19 +449,19 @@ async def test_pinned_memories_without_room_are_found_like_others(quick: Harness
     for number in range(30):
         await quick.remember(Draft(text=f"rule number {number} " + "to be kept " * 20, pinned=True))
     exact = await quick.store_draft(Draft(text="the zeppelin is in the hangar", pinned=True))
-    results = await quick.recall(Question(query="zeppelin", max_tokens=600))
-    assert exact.id in ids(results)
-    assert 0 < len(results.pinned) < 31
-    assert any("pinned" in note for note in results.degraded)
-    assert results.tokens <= 600
+    recalled = await quick.recall(Question(query="zeppelin", max_tokens=600))
+    assert exact.id in ids(recalled)
+    assert 0 < len(recalled.pinned) < 31
+    assert any("pinned" in note for note in recalled.degraded)
+    assert recalled.tokens <= 600
 
 
 async def test_a_group_with_a_pinned_member_is_shown_once(harness: Harness) -> None:
     group = await harness.remember(Draft(text="tea for all", entities=("Sarah", "Acme", "Jay")))
     await harness.revise(group.ids[1], pinned=True)
-    results = await harness.recall("tea")
-    assert [hit.id for hit in results.pinned] == [group.ids[1]]
-    assert results.hits == ()
+    recalled = await harness.recall("tea")
+    assert [hit.id for hit in recalled.pinned] == [group.ids[1]]
+    assert recalled.hits == ()
 
 
 async def test_memories_of_named_days_are_found_among_many(quick: Harness) -> None:
@@ -470,8 +470,8 @@ async def test_memories_of_named_days_are_found_among_many(quick: Harness) -> No
     ]
     lately = [a_memory(f"we decided on oak {n}", source=Source(at=START - timedelta(days=6 + n))) for n in range(3)]
     await quick.store.commit(a_commit(*long_ago[:150], *lately, *long_ago[150:]))
-    results = await quick.recall(Question(query="what did we decide last week?", today=START, limit=3))
-    assert {hit.passage.split()[3] for hit in results.hits} == {"oak"}
+    recalled = await quick.recall(Question(query="what did we decide last week?", today=START, limit=3))
+    assert {hit.passage.split()[3] for hit in recalled.hits} == {"oak"}
 
 
 async def test_words_alone_find_the_passage_that_contains_them(harness: Harness) -> None:
@@ -488,5 +488,5 @@ async def test_long_memories_that_hide_others_are_reported(quick: Harness) -> No
         lines = (Observation(text=f"zebra {number} {line}", recorded_at=START) for line in range(2500))
         await quick.store.commit(a_commit(a_memory("", observations=tuple(lines))))
     quick.embedder.failing = True
-    results = await quick.recall("zebra")
-    assert any("long memories" in note for note in results.degraded)
+    recalled = await quick.recall("zebra")
+    assert any("long memories" in note for note in recalled.degraded)

@@ -115,8 +115,8 @@ async def test_concurrent_callers_share_one_scan() -> None:
     store, text_caches = Counting(), TextCaches()
     await store.commit(a_commit(*(a_memory("tea") for _ in range(300))))
     calls = [text_caches.texts(CONTENTS, space=SPACE, store=store) for _ in range(5)]
-    results = await asyncio.gather(*calls)
-    assert [len(texts or ()) for texts in results] == [300] * 5
+    caches = await asyncio.gather(*calls)
+    assert [len(texts or ()) for texts in caches] == [300] * 5
     assert len(store.read) == 300
 
 
