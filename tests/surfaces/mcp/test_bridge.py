@@ -20,7 +20,7 @@ from scrubjay.version import VERSION
 MEGABYTE = 1024 * 1024
 
 
-def test_the_hello_tells_who_comes(data: Path, fake_daemon: FakeDaemon, tmp_path: Path) -> None:
+def test_the_hello_identifies_the_client(data: Path, fake_daemon: FakeDaemon, tmp_path: Path) -> None:
     arguments = ("--tools", "core,kg", "--space=work", "--agent", "jay", "--project", "nest")
     with BridgeProcess(data, *arguments) as client:
         client.request(1, "tools/list")
@@ -106,7 +106,7 @@ def test_a_line_that_is_too_long_is_refused_by_its_id(data: Path, fake_daemon: F
     assert fake_daemon.methods() == ["ping"]
 
 
-def test_what_is_no_json_is_for_the_daemon_to_refuse(data: Path, fake_daemon: FakeDaemon) -> None:
+def test_invalid_json_is_left_to_the_daemon(data: Path, fake_daemon: FakeDaemon) -> None:
     with BridgeProcess(data) as client:
         client.write(b"{nonsense\n\xff\xfe\n")
         assert client.answer()["error"]["code"] == -32700
@@ -413,7 +413,7 @@ def test_options_that_it_does_not_have(data: Path) -> None:
             assert words in client.stderr_text()
 
 
-def test_without_standard_input_it_says_who_starts_it(data: Path) -> None:
+def test_without_standard_input_it_explains_that_clients_start_it(data: Path) -> None:
     done = subprocess.run(
         ["sh", "-c", f'exec "{sys.executable}" -m scrubjay mcp <&-'], capture_output=True, text=True, check=False
     )

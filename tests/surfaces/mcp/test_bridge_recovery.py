@@ -43,7 +43,7 @@ def test_a_call_in_flight_gets_its_outcome(
         ("forget", {"idempotency_key": "k"}, "check before you repeat it"),
     ],
 )
-def test_only_what_is_safe_to_repeat_is_called_so(
+def test_only_safe_calls_are_reported_as_repeatable(
     data: Path, fake_daemon: FakeDaemon, tool: str, arguments: dict[str, str], words: str
 ) -> None:
     fake_daemon.deadly["tools/call"] = 1
@@ -125,7 +125,7 @@ def test_without_a_session_nothing_is_repeated(data: Path, fake_daemon: FakeDaem
     assert fake_daemon.methods() == ["server/discover", "tools/call", "scrubjay/outcome", "tools/list"]
 
 
-def test_who_subscribed_is_connected_again_without_asking(data: Path, fake_daemon: FakeDaemon) -> None:
+def test_a_subscribed_client_is_reconnected_at_once(data: Path, fake_daemon: FakeDaemon) -> None:
     with BridgeProcess(data) as client:
         client.request(1, "resources/subscribe", uri="memory://team/tea")
         client.answer()
@@ -136,7 +136,7 @@ def test_who_subscribed_is_connected_again_without_asking(data: Path, fake_daemo
         assert client.line() == news
 
 
-def test_who_waits_for_nothing_is_connected_again_when_it_asks(data: Path, fake_daemon: FakeDaemon) -> None:
+def test_an_idle_client_is_reconnected_at_its_next_request(data: Path, fake_daemon: FakeDaemon) -> None:
     with BridgeProcess(data) as client:
         client.request(1, "ping")
         client.answer()
@@ -187,7 +187,7 @@ def test_a_client_that_leaves_while_the_daemon_dies_hears_of_it(data: Path, fake
         assert client.answer()["error"]["data"]["committed"] is True
 
 
-def test_what_was_not_sent_yet_is_sent_to_the_next(data: Path, fake_daemon: FakeDaemon) -> None:
+def test_unsent_messages_go_to_the_next_daemon(data: Path, fake_daemon: FakeDaemon) -> None:
     fake_daemon.committed = False
     with BridgeProcess(data) as client:
         client.call(1, "die")

@@ -216,7 +216,7 @@ async def test_a_large_difference_is_cut(settings: Settings) -> None:
         assert "No relevant differences" in text_of(same)
 
 
-async def test_what_forget_and_relate_and_remember_tell_is_cut_too(settings: Settings) -> None:
+async def test_results_of_forget_relate_and_remember_are_cut_too(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto") as client:
         entities = [f"entity number {number} of the northern quay" for number in range(100)]
         tags = [f"a tag with the number {number} and a long tail" for number in range(64)]

@@ -34,7 +34,7 @@ async def test_a_branch_is_read_revised_and_compared(settings: Settings) -> None
         assert [missing["why"] for missing in result["missing"]] == ["'lighthouse' has no branch 'winter'"]
 
 
-async def test_what_was_said_then_is_read_and_recalled(settings: Settings) -> None:
+async def test_the_text_of_that_time_is_read_and_recalled(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("legacy", tools="core") as client:
         await call(client, "remember", text="The harbour opens at six.", name="harbour")
         then = datetime.now(UTC).isoformat()

@@ -8,7 +8,7 @@ from scrubjay.settings import Settings
 pytestmark = pytest.mark.parametrize("era", ERAS)
 
 
-async def test_what_is_remembered_is_recalled_read_and_changed(settings: Settings, era: str) -> None:
+async def test_a_memory_is_remembered_recalled_read_and_changed(settings: Settings, era: str) -> None:
     async with open_server(settings) as server, server.client(era, tools="core") as client:
         done = await call(client, "remember", text="Sarah of Acme prefers voice calls", entities=["Sarah", "Acme"])
         assert (done["action"], done["version"], len(done["ids"])) == ("created", 1, 2)
@@ -35,7 +35,7 @@ async def test_what_is_remembered_is_recalled_read_and_changed(settings: Setting
         assert [hit["id"] for hit in (await call(client, "recall", query="voice"))["hits"]] == [first]
 
 
-async def test_the_text_says_for_a_model_what_the_fields_say_for_a_program(settings: Settings, era: str) -> None:
+async def test_the_text_and_the_structured_result_say_the_same(settings: Settings, era: str) -> None:
     async with open_server(settings) as server, server.client(era) as client:
         done = await client.call_tool("remember", {"text": "The tea is in the cupboard", "tags": ["kitchen"]})
         first, *more = text_of(done).split("\n")
@@ -111,7 +111,7 @@ async def test_the_project_is_the_callers_unless_another_is_named(settings: Sett
             assert memory.project == expected
 
 
-async def test_filters_choose_what_is_recalled(settings: Settings, era: str) -> None:
+async def test_filters_limit_the_recalled_memories(settings: Settings, era: str) -> None:
     async with open_server(settings) as server, server.client(era) as client:
         for text, more in (
             ("green tea", {"kind": "fact", "tags": ["hot", "drink"], "entities": ["Ann"]}),
@@ -233,7 +233,7 @@ async def test_formats_and_versions_of_read(settings: Settings, era: str) -> Non
         assert "version 7" in await refusal(client, "read", ids=[name], version=7)
 
 
-async def test_the_run_that_a_call_names_is_the_run_of_what_it_writes(settings: Settings, era: str) -> None:
+async def test_a_write_gets_the_run_named_in_the_call(settings: Settings, era: str) -> None:
     async with open_server(settings) as server, server.client(era) as client:
         result = await client.call_tool("remember", {"text": "tea"}, meta={"scrubjay/run": "r-1"})
         assert not result.is_error

@@ -151,7 +151,7 @@ async def test_branches_are_listed_merged_dropped_and_brought_back(settings: Set
         assert (again["action"], again["branch_name"]) == ("switched", "caf\u00e9")
 
 
-async def test_what_is_always_included_leaves_half_of_the_answer_to_the_rest(settings: Settings) -> None:
+async def test_always_included_entities_leave_half_of_the_answer_to_the_rest(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
         texts = [f"rule {number} says a good deal about how things are to be done here" for number in range(40)]
         rules = [
@@ -169,7 +169,7 @@ async def test_what_is_always_included_leaves_half_of_the_answer_to_the_rest(set
         assert "always_included" not in recalled
 
 
-async def test_what_is_wrong_is_data(settings: Settings) -> None:
+async def test_an_error_is_returned_as_data(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
         await _create(client, "ada-notes", "likes tea")
         failure = await _fails(client, "memory_commit", entity_name="ada-note", message="x")
@@ -196,7 +196,7 @@ async def test_what_is_wrong_is_data(settings: Settings) -> None:
         assert far["hint"] == "Find it with `search_nodes`"
 
 
-async def test_a_long_question_leaves_room_for_what_is_found(settings: Settings) -> None:
+async def test_a_long_question_leaves_room_for_the_results(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
         await _create(client, "harbour", "the harbour master keeps a ledger")
         recalled = await _ask(client, "search_nodes", query="who keeps the ledger of the harbour? " * 2_000)
@@ -204,7 +204,7 @@ async def test_a_long_question_leaves_room_for_what_is_found(settings: Settings)
         assert "long values are cut" in recalled["note"]
 
 
-async def test_two_who_begin_one_branch_at_once_both_stand_on_it(settings: Settings) -> None:
+async def test_two_clients_that_create_one_branch_at_once_are_both_on_it(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
         await _create(client, "Ada", "lives in Oslo")
         done = await asyncio.gather(
@@ -278,7 +278,7 @@ async def test_two_statements_of_one_entity_have_one_score(settings: Settings) -
         assert settled["warnings"]
 
 
-async def test_what_waits_for_a_yes_waits_whatever_an_agent_calls_it(settings: Settings) -> None:
+async def test_a_memory_waits_for_approval_with_any_extraction_method(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
         await server.context().memory.set_rules(review="agents")
         for method in ("manual", "auto", "import"):

@@ -35,7 +35,7 @@ async def test_one_text_is_a_record_for_each_entity_and_one_group(settings: Sett
             assert (memory.project, memory.source.method, memory.source.agent) == ("coast", "agent", "tester")
 
 
-async def test_what_is_filed_under_one_entity_is_found_by_it(settings: Settings) -> None:
+async def test_memories_of_an_entity_are_found_by_it(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="entities") as client:
         done = await _stored(client, MEETING, *ABOUT)
         other = await call(
@@ -71,7 +71,7 @@ async def test_a_text_without_entities_is_stored_too(settings: Settings) -> None
         assert (done["action"], done["memories"][0]["id"]) == ("created", done["id"])
 
 
-async def test_what_is_wrong_is_said(settings: Settings) -> None:
+async def test_an_error_names_the_problem(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="entities") as client:
         for missing in ("text", "entities", "memory_type", "scope"):
             arguments = {"text": MEETING, "entities": ABOUT, "memory_type": "event", "scope": "team"}

@@ -111,9 +111,7 @@ async def test_each_toolset_has_an_address_of_its_own(settings: Settings) -> Non
         (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": []}', -32602, "params must be an object"),
     ],
 )
-async def test_what_is_no_message_is_said_in_plain_words(
-    settings: Settings, body: bytes, code: int, expected: str
-) -> None:
+async def test_an_invalid_message_gets_a_clear_error(settings: Settings, body: bytes, code: int, expected: str) -> None:
     async with open_server(settings) as server, _site(server) as site:
         for version in ("2025-11-25", "2026-07-28"):
             response = await site.post(body, **{"mcp-protocol-version": version})
@@ -122,7 +120,7 @@ async def test_what_is_no_message_is_said_in_plain_words(
         assert "result" in await site.ask(request("tools/list"))
 
 
-async def test_what_the_protocol_has_no_use_for_is_refused(settings: Settings) -> None:
+async def test_unsupported_http_requests_are_refused(settings: Settings) -> None:
     async with open_server(settings) as server, _site(server) as site:
         for method in ("GET", "DELETE", "PUT"):
             response = await site.http.request(method, "/mcp", headers={"accept": "text/event-stream"})

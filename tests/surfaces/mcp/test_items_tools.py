@@ -67,7 +67,7 @@ async def test_the_items_of_one_user_are_not_mixed_with_anothers(settings: Setti
             assert len((await call(client, "memory_recall", query="tea"))["results"]) == 2
 
 
-async def test_who_was_given_a_space_may_name_no_other(settings: Settings, era: str) -> None:
+async def test_a_caller_of_one_space_may_name_no_other(settings: Settings, era: str) -> None:
     async with open_server(settings) as server:
         await server.context(space="b").memory.remember("tea is a secret of b")
         pinned = replace(server.context(space="a"), grant=Grant(spaces=("a",)))

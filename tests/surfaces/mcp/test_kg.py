@@ -89,7 +89,7 @@ async def test_a_larger_one_comes_in_pages_of_whole_entities(ask: CallTool) -> N
         assert whole["relations"] == [link("e0", f"e{number}") for number in range(120)]
 
 
-async def test_a_page_shows_what_its_entities_are_related_to(ask: CallTool) -> None:
+async def test_a_page_shows_the_relations_of_its_entities(ask: CallTool) -> None:
     await create(ask, *(entity(f"e{number}", "a fact " * 40) for number in range(120)))
     await ask("create_relations", {"relations": [link("e119", "e0")]})
     first = await ask("read_graph", {})
@@ -173,7 +173,7 @@ async def test_reading_counts_as_a_visit(context: ToolContext, ask: CallTool) ->
     assert [memory.access_count for memory in read] == [1, 1, 0]
 
 
-async def test_what_was_written_can_be_recalled_undone_and_kept_by_space(context: ToolContext, ask: CallTool) -> None:
+async def test_writes_can_be_recalled_undone_and_separated_by_space(context: ToolContext, ask: CallTool) -> None:
     await create(ask, entity("Ada", "prefers green tea", kind="person"))
     (hit,) = (await context.memory.recall("green tea", kind="person")).hits
     assert hit.name == "Ada"

@@ -108,7 +108,7 @@ async def test_calls_at_random(both: tuple[CallTool, CallTool], seed: int) -> No
 
 
 @pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda difference: difference.reason.split(":")[0])
-async def test_what_differs_on_purpose_still_does(both: tuple[CallTool, CallTool], difference: Difference) -> None:
+async def test_deliberate_differences_remain(both: tuple[CallTool, CallTool], difference: Difference) -> None:
     ours, theirs = both
     await compare(difference.before, both, is_graph_compared=False)
     tool, arguments = difference.call

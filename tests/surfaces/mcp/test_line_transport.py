@@ -91,7 +91,7 @@ async def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(
         ),
     ],
 )
-async def test_what_is_wrong_with_the_params_is_said(
+async def test_an_error_about_the_params_is_clear(
     settings: Settings, method: str, params: Json, field: str, expected: str
 ) -> None:
     async with open_server(settings) as server, server.raw() as raw:

@@ -34,7 +34,7 @@ async def test_listing_core_costs_little(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_every_tool_says_what_it_takes_gives_and_does(settings: Settings, era: str) -> None:
+async def test_every_tool_declares_its_input_output_and_effects(settings: Settings, era: str) -> None:
     async with open_server(settings) as server, server.client(era) as client:
         listed = {tool.name: tool for tool in (await client.list_tools()).tools}
     for tool in {tool.name: tool for tools in TOOLSETS.values() for tool in tools}.values():

@@ -136,7 +136,7 @@ async def test_no_kind_of_text_exceeds_the_budget(settings: Settings) -> None:
                 ), kind
 
 
-async def test_what_is_wrong_is_said_in_words(settings: Settings) -> None:
+async def test_an_error_is_a_clear_message(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="notes") as client:
         made = await call(client, "write_mem", title=TITLE, content=CONTENT)
         for tool, arguments, words in (

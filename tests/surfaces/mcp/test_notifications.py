@@ -121,10 +121,10 @@ async def test_subscriptions_are_bounded(settings: Settings) -> None:
 
 
 def _spelled(text: str, number: int) -> str:
-    return "".join(f"%{ord(item):02X}" if number >> at & 1 else item for at, item in enumerate(text))
+    return "".join(f"%{ord(letter):02X}" if number >> at & 1 else letter for at, letter in enumerate(text))
 
 
-async def test_a_newer_client_listens_to_what_it_asks_for(settings: Settings) -> None:
+async def test_a_newer_client_gets_the_requested_notifications(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto") as client:
         await call(client, "remember", text="tea", name="tea")
         uris = ["memory://default/tea", "memory://other/x", "memory://default/nobody"]
@@ -141,7 +141,7 @@ async def test_a_newer_client_listens_to_what_it_asks_for(settings: Settings) ->
             assert await _next(changes) == ResourceUpdated(uri="memory://default/tea")
 
 
-async def test_what_another_process_writes_is_heard_of(settings: Settings) -> None:
+async def test_writes_of_another_process_are_notified(settings: Settings) -> None:
     async with open_server(settings) as server, _older(server) as (_, inbox), open_engine(settings) as elsewhere:
         await MemoryClient.over(elsewhere, Caller()).remember("from elsewhere")
         assert await inbox.next() == "list"

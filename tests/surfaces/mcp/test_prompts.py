@@ -38,7 +38,7 @@ async def test_the_prompts_are_listed_with_their_arguments(settings: Settings, e
         assert all(prompt.title and prompt.description for prompt in listed)
 
 
-async def test_the_prompts_bring_what_is_known(settings: Settings, era: str) -> None:
+async def test_the_prompts_contain_memories(settings: Settings, era: str) -> None:
     async with open_server(settings) as server, server.client(era, context=server.context(project="apollo")) as client:
         await call(client, "remember", text="Sarah prefers voice calls")
         care = await _prompt(client, "write_with_care", text="Sarah likes to be called")
@@ -73,7 +73,7 @@ async def test_the_prompts_bring_what_is_known(settings: Settings, era: str) -> 
         ("what_do_you_know_about", {"topic": "x" * 30_000}, "topic has 30,000 characters"),
     ],
 )
-async def test_what_is_wrong_with_a_prompt_is_said(
+async def test_an_error_about_a_prompt_is_clear(
     settings: Settings, era: str, name: str, arguments: dict[str, str], expected: str
 ) -> None:
     async with open_server(settings) as server, server.client(era) as client:
@@ -117,7 +117,7 @@ async def test_completions_are_bounded(settings: Settings, era: str) -> None:
         (ResourceTemplateReference(type="ref/resource", uri="file:///{x}"), "x", "there is no template"),
     ],
 )
-async def test_there_is_nothing_to_complete_of_what_there_is_not(
+async def test_an_unknown_argument_has_no_completions(
     settings: Settings, era: str, ref: PromptReference | ResourceTemplateReference, argument: str, expected: str
 ) -> None:
     async with open_server(settings) as server, server.client(era) as client:

@@ -75,7 +75,7 @@ async def test_an_unknown_tool_is_an_error_of_the_protocol_that_names_the_neares
         ("memory_store", {"text": "x", "metadata": "y"}, "metadata must be an object, not a text ('y')"),
     ],
 )
-async def test_what_is_wrong_with_an_argument_is_said(
+async def test_an_error_about_an_argument_is_clear(
     settings: Settings, era: str, tool: str, arguments: dict[str, Json], expected: str
 ) -> None:
     async with open_server(settings) as server, server.client(era) as client:

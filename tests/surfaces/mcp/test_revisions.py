@@ -16,7 +16,7 @@ NEWER: Mapping[str, Json] = {PROTOCOL_VERSION_META_KEY: "2026-07-28", CLIENT_CAP
 
 
 @pytest.mark.parametrize("method", ["resources/subscribe", "resources/unsubscribe", "ping"])
-async def test_what_the_newer_revision_has_dropped_is_no_method(settings: Settings, method: str) -> None:
+async def test_methods_dropped_by_the_newer_revision_are_unknown(settings: Settings, method: str) -> None:
     async with open_server(settings) as server, server.raw() as raw:
         assert "result" in await raw.ask(request("tools/list", 1, _meta=dict(NEWER)))
         refused = await raw.ask(request(method, 2, _meta=dict(NEWER)))
@@ -44,14 +44,14 @@ async def test_change_notifications_are_announced_for_resources_only(settings: S
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("uri", ["test://nothing", "memory://default/nobody", "memory://other/tea"])
-async def test_what_cannot_be_read_is_named_by_its_address(settings: Settings, era: str, uri: str) -> None:
+async def test_an_unreadable_resource_is_named_by_its_address(settings: Settings, era: str, uri: str) -> None:
     async with open_server(settings) as server, server.client(era) as client:
         with pytest.raises(MCPError) as caught:
             await client.read_resource(uri)
         assert caught.value.data["uri"] == uri
 
 
-async def test_what_cannot_be_subscribed_to_is_named_by_its_address(settings: Settings) -> None:
+async def test_an_invalid_subscription_is_named_by_its_address(settings: Settings) -> None:
     uri = "memory://default/nobody"
     async with open_server(settings) as server, server.raw() as raw:
         await raw.ask(HELLO)

@@ -36,7 +36,7 @@ async def test_a_memory_is_created_updated_and_found(settings: Settings, era: st
             assert (await call(client, "search_memories", query="kiln", **other))["results"] == []
 
 
-async def test_what_is_written_twice_is_kept_once(settings: Settings) -> None:
+async def test_a_text_written_twice_is_stored_once(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="smart") as client:
         arguments = {"title": TITLE, "content": CONTENT, "type": "knowledge", "tags": TAGS}
         first = await call(client, "smart_write", **arguments)
@@ -69,7 +69,7 @@ async def test_a_text_that_continues_a_session_is_merged_and_reported_so(setting
         assert {memory["content"] for memory in recalled} == {CONTENT, more["content"]}
 
 
-async def test_what_a_rule_forbids_is_refused(settings: Settings) -> None:
+async def test_a_text_that_a_rule_denies_is_refused(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="smart,items") as client:
         await server.context().memory.set_rules(never=["kiln in the cellar"])
         for tool, arguments in (
@@ -90,7 +90,7 @@ async def test_a_rehearsal_tells_every_decision(settings: Settings) -> None:
         assert (await call(client, "search_memories", query="kiln"))["results"] == []
 
 
-async def test_what_is_wrong_is_said(settings: Settings) -> None:
+async def test_an_error_names_the_problem(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="smart") as client:
         for missing in ("title", "content"):
             arguments = {"title": TITLE, "content": CONTENT}
@@ -105,7 +105,7 @@ async def test_what_is_wrong_is_said(settings: Settings) -> None:
         assert "create_memory takes no argument 'intent'" in message
 
 
-async def test_what_says_the_same_is_found_and_made_one(settings: Settings) -> None:
+async def test_duplicates_are_found_and_merged(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="smart") as client:
         for title in ("Kiln", "The kiln"):
             await call(client, "smart_write", title=title, content=CONTENT, intent="new")

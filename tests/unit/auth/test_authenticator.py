@@ -55,7 +55,7 @@ async def test_without_a_token_it_depends_on_the_house(any_store: RecordStore) -
     assert (ANONYMOUS.id, ANONYMOUS.spaces, ANONYMOUS.access) == ("", OWNER.spaces, OWNER.access)
 
 
-async def test_what_opens_nothing_gets_one_and_the_same_answer(any_store: RecordStore) -> None:
+async def test_all_invalid_credentials_get_the_same_answer(any_store: RecordStore) -> None:
     at = await context(any_store, must=False)
     jwt = signer().sign(claims())
     headers = [
@@ -75,7 +75,7 @@ async def test_what_opens_nothing_gets_one_and_the_same_answer(any_store: Record
     assert len(answers) == 1
 
 
-async def test_the_holder_of_a_real_token_learns_what_became_of_it(any_store: RecordStore) -> None:
+async def test_the_holder_of_an_ended_token_gets_the_reason(any_store: RecordStore) -> None:
     at = await context(any_store)
     at.clock.advance(timedelta(minutes=59, seconds=59))
     assert await at.authenticator.authenticate(f"Bearer {at.secret}")
@@ -101,7 +101,7 @@ async def test_a_grant_ends_with_its_time(any_store: RecordStore) -> None:
     assert not await at.authenticator.is_valid(grant)
 
 
-async def test_a_grant_whose_token_is_gone_holds_no_more() -> None:
+async def test_a_grant_of_a_deleted_token_is_invalid() -> None:
     at = await context(FakeStore())
     assert not await at.authenticator.is_valid(Grant(id="01890a5d-ac96-774b-bcce-b302099a8057"))
     for grant in (OWNER, ANONYMOUS, Grant(id="jwt:ann")):
@@ -139,7 +139,7 @@ _TEXTS = st.one_of(
 
 @settings(deadline=None)
 @given(header=_TEXTS)
-async def test_no_text_that_was_made_up_lets_anybody_in(header: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+async def test_no_invented_header_is_accepted(header: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     jwks = tmp_path_factory.getbasetemp() / "made-up.json"
     jwks.write_bytes(document(signer()))
     clock, store = still_clock(), FakeStore()

@@ -84,7 +84,7 @@ def test_a_file_must_be_there(tmp_path: Path) -> None:
     assert TrustedIssuer(issuer="i", audience="a", jwks=str(tmp_path / "jwks.json"))
 
 
-def test_an_address_is_shown_without_what_may_be_secret() -> None:
+def test_an_address_is_shown_without_possible_secrets() -> None:
     assert redact("https://name:word@host:8443/jwks?key=hush#part") == "https://host:8443/jwks"
     assert redact("https://[::1/hush") == "the URL of the keys"
     assert redact("/etc/jwks.json") == "/etc/jwks.json"

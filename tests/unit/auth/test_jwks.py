@@ -217,7 +217,7 @@ async def test_a_server_that_is_not_there(clock: Ticking) -> None:
             await kid_of(KeyRing(source_of(url), monotonic=clock))
 
 
-async def test_what_goes_wrong_is_logged_without_secrets(
+async def test_failures_are_logged_without_secrets(
     server: JwksServer, clock: Ticking, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.script.append(Reply(status=500))
@@ -305,7 +305,7 @@ def jwk(algorithm: str = "ES256", **changed: Any) -> dict[str, Any]:
         [],
     ],
 )  # fmt: skip
-def test_what_is_no_public_key_for_signatures_is_passed_over(entry: object) -> None:
+def test_unusable_keys_are_skipped(entry: object) -> None:
     good = signer("good")
     keys = parse_jwks(json.dumps({"keys": [entry, good.jwk]}).encode())
     assert [key.kid for key in keys] == ["good"]

@@ -163,7 +163,7 @@ async def test_a_token_brings_no_key_of_its_own(site: Site) -> None:
 
 
 @pytest.mark.parametrize("headers", [{"crit": ["exp"]}, {"crit": []}, {"crit": "b64"}, {"b64": False, "crit": ["b64"]}])
-async def test_what_must_be_understood_and_is_not_is_refused(site: Site, headers: dict[str, Any]) -> None:
+async def test_an_unsupported_critical_header_is_refused(site: Site, headers: dict[str, Any]) -> None:
     body = _encoded(claims())
     signed = f"{_encoded({'alg': 'ES256', 'kid': 'first', **headers})}.{body}"
     algorithm = jwt.get_algorithm_by_name("ES256")
@@ -319,7 +319,7 @@ async def test_every_subject_may_have_a_space_of_its_own(server: JwksServer) -> 
         ".".join(["e30"] * 3000),
     ],
 )
-async def test_what_only_looks_like_a_token_is_refused(site: Site, token: str) -> None:
+async def test_a_text_that_only_looks_like_a_token_is_refused(site: Site, token: str) -> None:
     await site.refused(token)
 
 

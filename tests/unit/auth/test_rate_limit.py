@@ -50,7 +50,7 @@ async def test_no_limit_is_no_limit() -> None:
     assert await taken(RateLimiter(0, monotonic=Ticking()), "a", attempts=1000) == 1000
 
 
-async def test_who_comes_without_a_token_is_not_counted() -> None:
+async def test_a_caller_without_a_token_is_not_counted() -> None:
     assert await taken(RateLimiter(1, monotonic=Ticking()), "", attempts=100) == 100
 
 

@@ -59,8 +59,8 @@ async def passes(rates: SharedRateLimiter, name: str = "a", *, per_minute: int =
 
 
 async def test_two_servers_let_as_many_pass_as_one_would() -> None:
-    _, (item, two) = servers(2, 30)
-    passed = [await passes(server) for _ in range(30) for server in (item, two)]
+    _, (first, second) = servers(2, 30)
+    passed = [await passes(server) for _ in range(30) for server in (first, second)]
     assert passed.count(True) == 30
 
 
@@ -71,8 +71,8 @@ async def test_at_once_as_one_by_one() -> None:
 
 
 async def test_few_requests_wait_for_a_lease() -> None:
-    ledger, (item, two) = servers(2, 6000)
-    for server in (item, two):
+    ledger, (first, second) = servers(2, 6000)
+    for server in (first, second):
         assert all([await passes(server) for _ in range(1000)])
     assert ledger.leases < 50
 
@@ -83,7 +83,7 @@ async def test_a_server_that_is_asked_little_takes_little_from_the_others() -> N
     assert [await passes(busy) for _ in range(200)].count(True) == 99
 
 
-async def test_who_is_refused_hears_how_long_and_costs_nothing() -> None:
+async def test_a_refused_caller_gets_the_waiting_time_and_costs_nothing() -> None:
     ledger, (rates,) = servers(1, 3)
     assert [await passes(rates) for _ in range(3)] == [True] * 3
     ledger.clock.seconds += 20.5
@@ -97,12 +97,12 @@ async def test_who_is_refused_hears_how_long_and_costs_nothing() -> None:
     assert [await passes(rates) for _ in range(9)].count(True) == 3
 
 
-async def test_what_is_leased_and_not_used_ends_with_its_minute() -> None:
-    ledger, (item, two) = servers(2, 80)
-    assert [await passes(item) for _ in range(4)] == [True] * 4
+async def test_an_unused_lease_ends_with_its_minute() -> None:
+    ledger, (first, second) = servers(2, 80)
+    assert [await passes(first) for _ in range(4)] == [True] * 4
     ledger.clock.seconds += 60
-    assert [await passes(two) for _ in range(40)] == [True] * 40
-    assert [await passes(server) for _ in range(60) for server in (item, two)].count(True) == 40
+    assert [await passes(second) for _ in range(40)] == [True] * 40
+    assert [await passes(server) for _ in range(60) for server in (first, second)].count(True) == 40
 
 
 async def test_tokens_have_limits_of_their_own_and_the_owner_none() -> None:

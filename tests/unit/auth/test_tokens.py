@@ -45,7 +45,7 @@ async def test_a_wish_is_modest_unless_it_says_otherwise() -> None:
     assert (token.access, token.expires_at, token.requests_per_minute, token.body_bytes) == (Access.READ, None, 0, 0)
 
 
-async def test_a_grant_says_what_its_token_opens() -> None:
+async def test_a_grant_has_the_scope_of_its_token() -> None:
     token = (await made(FakeStore(), access="write", expires="1h", requests_per_minute=9, body_bytes=8)).token
     grant = token.grant
     assert (grant.id, grant.name, grant.spaces, grant.access) == (token.id, "laptop", ("work",), Access.WRITE)
@@ -111,7 +111,7 @@ async def test_an_end_is_a_while_or_a_moment(text: str, end: object) -> None:
         ({"body_bytes": 1 << 41}, "body_bytes"),
     ],
 )
-async def test_what_makes_no_sense_is_refused_by_name_and_nothing_is_kept(fields: dict[str, Any], field: str) -> None:
+async def test_an_invalid_request_is_refused_by_field_and_nothing_is_stored(fields: dict[str, Any], field: str) -> None:
     store = FakeStore()
     request: dict[str, Any] = {"name": "laptop", "spaces": ("work",), **fields}
     with pytest.raises(InvalidInput) as caught:
@@ -181,7 +181,7 @@ async def test_two_live_tokens_of_one_name_are_ambiguous(any_store: RecordStore)
     assert (await revoke("laptop", tokens=any_store, now=NOW)).revoked_at == NOW
 
 
-async def test_who_is_not_there_cannot_be_ended(any_store: RecordStore) -> None:
+async def test_an_unknown_token_cannot_be_revoked(any_store: RecordStore) -> None:
     await made(any_store)
     for ref in ("", "lapdog", new_id(), "*", "x" * 10_000):
         with pytest.raises(NotFound):
@@ -235,7 +235,7 @@ def test_blanks_around_a_secret_make_it_another_text() -> None:
     assert not any(is_secret(text) for text in (f"{secret}\n", f" {secret}", secret[:-1], secret + "A", secret.upper()))
 
 
-def test_what_is_kept_is_a_digest() -> None:
+def test_only_a_digest_is_stored() -> None:
     secret = new_secret()
     assert digest_of(secret) == hashlib.sha256(secret.encode()).digest()
     assert secret.encode() not in digest_of(secret)

@@ -92,7 +92,7 @@ async def test_a_settled_conflict_is_listed_with_agent_time_and_strategy(harness
     assert [conflict.id for conflict in await listed(harness, "all")] == [third.id, first.id]
 
 
-async def test_what_is_undone_waits_again(harness: Harness) -> None:
+async def test_an_undone_conflict_is_pending_again(harness: Harness) -> None:
     first, _, third = await three(harness)
     await settle(harness, first, "supersede", run="tidying")
     await settle(harness, third, "ignore", run="tidying")
@@ -104,7 +104,7 @@ async def test_what_is_undone_waits_again(harness: Harness) -> None:
     assert await listed(harness, "resolved") == []
 
 
-async def test_what_cannot_go_back_stays_decided(harness: Harness) -> None:
+async def test_a_conflict_that_cannot_be_reopened_stays_settled(harness: Harness) -> None:
     first, *_ = await three(harness)
     done = await settle(harness, first, "supersede")
     await harness.revise("Paris", tags=["city"])
@@ -172,7 +172,7 @@ async def test_an_interrupted_change_leaves_no_conflict_listed_or_stored_twice(q
     assert (first.id in {conflict.id for conflict in await load_conflicts(quick)}) == (cut == "undoing")
 
 
-async def test_what_is_found_again_after_it_was_resolved_waits(quick: Harness) -> None:
+async def test_a_conflict_detected_again_after_its_resolution_is_pending(quick: Harness) -> None:
     first, *_ = await three(quick)
     await settle(quick, first, "update")
     again = replace(first, detected_at=LATER + timedelta(days=1))
@@ -190,7 +190,7 @@ async def test_papers_that_cannot_be_read_are_left_out(quick: Harness) -> None:
     assert len(await listed(quick)) == 3
 
 
-async def test_what_has_expired_is_no_conflict(quick: Harness) -> None:
+async def test_an_expired_memory_has_no_conflict(quick: Harness) -> None:
     first, second, third = await three(quick)
     now = quick.clock.now()
     await quick.revise("Berlin", expires_at=to_iso(now + timedelta(hours=2)))

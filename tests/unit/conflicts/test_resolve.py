@@ -52,7 +52,7 @@ async def test_the_newer_one_supersedes_the_older_from_the_day_it_was_said(harne
 
 
 @pytest.mark.parametrize("strategy", ["merge", "update", "supersede", "branch", "ignore"])
-async def test_whatever_was_done_is_undone(harness: Harness, strategy: str) -> None:
+async def test_every_strategy_can_be_undone(harness: Harness, strategy: str) -> None:
     older, newer, third = fact(BERLIN), fact(PARIS, at=moment(60)), fact("Somebody else")
     await harness.store.commit(a_commit(older, newer, third, an_edge(newer, third), an_edge(third, older)))
     edges = await harness.store.relations(SPACE, [third.id])
@@ -110,7 +110,7 @@ async def test_a_merged_memory_expires_when_neither_would_be_left(
     assert (await quick.get(older.id)).expires_at == ends[2]
 
 
-async def test_what_adds_nothing_is_merged_all_the_same(quick: Harness) -> None:
+async def test_a_memory_that_adds_nothing_is_merged_all_the_same(quick: Harness) -> None:
     older, newer = fact("Ann likes tea."), fact("Ann likes tea.", at=moment(60))
     await settle(quick, await dispute(quick, newer, older, type=ConflictType.DUPLICATE), "merge")
     merged = await quick.get(older.id)
@@ -118,7 +118,7 @@ async def test_what_adds_nothing_is_merged_all_the_same(quick: Harness) -> None:
     assert (await quick.get(newer.id)).state is State.MERGED
 
 
-async def test_relations_move_to_what_stays(harness: Harness) -> None:
+async def test_relations_move_to_the_remaining_memory(harness: Harness) -> None:
     older, newer, third, fourth = fact(BERLIN), fact(PARIS, at=moment(60)), fact("Bob"), fact("Cid")
     await harness.store.commit(
         a_commit(
@@ -137,7 +137,7 @@ async def test_relations_move_to_what_stays(harness: Harness) -> None:
     }  # fmt: skip
 
 
-async def test_what_would_be_too_large_is_not_merged(quick: Harness) -> None:
+async def test_a_merge_that_would_be_too_large_is_refused(quick: Harness) -> None:
     quick.limits = Limits(text_bytes=40)
     conflict = await dispute(quick, fact(PARIS * 2, at=moment(60)), fact(BERLIN))
     with pytest.raises(TooLarge):
@@ -199,7 +199,7 @@ async def test_observations_of_one_memory(harness: Harness) -> None:
     assert texts_of(await harness.get(memory.id)) == ("", ("lives in Berlin", "has a dog"))
 
 
-async def test_what_is_said_twice_in_one_memory_is_said_once(quick: Harness) -> None:
+async def test_a_duplicate_within_one_memory_is_removed(quick: Harness) -> None:
     memory = thing("likes tea", "is fond of tea")
     conflict = await dispute(
         quick, memory, memory, type=ConflictType.DUPLICATE, statement="is fond of tea", against="likes tea"
@@ -209,7 +209,7 @@ async def test_what_is_said_twice_in_one_memory_is_said_once(quick: Harness) -> 
     assert len((await quick.store.versions(SPACE, memory.id, limit=9))[-1].memory.observations) == 2
 
 
-async def test_a_sentence_among_others_becomes_what_held_until_then(quick: Harness) -> None:
+async def test_a_superseded_sentence_becomes_a_former_observation(quick: Harness) -> None:
     older = fact(f"Ann is a judge. {BERLIN}\n\n- a dog\n- a cat")
     newer = fact(PARIS, at=moment(60))
     await settle(quick, await dispute(quick, newer, older, statement=PARIS, against=BERLIN), "supersede")
@@ -219,7 +219,7 @@ async def test_a_sentence_among_others_becomes_what_held_until_then(quick: Harne
     assert after.valid_until is None
 
 
-async def test_what_was_settled_is_not_settled_again(quick: Harness) -> None:
+async def test_a_settled_conflict_is_not_settled_again(quick: Harness) -> None:
     conflict = await dispute(quick, fact(PARIS, at=moment(60)), fact(BERLIN))
     done = await settle(quick, conflict, "update")
     with pytest.raises(WrongState, match="resolved by `update` by tester") as caught:
@@ -249,7 +249,7 @@ async def test_the_same_request_gets_the_same_answer(harness: Harness) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "once"])
-async def test_of_many_who_decide_at_once_one_does(harness: Harness, key: str) -> None:
+async def test_of_many_concurrent_decisions_one_is_applied(harness: Harness, key: str) -> None:
     conflict = await dispute(harness, fact(PARIS, at=moment(60)), fact(BERLIN))
     others = ("supersede", "ignore", "merge", "update") if not key else ("supersede",) * 4
     answers = await asyncio.gather(
@@ -294,7 +294,7 @@ async def test_notes_keep_no_secret(quick: Harness) -> None:
     assert settled.notes == "key [redacted: aws access key]"
 
 
-async def test_a_conflict_follows_what_it_is_about_into_what_that_was_merged_into(quick: Harness) -> None:
+async def test_a_conflict_follows_its_memory_into_a_merge(quick: Harness) -> None:
     older, newer, third = fact(BERLIN), fact(PARIS, at=moment(60)), fact("Ann has a cat.", at=moment(30))
     first = await dispute(quick, newer, older, statement=PARIS, against=BERLIN)
     await settle(quick, await dispute(quick, third, older, type=ConflictType.DUPLICATE), "merge")

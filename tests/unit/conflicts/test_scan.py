@@ -46,7 +46,7 @@ async def looked_through(harness: Harness, *, limit: int = 10) -> Scan:
     return await scan(limit=limit, space=SPACE, origin=harness.origin(), context=harness.context)
 
 
-async def test_what_contradicts_is_found_and_filed_once(harness: Harness) -> None:
+async def test_a_contradiction_is_detected_and_stored_once(harness: Harness) -> None:
     memories = facts(BERLIN, *OTHERS, PARIS)
     await stored(harness, *memories)
     done = await looked_through(harness)
@@ -67,7 +67,7 @@ async def test_a_sentence_among_others_is_found_by_its_words(quick: Harness) -> 
     assert (conflict.memory.statement, conflict.other.statement) == (PARIS, BERLIN)
 
 
-async def test_another_value_is_found_whatever_the_words(quick: Harness) -> None:
+async def test_another_value_is_detected_in_any_words(quick: Harness) -> None:
     await stored(quick, *facts("I live in Berlin.", *OTHERS, "I moved to Paris last month."))
     (conflict,) = (await looked_through(quick)).found
     assert (conflict.other.statement, conflict.differs) == ("I live in Berlin.", ("lives in: Paris or Berlin",))
@@ -87,7 +87,7 @@ async def test_of_a_memory_that_says_much_all_is_looked_at(quick: Harness) -> No
     assert (PARIS, BERLIN) in statements
 
 
-async def test_what_a_write_does_not_look_at_is_left_to_a_job(harness: Harness) -> None:
+async def test_statements_that_a_write_does_not_check_are_left_to_a_job(harness: Harness) -> None:
     harness.rules = replace(harness.rules, conflicts="detect")
     (berlin,) = facts(BERLIN)
     await stored(harness, berlin)
@@ -114,7 +114,7 @@ async def _left(harness: Harness) -> list[object]:
     return [job.about["memory_id"] for job in jobs]
 
 
-async def test_what_is_known_of_one_thing_is_compared_whatever_the_words(quick: Harness) -> None:
+async def test_memories_of_one_entity_are_compared_in_any_words(quick: Harness) -> None:
     first, second, other = facts(*(f"lives in {city} near the old harbour" for city in ("Berlin", "Paris", "Rome")))
     about = [replace(first, entity="Ann"), replace(second, entity="ann"), replace(other, entity="Bob")]
     await stored(quick, *about)
@@ -128,7 +128,7 @@ async def test_without_a_model_words_alone_are_gone_by(quick: Harness) -> None:
     assert (await looked_through(quick)).by_type == {"contradiction": 1}
 
 
-async def test_other_spaces_and_what_is_in_the_trash_are_left_out(harness: Harness) -> None:
+async def test_other_spaces_and_the_trash_are_left_out(harness: Harness) -> None:
     berlin, paris = facts(BERLIN, PARIS)
     await stored(harness, berlin, paris)
     await harness.store.commit(a_commit(a_memory(BERLIN, space="other"), a_memory(PARIS, space="other")))
@@ -189,7 +189,7 @@ def chatter(*names: str) -> list[str]:
         ("Ann's favourite colour is blue.", "Ann's favourite colour is green.", "state: green or blue"),
     ],
 )
-async def test_what_tells_of_the_same_is_compared_though_all_of_its_words_are_common(
+async def test_memories_of_one_relation_are_compared_though_all_words_are_common(
     quick: Harness, older: str, newer: str, differs: str
 ) -> None:
     # Without a model only words and relations bring two memories together.
@@ -204,7 +204,7 @@ async def test_what_tells_of_the_same_is_compared_though_all_of_its_words_are_co
     assert differences[older] == (differs,)
 
 
-async def test_of_what_tells_of_the_same_the_latest_are_compared(quick: Harness) -> None:
+async def test_of_many_memories_of_one_relation_the_latest_are_compared(quick: Harness) -> None:
     harness = replace(quick, embedder=FakeEmbedder(failing=True))
     cities = ("Rome", "Oslo", "Lima", "Cairo", "Delhi", "Tokyo", "Quito", "Accra", "Dakar", "Perth", "Turin", "Lyon")
     memories = facts(*(f"Ann lives in {city}." for city in cities[:-1]), *chatter("Ann"), f"Ann lives in {cities[-1]}.")

@@ -45,7 +45,7 @@ def keys(text: str) -> list[str]:
 
 @settings(max_examples=150, deadline=None)
 @given(CONTENTS, st.integers(0, 5))
-def test_whatever_is_superseded_no_word_is_lost(content: str, place: int) -> None:
+def test_no_word_of_a_superseded_statement_is_lost(content: str, place: int) -> None:
     statements = statements_of(content)
     memory = a_memory(content)
     chosen = statements[place % len(statements)] if statements else ""
@@ -118,7 +118,7 @@ def test_the_word_of_another_trust_takes_a_place_as_an_observation_with_its_sour
 
 
 @pytest.mark.parametrize("order", list(permutations((moment(1), moment(9), None))))
-def test_what_was_said_several_times_is_meant_where_it_holds_longest(order: Sequence[datetime | None]) -> None:
+def test_of_a_repeated_observation_the_one_that_holds_longest_counts(order: Sequence[datetime | None]) -> None:
     for several in (order, [end for end in order if end is not None]):
         observations = tuple(Observation(text="likes tea", recorded_at=START, valid_until=end) for end in several)
         statement = find_statement(a_memory("", observations=observations), statement_key("likes tea"))

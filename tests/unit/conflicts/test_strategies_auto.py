@@ -29,7 +29,7 @@ def a_fact_by(trust: Trust, *, at: float, text: str = BERLIN) -> Memory:
         (ConflictType.CONTRADICTION, Strategy.BRANCH, "supersede"),
     ],
 )
-async def test_what_is_done_follows_from_the_type(
+async def test_the_strategy_follows_from_the_type(
     quick: Harness, kind: ConflictType, suggested: Strategy, strategy: str
 ) -> None:
     newer, older = a_fact_by(Trust.USER, at=60, text=PARIS), a_fact_by(Trust.USER, at=0)
@@ -101,7 +101,7 @@ async def test_in_one_memory_the_newer_statement_takes_the_place_of_the_older(qu
     assert [observation.valid_until for observation in (await quick.get(memory.id)).observations] == [moment(60), None]
 
 
-async def test_a_document_becomes_part_of_what_the_user_said_and_not_its_word(quick: Harness) -> None:
+async def test_a_document_is_merged_into_the_users_memory_which_keeps_its_source(quick: Harness) -> None:
     document = fact(f"{BERLIN} Ann has a dog.", trust=Trust.DOCUMENT, name="paper")
     user = a_fact_by(Trust.USER, at=60)
     for newer, older in ((user, document), (fact("Ann has a dog.", at=moment(90), trust=Trust.DOCUMENT), user)):
@@ -165,7 +165,7 @@ async def test_a_suggestion_follows_the_trust_of_either_side(quick: Harness) -> 
     assert (await settle(quick, conflict)).action == "left_pending"
 
 
-async def test_a_suggestion_follows_what_else_the_memories_say(quick: Harness) -> None:
+async def test_a_suggestion_depends_on_the_rest_of_the_memories(quick: Harness) -> None:
     first, second = fact(f"Ann is a judge. {BERLIN}"), fact(BERLIN, at=moment(60))
     conflict = await dispute(
         quick, second, first, type=ConflictType.DUPLICATE, statement=BERLIN, against=BERLIN, suggested=Strategy.MERGE
@@ -189,7 +189,7 @@ async def test_a_suggestion_follows_time_and_marks(quick: Harness) -> None:
     assert await suggested(quick, conflict) == "ignore"
 
 
-async def test_what_was_superseded_meanwhile_is_not_suggested_and_what_comes_back_is(quick: Harness) -> None:
+async def test_a_superseded_statement_gives_no_suggestion_and_a_restored_one_does(quick: Harness) -> None:
     newer, older = a_fact_by(Trust.USER, at=60, text=PARIS), a_fact_by(Trust.USER, at=0)
     conflict = await dispute(quick, newer, older)
     last = await dispute(

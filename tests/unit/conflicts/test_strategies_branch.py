@@ -117,7 +117,7 @@ async def test_it_is_settled_listed_and_undone(
         assert [details.id for details in await list_details(harness)] == [conflict.id]
 
 
-async def test_what_was_written_last_supersedes(harness: Harness) -> None:
+async def test_the_last_written_side_supersedes(harness: Harness) -> None:
     memory, conflict = await parted(harness)
     harness.clock.set(harness.clock.now() + timedelta(minutes=1))
     await change(harness, memory.id, "Pears are orange.", branch="main")
@@ -136,7 +136,7 @@ async def test_by_itself_it_waits_for_a_person(harness: Harness) -> None:
     assert len(await list_details(harness)) == 1
 
 
-async def test_what_was_merged_or_dropped_needs_no_decision(harness: Harness) -> None:
+async def test_a_merged_or_dropped_branch_needs_no_decision(harness: Harness) -> None:
     memory, _ = await parted(harness)
     await merge_branch(
         memory.id, "file-1", into="main", prefer="theirs", message="", space=SPACE, origin=harness.origin(),

@@ -163,7 +163,7 @@ async def test_unknown_tags_are_not_added(context: JobWorld, server: ChatServer)
         pytest.param(Reply(hang_up=True), id="hangs-up"),
     ],
 )
-async def test_whatever_is_wrong_with_the_model_nothing_is_lost(
+async def test_no_failure_of_the_model_loses_anything(
     context: JobWorld, server: ChatServer, kind: str, reply: Reply
 ) -> None:
     memory = merged_memory()

@@ -191,7 +191,7 @@ VALUES = st.recursive(
 
 @settings(max_examples=80, deadline=None)
 @given(VALUES, st.sampled_from(sorted(FORMATS)))
-def test_whatever_json_holds_it_is_read_or_refused(value: object, format: str) -> None:
+def test_any_json_is_read_or_refused(value: object, format: str) -> None:
     try:
         turns = read_turns(json.dumps(value), format)
     except InvalidInput:

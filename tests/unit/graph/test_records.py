@@ -31,7 +31,7 @@ async def _create(harness: Harness, *entities: object) -> Any:
     return await records.create_entities(inputs, space=SPACE, origin=harness.origin(), context=harness.context)
 
 
-async def _one(harness: Harness, **changes: Json) -> Any:
+async def _create_entity(harness: Harness, **changes: Json) -> Any:
     """Create one entity and return its result."""
     answer = await _create(harness, {"name": "Ada", "entityType": "person", "observations": ["likes tea"], **changes})
     assert (answer["success"], answer["errors"]) == (True, [])
@@ -94,14 +94,16 @@ async def test_an_invalid_entity_does_not_affect_the_others(quick: Harness) -> N
 
 
 async def test_the_source_is_stored(harness: Harness) -> None:
-    made = await _one(harness, source_session="s1", extraction_method="auto", relevance_score=0.4, tags=["Tea"])
+    made = await _create_entity(
+        harness, source_session="s1", extraction_method="auto", relevance_score=0.4, tags=["Tea"]
+    )
     memory = await harness.get(made["id"])
     assert (memory.source.session, memory.source.method, memory.source.agent) == ("s1", Method.AUTO, "tester")
     assert (memory.relevance, memory.version, memory.tags) == (0.4, 1, ("tea",))
 
 
 async def test_each_observation_keeps_its_own_source(harness: Harness) -> None:
-    made = await _one(harness, source_session="s1", extraction_method="import")
+    made = await _create_entity(harness, source_session="s1", extraction_method="import")
     await _update(harness, "Ada", add_observations=["reads Ibsen"], source_session="s2", extraction_method="auto")
     first, second = (await harness.get(made["id"])).observations
     assert first.source is None
@@ -110,7 +112,7 @@ async def test_each_observation_keeps_its_own_source(harness: Harness) -> None:
 
 
 async def test_a_duplicate_observation_is_stored_once(quick: Harness) -> None:
-    made = await _one(quick, observations=["likes tea", "likes tea", " ", "likes ham"])
+    made = await _create_entity(quick, observations=["likes tea", "likes tea", " ", "likes ham"])
     assert _texts(await quick.get(made["id"])) == ["likes tea", "likes ham"]
     assert (await _update(quick, "Ada", add_observations=["likes tea"]))["action"] == "unchanged"
 
@@ -121,16 +123,16 @@ async def test_more_observations_than_a_memory_holds_are_refused_and_nothing_is_
     )
     assert (answer["success"], answer["results"]) == (False, [])
     assert answer["errors"] == ["Ada: 100,000 observations are too many; the limit is 5000"]
-    made = await _one(quick)
+    made = await _create_entity(quick)
     with pytest.raises(TooLarge):
         await _update(quick, "Ada", add_observations=[f"fact {number}" for number in range(5_000)])
     assert _texts(await quick.get(made["id"])) == ["likes tea"]
 
 
 async def test_names_and_types_are_returned_exactly(quick: Harness) -> None:
-    made = await _one(quick, name="Ada  Lovelace\n", entityType="a  person")
+    made = await _create_entity(quick, name="Ada  Lovelace\n", entityType="a  person")
     assert made["name"] == "Ada  Lovelace\n"
-    again = await _one(quick, name="Ada  Lovelace\n", entityType="another\tperson")
+    again = await _create_entity(quick, name="Ada  Lovelace\n", entityType="another\tperson")
     assert (again["id"], again["action"]) == (made["id"], "updated")
     renamed = await _update(quick, "Ada  Lovelace\n", name="Ada", entityType="person")
     assert (renamed["name"], renamed["version"]) == ("Ada", 3)
@@ -139,7 +141,7 @@ async def test_names_and_types_are_returned_exactly(quick: Harness) -> None:
 
 
 async def test_fields_are_changed_one_by_one(harness: Harness) -> None:
-    made = await _one(harness, metadata={"team": "red"})
+    made = await _create_entity(harness, metadata={"team": "red"})
     done = await _update(
         harness, made["id"], add_observations=["reads"], remove_observations=["likes tea"], entityType="author",
         always_include=True, relevance_score=0.7, tags=["books"], metadata={"team": "blue"}, tier="semantic",
@@ -155,8 +157,8 @@ async def test_fields_are_changed_one_by_one(harness: Harness) -> None:
 
 
 async def test_an_invalid_change_is_refused_with_help(quick: Harness) -> None:
-    await _one(quick)
-    await _one(quick, name="ada-notes")
+    await _create_entity(quick)
+    await _create_entity(quick, name="ada-notes")
     with pytest.raises(NotFound) as caught:
         await _update(quick, "ada-noes", relevance_score=1)
     assert caught.value.hint == "Did you mean ada-notes?"
@@ -182,10 +184,10 @@ async def test_superseded_observations_stay_beside_new_ones(quick: Harness) -> N
     )
     write = Write(memory=ada, base=None, action=Action.CREATED, passages=())
     await quick.store.commit(Commit(space=SPACE, origin=quick.origin(), writes=(write,)))
-    await _one(quick, observations=["lives in Bergen"])
+    await _create_entity(quick, observations=["lives in Bergen"])
     memory = await quick.get(ada.id)
     assert [observation.text for observation in memory.observations] == ["lives in Rome", "lives in Bergen"]
-    await _one(quick, observations=["lives in Rome"])
+    await _create_entity(quick, observations=["lives in Rome"])
     memory = await quick.get(ada.id)
     assert [(observation.text, observation.valid_until) for observation in memory.observations] == [
         ("lives in Rome", None)
@@ -198,24 +200,24 @@ async def test_observations_with_a_future_end_are_replaced_like_others(quick: Ha
     ada = a_memory("", name="Ada", kind="person", observations=(lease,))
     await quick.store.commit(a_commit(ada))
     # It exists already, and keeps its end.
-    await _one(quick, observations=["rents a flat"])
+    await _create_entity(quick, observations=["rents a flat"])
     assert (await quick.get(ada.id)).observations == (lease,)
-    await _one(quick, observations=["lives in Bergen"])
+    await _create_entity(quick, observations=["lives in Bergen"])
     assert [observation.text for observation in (await quick.get(ada.id)).observations] == ["lives in Bergen"]
 
 
 async def test_a_note_of_another_tool_is_an_entity_too(quick: Harness) -> None:
     note = await quick.store_draft(Draft(text="green tea", name="tea", kind="fact"))
-    await _one(quick, name="tea", entityType="drink", observations=["green tea", "hot"])
+    await _create_entity(quick, name="tea", entityType="drink", observations=["green tea", "hot"])
     memory = await quick.get(note.id)
     assert (memory.content, _texts(memory), memory.kind) == ("green tea", ["hot"], "drink")
-    await _one(quick, name="tea", entityType="drink", observations=["cold"])
+    await _create_entity(quick, name="tea", entityType="drink", observations=["cold"])
     memory = await quick.get(note.id)
     assert (memory.content, _texts(memory)) == ("", ["cold"])
 
 
 async def test_the_name_of_a_merged_entity_leads_to_its_successor(quick: Harness) -> None:
-    made = await _one(quick)
+    made = await _create_entity(quick)
     gone = replace(a_memory("", name="Countess"), state=State.MERGED, merged_into=made["id"])
     write = Write(memory=gone, base=None, action=Action.CREATED, passages=())
     await quick.store.commit(Commit(space=SPACE, origin=quick.origin(), writes=(write,)))
@@ -223,7 +225,7 @@ async def test_the_name_of_a_merged_entity_leads_to_its_successor(quick: Harness
         done = await _update(quick, ref, add_observations=[f"was called {ref}"])
         assert (done["id"], done["name"]) == (made["id"], "Ada")
     before = await quick.get(made["id"])
-    added = await _one(quick, name="Countess", entityType="title", observations=["writes"], tags=["noble"])
+    added = await _create_entity(quick, name="Countess", entityType="title", observations=["writes"], tags=["noble"])
     assert (added["id"], added["name"], added["action"]) == (made["id"], "Ada", "updated")
     assert "'Countess' was merged into 'Ada'" in added["warnings"][0]
     after = await quick.get(made["id"])
@@ -234,7 +236,7 @@ async def test_the_name_of_a_merged_entity_leads_to_its_successor(quick: Harness
 async def test_an_entity_takes_over_the_relations_that_mention_it(garden: Garden) -> None:
     await garden.create("Bo")
     await garden.relate(("Bo", "Ada", "knows"))
-    made = await _one(garden.harness)
+    made = await _create_entity(garden.harness)
     (relation,) = await garden.harness.store.relations(SPACE, [made["id"]])
     assert (relation.type, relation.target) == ("knows", made["id"])
     await garden.relate(("Bo", "Cy", "knows"))
@@ -248,14 +250,14 @@ async def test_deny_rules_are_reported_and_secrets_are_removed(quick: Harness) -
     assert (answer["success"], len(answer["errors"])) == (False, 1)
     secret = "sk-proj-" + "a1B2" * 12
     harness = replace(quick, rules=Rules(gate="off"))
-    made = await _one(harness, name=f"key {secret}", observations=[f"the key is {secret}"])
+    made = await _create_entity(harness, name=f"key {secret}", observations=[f"the key is {secret}"])
     memory = await harness.get(made["id"])
     assert secret not in repr(memory)
-    assert (await _one(harness, name=f"key {secret}", observations=["other"]))["id"] == made["id"]
+    assert (await _create_entity(harness, name=f"key {secret}", observations=["other"]))["id"] == made["id"]
 
 
 async def test_concurrent_additions_all_succeed(quick: Harness) -> None:
-    await _one(quick)
+    await _create_entity(quick)
     observations = [f"was seen by guest {number}" for number in range(40)]
     done = await asyncio.gather(*(_update(quick, "Ada", add_observations=[text]) for text in observations))
     assert {result["action"] for result in done} == {"updated"}
@@ -263,7 +265,7 @@ async def test_concurrent_additions_all_succeed(quick: Harness) -> None:
 
 
 async def test_concurrent_creations_of_one_name_make_one_entity(harness: Harness) -> None:
-    await asyncio.gather(*(_one(harness, observations=[f"seen by {number}"]) for number in range(6)))
+    await asyncio.gather(*(_create_entity(harness, observations=[f"seen by {number}"]) for number in range(6)))
     (memory,) = (await harness.read("Ada")).memories
     assert memory.version == 6
     assert len(_texts(memory)) == 1

@@ -100,7 +100,7 @@ async def test_after_a_little_work_every_metric_on_the_page_is_there(watched: Wa
     assert all(family.samples for family in families.values())
 
 
-async def test_what_was_done_is_counted(watched: Watched) -> None:
+async def test_requests_are_counted(watched: Watched) -> None:
     for text in ("one", "two", "two"):
         await watched.remember(text)
     await watched.recall("one")
@@ -172,8 +172,8 @@ async def test_no_caller_can_add_a_label(watched: Watched) -> None:
     assert "thing" not in (await watched.metrics.scrape())[1].decode()
 
 
-def test_the_gate_knows_whatever_is_asked_by_name() -> None:
-    request = {
+def test_every_verb_of_the_limiter_has_a_label() -> None:
+    verbs = {
         argument.value
         for module in modules("src")
         for node in module.nodes()
@@ -181,10 +181,10 @@ def test_the_gate_knows_whatever_is_asked_by_name() -> None:
         for argument in node.args
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
     }
-    assert {"resources/read", "recall"} <= request <= KNOWN
+    assert {"resources/read", "recall"} <= verbs <= KNOWN
 
 
-async def test_the_lag_is_what_the_index_has_not_taken_in(watched: Watched) -> None:
+async def test_the_lag_is_the_number_of_changes_not_indexed_yet(watched: Watched) -> None:
     await watched.remember("one")
     await watched.recall("one")
     await watched.wiring.index.settle()
@@ -197,12 +197,14 @@ async def test_the_lag_is_what_the_index_has_not_taken_in(watched: Watched) -> N
 
 
 async def test_a_relation_makes_no_index_lag(watched: Watched) -> None:
-    item, other = [(await watched.wiring.engine.remember(Draft(text=text), who=WHO)).id for text in ("oak", "walnut")]
+    source, target = [
+        (await watched.wiring.engine.remember(Draft(text=text), who=WHO)).id for text in ("oak", "walnut")
+    ]
     await watched.recall("oak")
     await watched.wiring.index.settle()
-    await watched.wiring.engine.relate(item, other, who=WHO)
+    await watched.wiring.engine.relate(source, target, who=WHO)
     assert await watched.value("scrubjay_index_lag_changes") == 0
-    await watched.wiring.engine.unrelate(item, other, who=WHO)
+    await watched.wiring.engine.unrelate(source, target, who=WHO)
     assert await watched.value("scrubjay_index_lag_changes") == 0
 
 
@@ -212,7 +214,7 @@ async def test_without_an_index_nothing_lags(tmp_path: Path) -> None:
         assert await wiring.engine.index.lag() == 0
 
 
-async def test_the_queue_is_what_waits_for_the_writer(watched: Watched) -> None:
+async def test_the_queue_is_the_number_of_waiting_writes(watched: Watched) -> None:
     taken, release = threading.Event(), threading.Event()
 
     def hold(_: apsw.Connection) -> None:
@@ -274,7 +276,7 @@ async def test_several_do_not_mix_and_one_that_has_left_hears_nothing(watched: W
         ("application/openmetrics-text;version=zz", OPEN),
     ],
 )
-async def test_who_accepts_openmetrics_gets_it(watched: Watched, accept: str, expected: str) -> None:
+async def test_a_client_that_accepts_openmetrics_gets_it(watched: Watched, accept: str, expected: str) -> None:
     assert (await watched.metrics.scrape(accept))[0] == expected
 
 
@@ -297,7 +299,7 @@ def test_durations_are_found_in_their_buckets(label: str, durations: list[float]
 
 
 @given(label=st.text(), value=st.floats(min_value=0))
-def test_what_is_written_is_read_back(label: str, value: float) -> None:
+def test_written_metrics_are_read_back(label: str, value: float) -> None:
     registry = CollectorRegistry()
     Counter("things", "Things, \\ and\nlines.", ("what",), registry=registry).labels(label).inc(value)
     for of, parse in ((PLAIN, parse_plain), (OPEN, parse_open)):

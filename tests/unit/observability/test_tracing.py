@@ -67,7 +67,7 @@ async def test_a_request_is_a_span_and_its_stages_are_below_it(recorded: Recorde
             assert spans[stage].kind is SpanKind.INTERNAL
 
 
-async def test_nothing_that_anybody_said_is_in_them(recorded: RecordedSpans, quick: Harness) -> None:
+async def test_no_text_of_a_caller_is_in_the_spans(recorded: RecordedSpans, quick: Harness) -> None:
     limiter = RequestLimiter(most=5, seconds=9)
     await limiter.run("remember", quick.remember(TEXT))
     with pytest.raises(NotFound):
@@ -105,7 +105,7 @@ def test_stages_within_stages_are_nested(recorded: RecordedSpans) -> None:
     assert inner.parent.span_id == outer.context.span_id
 
 
-def test_what_belongs_to_no_request_is_not_traced(recorded: RecordedSpans) -> None:
+def test_stages_without_a_request_are_not_traced(recorded: RecordedSpans) -> None:
     with telemetry.stage("index.build"):
         telemetry.count("writes", action="created")
     telemetry.record_stage("store.wait", 1.0)
@@ -149,7 +149,7 @@ def test_a_caller_that_does_not_want_to_be_traced_is_not(recorded: RecordedSpans
     | st.from_regex(r"\A[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{1,3}\Z")
     | st.sampled_from([f"00-{'0' * 32}-{CALLER}-01", f"ff-{TRACE}-{CALLER}-01", f"00-{TRACE}-{'0' * 16}-01"])
 )
-def test_whatever_a_caller_claims_the_work_is_done(traceparent: str) -> None:
+def test_an_invalid_trace_parent_does_not_fail_the_request(traceparent: str) -> None:
     exporter = InMemorySpanExporter()
     traces = Traces(exporter, immediately=True)
     done = False
@@ -225,7 +225,7 @@ async def test_off_is_off() -> None:
         ("otlp", {"OTEL_BSP_MAX_QUEUE_SIZE": "-1"}, "OTEL_"),
     ],
 )
-async def test_what_cannot_be_is_said(
+async def test_invalid_settings_are_reported(
     way: str, variables: dict[str, str], texts: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in variables.items():

@@ -58,7 +58,7 @@ async def test_words_and_meaning_both_bring_candidates_each_once(harness: Harnes
     assert candidates.dense.degraded == ()
 
 
-async def test_only_what_passes_the_filter_is_a_candidate(harness: Harness) -> None:
+async def test_only_passages_that_pass_the_filter_are_candidates(harness: Harness) -> None:
     await harness.store_draft("green tea")
     black = await harness.store_draft(Draft(text="black tea", kind="fact"))
     candidates = await gathered(harness, "tea", filter=Filter(kind="fact"))

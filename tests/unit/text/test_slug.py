@@ -33,7 +33,7 @@ def test_a_text_becomes_a_handle(text: str, handle: str) -> None:
 
 @given(st.text(max_size=120))
 @some_examples
-def test_a_handle_is_short_tidy_and_stays_what_it_is(text: str) -> None:
+def test_a_slug_is_short_tidy_and_stable(text: str) -> None:
     made = slug(text)
     assert len(made) <= 64
     assert made == made.strip("-")

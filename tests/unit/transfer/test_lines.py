@@ -65,7 +65,7 @@ def test_a_relation_may_be_brief() -> None:
     assert parsed == Relation(source=ID, target=other, created_at=START)
 
 
-def test_the_header_says_what_the_file_is() -> None:
+def test_the_header_describes_the_file() -> None:
     fields = json.loads(header("work", WHEN))
     assert (fields["scrubjay"], fields["space"], fields["exported_at"]) == (1, "work", WHEN)
     assert parse_line(header("work", WHEN)) is None

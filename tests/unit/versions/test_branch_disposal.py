@@ -143,7 +143,7 @@ async def test_a_branch_that_never_was_does_not_come_back(small: BranchEditor) -
         await small.harness.restore(selection=Selection(refs=("tea",), branch=3))  # pyright: ignore[reportArgumentType]
 
 
-async def test_what_was_dropped_takes_no_further_version(small: BranchEditor) -> None:
+async def test_a_dropped_branch_takes_no_further_version(small: BranchEditor) -> None:
     await small.plant()
     await small.branch("draft")
     record = await small.shadow()
@@ -175,7 +175,7 @@ async def test_relations_are_those_of_the_memory(editor: BranchEditor) -> None:
     assert (await editor.harness.unrelate("milk", shadow)).action == "removed"
 
 
-async def test_what_is_purged_meanwhile_leaves_no_branch_behind() -> None:
+async def test_a_memory_purged_meanwhile_leaves_no_branch_behind() -> None:
     store = Overtaken()
     editor = BranchEditor(harness=Harness(store=store))
     tea = await editor.plant()
@@ -191,7 +191,7 @@ async def test_what_is_purged_meanwhile_leaves_no_branch_behind() -> None:
     assert await store.list_ids(SPACE, Filter(state=State.BRANCHED), limit=9) == []
 
 
-async def test_a_branch_begins_at_what_main_says_when_it_is_stored() -> None:
+async def test_a_branch_begins_at_the_version_of_main_when_it_is_stored() -> None:
     store = Overtaken()
     editor = BranchEditor(harness=Harness(store=store))
     await editor.plant()

@@ -69,7 +69,7 @@ async def test_a_request_from_before_there_were_branches_is_still_known(small: B
     assert first.version == 2
 
 
-def test_whose_word_it_is_stands_beside_what_is_new() -> None:
+def test_a_new_observation_has_its_own_source() -> None:
     after = edited(Edit(add_observations=("plays chess", "likes tea"), source=Source(agent="carol")))
     assert [observation.source for observation in after.observations] == [None, BOB, Source(agent="carol")]
     replaced = edited(Edit(fields={"observations": ["likes tea", "sings"]}, source=Source(agent="carol")))
@@ -86,7 +86,7 @@ def test_an_observation_from_the_source_of_its_memory_gets_no_source_of_its_own(
     assert after.observations[0].source is None
 
 
-def test_what_once_held_is_kept_when_all_is_replaced() -> None:
+def test_former_observations_stay_when_all_are_replaced() -> None:
     assert edited(Edit(fields={"observations": ["sings"]})).observations == (
         PAST[0], Observation(text="sings", recorded_at=LATER),
     )  # fmt: skip
@@ -94,7 +94,7 @@ def test_what_once_held_is_kept_when_all_is_replaced() -> None:
     assert edited(Edit(fields={"observations": ["lives in Oslo", "likes tea"]})).observations == PAST
 
 
-def test_what_no_longer_holds_can_be_said_again() -> None:
+def test_a_former_observation_can_be_added_again() -> None:
     after = edited(Edit(add_observations=("lives in Oslo",)))
     assert after.observations == (*PAST, Observation(text="lives in Oslo", recorded_at=LATER))
     again = edited(Edit(add_observations=("lives in Oslo",)), memory=after)

@@ -115,7 +115,7 @@ async def test_an_observation_that_ended_is_a_difference(small: BranchEditor) ->
     assert after.startswith("+one cup (until 2026-01-01T12:")
 
 
-async def test_what_cannot_be_compared(small: BranchEditor) -> None:
+async def test_versions_that_cannot_be_compared(small: BranchEditor) -> None:
     await small.plant()
     await small.branch()
     with pytest.raises(NotFound, match="no branch 'nobody'"):
@@ -166,7 +166,7 @@ async def test_reverting_happens_once_under_its_key(small: BranchEditor) -> None
     assert (await small.revert(1, key="k"), first.version) == (first, 4)
 
 
-async def test_two_who_revert_at_once_both_do(editor: BranchEditor) -> None:
+async def test_two_concurrent_reverts_both_succeed(editor: BranchEditor) -> None:
     await editor.plant()
     for title in ("Two", "Three"):
         await editor.write(title=title)
@@ -214,7 +214,9 @@ async def test_undo_of_dropping_brings_a_branch_back(small: BranchEditor) -> Non
     assert await small.numbers(branch="draft") == [5, 4, 3, 2, 1]
 
 
-async def test_the_first_version_of_a_branch_comes_from_main_whatever_had_its_name_before(small: BranchEditor) -> None:
+async def test_the_first_version_of_a_branch_comes_from_main_and_not_from_an_earlier_branch_of_its_name(
+    small: BranchEditor,
+) -> None:
     await small.plant()
     await small.branch()
     await small.write("draft", title="Of the first")
@@ -280,7 +282,7 @@ async def test_a_branch_that_came_without_its_papers_still_has_its_past(editor: 
     assert (await editor.branches()).branches[1].description == "second"
 
 
-async def test_what_was_merged_on_main_does_not_hold_up_the_undo_of_a_branch(small: BranchEditor) -> None:
+async def test_a_merge_on_main_does_not_prevent_the_undo_on_a_branch(small: BranchEditor) -> None:
     tea = await small.plant()
     await small.branch()
     part = Merged(id=new_id(), at=START)

@@ -104,7 +104,7 @@ async def test_a_description_is_a_remark(small: BranchEditor) -> None:
     assert "AKIA" not in (await small.branches()).branches[1].description
 
 
-async def test_what_is_not_alive_has_no_branches(small: BranchEditor) -> None:
+async def test_a_memory_that_is_not_live_has_no_branches(small: BranchEditor) -> None:
     tea = await small.plant()
     await small.branch(switch=True)
     await small.harness.forget("tea")
@@ -120,7 +120,7 @@ async def test_what_is_not_alive_has_no_branches(small: BranchEditor) -> None:
     assert await small.names() == [MAIN, "draft"]
 
 
-async def test_what_was_merged_into_another_has_no_branches(small: BranchEditor) -> None:
+async def test_a_merged_memory_has_no_branches(small: BranchEditor) -> None:
     tea = await small.plant()
     gone = replace(tea, state=State.MERGED, merged_into=new_id(), version=2)
     await small.harness.store.commit(a_commit(a_rewrite(gone, action=Action.MERGED)))
@@ -128,7 +128,7 @@ async def test_what_was_merged_into_another_has_no_branches(small: BranchEditor)
         await small.branch()
 
 
-async def test_who_names_no_branch_works_on_the_one_it_is_switched_to(small: BranchEditor) -> None:
+async def test_without_a_branch_the_current_one_is_used(small: BranchEditor) -> None:
     await small.plant()
     listed = await small.branch(switch=True)
     assert listed.current == "draft"

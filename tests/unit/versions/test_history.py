@@ -82,7 +82,7 @@ def test_every_kind_of_field_is_spelled_for_people() -> None:
     }
 
 
-def test_what_always_changes_is_no_difference() -> None:
+def test_fields_that_always_change_are_no_difference() -> None:
     before = a_memory("x")
     later = START + timedelta(days=1)
     after = replace(before, version=2, updated_at=later, last_confirmed=later, last_reviewed=later, access_count=5)

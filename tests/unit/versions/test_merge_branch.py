@@ -13,7 +13,7 @@ from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.memory import MAIN, State
 
 
-async def test_what_both_changed_apart_comes_together(editor: BranchEditor) -> None:
+async def test_separate_changes_of_both_sides_are_combined(editor: BranchEditor) -> None:
     tea = await editor.plant()
     await editor.branch()
     await editor.add("iced", branch="draft")
@@ -72,7 +72,7 @@ async def test_clashes_are_reported_and_nothing_is_written(editor: BranchEditor)
 
 
 @pytest.mark.parametrize(("prefer", "text"), [("ours", "Tea is white."), ("theirs", "Tea is black.")])
-async def test_a_preference_settles_what_clashes(small: BranchEditor, prefer: str, text: str) -> None:
+async def test_a_preference_settles_clashes(small: BranchEditor, prefer: str, text: str) -> None:
     await small.plant()
     await small.branch()
     await small.write("draft", content="Tea is black. It is hot. Good.", kind="fact")
@@ -101,7 +101,7 @@ async def test_main_is_merged_into_a_branch(small: BranchEditor) -> None:
     assert await small.facts(MAIN) == ["no milk", "one cup", "iced", "warm"]
 
 
-async def test_what_both_have_said_is_in_common_from_then_on(small: BranchEditor) -> None:
+async def test_the_result_of_a_merge_is_the_base_of_the_next(small: BranchEditor) -> None:
     await small.plant()
     await small.branch()
     await small.add("iced", branch="draft")
@@ -113,7 +113,7 @@ async def test_what_both_have_said_is_in_common_from_then_on(small: BranchEditor
     assert await small.facts(MAIN) == ["no milk", "one cup"]
 
 
-async def test_what_no_longer_holds_on_a_branch_ends_on_main(small: BranchEditor) -> None:
+async def test_an_observation_that_ended_on_a_branch_ends_on_main(small: BranchEditor) -> None:
     await small.plant()
     await small.branch()
     await small.end("one cup", branch="draft")
@@ -125,7 +125,7 @@ async def test_what_no_longer_holds_on_a_branch_ends_on_main(small: BranchEditor
     ]  # fmt: skip
 
 
-async def test_what_is_merged_is_found_by_its_meaning(editor: BranchEditor) -> None:
+async def test_a_merged_text_is_found_by_its_meaning(editor: BranchEditor) -> None:
     tea = await editor.plant()
     await editor.branch()
     await editor.add("Zanzibar grows it", branch="draft")
@@ -144,7 +144,7 @@ async def test_what_is_merged_is_found_by_its_meaning(editor: BranchEditor) -> N
         ("draft", None, "must be a text"),
     ],
 )
-async def test_what_cannot_be_merged(small: BranchEditor, name: str, into: str, why: str) -> None:
+async def test_branches_that_cannot_be_merged(small: BranchEditor, name: str, into: str, why: str) -> None:
     await small.plant()
     await small.branch()
     await small.branch("other")

@@ -59,7 +59,7 @@ def test_observations_come_together(
     assert joined(base, ours, theirs).observations == merged
 
 
-def test_who_said_it_first_keeps_the_word() -> None:
+def test_an_observation_of_both_sides_keeps_its_first_source() -> None:
     mine = replace(facts("a")[0], source=Source(agent="alice"))
     other = replace(facts("a")[0], source=Source(agent="bob"), recorded_at=LATER)
     assert joined((), (mine,), (other,)).observations == (mine,)
@@ -121,7 +121,7 @@ def changed(name: str, value: object) -> Memory:
     return replace(BASE, **{name: value})
 
 
-def test_who_it_is_and_how_it_is_used_stays_ours() -> None:
+def test_identity_and_usage_stay_ours() -> None:
     theirs = replace(
         BASE, id="x", state=State.BRANCHED, version=9, branch="draft", trunk=BASE.id, forked=3, access_count=7,
         updated_at=LAST, group="g", title="Other",

@@ -22,7 +22,7 @@ BASE = "One is here. Two is here. Three is here.\nFour is a line.\nFive is a lin
         (("One is", "One was"), ("a line.\nFive", "a line.\nMore.\nFive")),
     ],
 )
-def test_what_one_side_changed_is_taken(ours: tuple[str, str], theirs: tuple[str, str]) -> None:
+def test_a_change_of_one_side_is_taken(ours: tuple[str, str], theirs: tuple[str, str]) -> None:
     merged = BASE.replace(*ours).replace(*theirs)
     assert merge_text(BASE, BASE.replace(*ours), BASE.replace(*theirs)) == (merged, ())
 
@@ -49,14 +49,14 @@ def test_a_sentence_that_both_changed_differently_is_a_clash() -> None:
         ("One. Two.", "", "One. Two. Three."),
     ],
 )
-def test_what_would_be_a_guess_is_a_difference(base: str, ours: str, theirs: str) -> None:
+def test_an_ambiguous_merge_is_a_clash(base: str, ours: str, theirs: str) -> None:
     merged, differing = merge_text(base, ours, theirs)
     assert differing
     assert merged == ours
     assert merge_text(base, theirs, ours)[1]
 
 
-def test_a_preference_decides_only_what_differs() -> None:
+def test_a_preference_decides_only_clashes() -> None:
     base = "One. Two. Three. Four. Five."
     ours, theirs = "Uno. Two. Drei. Four. Five.", "One. Two. Tre. Four. Fem."
     assert merge_text(base, ours, theirs, prefer="theirs")[0] == "Uno. Two. Tre. Four. Fem."
@@ -77,7 +77,7 @@ texts = st.one_of(sentences.map(" ".join), sentences.map("\n".join), sentences.m
 
 @given(texts, texts)
 @some_examples
-def test_what_only_one_side_changed_comes_out_whole(base: str, other: str) -> None:
+def test_changes_of_one_side_are_taken_whole(base: str, other: str) -> None:
     assert merge_text(base, other, base) == (other, ())
     assert merge_text(base, base, other) == (other, ())
     assert merge_text(base, other, other) == (other, ())

@@ -56,7 +56,7 @@ async def test_an_undo_leaves_a_part_whose_whole_was_changed_since(harness: Harn
     assert await texts(harness) == sorted([FIRST.text, SECOND.text, THIRD.text])
 
 
-async def test_an_undo_of_giving_back_does_not_hide_a_part_whose_whole_has_it_no_longer(harness: Harness) -> None:
+async def test_an_undo_of_a_revert_does_not_hide_a_part_that_its_whole_has_lost(harness: Harness) -> None:
     whole, part = await both(harness)
     await go_back(harness, whole, to=1)
     run = await run_of(harness, part)
@@ -125,7 +125,7 @@ async def test_a_revert_forward_leaves_a_part_that_says_something_else_by_now(ha
     assert (await harness.get(part.id)).state is State.LIVE
 
 
-async def test_a_revert_of_what_is_in_the_trash_makes_nothing_live(harness: Harness) -> None:
+async def test_a_revert_of_a_trashed_memory_makes_nothing_live(harness: Harness) -> None:
     whole, part = await both(harness)
     await harness.forget(whole.id)
     await go_back(harness, whole, to=1)
@@ -136,7 +136,7 @@ async def test_a_revert_of_what_is_in_the_trash_makes_nothing_live(harness: Harn
     assert await texts(harness) == sorted([FIRST.text, SECOND.text])
 
 
-async def test_a_part_from_the_trash_does_not_come_back_beside_what_has_it_still(harness: Harness) -> None:
+async def test_a_trashed_part_is_not_restored_besides_its_whole(harness: Harness) -> None:
     whole, part = await both(harness)
     gone = await harness.forget(part.id)
     assert whole.name in gone.done[0].warnings[0]

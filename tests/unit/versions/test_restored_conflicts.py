@@ -33,7 +33,7 @@ async def clashing(office: BranchEditor, details: tuple[ConflictDetails, ...]) -
     ]
 
 
-async def test_of_what_a_merge_brings(office: BranchEditor) -> None:
+async def test_of_a_merged_branch(office: BranchEditor) -> None:
     await office.plant(Draft(text="The picnic is nice", name="tea"))
     await office.harness.remember(Draft(text=TUESDAY, name="meeting"))
     await office.branch()
@@ -45,7 +45,7 @@ async def test_of_what_a_merge_brings(office: BranchEditor) -> None:
     assert (await office.merge(MAIN, into="draft")).conflicts == ()
 
 
-async def test_of_what_a_revert_brings_back(office: BranchEditor) -> None:
+async def test_of_a_reverted_memory(office: BranchEditor) -> None:
     await office.plant(Draft(text=THURSDAY, name="tea"))
     await office.write(content="The picnic is nice")
     await office.harness.remember(Draft(text=TUESDAY, name="meeting"))
@@ -59,7 +59,7 @@ async def test_of_what_a_revert_brings_back(office: BranchEditor) -> None:
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
-async def test_of_what_is_restored(office: BranchEditor, dry_run: bool) -> None:
+async def test_of_a_restored_memory(office: BranchEditor, dry_run: bool) -> None:
     await office.plant(Draft(text=THURSDAY, name="tea"))
     await office.harness.forget("tea")
     await office.harness.remember(Draft(text=TUESDAY, name="meeting"))
@@ -70,7 +70,7 @@ async def test_of_what_is_restored(office: BranchEditor, dry_run: bool) -> None:
         await clashing(office, done.done[0].conflicts)
 
 
-async def test_of_what_is_approved(office: BranchEditor) -> None:
+async def test_of_an_approved_memory(office: BranchEditor) -> None:
     office.harness.rules = replace(office.harness.rules, review="agents")
     agents = Source(method=Method.AGENT)
     assert (await office.plant(Draft(text=THURSDAY, name="tea", source=agents))).state == "waiting"

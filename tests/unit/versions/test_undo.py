@@ -109,7 +109,7 @@ async def test_a_memory_changed_since_is_left_alone_and_reported(harness: Harnes
     assert (await harness.get(memory.id)).content == "two"
 
 
-async def test_what_was_purged_cannot_be_taken_back(harness: Harness) -> None:
+async def test_a_purge_cannot_be_undone(harness: Harness) -> None:
     memory = await harness.store_draft("one")
     run = (await harness.store.versions(SPACE, memory.id, limit=1))[0].run
     await harness.forget(memory.id)

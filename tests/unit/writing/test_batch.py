@@ -57,7 +57,7 @@ async def test_a_memory_may_begin_in_another_state(quick: Harness) -> None:
     await write(quick, Batch(new=(named("Ada"),)))
 
 
-async def test_what_is_new_is_embedded_at_once_or_later(quick: Harness) -> None:
+async def test_new_texts_are_embedded_at_once_or_later(quick: Harness) -> None:
     model = (await quick.embedder.profile()).model
     await write(quick, Batch(new=(named("Ada", "likes tea"),)))
     assert await quick.store.without_vectors(model, limit=9) == []
@@ -89,7 +89,7 @@ async def test_a_relation_that_cannot_be_stored_stops_all(quick: Harness, kind: 
     assert await quick.store.last_seq() == 0
 
 
-async def test_who_was_faster_makes_the_call_stale_and_nothing_is_written(harness: Harness) -> None:
+async def test_a_concurrent_change_makes_the_call_stale_and_nothing_is_written(harness: Harness) -> None:
     old = await harness.store_draft("old text")
     await harness.revise(old.id, content="theirs")
     await harness.remember(Draft(text="x", name="Ada"))

@@ -76,7 +76,7 @@ def test_all_that_was_given_is_in_the_record() -> None:
     assert (memory.created_at, memory.updated_at, memory.last_confirmed) == (START, START, START)
 
 
-def test_what_is_not_said_has_its_default() -> None:
+def test_an_unset_field_has_its_default() -> None:
     (memory,) = composed()
     assert (memory.kind, memory.branch, memory.state.value) == ("note", "main", "live")
 

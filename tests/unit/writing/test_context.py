@@ -22,7 +22,7 @@ async def test_a_write_that_says_something_else_does_not_wait() -> None:
     assert order == ["0 begins", "1 begins", "0 ends", "1 ends"]
 
 
-async def test_a_write_of_the_same_session_waits_whatever_it_says() -> None:
+async def test_a_write_of_the_same_session_always_waits() -> None:
     assert (await _order_of((NORTH, "a"), (EAST, "a")))[1] == "0 ends"
     assert (await _order_of((NORTH, "a"), (EAST, "b")))[1] == "1 begins"
 

@@ -36,7 +36,7 @@ async def test_forgetting_is_a_version_that_restoring_takes_back(harness: Harnes
     ]
 
 
-async def test_what_is_there_already_is_unchanged(harness: Harness) -> None:
+async def test_a_memory_in_the_target_state_is_unchanged(harness: Harness) -> None:
     memory = await harness.store_draft("tea")
     assert [change.action for change in (await harness.restore(memory.id)).done] == ["unchanged"]
     await harness.forget(memory.id)
@@ -133,7 +133,7 @@ async def test_a_group_of_one_is_itself(quick: Harness) -> None:
     assert [change.id for change in gone.done] == [memory.id]
 
 
-async def test_a_dry_run_says_what_it_would_do(harness: Harness) -> None:
+async def test_a_dry_run_reports_the_changes_it_would_make(harness: Harness) -> None:
     memory = await harness.store_draft("tea")
     for verb, action in ((harness.forget, "trashed"), (harness.restore, "unchanged")):
         would = await verb(selection=Selection(refs=(memory.id,), dry_run=True))
@@ -207,7 +207,7 @@ class Meddled(FakeStore):
         return await super().commit(commit)
 
 
-async def test_what_was_changed_meanwhile_is_moved_as_it_is_now() -> None:
+async def test_a_memory_changed_meanwhile_is_moved_in_its_latest_version() -> None:
     harness = Harness(store=Meddled(times=2))
     memory = await harness.store_draft("tea")
     done = await harness.forget(memory.id)
@@ -216,14 +216,14 @@ async def test_what_was_changed_meanwhile_is_moved_as_it_is_now() -> None:
     assert done.done[0].version == 4
 
 
-async def test_what_never_rests_is_given_up() -> None:
+async def test_a_memory_that_changes_all_the_time_is_given_up() -> None:
     harness = Harness(store=Meddled(times=99))
     memory = await harness.store_draft("tea")
     with pytest.raises(StaleVersion, match="keeps changing"):
         await harness.forget(memory.id)
 
 
-async def test_what_was_purged_meanwhile_is_gone() -> None:
+async def test_a_memory_purged_meanwhile_is_gone() -> None:
     harness = Harness(store=Meddled(times=1, purge=True))
     memory = await harness.store_draft("tea")
     with pytest.raises(NotFound):

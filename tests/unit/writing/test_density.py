@@ -27,7 +27,7 @@ def test_a_text_that_says_enough_is_left_alone() -> None:
         (Draft(text="fixed it because of rain"), "say who or what it is about and when it was"),
     ],
 )
-def test_a_thin_one_is_flagged_with_what_it_lacks(draft: Draft, lacks: str) -> None:
+def test_a_thin_text_is_flagged_with_the_things_it_lacks(draft: Draft, lacks: str) -> None:
     checked = check_density(draft, rules=RULES)
     assert (checked.flags, checked.rejected) == (("thin",), "")
     assert checked.warnings[0].endswith(lacks)
@@ -54,7 +54,7 @@ def test_a_character_that_is_a_word_counts_as_one() -> None:
     assert check_density(Draft(text=sentence[:9]), rules=RULES).flags == ("thin",)
 
 
-def test_what_becomes_of_thin_ones_is_a_rule() -> None:
+def test_a_rule_decides_about_thin_texts() -> None:
     thin = Draft(text="fixed it")
     rejected = check_density(thin, rules=Rules(density="reject"))
     assert rejected.rejected.startswith("too thin to be useful later (8 of 80 characters): say who")

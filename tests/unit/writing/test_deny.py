@@ -117,7 +117,7 @@ def test_words_of_two_texts_are_not_read_together() -> None:
     assert deny(Draft(text="project\nfalcon"), rules=rules).rejected
 
 
-def test_an_edit_must_not_bring_in_what_is_refused() -> None:
+def test_an_edit_must_not_add_a_denied_text() -> None:
     rules = Rules(never=("falcon",), never_paths=(".env",))
     before = a_memory("tea")
     for after in (
@@ -132,6 +132,6 @@ def test_an_edit_must_not_bring_in_what_is_refused() -> None:
     require_allowed_edit(before, replace(before, content="milk"), rules=rules)
 
 
-def test_what_was_there_before_a_rule_may_be_edited() -> None:
+def test_a_memory_older_than_a_rule_may_be_edited() -> None:
     before = a_memory("the falcon flies")
     require_allowed_edit(before, replace(before, content="the falcon sleeps"), rules=Rules(never=("falcon",)))

@@ -29,7 +29,7 @@ SAID = Draft(
         Draft(text=SAID.text, entities=("Sarah",), name="tea", dry_run=True),
     ],
 )
-async def test_what_is_all_known_changes_nothing(harness: Harness, again: Draft) -> None:
+async def test_a_draft_without_new_content_changes_nothing(harness: Harness, again: Draft) -> None:
     first = await harness.remember(SAID)
     seq = await harness.store.last_seq()
     second = await harness.remember(again)
@@ -81,7 +81,7 @@ async def test_a_group_is_known_when_each_of_its_entities_is(quick: Harness) -> 
     assert (await quick.remember(replace(both, entities=("Sarah", "Bob")))).action == "created"
 
 
-async def test_what_is_in_the_trash_is_not_known(quick: Harness) -> None:
+async def test_a_memory_in_the_trash_is_no_duplicate(quick: Harness) -> None:
     first = await quick.remember("tea")
     await quick.forget(first.id)
     assert (await quick.remember("tea")).action == "created"

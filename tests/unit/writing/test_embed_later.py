@@ -67,7 +67,7 @@ async def test_the_end_of_a_long_text_is_found_by_its_words_at_once(harness: Har
 
 
 @pytest.mark.parametrize("draft", [Draft(text=pages(15)), Draft(text="", observations=("likes tea", "hates milk"))])
-async def test_what_is_not_long_is_embedded_whole(harness: Harness, draft: Draft) -> None:
+async def test_a_short_text_is_embedded_whole(harness: Harness, draft: Draft) -> None:
     done = await harness.remember(draft)
     assert done.warnings == ()
     assert await left(harness) == set()
@@ -105,7 +105,7 @@ async def test_a_memory_that_becomes_long_is_embedded_later_too(harness: Harness
     assert await left(harness) == {memory.id}
 
 
-async def test_what_is_new_in_a_long_memory_is_embedded_at_once(harness: Harness) -> None:
+async def test_a_new_passage_of_a_long_memory_is_embedded_at_once(harness: Harness) -> None:
     harness.defers = False
     memory = await harness.store_draft(Draft(text=pages(60)))
     harness.defers = True
@@ -116,7 +116,7 @@ async def test_what_is_new_in_a_long_memory_is_embedded_at_once(harness: Harness
     assert await left(harness) == set()
 
 
-async def test_what_a_long_text_continues_and_the_text_itself_are_both_embedded_later(harness: Harness) -> None:
+async def test_a_long_text_and_the_memory_it_continues_are_both_embedded_later(harness: Harness) -> None:
     first = await harness.remember(Draft(text=pages(60), session_hint="s", intent="continue"))
     harness.embedder.embedded.clear()
     done = await harness.remember(Draft(text=pages(60, of="river"), session_hint="s", intent="continue"))

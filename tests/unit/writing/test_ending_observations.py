@@ -37,14 +37,14 @@ async def test_a_statement_that_holds_until_a_day_to_come_is_looked_at() -> None
         assert types(await world.detect(a_memory("", observations=(until(PARIS, end),)))) == types_expected
 
 
-async def test_what_is_stored_and_holds_until_a_day_to_come_is_contradicted() -> None:
+async def test_a_stored_memory_with_a_future_end_is_contradicted() -> None:
     for end, types_expected in ((20_000, [ConflictType.CONTRADICTION]), (10_000, [])):
         world = new_world()
         await world.keep(a_memory("", observations=(until(ROME, end),)))
         assert types(await world.detect(a_memory(PARIS))) == types_expected
 
 
-async def test_a_namesake_is_contradicted_by_what_it_says_still() -> None:
+async def test_a_memory_of_the_same_name_is_contradicted_by_current_observations() -> None:
     for end, types_expected in ((20_000, [ConflictType.CONTRADICTION]), (10_000, [])):
         world = new_world()
         await world.keep(a_memory("", entity="Ada", observations=(until(ROME, end),)))
@@ -52,7 +52,7 @@ async def test_a_namesake_is_contradicted_by_what_it_says_still() -> None:
         assert types(await world.detect(a_memory("", entity="Ada", observations=paris), blind=True)) == types_expected
 
 
-async def test_a_memory_contradicts_what_it_says_itself_still() -> None:
+async def test_a_memory_contradicts_its_own_current_observations() -> None:
     for end, types_expected in ((20_000, [ConflictType.CONTRADICTION]), (10_000, [])):
         world = new_world()
         before = a_memory("", observations=(until(ROME, end),))
@@ -60,7 +60,7 @@ async def test_a_memory_contradicts_what_it_says_itself_still() -> None:
         assert types(await world.detect(replace(before, observations=(*before.observations, paris)))) == types_expected
 
 
-async def test_what_a_memory_says_still_is_not_new_in_it() -> None:
+async def test_a_current_observation_of_a_memory_is_not_new() -> None:
     world = new_world()
     await world.keep(a_memory(ROME))
     for end, types_expected in ((20_000, []), (10_000, [ConflictType.CONTRADICTION])):
@@ -69,7 +69,7 @@ async def test_what_a_memory_says_still_is_not_new_in_it() -> None:
         assert types(await world.detect(after, before=before)) == types_expected
 
 
-async def test_two_memories_are_the_same_in_what_holds() -> None:
+async def test_two_memories_are_duplicates_by_their_current_observations() -> None:
     observations = tuple(until(fact, 20_000) for fact in ("likes tea", "has a dog", "rows a boat"))
     world = new_world()
     await world.keep(a_memory("", entity="Ada", observations=observations))
@@ -79,7 +79,7 @@ async def test_two_memories_are_the_same_in_what_holds() -> None:
     assert await gone.detect(a_memory("", entity="Ada", observations=observations)) == ()
 
 
-def test_observations_in_place_of_others_take_the_place_of_what_holds() -> None:
+def test_replacing_observations_replaces_the_current_ones() -> None:
     memory = a_memory("", observations=(until(ROME, 20_000), until("likes tea", 5_000)))
     edited, _ = apply_edit(memory, Edit(fields={"observations": [PARIS]}), now=NOW, limits=Limits())
     assert [observation.text for observation in edited.observations] == ["likes tea", PARIS]
@@ -87,13 +87,13 @@ def test_observations_in_place_of_others_take_the_place_of_what_holds() -> None:
     assert edited.observations == (memory.observations[1], memory.observations[0])
 
 
-def test_of_what_was_said_twice_that_stays_which_holds() -> None:
+def test_of_a_repeated_observation_the_current_one_stays() -> None:
     memory = a_memory("", observations=(until(ROME, 20_000), until(ROME, 5_000)))
     edited, _ = apply_edit(memory, Edit(fields={"observations": [ROME]}), now=NOW, limits=Limits())
     assert edited.observations == (memory.observations[1], memory.observations[0])
 
 
-def test_what_holds_until_a_day_to_come_is_theirs_who_say_it_again() -> None:
+def test_an_observation_with_a_future_end_is_taken_over_by_a_more_trusted_source() -> None:
     document, user = Source(trust=Trust.DOCUMENT), Source(trust=Trust.USER)
     users = a_memory("", source=user, observations=(until(ROME, 20_000),))
     for end, trust in ((20_000, Trust.USER), (5_000, Trust.DOCUMENT)):

@@ -58,7 +58,7 @@ def test_no_statement_is_ever_lost(first: Memory, second: Memory) -> None:
 
 @settings(max_examples=80, deadline=None)
 @given(memories(), memories())
-def test_what_was_merged_is_not_merged_again(first: Memory, second: Memory) -> None:
+def test_a_merged_memory_is_not_merged_again(first: Memory, second: Memory) -> None:
     both = merge(first, second, at=NOW)
     assert merge(both, second, at=NOW) is both
     assert merge(first, first, at=NOW) is first
@@ -66,13 +66,13 @@ def test_what_was_merged_is_not_merged_again(first: Memory, second: Memory) -> N
 
 @settings(max_examples=80, deadline=None)
 @given(memories(), memories(), memories())
-def test_in_whatever_order_three_are_merged_they_say_the_same(first: Memory, second: Memory, third: Memory) -> None:
+def test_three_memories_merged_in_any_order_say_the_same(first: Memory, second: Memory, third: Memory) -> None:
     left = merge(merge(first, second, at=NOW), third, at=NOW)
     right = merge(first, merge(second, third, at=NOW), at=NOW)
     assert statements_in(left) == statements_in(right)
 
 
-def test_what_is_new_follows_as_a_paragraph_with_its_source() -> None:
+def test_new_statements_follow_as_a_paragraph_with_their_source() -> None:
     first = a_memory("The login failed. Ann fixed it.", tags=("auth",))
     source = Source(agent="reviewer", session="s1")
     second = a_memory("ann fixed it!  The token lives 3600 s. It was slow.", tags=("cli", "auth"), source=source)
@@ -86,7 +86,7 @@ def test_what_is_new_follows_as_a_paragraph_with_its_source() -> None:
     assert (both.id, both.name, both.created_at) == (first.id, first.name, first.created_at)
 
 
-def test_what_is_wholly_new_is_added_as_it_is_written() -> None:
+def test_a_wholly_new_text_is_added_unchanged() -> None:
     second = a_memory("## Steps\n\n1. stop\n\n2. start\n")
     both = merge(a_memory("How to restart."), second, at=NOW)
     assert both.content == "How to restart.\n\n## Steps\n\n1. stop\n\n2. start"
@@ -114,11 +114,11 @@ def test_what_is_wholly_new_is_added_as_it_is_written() -> None:
         ("```\na  b\n```", "```\na b\n```", True),
     ],
 )
-def test_a_part_of_what_was_said_is_a_repeat_unless_it_was_not_claimed(first: str, second: str, added: bool) -> None:
+def test_a_part_of_a_statement_is_a_repetition_unless_it_was_not_claimed(first: str, second: str, added: bool) -> None:
     assert (merge(a_memory(first), a_memory(second), at=NOW).content != first) is added
 
 
-def test_observations_are_united_and_keep_whose_they_are() -> None:
+def test_observations_are_united_and_keep_their_sources() -> None:
     mine = Observation(text="It has 3 retries.", recorded_at=START)
     again = Observation(text="it has 3 retries", recorded_at=NOW)
     repeated = Observation(text="The login failed.", recorded_at=NOW)
@@ -138,7 +138,7 @@ def test_a_statement_that_was_an_observation_is_not_said_twice() -> None:
     assert merge(first, a_memory("The login failed."), at=NOW) is first
 
 
-def test_the_first_goes_before_in_what_has_one_value() -> None:
+def test_the_first_memory_takes_precedence_in_fields_with_one_value() -> None:
     first = a_memory("One.", title="First", kind="decision", metadata={"a": 1, "b": 2}, pinned=True)
     second = a_memory(
         "Two.", kind="note", category="work", project="p", entity="Ann", metadata={"b": 3, "c": 4}, pinned=False
@@ -227,14 +227,14 @@ def test_a_title_that_tells_more_is_kept() -> None:
     assert denied.content == "The login failed.\n\nNo login failed"
 
 
-def test_flags_are_united_and_what_was_added_to_is_thin_no_more() -> None:
+def test_flags_are_united_and_an_extended_memory_is_not_thin() -> None:
     first = replace(a_memory("One."), flags=(Flag.THIN,))
     second = replace(a_memory("Two."), flags=(Flag.THIN, Flag.REDACTED))
     assert merge(first, second, at=NOW).flags == ("redacted",)
     assert merge(first, replace(first, flags=()), at=NOW) is first
 
 
-def test_what_follows_does_not_slip_into_what_was_left_open() -> None:
+def test_an_addition_does_not_become_part_of_an_open_block() -> None:
     code = merge(a_memory("```\nx = 1"), a_memory("Ann fixed it."), at=NOW).content
     assert code == "```\nx = 1\n```\n\nAnn fixed it."
     heading = merge(a_memory("Not working:"), a_memory("Ann fixed it."), at=NOW).content

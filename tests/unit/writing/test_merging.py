@@ -35,7 +35,7 @@ async def both(harness: Harness) -> tuple[Memory, Memory]:
     return await harness.get(first.id), await harness.get(part)
 
 
-async def test_a_merge_keeps_both_and_says_whose_word_each_statement_is(harness: Harness) -> None:
+async def test_a_merge_keeps_both_texts_and_the_source_of_each_statement(harness: Harness) -> None:
     whole, part = await both(harness)
     assert whole.content == f"{FIRST.text}\n\n{SECOND.text}"
     assert whole.tags == ("auth", "cli")
@@ -71,7 +71,7 @@ async def test_undo_takes_back_the_write_and_nothing_else(harness: Harness) -> N
     assert (await harness.get(part.id)).state is State.TRASHED
 
 
-async def test_a_purge_takes_along_what_was_merged(harness: Harness) -> None:
+async def test_a_purge_includes_merged_parts(harness: Harness) -> None:
     whole, part = await both(harness)
     await harness.forget(whole.id)
     done = await harness.purge(whole.id)
@@ -79,14 +79,14 @@ async def test_a_purge_takes_along_what_was_merged(harness: Harness) -> None:
     assert not await harness.store.get(SPACE, [whole.id, part.id])
 
 
-async def test_what_was_merged_is_not_restored_beside_what_it_is_part_of(harness: Harness) -> None:
+async def test_a_merged_part_is_not_restored_besides_its_whole(harness: Harness) -> None:
     _, part = await both(harness)
     with pytest.raises(WrongState) as refused:
         await harness.restore(part.id)
     assert "revert" in refused.value.hint
 
 
-async def test_what_adds_nothing_changes_nothing(harness: Harness) -> None:
+async def test_a_merge_that_adds_nothing_changes_nothing(harness: Harness) -> None:
     whole, _ = await both(harness)
     seq = await harness.store.last_seq()
     again = await harness.remember(replace(SECOND, text=f"  {SECOND.text}!!".replace(".!!", "!")))
@@ -129,7 +129,7 @@ class Hasty(FakeStore):
         return await super().commit(commit)
 
 
-async def test_what_was_changed_meanwhile_is_merged_into_as_it_is_now() -> None:
+async def test_a_target_changed_meanwhile_is_merged_in_its_latest_version() -> None:
     harness = Harness(store=Hasty())
     first = await harness.remember(FIRST)
     done = await harness.remember(SECOND)
@@ -144,7 +144,7 @@ async def test_what_was_changed_meanwhile_is_merged_into_as_it_is_now() -> None:
         Draft(text="one", intent="continue", session_hint="s", entities=("a", "b")),
     ],
 )
-async def test_what_contradicts_itself_is_refused(quick: Harness, draft: Draft) -> None:
+async def test_a_draft_that_contradicts_itself_is_refused(quick: Harness, draft: Draft) -> None:
     with pytest.raises(InvalidInput) as refused:
         await quick.remember(draft)
     assert refused.value.fields["field"] == "intent"
@@ -158,7 +158,7 @@ async def test_a_refused_text_is_not_stored_and_the_reason_is_given(harness: Har
     assert await harness.store.last_seq() == 0
 
 
-async def test_what_an_agent_writes_waits_for_a_yes(harness: Harness) -> None:
+async def test_a_memory_of_an_agent_waits_for_approval(harness: Harness) -> None:
     harness.rules = replace(PLAIN, review="agents")
     draft = Draft(text="Sarah prefers tea", source=Source(method=Method.AGENT))
     first = await harness.remember(draft)
@@ -218,7 +218,7 @@ async def test_rules_of_a_space_hold_there_alone(harness: Harness) -> None:
     assert await harness.store.documents("other", "rules", limit=5) == []
 
 
-async def test_what_would_grow_too_large_stands_by_itself(harness: Harness) -> None:
+async def test_a_text_that_would_make_its_target_too_large_is_stored_by_itself(harness: Harness) -> None:
     harness.limits = Limits(text_bytes=60)
     first = await harness.remember(FIRST)
     second = await harness.remember(SECOND)

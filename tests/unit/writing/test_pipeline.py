@@ -19,7 +19,7 @@ from scrubjay.text.passages import text_hash
 KEYED = Draft(text="Sarah prefers tea", idempotency_key="k1")
 
 
-async def test_the_answer_says_what_was_done(harness: Harness) -> None:
+async def test_the_answer_describes_the_write(harness: Harness) -> None:
     done = await harness.remember(Draft(text="Sarah prefers tea", tags=("#Tea",)))
     assert (done.action, done.name, done.version, done.tags) == ("created", "sarah-prefers-tea", 1, ("tea",))
     assert done.ids == (done.id,)

@@ -100,7 +100,7 @@ async def test_each_text_is_embedded_once_and_none_that_is_known(harness: Harnes
     assert await harness.store.without_vectors(MODEL, limit=10) == []
 
 
-async def test_secrets_and_what_is_not_to_be_kept_never_reach_the_model(harness: Harness) -> None:
+async def test_secrets_and_denied_texts_never_reach_the_model(harness: Harness) -> None:
     answer = await _create(
         harness,
         [
@@ -132,7 +132,7 @@ async def test_without_a_model_each_is_stored_and_says_so(harness: Harness) -> N
     assert ["words only" in result["warnings"][0] for result in answer["results"]] == [True, True]
 
 
-async def test_what_is_wrong_with_one_keeps_none_of_the_others(harness: Harness) -> None:
+async def test_an_error_in_one_write_does_not_affect_the_others(harness: Harness) -> None:
     wrong: dict[str, Json] = {"name": "Bo", "entityType": "person", "observations": 3}
     answer = await _create(harness, [_entity("Ada", "likes tea"), wrong, _entity("Cy", "likes jam")])
     assert [result["name"] for result in answer["results"]] == ["Ada", "Cy"]

@@ -70,7 +70,7 @@ async def test_only_the_relation_named_is_removed(harness: Harness) -> None:
     assert (done.action, [link.type for link in done.source_links]) == ("removed", ["related_to"])
 
 
-async def test_removing_what_is_not_there_is_no_change(harness: Harness) -> None:
+async def test_removing_a_missing_relation_is_no_change(harness: Harness) -> None:
     await pair(harness)
     before = await harness.store.last_seq()
     assert (await harness.unrelate("sarah", "acme")).action == "unchanged"

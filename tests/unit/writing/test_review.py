@@ -31,11 +31,11 @@ async def waiting(harness: Harness, text: str = "tea", **fields: str) -> Memory:
         ("all", Method.MANUAL, True),
     ],
 )
-def test_whose_memories_wait_is_a_rule(review: str, method: Method, waits: bool) -> None:
+def test_a_rule_decides_which_memories_wait(review: str, method: Method, waits: bool) -> None:
     assert must_wait(Draft(text="tea", source=Source(method=method)), rules=Rules(review=review)) == waits
 
 
-async def test_what_waits_is_in_the_inbox_until_it_is_approved(harness: Harness) -> None:
+async def test_a_waiting_memory_is_in_the_inbox_until_it_is_approved(harness: Harness) -> None:
     memory, other = await waiting(harness), await waiting(harness, "milk")
     assert {memory.id for memory in await inbox(SPACE, store=harness.store, limit=9)} == {memory.id, other.id}
     assert len(await inbox(SPACE, store=harness.store, limit=1)) == 1
@@ -47,7 +47,7 @@ async def test_what_waits_is_in_the_inbox_until_it_is_approved(harness: Harness)
     assert [version.action for version in versions] == ["approved", "created"]
 
 
-async def test_what_is_declined_goes_into_the_trash(harness: Harness) -> None:
+async def test_a_declined_memory_goes_into_the_trash(harness: Harness) -> None:
     memory = await waiting(harness)
     chosen = Selection(refs=(memory.id,), reason="no")
     done = await decline(chosen, space=SPACE, origin=harness.origin(), store=harness.store)
@@ -63,7 +63,7 @@ async def test_a_name_taken_meanwhile_is_given_another(harness: Harness) -> None
     assert done.done[0].name == f"tea-{memory.id[-6:]}"
 
 
-async def test_only_what_waits_is_approved_or_declined(quick: Harness) -> None:
+async def test_only_waiting_memories_are_approved_or_declined(quick: Harness) -> None:
     live = await quick.store_draft("tea")
     chosen = Selection(refs=(live.id,))
     with pytest.raises(WrongState):
@@ -72,7 +72,7 @@ async def test_only_what_waits_is_approved_or_declined(quick: Harness) -> None:
     assert [change.action for change in again.done] == ["unchanged"]
 
 
-async def test_what_waits_does_not_come_in_by_another_door(quick: Harness) -> None:
+async def test_a_waiting_memory_cannot_go_live_by_another_verb(quick: Harness) -> None:
     memory = await waiting(quick)
     with pytest.raises(WrongState):
         await quick.restore(memory.id)
@@ -91,7 +91,7 @@ AGENTS = Rules(gate="off", density="off", tags="off", review="agents")
 BY_AGENT = Source(method=Method.AGENT)
 
 
-async def test_what_was_not_approved_waits_again_when_it_is_restored(quick: Harness) -> None:
+async def test_an_unapproved_memory_waits_again_when_it_is_restored(quick: Harness) -> None:
     quick.rules = AGENTS
     forgotten = await quick.store_draft(Draft(text="tea", source=BY_AGENT))
     declined = await quick.store_draft(Draft(text="milk", source=BY_AGENT))
@@ -108,7 +108,7 @@ async def test_what_was_not_approved_waits_again_when_it_is_restored(quick: Harn
         assert (await quick.get(memory.id)).state is State.WAITING
 
 
-async def test_what_was_approved_once_is_restored_as_it_was(quick: Harness) -> None:
+async def test_an_approved_memory_is_restored_as_it_was(quick: Harness) -> None:
     quick.rules = AGENTS
     memory = await quick.store_draft(Draft(text="tea", source=BY_AGENT))
     await approve(Selection(refs=(memory.id,)), space=SPACE, origin=quick.origin(), store=quick.store)

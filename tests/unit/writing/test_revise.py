@@ -52,7 +52,7 @@ async def test_each_field_can_be_revised(harness: Harness, field: str, value: Js
     assert getattr(old.memory, field) == getattr(before, field)
 
 
-async def test_an_edit_is_never_older_than_what_it_changes_and_never_of_tomorrow(quick: Harness) -> None:
+async def test_the_time_of_an_edit_is_never_before_its_version_or_in_the_future(quick: Harness) -> None:
     memory = await quick.store_draft(TEA)
     made = memory.updated_at - timedelta(hours=1)
     await quick.revise(memory.id, Edit(fields={"content": "coffee"}, at=made, idempotency_key="k"))
@@ -103,7 +103,7 @@ async def test_a_time_can_be_taken_away(quick: Harness, field: str, nothing: Jso
         ("observations", [5]),
     ],
 )
-async def test_what_cannot_be_is_refused_by_name(quick: Harness, field: str, value: Json) -> None:
+async def test_an_invalid_value_is_refused_by_name(quick: Harness, field: str, value: Json) -> None:
     memory = await quick.store_draft(TEA)
     with pytest.raises(InvalidInput, match=field) as caught:
         await quick.revise(memory.id, Edit(fields={field: value}))
@@ -235,7 +235,7 @@ async def test_edits_at_the_same_time_are_all_made(harness: Harness) -> None:
     assert after.version == 13
 
 
-async def test_of_two_who_expect_the_same_version_one_is_refused(harness: Harness) -> None:
+async def test_of_two_edits_that_expect_the_same_version_one_is_refused(harness: Harness) -> None:
     memory = await harness.store_draft("tea")
     edits = [Edit(fields={"content": text}, expected_version=1) for text in ("coffee", "water")]
     answers = await asyncio.gather(*(harness.revise(memory.id, edit) for edit in edits), return_exceptions=True)
@@ -276,7 +276,7 @@ async def test_names_and_titles_work_where_an_id_does(harness: Harness) -> None:
         await harness.revise("meeting-with-nobody", pinned=True)
 
 
-async def test_what_a_space_never_keeps_is_not_brought_in_by_an_edit(quick: Harness) -> None:
+async def test_an_edit_cannot_add_a_text_that_the_space_denies(quick: Harness) -> None:
     memory = await quick.store_draft("tea")
     quick.rules = Rules(never=("project falcon",))
     for edit in (

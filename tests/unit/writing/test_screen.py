@@ -91,7 +91,7 @@ def test_an_edit_is_screened_like_a_draft() -> None:
     assert KEY not in "".join(warnings)
 
 
-def test_a_clean_edit_stays_what_it_is() -> None:
+def test_a_clean_edit_is_not_changed() -> None:
     edit = Edit(fields={"text": "tea", "relevance": 0.5, "expires_at": None, "tags": ["a"]}, add_observations=("b",))
     assert screen_edit(edit, rules=RULES) == (edit, (), ())
     assert screen_edit(Edit(fields={"text": KEY}), rules=Rules(secrets="off")) == (Edit(fields={"text": KEY}), (), ())
@@ -104,13 +104,13 @@ def test_a_relation_is_screened_too() -> None:
     assert screen_relation(relation, rules=Rules(secrets="off")) is relation
 
 
-def test_what_is_suspicious_is_neither_pinned_nor_promoted_later() -> None:
+def test_a_suspicious_memory_is_neither_pinned_nor_promoted_later() -> None:
     before = a_memory(ORDER, flags=(Flag.SUSPICIOUS,), source=Source(trust=Trust.UNKNOWN))
     after, warnings = update_flags(before, replace(before, pinned=True, tier=Tier.SEMANTIC), rules=RULES)
     assert (after, len(warnings)) == (before, 2)
 
 
-def test_flags_go_with_what_earned_them() -> None:
+def test_flags_are_removed_with_the_text_that_caused_them() -> None:
     before = a_memory(f"{ORDER} {CUT}", flags=(Flag.THIN, Flag.REDACTED, Flag.SUSPICIOUS))
     after, warnings = update_flags(before, replace(before, content="tea"), rules=RULES)
     assert (after.flags, warnings) == (("thin",), ())
@@ -144,7 +144,7 @@ def test_switching_the_rule_off_takes_no_label_away() -> None:
     assert (after.flags, after.pinned) == (("suspicious",), True)
 
 
-def test_who_calls_leaves_no_secret_in_the_log() -> None:
+def test_a_caller_leaves_no_secret_in_the_log() -> None:
     assert (redact_label(f"agent {KEY}"), redact_label("claude"), redact_label("")) == (f"agent {CUT}", "claude", "")
 
 
@@ -160,7 +160,7 @@ def test_nothing_is_too_deep_for_it() -> None:
     assert made.flags == ("redacted", "suspicious")
 
 
-def test_what_is_no_text_is_left_for_others_to_refuse() -> None:
+def test_a_value_that_is_no_text_is_left_to_validation() -> None:
     endless: list[Json] = []
     endless.append(endless)
     edit = Edit(

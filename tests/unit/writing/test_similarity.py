@@ -42,7 +42,7 @@ def quick() -> GateWorld:
     return GateWorld(store=FakeStore(), embedder=Sensible())
 
 
-async def test_what_says_the_same_is_merged(world: GateWorld) -> None:
+async def test_the_same_text_in_other_words_is_merged(world: GateWorld) -> None:
     fact = a_memory(FACT)
     await world.store_all(fact, a_memory(OTHER))
     decision = await world.decide(a_memory(SAME))
@@ -72,7 +72,7 @@ async def test_a_similar_memory_that_differs_is_reported_as_a_possible_conflict(
         ("Dalia trinkt morgens auf dem Weg zur Arbeit {} Kaffee aus dem Laden an der Ecke.", "starken", "keinen"),
     ],
 )
-async def test_what_cannot_both_hold_is_not_merged(quick: GateWorld, text: str, value: str, other: str) -> None:
+async def test_contradicting_texts_are_not_merged(quick: GateWorld, text: str, value: str, other: str) -> None:
     await quick.store_all(a_memory(text.format(value)))
     decision = await quick.decide(a_memory(text.format(other)))
     assert decision.target is None
@@ -80,7 +80,7 @@ async def test_what_cannot_both_hold_is_not_merged(quick: GateWorld, text: str, 
     assert [bool(similar.differs) for similar in decision.similar] == [True]
 
 
-async def test_what_is_of_another_matter_is_left_alone(world: GateWorld) -> None:
+async def test_a_text_about_another_subject_is_left_alone(world: GateWorld) -> None:
     await world.store_all(a_memory(OTHER))
     decision = await world.decide(a_memory(FACT))
     assert (decision.target, decision.similarity, decision.similar) == (None, None, ())
@@ -97,7 +97,7 @@ async def test_what_is_of_another_matter_is_left_alone(world: GateWorld) -> None
         (Rules(window_days=0), "auto", 0),
     ],
 )
-async def test_rules_and_intent_keep_what_is_the_same_apart(
+async def test_rules_and_intent_keep_equal_texts_apart(
     quick: GateWorld, rules: Rules, intent: str, reported: int
 ) -> None:
     await quick.store_all(a_memory(FACT))
@@ -127,7 +127,9 @@ async def test_rules_and_intent_keep_what_is_the_same_apart(
         ({}, {"relevance": 0.5}),
     ],
 )
-async def test_what_must_stay_apart_does(quick: GateWorld, stored: MemoryFields, incoming: MemoryFields) -> None:
+async def test_memories_that_must_stay_separate_do(
+    quick: GateWorld, stored: MemoryFields, incoming: MemoryFields
+) -> None:
     await quick.store_all(a_memory(FACT, **stored))
     assert (await quick.decide(a_memory(SAME, **incoming))).target is None
 
@@ -144,14 +146,14 @@ async def test_what_must_stay_apart_does(quick: GateWorld, stored: MemoryFields,
         ({"relevance": 0.5}, {"relevance": 0.5}),
     ],
 )
-async def test_what_may_be_merged_is(quick: GateWorld, stored: MemoryFields, incoming: MemoryFields) -> None:
+async def test_memories_that_may_be_merged_are(quick: GateWorld, stored: MemoryFields, incoming: MemoryFields) -> None:
     fact = a_memory(FACT, **stored)
     await quick.store_all(fact)
     assert (await quick.decide(a_memory(SAME, **incoming))).target == fact
 
 
 @pytest.mark.parametrize("which", [0, 1])
-async def test_what_is_suspicious_is_never_merged(quick: GateWorld, which: int) -> None:
+async def test_a_suspicious_text_is_never_merged(quick: GateWorld, which: int) -> None:
     flags = [("suspicious",) if which == at else () for at in range(2)]
     await quick.store_all(replace(a_memory(FACT), flags=flags[0]))
     incoming = replace(a_memory(SAME, source=SESSION), flags=flags[1])
@@ -160,7 +162,7 @@ async def test_what_is_suspicious_is_never_merged(quick: GateWorld, which: int) 
     assert decision.similar
 
 
-async def test_what_continues_goes_to_the_latest_of_the_session_whatever_it_says(world: GateWorld) -> None:
+async def test_a_continuation_goes_to_the_latest_memory_of_the_session(world: GateWorld) -> None:
     early = a_memory(FACT, source=SESSION)
     late = a_memory("The lift is out of order.", source=SESSION)
     await world.store_all(early, late, a_memory(OTHER))
@@ -171,7 +173,7 @@ async def test_what_continues_goes_to_the_latest_of_the_session_whatever_it_says
     assert (nothing.target, nothing.why) == (None, "the session has nothing to continue")
 
 
-async def test_what_belongs_to_its_session_is_merged_and_the_rest_is_not(world: GateWorld) -> None:
+async def test_a_text_related_to_its_session_is_merged_and_others_are_not(world: GateWorld) -> None:
     fact = a_memory(FACT, source=SESSION)
     await world.store_all(fact)
     related = "The backup host in the cellar has 12 disks for the staging database."
@@ -251,7 +253,7 @@ async def test_without_an_index_or_a_model_nothing_is_merged_and_the_reason_is_g
     ],
 )
 @pytest.mark.parametrize("intent", ["auto", "continue"])
-async def test_what_a_document_says_is_not_put_into_the_mouth_of_a_person(
+async def test_a_text_of_a_document_is_not_attributed_to_a_person(
     quick: GateWorld, mine: Trust, incoming: Trust, merged: bool, intent: str
 ) -> None:
     await quick.store_all(a_memory(FACT, source=Source(session="s1", trust=mine)))

@@ -37,7 +37,7 @@ def test_words_in_common_make_texts_more_alike_and_figures_of_one_alone_less() -
         ("We chose option A.", "We chose option B."),
     ],
 )
-def test_what_is_exchanged_makes_another_statement(first: str, second: str) -> None:
+def test_an_exchanged_word_makes_another_statement(first: str, second: str) -> None:
     assert compare_texts(first, second, cosine=1.0).differs
     assert compare_texts(second, first, cosine=1.0).differs
 

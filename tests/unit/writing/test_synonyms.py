@@ -24,7 +24,7 @@ async def removed(store: FakeStore, *variants: str) -> TagTable:
     return await remove(variants, space=SPACE, store=store, now=START)
 
 
-async def test_tags_are_listed_with_their_counts_and_what_stands_for_them() -> None:
+async def test_tags_are_listed_with_their_counts_and_synonyms() -> None:
     store = FakeStore()
     await store.commit(a_commit(a_memory(tags=("tea", "kiln")), a_memory(tags=("tea",))))
     tags = await table(SPACE, store=store, limit=1)
@@ -58,7 +58,7 @@ async def test_a_variant_that_is_added_elsewhere_moves() -> None:
     ]
 
 
-async def test_what_comes_with_scrubjay_can_be_switched_off_and_on() -> None:
+async def test_built_in_synonyms_can_be_switched_off_and_on() -> None:
     store = FakeStore()
     assert (await removed(store, "DB", "golang")).off == ("db", "golang")
     assert (await removed(store, "db")).off == ("db", "golang")
@@ -81,12 +81,12 @@ async def test_circles_and_chains_are_refused() -> None:
 @pytest.mark.parametrize(
     ("tag", "variants"), [("", ["x"]), ("x", []), ("x", [" "]), ("x", ["y" * 301]), ("x", ["y\x00z"])]
 )
-async def test_what_is_no_synonym_is_refused(tag: str, variants: list[str]) -> None:
+async def test_an_invalid_synonym_is_refused(tag: str, variants: list[str]) -> None:
     with pytest.raises(InvalidInput):
         await add(tag, variants, space=SPACE, store=FakeStore(), now=START)
 
 
-async def test_what_stands_for_nothing_cannot_be_removed() -> None:
+async def test_a_missing_synonym_cannot_be_removed() -> None:
     for wrong in (("nothing",), ()):
         with pytest.raises(InvalidInput):
             await removed(FakeStore(), *wrong)
@@ -98,7 +98,7 @@ async def test_there_is_an_end_to_them() -> None:
         many.add("x", ["one-more"])
 
 
-async def test_many_who_add_at_once_lose_nothing() -> None:
+async def test_concurrent_additions_lose_nothing() -> None:
     store = FakeStore()
     await asyncio.gather(*(added(store, "tea", f"variant-{letter}") for letter in "abcd"))
     assert len((await load(SPACE, store=store)).own["tea"]) == 4
@@ -123,7 +123,7 @@ def test_a_paper_that_cannot_be_read_says_nothing() -> None:
     assert synonyms_from(odd) == Synonyms(own={"a": ("b",)}, off=("x",))
 
 
-async def test_a_preview_says_what_would_become_of_tags_and_stores_nothing() -> None:
+async def test_a_preview_shows_the_normalised_tags_and_stores_nothing() -> None:
     store = FakeStore()
     tags = await preview(
         ["#Auth-Fix", "oauth"], text="kubectl fails; kubectl again", space=SPACE, rules=Rules(), store=store,

@@ -30,14 +30,14 @@ def trust_of(memory: Memory) -> dict[str, Trust]:
     return {observation.text: (observation.source or memory.source).trust for observation in memory.observations}
 
 
-def test_a_user_counts_most_a_document_least_and_who_says_nothing_of_themselves_as_an_agent() -> None:
+def test_a_user_is_trusted_most_a_document_least_and_an_unknown_source_like_an_agent() -> None:
     ranks = [{Trust.DOCUMENT}, {Trust.AGENT, Trust.UNKNOWN}, {Trust.USER}]
     for place, levels in enumerate(ranks):
         for level in levels:
             assert {other for other in Trust if level.outranks(other)} == set[Trust]().union(*ranks[:place])
 
 
-async def test_what_the_user_says_again_is_the_users_word(harness: Harness) -> None:
+async def test_a_text_repeated_by_the_user_gets_the_user_as_its_source(harness: Harness) -> None:
     first = await harness.store_draft(Draft(text=TEXT, observations=("daily", "from pier 4"), source=DOCUMENT))
     harness.clock.advance(timedelta(minutes=1))
     again = Draft(text=TEXT, observations=("daily",), source=replace(USER, agent="cli"), idempotency_key="k")
@@ -55,7 +55,7 @@ async def test_what_the_user_says_again_is_the_users_word(harness: Harness) -> N
     assert (await harness.get(first.id)).version == 2
 
 
-async def test_what_waits_for_a_yes_stays_as_it_is(quick: Harness) -> None:
+async def test_a_waiting_memory_stays_unchanged(quick: Harness) -> None:
     quick.rules = replace(quick.rules, review="agents")
     mine = Draft(text=TEXT, source=Source(method=Method.AGENT, trust=Trust.DOCUMENT))
     waiting = await quick.store_draft(mine)
@@ -70,7 +70,7 @@ async def test_of_one_text_under_several_entities_each_record_is_the_users(quick
     assert {(await quick.get(id_)).source.trust for id_ in first.ids} == {Trust.USER}
 
 
-async def test_an_observation_that_is_said_again_is_theirs_who_are_trusted_more(quick: Harness) -> None:
+async def test_a_repeated_observation_gets_the_more_trusted_source(quick: Harness) -> None:
     first = await quick.store_draft(Draft(text=TEXT, observations=("daily", "from pier 4"), source=DOCUMENT))
     await quick.revise(first.id, Edit(add_observations=("daily", "in summer"), source=USER))
     memory = await quick.get(first.id)
@@ -79,7 +79,7 @@ async def test_an_observation_that_is_said_again_is_theirs_who_are_trusted_more(
     assert (await quick.revise(first.id, Edit(add_observations=("daily",), source=AGENT))).action == "unchanged"
 
 
-def test_what_a_document_adds_to_a_users_memory_stays_its_own() -> None:
+def test_additions_of_a_document_to_a_users_memory_keep_their_source() -> None:
     mine = a_memory(TEXT, source=USER, observations=observed("daily"))
     theirs = a_memory(f"{TEXT} It takes cars.", source=DOCUMENT, observations=observed("from pier 4"))
     both = merge(mine, theirs, at=NOW)
@@ -89,7 +89,7 @@ def test_what_a_document_adds_to_a_users_memory_stays_its_own() -> None:
     assert merge(both, theirs, at=NOW) is both
 
 
-def test_who_says_all_of_a_text_again_has_it_with_what_they_add() -> None:
+def test_a_source_that_repeats_a_whole_text_gets_it_with_its_additions() -> None:
     theirs = a_memory(f"{TEXT} It takes cars.", source=DOCUMENT, observations=observed("from pier 4"))
     both = merge(theirs, a_memory("It takes cars. The ferry leaves at nine! It is slow.", source=USER), at=NOW)
     assert both.content == f"{TEXT} It takes cars.\n\nIt is slow."
@@ -97,13 +97,13 @@ def test_who_says_all_of_a_text_again_has_it_with_what_they_add() -> None:
     assert trust_of(both) == {"from pier 4": Trust.DOCUMENT}
 
 
-def test_one_sentence_in_other_words_is_said_as_who_is_trusted_more_says_it() -> None:
+def test_one_sentence_in_other_words_is_stored_as_the_more_trusted_source_wrote_it() -> None:
     theirs, mine = a_memory(TEXT, source=DOCUMENT), a_memory("The ferry departs at nine.", source=USER)
     both = merge(theirs, mine, at=NOW)
     assert (both.content, both.source.trust, trust_of(both)) == (mine.content, Trust.USER, {TEXT: Trust.DOCUMENT})
 
 
-def test_of_a_longer_text_only_what_is_said_again_is_theirs() -> None:
+def test_of_a_longer_text_only_repeated_statements_get_the_new_source() -> None:
     theirs = a_memory(f"{TEXT} It takes cars.", source=DOCUMENT, observations=observed("daily", "from pier 4"))
     both = merge(theirs, a_memory(TEXT, source=USER, observations=observed("daily", "in summer")), at=NOW)
     assert (both.content, both.source) == (theirs.content, DOCUMENT)
@@ -111,7 +111,7 @@ def test_of_a_longer_text_only_what_is_said_again_is_theirs() -> None:
     assert trust_of(both) == {**dict.fromkeys(users, Trust.USER), "from pier 4": Trust.DOCUMENT}
 
 
-def test_observations_alone_are_theirs_when_all_are_said_again() -> None:
+def test_a_memory_of_observations_gets_the_new_source_when_all_are_repeated() -> None:
     theirs = a_memory("", source=DOCUMENT, observations=observed("daily", "from pier 4"))
     users = a_memory("", source=USER, observations=observed("From pier 4", "daily"))
     assert take_over(theirs, users, at=NOW).source.trust is Trust.USER
@@ -124,12 +124,12 @@ def test_observations_alone_are_theirs_when_all_are_said_again() -> None:
 
 
 @pytest.mark.parametrize(("first", "second"), [(USER, USER), (AGENT, Source()), (Source(), AGENT)])
-def test_who_counts_the_same_adds_to_the_text(first: Source, second: Source) -> None:
+def test_an_equally_trusted_source_adds_to_the_text(first: Source, second: Source) -> None:
     both = merge(a_memory(TEXT, source=first), a_memory("It takes cars.", source=second), at=NOW)
     assert (both.content, both.source, both.observations) == (f"{TEXT}\n\nIt takes cars.", first, ())
 
 
-async def test_a_text_is_the_word_of_who_wrote_it_last(quick: Harness) -> None:
+async def test_a_text_has_the_source_of_its_last_edit(quick: Harness) -> None:
     first = await quick.store_draft(Draft(text=TEXT, observations=("daily",), source=replace(USER, session="s1")))
     await quick.revise(first.id, Edit(fields={"content": "The ferry leaves at ten."}, source=AGENT))
     memory = await quick.get(first.id)

@@ -89,7 +89,7 @@ def checked(**fields: object) -> Draft:
     ],
     ids=lambda value: str(value)[:20] if isinstance(value, str) else None,
 )
-def test_what_cannot_be_stored_is_refused_by_name(field: str, value: object, error: type[InvalidInput]) -> None:
+def test_an_invalid_field_is_refused_by_name(field: str, value: object, error: type[InvalidInput]) -> None:
     with pytest.raises(InvalidInput, match=field) as caught:
         checked(**{field: value})
     assert type(caught.value) is error

@@ -39,7 +39,7 @@ async def recall_as_of(
     return await harness.recall(Question(query=query, as_of=at, contains=contains, filter=filter or Filter()))
 
 
-async def test_a_memory_says_what_it_said_on_that_day(harness: Harness) -> None:
+async def test_a_memory_has_its_text_of_that_day(harness: Harness) -> None:
     before = harness.clock.now()
     office = await harness.remember("The office is in Oslo")
     first = harness.clock.now()

@@ -17,7 +17,7 @@ FOLDER = "/home/jay/project"
         *("PWD", "OLDPWD", "MY_SCRUBJAY_KEY", "PROXY_PASSWORD", "VIRTUAL_ENV_PROMPT", "HOMEPAGE"),
     ],
 )
-def test_what_is_one_clients_own_or_not_ours_stays_behind(name: str) -> None:
+def test_variables_of_the_client_or_of_other_programs_are_not_passed_on(name: str) -> None:
     assert daemon_environment({name: "x"}, folder=FOLDER) == {}
 
 
@@ -30,7 +30,7 @@ def test_what_is_one_clients_own_or_not_ours_stays_behind(name: str) -> None:
         *("SYSTEMROOT", "LOCALAPPDATA", "__CF_USER_TEXT_ENCODING"),
     ],
 )
-def test_what_a_daemon_needs_goes_with_it_as_it_is(name: str) -> None:
+def test_variables_of_the_daemon_are_passed_on_unchanged(name: str) -> None:
     assert daemon_environment({name: "as it is"}, folder=FOLDER) == {name: "as it is"}
 
 
@@ -61,7 +61,7 @@ def test_a_model_is_a_name_unless_it_can_only_be_a_folder(model: str, expected: 
     assert daemon_environment({name: model}, folder=FOLDER) == {name: expected}
 
 
-def test_the_daemon_reads_from_it_what_the_client_would_have_read() -> None:
+def test_the_daemon_reads_the_same_settings_as_the_client() -> None:
     arguments = {"SCRUBJAY_HOME": "/jay", "SCRUBJAY_INDEX_PATH": "/fast", "SCRUBJAY_READERS": "7", "SCRUBJAY_KEY": "k"}
     assert Settings.load(environment=daemon_environment(arguments, folder="/")) == Settings.load(environment=arguments)
 

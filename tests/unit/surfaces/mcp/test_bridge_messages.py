@@ -35,7 +35,7 @@ def test_a_request_is_known_by_its_method_and_id() -> None:
     assert (message.id, message.key, message.about) == ("a-1", key_of("a-1"), "memory://team/tea")
 
 
-def test_what_is_cancelled_is_known() -> None:
+def test_cancelled_requests_are_recognised() -> None:
     message = read_message(line(method="notifications/cancelled", params={"requestId": 7}))
     assert not message.is_request
     assert message.about == read_message(line(id=7, method="ping")).key
@@ -66,7 +66,7 @@ def test_what_is_cancelled_is_known() -> None:
         b'{"jsonrpc":"2.0","id":1,"result":{}}\n',
     ],
 )
-def test_nothing_is_awaited_for_what_is_no_request_and_it_stays_as_it_is(unreadable: bytes) -> None:
+def test_a_message_that_is_no_request_is_passed_on_without_waiting(unreadable: bytes) -> None:
     message = read_message(unreadable)
     assert not message.is_request
     assert message.line == unreadable
@@ -154,7 +154,7 @@ def test_a_number_and_a_text_are_two_keys() -> None:
         (b" \n", False),
     ],
 )
-def test_what_can_only_be_refused_without_an_id_is_known(raw: bytes, is_nameless: bool) -> None:
+def test_messages_refused_without_an_id_are_recognised(raw: bytes, is_nameless: bool) -> None:
     assert read_message(raw).is_nameless is is_nameless
 
 

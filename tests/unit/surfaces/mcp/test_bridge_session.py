@@ -38,7 +38,7 @@ def test_without_a_waiting_request_it_is_passed_on() -> None:
     assert errors.assign({}) == stray(-1)
 
 
-def test_what_was_sent_without_an_id_takes_the_first() -> None:
+def test_a_message_without_an_id_takes_the_first_error() -> None:
     errors, waiting = UnmatchedErrors(), in_flight(1)
     nameless = ClientMessage(b"{")
     nameless.is_nameless = True
@@ -50,7 +50,7 @@ def test_what_was_sent_without_an_id_takes_the_first() -> None:
     assert ids_and_codes(errors.assign(waiting)) == [(1, -2)]
 
 
-def test_with_the_daemon_goes_what_it_would_have_said() -> None:
+def test_unmatched_errors_are_dropped_with_the_daemon() -> None:
     errors, waiting = UnmatchedErrors(), in_flight(1, 2)
     errors.receive(stray(-1))
     nameless = ClientMessage(b"{")

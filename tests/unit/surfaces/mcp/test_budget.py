@@ -54,7 +54,7 @@ def test_lines_are_shortened_before_entries_are_left_out() -> None:
     assert fit(entries, room=0) == []
 
 
-def test_what_is_empty_is_left_out() -> None:
+def test_empty_fields_are_left_out() -> None:
     assert drop_empty({"a": None, "b": "", "c": [], "d": {}, "e": 0, "f": False, "g": "x"}) == {
         "e": 0,
         "f": False,

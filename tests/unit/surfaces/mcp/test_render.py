@@ -19,7 +19,7 @@ def test_a_plain_write_is_one_line() -> None:
     assert result.structured == {"action": "created", "id": "1", "name": "kiln", "version": 1, "tags": ["clay"]}
 
 
-def test_a_merge_says_into_what_and_how_like_they_are() -> None:
+def test_a_merge_names_the_target_and_the_similarity() -> None:
     done = replace(CREATED, action="merged", merged_into="0", similarity=0.968, version=3)
     result = render_remembered(done, tags=["clay"])
     assert result.text == "merged into kiln (0.97): now version 3"
@@ -31,7 +31,7 @@ def test_a_merge_says_into_what_and_how_like_they_are() -> None:
     ]
 
 
-def test_a_possible_conflict_says_what_to_do_next() -> None:
+def test_a_possible_conflict_names_the_next_step() -> None:
     similar = (
         Similar(id="2", name="target", similarity=0.97, differs="$2M here, $3M there"),
         Similar(id="3", name="other", similarity=0.9),

@@ -64,7 +64,7 @@ def test_texts_that_are_put_together_keep_their_statements(first: str, second: s
     assert statements_of(both)[len(keys) :] == statements_of(second.strip("\n"))
 
 
-def test_the_same_statement_is_known_whatever_its_mark_and_first_letter_and_full_stop() -> None:
+def test_a_statement_has_the_same_key_with_any_bullet_first_letter_and_full_stop() -> None:
     assert comparison_key("- The  login\nfailed!") == comparison_key("the login failed.")
     assert comparison_key("Say `a`.") == comparison_key("say `a`")
     assert comparison_key("...") == "..."

@@ -86,7 +86,7 @@ def test_ordinary_texts_are_not_suspicious(text: str) -> None:
     assert find_injections(text) == ()
 
 
-def test_the_report_says_what_it_is_and_how_it_was_hidden() -> None:
+def test_the_report_names_the_order_and_how_it_was_hidden() -> None:
     assert find_injections(TAGGED) == ("letters that nobody sees", "an order to ignore instructions")
 
 
