@@ -1,16 +1,18 @@
 """Chooses the data sets: those of the command line, else those of the environment, else generated text."""
 
 import os
+import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from benchmarks.corpus import DATA_VARIABLE
+from benchmarks.corpus import DATA_VARIABLE, SEED
+from benchmarks.invented import invented_pair, invented_sentence
 from benchmarks.recall_beam import load_beam
-from benchmarks.recall_data import BadData, Collection
+from benchmarks.recall_data import BadData, Collection, LabelledQuestion, Turn, collection
 from benchmarks.recall_locomo import load_locomo, load_realtalk
 from benchmarks.recall_longmemeval import load_longmemeval
-from benchmarks.recall_made import make_conversations
 
 MADE = "made"
 LOADERS: dict[str, Callable[[Path], list[Collection]]] = {
@@ -19,6 +21,13 @@ LOADERS: dict[str, Callable[[Path], list[Collection]]] = {
     "realtalk": load_realtalk,
     "beam": load_beam,
 }
+# The generated conversations.
+_SPEAKERS = (("Anouk", "Bartek"), ("Celia", "Dario"), ("Edda", "Femi"))
+_SESSIONS = 10
+_TURNS = 16
+_QUESTION_EVERY = 4
+_BEGIN = datetime(2024, 2, 1, 18, 0, tzinfo=UTC)
+_A_WEEK = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,3 +74,38 @@ def _recognise(candidates: list[str], path: Path) -> list[Dataset]:
         except BadData:
             continue
     return []
+
+
+def make_conversations() -> list[Collection]:
+    """Generate conversations, the same on every run, with a question about every fourth turn.
+
+    They show that the benchmark works, not how good recall is.
+    """
+    source = random.Random(SEED)
+    return [_conversation(pair, source) for pair in _SPEAKERS]
+
+
+def _conversation(speakers: tuple[str, str], source: random.Random) -> Collection:
+    memories: list[Turn] = []
+    questions: list[LabelledQuestion] = []
+    end = _BEGIN + _SESSIONS * _A_WEEK
+    for number in range(_SESSIONS * _TURNS):
+        session, place = divmod(number, _TURNS)
+        speaker = speakers[place % 2]
+        text, question = invented_sentence(source), ""
+        if number % _QUESTION_EVERY == 0:
+            text, question = invented_pair(source)
+        name = f"{session + 1}:{place + 1}"
+        memories.append(
+            Turn(
+                id=name,
+                text=f"{speaker}: {text}",
+                session=f"session {session + 1}",
+                at=_BEGIN + session * _A_WEEK,
+                speaker=speaker,
+            )
+        )
+        if question:
+            question_word = question.split(maxsplit=1)[0].lower()
+            questions.append(LabelledQuestion(text=question, category=question_word, gold=frozenset({name}), today=end))
+    return collection(" and ".join(speakers), memories, questions)

@@ -5,8 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.load import Scenario, Work, ceilings, hourly, shard_of, simulate, space_sizes, varied
-from benchmarks.simulation import Clock, Station, mean_wait_mg1, mean_wait_mmc
+from benchmarks.load import (
+    Clock,
+    Scenario,
+    Station,
+    Work,
+    ceilings,
+    hourly,
+    mean_wait_mg1,
+    mean_wait_mmc,
+    shard_of,
+    simulate,
+    space_sizes,
+    varied,
+)
 
 MANY = 60_000
 SCENARIO = Scenario(
