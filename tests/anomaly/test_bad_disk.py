@@ -85,10 +85,10 @@ async def test_every_write_of_a_shared_commit_gets_the_error_of_a_full_disk(
     calls = [memory.remember(f"bird {number} {os.urandom(4_000).hex()}") for number in range(30)]
     done = await asyncio.gather(*calls, return_exceptions=True)
     connection.pragma("max_page_count", 1_000_000)
-    refused = [item for item in done if isinstance(item, BaseException)]
-    stored = [item.id for item in done if not isinstance(item, BaseException)]
+    refused = [outcome for outcome in done if isinstance(outcome, BaseException)]
+    stored = [outcome.id for outcome in done if not isinstance(outcome, BaseException)]
     assert refused
-    assert all(isinstance(item, DiskFull) for item in refused)
+    assert all(isinstance(outcome, DiskFull) for outcome in refused)
     assert (await memory.status()).memories == {"live": 1 + len(stored)}
     assert not stored or len((await memory.read(stored)).memories) == len(stored)
     assert (await memory.doctor(deep=True)).ok

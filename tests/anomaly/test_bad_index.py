@@ -35,9 +35,9 @@ def home(home: Path, birds: Path) -> Path:
 
 async def everything_is_found(wiring: Wiring, *, many: int = MANY) -> None:
     memory = wiring.client()
-    results = await memory.recall("bird", limit=200, max_tokens=100_000)
-    assert len(results.hits) == many
-    assert results.degraded == ()
+    recalled = await memory.recall("bird", limit=200, max_tokens=100_000)
+    assert len(recalled.hits) == many
+    assert recalled.degraded == ()
 
 
 async def healed(wiring: Wiring, *, many: int = MANY) -> None:

@@ -152,7 +152,7 @@ async def test_arguments_of_the_wrong_kind_are_refused(wiring: Wiring, memory: M
         else:
             pytest.fail(f"{verb} took {wrong!r} as its {argument}")
     assert (await memory.status()).memories == {"live": 2}
-    assert [item.version for item in (await memory.read(["one", "two"])).memories] == [1, 1]
+    assert [record.version for record in (await memory.read(["one", "two"])).memories] == [1, 1]
 
 
 # ---- sizes ----------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ async def test_an_unknown_reference_suggests_the_nearest_names(memory: MemoryCli
         assert "sarah-phone-number" in caught.value.hint
     done = await memory.forget(["q4-goal", "nobody at all"])
     assert done.done == ()
-    assert [item.ref for item in done.missing] == ["q4-goal", "nobody at all"]
+    assert [reference.ref for reference in done.missing] == ["q4-goal", "nobody at all"]
 
 
 async def test_the_suggestions_stay_in_their_space(wiring: Wiring, memory: MemoryClient) -> None:

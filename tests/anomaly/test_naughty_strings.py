@@ -40,7 +40,7 @@ async def test_every_string_is_a_reference(wiring: Wiring, memory: MemoryClient)
     for text in NAUGHTY:
         results = await memory.read([text])
         assert not results.memories
-        assert [item.ref for item in results.missing] == [text]
+        assert [reference.ref for reference in results.missing] == [text]
         with pytest.raises(NotFound):
             await memory.history(text)
 
@@ -116,7 +116,7 @@ async def test_every_string_is_found_by_its_own_words(memory: MemoryClient) -> N
 
 
 def test_the_command_line_passes_them_through(home: Path) -> None:
-    text = "\n".join(item for item in NAUGHTY if len(item) < 300 and "\0" not in item)
+    text = "\n".join(string for string in NAUGHTY if len(string) < 300 and "\0" not in string)
     done = run_process(home, "remember", "-", "--name", "naughty", "--json", stdin=text, SCRUBJAY_EMBEDDER="none")
     assert done.returncode == 0, done.stderr
     shown = run_process(home, "read", "naughty", "--json", SCRUBJAY_EMBEDDER="none")

@@ -113,7 +113,7 @@ class OperationSequence:
         if operation.verb == "unrelate":
             return _links(await engine.unrelate(first, second, relation=operation.label or LINK, who=who))
         move = {"forget": engine.forget, "restore": engine.restore, "purge": engine.purge}[operation.verb]
-        return str([item.version for item in (await move(Selection(refs=(first,)), who=who)).done])
+        return str([change.version for change in (await move(Selection(refs=(first,)), who=who)).done])
 
     def number(self, memory_id: str) -> int:
         """Return the position of a memory in the order of creation; ids differ between backends."""
@@ -121,46 +121,46 @@ class OperationSequence:
 
     async def recall(self, question: Question) -> list[tuple[int, str, float]]:
         """Return (memory, passage, score) of every hit and every pinned memory, in order."""
-        reported = await self.engine.recall(question, who=self.who)
-        assert not reported.degraded, reported.degraded
+        answer = await self.engine.recall(question, who=self.who)
+        assert not answer.degraded, answer.degraded
         # Memories that are read often rank higher: they are counted now, so after the same question on every backend.
         await self.engine.access_log.flush()
         return [
             (
                 self.number(hit.id),
-                "\n".join((hit.passage, *(f"{item.place} {item.passage}" for item in hit.around))),
+                "\n".join((hit.passage, *(f"{neighbour.place} {neighbour.passage}" for neighbour in hit.around))),
                 hit.score,
             )
-            for hit in (*reported.pinned, *reported.hits)
+            for hit in (*answer.pinned, *answer.hits)
         ]
 
     async def search(self, query: str) -> list[tuple[int, float, str]]:
         """Return (memory, score, snippet) of all memories that have the words, or the most of them."""
-        reported = await self.engine.search_text(SearchText(query=query, limit=100), who=self.who)
-        return sorted((self.number(hit.id), hit.score, hit.snippet) for hit in reported.hits)
+        answer = await self.engine.search_text(SearchText(query=query, limit=100), who=self.who)
+        return sorted((self.number(hit.id), hit.score, hit.snippet) for hit in answer.hits)
 
     async def state(self) -> list[str]:
         """Return every memory with all its versions, and the counts of the space."""
-        reported: list[str] = []
+        lines: list[str] = []
         for number, memory_id in enumerate(self.made):
-            results = await self.engine.read([memory_id], who=self.who)
-            for memory in results.memories:
+            read = await self.engine.read([memory_id], who=self.who)
+            for memory in read.memories:
                 # Ids differ, accesses are counted later, and the fields of an object have no order.
                 plain = replace(memory, id="", name="", group="", access_count=0, last_accessed=None)
-                reported.append(f"{number} {replace(plain, metadata=dict(sorted(memory.metadata.items())))}")
-            history = await self.engine.history(memory_id, who=self.who) if results.memories else None
+                lines.append(f"{number} {replace(plain, metadata=dict(sorted(memory.metadata.items())))}")
+            history = await self.engine.history(memory_id, who=self.who) if read.memories else None
             versions = history.versions if history else ()
-            reported += [
+            lines += [
                 f"{number} v{version.number} {version.action} {version.message} {version.memory.content}"
                 for version in versions
             ]
             edges = {
                 (self.number(relation.source), relation.type, self.number(relation.target))
-                for relation in results.relations
+                for relation in read.relations
             }
-            reported += [f"{number} {edge}" for edge in sorted(edges)]
+            lines += [f"{number} {edge}" for edge in sorted(edges)]
         status = await self.engine.status(who=self.who)
-        return [*reported, f"{sorted(status.memories.items())} {status.versions} {status.relations}"]
+        return [*lines, f"{sorted(status.memories.items())} {status.versions} {status.relations}"]
 
 
 def _links(related: Related) -> str:

@@ -45,8 +45,8 @@ class Branching(RuleBasedStateMachine):
         self.wiring: Wiring = self.runner.run(self.stack.enter_async_context(opened))
         self.clients = {agent: self.wiring.client(agent=agent) for agent in AGENTS}
         founder = self.wiring.client(agent="founder")
-        reported = self.runner.run(founder.remember("Tea is a drink", name="tea", observations=FACTS[:2]))
-        self.id = reported.id
+        created = self.runner.run(founder.remember("Tea is a drink", name="tea", observations=FACTS[:2]))
+        self.id = created.id
         self.tree = Tree(*FACTS[:2])
         self.branch("alice", NAMES[0], number=0, switch=False)
 
@@ -75,7 +75,7 @@ class Branching(RuleBasedStateMachine):
                 after = replace(now, facts=(*now.facts, (fact, self.tree.tick())))
         else:
             request = {"remove_observations": [fact]}
-            after = replace(now, facts=tuple(item for item in now.facts if item[0] != fact))
+            after = replace(now, facts=tuple(old for old in now.facts if old[0] != fact))
             other = self.pick(OTHERS, what)
             if step == "swap" and fact in now.texts and other not in now.texts:
                 request["add_observations"] = [other]
@@ -119,7 +119,7 @@ class Branching(RuleBasedStateMachine):
         expected = self.tree.undo(agent)
         done = self.runner.run(self.clients[agent].undo())
         assert (len(done.done), len(done.skipped)) == expected
-        assert {item.id for item in done.done} <= {self.id}
+        assert {change.id for change in done.done} <= {self.id}
 
     # ---- branches ----
 
@@ -131,9 +131,9 @@ class Branching(RuleBasedStateMachine):
             with pytest.raises(NameTaken):
                 self.runner.run(call)
             return
-        reported = self.runner.run(call)
+        listed = self.runner.run(call)
         self.tree.begin(agent, name, at=at or self.tree.records[MAIN].last, switch=switch)
-        assert {branch.name: branch.description for branch in reported.branches}[name] == f"by {agent}"
+        assert {branch.name: branch.description for branch in listed.branches}[name] == f"by {agent}"
 
     @rule(agent=agents, name=st.sampled_from((MAIN, *NAMES)))
     def switch(self, agent: str, name: str) -> None:
@@ -177,27 +177,27 @@ class Branching(RuleBasedStateMachine):
 
     @invariant()
     def the_branches_are_as_the_model_says(self) -> None:
-        reported = self.runner.run(self.clients["alice"].branches(self.id))
-        assert (reported.id, reported.current) == (self.id, self.tree.current)
-        assert [branch.name for branch in reported.branches] == self.tree.names
-        for item in reported.branches:
-            record = self.tree.records[item.name]
-            assert (item.version, item.forked) == (record.last, record.now.forked)
+        listed = self.runner.run(self.clients["alice"].branches(self.id))
+        assert (listed.id, listed.current) == (self.id, self.tree.current)
+        assert [branch.name for branch in listed.branches] == self.tree.names
+        for branch in listed.branches:
+            record = self.tree.records[branch.name]
+            assert (branch.version, branch.forked) == (record.last, record.now.forked)
 
     @invariant()
     def every_branch_has_the_past_that_the_model_says(self) -> None:
         for name in self.tree.names:
-            results = self.runner.run(self.clients["bob"].history(self.id, branch=name, limit=PLENTY))
-            assert [self.visible(version) for version in results.versions] == [
+            history = self.runner.run(self.clients["bob"].history(self.id, branch=name, limit=PLENTY))
+            assert [self.visible(version) for version in history.versions] == [
                 (number, *self.seen(snapshot)) for number, snapshot in self.tree.past(name)
             ]
-            assert {version.memory.id for version in results.versions} == {self.id}
+            assert {version.memory.id for version in history.versions} == {self.id}
 
     @invariant()
     def only_main_is_a_memory(self) -> None:
-        results = self.runner.run(self.clients["alice"].recall("", limit=9))
-        assert [hit.id for hit in results.hits] == [self.id]
-        assert results.hits[0].title == (self.tree.records[MAIN].now.title or results.hits[0].title)
+        recalled = self.runner.run(self.clients["alice"].recall("", limit=9))
+        assert [hit.id for hit in recalled.hits] == [self.id]
+        assert recalled.hits[0].title == (self.tree.records[MAIN].now.title or recalled.hits[0].title)
 
     # ---- helpers ----
 

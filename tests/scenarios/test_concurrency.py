@@ -29,7 +29,7 @@ async def test_one_bad_write_does_not_spoil_the_commit_it_shares(wiring: Wiring,
         *(memory.remember(f"bird number {number}", name=name) for number, name in enumerate(names)),
         return_exceptions=True,
     )
-    refused = [item for item in done if isinstance(item, NameTaken)]
+    refused = [outcome for outcome in done if isinstance(outcome, NameTaken)]
     assert len(refused) == MANY - 50
     assert (await memory.status()).memories == {"live": 50}
     assert (await memory.doctor(deep=True)).ok
@@ -39,8 +39,8 @@ async def test_every_caller_finds_acknowledged_writes(memory: MemoryClient) -> N
     async def write_and_look(number: int) -> None:
         word = f"zq{number}w"
         done = await memory.remember(f"Somebody said {word} once")
-        results = await memory.recall(word)
-        assert done.id in [hit.id for hit in results.hits]
+        recalled = await memory.recall(word)
+        assert done.id in [hit.id for hit in recalled.hits]
         assert (await memory.revise(done.id, tags=[word])).version == 2
         assert [hit.id for hit in (await memory.recall("somebody said", tags=[word])).hits] == [done.id]
 
@@ -50,11 +50,11 @@ async def test_every_caller_finds_acknowledged_writes(memory: MemoryClient) -> N
 async def test_edits_of_one_memory_at_once_all_happen(memory: MemoryClient) -> None:
     await memory.remember("a list", name="list")
     await asyncio.gather(*(memory.revise("list", add_observations=[f"item {number}"]) for number in range(40)))
-    (results,) = (await memory.read("list")).memories
-    assert sorted(observation.text for observation in results.observations) == sorted(
+    (record,) = (await memory.read("list")).memories
+    assert sorted(observation.text for observation in record.observations) == sorted(
         f"item {number}" for number in range(40)
     )
-    assert results.version == 41
+    assert record.version == 41
 
 
 async def test_only_one_of_many_edits_of_one_version_happens(memory: MemoryClient) -> None:
@@ -63,13 +63,13 @@ async def test_only_one_of_many_edits_of_one_version_happens(memory: MemoryClien
         *(memory.revise("list", text=f"list {number}", expected_version=1) for number in range(10)),
         return_exceptions=True,
     )
-    assert len([item for item in done if not isinstance(item, BaseException)]) == 1
+    assert len([outcome for outcome in done if not isinstance(outcome, BaseException)]) == 1
 
 
 async def test_one_key_makes_many_calls_one(memory: MemoryClient) -> None:
     calls = (memory.remember("said once", idempotency_key="k1", intent="new") for _ in range(20))
     done = await asyncio.gather(*calls)
-    assert len({item.id for item in done}) == 1
+    assert len({outcome.id for outcome in done}) == 1
     assert (await memory.status()).memories == {"live": 1}
 
 
@@ -102,7 +102,7 @@ async def test_a_cancelled_call_leaves_the_store_sound(wiring: Wiring, memory: M
     for call in calls[::2]:
         call.cancel()
     done = await asyncio.gather(*calls, return_exceptions=True)
-    stored = [item for item in done if not isinstance(item, BaseException)]
+    stored = [outcome for outcome in done if not isinstance(outcome, BaseException)]
     assert len(stored) >= 25
     for entry in stored:
         assert (await memory.read(entry.id)).memories

@@ -78,7 +78,7 @@ async def test_from_the_first_fact_to_contradiction_resolution_and_undo(engine: 
         await memory.resolve_conflict(conflict.id, strategy="merge")
 
     undone = await memory.undo(run=done.run)
-    assert {item.id for item in undone.done} == {first.id, second.id}
+    assert {change.id for change in undone.done} == {first.id, second.id}
     assert [conflict.id for conflict in await memory.conflicts()] == [conflict.id]
     assert await passages(memory) >= {BERLIN, PARIS}
 
@@ -121,7 +121,7 @@ async def test_a_merged_memory_is_reachable_by_its_old_name_and_can_be_restored(
     edges = (await memory.read(["berlin"])).relations
     assert [(edge.source, edge.type, edge.target) for edge in edges] == [(third.id, "visits", first.id)]
     await memory.undo()
-    assert [item.content for item in (await memory.read(["berlin", "paris"])).memories] == [BERLIN, PARIS]
+    assert [record.content for record in (await memory.read(["berlin", "paris"])).memories] == [BERLIN, PARIS]
     edges = (await memory.read(["paris"])).relations
     assert [(edge.source, edge.target) for edge in edges] == [(third.id, second.id)]
 

@@ -69,17 +69,17 @@ async def test_from_a_first_fact_to_second_thoughts(home: Path) -> None:
 
         # She undoes her decision, and both facts are valid again.
         undone = await call(ann, "memory_undo", run=resolved["run"])
-        assert [item["name"] for item in undone["undone"]] == ["Mara Lindqvist"]
+        assert [change["name"] for change in undone["undone"]] == ["Mara Lindqvist"]
         assert first in _said(await call(ann, "search_nodes", query="Mara Lindqvist"))
         reopened = await call(ann, "detect_conflicts", entity_data={"name": "Mara Lindqvist"})
-        assert [item["conflict_id"] for item in reopened["conflicts"]] == [conflict["conflict_id"]]
+        assert [conflict_["conflict_id"] for conflict_ in reopened["conflicts"]] == [conflict["conflict_id"]]
 
         # Then she undoes Bob's writes; the whole history can still be read.
         back = await call(ann, "memory_revert", entity_name="Mara Lindqvist", version=1)
         assert back["success"] is True
         assert _said(await call(bob, "search_nodes", query="Mara Lindqvist")) == mara["observations"]
-        reported = (await call(ann, "history", id="Mara Lindqvist"))["versions"]
-        assert [item["agent"] for item in reported] == ["ann", "ann", "ann", "bob", "ann"]
-        assert [item["number"] for item in reported] == [5, 4, 3, 2, 1]
+        versions = (await call(ann, "history", id="Mara Lindqvist"))["versions"]
+        assert [version["agent"] for version in versions] == ["ann", "ann", "ann", "bob", "ann"]
+        assert [version["number"] for version in versions] == [5, 4, 3, 2, 1]
         after = await call(ann, "detect_conflicts", entity_data={"name": "Mara Lindqvist"})
         assert after["conflict_count"] == 0

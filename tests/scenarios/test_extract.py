@@ -46,7 +46,7 @@ async def test_a_log_becomes_memories_once_and_can_be_taken_back(tmp_path: Path)
         assert {fact.action for fact in again.facts} == {"unchanged"}
         assert (await memory.status()).versions == before.versions
         undone = await memory.undo(run=done.run)
-        assert {item.id for item in undone.done} == {fact.id for fact in done.facts}
+        assert {change.id for change in undone.done} == {fact.id for fact in done.facts}
         assert (await memory.recall("tea")).hits == ()
         assert {fact.action for fact in (await memory.extract(LOG)).facts} == {"created"}
 

@@ -40,9 +40,9 @@ async def test_recall_returns_the_group_once_and_lists_its_entities(memory: Memo
 
 async def test_a_pinned_group_comes_once_too(memory: MemoryClient) -> None:
     await memory.remember(TEXT, entities=ENTITIES, pinned=True)
-    results = await memory.recall("quarterly report")
-    assert not results.hits
-    (pinned,) = results.pinned
+    recalled = await memory.recall("quarterly report")
+    assert not recalled.hits
+    (pinned,) = recalled.pinned
     assert pinned.entities == ENTITIES
 
 
@@ -56,7 +56,7 @@ async def test_recall_for_one_entity_returns_its_own_record(memory: MemoryClient
 
 async def test_entities_with_the_same_handle_and_name_stay_separate(memory: MemoryClient) -> None:
     done = await memory.remember("All of them compile", name="compilers", entities=["C", "C++", "C#"])
-    names = [item.name for item in (await memory.read(done.ids)).memories]
+    names = [record.name for record in (await memory.read(done.ids)).memories]
     assert len(set(names)) == 3
     assert all(name.startswith("compilers-c") for name in names)
 
@@ -64,13 +64,13 @@ async def test_entities_with_the_same_handle_and_name_stay_separate(memory: Memo
 async def test_editing_one_record_leaves_its_siblings(memory: MemoryClient) -> None:
     first, second, third = (await memory.remember(TEXT, entities=ENTITIES)).ids
     await memory.revise(second, text="Acme Corp closed its voice line")
-    results = {item.id: item.content for item in (await memory.read([first, second, third])).memories}
-    assert results == {first: TEXT, second: "Acme Corp closed its voice line", third: TEXT}
+    contents = {record.id: record.content for record in (await memory.read([first, second, third])).memories}
+    assert contents == {first: TEXT, second: "Acme Corp closed its voice line", third: TEXT}
 
 
 async def test_forgetting_one_record_leaves_the_group(memory: MemoryClient) -> None:
     first, *others = (await memory.remember(TEXT, entities=ENTITIES)).ids
-    assert [item.id for item in (await memory.forget(first)).done] == [first]
+    assert [change.id for change in (await memory.forget(first)).done] == [first]
     (hit,) = (await memory.recall("quarterly report")).hits
     assert hit.id in others
     assert hit.entities == ENTITIES[1:]
@@ -79,10 +79,10 @@ async def test_forgetting_one_record_leaves_the_group(memory: MemoryClient) -> N
 async def test_forgetting_the_group_takes_all_and_restoring_brings_all_back(memory: MemoryClient) -> None:
     first, *others = (await memory.remember(TEXT, entities=ENTITIES)).ids
     planned = await memory.forget(first, group=True, dry_run=True)
-    assert {item.id for item in planned.done} == {first, *others}
+    assert {change.id for change in planned.done} == {first, *others}
     assert len((await memory.recall("quarterly report")).hits) == 1
     done = await memory.forget(first, group=True, reason="asked to")
-    assert {item.action for item in done.done} == {"trashed"}
+    assert {change.action for change in done.done} == {"trashed"}
     assert not (await memory.recall("quarterly report")).hits
     await memory.restore(others[0], group=True)
     (hit,) = (await memory.recall("quarterly report")).hits
@@ -115,4 +115,4 @@ async def test_a_filter_forgets_the_entities_that_it_names(memory: MemoryClient)
     await memory.remember("Sarah plays the cello", entities=["Sarah"])
     gone = await memory.forget(filter=Filter(entity="sarah"))
     assert len(gone.done) == 2
-    assert {item.id for item in gone.done} & set(done.ids) == {done.ids[0]}
+    assert {change.id for change in gone.done} & set(done.ids) == {done.ids[0]}

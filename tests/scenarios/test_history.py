@@ -29,19 +29,19 @@ async def test_a_long_history_is_read_page_by_page(memory: MemoryClient) -> None
         await memory.revise("count", text=f"count {number}")
     page = (await memory.history("count", limit=3)).versions
     rest = (await memory.history(done.id, limit=100, before=page[-1].number)).versions
-    assert [item.number for item in (*page, *rest)] == [7, 6, 5, 4, 3, 2, 1]
-    assert [item.memory.content for item in rest] == ["count 4", "count 3", "count 2", "count 1"]
+    assert [version.number for version in (*page, *rest)] == [7, 6, 5, 4, 3, 2, 1]
+    assert [version.memory.content for version in rest] == ["count 4", "count 3", "count 2", "count 1"]
 
 
 async def test_a_diff_shows_what_changed_line_by_line(memory: MemoryClient) -> None:
     await memory.remember("one\ntwo\nthree", name="list", tags=["a"])
     await memory.revise("list", text="one\n2\nthree", tags=["a", "b"], title="A list")
-    diff = {item.field: item for item in (await memory.history("list", diff=[1, 2])).diff}
+    diff = {change.field: change for change in (await memory.history("list", diff=[1, 2])).diff}
     assert set(diff) == {"content", "tags", "title"}
     assert "-two" in diff["content"].lines
     assert "+2" in diff["content"].lines
     assert (diff["title"].before, diff["title"].after) == ("", "A list")
-    backwards = {item.field: item for item in (await memory.history("list", diff=[2, 1])).diff}
+    backwards = {change.field: change for change in (await memory.history("list", diff=[2, 1])).diff}
     assert backwards["content"].before == diff["content"].after
 
 
@@ -78,8 +78,8 @@ async def test_a_stale_edit_is_refused_with_the_current_version(memory: MemoryCl
 async def test_undo_of_a_creation_puts_it_into_the_trash(memory: MemoryClient) -> None:
     done = await memory.remember("never mind", entities=["A", "B"])
     undone = await memory.undo()
-    assert {item.id for item in undone.done} == set(done.ids)
-    assert {item.state for item in (await memory.read(done.ids)).memories} == {"trashed"}
+    assert {change.id for change in undone.done} == set(done.ids)
+    assert {record.state for record in (await memory.read(done.ids)).memories} == {"trashed"}
     assert not (await memory.recall("never mind")).hits
 
 
@@ -142,7 +142,7 @@ async def test_undo_of_a_named_run_takes_back_several_calls_at_once(wiring: Wiri
     await cleaning.relate(made.id, stored.id)
     undone = await memory.undo(run="spring cleaning")
     assert undone.run == "spring cleaning"
-    assert {item.id for item in undone.done} == {stored.id, made.id}
+    assert {change.id for change in undone.done} == {stored.id, made.id}
     (back,) = (await memory.read(stored.id)).memories
     assert (back.content, back.name, back.version) == ("kept as it is", "kept", 4)
     assert (await memory.read(made.id)).memories[0].state == "trashed"
@@ -195,7 +195,7 @@ async def test_undo_names_purged_memories(wiring: Wiring) -> None:
     await bob.forget(gone)
     await bob.purge(gone)
     undone = await alice.undo(run="r")
-    assert [item.id for item in undone.done] == [stays]
+    assert [change.id for change in undone.done] == [stays]
     assert undone.skipped == (f"{gone} was purged",)
 
 

@@ -46,4 +46,4 @@ async def test_writes_leave_no_secret_in_the_log(tmp_path: Path) -> None:
         (version,) = await engine.store.versions("default", made.id, limit=9)
         assert (version.agent, version.run) == (f"agent {CUT}", f"run {CUT}")
         assert await engine.outcome([f"run {KEY}"], who=who) == {f"run {KEY}": True}
-        assert [item.id for item in (await memory.undo()).done] == [made.id]
+        assert [change.id for change in (await memory.undo()).done] == [made.id]

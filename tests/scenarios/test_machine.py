@@ -139,7 +139,7 @@ class Verbs(RuleBasedStateMachine):
             with pytest.raises(WrongState):
                 self.runner.run(call)
         else:
-            assert [item.id for item in self.runner.run(call).done] == [memory_id]
+            assert [change.id for change in self.runner.run(call).done] == [memory_id]
             self.model.purge([memory_id])
 
     @precondition(lambda self: len(self.model.versions) > 1)
@@ -227,7 +227,7 @@ class Verbs(RuleBasedStateMachine):
         memory_id = self.model.ids()[-1]
         now, past = self.model.now(memory_id), self.model.versions[memory_id]
         history = self.runner.run(client.history(memory_id, limit=len(past) + 1)).versions
-        assert [item.number for item in history] == list(range(len(past), 0, -1))
+        assert [version.number for version in history] == list(range(len(past), 0, -1))
         for entry, snapshot in zip(reversed(history), past, strict=True):
             assert self.visible(entry.memory) == self.model.seen(snapshot)
         if now["state"] == "live":
@@ -294,7 +294,7 @@ class Verbs(RuleBasedStateMachine):
     def move(self, agent: str, memory_id: str, target: str, *, group: bool) -> None:
         ids = self.model.group_of(memory_id) if group else [memory_id]
         verb = self.clients[agent].forget if target == "trashed" else self.clients[agent].restore
-        done = {item.id: item for item in self.runner.run(verb(memory_id, group=group)).done}
+        done = {change.id: change for change in self.runner.run(verb(memory_id, group=group)).done}
         assert set(done) == set(ids)
         moved: dict[str, Snapshot] = {}
         for entry, reported in done.items():
@@ -313,7 +313,7 @@ class Verbs(RuleBasedStateMachine):
 
     def ids_titled(self, client: MemoryClient, title: str) -> list[str]:
         sharing = [id_ for id_ in self.model.ids() if self.model.now(id_)["title"] == title]
-        live = [item for item in sharing if self.model.now(item)["state"] == "live"]
+        live = [id_ for id_ in sharing if self.model.now(id_)["state"] == "live"]
         # A live memory takes precedence over trashed ones; two of the same state are ambiguous.
         if len(live or sharing) == 1:
             assert self.ids_of(client, title) == (live or sharing)
@@ -327,7 +327,7 @@ class Verbs(RuleBasedStateMachine):
 
     def twins(self, now: Snapshot) -> set[str]:
         live = [self.model.now(id_) for id_ in self.model.ids("live")]
-        return {str(item["content"]) for item in live if item["content"] == now["content"]}
+        return {str(snapshot["content"]) for snapshot in live if snapshot["content"] == now["content"]}
 
 
 TestVerbs = pytest.mark.slow(Verbs.TestCase)

@@ -47,9 +47,9 @@ def test_one_holds_the_index_the_others_scan_and_find_the_same(home: Path) -> No
         assert fresh in cast("list[str]", second("recall", query="garden robin")["ids"])
         assert (index(second)["kind"], index(second)["holder"]) == ("scan", False)
         theirs = second("remember", text="the robin left the garden")["id"]
-        results = first("recall", query="garden robin")
-        assert {fresh, theirs} <= set(cast("list[str]", results["ids"]))
-        assert results["degraded"] == []
+        recalled = first("recall", query="garden robin")
+        assert {fresh, theirs} <= set(cast("list[str]", recalled["ids"]))
+        assert recalled["degraded"] == []
         assert index(first)["lag"] == 0
         # The holder ends normally, and the next search of the other takes over.
         first.end()
@@ -66,8 +66,8 @@ def test_a_holder_that_is_killed_is_followed_by_another(home: Path) -> None:
         first("burst", count=20, prefix="wren")
         first.process.kill()
         first.process.wait()
-        results = second("recall", query="wren burst", limit=50)
-        assert len(cast("list[str]", results["ids"])) >= 20
+        recalled = second("recall", query="wren burst", limit=50)
+        assert len(cast("list[str]", recalled["ids"])) >= 20
         assert (index(second)["kind"], index(second)["points"], index(second)["problem"]) == ("edge", 40, "")
         assert second("doctor")["ok"]
 

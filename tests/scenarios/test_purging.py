@@ -36,7 +36,7 @@ async def test_nothing_of_a_purged_memory_is_left_in_any_file(home: Path) -> Non
         await memory.forget(done.ids, reason=f"no more {WORD}")
         await memory.purge(done.ids)
         assert files_with(home, SECRET) == []
-        assert [item.content for item in (await memory.read("stays")).memories] == ["a memory that stays"]
+        assert [record.content for record in (await memory.read("stays")).memories] == ["a memory that stays"]
         assert (await memory.read("stays")).relations == ()
         assert not (await memory.read(done.ids)).memories
         assert (await memory.doctor(deep=True)).ok
@@ -54,7 +54,7 @@ async def test_a_dictionary_that_learned_a_purged_word_is_replaced(wiring: Wirin
     assert files_with(wiring.home, SECRET) == []
     assert not set(learned) & set(dictionaries(wiring))
     plain = (await memory.read([f"plain-{number}" for number in range(1, MANY, 2)])).memories
-    assert all("the weather was fine" in item.content for item in plain)
+    assert all("the weather was fine" in record.content for record in plain)
     assert (await memory.history("plain-1")).versions[-1].memory.content.startswith("A plain sentence about number 1,")
     assert (await memory.doctor(deep=True)).ok
 
@@ -173,7 +173,7 @@ async def test_a_branch_that_outlived_its_memory_is_put_into_the_trash_and_nothi
     assert [branch.name for branch in (await memory.branch("tea", "draft")).branches] == ["main", "draft"]
     # It is purged with its branches like any other memory.
     await memory.forget(lost)
-    assert [item.id for item in (await memory.purge(lost)).done] == [lost]
+    assert [change.id for change in (await memory.purge(lost)).done] == [lost]
     (check,) = [check for check in (await memory.doctor(deep=True)).checks if check.name == "branches"]
     assert (check.ok, check.detail) == (True, "each has a memory")
     assert await store.get("default", [lost]) == {}

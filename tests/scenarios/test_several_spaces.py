@@ -27,11 +27,11 @@ async def test_recall_merges_their_hits_and_every_hit_names_its_space(tmp_path: 
     async with open_engine(Settings.load(home=str(tmp_path))) as engine:
         await _fill(engine)
         memory = MemoryClient.over(engine, BOTH)
-        results = await memory.recall("where did the jay hide its acorn?", limit=20, max_tokens=9_000)
-        assert {hit.space for hit in results.hits} == {"work", "home"}
-        assert len(results.hits) == 12
-        assert [hit.score for hit in results.hits] == sorted((hit.score for hit in results.hits), reverse=True)
-        assert {hit.name for hit in results.pinned} == {"likes-work", "likes-home"}
+        recalled = await memory.recall("where did the jay hide its acorn?", limit=20, max_tokens=9_000)
+        assert {hit.space for hit in recalled.hits} == {"work", "home"}
+        assert len(recalled.hits) == 12
+        assert [hit.score for hit in recalled.hits] == sorted((hit.score for hit in recalled.hits), reverse=True)
+        assert {hit.name for hit in recalled.pinned} == {"likes-work", "likes-home"}
         assert (await memory.recall("home oak", limit=1)).hits[0].space == "home"
 
 
@@ -65,7 +65,7 @@ async def test_a_name_is_looked_up_in_the_first_space_and_then_in_the_others(tmp
             ("work", "acorn-1"),
             ("home", "likes-home"),
         ]
-        assert [item.ref for item in read.missing] == ["likes-elsewhere"]
+        assert [reference.ref for reference in read.missing] == ["likes-elsewhere"]
         assert "elsewhere" not in str(read.missing[0].suggestions)
         assert (await memory.history("likes-home")).versions[0].number == 1
         with pytest.raises(NotFound):

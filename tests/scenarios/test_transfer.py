@@ -117,7 +117,7 @@ async def test_names_that_are_taken_get_a_suffix_and_the_answer_says_so(full: Me
         done = await memory.import_lines(lines)
         theirs = (await full.read("plan")).memories[0].id
         assert done.renamed == (f"plan -> plan-{theirs[-6:]}",)
-        assert [item.id for item in (await memory.read("plan")).memories] == [mine.id]
+        assert [record.id for record in (await memory.read("plan")).memories] == [mine.id]
         (renamed,) = (await memory.read(theirs)).memories
         assert renamed.name == f"plan-{theirs[-6:]}"
         assert (await memory.history(theirs)).versions[-1].memory.name == "plan"
@@ -192,8 +192,8 @@ async def test_export_and_import_on_the_command_line(full: MemoryClient, home: P
     other = home.parent / "other"
     done = run_command(other, "import", str(file), "--json", SCRUBJAY_EMBEDDER="none")
     assert json.loads(done.stdout)["imported"] == 5, done.stderr
-    results = run_command(other, "recall", "never on Fridays", "--json", SCRUBJAY_EMBEDDER="none")
-    assert json.loads(results.stdout)["pinned"][0]["name"] == "calls-sarah", results.stderr
+    recalled = run_command(other, "recall", "never on Fridays", "--json", SCRUBJAY_EMBEDDER="none")
+    assert json.loads(recalled.stdout)["pinned"][0]["name"] == "calls-sarah", recalled.stderr
     file.write_bytes(b"\xff\xfe not text")
     refused = run_command(other, "import", str(file), SCRUBJAY_EMBEDDER="none")
     assert refused.returncode == 2

@@ -80,7 +80,7 @@ async def test_a_key_holds_for_both_also_at_the_same_moment(ahead: Engine, behin
     for number in range(10):
         same = Draft(text=f"at once {number}", intent="new", idempotency_key=f"key-{number}")
         done = await asyncio.gather(*(engine.remember(same, who=WHO) for engine in (ahead, behind)))
-        assert len({item.id for item in done}) == 1
+        assert len({outcome.id for outcome in done}) == 1
     assert (await ahead.status(who=WHO)).memories == {"live": 11}
 
 
