@@ -107,7 +107,10 @@ def sniff(head: bytes, name: str) -> Sniffed:
     # An MP4 container may hold audio or video; only the name tells them apart.
     if named and (looks == base or {looks, base} == {"audio/mp4", "video/mp4"}):
         return Sniffed(type=named, end=end)
-    kind = _markup_type(head) if looks == "text/plain" else looks
+    kind = looks
+    if looks == "text/plain":
+        beginning = head.lower()[:1024]
+        kind = next((kind for mark, kind in _MARKUP if mark in beginning), looks)
     if not named and kind == "text/plain":
         return Sniffed(type=kind, end=end or "txt")
     remark = f"its name ends in .{end}, but it is {kind}" if named and kind != named else ""
@@ -142,8 +145,3 @@ def _is_text(head: bytes) -> bool:
         # Windows-1252, the usual legacy encoding, has few characters in this range.
         return not any(0x80 <= byte < 0xA0 for byte in head)  # noqa: PLR2004
     return True
-
-
-def _markup_type(head: bytes) -> str:
-    lowered = head.lower()
-    return next((kind for mark, kind in _MARKUP if mark in lowered[:1024]), "text/plain")

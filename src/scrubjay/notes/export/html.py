@@ -128,8 +128,10 @@ class _Body:
         for at, token in enumerate(tokens):
             if token.type == "heading_open":
                 token.attrSet("id", self._anchor(words_of(tokens[at + 1].children or ())))
-            elif token.type == "list_item_open" and _is_task(tokens[at : at + 3]):
-                token.attrSet("class", "task")
+            elif token.type == "list_item_open":
+                inline = next((item for item in tokens[at : at + 3] if item.type == "inline"), None)
+                if inline and inline.children and inline.children[0].type == BOX:
+                    token.attrSet("class", "task")
         return _Renderer(self).render(tokens, parser.options, env)
 
     def relative(self, target: str) -> str:
@@ -250,11 +252,6 @@ class _Renderer(RendererHTML):
         if address and not self._open:
             return f'<a href="{escape(address)}" rel="noreferrer">{escape(words or address)}</a>'
         return f'<span class="missing">{escape(words)}</span>'
-
-
-def _is_task(tokens: Sequence[Token]) -> bool:
-    inline = next((token for token in tokens if token.type == "inline"), None)
-    return bool(inline and inline.children and inline.children[0].type == BOX)
 
 
 def _document(title: str, body: str, *, style: str | None) -> bytes:

@@ -91,7 +91,13 @@ class NoteLinker:
             new_links: dict[tuple[str, str], _NewLink] = {}
             for file in files[start : start + _PAGE]:
                 await self._collect(file, new_links)
-            count += await (self._count(new_links) if self._dry_run else self._relate(new_links))
+            if self._dry_run:
+                # Two notes have at most one link, in either direction.
+                pairs = {frozenset(pair) for pair in new_links} - self._counted
+                self._counted |= pairs
+                count += len(pairs - await self._related(pairs))
+            else:
+                count += await self._relate(new_links)
         return count
 
     async def _collect(self, file: FileLinks, new_links: dict[tuple[str, str], _NewLink]) -> None:
@@ -104,12 +110,6 @@ class NoteLinker:
             elif other != own_id:
                 new_link = new_links.setdefault((own_id, other), _NewLink(text=link.text, text_target=link.target))
                 new_link.text_target = new_link.text_target if link.target in file.text_targets else ""
-
-    async def _count(self, pairs: Iterable[tuple[str, str]]) -> int:
-        """Count the links that would be created; two notes have at most one, in either direction."""
-        new = {frozenset(pair) for pair in pairs} - self._counted
-        self._counted |= new
-        return len(new - await self._related(new))
 
     async def _related(self, pairs: Iterable[Iterable[str]]) -> set[frozenset[str]]:
         """Return the pairs of notes that are already linked."""

@@ -63,7 +63,10 @@ class BatchWriter:
             await self._write(new)
         except NameTaken:
             # A name is taken: each note gets a name that ends in a part of its id.
-            new = {path: _add_id_to_name(item) for path, item in new.items()}
+            for path, item in new.items():
+                name, suffix = item.draft.name, add_suffix("", item.id)
+                if not name.endswith(suffix):
+                    new[path] = replace(item, draft=replace(item.draft, name=f"{name}{suffix}"))
             await self._write(new)
         memories = await self._engine.store.get(self._who.space, [item.id for item in new.values()])
         redacted = {memory.id for memory in memories.values() if Flag.REDACTED in memory.flags}
@@ -92,12 +95,6 @@ class BatchWriter:
         name = add_suffix(name, own_id) if name in self._names else name
         self._names.add(name)
         return NewMemory(draft=replace(draft, id=own_id, name=name), id=own_id)
-
-
-def _add_id_to_name(new: NewMemory) -> NewMemory:
-    name = new.draft.name
-    suffix = add_suffix("", new.id)
-    return new if name.endswith(suffix) else replace(new, draft=replace(new.draft, name=f"{name}{suffix}"))
 
 
 async def edit_for(

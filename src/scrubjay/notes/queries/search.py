@@ -120,7 +120,16 @@ async def find_due_notes(
     notes: list[DueNote] = []
     for start in range(0, len(oldest), limit):
         memories = await reader.get([id_ for _, id_ in oldest[start : start + limit]])
-        notes += [_due_note(memory, now=now) for memory in memories if memory.holds(now)]
+        for memory in memories:
+            if memory.holds(now):
+                reviewed = _review_time(memory)
+                days_ago = max(0, (now - reviewed).days)
+                notes.append(
+                    DueNote(
+                        id=memory.id, title=memory.label, last_reviewed=reviewed, days=days_ago,
+                        category=memory.category,
+                    )
+                )  # fmt: skip
         if len(notes) >= limit:
             break
     return DueNotes(notes=tuple(notes[:limit]))
@@ -130,14 +139,6 @@ async def mark_reviewed(ref: str, *, engine: Engine, who: Caller) -> Written:
     """Record a review of a note; its content and its confidence stay the same."""
     fields = {"last_reviewed": to_iso(engine.clock.now())}
     return await engine.revise(ref, Edit(fields={**fields}, message="reviewed"), who=who)
-
-
-def _due_note(memory: Memory, *, now: datetime) -> DueNote:
-    reviewed = _review_time(memory)
-    return DueNote(
-        id=memory.id, title=memory.label, last_reviewed=reviewed, days=max(0, (now - reviewed).days),
-        category=memory.category,
-    )  # fmt: skip
 
 
 def _review_time(memory: Memory) -> datetime:
@@ -180,14 +181,11 @@ async def category_tree(*, engine: Engine, space: str) -> tuple[CategoryNode, ..
     children: dict[str, set[str]] = {}
     for path in counts:
         # Include the parents of very deep categories, which contain no note themselves.
-        for ancestor in (path, *_ancestors(path)):
+        parts = path.split("/")
+        ancestors = (*category_lineage(path)[1:], *("/".join(parts[:end]) for end in range(1, len(parts))))
+        for ancestor in dict.fromkeys((path, *ancestors)):
             children.setdefault(ancestor.rpartition("/")[0], set()).add(ancestor)
     return _build_nodes("", children, counts)
-
-
-def _ancestors(path: str) -> tuple[str, ...]:
-    parts = path.split("/")
-    return tuple(dict.fromkeys((*category_lineage(path)[1:], *("/".join(parts[:end]) for end in range(1, len(parts))))))
 
 
 def _build_nodes(

@@ -87,7 +87,9 @@ class FileReader:
         except KeyReused:
             # The file was renamed after an interrupted sync.
             written = None
-        if written is None or await self._context.run_blocking(self._has_other_file, written.id, file.path):
+        # The memory that an identical file became may have another file by now.
+        entry = await self._context.run_blocking(self._context.ledger.get, written.id) if written else None
+        if written is None or (entry is not None and has_file(entry) and entry.path != file.path):
             draft = replace(draft, idempotency_key="")
             written = await self._context.engine.remember(draft, who=self._context.new_caller())
         if not written.id:
@@ -130,11 +132,6 @@ class FileReader:
             await self._context.engine.revise(state.id, edit, who=self._context.new_caller())
             self._context.counts["taken"] += 1
         await self._writer.remove_file(await load_state(state.id, context=self._context), file)
-
-    def _has_other_file(self, memory_id: str, path: str) -> bool:
-        """Whether the memory that an identical file became has another file by now. Blocks."""
-        entry = self._context.ledger.get(memory_id)
-        return entry is not None and has_file(entry) and entry.path != path
 
     async def _branch_off(self, state: NoteState, note: Note, file: NoteFile, *, base: str = "", who: Caller) -> None:
         """Store the file's note as a branch, which the file shows from then on."""
