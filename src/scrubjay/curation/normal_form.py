@@ -29,14 +29,15 @@ _STANDALONE = frozenset(
     """.split()
 )
 # Words that may govern the words after them: nothing is joined after such a statement.
-_GOVERNING_WORDS = """
+_GOVERNING = frozenset(
+    """
     not no never none neither nor without nobody nothing hardly barely only might may could should would will must can
     shall perhaps maybe probably possibly likely think thinks thought believe believes believed say says said tell
     tells told claim claims claimed guess guesses assume assumes assumed report reports reported suspect suspects
     suspected hope hopes hoped deny denies denied plan plans planned want wants wanted expect expects
     expected propose proposes proposed suggest suggests suggested
-    """
-_GOVERNING = frozenset(_GOVERNING_WORDS.split())
+    """.split()
+)
 # Words that govern a statement from its start: they must stay at the start.
 _STARTING = _STANDALONE | frozenset(
     "before after only all every each some most few any none no first last then perhaps maybe probably".split()

@@ -1,7 +1,6 @@
 """The job `reconstruct`: a thin note becomes one that is understood without its session."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
 
 from scrubjay.curation.lossless import find_unfaithful
 from scrubjay.curation.target import NO_ANSWER, JobTarget, Prompt
@@ -39,7 +38,8 @@ async def reconstruct(target: JobTarget) -> str:
     if not memory.content.strip():
         return "skipped: it has no text"
     others = await _session_notes(target)
-    answer = await target.ask(PROMPT, _render(memory.content, others))
+    listed = "".join(f"\n- {' '.join(other.split())}" for other in others) or " none"
+    answer = await target.ask(PROMPT, f"The note:\n{memory.content}\n\nOther notes of the session:{listed}\n")
     if answer is None:
         return NO_ANSWER
     parts = {part: " ".join(str(answer[part]).split()) for part in _PARTS}
@@ -47,7 +47,8 @@ async def reconstruct(target: JobTarget) -> str:
     if reason := await asyncio.to_thread(find_unfaithful, [memory.content], text, context=others):
         return f"unchanged: {reason}"
     metadata: dict[str, Json] = {**memory.metadata, _ORIGINAL: memory.content}
-    return await target.write({"content": _format(parts), "metadata": metadata}, message="reconstructed")
+    content = "\n".join(f"{part.capitalize()}: {text}" for part, text in parts.items() if text)
+    return await target.write({"content": content, "metadata": metadata}, message="reconstructed")
 
 
 async def _session_notes(target: JobTarget) -> list[str]:
@@ -62,12 +63,3 @@ async def _session_notes(target: JobTarget) -> list[str]:
         for other in others.values()
         if other.content and Flag.SUSPICIOUS not in other.flags
     ]
-
-
-def _render(note: str, others: Sequence[str]) -> str:
-    listed = "".join(f"\n- {' '.join(other.split())}" for other in others)
-    return f"The note:\n{note}\n\nOther notes of the session:{listed or ' none'}\n"
-
-
-def _format(parts: Mapping[str, str]) -> str:
-    return "\n".join(f"{part.capitalize()}: {text}" for part, text in parts.items() if text)

@@ -40,7 +40,11 @@ class LineReader:
                 line = bytes(self._buffer[:end])
                 del self._buffer[: end + 1]
                 if skipped:
-                    raise _too_long(skipped + end, self._longest)
+                    raise TooLarge(
+                        f"a line of {skipped + end:,} bytes is too long; the limit is {self._longest:,}",
+                        hint="Send less at once",
+                        limit=self._longest,
+                    )
                 return line
             searched = len(self._buffer)
             if searched > self._longest:
@@ -134,9 +138,3 @@ def check_answer(frame: Frame, *, progress: Progress | None) -> Frame:
         done, total = cast("list[int]", frame["progress"])
         progress(done, total)
     return frame
-
-
-def _too_long(size: int, longest: int) -> TooLarge:
-    return TooLarge(
-        f"a line of {size:,} bytes is too long; the limit is {longest:,}", hint="Send less at once", limit=longest
-    )

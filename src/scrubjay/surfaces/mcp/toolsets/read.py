@@ -6,7 +6,7 @@ from functools import partial
 from typing import cast
 
 from scrubjay.errors import InvalidInput, NotFound
-from scrubjay.model.memory import MAIN, Json, Memory, Source, Trust
+from scrubjay.model.memory import MAIN, Json, Memory, Trust
 from scrubjay.model.query import Question
 from scrubjay.model.results import History, Hit, Missing, Neighbour, ReadResult, Recalled
 from scrubjay.model.timestamps import to_iso
@@ -186,17 +186,15 @@ def _hit_fields(hit: Hit, *, names_space: bool) -> dict[str, Json]:
             "score": hit.score,
             "date": to_iso(hit.date),
             "entities": [*hit.entities],
-            "source": _source_fields(hit.source),
+            "source": drop_empty(
+                {name: getattr(hit.source, name) for name in ("session", "conversation", "agent", "tool")}
+            ),
             "trust": "" if hit.trust == Trust.UNKNOWN else hit.trust,
             "why": [*hit.why],
             "around": [to_json(neighbour) for neighbour in hit.around],
             "memory": to_json(hit.memory),
         }
     )
-
-
-def _source_fields(source: Source) -> dict[str, Json]:
-    return drop_empty({name: getattr(source, name) for name in ("session", "conversation", "agent", "tool")})
 
 
 def _neighbour_line(neighbour: Neighbour, *, tokens: int | None = None) -> str:
