@@ -1,11 +1,11 @@
-# What people and CI type. Needs Python 3.11 or newer, git and make; each target installs what it needs into .venv.
+# The targets that people and CI use. Needs Python 3.11 or newer, git and make; each target installs what it needs into .venv.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DONE := $(VENV)/installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
-# Nothing is fetched that is not pinned: what builds a package is installed from requirements/build.txt first.
+# Only pinned packages are installed; build backends come from requirements/build.txt first.
 INSTALL := $(PIP) install --quiet --require-hashes --no-build-isolation
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links
@@ -63,7 +63,7 @@ shape: $(DONE)/test ## print the shape of the package: sizes, names, what is cov
 vocabulary: $(DONE)/test ## list the words of the private vocabulary that are left (ARGS=--write lowers their bounds)
 	@$(BIN)/python -m scripts.vocabulary $(ARGS)
 
-# What has no folder has no store, and needs no second run: tests/surfaces/conftest.py leaves it out.
+# tests/surfaces/conftest.py leaves out tests without a data folder: they use no store.
 test-postgres: $(DONE)/test ## run the tests of all surfaces once more, on PostgreSQL
 	SCRUBJAY_TEST_BACKEND=postgres $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal --durations=5 --durations-min=1 tests/surfaces $(ARGS)
 
@@ -127,7 +127,7 @@ clean: ## remove all that the other targets made, .venv included
 	rm -rf $(VENV) .coverage .coverage.* .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
 	find src tests scripts benchmarks interop -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
-# ---- what is installed ----------------------------------------------------------------------------
+# ---- installation ----------------------------------------------------------------------------------
 
 $(DONE)/venv:
 	@$(PYTHON) -c 'import sys; sys.exit("Scrubjay needs Python 3.11 or newer: make PYTHON=python3.11 …" if sys.version_info < (3, 11) else 0)'

@@ -74,7 +74,7 @@ def tools_page() -> str:
     sections = [f"## {name}\n\n" + "\n\n".join(map(_tool, tools)) for name, tools in TOOLSETS.items()]
     return _page(
         "Tools",
-        "What agents see over MCP. `core` is served unless others are chosen: `scrubjay mcp --tools core,kg`, or "
+        "The tools of the MCP server. It serves `core` unless you choose others: `scrubjay mcp --tools core,kg`, or "
         "`/mcp/kg` over HTTP.",
         "\n\n".join(sections),
     )
@@ -94,8 +94,8 @@ def rest_page() -> str:
     kinds = [_schema(name, schema) for name, schema in schemas.items() if "properties" in schema]
     return _page(
         "REST",
-        "What is served under `/api/v1`, as `/openapi.json` describes it. [The how-to](../how-to/rest.md) shows it in "
-        "use; every problem is one of [the errors](errors.md).",
+        "The operations under `/api/v1`, as `/openapi.json` describes them. [The how-to](../how-to/rest.md) shows "
+        "their use; every problem is one of [the errors](errors.md).",
         "\n\n".join([*sections, "## Bodies and answers", *kinds]),
     )
 

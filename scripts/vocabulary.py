@@ -16,6 +16,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BOUNDS = ROOT / "tests" / "contract" / "vocabulary.txt"
 FOLDERS = ("src", "tests", "benchmarks", "scripts", "interop")
+# Prose outside of Python files.
+_PAGES = (
+    "*.md", "docs/**/*.md", "deploy/**/*.*", "src/**/*.sql", "interop/*.toml", "Makefile", "pyproject.toml", ".ci/run",
+)  # fmt: skip
 # Strings here are word lists and test data: of these folders only docstrings and comments are prose.
 _DATA = ("src/scrubjay/text/", "src/scrubjay/extraction/", "tests/")
 
@@ -30,6 +34,8 @@ _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _WORD = re.compile(r"[a-z]+")
+# Code in Markdown, and names such as those of options: no prose.
+_CODE = re.compile(r"^```.*?^```$|`[^`\n]*`|\w+[_/]\w[\w/.]*", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +98,7 @@ def measure(bounds: Iterable[Bound], *, root: Path = ROOT) -> tuple[Bound, ...]:
 
 @cache
 def count_words(root: Path = ROOT) -> Counts:
-    """Read every Python file once."""
+    """Read every Python file and page once."""
     names: Counter[str] = Counter()
     prose: list[str] = []
     for folder in FOLDERS:
@@ -102,6 +108,9 @@ def count_words(root: Path = ROOT) -> Counts:
             names.update(identifiers)
             names[path.stem] += 1
             prose += texts
+    prose += [
+        _CODE.sub(" ", path.read_text(encoding="utf-8")) for pattern in _PAGES for path in sorted(root.glob(pattern))
+    ]
     parts: Counter[str] = Counter()
     for name, count in names.items():
         for part in {part.lower() for part in _PART.findall(name)}:

@@ -3,6 +3,7 @@
 import ast
 import re
 
+from scripts.shape import repeated_classes
 from tests.contract.source import Module, called, dotted, modules
 
 # Unpickling executes code, and so do the others.
@@ -88,6 +89,10 @@ def test_only_settings_and_paths_read_the_environment() -> None:
 def test_broad_handlers_are_only_where_listed() -> None:
     counts = {module.name: _broad_handlers(module) for module in modules("src")}
     assert {name: count for name, count in counts.items() if count} == BROAD_HANDLERS
+
+
+def test_a_public_class_name_occurs_once() -> None:
+    assert repeated_classes(modules("src")) == ()
 
 
 def test_nothing_is_left_for_later() -> None:

@@ -11,8 +11,10 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import scrubjay
+from scrubjay.rpc.names import VERBS
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.main import app
+from scrubjay.surfaces.mcp.toolsets import TOOLSETS
 from tests.contract.source import ROOT, pages
 
 # Names that users may import. Adding a name is a promise; removing one breaks user code.
@@ -47,6 +49,20 @@ def test_every_setting_is_documented_and_can_be_set() -> None:
     for field in dataclasses.fields(Settings):
         assert field.metadata["doc"], field.name
         assert f"`{field.metadata['env']}`" in page, field.name
+
+
+def test_the_readme_lists_the_tools_of_core() -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    sentence = re.search(r"gets (?P<count>\w+)\s+tools: (?P<names>[^.]*)\.", page)
+    assert sentence is not None
+    assert re.findall(r"`(\w+)`", sentence["names"]) == [tool.name for tool in TOOLSETS["core"]]
+
+
+def test_the_page_of_versions_lists_verbs() -> None:
+    page = (ROOT / "docs" / "explanation" / "versions.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([^`]+)` \|", page.split("## ")[0], re.MULTILINE)
+    assert rows
+    assert set(rows) <= VERBS
 
 
 def test_no_two_settings_share_a_variable() -> None:

@@ -65,11 +65,11 @@ class _Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _NoteBatch:
-    """Notes to reconcile; `visits` counts how often each has been reconciled in this chain of batches."""
+    """Notes to reconcile; `rounds` counts how often each has been reconciled in this chain of batches."""
 
     ids: Sequence[str]
     options: _Options = field(default_factory=_Options)
-    visits: Counter[str] = field(default_factory=Counter[str])
+    rounds: Counter[str] = field(default_factory=Counter[str])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,9 +152,9 @@ class Reconciler:
         effects = _Effects(pending=pending)
         for start in range(0, len(batch.ids), _PAGE):
             await self._reconcile_page(batch.ids[start : start + _PAGE], effects, batch.options)
-        batch.visits.update(batch.ids)
+        batch.rounds.update(batch.ids)
         # Include notes that were reconciled before a note that they link was renamed.
-        linked = sorted(id_ for id_ in effects.linked if batch.visits[id_] < _MAX_ATTEMPTS)
+        linked = sorted(id_ for id_ in effects.linked if batch.rounds[id_] < _MAX_ATTEMPTS)
         follow_ups: list[_Batch] = [_PathBatch(paths=sorted(effects.paths))] if effects.paths else []
         return [*follow_ups, replace(batch, ids=linked)] if linked else follow_ups
 

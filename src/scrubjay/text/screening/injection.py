@@ -40,7 +40,7 @@ def find_injections(text: str) -> tuple[str, ...]:
     if not text.isascii():
         hidden = _TAGS.findall(text)
         if hidden or _INVISIBLE_ROW.search(text):
-            labels["letters that nobody sees"] = None
+            labels["invisible letters"] = None
         for run in hidden:
             spelt = "".join(chr(ord(character) - _TAG_OFFSET) for character in run)
             labels |= dict.fromkeys(_find_orders(spelt.lower()))
@@ -169,7 +169,7 @@ _ORDERS = (
         f",? (?:please |also |always )?(?:{'|'.join(_TAMPERING)}|tell|say|ask|link|claim|insist)(?![a-z])",
     ),
     (
-        "an order to be somebody else",
+        "an order to take another role",
         ("act as", "pretend", "roleplay as", "behave as", "respond as"),
         (f"{_GAP}{{0,8}}? (?:no|without(?: any)?|free of(?: all)?|unbound by|not bound by)(?: [^ ]{{1,16}})? "
         "(?:restrictions?|rules|filters?|limits|limitations|guidelines|ethics|morals)"),
@@ -206,14 +206,14 @@ _ANYWHERE = (
         f":?{_GAP}{{0,3}}? (?:you|ignore|new|override|must|never|always)(?![a-z])",
     ),
     (
-        "an order to be somebody else",
+        "an order to take another role",
         ("you are now",),
         (
             f"(?: in)?{_GAP}{{0,3}}? (?:dan|jailbroken|unrestricted|uncensored|unfiltered|no longer bound"
             f"|free from|{_AGENT}|developer mode|god mode)(?![a-z])"
         ),
     ),
-    ("an order to be somebody else", ("do anything now", "jailbreak mode", "god mode enabled", "dan mode"), ""),
+    ("an order to take another role", ("do anything now", "jailbreak mode", "god mode enabled", "dan mode"), ""),
     (
         "an order to agents",
         ("new instructions", "updated instructions", "system instructions", "secret instructions"),

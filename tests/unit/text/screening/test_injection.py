@@ -87,7 +87,7 @@ def test_ordinary_texts_are_not_suspicious(text: str) -> None:
 
 
 def test_the_report_names_the_order_and_how_it_was_hidden() -> None:
-    assert find_injections(TAGGED) == ("letters that nobody sees", "an order to ignore instructions")
+    assert find_injections(TAGGED) == ("invisible letters", "an order to ignore instructions")
 
 
 @pytest.mark.parametrize(
