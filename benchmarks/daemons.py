@@ -19,7 +19,7 @@ from scrubjay.locking import FileLock
 from scrubjay.paths import daemon_file, socket_file
 from scrubjay.rpc.engine import RemoteEngine
 from scrubjay.settings import Settings
-from scrubjay.surfaces.daemon.lock import running_daemon
+from scrubjay.surfaces.daemon.lock import read_daemon_record
 
 # The command as users have it on their path.
 SCRUBJAY = str(Path(sysconfig.get_path("scripts")) / "scrubjay")
@@ -40,7 +40,7 @@ class Daemon:
     @property
     def url(self) -> str:
         """Where it serves HTTP."""
-        return str(running_daemon(self.settings.data)["http"])
+        return str(read_daemon_record(self.settings.data)["http"])
 
     @property
     def resident(self) -> float:
@@ -124,7 +124,7 @@ async def end_daemon_of(data: Path) -> None:
         # A daemon takes the lock a little before it writes its process id.
         await _wait_for_pid(data)
         with suppress(ProcessLookupError):
-            os.kill(int(str(running_daemon(data)["pid"])), number)
+            os.kill(int(str(read_daemon_record(data)["pid"])), number)
     if await _acquire(lock, seconds=_TIMEOUT):
         # The next daemon must not be mistaken for this one.
         daemon_file(data).write_bytes(b"")
@@ -156,5 +156,5 @@ async def _acquire(lock: FileLock, *, seconds: float) -> bool:
 
 async def _wait_for_pid(data: Path) -> None:
     until = time.monotonic() + _TIMEOUT
-    while "pid" not in running_daemon(data) and time.monotonic() < until:  # noqa: ASYNC110 - another process
+    while "pid" not in read_daemon_record(data) and time.monotonic() < until:  # noqa: ASYNC110 - another process
         await asyncio.sleep(_POLL_SECONDS)

@@ -12,7 +12,7 @@ from scrubjay import telemetry
 from scrubjay.engine import Engine
 from scrubjay.model.query import Question
 from scrubjay.observability.prometheus import Metrics
-from scrubjay.surfaces.daemon.limiter import KNOWN, RequestLimiter
+from scrubjay.surfaces.daemon.limiter import KNOWN_VERBS, RequestLimiter
 
 _SCRAPES = 50
 _ROUTES = 60
@@ -22,7 +22,7 @@ _WARM_UP = 25
 
 async def measure_watching(engine: Engine, questions: Sequence[str]) -> Watching:
     """Recall in turn with and without an observer, then scrape the metrics."""
-    limiter = RequestLimiter(most=10, seconds=60)
+    limiter = RequestLimiter(max_requests=10, seconds=60)
     metrics = Metrics(engine=engine, limiter=limiter)
     alone, adds = await _recalls(engine, limiter, metrics, questions[:_RECALLS])
     _fill(metrics)
@@ -60,7 +60,7 @@ async def _recalls(
 def _fill(metrics: Metrics) -> None:
     """Use every verb and every route once."""
     with telemetry.observe(metrics):
-        for verb in KNOWN:
+        for verb in KNOWN_VERBS:
             for outcome in ("ok", "invalid_input", "not_found"):
                 with telemetry.request(verb) as request:
                     request.outcome = outcome

@@ -20,7 +20,7 @@ from scrubjay.ports.cluster import ClusterStore
 from scrubjay.storage.postgres import PostgresStore
 from scrubjay.storage.postgres.rows import digest_of
 from scrubjay.surfaces.changes import ChangeBroadcaster
-from scrubjay.surfaces.daemon.upkeep import keep_up
+from scrubjay.surfaces.daemon.upkeep import run_upkeep
 from scrubjay.vectors.scan import ScanIndex
 from tests.fakes import FakeClock, FakeEmbedder
 from tests.postgres import a_database, shared_server
@@ -208,7 +208,7 @@ async def test_the_leader_finishes_the_work_of_others(ahead: Engine, name: str, 
     await dumb.close()
     model = (await ahead.embedder.profile()).model
     assert len(await ahead.store.without_vectors(model, limit=9)) == 1
-    upkeep = asyncio.create_task(keep_up(ahead, seconds=3600))
+    upkeep = asyncio.create_task(run_upkeep(ahead, seconds=3600))
     async with asyncio.timeout(20), ChangeBroadcaster(ahead.store, seconds=0.02) as changes:
         while await ahead.store.without_vectors(model, limit=9):
             changes.nudge()

@@ -6,23 +6,23 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from scrubjay.settings import Settings
-from scrubjay.surfaces.daemon.serve import Orders, Running, daemon
+from scrubjay.surfaces.daemon.serve import RunningDaemon, ServeOptions, open_daemon
 
 _TIMEOUT = 30.0
 
 
 @contextmanager
-def background_daemon(settings: Settings, *, http: str = "127.0.0.1:0", idle: float = 0.0) -> Generator[Running]:
+def background_daemon(settings: Settings, *, http: str = "127.0.0.1:0", idle: float = 0.0) -> Generator[RunningDaemon]:
     """Run a daemon until the end of the block; afterwards it has finished all accepted requests."""
     ready, loop = threading.Event(), asyncio.new_event_loop()
-    outcomes: list[Running | BaseException] = []
+    outcomes: list[RunningDaemon | BaseException] = []
 
     async def serve() -> None:
         try:
-            async with daemon(Orders(settings=settings, tools="all", http=http, idle=idle)) as running:
+            async with open_daemon(ServeOptions(settings=settings, tools="all", http=http, idle=idle)) as running:
                 outcomes.append(running)
                 ready.set()
-                await running.leaving.wait()
+                await running.stopping.wait()
         except BaseException as error:  # noqa: BLE001 - handed to the test
             outcomes.append(error)
         finally:
@@ -43,7 +43,7 @@ def background_daemon(settings: Settings, *, http: str = "127.0.0.1:0", idle: fl
         yield running
     finally:
         if thread.is_alive():
-            loop.call_soon_threadsafe(running.leaving.set)
+            loop.call_soon_threadsafe(running.stopping.set)
         thread.join(_TIMEOUT)
         assert not thread.is_alive()
         for error in outcomes[1:]:

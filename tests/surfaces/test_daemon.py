@@ -20,12 +20,12 @@ from scrubjay.errors import Busy, DaemonRunning, DaemonUnavailable, InvalidInput
 from scrubjay.model.memory import Json
 from scrubjay.paths import daemon_file, socket_file
 from scrubjay.rpc.frames import Frame, LineReader, decode_frame, encode_frame, hello
-from scrubjay.surfaces.daemon.serve import Running
+from scrubjay.surfaces.daemon.serve import RunningDaemon
 from scrubjay.surfaces.daemon.socket_server import SocketServer
 
 
 @pytest.fixture
-def running(settings: Settings) -> Iterator[Running]:
+def running(settings: Settings) -> Iterator[RunningDaemon]:
     with background_daemon(settings) as results:
         yield results
 
@@ -71,13 +71,13 @@ def code(frame: Frame) -> Json:
     return error["code"]
 
 
-def test_only_the_owner_can_use_the_socket(running: Running, home: Path) -> None:
+def test_only_the_owner_can_use_the_socket(running: RunningDaemon, home: Path) -> None:
     assert running.socket == socket_file(home)
     assert stat.S_IMODE(running.socket.stat().st_mode) == 0o600
     assert stat.S_IMODE(running.socket.parent.stat().st_mode) == 0o700
 
 
-def test_a_second_daemon_is_refused_with_the_pid_of_the_first(running: Running, settings: Settings) -> None:
+def test_a_second_daemon_is_refused_with_the_pid_of_the_first(running: RunningDaemon, settings: Settings) -> None:
     with pytest.raises(DaemonRunning, match=f"pid {os.getpid()}") as caught, background_daemon(settings):
         pass
     assert caught.value.fields["pid"] == os.getpid()
@@ -109,7 +109,7 @@ async def test_a_socket_file_without_a_daemon_is_no_daemon(settings: Settings, h
 
 async def test_another_user_is_refused(tmp_path: Path) -> None:
     socket_server = SocketServer({}, owner=os.getuid() + 1)
-    server = await asyncio.start_unix_server(socket_server.receive, path=str(tmp_path / "s"))
+    server = await asyncio.start_unix_server(socket_server.accept, path=str(tmp_path / "s"))
     async with server, wire(tmp_path / "s", greet=False) as client:
         answer = await client.receive()
         assert code(answer) == NotAllowed.code
@@ -130,7 +130,7 @@ async def test_another_user_is_refused(tmp_path: Path) -> None:
     ],
 )
 async def test_a_bad_hello_gets_an_error_and_the_connection_is_closed(
-    running: Running, line: bytes, expected: str
+    running: RunningDaemon, line: bytes, expected: str
 ) -> None:
     async with wire(running.socket, greet=False) as client:
         await client.send(line)
@@ -159,7 +159,7 @@ async def test_a_bad_hello_gets_an_error_and_the_connection_is_closed(
     ],
 )
 async def test_a_bad_frame_gets_an_error_and_the_connection_stays_open(
-    running: Running, line: bytes, expected: str
+    running: RunningDaemon, line: bytes, expected: str
 ) -> None:
     async with wire(running.socket) as client:
         await client.send(line)
@@ -168,7 +168,7 @@ async def test_a_bad_frame_gets_an_error_and_the_connection_stays_open(
         assert (await client.receive())["id"] == 2
 
 
-async def test_a_line_of_100_mb_is_refused_and_the_connection_stays_open(running: Running) -> None:
+async def test_a_line_of_100_mb_is_refused_and_the_connection_stays_open(running: RunningDaemon) -> None:
     async with wire(running.socket) as client:
         for _ in range(100):
             await client.send(b"x" * 1_000_000)
@@ -177,14 +177,14 @@ async def test_a_line_of_100_mb_is_refused_and_the_connection_stays_open(running
         assert (await client.receive())["id"] == 2
 
 
-async def test_half_a_frame_is_ignored(running: Running, settings: Settings) -> None:
+async def test_half_a_frame_is_ignored(running: RunningDaemon, settings: Settings) -> None:
     async with wire(running.socket) as client:
         await client.send(b'{"id": 1, "verb": "remember", "args": {"draft": {"te')
     async with MemoryClient(settings=settings) as memory:
         assert (await memory.status()).memories == {}
 
 
-async def test_two_calls_with_the_same_id_are_distinguished(running: Running) -> None:
+async def test_two_calls_with_the_same_id_are_distinguished(running: RunningDaemon) -> None:
     async with wire(running.socket) as client:
         await client.send(b'{"id": 1, "verb": "import_", "pushes": true}\n{"id": 1, "lines": 5}\n')
         assert code(await client.receive()) == InvalidInput.code
@@ -195,7 +195,7 @@ async def test_two_calls_with_the_same_id_are_distinguished(running: Running) ->
         assert sorted("error" in answer for answer in answers) == [False, True]
 
 
-async def test_no_write_is_lost_when_the_client_disconnects(running: Running, settings: Settings) -> None:
+async def test_no_write_is_lost_when_the_client_disconnects(running: RunningDaemon, settings: Settings) -> None:
     async with wire(running.socket) as client:
         for number in range(20):
             draft: Json = {"text": f"the last word number {number}"}
@@ -208,7 +208,7 @@ async def test_no_write_is_lost_when_the_client_disconnects(running: Running, se
         assert (await memory.status()).memories == {"live": 20}
 
 
-async def test_200_clients_at_once(running: Running, settings: Settings) -> None:
+async def test_200_clients_at_once(running: RunningDaemon, settings: Settings) -> None:
     async def use_client(number: int) -> None:
         async with MemoryClient(settings=settings) as memory:
             await memory.remember(f"visitor {number} was here")
@@ -243,7 +243,7 @@ async def test_an_accepted_write_is_finished_before_the_daemon_exits(settings: S
                 draft: Json = {"text": f"just before the end, number {number}"}
                 await client.send(encode_frame({"id": number, "verb": "remember", "args": {"draft": draft}}))
             answered = [await client.receive()]
-            running.leaving.set()
+            running.stopping.set()
             answered += [await client.receive() for _ in range(49)]
     done = sum("result" in answer for answer in answered)
     async with MemoryClient(settings=settings) as memory:
@@ -253,10 +253,10 @@ async def test_an_accepted_write_is_finished_before_the_daemon_exits(settings: S
 def test_an_idle_daemon_exits(settings: Settings) -> None:
     with background_daemon(settings, idle=0.05) as running:
         for _ in range(1000):
-            if running.leaving.is_set():
+            if running.stopping.is_set():
                 break
             asyncio.run(asyncio.sleep(0.01))
-        assert running.leaving.is_set()
+        assert running.stopping.is_set()
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_an_idle_daemon_exits(settings: Settings) -> None:
         ({"origin": ""}, 403),
     ],
 )
-async def test_a_page_of_another_site_is_refused(running: Running, headers: dict[str, str], status: int) -> None:
+async def test_a_page_of_another_site_is_refused(running: RunningDaemon, headers: dict[str, str], status: int) -> None:
     if headers.get("origin") == "own":
         headers = {"origin": running.http}
     async with httpx2.AsyncClient() as web:
@@ -295,14 +295,14 @@ async def test_http_is_for_this_machine_only(settings: Settings) -> None:
             pass
 
 
-async def test_a_taken_default_port_is_no_error(running: Running, tmp_path: Path, settings: Settings) -> None:
+async def test_a_taken_default_port_is_no_error(running: RunningDaemon, tmp_path: Path, settings: Settings) -> None:
     other = replace(settings, home=str(tmp_path / "other"))
     address = running.http.removeprefix("http://")
     with background_daemon(other, http=address) as second:
         assert second.http == ""
 
 
-async def test_http_clients_cannot_write_files(running: Running, home: Path) -> None:
+async def test_http_clients_cannot_write_files(running: RunningDaemon, home: Path) -> None:
     async with httpx2.AsyncClient() as web:
         for target in (home / "memory.db", home.parent / "elsewhere.db"):
             response = await web.post(f"{running.http}/call/backup", json={"args": {"target": str(target)}})
@@ -311,7 +311,9 @@ async def test_http_clients_cannot_write_files(running: Running, home: Path) -> 
         assert (await web.post(f"{running.http}/call/status")).status_code == 200
 
 
-async def test_a_backup_replaces_nothing(running: Running, settings: Settings, home: Path, tmp_path: Path) -> None:
+async def test_a_backup_replaces_nothing(
+    running: RunningDaemon, settings: Settings, home: Path, tmp_path: Path
+) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     async with MemoryClient(settings=settings) as memory:
@@ -324,7 +326,7 @@ async def test_a_backup_replaces_nothing(running: Running, settings: Settings, h
 
 
 async def test_texts_longer_than_a_frame_are_sent_and_received(
-    running: Running, settings: Settings, tmp_path: Path
+    running: RunningDaemon, settings: Settings, tmp_path: Path
 ) -> None:
     texts = [f"{number} " + "long é 😀\n" * 30_000 for number in range(2)]
     async with MemoryClient(settings=settings, space="here") as memory:
@@ -343,7 +345,7 @@ async def test_texts_longer_than_a_frame_are_sent_and_received(
         assert (await memory.read("long-1")).memories[0].content == texts[1]
 
 
-async def test_an_import_is_finished_after_its_client_disconnects(running: Running, settings: Settings) -> None:
+async def test_an_import_is_finished_after_its_client_disconnects(running: RunningDaemon, settings: Settings) -> None:
     async with MemoryClient(settings=settings, space="here") as memory:
         for number in range(300):
             await memory.remember(f"line number {number}", intent="new")
@@ -363,7 +365,7 @@ async def test_an_import_is_finished_after_its_client_disconnects(running: Runni
         assert (await memory.status()).memories == {"live": 300}
 
 
-async def test_a_frame_that_got_lost_fails_the_import(running: Running, settings: Settings) -> None:
+async def test_a_frame_that_got_lost_fails_the_import(running: RunningDaemon, settings: Settings) -> None:
     async with wire(running.socket) as client:
         await client.send(b'{"id": 1, "verb": "import_", "pushes": true}\n')
         for _ in range(70):
@@ -377,7 +379,7 @@ async def test_a_frame_that_got_lost_fails_the_import(running: Running, settings
 
 @pytest.mark.parametrize("options", [{"tools": "hammer"}, {"space": "  "}, {"agent": 5}])
 async def test_invalid_options_of_an_agent_are_refused_before_the_greeting(
-    running: Running, options: dict[str, Json]
+    running: RunningDaemon, options: dict[str, Json]
 ) -> None:
     async with wire(running.socket, greet=False) as client:
         await client.send(encode_frame(hello("mcp") | options))
@@ -387,7 +389,7 @@ async def test_invalid_options_of_an_agent_are_refused_before_the_greeting(
         assert await client.is_closed()
 
 
-async def test_invalid_bodies_are_refused(running: Running) -> None:
+async def test_invalid_bodies_are_refused(running: RunningDaemon) -> None:
     async with httpx2.AsyncClient() as web:
         deep = b"[" * 100_000
         for body, status in (

@@ -12,7 +12,7 @@ from tests.surfaces.daemon_process import Daemon
 
 from scrubjay import telemetry
 from scrubjay.client import MemoryClient
-from scrubjay.surfaces.daemon.logs import HIDDEN, Lines, access, without_secrets
+from scrubjay.surfaces.daemon.logs import REDACTED, JsonFormatter, log_access, redact
 
 _PLAIN = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 _CHARACTERS = st.text(alphabet=f"{_PLAIN}_-", min_size=24, max_size=60)
@@ -33,7 +33,7 @@ _AROUND = st.text(st.characters(exclude_characters=f"{_PLAIN}_-", exclude_catego
 def line(message: object, *arguments: object, **fields: object) -> str:
     record = logging.LogRecord("scrubjay.test", logging.INFO, __file__, 1, message, arguments, None)
     record.__dict__["fields"] = fields
-    return Lines().format(record)
+    return JsonFormatter().format(record)
 
 
 def format_line(message: object, *arguments: object, **fields: object) -> dict[str, Any]:
@@ -79,19 +79,19 @@ def test_no_secret_gets_into_a_line(secret: tuple[str, str], before: str, after:
         line("x", **{text: 1}),
     ):
         assert hidden not in written
-        assert HIDDEN in written
+        assert REDACTED in written
 
 
 @given(st.text(max_size=200))
 def test_a_hidden_text_stays_hidden(text: str) -> None:
-    once = without_secrets(text)
-    assert without_secrets(once) == once
+    once = redact(text)
+    assert redact(once) == once
 
 
 @pytest.mark.parametrize("name", ["Authorization", "api_key", "api-key", "password", "cookie"])
 def test_a_field_with_the_name_of_a_secret_is_hidden(name: str) -> None:
-    assert format_line("x", **{name: "short"})[name] == HIDDEN
-    assert format_line("x", deep={name: "short"})["deep"] == {name: HIDDEN}
+    assert format_line("x", **{name: "short"})[name] == REDACTED
+    assert format_line("x", deep={name: "short"})["deep"] == {name: REDACTED}
 
 
 @pytest.mark.parametrize(
@@ -106,12 +106,12 @@ def test_a_field_with_the_name_of_a_secret_is_hidden(name: str) -> None:
     ],
 )
 def test_a_harmless_text_is_not_changed(text: str) -> None:
-    assert without_secrets(text) == text
+    assert redact(text) == text
 
 
 def test_a_text_that_resembles_secrets_is_fast() -> None:
     for text in ("eyJ" * 100_000, "eyJa." * 50_000, "sj_" * 100_000, "secret" + " " * 300_000, "bearer " * 50_000):
-        without_secrets(text)
+        redact(text)
 
 
 def test_traces_of_errors_hide_secrets_too() -> None:
@@ -120,7 +120,7 @@ def test_traces_of_errors_hide_secrets_too() -> None:
         int(f"Bearer {secret}")
     error = (caught.type, caught.value, caught.tb)
     record = logging.LogRecord("scrubjay.test", logging.ERROR, __file__, 1, "failed", (), error)
-    written = Lines().format(record)
+    written = JsonFormatter().format(record)
     assert "Bearer [hidden]" in json.loads(written)["trace"]
     assert secret not in written
 
@@ -131,11 +131,11 @@ def test_numbers_without_a_json_form_are_text() -> None:
 
 def test_an_http_request_is_a_line(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="scrubjay"), telemetry.incoming_request(caller_id="0b6f3f0c-77f1"):
-        access(method="GET", route="/api/v1/memories/{id}", status=404, seconds=0.0123456, token="tok-1")
-        access(method="GET", route="/metrics", status=200, seconds=0.001)
-        access(method="GET", route="/api/v1/healthz", status=200, seconds=0.001)
-        access(method="GET", route="/metrics", status=401, seconds=0.001)
-        first, second = (json.loads(Lines().format(record)) for record in caplog.records)
+        log_access(method="GET", route="/api/v1/memories/{id}", status=404, seconds=0.0123456, token="tok-1")
+        log_access(method="GET", route="/metrics", status=200, seconds=0.001)
+        log_access(method="GET", route="/api/v1/healthz", status=200, seconds=0.001)
+        log_access(method="GET", route="/metrics", status=401, seconds=0.001)
+        first, second = (json.loads(JsonFormatter().format(record)) for record in caplog.records)
     assert {name: first[name] for name in ("logger", "event", "request", "level")} == {
         "logger": "scrubjay.access", "event": "request", "request": "0b6f3f0c-77f1", "level": "info",
     }  # fmt: skip

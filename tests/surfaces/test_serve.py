@@ -42,7 +42,7 @@ def test_it_serves_until_it_is_stopped(home: Path) -> None:
     assert f"curl -s {existing['http']}/mcp" in "\n".join(out)
     events = [json.loads(line)["event"] for line in daemon.log.splitlines() if line.startswith("{")]
     assert events[0] == "listening"
-    assert events[-1] == "leaving"
+    assert events[-1] == "stopping"
 
 
 def test_sighup_restarts_it_under_the_same_pid(home: Path) -> None:
@@ -91,7 +91,7 @@ def test_it_exits_when_idle(home: Path) -> None:
 def test_invalid_options_are_reported(home: Path) -> None:
     orders = (
         (("--http", "0.0.0.0:7272"), "needs a token"),
-        (("--http", "nowhere"), "no address"),
+        (("--http", "nowhere"), "not an address"),
         (("--log-level", "loud"), "no log level"),
         (("--tools", "hammer"), "hammer"),
     )

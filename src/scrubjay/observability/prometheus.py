@@ -68,7 +68,7 @@ _KIB = 1024
 class RunningRequests(Protocol):
     """Counts the running requests."""
 
-    inside: int
+    active: int
 
 
 class IndexedEngine(Protocol):
@@ -137,7 +137,7 @@ class Metrics:
 
     async def scrape(self, accept: str = "") -> tuple[str, bytes]:
         """Return the current metrics: the content type and the text, in OpenMetrics if the client accepts that."""
-        self._gauges.inside.set(self._limiter.inside)
+        self._gauges.inside.set(self._limiter.active)
         self._gauges.queue.set(gauges().get("write_queue", 0.0))
         self._gauges.leading.set(gauges().get("leading", 0.0))
         self._gauges.lag.set(await self._lag())

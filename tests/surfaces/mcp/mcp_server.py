@@ -45,7 +45,7 @@ class McpServer:
 
     engine: Engine
     changes: ChangeBroadcaster
-    limiter: RequestLimiter = field(default_factory=lambda: RequestLimiter(most=100, seconds=SECONDS))
+    limiter: RequestLimiter = field(default_factory=lambda: RequestLimiter(max_requests=100, seconds=SECONDS))
     longest: int = 1_000_000
 
     def context(self, *, space: str = "default", agent: str = "tester", project: str = "") -> ToolContext:
@@ -54,7 +54,7 @@ class McpServer:
     async def wait_for_calls(self, count: int) -> None:
         """Wait until `count` requests are running."""
         async with asyncio.timeout(SECONDS):
-            while self.limiter.inside != count:  # noqa: ASYNC110 - the limiter has no event for it
+            while self.limiter.active != count:  # noqa: ASYNC110 - the limiter has no event for it
                 await asyncio.sleep(0)
 
     @asynccontextmanager

@@ -82,7 +82,7 @@ async def test_twenty_bridges_write_at_once_and_every_write_is_found(data: Path)
     assert await stored_texts(data) == {
         f"bridge {number} wrote line {turn}" for number in range(BRIDGES) for turn in range(WRITES)
     }
-    assert daemon_log(data).read_text().count('"event": "leaving"') == 0
+    assert daemon_log(data).read_text().count('"event": "stopping"') == 0
 
 
 @pytest.mark.slow

@@ -104,7 +104,7 @@ async def test_too_much_at_once_is_said_to_be_too_much(settings: Settings, era: 
 
     slow = Tool(name="slow", title="S", description="S", input=input_schema(), output=output_schema(), call=wait)
     async with open_server(settings) as server:
-        server.limiter = RequestLimiter(most=1, seconds=SECONDS)
+        server.limiter = RequestLimiter(max_requests=1, seconds=SECONDS)
         async with server.client(era, tools=(*pick("core"), slow)) as client:
             first = asyncio.create_task(client.call_tool("slow", {}))
             await server.wait_for_calls(1)

@@ -10,11 +10,11 @@ from tests.surfaces.background_daemon import background_daemon
 from tests.surfaces.rest.checked_client import CheckedClient
 
 from scrubjay.settings import Settings
-from scrubjay.surfaces.daemon.serve import Running
+from scrubjay.surfaces.daemon.serve import RunningDaemon
 
 
 @pytest.fixture(scope="session")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningDaemon]:
     home = tmp_path_factory.mktemp("served") / "data"
     settings = Settings(
         home=str(home),
@@ -33,7 +33,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 @pytest.fixture
-async def client(served: Running) -> AsyncGenerator[CheckedClient]:
+async def client(served: RunningDaemon) -> AsyncGenerator[CheckedClient]:
     """A client without a token, in a new space."""
     async with CheckedClient(served.http, space=f"space-{uuid4().hex[:12]}") as client:
         yield client

@@ -11,10 +11,10 @@ from scrubjay.observability.prometheus import Metrics
 from scrubjay.ports import Clock
 from scrubjay.settings import Settings
 from scrubjay.surfaces.changes import ChangeBroadcaster
-from scrubjay.surfaces.daemon.http_server import HttpServer, address_of, web_socket
+from scrubjay.surfaces.daemon.http_server import HttpServer, bind_http, http_address
 from scrubjay.surfaces.daemon.limiter import RequestLimiter
 from scrubjay.surfaces.daemon.mcp_sessions import McpSessions
-from scrubjay.surfaces.daemon.rpc_dispatch import Counter
+from scrubjay.surfaces.daemon.rpc_dispatch import RpcDispatcher
 from scrubjay.surfaces.http.server import ConnectionLimits
 
 
@@ -48,15 +48,17 @@ async def open_stack(
     limits: ConnectionLimits | None = None,
 ) -> AsyncGenerator[HttpStack]:
     """Serve a memory over HTTP until the end of the block."""
-    web = web_socket(http, must=True)
+    web = bind_http(http, required=True)
     assert web is not None
     with web:
         async with open_engine(settings) as opened, ChangeBroadcaster(opened.store, seconds=0.05) as changes:
             engine = replace(opened, clock=clock or opened.clock)
-            gate = RequestLimiter(most=settings.max_requests, seconds=settings.operation_seconds)
+            gate = RequestLimiter(max_requests=settings.max_requests, seconds=settings.operation_seconds)
             stack = HttpServer(
-                counter=Counter(engine=engine, gate=gate),
-                agents=McpSessions(engine=engine, gate=gate, changes=changes, space=settings.space, tools="core"),
+                dispatcher=RpcDispatcher(engine=engine, limiter=gate),
+                mcp_sessions=McpSessions(
+                    engine=engine, limiter=gate, changes=changes, space=settings.space, tools="core"
+                ),
                 metrics=Metrics(engine=engine, limiter=gate),
                 settings=settings,
                 limits=limits or ConnectionLimits(),
@@ -64,6 +66,6 @@ async def open_stack(
                 send_seconds=send_seconds,
             )
             async with stack.open(web):
-                yield HttpStack(address=address_of(web), engine=engine, gate=gate, changes=changes)
+                yield HttpStack(address=http_address(web), engine=engine, gate=gate, changes=changes)
                 # Streams end first, as in the daemon.
                 changes.close()

@@ -8,7 +8,7 @@ from tests.surfaces.rest.checked_client import API, CheckedClient
 from tests.surfaces.rest.openapi_document import document, require_problem
 from tests.surfaces.rest.raw_client import open_raw_client, request
 
-from scrubjay.surfaces.daemon.serve import Running
+from scrubjay.surfaces.daemon.serve import RunningDaemon
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND")
 NOTES = {"search", "due", "broken-links", "categories", "templates", "date", "sync"}
@@ -175,7 +175,7 @@ async def test_a_query_string_may_contain_any_bytes(client: CheckedClient, query
         require_problem(response)
 
 
-async def test_headers_may_contain_any_bytes(served: Running) -> None:
+async def test_headers_may_contain_any_bytes(served: RunningDaemon) -> None:
     async with open_raw_client(served.http) as raw:
         for name in ("x-scrubjay-agent", "x-scrubjay-run", "x-request-id", "accept", "if-none-match", "traceparent"):
             for value in ("\xff\xfe", "é", "x" * 5000, "\t", '"'):
@@ -193,7 +193,7 @@ async def test_a_valid_request_id_of_the_client_is_used(client: CheckedClient) -
 
 
 @pytest.mark.parametrize("version", ["1.0", "1.1"])
-async def test_http_1_0_is_supported(served: Running, version: str) -> None:
+async def test_http_1_0_is_supported(served: RunningDaemon, version: str) -> None:
     async with open_raw_client(served.http) as raw:
         await raw.send(f"GET /healthz HTTP/{version}\r\nhost: 127.0.0.1\r\n\r\n".encode())
         reply = await raw.receive_response()
@@ -201,7 +201,7 @@ async def test_http_1_0_is_supported(served: Running, version: str) -> None:
         assert ("close" in reply.headers.get("connection", "")) == (version == "1.0")
 
 
-async def test_an_absolute_request_target_is_accepted(served: Running) -> None:
+async def test_an_absolute_request_target_is_accepted(served: RunningDaemon) -> None:
     async with open_raw_client(served.http) as raw:
         await raw.send(request("GET", "http://evil.example/healthz"))
         assert (await raw.receive_response()).status == 200

@@ -24,7 +24,7 @@ async def _fill(stack: HttpStack, space: str) -> None:
 
 async def _wait_for_running(stack: HttpStack, *, is_running: bool) -> None:
     async def condition() -> bool:
-        return bool(stack.gate.inside) is is_running
+        return bool(stack.gate.active) is is_running
 
     await wait_until(condition)
 

@@ -24,7 +24,7 @@ from websockets.typing import Data
 from scrubjay.model.draft import Caller, Draft
 from scrubjay.model.token import TokenRequest
 from scrubjay.settings import Settings
-from scrubjay.surfaces.daemon.serve import Running
+from scrubjay.surfaces.daemon.serve import RunningDaemon
 from scrubjay.surfaces.http.server import ConnectionLimits
 
 HEARTBEAT_SECONDS = 0.05
@@ -84,7 +84,7 @@ def problem_of(response: Response, status: int, code: str) -> dict[str, Any]:
     return result
 
 
-async def test_a_change_is_sent_as_it_happens(served: Running, client: CheckedClient) -> None:
+async def test_a_change_is_sent_as_it_happens(served: RunningDaemon, client: CheckedClient) -> None:
     async with open_websocket(served.http, space=client.space) as socket_client:
         assert socket_client.response is not None
         assert socket_client.response.headers["x-request-id"]
@@ -93,7 +93,7 @@ async def test_a_change_is_sent_as_it_happens(served: Running, client: CheckedCl
         assert (event["seq"], event["action"], event["id"]) == (1, "created", result["id"])
 
 
-async def test_a_client_that_reconnects_misses_nothing(served: Running, client: CheckedClient) -> None:
+async def test_a_client_that_reconnects_misses_nothing(served: RunningDaemon, client: CheckedClient) -> None:
     for number in range(4):
         await client.remember(f"text {number}")
     async with open_websocket(served.http, space=client.space, after=2) as socket_client:
@@ -114,14 +114,14 @@ async def test_a_client_that_reconnects_misses_nothing(served: Running, client: 
     ],
 )
 async def test_an_invalid_request_is_refused_before_the_socket_opens(
-    served: Running, client: CheckedClient, params: dict[str, Any], field: str
+    served: RunningDaemon, client: CheckedClient, params: dict[str, Any], field: str
 ) -> None:
     result = problem_of(await refusal_of(served.http, **{"space": client.space, **params}), 422, "invalid_input")
     assert result["field"] == field
 
 
 @pytest.mark.parametrize("path", ["/api/v1/memories", "/api/v1/nowhere", "/", "/healthz", "/openapi.json", "/mcp"])
-async def test_other_paths_accept_no_websocket(served: Running, path: str) -> None:
+async def test_other_paths_accept_no_websocket(served: RunningDaemon, path: str) -> None:
     problem_of(await refusal_of(served.http, path=path), 404, "no_such_path")
 
 
@@ -129,12 +129,12 @@ async def test_other_paths_accept_no_websocket(served: Running, path: str) -> No
     "headers",
     [{"origin": "http://evil.example"}, {"origin": "null"}, {"origin": ""}, {"origin": "http://127.0.0.1:1"}],
 )
-async def test_a_page_of_another_site_is_refused(served: Running, headers: dict[str, str]) -> None:
+async def test_a_page_of_another_site_is_refused(served: RunningDaemon, headers: dict[str, str]) -> None:
     result = problem_of(await refusal_of(served.http, headers=headers), 403, "not_allowed")
     assert result["header"] == "Origin"
 
 
-async def test_its_own_page_is_accepted(served: Running) -> None:
+async def test_its_own_page_is_accepted(served: RunningDaemon) -> None:
     async with open_websocket(served.http, headers={"origin": served.http}):
         pass
 
@@ -191,7 +191,7 @@ async def test_sockets_of_one_caller_are_limited_until_one_closes(settings: Sett
             await context.__aexit__(None, None, None)
 
 
-async def test_messages_of_clients_are_ignored(served: Running, client: CheckedClient) -> None:
+async def test_messages_of_clients_are_ignored(served: RunningDaemon, client: CheckedClient) -> None:
     async with open_websocket(served.http, space=client.space) as socket_client:
         for text in ("hello", b"\x00\xff", "{}", ""):
             await socket_client.send(text)
@@ -200,7 +200,9 @@ async def test_messages_of_clients_are_ignored(served: Running, client: CheckedC
         assert (await receive_event(socket_client))["seq"] == 1
 
 
-async def test_a_client_that_sends_a_large_message_is_disconnected(served: Running, client: CheckedClient) -> None:
+async def test_a_client_that_sends_a_large_message_is_disconnected(
+    served: RunningDaemon, client: CheckedClient
+) -> None:
     async with open_websocket(served.http, space=client.space) as socket_client:
         await socket_client.send("x" * 10_000)
         assert await close_code_of(socket_client) == 1009

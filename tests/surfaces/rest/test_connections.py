@@ -13,7 +13,7 @@ from tests.surfaces.rest.raw_client import RawClient, open_raw_client, request
 
 from scrubjay.model.draft import Caller, Draft
 from scrubjay.settings import Settings
-from scrubjay.surfaces.daemon.serve import Running
+from scrubjay.surfaces.daemon.serve import RunningDaemon
 from scrubjay.surfaces.http.server import ConnectionLimits
 
 JSON = "content-type: application/json"
@@ -265,7 +265,7 @@ async def test_too_many_clients_get_a_retry_response(short_body_server: HttpStac
                     break
 
 
-async def test_expect_100_continue_is_supported(served: Running) -> None:
+async def test_expect_100_continue_is_supported(served: RunningDaemon) -> None:
     async with open_raw_client(served.http) as raw:
         await raw.send(request("POST", "/api/v1/memories", JSON, "content-length: 20", "expect: 100-continue"))
         assert (await raw.receive_response()).status == 100

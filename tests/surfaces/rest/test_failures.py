@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed
 
 from scrubjay.errors import DiskFull, KeysUnavailable, ScrubjayError, StoreBusy
 from scrubjay.model.grant import OWNER, Grant
-from scrubjay.surfaces.daemon.http_server import address_of, web_socket
+from scrubjay.surfaces.daemon.http_server import bind_http, http_address
 from scrubjay.surfaces.http.auth_middleware import LOOPBACK, AuthMiddleware, OriginCheck, RequestPolicy, RequestRecord
 from scrubjay.surfaces.http.body import BodyReader
 from scrubjay.surfaces.http.server import ConnectionLimits, serve_http
@@ -48,7 +48,7 @@ class FailingServer:
 
 @pytest.fixture
 async def failing() -> AsyncGenerator[FailingServer]:
-    web = web_socket("127.0.0.1:0", must=True)
+    web = bind_http("127.0.0.1:0", required=True)
     assert web is not None
     records: list[RequestRecord] = []
     policy = RequestPolicy(
@@ -65,7 +65,7 @@ async def failing() -> AsyncGenerator[FailingServer]:
         async with serve_http(
             AuthMiddleware(_mount(app), policy=policy), web, limits=ConnectionLimits(close_seconds=1)
         ):
-            yield FailingServer(address_of(web), records)
+            yield FailingServer(http_address(web), records)
 
 
 def _mount(app: FastAPI) -> Starlette:

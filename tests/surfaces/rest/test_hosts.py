@@ -5,7 +5,7 @@ from tests.surfaces.rest.checked_client import CheckedClient
 from tests.surfaces.rest.openapi_document import document
 from tests.surfaces.rest.raw_client import RawClient, open_raw_client
 
-from scrubjay.surfaces.daemon.serve import Running
+from scrubjay.surfaces.daemon.serve import RunningDaemon
 
 ROUTES = [
     *(
@@ -50,7 +50,7 @@ FOREIGN: list[tuple[list[str], str]] = [
 
 @pytest.mark.parametrize(("headers", "header"), FOREIGN, ids=lambda value: str(value)[:60])
 async def test_a_page_of_another_site_is_refused_on_every_route(
-    served: Running, headers: list[str], header: str
+    served: RunningDaemon, headers: list[str], header: str
 ) -> None:
     lines = [line.replace("own", served.http) for line in headers]
     async with open_raw_client(served.http) as raw:
@@ -65,7 +65,7 @@ async def test_a_page_of_another_site_is_refused_on_every_route(
 
 
 @pytest.mark.parametrize("header", ["host: evil.example", "host: 127.0.0.1\r\norigin: null", "host: a\r\nhost: b"])
-async def test_a_websocket_of_another_site_is_refused(served: Running, header: str) -> None:
+async def test_a_websocket_of_another_site_is_refused(served: RunningDaemon, header: str) -> None:
     handshake = ["connection: upgrade", "upgrade: websocket", "sec-websocket-version: 13"]
     key = "sec-websocket-key: " + "A" * 22 + "=="
     async with open_raw_client(served.http) as raw:
@@ -76,7 +76,7 @@ async def test_a_websocket_of_another_site_is_refused(served: Running, header: s
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "LOCALHOST", "[::1]", "localhost:", "127.0.0.1:99"])
-async def test_these_hosts_are_accepted(served: Running, name: str) -> None:
+async def test_these_hosts_are_accepted(served: RunningDaemon, name: str) -> None:
     async with open_raw_client(served.http) as raw:
         await raw.send(_request("GET", "/healthz", f"host: {name}"))
         assert (await raw.receive_response()).status == 200

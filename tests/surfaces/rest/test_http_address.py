@@ -13,7 +13,7 @@ from scrubjay.app import open_engine
 from scrubjay.errors import InvalidInput
 from scrubjay.model.token import TokenRequest
 from scrubjay.settings import Settings
-from scrubjay.surfaces.daemon.http_server import address_of, web_socket
+from scrubjay.surfaces.daemon.http_server import bind_http, http_address
 
 # An address of this machine that requires a token.
 OTHER_ADDRESS = "127.0.0.2"
@@ -32,34 +32,34 @@ def other_address() -> str:
 @pytest.mark.parametrize("address", ["", "x", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", ":-1"])
 def test_an_invalid_address_is_refused(address: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        web_socket(address, must=True)
+        bind_http(address, required=True)
     assert caught.value.fields["setting"] == "SCRUBJAY_HTTP"
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:0", "localhost:0", ":0"])
 def test_the_address_of_a_socket_is_a_url(address: str) -> None:
-    web = web_socket(address, must=True)
+    web = bind_http(address, required=True)
     assert web is not None
     with web:
-        assert address_of(web) == f"http://127.0.0.1:{web.getsockname()[1]}"
+        assert http_address(web) == f"http://127.0.0.1:{web.getsockname()[1]}"
 
 
 def test_an_ipv6_address_is_in_brackets() -> None:
     try:
-        web = web_socket("[::1]:0", must=True)
+        web = bind_http("[::1]:0", required=True)
     except InvalidInput:
         pytest.skip("this machine has no IPv6")
     assert web is not None
     with web:
-        assert address_of(web) == f"http://[::1]:{web.getsockname()[1]}"
+        assert http_address(web) == f"http://[::1]:{web.getsockname()[1]}"
 
 
 def test_a_port_in_use_is_an_error_only_if_required() -> None:
     with socket.create_server(("127.0.0.1", 0)) as first:
         address_in_use = f"127.0.0.1:{first.getsockname()[1]}"
-        assert web_socket(address_in_use, must=False) is None
+        assert bind_http(address_in_use, required=False) is None
         with pytest.raises(InvalidInput, match="--http off") as caught:
-            web_socket(address_in_use, must=True)
+            bind_http(address_in_use, required=True)
         assert isinstance(caught.value.__cause__, OSError)
         assert caught.value.__cause__.errno == errno.EADDRINUSE
 

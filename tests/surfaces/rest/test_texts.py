@@ -9,7 +9,7 @@ from tests.surfaces.rest.checked_client import CheckedClient
 from tests.surfaces.rest.openapi_document import document
 from tests.surfaces.rest.raw_client import open_raw_client
 
-from scrubjay.surfaces.daemon.serve import Running
+from scrubjay.surfaces.daemon.serve import RunningDaemon
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.app import make_bare_app
 from scrubjay.surfaces.rest.openapi import describe_app
@@ -78,7 +78,7 @@ async def test_only_times_may_be_null_in_a_revision(client: CheckedClient) -> No
 
 
 @pytest.mark.parametrize("size", [65_530, 66_000, 100_000])
-async def test_a_long_url_is_refused(served: Running, size: int) -> None:
+async def test_a_long_url_is_refused(served: RunningDaemon, size: int) -> None:
     async with open_raw_client(served.http) as raw:
         reply = await raw.request("GET", f"/api/v1/search?q={'x' * size}")
     assert (reply.status, reply.problem["code"]) == (431, "request_header_fields_too_large")

@@ -32,7 +32,7 @@ from scrubjay.model.query import Question
 from scrubjay.observability.exposition import OPEN, PLAIN, DurationHistogram, document, lines_of
 from scrubjay.observability.prometheus import OTHER, Metrics
 from scrubjay.ports import Profile
-from scrubjay.surfaces.daemon.limiter import KNOWN, RequestLimiter
+from scrubjay.surfaces.daemon.limiter import KNOWN_VERBS, RequestLimiter
 from scrubjay.version import VERSION
 
 PAGE = (ROOT / "docs" / "how-to" / "observe.md").read_text(encoding="utf-8")
@@ -78,7 +78,7 @@ class Watched:
 @pytest.fixture
 async def watched(tmp_path: Path) -> AsyncIterator[Watched]:
     async with open_wiring(tmp_path / "data") as wiring:
-        limiter = RequestLimiter(most=50, seconds=30)
+        limiter = RequestLimiter(max_requests=50, seconds=30)
         metrics = Metrics(engine=wiring.engine, limiter=limiter)
         with telemetry.observe(metrics):
             yield Watched(wiring=wiring, limiter=limiter, metrics=metrics)
@@ -132,7 +132,7 @@ async def test_every_stage_is_documented_and_every_documented_stage_is_there() -
 
 
 async def test_every_way_to_end_is_an_outcome(watched: Watched) -> None:
-    limiter = RequestLimiter(most=1, seconds=0.01)
+    limiter = RequestLimiter(max_requests=1, seconds=0.01)
 
     async def fail(error: Exception) -> None:
         raise error
@@ -181,7 +181,7 @@ def test_every_verb_of_the_limiter_has_a_label() -> None:
         for argument in node.args
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
     }
-    assert {"resources/read", "recall"} <= verbs <= KNOWN
+    assert {"resources/read", "recall"} <= verbs <= KNOWN_VERBS
 
 
 async def test_the_lag_is_the_number_of_changes_not_indexed_yet(watched: Watched) -> None:
@@ -247,7 +247,7 @@ async def test_questions_that_were_asked_before_are_hits(watched: Watched) -> No
 
 
 async def test_a_store_that_fails_has_metrics_all_the_same() -> None:
-    metrics = Metrics(engine=_Broken(), limiter=RequestLimiter(most=1, seconds=1))
+    metrics = Metrics(engine=_Broken(), limiter=RequestLimiter(max_requests=1, seconds=1))
     _, body = await metrics.scrape()
     assert "scrubjay_index_lag_changes NaN" in body.decode()
 

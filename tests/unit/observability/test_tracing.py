@@ -50,7 +50,7 @@ def recorded() -> Iterator[RecordedSpans]:
 
 
 async def test_a_request_is_a_span_and_its_stages_are_below_it(recorded: RecordedSpans, quick: Harness) -> None:
-    limiter = RequestLimiter(most=5, seconds=9)
+    limiter = RequestLimiter(max_requests=5, seconds=9)
     with incoming_request(caller_id="0b6f3f0c-77f1"):
         await limiter.run("remember", quick.remember(TEXT))
         await limiter.run("recall", quick.recall("how does Sarah like to be reached?"), reads=True)
@@ -68,7 +68,7 @@ async def test_a_request_is_a_span_and_its_stages_are_below_it(recorded: Recorde
 
 
 async def test_no_text_of_a_caller_is_in_the_spans(recorded: RecordedSpans, quick: Harness) -> None:
-    limiter = RequestLimiter(most=5, seconds=9)
+    limiter = RequestLimiter(max_requests=5, seconds=9)
     await limiter.run("remember", quick.remember(TEXT))
     with pytest.raises(NotFound):
         await limiter.run(f"read {TEXT}", quick.revise("Sarah and Acme and voice calls", title="x"), reads=True)

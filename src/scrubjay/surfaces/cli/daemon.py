@@ -68,7 +68,7 @@ def serve(
         http=http, tools=tools, index_path=_as_text(index_path), notestore_path=_as_text(notestore_path),
         log_level=log_level, require_token=require_token,
     )  # fmt: skip
-    if run_daemon(adjusted, idle=idle, http_must=http is not None):
+    if run_daemon(adjusted, idle=idle, http_required=http is not None):
         os.execv(sys.executable, [sys.executable, "-P", "-m", "scrubjay", *sys.argv[1:]])  # noqa: S606 - restart this program
 
 

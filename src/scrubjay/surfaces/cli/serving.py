@@ -10,7 +10,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.install.commands import bridge_entry
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.logs import LEVELS, set_up_logs
-from scrubjay.surfaces.daemon.serve import Orders, Running, serve
+from scrubjay.surfaces.daemon.serve import RunningDaemon, ServeOptions, serve
 from scrubjay.surfaces.mcp.toolsets import pick
 
 _OFF = "off"
@@ -22,7 +22,7 @@ _RECALL_REQUEST = (
 _LIST_REQUEST = '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'
 
 
-def run_daemon(settings: Settings, *, idle: float, http_must: bool) -> bool:
+def run_daemon(settings: Settings, *, idle: float, http_required: bool) -> bool:
     """Serve until a signal stops the daemon; return whether to restart it."""
     if settings.log_level not in LEVELS:
         raise InvalidInput(
@@ -32,17 +32,17 @@ def run_daemon(settings: Settings, *, idle: float, http_must: bool) -> bool:
         )
     set_up_logs(settings.log_level)
     gc.set_threshold(*_GC_THRESHOLDS)
-    orders = Orders(
+    options = ServeOptions(
         settings=settings,
         tools=settings.tools,
         http="" if settings.http == _OFF else settings.http,
-        http_must=http_must,
+        http_required=http_required,
         idle=idle,
     )
-    return asyncio.run(serve(orders, ready=partial(_print_welcome, tools=settings.tools)))
+    return asyncio.run(serve(options, ready=partial(_print_welcome, tools=settings.tools)))
 
 
-def _print_welcome(running: Running, *, tools: str) -> None:
+def _print_welcome(running: RunningDaemon, *, tools: str) -> None:
     """Print the next steps; they are for people and so not part of the log."""
     # The objects that exist by now stay for the lifetime of the process.
     gc.freeze()

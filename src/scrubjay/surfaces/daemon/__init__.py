@@ -1,1 +1,1 @@
-"""The daemon: one process that owns a data folder, and that everything else talks to."""
+"""The daemon: the process that owns a data folder and serves it over a socket and HTTP."""

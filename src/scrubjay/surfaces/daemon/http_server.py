@@ -1,12 +1,18 @@
-"""The HTTP side of the daemon: where it listens, who is let in, and what is served there."""
+"""The HTTP side of the daemon: its address, its authentication, and its routes for RPC, MCP and REST."""
 
+import asyncio
 import errno
 import logging
 import socket
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from scrubjay.auth.authenticator import Authenticator, Verifier
@@ -14,34 +20,49 @@ from scrubjay.auth.issuer import TrustedIssuer, issuer_from_settings
 from scrubjay.auth.rate_limit import RateLimiter
 from scrubjay.auth.rate_limit_shared import SharedRateLimiter
 from scrubjay.engine import Engine
-from scrubjay.errors import InvalidInput
+from scrubjay.errors import InvalidInput, NotAllowed
+from scrubjay.model.grant import Grant
 from scrubjay.model.token import TokenState
 from scrubjay.observability.prometheus import Metrics
 from scrubjay.ports.cluster import ClusterStore
+from scrubjay.rpc.codec import error_to_json, problem
+from scrubjay.rpc.frames import PROTOCOL_HEADER, Frame, decode_frame, encode_frame, require_same_protocol
+from scrubjay.rpc.names import ALL_SPACES_ONLY, LONG, OWNER_ONLY
 from scrubjay.settings import Settings
-from scrubjay.surfaces.daemon.http_app import web_app
-from scrubjay.surfaces.daemon.lazy import made_beside, opened_beside
-from scrubjay.surfaces.daemon.logs import access
+from scrubjay.surfaces.daemon.lazy import make_in_background, open_in_background
+from scrubjay.surfaces.daemon.logs import log_access
 from scrubjay.surfaces.daemon.mcp_sessions import McpSessions, load_protocol
-from scrubjay.surfaces.daemon.rpc_dispatch import Counter
-from scrubjay.surfaces.http.auth_middleware import LOOPBACK, OriginCheck, RequestPolicy, RequestRecord
-from scrubjay.surfaces.http.body import BodyReader
+from scrubjay.surfaces.daemon.rpc_dispatch import RpcCall, RpcDispatcher, parse_call, public_error
+from scrubjay.surfaces.http.auth_middleware import (
+    LOOPBACK,
+    AuthMiddleware,
+    OriginCheck,
+    RequestPolicy,
+    RequestRecord,
+    grant_of,
+)
+from scrubjay.surfaces.http.body import BodyReader, UploadBuffer, split_lines
+from scrubjay.surfaces.http.problems import error_response, problem_response
 from scrubjay.surfaces.http.server import ConnectionLimits, RunningServer, serve_http
+from scrubjay.telemetry import request_id
 
 _log = logging.getLogger(__name__)
-_LARGEST_PORT = 65535
-_EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - what it is compared with
-# Whoever takes nothing of what it is sent for so long is cut off by the system itself.
+_MAX_PORT = 65535
+_ALL_INTERFACES = ("0.0.0.0", "::")  # noqa: S104 - only compared
+# The system closes a connection whose client reads nothing for this long.
 _UNREAD_MILLISECONDS = 30_000
 _SETTING = "SCRUBJAY_HTTP"
+_MAX_WAITING_FRAMES = 64
+_GONE = 499
+_METHOD_NOT_ALLOWED = 405
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpServer:
-    """All that is served over HTTP."""
+    """Everything that the daemon serves over HTTP."""
 
-    counter: Counter
-    agents: McpSessions
+    dispatcher: RpcDispatcher
+    mcp_sessions: McpSessions
     metrics: Metrics
     settings: Settings
     limits: ConnectionLimits = field(default_factory=ConnectionLimits)
@@ -49,88 +70,218 @@ class HttpServer:
     send_seconds: float = 10.0
 
     @asynccontextmanager
-    async def open(self, web: socket.socket) -> AsyncGenerator[RunningServer]:
+    async def open(self, listener: socket.socket) -> AsyncGenerator[RunningServer]:
         """Serve on a bound socket."""
-        host, port = web.getsockname()[:2]
+        host, port = listener.getsockname()[:2]
         authenticator = await self._authenticator(host)
         async with (
-            # The quicker one first.
-            made_beside(lambda: self._rest(authenticator)) as rest,
-            opened_beside(load_protocol, lambda: self.agents.site(authenticator.is_valid)) as agents,
+            # REST first: it loads faster.
+            make_in_background(lambda: self._rest(authenticator)) as rest,
+            open_in_background(load_protocol, lambda: self.mcp_sessions.http_site(authenticator.is_valid)) as mcp,
         ):
-            app = web_app(self.counter, policy=self._policy(authenticator, host, port), rest=rest, agents=agents)
-            async with serve_http(app, web, limits=self.limits) as served:
-                self.metrics.clients("http", lambda: served.connections)
-                _log.info("listening", extra={"fields": {"http": address_of(web)}})
-                yield served
+            app = http_app(self.dispatcher, policy=self._policy(authenticator, host, port), rest=rest, mcp=mcp)
+            async with serve_http(app, listener, limits=self.limits) as server:
+                self.metrics.clients("http", lambda: server.connections)
+                _log.info("listening", extra={"fields": {"http": http_address(listener)}})
+                yield server
 
     def _rest(self, authenticator: Authenticator) -> ASGIApp:
-        # A third of a second that the socket need not wait for.
+        # Loading takes a third of a second; the socket need not wait for it.
         from scrubjay.surfaces.rest.app import make_rest_app  # noqa: PLC0415
         from scrubjay.surfaces.rest.deps import RestDependencies  # noqa: PLC0415
 
         dependencies = RestDependencies(
-            engine=self.counter.engine, notes=self.counter.notes, gate=self.counter.gate, changes=self.agents.changes,
-            authenticator=authenticator, metrics=self.metrics, space=self.settings.space,
-            heartbeat_seconds=self.heartbeat_seconds, send_seconds=self.send_seconds,
+            engine=self.dispatcher.engine, notes=self.dispatcher.notes, gate=self.dispatcher.limiter,
+            changes=self.mcp_sessions.changes, authenticator=authenticator, metrics=self.metrics,
+            space=self.settings.space, heartbeat_seconds=self.heartbeat_seconds, send_seconds=self.send_seconds,
         )  # fmt: skip
         return make_rest_app(dependencies)
 
     async def _authenticator(self, host: str) -> Authenticator:
-        chosen, engine = self.settings, self.counter.engine
-        trust = issuer_from_settings(
-            issuer=chosen.jwt_issuer, audience=chosen.jwt_audience, jwks=chosen.jwt_jwks,
-            spaces_claim=chosen.jwt_spaces_claim,
+        settings, engine = self.settings, self.dispatcher.engine
+        issuer = issuer_from_settings(
+            issuer=settings.jwt_issuer, audience=settings.jwt_audience, jwks=settings.jwt_jwks,
+            spaces_claim=settings.jwt_spaces_claim,
         )  # fmt: skip
-        # Whoever has another name for this server comes from elsewhere, through a proxy for example.
-        is_here = host in LOOPBACK and not self._names
-        if not is_here and trust is None and not await _has_token(engine):
+        # A client that uses another name of this server comes from elsewhere, for example through a proxy.
+        is_local = host in LOOPBACK and not self._host_names
+        if not is_local and issuer is None and not await _has_token(engine):
             raise InvalidInput(
-                f"HTTP on {', '.join((host, *self._names))} needs a token, and there is none",
-                hint="Make one with `scrubjay tokens create`, or serve on 127.0.0.1 without SCRUBJAY_HOSTS",
+                f"HTTP on {', '.join((host, *self._host_names))} needs a token, and there is none",
+                hint="Create one with `scrubjay tokens create`, or serve on 127.0.0.1 without SCRUBJAY_HOSTS",
                 setting=_SETTING,
             )
-        if not is_here:
-            _log.warning("tokens cross the network in clear unless something before us speaks TLS")
-        must = chosen.require_token or not is_here
-        return Authenticator(engine.store, clock=engine.clock, requires_token=must, verifier=_verifier(trust, engine))
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        """What others call this server."""
-        return tuple(name.strip() for name in self.settings.hosts.split(",") if name.strip())
-
-    def _policy(self, authenticator: Authenticator, host: str, port: int) -> RequestPolicy:
-        chosen = self.settings
-        hosts = (*LOOPBACK, *self._names, *(() if host in _EVERYWHERE else (host,)))
-        return RequestPolicy(
-            origin_check=OriginCheck(hosts=hosts, port=port, any_address=host in _EVERYWHERE),
-            authenticator=authenticator,
-            rate_limiter=self._rates,
-            body_reader=BodyReader(seconds=chosen.operation_seconds),
-            body_bytes=chosen.max_body_bytes,
-            record=self._record,
+        if not is_local:
+            _log.warning("tokens cross the network in clear unless a proxy in front of the daemon provides TLS")
+        return Authenticator(
+            engine.store,
+            clock=engine.clock,
+            requires_token=settings.require_token or not is_local,
+            verifier=_verifier(issuer, engine),
         )
 
     @property
-    def _rates(self) -> RateLimiter | SharedRateLimiter:
-        store, per_minute = self.counter.engine.store, self.settings.requests_per_minute
-        return SharedRateLimiter(store, per_minute) if isinstance(store, ClusterStore) else RateLimiter(per_minute)
+    def _host_names(self) -> tuple[str, ...]:
+        """The names of this server for other machines."""
+        return tuple(name.strip() for name in self.settings.hosts.split(",") if name.strip())
+
+    def _policy(self, authenticator: Authenticator, host: str, port: int) -> RequestPolicy:
+        store, per_minute = self.dispatcher.engine.store, self.settings.requests_per_minute
+        is_shared = isinstance(store, ClusterStore)
+        hosts = (*LOOPBACK, *self._host_names, *(() if host in _ALL_INTERFACES else (host,)))
+        return RequestPolicy(
+            origin_check=OriginCheck(hosts=hosts, port=port, any_address=host in _ALL_INTERFACES),
+            authenticator=authenticator,
+            rate_limiter=SharedRateLimiter(store, per_minute) if is_shared else RateLimiter(per_minute),
+            body_reader=BodyReader(seconds=self.settings.operation_seconds),
+            body_bytes=self.settings.max_body_bytes,
+            record=self._record,
+        )
 
     def _record(self, record: RequestRecord) -> None:
         self.metrics.http(route=record.route, method=record.method, status=record.status, seconds=record.seconds)
-        access(
+        log_access(
             method=record.method, route=record.route, status=record.status, seconds=record.seconds, token=record.token
         )
 
 
-def _verifier(trust: TrustedIssuer | None, engine: Engine) -> Verifier | None:
-    if trust is None:
+def bind_http(http: str, *, required: bool) -> socket.socket | None:
+    """Bind the socket for HTTP, before anything is opened, so that an error about the port comes first.
+
+    An address that the user named is required; the default one may be in use by another daemon.
+    """
+    host, port = _split(http)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # With the protocol, because asyncio disables Nagle's algorithm only for sockets that it recognizes as TCP; else a
+    # response in two parts waits 40 ms for a delayed acknowledgement.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with suppress(AttributeError, OSError):
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_MILLISECONDS)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        if not required and error.errno == errno.EADDRINUSE:
+            _log.warning("the HTTP port is in use; serving the socket only", extra={"fields": {"http": http}})
+            return None
+        raise InvalidInput(
+            f"HTTP cannot be served on {http}: {error.strerror}",
+            hint="Choose another port with --http 127.0.0.1:PORT, or none with --http off",
+            setting=_SETTING,
+        ) from error
+    return listener
+
+
+def http_address(listener: socket.socket) -> str:
+    """Return the URL of a bound socket."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def http_app(dispatcher: RpcDispatcher, *, policy: RequestPolicy, rest: ASGIApp, mcp: ASGIApp) -> Starlette:
+    """Return the application with all routes, behind the authentication."""
+
+    async def call(request: Request) -> Response:
+        try:
+            return await _call(request, dispatcher)
+        except ClientDisconnect:
+            return Response(status_code=_GONE)
+        except Exception as error:  # noqa: BLE001 - the edge of the surface
+            return error_response(public_error(error, verb=request.path_params["verb"]))
+
+    app = Starlette(
+        routes=[
+            Route("/call/{verb}", call, methods=["POST"]),
+            Route("/mcp", endpoint=mcp),
+            Route("/mcp/{toolset}", endpoint=mcp),
+        ],
+        middleware=[Middleware(AuthMiddleware, policy=policy)],
+        exception_handlers={_METHOD_NOT_ALLOWED: _method_not_allowed},
+    )
+    app.router.redirect_slashes = False
+    app.router.default = rest
+    return app
+
+
+async def _method_not_allowed(_: Request, __: Exception) -> Response:
+    document = problem(_METHOD_NOT_ALLOWED, "method_not_allowed", "call a verb with POST", request_id=request_id.get())
+    return problem_response(document, headers={"allow": "POST"})
+
+
+async def _call(request: Request, dispatcher: RpcDispatcher) -> Response:
+    verb = request.path_params["verb"]
+    if (protocol := request.headers.get(PROTOCOL_HEADER)) is not None:
+        require_same_protocol({"protocol": int(protocol) if protocol.isdecimal() else None}, other="client")
+    grant = grant_of(request.scope)
+    _require_open(verb, grant)
+    # The lines of an import follow the first one; they are read only after the caller's rights are checked.
+    lines = split_lines(request.stream()) if verb == "import_" else None
+    first = await request.body() if lines is None else await anext(lines, b"")
+    call = parse_call(verb, decode_frame(first or b"{}"), grant=grant)
+    upload = UploadBuffer()
+    if lines is not None:
+        await upload.read_from(lines)
+    if verb in LONG:
+        return StreamingResponse(_stream(call, dispatcher, upload), media_type="application/x-ndjson")
+    result = await dispatcher.dispatch(call, send=lambda _: None, drain=_no_wait)
+    return Response(encode_frame({"result": result}), media_type="application/json")
+
+
+def _require_open(verb: str, grant: Grant) -> None:
+    if verb in OWNER_ONLY:
+        raise NotAllowed(
+            f"{verb} is only for the owner of the data, and not available over HTTP",
+            hint="Run it on the machine itself: `scrubjay --help`",
+            verb=verb,
+        )
+    if verb in ALL_SPACES_ONLY and not grant.allows_all_spaces:
+        raise NotAllowed(
+            f"{verb} concerns the whole store, and your token is limited to some spaces",
+            hint="Ask for a token for all spaces",
+            verb=verb,
+        )
+
+
+async def _no_wait() -> None:
+    return None
+
+
+async def _stream(call: RpcCall, dispatcher: RpcDispatcher, upload: UploadBuffer) -> AsyncIterator[bytes]:
+    """Yield the frames of a long call while it runs."""
+    frames: asyncio.Queue[Frame | None] = asyncio.Queue()
+    has_room = asyncio.Event()
+
+    async def drain() -> None:
+        while frames.qsize() > _MAX_WAITING_FRAMES:
+            has_room.clear()
+            await has_room.wait()
+
+    async def work() -> None:
+        try:
+            result = await dispatcher.dispatch(call, send=frames.put_nowait, drain=drain, upload=upload)
+            frames.put_nowait({"result": result})
+        except Exception as error:  # noqa: BLE001 - the edge of the surface
+            frames.put_nowait({"error": error_to_json(public_error(error, verb=call.verb))})
+        finally:
+            frames.put_nowait(None)
+
+    task = asyncio.create_task(work())
+    try:
+        while (frame := await frames.get()) is not None:
+            has_room.set()
+            yield encode_frame(frame)
+    finally:
+        task.cancel()
+
+
+def _verifier(issuer: TrustedIssuer | None, engine: Engine) -> Verifier | None:
+    if issuer is None:
         return None
-    # Who trusts no issuer need not wait for it to load.
+    # Loaded only for a trusted issuer.
     from scrubjay.auth.jwt import JwtVerifier  # noqa: PLC0415
 
-    return JwtVerifier(trust, clock=engine.clock)
+    return JwtVerifier(issuer, clock=engine.clock)
 
 
 async def _has_token(engine: Engine) -> bool:
@@ -138,42 +289,8 @@ async def _has_token(engine: Engine) -> bool:
     return any(token.state(now) is TokenState.LIVE for token in await engine.tokens())
 
 
-def web_socket(http: str, *, must: bool) -> socket.socket | None:
-    """The socket for HTTP, bound early so that a taken port is told before anything is opened.
-
-    An address that was asked for must be had; the default one may be taken by another daemon.
-    """
-    host, port = _split(http)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is named: asyncio sends small answers at once only where it can see that this is TCP, and else an
-    # answer in two pieces waits 40 ms for the other side's kernel.
-    web = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    web.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    with suppress(AttributeError, OSError):
-        web.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_MILLISECONDS)
-    try:
-        web.bind((host, port))
-    except OSError as error:
-        web.close()
-        if not must and error.errno == errno.EADDRINUSE:
-            _log.warning("the HTTP port is taken; serving the socket only", extra={"fields": {"http": http}})
-            return None
-        raise InvalidInput(
-            f"HTTP cannot be served on {http}: {error.strerror}",
-            hint="Choose another port with --http 127.0.0.1:PORT, or none with --http off",
-            setting=_SETTING,
-        ) from error
-    return web
-
-
-def address_of(web: socket.socket) -> str:
-    """What to type to get there."""
-    host, port = web.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
 def _split(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
-    if not port.isdecimal() or int(port) > _LARGEST_PORT:
-        raise InvalidInput(f"{address!r} is no address", hint="For example --http 127.0.0.1:7272", setting=_SETTING)
+    if not port.isdecimal() or int(port) > _MAX_PORT:
+        raise InvalidInput(f"{address!r} is not an address", hint="For example --http 127.0.0.1:7272", setting=_SETTING)
     return (host.strip("[]") or LOOPBACK[0]), int(port)

@@ -1,4 +1,4 @@
-"""What takes a while to load is loaded beside everything else, so that nobody waits for it who does not need it."""
+"""Loads slow packages in a thread, so that only requests that need them wait for them."""
 
 import asyncio
 import threading
@@ -9,74 +9,74 @@ from typing import Protocol, TypeVar
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 T = TypeVar("T")
-# Of packages that know each other, two threads that load them at once could each see the other's half.
-_turn = threading.Lock()
+# Two threads that import packages that depend on each other could see half-loaded modules.
+_loading = threading.Lock()
 
 
-class Site(Protocol):
-    """An application that can be asked as long as it is open."""
+class ManagedApp(Protocol):
+    """An application that answers while it is open."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
 
     def open(self) -> AbstractAsyncContextManager[None]:
-        """Be there for whoever asks."""
+        """Open it for the duration of a block."""
         ...
 
 
-async def loaded(load: Callable[[], T]) -> T:
-    """What is loaded in a thread, one thing after the other."""
-    return await asyncio.to_thread(_in_turn, load)
+async def load_in_thread(load: Callable[[], T]) -> T:
+    """Load something in a thread, one thing at a time."""
+
+    def load_alone() -> T:
+        with _loading:
+            return load()
+
+    return await asyncio.to_thread(load_alone)
 
 
 @asynccontextmanager
-async def made_beside(make: Callable[[], ASGIApp]) -> AsyncGenerator[ASGIApp]:
-    """An application that is being made in a thread; whoever comes before it is there waits for it."""
-    making = asyncio.create_task(loaded(make))
+async def make_in_background(make: Callable[[], ASGIApp]) -> AsyncGenerator[ASGIApp]:
+    """Make an application in a thread; early requests wait for it."""
+    making = asyncio.create_task(load_in_thread(make))
     try:
-        yield _Awaited(making)
+        yield _PendingApp(making)
     finally:
-        # A thread cannot be called back.
+        # A thread cannot be cancelled.
         await asyncio.gather(making, return_exceptions=True)
 
 
 @asynccontextmanager
-async def opened_beside(load: Callable[[], None], make: Callable[[], Site]) -> AsyncGenerator[ASGIApp]:
-    """A site that is made and opened once what it needs is loaded in a thread; whoever comes before waits for it."""
-    opened, leaving = asyncio.get_running_loop().create_future(), asyncio.Event()
+async def open_in_background(load: Callable[[], None], make: Callable[[], ManagedApp]) -> AsyncGenerator[ASGIApp]:
+    """Load packages in a thread, then make and open an application; early requests wait for it."""
+    opened, closing = asyncio.get_running_loop().create_future(), asyncio.Event()
 
-    async def keep() -> None:
+    async def run() -> None:
         try:
-            await loaded(load)
-            site = make()
-            async with site.open():
-                opened.set_result(site)
-                await leaving.wait()
+            await load_in_thread(load)
+            app = make()
+            async with app.open():
+                opened.set_result(app)
+                await closing.wait()
         except BaseException as error:
             if not opened.done():
                 opened.set_exception(error)
             raise
 
-    # A task of its own: what is opened in one must be closed in the same.
-    keeping = asyncio.create_task(keep())
+    # In a task of its own, because the same task must open and close it.
+    running = asyncio.create_task(run())
     try:
-        yield _Awaited(opened)
+        yield _PendingApp(opened)
     finally:
-        leaving.set()
-        await asyncio.gather(keeping, opened, return_exceptions=True)
+        closing.set()
+        await asyncio.gather(running, opened, return_exceptions=True)
 
 
-class _Awaited:
-    """An application that is not there yet."""
+class _PendingApp:
+    """An application that may not be ready yet."""
 
     def __init__(self, app: asyncio.Future[ASGIApp]) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # Whoever hangs up must not take it away from the others.
+        # A disconnected client must not cancel the application for the others.
         app = await asyncio.shield(self._app)
         await app(scope, receive, send)
-
-
-def _in_turn(load: Callable[[], T]) -> T:
-    with _turn:
-        return load()

@@ -1,4 +1,4 @@
-"""One daemon for each data folder: a lock that the system lets go of, with the pid of its holder in it."""
+"""The lock that allows one daemon per data folder; its file records the pid and the addresses of its holder."""
 
 import json
 import os
@@ -14,12 +14,12 @@ from scrubjay.version import VERSION
 
 
 def hold_daemon_lock(data: Path) -> FileLock:
-    """Take the lock; raises DaemonRunning, with the pid of its holder, when somebody has it."""
+    """Take the lock; raises DaemonRunning, with the pid of its holder, if it is taken."""
     lock = FileLock(daemon_file(data))
     if not take_lock(lock, data, exclusive=True):
-        pid = running_daemon(data).get("pid")
+        pid = read_daemon_record(data).get("pid")
         raise DaemonRunning(
-            f"a daemon serves {data} already (pid {pid})",
+            f"a daemon already serves {data} (pid {pid})",
             hint=f"Use it as it is, or stop it with `kill {pid}`",
             pid=cast("int | None", pid),
             path=str(data),
@@ -27,16 +27,16 @@ def hold_daemon_lock(data: Path) -> FileLock:
     return lock
 
 
-def note_daemon(data: Path, *, socket: Path, http: str) -> None:
-    """Write down who holds the lock, and where it can be reached."""
-    reported = {"pid": os.getpid(), "scrubjay": VERSION, "socket": str(socket), "http": http}
-    daemon_file(data).write_text(json.dumps(reported) + "\n", encoding="utf-8")
+def record_daemon(data: Path, *, socket: Path, http: str) -> None:
+    """Record the pid and the addresses of the holder of the lock."""
+    record = {"pid": os.getpid(), "scrubjay": VERSION, "socket": str(socket), "http": http}
+    daemon_file(data).write_text(json.dumps(record) + "\n", encoding="utf-8")
 
 
-def running_daemon(data: Path) -> dict[str, Json]:
-    """What the holder of the lock wrote down; nothing when that cannot be read."""
+def read_daemon_record(data: Path) -> dict[str, Json]:
+    """Return the record of the holder of the lock; empty if it cannot be read."""
     try:
-        results: object = json.loads(daemon_file(data).read_text(encoding="utf-8"))
+        record: object = json.loads(daemon_file(data).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return cast("dict[str, Json]", results) if isinstance(results, dict) else {}
+    return cast("dict[str, Json]", record) if isinstance(record, dict) else {}

@@ -1,4 +1,4 @@
-"""Structured logs: one JSON object a line, on standard error and nowhere else. No secret gets into one."""
+"""Structured logs: one JSON object per line, on standard error, without secrets."""
 
 import json
 import logging
@@ -12,14 +12,14 @@ from typing import cast
 from scrubjay.telemetry import request_id
 
 LEVELS = ("debug", "info", "warning", "error")
-HIDDEN = "[hidden]"
+REDACTED = "[hidden]"
 _access = logging.getLogger("scrubjay.access")
-# Whoever watches the daemon asks for these all day.
-_WATCHED = ("/healthz", "/readyz", "/metrics")
+# Monitoring polls these routes.
+_POLLED = ("/healthz", "/readyz", "/metrics")
 _CLIENT_ERROR = 400
-# What tells that it is a secret stays, what is secret goes.
+# The first group, which marks a secret, stays; the rest is hidden.
 _SECRETS = (
-    # Our own tokens.
+    # Tokens of Scrubjay.
     re.compile(r"(sj_)[A-Za-z0-9_-]{20,}"),
     re.compile(r"((?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE),
     re.compile(
@@ -28,77 +28,76 @@ _SECRETS = (
         re.IGNORECASE,
     ),
 )
-# Whole runs of what a JSON Web Token is made of are looked into: searching for its parts would take for ever in a long
-# text that is made to look like one.
+# Whole runs of the characters of a JSON Web Token: a search for its parts would be slow in a hostile text.
 _RUN = re.compile(r"[A-Za-z0-9_.-]{12,}")
 _JWT = "eyJ"
 _SECRET_FIELDS = frozenset({"authorization", "cookie", "api_key", "apikey", "password", "secret", "access_token"})
 
 
 def set_up_logs(level: str) -> None:
-    """Send what this process logs to standard error, line by line."""
+    """Send the logs of this process to standard error."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Lines())
+    handler.setFormatter(JsonFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("scrubjay").setLevel(level.upper())
 
 
-def access(*, method: str, route: str, status: int, seconds: float, token: str = "") -> None:
-    """A line about an HTTP request. `route` is the route's own name, never what the caller wrote; `token` is its id."""
-    is_routine = route.endswith(_WATCHED) and status < _CLIENT_ERROR
+def log_access(*, method: str, route: str, status: int, seconds: float, token: str = "") -> None:
+    """Log an HTTP request. `route` is the name of the route, never the path of the caller; `token` is an id."""
+    is_routine = route.endswith(_POLLED) and status < _CLIENT_ERROR
     fields: dict[str, object] = {"method": method, "route": route, "status": status, "ms": round(seconds * 1000, 3)}
     if token:
         fields["token"] = token
     _access.log(logging.DEBUG if is_routine else logging.INFO, "request", extra={"fields": fields})
 
 
-def without_secrets(text: str) -> str:
-    """A text in which whatever looks like a secret is hidden."""
+def redact(text: str) -> str:
+    """Hide everything in a text that looks like a secret."""
     for secret in _SECRETS:
-        text = secret.sub(rf"\1{HIDDEN}", text)
-    return _RUN.sub(_without_jwt, text)
+        text = secret.sub(rf"\1{REDACTED}", text)
+    return _RUN.sub(_redact_jwt, text)
 
 
-class Lines(logging.Formatter):
-    """A record as one line of JSON. In plain ASCII: no character can be taken for the end of the line."""
+class JsonFormatter(logging.Formatter):
+    """Formats a record as a line of JSON in ASCII, so that no character of a text can end the line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
-        reported: dict[str, object] = {
+        """Return the line."""
+        entry: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "event": record.getMessage(),
         }
         if current := request_id.get():
-            reported["request"] = current
-        reported |= getattr(record, "fields", {})
+            entry["request"] = current
+        entry |= getattr(record, "fields", {})
         if record.exc_info:
-            reported["trace"] = self.formatException(record.exc_info)
-        # Of a request nothing is told but our own words and numbers, and there are many of them.
-        return json.dumps(reported if record.name == _access.name else _clean(reported))
+            entry["trace"] = self.formatException(record.exc_info)
+        # An access record contains only our own words and numbers, and there are many of them.
+        return json.dumps(entry if record.name == _access.name else _clean(entry))
 
 
-def _without_jwt(run: re.Match[str]) -> str:
+def _redact_jwt(run: re.Match[str]) -> str:
     before, mark, after = run[0].partition(_JWT)
-    return f"{before}{_JWT}{HIDDEN}" if mark and "." in after else run[0]
+    return f"{before}{_JWT}{REDACTED}" if mark and "." in after else run[0]
 
 
 def _clean(value: object) -> object:
-    """A value as JSON can hold it, without secrets."""
+    """Return a value for JSON, without secrets."""
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, Mapping):
         items = cast("Mapping[object, object]", value).items()
-        return {without_secrets(str(name)): _clean_field(str(name), item) for name, item in items}
+        return {redact(str(name)): REDACTED if _is_secret_name(str(name)) else _clean(item) for name, item in items}
     if isinstance(value, list | tuple | set | frozenset):
         return [_clean(item) for item in cast("Iterable[object]", value)]
-    return without_secrets(str(value))
+    return redact(str(value))
 
 
-def _clean_field(name: str, value: object) -> object:
-    return HIDDEN if name.lower().replace("-", "_") in _SECRET_FIELDS else _clean(value)
+def _is_secret_name(name: str) -> bool:
+    return name.lower().replace("-", "_") in _SECRET_FIELDS

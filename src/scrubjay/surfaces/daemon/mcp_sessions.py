@@ -1,4 +1,4 @@
-"""Agents: clients that speak MCP, over the socket or over HTTP."""
+"""MCP sessions of agents, over the socket or HTTP."""
 
 import asyncio
 import gc
@@ -17,9 +17,9 @@ from scrubjay.model.grant import OWNER, Grant
 from scrubjay.notes.service import Notes
 from scrubjay.rpc.frames import Frame, LineReader
 from scrubjay.surfaces.changes import ChangeBroadcaster
-from scrubjay.surfaces.daemon.lazy import loaded
+from scrubjay.surfaces.daemon.lazy import load_in_thread
 from scrubjay.surfaces.daemon.limiter import RequestLimiter
-from scrubjay.surfaces.daemon.socket_server import Talk, Wishes, wishes_of
+from scrubjay.surfaces.daemon.socket_server import ClientHello, SessionHandler, parse_hello
 from scrubjay.surfaces.http.auth_middleware import grant_of
 from scrubjay.surfaces.mcp.tool import ToolContext
 from scrubjay.surfaces.mcp.toolsets import pick
@@ -28,43 +28,43 @@ if TYPE_CHECKING:
     from scrubjay.surfaces.mcp.http_transport import McpSite
     from scrubjay.surfaces.mcp.server import Context
 
-Still = Callable[[Grant], Awaitable[bool]]
-"""Whether a grant still holds."""
+GrantCheck = Callable[[Grant], Awaitable[bool]]
+"""Returns whether a grant is still valid."""
 
-_LONGEST_NAME = 100
-_has_protocol = threading.Event()
-_NOBODY = Wishes(space="", agent="", project="", tools="")
+_MAX_NAME = 100
+_is_protocol_loaded = threading.Event()
+_NO_HELLO = ClientHello(space="", agent="", project="", tools="")
 
 
 def load_protocol() -> None:
-    """Load what speaks MCP: its packages take as long to load as all the rest of a daemon."""
-    if not _has_protocol.is_set():
+    """Load the packages for MCP, which takes as long as loading the rest of the daemon."""
+    if not _is_protocol_loaded.is_set():
         for name in ("line_transport", "http_transport"):
             import_module(f"scrubjay.surfaces.mcp.{name}")
-        # It is there to stay: nobody need look through it for garbage.
+        # They stay for the lifetime of the process, so the garbage collector can skip them.
         gc.freeze()
-        _has_protocol.set()
+        _is_protocol_loaded.set()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpSessions:
-    """Gives each agent a desk: its space, its name, the project it works in."""
+    """Starts the session of each agent, with its space, its name and its project."""
 
     engine: Engine
-    gate: RequestLimiter
+    limiter: RequestLimiter
     changes: ChangeBroadcaster
     space: str
     tools: str
     notes: Notes | None = None
 
-    def speak(self, said: Frame) -> Talk:
-        """How to talk to an agent that has said this; raises what cannot be had."""
-        wishes = wishes_of(said)
-        tools, context = pick(wishes.tools or self.tools), self._context(wishes, None, OWNER)
+    def handshake(self, frame: Frame) -> SessionHandler:
+        """Return the handler for the hello of an agent; raises if its choices are invalid."""
+        hello = parse_hello(frame)
+        tools, context = pick(hello.tools or self.tools), self._context(hello, None, OWNER)
 
-        async def talk(lines: LineReader, writer: asyncio.StreamWriter) -> None:
-            if not _has_protocol.is_set():
-                await loaded(load_protocol)
+        async def handle(lines: LineReader, writer: asyncio.StreamWriter) -> None:
+            if not _is_protocol_loaded.is_set():
+                await load_in_thread(load_protocol)
             from scrubjay.surfaces.mcp.line_transport import serve_lines  # noqa: PLC0415 - loaded by now
             from scrubjay.surfaces.mcp.server import make_server  # noqa: PLC0415
 
@@ -73,38 +73,38 @@ class McpSessions:
                 await writer.drain()
 
             def context_of(ctx: "Context") -> ToolContext:
-                return self._context(wishes, ctx, OWNER)
+                return self._context(hello, ctx, OWNER)
 
-            server = make_server(tools, context=context_of, limiter=self.gate, changes=self.changes)
+            server = make_server(tools, context=context_of, limiter=self.limiter, changes=self.changes)
             await serve_lines(server, lines, write, context=context)
 
-        return talk
+        return handle
 
-    def site(self, still: Still) -> "McpSite":
-        """What agents find on the web, once the protocol is loaded."""
+    def http_site(self, is_valid: GrantCheck) -> "McpSite":
+        """Return the MCP endpoint for HTTP; the protocol must be loaded."""
         from scrubjay.surfaces.mcp.http_transport import mcp_site  # noqa: PLC0415 - loaded by now
 
-        context = partial(self._desk_by_web, still=still)
-        return mcp_site(self.tools, context=context, limiter=self.gate, changes=self.changes)
+        context = partial(self._http_context, is_valid=is_valid)
+        return mcp_site(self.tools, context=context, limiter=self.limiter, changes=self.changes)
 
-    def _desk_by_web(self, ctx: "Context", *, still: Still) -> ToolContext:
-        """The desk of whoever the door has let in; without its word nobody gets one."""
+    def _http_context(self, ctx: "Context", *, is_valid: GrantCheck) -> ToolContext:
+        """Return the context of an authenticated request; raises NotAllowed for any other."""
         request: object = ctx.request
         if not isinstance(request, Request):
-            raise NotAllowed("nobody has vouched for this request", hint="Send it by HTTP")
+            raise NotAllowed("the request is not authenticated", hint="Send it by HTTP")
         grant = grant_of(request.scope)
-        return replace(self._context(_NOBODY, ctx, grant), still_allowed=partial(still, grant))
+        return replace(self._context(_NO_HELLO, ctx, grant), still_allowed=partial(is_valid, grant))
 
-    def _context(self, wishes: Wishes, ctx: "Context | None", grant: Grant) -> ToolContext:
-        # Whoever has a token is known by its name; what a program calls itself would be the same for many.
-        name = wishes.agent or (grant.name if grant.id else _client_name(ctx))
-        who = grant.caller(space=wishes.space, agent=name, default=self.space)
-        # Whoever was configured with a space stays in it.
-        own = grant.limited_to(wishes.space) if wishes.space else grant
-        return ToolContext(engine=self.engine, who=who, project=wishes.project, grant=own, notes=self.notes)
+    def _context(self, hello: ClientHello, ctx: "Context | None", grant: Grant) -> ToolContext:
+        # The name of a token identifies the agent; many agents share the name of a program.
+        name = hello.agent or (grant.name if grant.id else _client_name(ctx))
+        who = grant.caller(space=hello.space, agent=name, default=self.space)
+        # An agent that is configured with a space stays in it.
+        own = grant.limited_to(hello.space) if hello.space else grant
+        return ToolContext(engine=self.engine, who=who, project=hello.project, grant=own, notes=self.notes)
 
 
 def _client_name(ctx: "Context | None") -> str:
-    """What the client's program calls itself; `undo` goes by it when nothing else was said."""
+    """Return the name of the client program; `undo` uses it if there is no other name."""
     client = ctx.session.client_params if ctx is not None else None
-    return client.client_info.name[:_LONGEST_NAME] if client is not None else "mcp"
+    return client.client_info.name[:_MAX_NAME] if client is not None else "mcp"

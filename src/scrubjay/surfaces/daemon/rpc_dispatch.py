@@ -1,4 +1,4 @@
-"""Doing what a caller asks: a verb with its arguments becomes a call of the engine, behind the gate."""
+"""Turns a verb with its arguments into a call of the engine, within the limits of the daemon."""
 
 import logging
 import os
@@ -25,19 +25,20 @@ from scrubjay.surfaces.daemon.limiter import RequestLimiter
 from scrubjay.surfaces.http.body import UploadBuffer
 
 _BATCH = 50
-# Nobody watches a bar more closely than this.
+# A progress bar needs no more updates than this.
 _SECONDS_BETWEEN_REPORTS = 0.1
 
 _log = logging.getLogger(__name__)
 
-Tell = Callable[[Frame], None]
-Flow = Callable[[], Awaitable[None]]
-"""Waits until what was told has gone out."""
+SendFrame = Callable[[Frame], None]
+"""Sends a frame to the caller."""
+Drain = Callable[[], Awaitable[None]]
+"""Waits until the frames are sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """One thing to do, for whom."""
+class RpcCall:
+    """A verb with its arguments and its caller."""
 
     verb: str
     who: Caller
@@ -46,95 +47,96 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counter:
-    """Where calls are handed in."""
+class RpcDispatcher:
+    """Executes calls."""
 
     engine: Engine
-    gate: RequestLimiter
+    limiter: RequestLimiter
     notes: Notes | None = None
 
-    async def serve(self, call: Call, *, tell: Tell, flow: Flow, spool: UploadBuffer | None = None) -> Json:
-        """Do it and give the answer; `tell` hears of progress, and gets lines as they come."""
-        work = self._export(call, tell, flow) if call.verb == "export" else self._do(call, tell, spool)
+    async def dispatch(
+        self, call: RpcCall, *, send: SendFrame, drain: Drain, upload: UploadBuffer | None = None
+    ) -> Json:
+        """Execute a call and return its answer; progress and exported lines are sent meanwhile."""
+        work = self._export(call, send, drain) if call.verb == "export" else self._execute(call, send, upload)
         try:
-            return await self.gate.run(call.verb, work, reads=_only_reads(call.verb), long=call.verb in LONG)
+            return await self.limiter.run(call.verb, work, reads=_only_reads(call.verb), long=call.verb in LONG)
         except Busy as error:
-            if error.fields.get("refused") and spool is not None:
-                spool.close()
+            if error.fields.get("refused") and upload is not None:
+                upload.close()
             raise
 
-    async def _do(self, call: Call, tell: Tell, spool: UploadBuffer | None) -> Json:
-        # What was begun is finished, though its caller may be gone: the lines stay until then.
-        with closing(spool or UploadBuffer()) as lines:
-            return await self._call(call, tell, lines)
+    async def _execute(self, call: RpcCall, send: SendFrame, upload: UploadBuffer | None) -> Json:
+        # A write is finished even if its caller is gone: until then it needs the uploaded lines.
+        with closing(upload or UploadBuffer()) as lines:
+            return await self._call_engine(call, send, lines)
 
-    async def _call(self, call: Call, tell: Tell, spool: UploadBuffer) -> Json:
+    async def _call_engine(self, call: RpcCall, send: SendFrame, upload: UploadBuffer) -> Json:
         options = parse_arguments(call.verb, call.arguments)
         if has_argument(call.verb, "who"):
             options["who"] = call.who
         if has_argument(call.verb, "progress"):
-            options["progress"] = _reports(tell)
+            options["progress"] = _progress(send)
         if has_argument(call.verb, "lines"):
-            options["lines"] = spool.lines
-        context = (self.notes or Notes(engine=self.engine)) if call.verb in NOTES_VERBS else self.engine
-        answer = await getattr(context, call.verb)(**options)
+            options["lines"] = upload.lines
+        target = (self.notes or Notes(engine=self.engine)) if call.verb in NOTES_VERBS else self.engine
+        answer = await getattr(target, call.verb)(**options)
         if call.verb == "import_" and not call.grant.allows_all_spaces:
-            # Its caller may not ask for it: how much there is to embed tells of other spaces.
+            # The caller may not do it: the amount of work would reveal something about other spaces.
             await self.engine.embed_missing()
         if call.verb == "get_memory_status" and not call.grant.allows_all_spaces:
             answer = restrict_to_space(answer)
         return to_json_without_defaults(self._status(answer, call.grant) if isinstance(answer, Status) else answer)
 
     def _status(self, answer: Status, grant: Grant) -> Status:
-        return replace(answer, daemon=self._itself()) if grant.allows_all_spaces else answer.limited_to_space
+        if not grant.allows_all_spaces:
+            return answer.limited_to_space
+        daemon = {"pid": os.getpid(), "requests": self.limiter.active, "served": self.limiter.served}
+        return replace(answer, daemon=daemon)
 
-    def _itself(self) -> dict[str, str | int]:
-        """What `status` tells of the daemon that answers it."""
-        return {"pid": os.getpid(), "requests": self.gate.inside, "served": self.gate.served}
-
-    async def _export(self, call: Call, tell: Tell, flow: Flow) -> Json:
+    async def _export(self, call: RpcCall, send: SendFrame, drain: Drain) -> Json:
         options = parse_arguments("export", call.arguments)
-        chosen = str(options.get("format", FORMATS[0]))
-        async for batch in _batches(self.engine.export(who=call.who, format=chosen, progress=_reports(tell))):
+        format_name = str(options.get("format", FORMATS[0]))
+        async for batch in _batches(self.engine.export(who=call.who, format=format_name, progress=_progress(send))):
             for packet in pack_lines(batch):
-                tell(packet)
-                await flow()
+                send(packet)
+                await drain()
         return None
 
 
-def call_from(verb: str, frame: Frame, *, grant: Grant = OWNER) -> Call:
-    """The call that a frame asks for; raises InvalidInput for one of another shape, NotAllowed for what is not open."""
+def parse_call(verb: str, frame: Frame, *, grant: Grant = OWNER) -> RpcCall:
+    """Return the call in a frame; raises InvalidInput for an invalid frame, NotAllowed without the right."""
     arguments = frame.get("args", {})
     if not isinstance(arguments, dict):
         raise InvalidInput(f"args must be an object, not {type(arguments).__name__}", field="args")
-    text = frame.get("who")
-    who = parse_caller(text)
+    caller = frame.get("who")
+    who = parse_caller(caller)
     if grant is not OWNER:
-        who = _within(grant, who, names_space=isinstance(text, dict) and "space" in text)
+        who = _restrict(grant, who, names_space=isinstance(caller, dict) and "space" in caller)
         (grant.require_read if _only_reads(verb) else grant.require_write)(verb)
-    return Call(verb=verb, who=who, arguments=arguments, grant=grant)
+    return RpcCall(verb=verb, who=who, arguments=arguments, grant=grant)
 
 
 def _only_reads(verb: str) -> bool:
-    """Whether a verb changes nothing: then it is given up with whoever waits for it, however long it takes."""
+    """Return whether a verb changes nothing, and so can be cancelled with its caller."""
     return verb in READS or verb == "export"
 
 
-def _within(grant: Grant, who: Caller, *, names_space: bool) -> Caller:
-    """A caller in the spaces that are open to it; who names none works in the token's own."""
+def _restrict(grant: Grant, who: Caller, *, names_space: bool) -> Caller:
+    """Return the caller within the spaces of its grant; the default is the space of the token."""
     own = grant.caller(space=who.space if names_space else "", agent=who.agent or grant.name, run=who.run)
     return replace(own, also=tuple(map(grant.require, who.also))) if who.also else own
 
 
-def told(error: Exception, *, verb: str) -> ScrubjayError:
-    """What a caller is told of an error; the log gets the trace of one that is not ours."""
+def public_error(error: Exception, *, verb: str) -> ScrubjayError:
+    """Return the error for the caller; the trace of an unexpected one goes to the log."""
     if isinstance(error, ScrubjayError):
         return error
     _log.error("a call failed", exc_info=error, extra={"fields": {"verb": verb}})
-    return ScrubjayError(f"{verb} failed: {type(error).__name__}", hint="The daemon's log says more")
+    return ScrubjayError(f"{verb} failed: {type(error).__name__}", hint="See the log of the daemon")
 
 
-def _reports(tell: Tell) -> Progress:
+def _progress(send: SendFrame) -> Progress:
     last = 0.0
 
     def report(done: int, total: int) -> None:
@@ -142,7 +144,7 @@ def _reports(tell: Tell) -> Progress:
         now = time.monotonic()
         if done >= total or now - last >= _SECONDS_BETWEEN_REPORTS:
             last = now
-            tell({"progress": [done, total]})
+            send({"progress": [done, total]})
 
     return report
 

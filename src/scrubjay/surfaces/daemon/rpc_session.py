@@ -1,111 +1,116 @@
-"""A client that speaks verbs over the socket: its calls run side by side, and answers go back as they are ready."""
+"""A client that calls verbs over the socket: its calls run concurrently, and each answer is sent when it is ready."""
 
 import asyncio
+from dataclasses import dataclass, field
 
 from scrubjay import telemetry
 from scrubjay.errors import InvalidInput, ScrubjayError, TooLarge
 from scrubjay.model.memory import Json
 from scrubjay.rpc.codec import error_to_json
 from scrubjay.rpc.frames import Frame, LineJoiner, LineReader, decode_frame, encode_frame
-from scrubjay.surfaces.daemon.rpc_dispatch import Call, Counter, UploadBuffer, call_from, told
+from scrubjay.surfaces.daemon.rpc_dispatch import RpcCall, RpcDispatcher, parse_call, public_error
+from scrubjay.surfaces.http.body import UploadBuffer
+
+
+@dataclass(frozen=True, slots=True)
+class _Upload:
+    """A call whose lines are still arriving."""
+
+    call: RpcCall
+    buffer: UploadBuffer = field(default_factory=UploadBuffer)
+    joiner: LineJoiner = field(default_factory=LineJoiner)
 
 
 class RpcSession:
-    """Reads frames until the client hangs up. What it was still writing is finished, what it was reading is not."""
+    """Serves frames until the client disconnects; then its writes are finished, and its reads are cancelled."""
 
-    def __init__(self, lines: LineReader, writer: asyncio.StreamWriter, *, counter: Counter) -> None:
+    def __init__(self, lines: LineReader, writer: asyncio.StreamWriter, *, dispatcher: RpcDispatcher) -> None:
         self._lines = lines
         self._writer = writer
-        self._counter = counter
+        self._dispatcher = dispatcher
         self._tasks: dict[Json, asyncio.Task[None]] = {}
-        self._spools: dict[Json, UploadBuffer] = {}
-        self._pushed: dict[Json, Call] = {}
-        self._joiners: dict[Json, LineJoiner] = {}
+        self._uploads: dict[Json, _Upload] = {}
+        # Buffers of calls whose task has not begun.
+        self._buffers: dict[Json, UploadBuffer] = {}
 
-    async def hold(self) -> None:
-        """Talk until the other side is done."""
+    async def run(self) -> None:
+        """Serve the client until it disconnects."""
         try:
             while True:
                 try:
                     line = await self._lines.line()
                 except TooLarge as error:
-                    self._tell(None, {"error": error_to_json(error)})
+                    self._send(None, {"error": error_to_json(error)})
                     continue
                 if line is None:
                     return
-                self._hear(line)
+                self._receive(line)
                 await self._writer.drain()
         finally:
             for task in self._tasks.values():
                 task.cancel()
-            for spool in self._spools.values():
-                spool.close()
+            for buffer in (*self._buffers.values(), *(upload.buffer for upload in self._uploads.values())):
+                buffer.close()
 
-    def _hear(self, line: bytes) -> None:
-        number: Json = None
+    def _receive(self, line: bytes) -> None:
+        call_id: Json = None
         try:
             frame = decode_frame(line)
-            number = frame.get("id")
-            if not isinstance(number, int | str):
-                raise InvalidInput("a frame needs an id, which its answer carries", field="id")
-            self._take(number, frame)
+            call_id = frame.get("id")
+            if not isinstance(call_id, int | str):
+                raise InvalidInput("a frame needs an id, which its answer repeats", field="id")
+            self._handle(call_id, frame)
         except ScrubjayError as error:
-            self._tell(number, {"error": error_to_json(error)})
+            self._send(call_id, {"error": error_to_json(error)})
 
-    def _take(self, number: int | str, frame: Frame) -> None:
+    def _handle(self, call_id: int | str, frame: Frame) -> None:
         if "cancel" in frame:
-            self._drop(number)
-        elif number in self._pushed:
-            self._take_pushed(number, frame)
-        elif number in self._tasks:
-            raise InvalidInput(f"call {number} is not over yet", hint="Give each call an id of its own", field="id")
-        else:
-            call = _call(frame)
-            if frame.get("pushes"):
-                self._pushed[number], self._spools[number], self._joiners[number] = call, UploadBuffer(), LineJoiner()
+            self._cancel(call_id)
+        elif call_id in self._uploads:
+            upload = self._uploads[call_id]
+            if "end" in frame:
+                del self._uploads[call_id]
+                self._start(call_id, upload.call, upload.buffer)
             else:
-                self._start(number, call)
+                upload.buffer.add(upload.joiner.lines(frame))
+        elif call_id in self._tasks:
+            raise InvalidInput(f"call {call_id} still runs", hint="Give each call an id of its own", field="id")
+        else:
+            verb = frame.get("verb")
+            if not isinstance(verb, str):
+                raise InvalidInput("a frame needs a verb", hint='For example {"id": 1, "verb": "status"}', field="verb")
+            call = parse_call(verb, frame)
+            if frame.get("pushes"):
+                self._uploads[call_id] = _Upload(call)
+            else:
+                self._start(call_id, call)
 
-    def _take_pushed(self, number: int | str, frame: Frame) -> None:
-        if "end" in frame:
-            del self._joiners[number]
-            self._start(number, self._pushed.pop(number))
-            return
-        self._spools[number].add(self._joiners[number].lines(frame))
+    def _start(self, call_id: int | str, call: RpcCall, buffer: UploadBuffer | None = None) -> None:
+        if buffer is not None:
+            self._buffers[call_id] = buffer
+        task = asyncio.create_task(self._serve(call_id, call))
+        self._tasks[call_id] = task
+        task.add_done_callback(lambda _: self._tasks.pop(call_id, None))
 
-    def _start(self, number: int | str, call: Call) -> None:
-        task = asyncio.create_task(self._serve(number, call))
-        self._tasks[number] = task
-        task.add_done_callback(lambda _: self._tasks.pop(number, None))
-
-    async def _serve(self, number: int | str, call: Call) -> None:
-        spool = self._spools.pop(number, None)
+    async def _serve(self, call_id: int | str, call: RpcCall) -> None:
+        buffer = self._buffers.pop(call_id, None)
         with telemetry.incoming_request():
-            await self._answer(number, call, spool)
+            try:
+                result = await self._dispatcher.dispatch(
+                    call, send=lambda frame: self._send(call_id, frame), drain=self._writer.drain, upload=buffer
+                )
+                self._send(call_id, {"result": result})
+            except Exception as error:  # noqa: BLE001 - the edge of the surface: one call must not end the others.
+                self._send(call_id, {"error": error_to_json(public_error(error, verb=call.verb))})
 
-    async def _answer(self, number: int | str, call: Call, spool: UploadBuffer | None) -> None:
-        try:
-            result = await self._counter.serve(
-                call, tell=lambda frame: self._tell(number, frame), flow=self._writer.drain, spool=spool
-            )
-            self._tell(number, {"result": result})
-        except Exception as error:  # noqa: BLE001 - the edge of the surface: one call must not end the others.
-            self._tell(number, {"error": error_to_json(told(error, verb=call.verb))})
+    def _cancel(self, call_id: int | str) -> None:
+        """Cancel a call whose caller does not need the answer, or cannot send the rest of its lines."""
+        if call_id in self._tasks:
+            self._tasks[call_id].cancel()
+        upload = self._uploads.pop(call_id, None)
+        if upload is not None:
+            upload.buffer.close()
 
-    def _drop(self, number: int | str) -> None:
-        """An answer is not wanted any more, or what it needs will not come."""
-        if number in self._tasks:
-            self._tasks[number].cancel()
-        if self._pushed.pop(number, None) is not None:
-            self._spools.pop(number).close()
-
-    def _tell(self, number: Json, frame: Frame) -> None:
+    def _send(self, call_id: Json, frame: Frame) -> None:
         if not self._writer.is_closing():
-            self._writer.write(encode_frame({"id": number, **frame}))
-
-
-def _call(frame: Frame) -> Call:
-    verb = frame.get("verb")
-    if not isinstance(verb, str):
-        raise InvalidInput("a frame needs a verb", hint='For example {"id": 1, "verb": "status"}', field="verb")
-    return call_from(verb, frame)
+            self._writer.write(encode_frame({"id": call_id, **frame}))

@@ -1,4 +1,4 @@
-"""`scrubjay serve`: opens the memory, lets clients in, and leaves without losing an accepted write."""
+"""`scrubjay serve`: opens the memory, accepts clients, and stops without losing an accepted write."""
 
 import asyncio
 import logging
@@ -23,131 +23,131 @@ from scrubjay.paths import socket_file
 from scrubjay.rpc.frames import LineReader
 from scrubjay.settings import Settings
 from scrubjay.surfaces.changes import ChangeBroadcaster
-from scrubjay.surfaces.daemon.http_server import HttpServer, address_of, web_socket
-from scrubjay.surfaces.daemon.lazy import loaded
+from scrubjay.surfaces.daemon.http_server import HttpServer, bind_http, http_address
+from scrubjay.surfaces.daemon.lazy import load_in_thread
 from scrubjay.surfaces.daemon.limiter import RequestLimiter
-from scrubjay.surfaces.daemon.listen import BACKLOG, bound_socket
-from scrubjay.surfaces.daemon.lock import hold_daemon_lock, note_daemon
+from scrubjay.surfaces.daemon.lock import hold_daemon_lock, record_daemon
 from scrubjay.surfaces.daemon.mcp_sessions import McpSessions, load_protocol
-from scrubjay.surfaces.daemon.rpc_dispatch import Counter
+from scrubjay.surfaces.daemon.rpc_dispatch import RpcDispatcher
 from scrubjay.surfaces.daemon.rpc_session import RpcSession
-from scrubjay.surfaces.daemon.socket_server import SocketServer
-from scrubjay.surfaces.daemon.upkeep import keep_notes, keep_up, keep_working
+from scrubjay.surfaces.daemon.socket_server import BACKLOG, SocketServer, bind_socket
+from scrubjay.surfaces.daemon.upkeep import run_jobs, run_notes_sync, run_upkeep
 from scrubjay.surfaces.http.server import RunningServer
 from scrubjay.surfaces.mcp.toolsets import pick
 from scrubjay.text import related_words
 
 _log = logging.getLogger(__name__)
-# Accepted work gets this much longer than one operation may take before the daemon leaves without it.
-_GRACE = 5.0
-_IDLE_LOOK = 1.0
+# Accepted requests get this much more time than one operation before the daemon stops without them.
+_GRACE_SECONDS = 5.0
+_IDLE_POLL_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Orders:
-    """How to serve."""
+class ServeOptions:
+    """The options of a daemon."""
 
     settings: Settings
     tools: str = ""
     http: str = ""
-    # An address that was asked for must be had; the default one may be taken by another daemon.
-    http_must: bool = False
+    # An address that the user named is required; the default one may be in use by another daemon.
+    http_required: bool = False
     idle: float = 0.0
 
 
 @dataclass(slots=True, kw_only=True)
-class Running:
-    """A daemon that lets clients in."""
+class RunningDaemon:
+    """A daemon that accepts clients."""
 
     data: Path
     socket: Path
     http: str
-    leaving: asyncio.Event
+    stopping: asyncio.Event
     restart: bool = False
     pid: int = field(default_factory=os.getpid)
 
 
-async def serve(orders: Orders, *, ready: Callable[[Running], None]) -> bool:
-    """Serve until told to stop; returns whether to start again."""
-    async with daemon(orders) as running:
-        _obey_signals(running)
+async def serve(options: ServeOptions, *, ready: Callable[[RunningDaemon], None]) -> bool:
+    """Serve until a signal stops the daemon; return whether to restart it."""
+    async with open_daemon(options) as running:
+        _handle_signals(running)
         ready(running)
-        await running.leaving.wait()
-        _log.info("leaving", extra={"fields": {"restart": running.restart}})
+        await running.stopping.wait()
+        _log.info("stopping", extra={"fields": {"restart": running.restart}})
     return running.restart
 
 
 @asynccontextmanager
-async def daemon(orders: Orders) -> AsyncGenerator[Running]:
-    """A daemon that lets clients in until the end of the block, and then finishes what it has accepted."""
-    settings = orders.settings
-    pick(orders.tools)
+async def open_daemon(options: ServeOptions) -> AsyncGenerator[RunningDaemon]:
+    """Accept clients until the end of the block, and then finish the accepted requests."""
+    settings = options.settings
+    pick(options.tools)
     async with AsyncExitStack() as stack:
         stack.callback(hold_daemon_lock(settings.data).release)
-        note_daemon(settings.data, socket=socket_file(settings.data), http="")
-        web = web_socket(orders.http, must=orders.http_must) if orders.http else None
-        if web is not None:
-            stack.callback(web.close)
-        running = Running(
-            data=settings.data,
-            socket=socket_file(settings.data),
-            http=address_of(web) if web else "",
-            leaving=asyncio.Event(),
-        )
+        socket = socket_file(settings.data)
+        record_daemon(settings.data, socket=socket, http="")
+        listener = bind_http(options.http, required=options.http_required) if options.http else None
+        if listener is not None:
+            stack.callback(listener.close)
+        http = http_address(listener) if listener else ""
+        running = RunningDaemon(data=settings.data, socket=socket, http=http, stopping=asyncio.Event())
         engine = await stack.enter_async_context(open_engine(settings, has_worker=True))
         notes = await stack.enter_async_context(open_notes(settings, engine))
-        gate = RequestLimiter(most=settings.max_requests, seconds=settings.operation_seconds)
-        metrics = Metrics(engine=engine, limiter=gate)
+        limiter = RequestLimiter(max_requests=settings.max_requests, seconds=settings.operation_seconds)
+        metrics = Metrics(engine=engine, limiter=limiter)
         stack.enter_context(telemetry.observe(metrics))
         await stack.enter_async_context(tracing(settings.traces))
         changes = await stack.enter_async_context(ChangeBroadcaster(engine.store, purged=engine.answers.clear))
-        agents = McpSessions(
-            engine=engine, gate=gate, changes=changes, space=settings.space, tools=orders.tools, notes=notes
+        sessions = McpSessions(
+            engine=engine, limiter=limiter, changes=changes, space=settings.space, tools=options.tools, notes=notes
         )
-        counter = Counter(engine=engine, gate=gate, notes=notes)
-        note_daemon(settings.data, socket=running.socket, http=running.http)
-        served: RunningServer | None = None
-        if web is not None:
-            shop = HttpServer(counter=counter, agents=agents, metrics=metrics, settings=settings)
-            served = await stack.enter_async_context(shop.open(web))
-        # The socket last: whoever gets in finds everything else open.
-        reception = await stack.enter_async_context(_local(running.socket, counter=counter, agents=agents))
-        metrics.clients("socket", lambda: reception.guests)
+        dispatcher = RpcDispatcher(engine=engine, limiter=limiter, notes=notes)
+        record_daemon(settings.data, socket=socket, http=http)
+        http_server: RunningServer | None = None
+        if listener is not None:
+            server = HttpServer(dispatcher=dispatcher, mcp_sessions=sessions, metrics=metrics, settings=settings)
+            http_server = await stack.enter_async_context(server.open(listener))
+        # The socket comes last, so that its clients find everything else open.
+        socket_server = await stack.enter_async_context(_serve_socket(socket, dispatcher=dispatcher, sessions=sessions))
+        metrics.clients("socket", lambda: socket_server.connections)
 
-        def guests() -> int:
-            return reception.guests + (served.connections if served else 0)
+        def connections() -> int:
+            return socket_server.connections + (http_server.connections if http_server else 0)
 
-        idle = _leave_when_idle(orders.idle, running, gate, guests=guests)
-        async with _beside(_warm_up(engine), keep_up(engine), keep_working(engine), keep_notes(notes, changes), idle):
+        idle = _stop_when_idle(options.idle, running, limiter, connections=connections)
+        async with _in_background(
+            _warm_up(engine), run_upkeep(engine), run_jobs(engine), run_notes_sync(notes, changes), idle
+        ):
             yield running
-        # Nobody is let in from here on, and who is in gets an answer before the doors close.
+        # New requests are refused from here on, and running ones get their answers before the sockets close.
         changes.close()
-        left = await gate.close(seconds=settings.operation_seconds + _GRACE)
-        if left:
-            _log.warning("left undone", extra={"fields": {"requests": left}})
+        unfinished = await limiter.close(seconds=settings.operation_seconds + _GRACE_SECONDS)
+        if unfinished:
+            _log.warning("requests are unfinished", extra={"fields": {"requests": unfinished}})
 
 
 @asynccontextmanager
-async def _local(path: Path, *, counter: Counter, agents: McpSessions) -> AsyncGenerator[SocketServer]:
-    """Let clients of this machine in."""
+async def _serve_socket(
+    path: Path, *, dispatcher: RpcDispatcher, sessions: McpSessions
+) -> AsyncGenerator[SocketServer]:
+    """Accept clients on this machine."""
 
-    async def verbs(lines: LineReader, writer: asyncio.StreamWriter) -> None:
-        await RpcSession(lines, writer, counter=counter).hold()
+    async def handle_verbs(lines: LineReader, writer: asyncio.StreamWriter) -> None:
+        await RpcSession(lines, writer, dispatcher=dispatcher).run()
 
-    reception = SocketServer({"verbs": lambda _: verbs, "mcp": agents.speak})
-    server = await asyncio.start_unix_server(reception.receive, sock=bound_socket(path), backlog=BACKLOG)
+    socket_server = SocketServer({"verbs": lambda _: handle_verbs, "mcp": sessions.handshake})
+    server = await asyncio.start_unix_server(socket_server.accept, sock=bind_socket(path), backlog=BACKLOG)
     _log.info("listening", extra={"fields": {"socket": str(path), "pid": os.getpid()}})
     try:
-        yield reception
+        yield socket_server
     finally:
         server.close()
-        await reception.close()
-        os.unlink(path)  # noqa: PTH108 - at the end nobody waits for the loop
+        await socket_server.close()
+        os.unlink(path)  # noqa: PTH108 - at the end no client waits for the event loop
 
 
 @asynccontextmanager
-async def _beside(*works: Coroutine[object, object, None]) -> AsyncGenerator[None]:
-    """Have things done in the background of a block."""
+async def _in_background(*works: Coroutine[object, object, None]) -> AsyncGenerator[None]:
+    """Run tasks for the duration of a block."""
     tasks = [asyncio.create_task(work) for work in works]
     try:
         yield
@@ -158,44 +158,44 @@ async def _beside(*works: Coroutine[object, object, None]) -> AsyncGenerator[Non
 
 
 async def _warm_up(engine: Engine) -> None:
-    """Load words, model, index and protocol before somebody waits; without model and index search by words goes on."""
+    """Load words, model, index and protocol early; if model or index fail, lexical search still works."""
     await asyncio.to_thread(related_words.load)
     with suppress(ScrubjayError):
         await engine.index.open()
         await engine.embedder.embed_query("warm")
-    await loaded(load_protocol)
+    await load_in_thread(load_protocol)
 
 
-async def _leave_when_idle(
-    seconds: float, running: Running, gate: RequestLimiter, *, guests: Callable[[], int]
+async def _stop_when_idle(
+    seconds: float, running: RunningDaemon, limiter: RequestLimiter, *, connections: Callable[[], int]
 ) -> None:
-    served, since = gate.served, time.monotonic()
+    served, since = limiter.served, time.monotonic()
     while seconds > 0:
-        await asyncio.sleep(min(_IDLE_LOOK, seconds))
-        if guests() or gate.inside or gate.served != served:
-            served, since = gate.served, time.monotonic()
+        await asyncio.sleep(min(_IDLE_POLL_SECONDS, seconds))
+        if connections() or limiter.active or limiter.served != served:
+            served, since = limiter.served, time.monotonic()
         elif time.monotonic() - since >= seconds:
-            _log.info("nobody was here for a while", extra={"fields": {"seconds": seconds}})
-            running.leaving.set()
+            _log.info("the daemon was idle", extra={"fields": {"seconds": seconds}})
+            running.stopping.set()
             return
 
 
-def _obey_signals(running: Running) -> None:
+def _handle_signals(running: RunningDaemon) -> None:
     loop = asyncio.get_running_loop()
 
-    def leave(*, restart: bool) -> None:
+    def stop(*, restart: bool) -> None:
         running.restart = restart
-        running.leaving.set()
+        running.stopping.set()
 
-    def obey(number: int, *, restart: bool) -> None:
-        # Not by the loop's own handler: that drops a signal that comes while its pipe is full.
-        def come(_: int, __: FrameType | None) -> None:
-            loop.call_soon_threadsafe(partial(leave, restart=restart))
+    def install(number: int, *, restart: bool) -> None:
+        # Not with the handler of the event loop, which loses a signal while its pipe is full.
+        def handle(_: int, __: FrameType | None) -> None:
+            loop.call_soon_threadsafe(partial(stop, restart=restart))
 
-        signal.signal(number, come)
+        signal.signal(number, handle)
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        obey(number, restart=False)
-    # `nohup` asks for a hang-up to be ignored.
+        install(number, restart=False)
+    # `nohup` has a hang-up ignored.
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        obey(signal.SIGHUP, restart=True)
+        install(signal.SIGHUP, restart=True)

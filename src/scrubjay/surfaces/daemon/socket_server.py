@@ -1,33 +1,39 @@
-"""Where clients of the socket arrive: who they are, what they speak, and who talks to them."""
+"""The Unix socket of the daemon: checks the peer and its hello, and starts a session of its protocol."""
 
 import asyncio
 import logging
 import os
+import socket
+import stat
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
-from scrubjay.errors import InvalidInput, ScrubjayError
+from scrubjay.errors import InvalidInput, NotAllowed, ScrubjayError, StoreReadOnly
 from scrubjay.model.memory import Json
 from scrubjay.rpc.codec import error_to_json
 from scrubjay.rpc.frames import Frame, LineReader, decode_frame, encode_frame, require_same_protocol
 from scrubjay.rpc.peercred import require_peer
 from scrubjay.version import PROTOCOL, VERSION
 
+BACKLOG = 512
 _log = logging.getLogger(__name__)
 _HELLO_SECONDS = 10.0
-_LONGEST_HELLO = 64 * 1024
-_FAREWELL = 5.0
+_MAX_HELLO_BYTES = 64 * 1024
+_CLOSE_SECONDS = 5.0
+_PRIVATE = 0o700
+_OWNER_ONLY = 0o177
 
-Talk = Callable[[LineReader, asyncio.StreamWriter], Awaitable[None]]
-"""Talks to a client until it hangs up."""
-Speech = Callable[[Frame], Talk]
-"""Takes a client's hello, or raises what is wrong with it, before it is greeted."""
+SessionHandler = Callable[[LineReader, asyncio.StreamWriter], Awaitable[None]]
+"""Serves a client until it disconnects."""
+Handshake = Callable[[Frame], SessionHandler]
+"""Returns the handler for the hello of a client, or raises what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
-    """What a client says of itself in its hello; empty where it leaves it to the daemon."""
+class ClientHello:
+    """The choices of a client in its hello; empty ones are left to the daemon."""
 
     space: str
     agent: str
@@ -36,90 +42,126 @@ class Wishes:
 
 
 class SocketServer:
-    """Greets clients and hands them to whoever speaks their language; knows how many there are."""
+    """Accepts clients, and starts the session of their protocol."""
 
-    def __init__(self, speeches: Mapping[str, Speech], *, owner: int | None = None) -> None:
-        self._speeches = speeches
+    def __init__(self, protocols: Mapping[str, Handshake], *, owner: int | None = None) -> None:
+        self._protocols = protocols
         self._owner = os.getuid() if owner is None else owner
-        self._guests: dict[asyncio.Task[None], asyncio.StreamReader] = {}
+        self._readers: dict[asyncio.Task[None], asyncio.StreamReader] = {}
 
     @property
-    def guests(self) -> int:
-        """How many clients are connected."""
-        return len(self._guests)
+    def connections(self) -> int:
+        """The number of connected clients."""
+        return len(self._readers)
 
-    async def receive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Talk to one client until it hangs up."""
+    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve a client until it disconnects."""
         task = asyncio.current_task()
         assert task is not None
-        self._guests[task] = reader
+        self._readers[task] = reader
         try:
-            await self._talk(LineReader(reader), writer)
+            await self._serve(LineReader(reader), writer)
         except (OSError, asyncio.CancelledError):
-            pass  # It hung up, or the daemon is closing; nobody is left to be told.
+            pass  # The client has disconnected, or the daemon is stopping.
         except Exception:  # noqa: BLE001 - the edge of the surface: one client must not end the daemon.
-            _log.exception("a conversation failed")
+            _log.exception("a session failed")
         finally:
-            del self._guests[task]
+            del self._readers[task]
             writer.close()
             with suppress(OSError):
                 await writer.wait_closed()
 
     async def close(self) -> None:
-        """End all conversations, once everybody has the answers they are owed."""
-        # As if they had said all they wanted to.
-        for reader in self._guests.values():
+        """End all sessions after the pending answers are sent."""
+        # As if each client had sent its last request.
+        for reader in self._readers.values():
             reader.feed_eof()
-        for seconds in (_FAREWELL, None):
-            if self._guests:
-                await asyncio.wait(set(self._guests), timeout=seconds)
-            for task in list(self._guests):
+        for seconds in (_CLOSE_SECONDS, None):
+            if self._readers:
+                await asyncio.wait(set(self._readers), timeout=seconds)
+            for task in list(self._readers):
                 task.cancel()
 
-    async def _talk(self, lines: LineReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, lines: LineReader, writer: asyncio.StreamWriter) -> None:
         try:
             require_peer(writer.get_extra_info("socket"), self._owner)
-            text = await self._hello(lines)
-            if text is None:
+            hello = await self._read_hello(lines)
+            if hello is None:
                 return
-            talk = self._speech(text)(text)
+            handle = self._handshake(hello)(hello)
         except ScrubjayError as error:
             writer.write(encode_frame({"error": error_to_json(error), "scrubjay": VERSION, "protocol": PROTOCOL}))
             await writer.drain()
             return
         writer.write(encode_frame({"scrubjay": VERSION, "protocol": PROTOCOL, "pid": os.getpid()}))
-        _log.debug("a client came", extra={"fields": {"speaks": text.get("speak"), "version": text.get("scrubjay")}})
-        await talk(lines, writer)
+        fields = {"speaks": hello.get("speak"), "version": hello.get("scrubjay")}
+        _log.debug("a client connected", extra={"fields": fields})
+        await handle(lines, writer)
 
-    async def _hello(self, lines: LineReader) -> Frame | None:
+    async def _read_hello(self, lines: LineReader) -> Frame | None:
         try:
             line = await asyncio.wait_for(lines.line(), _HELLO_SECONDS)
         except TimeoutError:
             raise InvalidInput(
-                f"no hello came within {_HELLO_SECONDS:g} s", hint='Begin with a line such as {"protocol": 1}'
+                f"no hello arrived within {_HELLO_SECONDS:g} s", hint='Begin with a line such as {"protocol": 1}'
             ) from None
         if line is None:
             return None
-        if len(line) > _LONGEST_HELLO:
-            raise InvalidInput("the first line is no hello: it is too long")
+        if len(line) > _MAX_HELLO_BYTES:
+            raise InvalidInput("the first line is not a hello: it is too long")
         return decode_frame(line)
 
-    def _speech(self, said: Frame) -> Speech:
-        require_same_protocol(said, other="client")
-        speak = said.get("speak", "verbs")
-        if not isinstance(speak, str) or speak not in self._speeches:
+    def _handshake(self, hello: Frame) -> Handshake:
+        require_same_protocol(hello, other="client")
+        speak = hello.get("speak", "verbs")
+        if not isinstance(speak, str) or speak not in self._protocols:
             raise InvalidInput(
-                f"nobody here speaks {str(speak)[:60]!r}", hint=f"Say one of {', '.join(self._speeches)}", field="speak"
+                f"the daemon does not speak {str(speak)[:60]!r}",
+                hint=f"Choose one of {', '.join(self._protocols)}",
+                field="speak",
             )
-        return self._speeches[speak]
+        return self._protocols[speak]
 
 
-def wishes_of(said: Mapping[str, Json]) -> Wishes:
-    """The wishes in a hello; raises InvalidInput for one that is no text."""
-    results: dict[str, str] = {}
+def parse_hello(frame: Mapping[str, Json]) -> ClientHello:
+    """Return the choices in a hello; raises InvalidInput if one is not text."""
+    values: dict[str, str] = {}
     for name in ("space", "agent", "project", "tools"):
-        value = said.get(name, "")
+        value = frame.get(name, "")
         if not isinstance(value, str):
             raise InvalidInput(f"{name} must be a text, not {type(value).__name__}", field=name)
-        results[name] = value
-    return Wishes(**results)
+        values[name] = value
+    return ClientHello(**values)
+
+
+def bind_socket(path: Path) -> socket.socket:
+    """Return a listening socket that only its owner can use; replaces a stale one. The caller holds the lock."""
+    _make_private(path.parent)
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    # Private from the start: before a later chmod, other users could connect.
+    before = os.umask(_OWNER_ONLY)
+    try:
+        listener.bind(str(path))
+    except OSError as error:
+        listener.close()
+        raise StoreReadOnly(
+            f"the socket {path} cannot be created: {error.strerror}",
+            hint="Choose a data folder on a local disk",
+            path=str(path),
+        ) from error
+    finally:
+        os.umask(before)
+    listener.listen(BACKLOG)
+    listener.setblocking(False)  # noqa: FBT003 - the standard library's own signature
+    return listener
+
+
+def _make_private(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True, mode=_PRIVATE)
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+        raise NotAllowed(
+            f"{folder} belongs to another user", hint="Remove it, or choose another data folder", path=str(folder)
+        )
+    folder.chmod(_PRIVATE)

@@ -1,4 +1,7 @@
-"""What one server does for all: finishes what others were killed over, and does what was left for later."""
+"""Background work of the server: the store's maintenance, its jobs, and the sync of notes.
+
+Of several servers that share a store, the leader does it.
+"""
 
 import asyncio
 import logging
@@ -16,16 +19,16 @@ from scrubjay.surfaces.changes import ChangeBroadcaster
 _log = logging.getLogger(__name__)
 _NAME = "upkeep"
 _SECONDS = 300.0
-# So often the one who leads looks for jobs that came in through another server.
-_LOOK_FOR_JOBS = 5.0
-# After so long the folder of notes is looked at again, when something was wrong with it.
-_LOOK_FOR_NOTES = 5.0
+# How often the leader looks for jobs from other servers.
+_JOB_POLL_SECONDS = 5.0
+# The wait before the sync of notes is tried again after a failure.
+_NOTES_RETRY_SECONDS = 5.0
 
 
-async def keep_up(engine: Engine, *, seconds: float = _SECONDS) -> None:
-    """Tidy the store and embed what is missing now and then, as long as this server leads; never ends by itself.
+async def run_upkeep(engine: Engine, *, seconds: float = _SECONDS) -> None:
+    """Tidy a shared store, embed what is missing and run jobs while this server is the leader; never returns then.
 
-    A store of one machine is tidied by whoever opens it.
+    A store on one machine is tidied when it is opened.
     """
     if not isinstance(engine.store, ClusterStore):
         return
@@ -35,56 +38,54 @@ async def keep_up(engine: Engine, *, seconds: float = _SECONDS) -> None:
             while True:
                 await leader.wait_until_elected()
                 _log.info("leads", extra={"fields": {"work": _NAME}})
-                works = (_rounds(engine, seconds=seconds), workroom_of(engine).work(seconds=_LOOK_FOR_JOBS))
-                await _while_leading(works, leader)
+                works = (_maintain(engine, seconds=seconds), _job_executor(engine).work(seconds=_JOB_POLL_SECONDS))
+                await _run_while_leading(works, leader)
 
 
-async def keep_working(engine: Engine) -> None:
-    """Do the jobs of a store of one machine, of which this is the only server; never ends by itself."""
+async def run_jobs(engine: Engine) -> None:
+    """Run the jobs of a store that only this server uses; never returns then."""
     if not isinstance(engine.store, ClusterStore):
-        await workroom_of(engine).work()
+        await _job_executor(engine).work()
 
 
-async def keep_notes(notes: Notes, changes: ChangeBroadcaster) -> None:
-    """Keep the folder of notes in step from when there is one; never ends by itself."""
+async def run_notes_sync(notes: Notes, changes: ChangeBroadcaster) -> None:
+    """Synchronize the folder of notes once there is one; never returns then."""
     if notes.vaults is None:
         return
     vault = await notes.vaults.wait_until_open()
     async with changes.subscribe(notes.vaults.space, lambda _: vault.wake()):
         while True:
-            await _tried(vault.run(), what="keeping notes in step")
-            await asyncio.sleep(_LOOK_FOR_NOTES)
+            await _attempt(vault.run(), name="the sync of notes")
+            await asyncio.sleep(_NOTES_RETRY_SECONDS)
 
 
-def workroom_of(engine: Engine) -> JobExecutor:
-    """Where the jobs of an engine are done."""
+def _job_executor(engine: Engine) -> JobExecutor:
     return engine.job_runner if isinstance(engine.job_runner, JobExecutor) else JobExecutor(engine)
 
 
-async def _rounds(engine: Engine, *, seconds: float) -> None:
+async def _maintain(engine: Engine, *, seconds: float) -> None:
+    async def tidy_and_embed() -> None:
+        await engine.store.tidy()
+        await engine.embed_missing()
+
     while True:
-        await _tried(_round(engine), what="upkeep")
+        await _attempt(tidy_and_embed(), name="upkeep")
         await asyncio.sleep(seconds)
 
 
-async def _round(engine: Engine) -> None:
-    await engine.store.tidy()
-    await engine.embed_missing()
-
-
-async def _tried(work: Coroutine[object, object, None], *, what: str) -> None:
-    """Do something that is done again after a while, whatever comes of it now."""
+async def _attempt(work: Coroutine[object, object, None], *, name: str) -> None:
+    """Do periodic work, and only log its failure: the next attempt comes later."""
     try:
         await work
     except ScrubjayError as error:
-        _log.warning(f"{what} was put off", extra={"fields": {"error": error.code}})
-    except Exception:  # noqa: BLE001 - a job's edge
-        # What nobody thought of must not make it begin again at once.
-        _log.exception(f"{what} failed")
+        _log.warning(f"{name} is postponed", extra={"fields": {"error": error.code}})
+    except Exception:  # noqa: BLE001 - the edge of background work
+        # An unexpected error must not restart the work at once.
+        _log.exception(f"{name} failed")
 
 
-async def _while_leading(works: Sequence[Coroutine[object, object, None]], leader: Leadership) -> None:
-    """Work until somebody else leads."""
+async def _run_while_leading(works: Sequence[Coroutine[object, object, None]], leader: Leadership) -> None:
+    """Work until another server becomes the leader."""
     tasks = {asyncio.create_task(work) for work in (*works, leader.wait_until_dismissed())}
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -105,7 +105,7 @@ class _Download(StreamingResponse):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the file, or only the headers for HEAD; raise Busy before anything is sent."""
-        async with self._stack, self._dependencies.gate.staying("download_attachment"):
+        async with self._stack, self._dependencies.gate.hold("download_attachment"):
             if is_head(scope):
                 self.body_iterator = _no_pieces()
             await super().__call__(scope, receive, send)

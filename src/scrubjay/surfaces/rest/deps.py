@@ -38,7 +38,7 @@ class Gate(Protocol):
         """Raise Busy if the server is shutting down."""
         ...
 
-    def staying(self, verb: str) -> AbstractAsyncContextManager[None]:
+    def hold(self, verb: str) -> AbstractAsyncContextManager[None]:
         """Count an operation for the duration of a block; raise Busy."""
         ...
 

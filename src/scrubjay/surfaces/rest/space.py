@@ -141,7 +141,7 @@ class _ExportResponse(StreamingResponse):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the lines; raise Busy before anything is sent."""
-        async with self._dependencies.gate.staying("export"):
+        async with self._dependencies.gate.hold("export"):
             await super().__call__(scope, receive, send)
 
 

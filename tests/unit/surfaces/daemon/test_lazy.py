@@ -1,4 +1,4 @@
-"""What is made beside everything else."""
+"""Applications that are made in the background."""
 
 import asyncio
 import threading
@@ -9,62 +9,62 @@ import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
 from tests.unit.surfaces.http.messages import ResponseRecorder, client_sending, scope_of
 
-from scrubjay.surfaces.daemon.lazy import loaded, made_beside, opened_beside
+from scrubjay.surfaces.daemon.lazy import load_in_thread, make_in_background, open_in_background
 
 
-async def answering(scope: Scope, receive: Receive, send: Send) -> None:
+async def answer(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.start", "status": 200})
 
 
-async def ask(app: ASGIApp) -> int:
-    hearing = ResponseRecorder()
-    await app(scope_of(), client_sending(), hearing)
-    return hearing.status
+async def status_of(app: ASGIApp) -> int:
+    recorder = ResponseRecorder()
+    await app(scope_of(), client_sending(), recorder)
+    return recorder.status
 
 
-async def test_who_comes_first_waits_and_who_hangs_up_takes_nothing_along() -> None:
-    may, began = threading.Event(), threading.Event()
+async def test_early_requests_wait_and_a_disconnect_does_not_cancel_the_application() -> None:
+    allowed, started = threading.Event(), threading.Event()
 
     def make() -> ASGIApp:
-        began.set()
-        assert may.wait(20)
-        return answering
+        started.set()
+        assert allowed.wait(20)
+        return answer
 
-    async with made_beside(make) as app:
-        first, second = asyncio.create_task(ask(app)), asyncio.create_task(ask(app))
-        await asyncio.to_thread(began.wait, 20)
+    async with make_in_background(make) as app:
+        first, second = asyncio.create_task(status_of(app)), asyncio.create_task(status_of(app))
+        await asyncio.to_thread(started.wait, 20)
         assert not first.done()
         first.cancel()
         await asyncio.gather(first, return_exceptions=True)
-        may.set()
+        allowed.set()
         assert await second == 200
-        assert await ask(app) == 200
+        assert await status_of(app) == 200
 
 
-async def test_what_cannot_be_made_fails_whoever_asks_for_it() -> None:
+async def test_every_request_to_an_application_that_cannot_be_made_fails() -> None:
     def make() -> ASGIApp:
-        raise ImportError("not there")
+        raise ImportError("missing")
 
-    async with made_beside(make) as app:
+    async with make_in_background(make) as app:
         for _ in range(2):
             with pytest.raises(ImportError):
-                await ask(app)
+                await status_of(app)
 
 
-async def test_nobody_leaves_before_it_is_made() -> None:
+async def test_the_block_ends_after_the_application_is_made() -> None:
     made = threading.Event()
 
     def make() -> ASGIApp:
         made.set()
-        return answering
+        return answer
 
-    async with made_beside(make):
+    async with make_in_background(make):
         pass
     assert made.is_set()
 
 
-class Answering:
-    """A site that answers as long as it is open."""
+class FakeApp:
+    """An application that answers while it is open."""
 
     def __init__(self) -> None:
         self.is_open = False
@@ -72,7 +72,7 @@ class Answering:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert self.is_open
-        await answering(scope, receive, send)
+        await answer(scope, receive, send)
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[None]:
@@ -83,46 +83,46 @@ class Answering:
         self.tasks.append(asyncio.current_task())
 
 
-async def test_a_site_is_opened_when_what_it_needs_is_loaded_and_closed_at_the_end() -> None:
-    may, site = threading.Event(), Answering()
+async def test_an_application_is_opened_after_the_load_and_closed_at_the_end() -> None:
+    allowed, fake = threading.Event(), FakeApp()
 
     def load() -> None:
-        assert may.wait(20)
+        assert allowed.wait(20)
 
-    async with opened_beside(load, lambda: site) as app:
-        first, second = asyncio.create_task(ask(app)), asyncio.create_task(ask(app))
+    async with open_in_background(load, lambda: fake) as app:
+        first, second = asyncio.create_task(status_of(app)), asyncio.create_task(status_of(app))
         await asyncio.sleep(0.01)
-        assert not site.is_open
+        assert not fake.is_open
         first.cancel()
         await asyncio.gather(first, return_exceptions=True)
-        may.set()
+        allowed.set()
         assert await second == 200
-        assert await ask(app) == 200
-        assert site.is_open
-    assert not site.is_open
-    opened, closed = site.tasks
+        assert await status_of(app) == 200
+        assert fake.is_open
+    assert not fake.is_open
+    opened, closed = fake.tasks
     assert opened is closed
 
 
-async def test_a_site_whose_needs_cannot_be_loaded_fails_whoever_asks_for_it() -> None:
+async def test_every_request_fails_after_a_failed_load() -> None:
     def load() -> None:
-        raise ImportError("not there")
+        raise ImportError("missing")
 
-    async with opened_beside(load, Answering) as app:
+    async with open_in_background(load, FakeApp) as app:
         for _ in range(2):
             with pytest.raises(ImportError):
-                await ask(app)
+                await status_of(app)
 
 
-async def test_a_site_that_nobody_asked_is_closed_too() -> None:
-    site = Answering()
-    async with opened_beside(lambda: None, lambda: site):
+async def test_an_application_without_requests_is_closed_too() -> None:
+    fake = FakeApp()
+    async with open_in_background(lambda: None, lambda: fake):
         pass
-    assert len(site.tasks) == 2
-    assert not site.is_open
+    assert len(fake.tasks) == 2
+    assert not fake.is_open
 
 
-async def test_one_thing_is_loaded_after_the_other() -> None:
+async def test_loads_do_not_overlap() -> None:
     busy = threading.Lock()
 
     def load() -> int:
@@ -131,4 +131,4 @@ async def test_one_thing_is_loaded_after_the_other() -> None:
         busy.release()
         return 1
 
-    assert await asyncio.gather(*(loaded(load) for _ in range(5))) == [1] * 5
+    assert await asyncio.gather(*(load_in_thread(load) for _ in range(5))) == [1] * 5

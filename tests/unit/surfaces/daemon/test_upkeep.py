@@ -1,4 +1,4 @@
-"""The background work of a store that nobody shares is nobody's."""
+"""Background work: the leader does it for a shared store, and the only server for its own."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -17,11 +17,11 @@ from scrubjay.model.draft import Caller, Draft
 from scrubjay.model.job import Job
 from scrubjay.ports.cluster import Leadership, LeadershipCandidate, Lease
 from scrubjay.settings import Settings
-from scrubjay.surfaces.daemon.upkeep import keep_up, keep_working
+from scrubjay.surfaces.daemon.upkeep import run_jobs, run_upkeep
 
 
 @dataclass
-class Alone:
+class LocalEngine:
     """An engine of one machine."""
 
     store: FakeStore = field(default_factory=FakeStore)
@@ -29,15 +29,15 @@ class Alone:
 
 async def test_a_store_of_one_machine_needs_no_leader() -> None:
     async with asyncio.timeout(5):
-        await keep_up(cast("Engine", Alone()))
+        await run_upkeep(cast("Engine", LocalEngine()))
 
 
 class SharedStore(FakeStore):
-    """A store of several servers, of which this one leads."""
+    """A store of several servers; this one is the leader."""
 
     @asynccontextmanager
     async def leader(self, name: str) -> AsyncGenerator[Leadership]:
-        candidate = Winner()
+        candidate = PermanentLeader()
         async with candidate:
             yield candidate
 
@@ -53,8 +53,8 @@ class SharedStore(FakeStore):
         return Lease(granted=count, seconds=60.0)
 
 
-class Winner(LeadershipCandidate):
-    """Leads at once and for good."""
+class PermanentLeader(LeadershipCandidate):
+    """Becomes the leader at once, and stays it."""
 
     async def campaign(self) -> None:
         with self.lead():
@@ -62,8 +62,8 @@ class Winner(LeadershipCandidate):
 
 
 @dataclass
-class Broken:
-    """An engine that fails in a way nobody thought of."""
+class BrokenEngine:
+    """An engine with an unexpected error."""
 
     store: SharedStore = field(default_factory=SharedStore)
     job_runner: None = None
@@ -73,12 +73,12 @@ class Broken:
     async def embed_missing(self) -> int:
         self.rounds += 1
         self.tried.set()
-        raise RuntimeError("nobody thought of this")
+        raise RuntimeError("an unexpected error")
 
 
-async def test_what_nobody_thought_of_does_not_make_it_begin_again_at_once() -> None:
-    engine = Broken()
-    task = asyncio.create_task(keep_up(cast("Engine", engine), seconds=3600))
+async def test_an_unexpected_error_does_not_restart_the_work_at_once() -> None:
+    engine = BrokenEngine()
+    task = asyncio.create_task(run_upkeep(cast("Engine", engine), seconds=3600))
     async with asyncio.timeout(10):
         await engine.tried.wait()
     for _ in range(20):
@@ -88,14 +88,14 @@ async def test_what_nobody_thought_of_does_not_make_it_begin_again_at_once() -> 
     assert engine.rounds == 1
 
 
-async def test_whoever_leads_does_the_jobs_of_all_and_the_others_do_none(tmp_path: Path) -> None:
+async def test_only_the_leader_runs_the_jobs_of_a_shared_store(tmp_path: Path) -> None:
     async with open_job_world(tmp_path, store=SharedStore()) as context:
         queue = Queue(documents=context.engine.store, clock=context.engine.clock)
         await queue.enqueue("tags", {"memory_id": "gone"}, space=SPACE)
         async with asyncio.timeout(10):
-            await keep_working(context.engine)
+            await run_jobs(context.engine)
         assert (await job_of(context.engine)).outcome == ""
-        task = asyncio.create_task(keep_up(context.engine))
+        task = asyncio.create_task(run_upkeep(context.engine))
         for _ in range(1_000):
             if (await job_of(context.engine)).outcome:
                 break
@@ -105,10 +105,10 @@ async def test_whoever_leads_does_the_jobs_of_all_and_the_others_do_none(tmp_pat
         assert (await job_of(context.engine)).outcome == "there is no language model"
 
 
-async def test_the_only_server_of_a_store_does_its_jobs_at_its_start(tmp_path: Path) -> None:
+async def test_the_only_server_of_a_store_runs_its_jobs_at_its_start(tmp_path: Path) -> None:
     async with open_job_world(tmp_path) as context:
         await Queue(documents=context.engine.store, clock=context.engine.clock).enqueue("tags", {}, space=SPACE)
-        task = asyncio.create_task(keep_working(context.engine))
+        task = asyncio.create_task(run_jobs(context.engine))
         for _ in range(1_000):
             if (await job_of(context.engine)).outcome:
                 break
@@ -118,11 +118,11 @@ async def test_the_only_server_of_a_store_does_its_jobs_at_its_start(tmp_path: P
         assert (await job_of(context.engine)).outcome == "there is no language model"
 
 
-async def test_without_a_model_too_a_write_has_its_conflicts_looked_for_at_once(tmp_path: Path) -> None:
+async def test_conflicts_of_a_write_are_detected_at_once_without_a_model(tmp_path: Path) -> None:
     settings = Settings.load(environment={}, home=str(tmp_path), embedder="none")
     async with open_engine(settings) as engine:
-        task = asyncio.create_task(keep_working(engine))
-        # It has found nothing to do, and now waits.
+        task = asyncio.create_task(run_jobs(engine))
+        # The queue is empty, and the worker waits.
         await asyncio.sleep(0.5)
         text = " ".join(f"Ann has {number} cups in room {number}." for number in range(20))
         await engine.remember(Draft(text=text), who=Caller(space=SPACE))
