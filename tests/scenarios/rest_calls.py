@@ -1,4 +1,4 @@
-"""Every operation of `/api/v1`, as somebody asks it."""
+"""A request for every operation of `/api/v1`."""
 
 import json
 from urllib.parse import quote
@@ -9,9 +9,9 @@ from tests.scenarios.tenant_data import ID, CallInputs, HttpRequest, MakeRequest
 
 API = "/api/v1"
 JSON = {"content-type": "application/json"}
-_PLENTY = "100000"
+_MAX_TOKENS = "100000"
 BEYOND = str(1 << 40)
-"""Behind the last change of anybody: the refusal tells how many there are."""
+"""Beyond the last change of every space: the error names the last one."""
 
 
 def _remember(inputs: CallInputs) -> HttpRequest:
@@ -32,7 +32,7 @@ def _remember(inputs: CallInputs) -> HttpRequest:
         "metadata": {words[5]: words[6]},
         "dry_run": inputs.every(9),
     }
-    return _send("POST", "/memories", inputs, body, headers=_origin(inputs))
+    return _send("POST", "/memories", inputs, body, headers=_write_headers(inputs))
 
 
 def _read_many(inputs: CallInputs) -> HttpRequest:
@@ -40,7 +40,7 @@ def _read_many(inputs: CallInputs) -> HttpRequest:
     return _send("POST", "/memories/read", inputs, {"ids": [inputs.ref, inputs.other], "format": form})
 
 
-def _selection(verb: str) -> MakeRequest:
+def _bulk_call(verb: str) -> MakeRequest:
     def make(inputs: CallInputs) -> HttpRequest:
         body: dict[str, Json] = {"group": inputs.every(2), "reason": inputs.words[4], "dry_run": inputs.every(3)}
         if inputs.every(4):
@@ -69,7 +69,7 @@ def _revise(inputs: CallInputs) -> HttpRequest:
     }
     if inputs.every(3):
         body["name"] = inputs.name
-    headers = _origin(inputs) | ({"if-match": f'"{1 + inputs.number % 3}"'} if inputs.every(2) else {})
+    headers = _write_headers(inputs) | ({"if-match": f'"{1 + inputs.number % 3}"'} if inputs.every(2) else {})
     return _send("PATCH", f"/memories/{_segment(inputs.ref)}", inputs, body, headers=headers)
 
 
@@ -78,9 +78,9 @@ def _forget(inputs: CallInputs) -> HttpRequest:
     return _send("DELETE", f"/memories/{_segment(inputs.ref)}", inputs, query=query)
 
 
-def _one(method: str, tail: str) -> MakeRequest:
+def _memory_call(method: str, suffix: str) -> MakeRequest:
     def make(inputs: CallInputs) -> HttpRequest:
-        return _send(method, f"/memories/{_segment(inputs.ref)}/{tail}", inputs)
+        return _send(method, f"/memories/{_segment(inputs.ref)}/{suffix}", inputs)
 
     return make
 
@@ -95,37 +95,42 @@ def _search(inputs: CallInputs) -> HttpRequest:
         4: (("q", inputs.name), ("state", "trashed")),
         5: (("q", "the jay hid"), ("as_of", "2027-11-01T00:00:00Z"), ("branch", "draft")),
     }[inputs.number % 6]
-    fixed = (("limit", "3"), ("max_tokens", _PLENTY), ("explain", "true"), ("detail", "full"))
+    fixed = (("limit", "3"), ("max_tokens", _MAX_TOKENS), ("explain", "true"), ("detail", "full"))
     return _send("GET", "/search", inputs, query=(*request, *fixed))
 
 
 def _search_by_body(inputs: CallInputs) -> HttpRequest:
-    body: dict[str, Json] = {"query": "under the oak", "limit": 2, "max_tokens": int(_PLENTY), "cursor": inputs.cursor}
+    body: dict[str, Json] = {
+        "query": "under the oak",
+        "limit": 2,
+        "max_tokens": int(_MAX_TOKENS),
+        "cursor": inputs.cursor,
+    }
     if inputs.every(3):
         body |= {"query": inputs.label, "cursor": "", "metadata": {inputs.label: inputs.name}, "tags": [inputs.label]}
     return _send("POST", "/search", inputs, body)
 
 
 def branch_for(inputs: CallInputs) -> str:
-    """A branch that most have, or the one that everybody has."""
+    """Return a branch that most memories have, or the one that all have."""
     return "main" if inputs.every(5) else "draft"
 
 
 def _commit(inputs: CallInputs) -> HttpRequest:
     body: Json = {"message": inputs.words[4]}
-    return _send("POST", f"/memories/{_segment(inputs.ref)}/commit", inputs, body, headers=_origin(inputs))
+    return _send("POST", f"/memories/{_segment(inputs.ref)}/commit", inputs, body, headers=_write_headers(inputs))
 
 
 def _branch(inputs: CallInputs) -> HttpRequest:
     body: Json = {"name": branch_for(inputs), "description": inputs.words[4], "switch": inputs.every(3)}
-    return _send("POST", f"/memories/{_segment(inputs.ref)}/branches", inputs, body, headers=_named(inputs))
+    return _send("POST", f"/memories/{_segment(inputs.ref)}/branches", inputs, body, headers=_agent_headers(inputs))
 
 
-def _on_branch(method: str, tail: str) -> MakeRequest:
+def _on_branch(method: str, suffix: str) -> MakeRequest:
     def make(inputs: CallInputs) -> HttpRequest:
-        path = f"/memories/{_segment(inputs.ref)}/branches/{branch_for(inputs)}{tail}"
+        path = f"/memories/{_segment(inputs.ref)}/branches/{branch_for(inputs)}{suffix}"
         body: Json = {"prefer": "theirs" if inputs.every(2) else "", "message": inputs.words[4]}
-        return _send(method, path, inputs, body if tail == "/merge" else None, headers=_named(inputs))
+        return _send(method, path, inputs, body if suffix == "/merge" else None, headers=_agent_headers(inputs))
 
     return make
 
@@ -134,7 +139,7 @@ def _extract(inputs: CallInputs) -> HttpRequest:
     lines = f"{inputs.words[4]}: I prefer {inputs.words[5]} to {inputs.words[6]}.\n{inputs.words[7]}: {inputs.text}"
     body: Json = {"text": lines, "session": inputs.words[8], "method": "patterns", "store": not inputs.every(3)}
     body |= {"me": inputs.words[4]} if inputs.every(2) else {}
-    return _send("POST", "/extract", inputs, body, headers=_named(inputs))
+    return _send("POST", "/extract", inputs, body, headers=_agent_headers(inputs))
 
 
 def _graph(inputs: CallInputs) -> HttpRequest:
@@ -151,7 +156,7 @@ def _context(inputs: CallInputs) -> HttpRequest:
     query = (
         ("session", inputs.words[4]),
         ("project", inputs.label if inputs.every(3) else ""),
-        ("max_tokens", _PLENTY),
+        ("max_tokens", _MAX_TOKENS),
     )
     return _send("GET", "/context", inputs, headers=headers, query=query)
 
@@ -170,7 +175,7 @@ def _diff(inputs: CallInputs) -> HttpRequest:
 
 def _revert(inputs: CallInputs) -> HttpRequest:
     body: Json = {"to": 1 + inputs.number % 2, "message": inputs.words[4]}
-    return _send("POST", f"/memories/{_segment(inputs.ref)}/revert", inputs, body, headers=_origin(inputs))
+    return _send("POST", f"/memories/{_segment(inputs.ref)}/revert", inputs, body, headers=_write_headers(inputs))
 
 
 def _undo(inputs: CallInputs) -> HttpRequest:
@@ -205,7 +210,7 @@ def _import(inputs: CallInputs) -> HttpRequest:
 
 
 def import_lines(inputs: CallInputs) -> list[Json]:
-    """An export with one memory, under an id of the sender's choice, and a relation."""
+    """Return an export with one memory, under an id that the sender chooses, and a relation."""
     words = inputs.words
     if inputs.every(3):
         return [
@@ -243,14 +248,14 @@ def _smart_write(inputs: CallInputs) -> HttpRequest:
         "title": f"Title of {words[4]}", "content": inputs.text, "type": words[5], "tags": [words[6]],
         "session_hint": inputs.label, "intent": "continue" if inputs.every(2) else "auto",
     }  # fmt: skip
-    return _send("POST", "/memories/smart-write", inputs, body, headers=_origin(inputs))
+    return _send("POST", "/memories/smart-write", inputs, body, headers=_write_headers(inputs))
 
 
 def _rules(inputs: CallInputs) -> HttpRequest:
     return _send("PATCH", "/rules", inputs, {"never": [inputs.words[4]], "window_days": 3})
 
 
-def _judge(verb: str) -> MakeRequest:
+def _review(verb: str) -> MakeRequest:
     return lambda inputs: _send("POST", f"/inbox/{verb}", inputs, {"ids": [inputs.ref], "reason": inputs.words[4]})
 
 
@@ -274,18 +279,18 @@ def _conflicts(inputs: CallInputs) -> HttpRequest:
 def _resolve(inputs: CallInputs) -> HttpRequest:
     strategy = ("auto", "merge", "update", "branch", "supersede", "ignore")[inputs.number % 6]
     body: Json = {"strategy": strategy, "notes": inputs.words[4], "branch": inputs.words[5]}
-    return _send("POST", f"/conflicts/{_segment(inputs.ref)}/resolve", inputs, body, headers=_origin(inputs))
+    return _send("POST", f"/conflicts/{_segment(inputs.ref)}/resolve", inputs, body, headers=_write_headers(inputs))
 
 
 def _write_note(inputs: CallInputs) -> HttpRequest:
     words = inputs.words
     body: Json = {"title": f"Title of {words[4]}", "content": inputs.text, "tags": [words[5]], "category": words[6]}
-    return _send("POST", "/notes", inputs, body, headers=_origin(inputs))
+    return _send("POST", "/notes", inputs, body, headers=_write_headers(inputs))
 
 
 def _edit_note(inputs: CallInputs) -> HttpRequest:
     body: Json = {"title": f"Title of {inputs.words[4]}", "tags": [inputs.words[5]], "category": inputs.words[6]}
-    return _send("PATCH", f"/notes/{_segment(inputs.ref)}", inputs, body, headers=_origin(inputs))
+    return _send("PATCH", f"/notes/{_segment(inputs.ref)}", inputs, body, headers=_write_headers(inputs))
 
 
 def _search_notes(inputs: CallInputs) -> HttpRequest:
@@ -307,15 +312,15 @@ def _attach(inputs: CallInputs) -> HttpRequest:
     )
 
 
-def _note(method: str, tail: str, *query: tuple[str, str]) -> MakeRequest:
-    return lambda inputs: _send(method, f"/notes/{_segment(inputs.ref)}{tail}", inputs, query=query)
+def _note(method: str, suffix: str, *query: tuple[str, str]) -> MakeRequest:
+    return lambda inputs: _send(method, f"/notes/{_segment(inputs.ref)}{suffix}", inputs, query=query)
 
 
 def _notes(path: str, *query: tuple[str, str]) -> MakeRequest:
     return lambda inputs: _send("GET", f"/notes/{path}", inputs, query=query)
 
 
-def _outside(path: str) -> MakeRequest:
+def _get(path: str) -> MakeRequest:
     return lambda _: HttpRequest(method="GET", path=path)
 
 
@@ -329,19 +334,19 @@ def _send(
     query: tuple[tuple[str, str], ...] = (),
 ) -> HttpRequest:
     kind = {} if body is None else JSON
-    ask = HttpRequest(method=method, path=API + path, query=query, headers=kind | (headers or {}), body=body)
-    return _in_space(ask, inputs)
+    http_request = HttpRequest(method=method, path=API + path, query=query, headers=kind | (headers or {}), body=body)
+    return _in_space(http_request, inputs)
 
 
-def _in_space(ask: HttpRequest, inputs: CallInputs) -> HttpRequest:
-    return ask.with_query(("space", inputs.space)) if inputs.space else ask
+def _in_space(http_request: HttpRequest, inputs: CallInputs) -> HttpRequest:
+    return http_request.with_query(("space", inputs.space)) if inputs.space else http_request
 
 
-def _origin(inputs: CallInputs) -> dict[str, str]:
+def _write_headers(inputs: CallInputs) -> dict[str, str]:
     return {"idempotency-key": inputs.key, "x-scrubjay-run": inputs.run, "x-scrubjay-agent": inputs.words[3]}
 
 
-def _named(inputs: CallInputs) -> dict[str, str]:
+def _agent_headers(inputs: CallInputs) -> dict[str, str]:
     return {"x-scrubjay-run": inputs.run, "x-scrubjay-agent": inputs.words[3]}
 
 
@@ -352,32 +357,32 @@ def _segment(ref: str) -> str:
 _ROUTES: dict[str, MakeRequest] = {
     "POST /memories": _remember,
     "POST /memories/read": _read_many,
-    "POST /memories/forget": _selection("forget"),
-    "POST /memories/restore": _selection("restore"),
-    "POST /memories/purge": _selection("purge"),
+    "POST /memories/forget": _bulk_call("forget"),
+    "POST /memories/restore": _bulk_call("restore"),
+    "POST /memories/purge": _bulk_call("purge"),
     "GET /memories/{id}": _read,
     "PATCH /memories/{id}": _revise,
     "DELETE /memories/{id}": _forget,
-    "POST /memories/{id}/restore": _one("POST", "restore"),
-    "POST /memories/{id}/purge": _one("POST", "purge"),
+    "POST /memories/{id}/restore": _memory_call("POST", "restore"),
+    "POST /memories/{id}/purge": _memory_call("POST", "purge"),
     "GET /search": _search,
     "POST /search": _search_by_body,
     "GET /memories/{id}/versions": _versions,
     "GET /memories/{id}/diff": _diff,
     "POST /memories/{id}/revert": _revert,
     "POST /memories/{id}/commit": _commit,
-    "GET /memories/{id}/branches": _one("GET", "branches"),
+    "GET /memories/{id}/branches": _memory_call("GET", "branches"),
     "POST /memories/{id}/branches": _branch,
     "POST /memories/{id}/branches/{name}/switch": _on_branch("POST", "/switch"),
     "POST /memories/{id}/branches/{name}/merge": _on_branch("POST", "/merge"),
     "DELETE /memories/{id}/branches/{name}": _on_branch("DELETE", ""),
     "GET /context": _context,
-    "GET /memories/{id}/related": _one("GET", "related"),
+    "GET /memories/{id}/related": _memory_call("GET", "related"),
     "GET /graph": _graph,
     "GET /graph/path": _path,
     "POST /extract": _extract,
     "POST /undo": _undo,
-    "GET /memories/{id}/links": _one("GET", "links"),
+    "GET /memories/{id}/links": _memory_call("GET", "links"),
     "POST /memories/{id}/links": _relate,
     "DELETE /memories/{id}/links": _unrelate,
     "GET /changes": _changes,
@@ -386,8 +391,8 @@ _ROUTES: dict[str, MakeRequest] = {
     "GET /rules": lambda inputs: _send("GET", "/rules", inputs),
     "PATCH /rules": _rules,
     "GET /inbox": lambda inputs: _send("GET", "/inbox", inputs),
-    "POST /inbox/approve": _judge("approve"),
-    "POST /inbox/decline": _judge("decline"),
+    "POST /inbox/approve": _review("approve"),
+    "POST /inbox/decline": _review("decline"),
     "GET /conflicts": _conflicts,
     "GET /conflicts/{id}": lambda inputs: _send("GET", f"/conflicts/{_segment(inputs.ref)}", inputs),
     "POST /scan": lambda inputs: _send("POST", "/scan", inputs, {"limit": 3}),
@@ -412,7 +417,7 @@ _ROUTES: dict[str, MakeRequest] = {
     "GET /notes/broken-links": _notes("broken-links"),
     "GET /notes/categories": _notes("categories"),
     "GET /notes/templates": _notes("templates"),
-    # What changes with every second is asked for by the day.
+    # Only the date: the time would differ between two servers.
     "GET /notes/date": _notes("date", ("format", "date_only")),
     "POST /notes/sync": lambda inputs: _send("POST", "/notes/sync", inputs),
     "POST /notes/{id}/attachments": _attach,
@@ -423,18 +428,18 @@ _ROUTES: dict[str, MakeRequest] = {
     "GET /export": _export,
     "POST /import": _import,
 }
-_READING = ("POST /memories/read", "POST /search", "POST /tags/preview")
-OPEN = tuple(Operation(name=f"GET {path}", make=_outside(path)) for path in ("/healthz", "/readyz"))
-FIGURES = Operation(name="GET /metrics", make=_outside("/metrics"), closed=True)
+_READS = ("POST /memories/read", "POST /search", "POST /tags/preview")
+PUBLIC = tuple(Operation(name=f"GET {path}", make=_get(path)) for path in ("/healthz", "/readyz"))
+METRICS = Operation(name="GET /metrics", make=_get("/metrics"), closed=True)
 ROUTES: tuple[Operation, ...] = (
     *(
         Operation(
             name=f"{name.split()[0]} {API}{name.split()[1]}",
             make=make,
-            writes=not name.startswith("GET") and name not in _READING,
+            writes=not name.startswith("GET") and name not in _READS,
         )
         for name, make in _ROUTES.items()
     ),
-    FIGURES,
+    METRICS,
 )
-"""All but the sign of life, which is everybody's."""
+"""All operations except the public ones."""

@@ -1,4 +1,4 @@
-"""Streams of changes, read up to a change that the reader has made itself: whatever comes before it has come then."""
+"""Readers of streams of changes: each reads up to a change that it has made, so all earlier events have arrived."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -17,31 +17,31 @@ _META: Json = {
     "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "0"},
     "io.modelcontextprotocol/clientCapabilities": {},
 }
-Act = Callable[[], str]
-"""Does something while a stream is open; returns what the last event must tell of."""
+MakeChange = Callable[[], str]
+"""Makes a change while a stream is open, and returns text that its event contains."""
 
 
-def server_sent(server: TenantServer, *, token: str, act: Act, after: int = 0) -> Answer:
-    """Every event from a place on, as it was sent."""
+def read_events(server: TenantServer, *, token: str, make_change: MakeChange, after: int = 0) -> Answer:
+    """Return the server-sent events after a change, as bytes."""
     query = {"after": str(after)}
     with server.http.stream("GET", f"{API}/changes", params=query, headers=server.bearer(token)) as response:
         assert response.status_code == 200
-        return _heard(_until(response.iter_raw(), act()))
+        return _response(_read_until(response.iter_raw(), make_change()))
 
 
-def by_websocket(server: TenantServer, *, token: str, act: Act, after: int = 0) -> Answer:
-    """The same as messages."""
+def read_websocket(server: TenantServer, *, token: str, make_change: MakeChange, after: int = 0) -> Answer:
+    """Return the same events from a WebSocket."""
     url = server.url.replace("http://", "ws://", 1) + f"{API}/changes?after={after}"
     with connect(url, additional_headers=server.bearer(token), open_timeout=_SECONDS, proxy=None) as socket:
-        last, received = act(), b""
+        last, received = make_change(), b""
         while last not in received.decode():
             message = socket.recv(timeout=_SECONDS)
             received += message.encode() if isinstance(message, str) else message
-        return _heard(received)
+        return _response(received)
 
 
-def listening(server: TenantServer, *, token: str, uris: list[str], act: Act) -> Answer:
-    """What an agent is told that asks for changes of the list, and of some memories."""
+def listen_by_mcp(server: TenantServer, *, token: str, uris: list[str], make_change: MakeChange) -> Answer:
+    """Return the notifications for an agent that subscribes to the list of memories and to some memories."""
     expected: Json = {"resourcesListChanged": True, "resourceSubscriptions": [*uris]}
     message: Json = {
         "jsonrpc": "2.0", "id": 7, "method": "subscriptions/listen",
@@ -54,17 +54,17 @@ def listening(server: TenantServer, *, token: str, uris: list[str], act: Act) ->
     with server.http.stream("POST", "/mcp/core", content=json.dumps(message), headers=headers) as response:
         assert response.status_code == 200
         pieces = response.iter_raw()
-        # It listens when it says so, not before.
+        # The subscription starts with its acknowledgement.
         acknowledged = next(pieces)
-        return _heard(acknowledged + _until(pieces, act()))
+        return _response(acknowledged + _read_until(pieces, make_change()))
 
 
-def _until(pieces: Iterator[bytes], last: str) -> bytes:
+def _read_until(pieces: Iterator[bytes], last: str) -> bytes:
     received = b""
     while last not in received.decode():
         received += next(pieces)
     return received
 
 
-def _heard(heard: bytes) -> Answer:
-    return Answer(status=200, headers=(), body=heard)
+def _response(received: bytes) -> Answer:
+    return Answer(status=200, headers=(), body=received)

@@ -21,8 +21,8 @@ from scrubjay.surfaces.mcp.toolsets import TOOLSETS
 from tests.backends import BACKENDS
 from tests.scenarios.mcp_calls import METHODS, TOOLS, uri_of
 from tests.scenarios.paired_servers import Answer, ServerPair, TenantServer
-from tests.scenarios.rest_calls import OPEN, ROUTES
-from tests.scenarios.streams import by_websocket, listening, server_sent
+from tests.scenarios.rest_calls import PUBLIC, ROUTES
+from tests.scenarios.streams import listen_by_mcp, read_events, read_websocket
 from tests.scenarios.tenant_data import By, Operation, Turn, Whose
 from tests.scenarios.tenants import Tenants, change_title, note
 from tests.scenarios.verb_calls import CALLS
@@ -48,7 +48,7 @@ foreign_turns = st.builds(
 def test_every_route_has_a_rule(pair: ServerPair) -> None:
     described = httpx2.get(f"{pair.quiet.url}/openapi.json", trust_env=False).json()
     operations = {f"{method.upper()} {path}" for path, methods in described["paths"].items() for method in methods}
-    assert {operation.name for operation in (*ROUTES, *OPEN)} == operations
+    assert {operation.name for operation in (*ROUTES, *PUBLIC)} == operations
 
 
 def test_every_tool_method_and_verb_has_a_rule() -> None:
@@ -113,11 +113,11 @@ class Isolation(RuleBasedStateMachine):
             answer = self.tenants.reader_of_both_asks(operation, turn)
             assert not operation.writes or answer.is_refusal, answer
 
-    @rule(watch=st.sampled_from([server_sent, by_websocket]))
+    @rule(watch=st.sampled_from([read_events, read_websocket]))
     def ann_watches_while_others_write(self, watch: Watch) -> None:
         tenants, (word, *_) = self.tenants, self.tenants.ann.new_words()
         received = [
-            watch(server, token=tenants.ann_read, act=partial(tenants.ann_writes, server, note(word)))
+            watch(server, token=tenants.ann_read, make_change=partial(tenants.ann_writes, server, note(word)))
             for server in self.servers.both
         ]
         tenants.require_same_news(received)
@@ -133,7 +133,7 @@ class Isolation(RuleBasedStateMachine):
             return "notifications/resources/updated"
 
         received = [
-            listening(server, token=tenants.ann_write, uris=uris, act=partial(change, server))
+            listen_by_mcp(server, token=tenants.ann_write, uris=uris, make_change=partial(change, server))
             for server in self.servers.both
         ]
         tenants.require_same_news(received)

@@ -9,7 +9,7 @@ from websockets.sync.client import connect
 
 from tests.scenarios.mcp_calls import METHODS, SAME_FOR_ALL, TOOLS
 from tests.scenarios.paired_servers import Answer, ServerPair
-from tests.scenarios.rest_calls import API, FIGURES, OPEN, ROUTES
+from tests.scenarios.rest_calls import API, METRICS, PUBLIC, ROUTES
 from tests.scenarios.tenant_data import WORD, By, HttpRequest, Operation, Tenant, Turn, Whose, make_inputs
 from tests.scenarios.tenants import Tenants
 from tests.scenarios.verb_calls import CALLS, call
@@ -76,10 +76,10 @@ def test_a_token_that_may_only_read_changes_nothing(tenants: Tenants, surface: s
 
 def test_a_token_for_metrics_reads_nothing_else(tenants: Tenants) -> None:
     before = tenants.place(tenants.pair.busy)
-    for operation in (*OPERATIONS, *OPEN):
+    for operation in (*OPERATIONS, *PUBLIC):
         answer = tenants.send(operation, token=tenants.figures)
         assert not WORD.search(answer.text.casefold()), (operation, answer)
-        if operation in (FIGURES, *OPEN):
+        if operation in (METRICS, *PUBLIC):
             assert answer.status == 200
         elif operation in SAME_FOR_ALL:
             assert answer == tenants.send(operation, token=tenants.ann_write)
