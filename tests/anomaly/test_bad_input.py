@@ -282,7 +282,7 @@ def test_a_caller_with_an_invalid_name(home: Path, options: dict[str, str]) -> N
     [
         (("remember", ""), 2, "empty"),
         (("recall", "x", "--since", "yesterday-ish"), 2, "since"),
-        (("read", "nobody"), 3, "not found"),
+        (("read", "nobody"), 3, "No memory is called 'nobody'"),
         (("revise", "nobody", "--text", "x"), 3, "no memory is called"),
         (("forget",), 2, "name the memories"),
         (("backup", "restore", "/nowhere/at/all"), 65, "no backup"),

@@ -176,7 +176,7 @@ async def require_all(clients: WritingClients, database: str) -> None:
     async with await psycopg.AsyncConnection.connect(database) as connection:
         cursor = await connection.execute(
             """SELECT c.memory_id::text FROM scrubjay.changes c JOIN scrubjay.spaces s ON s.no = c.space_no
-               WHERE s.name = 'crowd' AND c.action = 'created'"""
+               WHERE s.name = 'clients' AND c.action = 'created'"""
         )
         logged = [str(row[0]) for row in await cursor.fetchall()]
     assert len(logged) == len(set(logged)) == len(clients.acknowledged)
