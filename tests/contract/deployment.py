@@ -15,7 +15,7 @@ from tests.contract.source import ROOT
 
 DEPLOY = ROOT / "deploy"
 COMPOSE_FILES = ("compose.yaml", "compose.archive.yaml")
-MANIFESTS = ("kubernetes/scrubjay.yaml", "kubernetes/desk.yaml")
+MANIFESTS = ("kubernetes/scrubjay.yaml", "kubernetes/admin.yaml")
 
 Tree = dict[str, Json]
 

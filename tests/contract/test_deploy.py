@@ -1,4 +1,4 @@
-"""What `deploy/` holds: it fits its schemas, it fits the program, its parts agree, and there is no secret in it."""
+"""The files of `deploy/` match their schemas, the program and each other, and contain no secret."""
 
 import re
 from fnmatch import fnmatch
@@ -36,10 +36,10 @@ from tests.contract.deployment import (
 )
 from tests.contract.source import ROOT
 
-# The oldest and the newest that are meant.
+# The oldest and the newest supported versions.
 KUBERNETES = ("1.30", "1.37")
 PORT = 7272
-# `scrubjay serve` gives what it has accepted so much longer than one operation may take.
+# Accepted requests get this much more time than one operation when `scrubjay serve` stops.
 GRACE = 5
 SECRETS = re.compile(r"PASSWORD|KEY$|(^|_)(?<!REQUIRE_)TOKEN$")
 LOOPBACK_PORT = "127.0.0.1:8080:8080"
@@ -47,23 +47,25 @@ OURS = f"scrubjay:{VERSION}"
 
 
 @pytest.mark.parametrize("name", COMPOSE_FILES)
-def test_a_compose_file_fits_the_specification(name: str) -> None:
+def test_a_compose_file_matches_the_specification(name: str) -> None:
     jsonschema.validate(compose(name), compose_schema())
 
 
-def test_a_compose_file_with_a_mistake_is_told() -> None:
+def test_an_invalid_compose_file_is_found() -> None:
     wrong: Tree = {"services": {"postgres": {"image": "postgres:17", "prots": []}}}
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(wrong, compose_schema())
 
 
 @pytest.mark.parametrize("kubernetes", KUBERNETES)
-@pytest.mark.parametrize("one", objects(), ids=lambda one: f"{one['kind']}-{one['metadata']['name']}")
-def test_a_manifest_fits_kubernetes(one: Tree, kubernetes: str) -> None:
-    kubernetes_validate.validate(one, kubernetes, strict=True)
+@pytest.mark.parametrize(
+    "manifest", objects(), ids=lambda manifest: f"{manifest['kind']}-{manifest['metadata']['name']}"
+)
+def test_a_manifest_matches_the_schema_of_kubernetes(manifest: Tree, kubernetes: str) -> None:
+    kubernetes_validate.validate(manifest, kubernetes, strict=True)
 
 
-def test_every_variable_of_ours_is_a_setting() -> None:
+def test_every_variable_of_scrubjay_is_a_setting() -> None:
     existing = {item.metadata["env"] for item in Settings.__dataclass_fields__.values()}
     files = [path for path in DEPLOY.rglob("*") if path.is_file()]
     used = {name for path in files for name in re.findall(r"SCRUBJAY_[A-Z_]*[A-Z]", path.read_text(encoding="utf-8"))}
@@ -71,7 +73,7 @@ def test_every_variable_of_ours_is_a_setting() -> None:
     assert used - existing == set()
 
 
-def test_what_the_servers_are_told_can_be_understood() -> None:
+def test_the_settings_of_the_servers_are_valid() -> None:
     for environment in (*(_compose_settings(name) for name in ("setup", "scrubjay-1")), *_pod_settings()):
         Settings.load(environment=environment)
 
@@ -86,27 +88,27 @@ def test_every_image_is_pinned_and_the_same_everywhere() -> None:
         assert re.search(r":v?\d+\.\d+(\.\d+)?[\w.-]*$", image), image
 
 
-def test_qdrant_and_its_client_fit_each_other() -> None:
+def test_the_versions_of_qdrant_and_its_client_are_compatible() -> None:
     (image,) = {str(item["image"]) for name, item in services().items() if name == "qdrant"}
     served = re.search(r":v1\.(\d+)\.", image)
     assert served is not None
-    # More than one minor version apart the client does not promise anything.
+    # The client supports a difference of one minor version.
     assert abs(int(served[1]) - int(version("qdrant-client").split(".")[1])) <= 1
 
 
-def test_no_secret_stands_in_any_file() -> None:
+def test_no_file_contains_a_secret() -> None:
     assert not [object_ for object_ in objects() if object_["kind"] == "Secret"]
     for name, item in services().items():
         for variable, value in branch(item.get("environment", {})).items():
             if SECRETS.search(variable) or variable.endswith("_URL"):
-                assert _has_no_password(str(value), given=r"\$\{[A-Z_]+:\?[^}]+\}"), f"{name}: {variable}"
+                assert _has_no_password(str(value), reference=r"\$\{[A-Z_]+:\?[^}]+\}"), f"{name}: {variable}"
     for item in containers():
         for variable, value in item.environment.items():
             if isinstance(value, str) and (SECRETS.search(variable) or variable.endswith("_URL")):
-                assert _has_no_password(value, given=r"\$\([A-Z_]+\)"), f"{item.pod}: {variable}"
-    inputs = dict(line.split("=", 1) for line in text("env.example").splitlines() if line and line[0] != "#")
-    assert {name for name in inputs if SECRETS.search(name)} == set(_asked_for())
-    assert not any(value for name, value in inputs.items() if SECRETS.search(name))
+                assert _has_no_password(value, reference=r"\$\([A-Z_]+\)"), f"{item.pod}: {variable}"
+    variables = dict(line.split("=", 1) for line in text("env.example").splitlines() if line and line[0] != "#")
+    assert {name for name in variables if SECRETS.search(name)} == set(_required_secrets())
+    assert not any(value for name, value in variables.items() if SECRETS.search(name))
 
 
 def test_every_variable_of_compose_is_in_the_example() -> None:
@@ -114,7 +116,7 @@ def test_every_variable_of_compose_is_in_the_example() -> None:
     assert used == set(re.findall(r"^([A-Z_]+)=", text("env.example"), re.MULTILINE))
 
 
-def test_the_probes_ask_what_the_program_answers() -> None:
+def test_the_probes_use_routes_of_the_program() -> None:
     paths = set(branch(describe_app(make_bare_app())["paths"]))
     server = container("scrubjay").spec
     for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
@@ -128,7 +130,7 @@ def test_the_probes_ask_what_the_program_answers() -> None:
     assert balanced[1] in paths
 
 
-def test_all_speak_of_the_same_port() -> None:
+def test_the_port_is_the_same_everywhere() -> None:
     spoken = dict(instructions())
     assert spoken["EXPOSE"] == str(PORT)
     assert spoken["CMD"] == f'["serve", "--http", "0.0.0.0:{PORT}"]'
@@ -139,7 +141,7 @@ def test_all_speak_of_the_same_port() -> None:
     assert re.findall(r"(scrubjay-\d):(\d+)", text("Caddyfile")) == [(f"scrubjay-{n}", str(PORT)) for n in (1, 2)]
 
 
-def test_both_ways_configure_the_servers_alike() -> None:
+def test_compose_and_kubernetes_configure_the_servers_alike() -> None:
     composed, placed = _compose_settings("scrubjay-1"), container("scrubjay").environment
     assert set(composed) == {name for name in placed if name.startswith("SCRUBJAY_")}
     for name in set(composed) - {"SCRUBJAY_HOSTS", "SCRUBJAY_QDRANT_KEY"}:
@@ -159,20 +161,20 @@ def test_the_files_of_the_database_are_the_same_everywhere() -> None:
     }
 
 
-@pytest.mark.parametrize("one", containers(), ids=lambda one: one.pod)
-def test_a_container_of_a_pod_can_do_little(one: Container) -> None:
-    pod, own = branch(one.pod_spec["securityContext"]), branch(one.spec["securityContext"])
+@pytest.mark.parametrize("placed", containers(), ids=lambda placed: placed.pod)
+def test_a_container_of_a_pod_has_few_rights(placed: Container) -> None:
+    pod, own = branch(placed.pod_spec["securityContext"]), branch(placed.spec["securityContext"])
     assert pod["runAsNonRoot"] is True
     assert pod["seccompProfile"] == {"type": "RuntimeDefault"}
     assert own["readOnlyRootFilesystem"] is True
     assert own["allowPrivilegeEscalation"] is False
     assert own["capabilities"] == {"drop": ["ALL"]}
-    assert one.pod_spec["automountServiceAccountToken"] is False
-    assert set(branch(at(one.spec, "resources", "limits"))) == {"cpu", "memory"}
+    assert placed.pod_spec["automountServiceAccountToken"] is False
+    assert set(branch(at(placed.spec, "resources", "limits"))) == {"cpu", "memory"}
 
 
 @pytest.mark.parametrize("name", services())
-def test_a_container_of_compose_can_do_little(name: str) -> None:
+def test_a_container_of_compose_has_few_rights(name: str) -> None:
     item = services()[name]
     assert item["read_only"] is True
     assert item["cap_drop"] == ["ALL"]
@@ -181,7 +183,7 @@ def test_a_container_of_compose_can_do_little(name: str) -> None:
     assert item.get("ports", [LOOPBACK_PORT]) == [LOOPBACK_PORT]
 
 
-def test_what_was_accepted_is_finished_before_the_end() -> None:
+def test_accepted_requests_are_finished_before_the_end() -> None:
     needed = Settings().operation_seconds + GRACE
     pause = at(container("scrubjay").spec, "lifecycle", "preStop", "sleep", "seconds")
     assert int(str(container("scrubjay").pod_spec["terminationGracePeriodSeconds"])) > needed + int(str(pause))
@@ -191,21 +193,21 @@ def test_what_was_accepted_is_finished_before_the_end() -> None:
 def test_the_database_has_connections_for_all_servers() -> None:
     most = re.search(r"max_connections=(\d+)", str(services()["postgres"]["command"]))
     assert most is not None
-    # Besides its pool each server has one connection to hear of changes and one to lead; one more may be starting.
+    # Besides its pool each server has two connections, for notifications and for leadership; a third may be starting.
     each = int(_compose_settings("scrubjay-1")["SCRUBJAY_DATABASE_CONNECTIONS"]) + 2
     assert 3 * each + 10 <= int(most[1])
 
 
-def test_the_balancer_lets_through_what_the_servers_take() -> None:
+def test_the_limits_of_the_balancer_match_those_of_the_servers() -> None:
     limit = re.search(r"max_size (\d+)GiB", text("Caddyfile"))
-    stored = re.search(r"keepalive (\d+)s", text("Caddyfile"))
+    keep_alive = re.search(r"keepalive (\d+)s", text("Caddyfile"))
     assert limit is not None
-    assert stored is not None
+    assert keep_alive is not None
     assert int(limit[1]) * 1024**3 >= max(MAX_STREAM_BYTES, Settings().max_body_bytes)
-    assert int(stored[1]) < ConnectionLimits().keep_alive_seconds
+    assert int(keep_alive[1]) < ConnectionLimits().keep_alive_seconds
 
 
-def test_the_image_is_made_of_files_that_are_there_and_runs_as_nobody_special() -> None:
+def test_the_image_copies_existing_files_and_runs_without_privileges() -> None:
     ignored = text("Dockerfile.dockerignore").splitlines()
     for name, rest in instructions():
         if name == "COPY" and not rest.startswith("--from"):
@@ -219,8 +221,8 @@ def test_the_image_is_made_of_files_that_are_there_and_runs_as_nobody_special() 
 
 
 def _compose_settings(name: str) -> dict[str, str]:
-    results = branch(services()[name]["environment"])
-    return {item: re.sub(r"\$\{\w+:[?-][^}]*\}", "x1", str(value)) for item, value in results.items()}
+    environment = branch(services()[name]["environment"])
+    return {variable: re.sub(r"\$\{\w+:[?-][^}]*\}", "x1", str(value)) for variable, value in environment.items()}
 
 
 def _pod_settings() -> tuple[dict[str, str], ...]:
@@ -230,22 +232,22 @@ def _pod_settings() -> tuple[dict[str, str], ...]:
             for name, value in container(pod).environment.items()
             if name.startswith("SCRUBJAY_")
         }
-        for pod in ("scrubjay", "scrubjay-setup", "desk")
+        for pod in ("scrubjay", "scrubjay-setup", "admin")
     )
 
 
-def _asked_for() -> list[str]:
+def _required_secrets() -> list[str]:
     return [name for name in re.findall(r"\$\{([A-Z_]+):\?", text("compose.yaml")) if SECRETS.search(name)]
 
 
-def _has_no_password(value: str, *, given: str) -> bool:
-    """Whether a secret, or the password in an address, is left to whoever sets it."""
+def _has_no_password(value: str, *, reference: str) -> bool:
+    """Return whether a secret, or the password in an address, is only a reference to a variable."""
     if "://" not in value:
-        return re.fullmatch(given, value) is not None
-    password = urlsplit(re.sub(given, "GIVEN", value)).password
-    return password in (None, "GIVEN")
+        return re.fullmatch(reference, value) is not None
+    password = urlsplit(re.sub(reference, "REFERENCE", value)).password
+    return password in (None, "REFERENCE")
 
 
 def _plain(value: Json) -> str:
-    """A setting without its secret."""
+    """Return a setting without its secret."""
     return re.sub(r"\$\(\w+\)", "x1", str(value))

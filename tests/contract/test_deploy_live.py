@@ -1,4 +1,4 @@
-"""The roles, the set-up and the load balancer of `deploy/`, tried for real: PostgreSQL, Caddy, and two servers."""
+"""The roles, the setup and the load balancer of `deploy/`, with a real PostgreSQL, Caddy, and two servers."""
 
 import json
 import os
@@ -26,14 +26,14 @@ from tests.postgres import shared_server
 from tests.surfaces.daemon_process import Daemon
 
 SPACE = "work"
-# The balancer under the name that others know it by.
+# The public host name of the balancer.
 NAME = "memory.test"
 CADDY = Path(sys.executable).with_name("caddy")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class House:
-    """Two servers behind the balancer, and a token for all of them."""
+class Deployment:
+    """Two servers behind the balancer, and a token for both."""
 
     url: str
     token: str
@@ -50,34 +50,34 @@ class House:
 @pytest.fixture(scope="module")
 def database() -> Iterator[str]:
     with a_database(shared_server(), "deploy") as name:
-        # As often as somebody runs it.
+        # Running it twice changes nothing.
         make_roles(shared_server(), name)
         yield name
 
 
 @pytest.fixture(scope="module")
-def house(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def deployment(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     server, folder = shared_server(), tmp_path_factory.mktemp("deploy")
-    # As the compose file and the job do, by the role that owns the tables.
+    # By the role that owns the tables, as in the compose file and the job.
     assert services()["setup"]["command"] == container("scrubjay-setup").spec["args"] == ["status"]
     scrubjay("status", url=server.url(database, user="memory_owner"), home=folder / "setup")
     url = server.url(database, user="memory")
     made = scrubjay(
         "tokens", "create", "--name", "first", "--spaces", SPACE, "--access", "write", "--json",
-        url=url, home=folder / "desk",
+        url=url, home=folder / "admin",
     )  # fmt: skip
     settings = {"SCRUBJAY_DATABASE_URL": url, "SCRUBJAY_HOSTS": NAME, "SCRUBJAY_REQUIRE_TOKEN": "true"}
-    item, two = Daemon(folder / "one", **settings), Daemon(folder / "two", **settings)
+    first, second = Daemon(folder / "first", **settings), Daemon(folder / "second", **settings)
     with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
-        for starting in [pool.submit(stack.enter_context, server) for server in (item, two)]:
+        for starting in [pool.submit(stack.enter_context, server) for server in (first, second)]:
             starting.result(LONGEST)
-        address = stack.enter_context(balancing([_address(item), _address(two)], log=folder / "caddy.log"))
-        yield House(url=address, token=json.loads(made)["secret"], servers=(item, two))
+        address = stack.enter_context(run_balancer([_address(first), _address(second)], log=folder / "caddy.log"))
+        yield Deployment(url=address, token=json.loads(made)["secret"], servers=(first, second))
 
 
 @contextmanager
-def balancing(servers: list[str], *, log: Path) -> Generator[str]:
-    """The address of a load balancer as it is deployed, before other servers."""
+def run_balancer(servers: list[str], *, log: Path) -> Generator[str]:
+    """Run the load balancer of the deployment in front of servers, and yield its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{probe.getsockname()[1]}"
@@ -95,7 +95,7 @@ def balancing(servers: list[str], *, log: Path) -> Generator[str]:
         process.wait(LONGEST)
 
 
-def test_the_role_of_the_servers_can_change_no_table(house: House, database: str) -> None:
+def test_the_role_of_the_servers_cannot_change_tables(deployment: Deployment, database: str) -> None:
     with psycopg.connect(shared_server().url(database, user="memory"), autocommit=True) as connection:
         for statement in (
             "CREATE TABLE scrubjay.another(no integer)",
@@ -108,55 +108,55 @@ def test_the_role_of_the_servers_can_change_no_table(house: House, database: str
         assert connection.execute("SELECT count(*) FROM scrubjay.memories").fetchall() == [(0,)]
 
 
-def test_both_servers_answer_and_know_the_same(house: House) -> None:
-    with house.client() as web:
+def test_both_servers_answer_from_the_same_store(deployment: Deployment) -> None:
+    with deployment.client() as web:
         made = web.post("/api/v1/memories", json={"text": "The jay hid an acorn under the oak"})
         assert made.status_code == 201, made.text
-        place = f"/api/v1/memories/{made.json()['id']}"
+        path = f"/api/v1/memories/{made.json()['id']}"
     for _ in range(24):
-        # A connection for each, as from many clients.
-        with house.client() as web:
-            assert "The jay hid an acorn under the oak" in web.get(place).text
-    assert all(server.log.count('"status": 200') > 1 for server in house.servers)
+        # A connection for each request, as from many clients.
+        with deployment.client() as web:
+            assert "The jay hid an acorn under the oak" in web.get(path).text
+    assert all(server.log.count('"status": 200') > 1 for server in deployment.servers)
 
 
-def test_who_asks_by_another_name_is_refused(house: House) -> None:
-    with httpx2.Client(base_url=house.url) as web:
+def test_another_host_name_is_refused(deployment: Deployment) -> None:
+    with httpx2.Client(base_url=deployment.url) as web:
         assert web.get("/healthz", headers={"host": NAME}).status_code == 200
         assert web.get("/healthz", headers={"host": "elsewhere.test"}).status_code == 403
 
 
-def test_a_stream_of_events_is_passed_on_as_it_comes(house: House) -> None:
-    with house.client() as web, house.client() as other, web.stream("GET", "/api/v1/changes") as stream:
+def test_a_stream_of_events_passes_the_balancer_without_delay(deployment: Deployment) -> None:
+    with deployment.client() as web, deployment.client() as other, web.stream("GET", "/api/v1/changes") as stream:
         lines = stream.iter_lines()
         assert next(lines) == ": hello"
         other.post("/api/v1/memories", json={"text": "Events come while the stream is open"})
-        reported = next(line for line in lines if line.startswith("data:"))
-        assert json.loads(reported.removeprefix("data:"))["action"] == "created"
+        event = next(line for line in lines if line.startswith("data:"))
+        assert json.loads(event.removeprefix("data:"))["action"] == "created"
 
 
-def test_a_websocket_is_passed_on(house: House) -> None:
-    address = f"ws{house.url.removeprefix('http')}/api/v1/changes"
-    headers = {"authorization": f"Bearer {house.token}"}
+def test_a_websocket_passes_the_balancer(deployment: Deployment) -> None:
+    address = f"ws{deployment.url.removeprefix('http')}/api/v1/changes"
+    headers = {"authorization": f"Bearer {deployment.token}"}
     with websockets.sync.client.connect(address, additional_headers=headers, open_timeout=LONGEST) as events:
-        with house.client() as web:
+        with deployment.client() as web:
             web.post("/api/v1/memories", json={"text": "A WebSocket tells of it too"})
         assert json.loads(events.recv(timeout=LONGEST))["action"] == "created"
 
 
-def test_a_large_body_is_passed_on(house: House) -> None:
-    with house.client() as web:
-        # It goes all the way: it is a server that says what it thinks of it.
+def test_a_large_body_passes_the_balancer(deployment: Deployment) -> None:
+    with deployment.client() as web:
+        # The refusal comes from a server, not from the balancer.
         for size, field in ((12, "ids.0"), (20, None)):
             refused = web.post("/api/v1/memories/read", json={"ids": ["x" * 2**20] * size})
             assert refused.status_code == 413
             assert refused.json().get("field") == field
 
 
-def test_a_server_that_dies_is_not_missed(house: House) -> None:
-    house.servers[0].stop(signal.SIGKILL)
+def test_requests_succeed_after_a_server_dies(deployment: Deployment) -> None:
+    deployment.servers[0].stop(signal.SIGKILL)
     for number in range(12):
-        with house.client() as web:
+        with deployment.client() as web:
             made = web.post("/api/v1/memories", json={"text": f"Written after a server had died, number {number}"})
             assert made.status_code == 201, made.text
 

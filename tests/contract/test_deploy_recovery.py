@@ -1,4 +1,4 @@
-"""What the guides to backups say, done for real: recovery to a moment, and a dump that another database takes."""
+"""The guides to backups, with real databases: recovery to a point in time, and a dump into another database."""
 
 import shutil
 import time
@@ -14,18 +14,18 @@ from tests.postgres import Server, private_server, shared_server
 
 
 @pytest.mark.slow
-def test_a_database_is_recovered_as_it_was_at_a_moment(tmp_path: Path) -> None:
+def test_a_database_is_recovered_to_a_point_in_time(tmp_path: Path) -> None:
     with private_server() as server:
-        archive = _archiving(server)
+        archive = _enable_archive(server)
         with a_database(server, "memory") as database:
             url = server.url(database, user="memory_owner")
             scrubjay("remember", "Before the base backup", url=url, home=tmp_path / "home")
             recovered = _base_backup(server)
             scrubjay("remember", "After the base backup", url=url, home=tmp_path / "home")
-            moment = _ask(server, "SELECT clock_timestamp()::text")
+            moment = _query(server, "SELECT clock_timestamp()::text")
             scrubjay("remember", "A mistake", url=url, home=tmp_path / "home")
-            last = _ask(server, "SELECT pg_walfile_name(pg_switch_wal())")
-            _until((archive / last).exists)
+            last = _query(server, "SELECT pg_walfile_name(pg_switch_wal())")
+            _wait_until((archive / last).exists)
             server.halt("immediate")
             _recover(recovered, archive=archive, moment=moment)
             try:
@@ -38,76 +38,76 @@ def test_a_database_is_recovered_as_it_was_at_a_moment(tmp_path: Path) -> None:
             server.start()
 
 
-def test_a_dump_by_the_servers_login_is_taken_by_another_database(tmp_path: Path) -> None:
+def test_a_dump_by_the_role_of_the_servers_is_restored_into_another_database(tmp_path: Path) -> None:
     server, file = shared_server(), tmp_path / "memory.dump"
     with a_database(server, "dumped") as dumped, a_database(server, "restored") as restored:
         owner, login = server.url(dumped, user="memory_owner"), server.url(dumped, user="memory")
         scrubjay("remember", "The jay hid an acorn", url=owner, home=tmp_path / "home")
-        # It sees every space only where it becomes the keeper.
-        how = ("--format=custom", "--enable-row-security", "--role=scrubjay_keeper", "--schema=scrubjay")
-        postgres_program(server, "pg_dump", *how, "--file", str(file), "--dbname", login)
+        # Only the role scrubjay_keeper sees every space.
+        options = ("--format=custom", "--enable-row-security", "--role=scrubjay_keeper", "--schema=scrubjay")
+        postgres_program(server, "pg_dump", *options, "--file", str(file), "--dbname", login)
         postgres_program(server, "pg_restore", "--exit-on-error", "--dbname", server.url(restored), str(file))
         assert _texts(server, restored, folder=tmp_path) == ["The jay hid an acorn"]
 
 
-def _archiving(server: Server) -> Path:
-    """Let a server keep its write-ahead log, by the program that is deployed; returns where."""
-    archive = _given_to(server, server.folder / "archive")
+def _enable_archive(server: Server) -> Path:
+    """Make a server archive its write-ahead log with the deployed script, and return the folder."""
+    archive = _make_folder(server, server.folder / "archive")
     program = Path(shutil.copy(DEPLOY / "postgres" / "archive-wal.sh", server.folder))
     for setting in ("archive_mode = on", f"archive_command = 'WAL_ARCHIVE={archive} sh {program} %p %f'"):
-        _ask(server, f"ALTER SYSTEM SET {setting}")
+        _query(server, f"ALTER SYSTEM SET {setting}")
     server.restart()
     return archive
 
 
 def _base_backup(server: Server) -> Server:
-    """A copy of a server while it works, not started yet."""
-    folder = _given_to(server, server.folder / "recovered")
-    _given_to(server, folder / "data")
-    how = ("--checkpoint=fast", "--wal-method=none", "--no-sync", "--pgdata", str(folder / "data"))
-    postgres_program(server, "pg_basebackup", *how, "--dbname", server.url(), user=server._server.system_user)
-    # The test server's socket lies among its data.
+    """Return a copy of a running server, not started yet."""
+    folder = _make_folder(server, server.folder / "recovered")
+    _make_folder(server, folder / "data")
+    options = ("--checkpoint=fast", "--wal-method=none", "--no-sync", "--pgdata", str(folder / "data"))
+    postgres_program(server, "pg_basebackup", *options, "--dbname", server.url(), user=server._server.system_user)
+    # The socket of the test server is in its data folder.
     (folder / "data" / ".s.PGSQL.5432.lock").unlink()
     return Server(folder)
 
 
 def _recover(server: Server, *, archive: Path, moment: str) -> None:
-    """Start a copy and let it go as far as a moment."""
+    """Start a copy and recover it to a point in time."""
     data = server.folder / "data"
     with (data / "postgresql.auto.conf").open("a") as settings:
         settings.write(f"restore_command = 'cp {archive}/%f %p'\nrecovery_target_time = '{moment}'\n")
         settings.write("recovery_target_action = 'promote'\narchive_mode = off\n")
     (data / "recovery.signal").touch()
     server.start()
-    _until(lambda: _ask(server, "SELECT pg_is_in_recovery()::text") == "false")
+    _wait_until(lambda: _query(server, "SELECT pg_is_in_recovery()::text") == "false")
 
 
 def _texts(server: Server, database: str, *, folder: Path) -> list[str]:
-    """What the servers' login finds in a database."""
+    """Return the texts that the role of the servers finds in a database."""
     url = server.url(database, user="memory")
-    results = scrubjay("recall", "acorn base backup mistake", "--json", url=url, home=folder / "other")
-    return sorted(line for line in _KNOWN if line in results)
+    output = scrubjay("recall", "acorn base backup mistake", "--json", url=url, home=folder / "other")
+    return sorted(line for line in _TEXTS if line in output)
 
 
-_KNOWN = ("Before the base backup", "After the base backup", "A mistake", "The jay hid an acorn")
+_TEXTS = ("Before the base backup", "After the base backup", "A mistake", "The jay hid an acorn")
 
 
-def _given_to(server: Server, folder: Path) -> Path:
-    """A folder of the user that the server runs as."""
+def _make_folder(server: Server, folder: Path) -> Path:
+    """Create a folder that belongs to the user of the server."""
     folder.mkdir(mode=0o700)
     if server._server.system_user is not None:
         shutil.chown(folder, server._server.system_user)
     return folder
 
 
-def _ask(server: Server, statement: str) -> str:
+def _query(server: Server, statement: str) -> str:
     with psycopg.connect(server.url(), autocommit=True) as connection:
         cursor = connection.execute(statement.encode())
         return str(cursor.fetchall()[0][0]) if cursor.description else ""
 
 
-def _until(is_so: Callable[[], bool]) -> None:
+def _wait_until(condition: Callable[[], bool]) -> None:
     end = time.monotonic() + LONGEST
-    while not is_so():
+    while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)
