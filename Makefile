@@ -60,8 +60,8 @@ coverage: $(DONE)/test ## hold the branch coverage of every room to its floor (A
 shape: $(DONE)/test ## print the shape of the package: sizes, names, what is covered
 	@$(BIN)/python -m scripts.shape
 
-vocabulary: $(DONE)/test ## list the words of the private vocabulary that are left (ARGS=--write lowers their bounds)
-	@$(BIN)/python -m scripts.vocabulary $(ARGS)
+vocabulary: $(DONE)/test ## list the places of words that the project does not use
+	@$(BIN)/python -m scripts.vocabulary
 
 # tests/surfaces/conftest.py leaves out tests without a data folder: they use no store.
 test-postgres: $(DONE)/test ## run the tests of all surfaces once more, on PostgreSQL

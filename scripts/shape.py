@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tests.contract.source import PACKAGE, Function, Module, modules, rooms
 
 from scripts.coverage_floors import read_floors, rooms_of
-from scripts.vocabulary import measure, read_bounds
+from scripts.vocabulary import find_words
 
 _LONGEST = 10
 
@@ -34,7 +34,7 @@ def measure_shape() -> Iterator[Row]:
     yield Row("function lines p50 / p90", f"{percentile(lengths, 50)} / {percentile(lengths, 90)}")
     yield Row("private functions called once", f"{100 * once / max(1, private):.0f} % of {private:,}")
     yield Row("public class names that occur more than once", str(len(classes)), classes)
-    yield _vocabulary()
+    yield Row("words of the private vocabulary", f"{len(find_words()):,}")
     without = tuple(sorted(set(covered) - set(floors)))
     yield Row(
         "rooms under a coverage floor",
@@ -87,14 +87,6 @@ def _mentions(module: Module) -> Iterator[str]:
 
 def _is_private(name: str) -> bool:
     return name.startswith("_") and not name.endswith("__")
-
-
-def _vocabulary() -> Row:
-    counts = [bound for bound in measure(read_bounds()) if bound.identifiers]
-    counts.sort(key=lambda bound: -(bound.identifiers or 0))
-    total = sum(bound.identifiers or 0 for bound in counts if not bound.word.startswith("="))
-    listed = ", ".join(f"{bound.word} {bound.identifiers:,}" for bound in counts)
-    return Row("words of the private vocabulary in identifiers", f"{total:,}", (listed,) if listed else ())
 
 
 def main() -> None:

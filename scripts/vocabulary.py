@@ -1,29 +1,23 @@
-"""Counts the words of the private vocabulary, and compares them with tests/contract/vocabulary.txt.
+"""Finds words of the private vocabulary, which tests/contract/vocabulary.txt lists; `python -m scripts.vocabulary`."""
 
-`python -m scripts.vocabulary` lists the words that are left; `--write` lowers the bounds to the present counts.
-Only an editor can raise a bound.
-"""
-
-import argparse
 import re
 import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-BOUNDS = ROOT / "tests" / "contract" / "vocabulary.txt"
-FOLDERS = ("src", "tests", "benchmarks", "scripts", "interop")
+WORDS = ROOT / "tests" / "contract" / "vocabulary.txt"
+_FOLDERS = ("src", "tests", "benchmarks", "scripts", "interop")
+# Strings here are word lists and test data: of these folders only docstrings and comments are prose.
+_DATA = ("src/scrubjay/text/", "src/scrubjay/extraction/", "src/scrubjay/curation/normal_form.py", "tests/")
 # Prose outside of Python files.
 _PAGES = (
     "*.md", "docs/**/*.md", "deploy/**/*.*", "src/**/*.sql", "interop/*.toml", "Makefile", "pyproject.toml", ".ci/run",
 )  # fmt: skip
-# Strings here are word lists and test data: of these folders only docstrings and comments are prose.
-_DATA = ("src/scrubjay/text/", "src/scrubjay/extraction/", "tests/")
 
-# Faster than a tokenizer, and the same in every version of Python.
+# Quicker than a tokenizer, and the same in every version of Python.
 _TOKEN = re.compile(
     r"(?P<prefix>\b[rbfuRBFU]{1,2}(?=[\"']))?"
     r'(?P<string>"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')'
@@ -36,148 +30,119 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _WORD = re.compile(r"[a-z]+")
 # Code in Markdown, and names such as those of options: no prose.
 _CODE = re.compile(r"^```.*?^```$|`[^`\n]*`|\w+[_/]\w[\w/.]*", re.MULTILINE | re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
-    """How often a word may occur in identifiers and in prose; None where it is not counted.
-
-    `=word` is an identifier as a whole, `word` any part of one; several words are a phrase of prose.
-    """
-
-    word: str
-    identifiers: int | None
-    prose: int | None
-
-    @property
-    def line(self) -> str:
-        """The bound as a line of the file."""
-        counts = ("-" if count is None else str(count) for count in (self.identifiers, self.prose))
-        return " ".join((*(f"{count:>7}" for count in counts), f" {self.word}"))
-
-    def exceeds(self, bound: "Bound") -> bool:
-        """Return whether one of these counts is above a bound."""
-        pairs = ((self.identifiers, bound.identifiers), (self.prose, bound.prose))
-        return any((count or 0) > (limit or 0) for count, limit in pairs)
+_FIELD = re.compile(r"\s*\w+: .*[^,]")
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """How often each identifier, each part of an identifier and each word of prose occurs; and the prose itself."""
+class Vocabulary:
+    """The words of the list: in any identifier, as a whole variable, in prose, and phrases of prose."""
 
-    names: Counter[str]
-    parts: Counter[str]
-    words: Counter[str]
-    prose: str
+    parts: frozenset[str]
+    variables: frozenset[str]
+    prose: frozenset[str]
+    phrases: tuple[str, ...]
 
-    def of(self, bound: Bound) -> Bound:
-        """Return the counts of the word of a bound."""
-        word = bound.word
-        names = self.names[word[1:]] if word.startswith("=") else self.parts[word]
-        prose = self.prose.count(f" {word} ") if " " in word else self.words[word]
-        return replace(
-            bound,
-            identifiers=None if bound.identifiers is None else names,
-            prose=None if bound.prose is None else prose,
-        )
+    def in_name(self, name: str) -> bool:
+        """Return whether an identifier has a word of the list."""
+        return not self.parts.isdisjoint(part.lower() for part in _PART.findall(name))
 
-
-def read_bounds() -> tuple[Bound, ...]:
-    """Read the bounds of the file."""
-    rows = (line.split(maxsplit=2) for line in _lines() if line.strip() and not line.startswith("#"))
-    return tuple(
-        Bound(word=word.strip(), identifiers=_count(names), prose=_count(prose)) for names, prose, word in rows
-    )
+    def in_prose(self, text: str) -> list[str]:
+        """Return the words and phrases of the list in a text."""
+        words = _WORD.findall(text.lower())
+        running = f" {' '.join(words)} "
+        return sorted(self.prose.intersection(words)) + [phrase for phrase in self.phrases if f" {phrase} " in running]
 
 
-def measure(bounds: Iterable[Bound], *, root: Path = ROOT) -> tuple[Bound, ...]:
-    """Count each word."""
-    counts = count_words(root)
-    return tuple(counts.of(bound) for bound in bounds)
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A word of the list in a file."""
+
+    file: str
+    line: int
+    word: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.word}"
 
 
 @cache
-def count_words(root: Path = ROOT) -> Counts:
-    """Read every Python file and page once."""
-    names: Counter[str] = Counter()
-    prose: list[str] = []
-    for folder in FOLDERS:
+def read_vocabulary() -> Vocabulary:
+    """Read the list."""
+    sections: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in WORDS.read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            lines = sections.setdefault(line.strip("[]"), [])
+        elif line and not line.startswith("#"):
+            lines.append(line)
+    everywhere, identifiers, variables = (
+        frozenset(" ".join(sections[name]).split()) for name in ("everywhere", "identifiers", "variables")
+    )
+    return Vocabulary(everywhere | identifiers, variables, everywhere, tuple(sections["prose"]))
+
+
+def find_words(root: Path = ROOT, vocabulary: Vocabulary | None = None) -> list[Place]:
+    """Return every place of a word of the list in Python files and pages."""
+    chosen = vocabulary or read_vocabulary()
+    places: list[Place] = []
+    for folder in _FOLDERS:
         for path in sorted((root / folder).rglob("*.py")):
-            name = path.relative_to(root).as_posix()
-            identifiers, texts = _read(path.read_text(encoding="utf-8"), is_data=name.startswith(_DATA))
-            names.update(identifiers)
-            names[path.stem] += 1
-            prose += texts
-    prose += [
-        _CODE.sub(" ", path.read_text(encoding="utf-8")) for pattern in _PAGES for path in sorted(root.glob(pattern))
-    ]
-    parts: Counter[str] = Counter()
-    for name, count in names.items():
-        for part in {part.lower() for part in _PART.findall(name)}:
-            parts[part] += count
-    running = " ".join(word for text in prose for word in (*_WORD.findall(text.lower()), "."))
-    return Counts(names=names, parts=parts, words=Counter(running.split()), prose=f" {running} ")
+            file = path.relative_to(root).as_posix()
+            if chosen.in_name(path.stem):
+                places.append(Place(file, 0, path.stem))
+            text = path.read_text(encoding="utf-8")
+            places += [
+                Place(file, text.count("\n", 0, position) + 1, word)
+                for position, word in _python_words(text, chosen, is_data=file.startswith(_DATA))
+            ]
+    for page in _PAGES:
+        for path in sorted(root.glob(page)):
+            text = _CODE.sub(lambda code: "\n" * code[0].count("\n") + " ", path.read_text(encoding="utf-8"))
+            places += [
+                Place(path.relative_to(root).as_posix(), number, word)
+                for number, line in enumerate(text.splitlines(), start=1)
+                for word in chosen.in_prose(line)
+            ]
+    return places
 
 
-def _read(text: str, *, is_data: bool) -> tuple[Counter[str], list[str]]:
-    """Return the identifiers of a module, and its docstrings, comments and messages."""
-    names: Counter[str] = Counter()
-    prose: list[str] = []
+def _python_words(text: str, vocabulary: Vocabulary, *, is_data: bool) -> Iterator[tuple[int, str]]:
+    """Yield the positions of words in the identifiers, docstrings, comments and messages of a module."""
+    # `given` is the decorator of Hypothesis.
+    allowed = {"given"} if re.search(r"^from hypothesis import .*\bgiven\b", text, re.MULTILINE) else set[str]()
     for token in _TOKEN.finditer(text):
-        if token["name"]:
+        position, name, string = token.start(), token["name"], token["string"]
+        if name:
             # The name of a test is a sentence.
-            names[token["name"]] += not token["name"].startswith("test_")
-        elif token["comment"]:
-            prose.append(token["comment"])
-        else:
-            string = token["string"]
+            is_name = not name.startswith("test_") and vocabulary.in_name(name)
+            if is_name or (name in vocabulary.variables - allowed and _is_variable(text, token.start(), token.end())):
+                yield position, name
+            continue
+        prose = token["comment"] or string
+        if string:
             if "f" in (token["prefix"] or "").lower():
-                names.update(name for part in _PLACEHOLDER.findall(string) for name in _NAME.findall(part))
-                string = _PLACEHOLDER.sub(" ", string)
-            begins_line = not text[text.rfind("\n", 0, token.start()) + 1 : token.start()].strip()
-            is_docstring = string.startswith('"""') and begins_line
-            if is_docstring or not is_data:
-                prose.append(string)
-    if re.search(r"^from hypothesis import .*\bgiven\b", text, re.MULTILINE):
-        # `given` is the decorator of Hypothesis.
-        del names["given"]
-    return names, prose
+                fields = [name for part in _PLACEHOLDER.findall(string) for name in _NAME.findall(part)]
+                yield from ((position, name) for name in fields if vocabulary.in_name(name))
+                prose = _PLACEHOLDER.sub(" ", string)
+            begins_line = not text[text.rfind("\n", 0, position) + 1 : position].strip()
+            is_docstring = string.startswith('"""') and begins_line and text[token.end()] == "\n"
+            if is_data and not is_docstring:
+                continue
+        yield from ((position, word) for word in vocabulary.in_prose(prose))
 
 
-def _count(text: str) -> int | None:
-    return None if text == "-" else int(text)
-
-
-def _lines() -> list[str]:
-    return BOUNDS.read_text(encoding="utf-8").splitlines()
-
-
-def _lowered(measured: Iterable[Bound]) -> Iterator[str]:
-    """Yield the lines of the file, with lower bounds where possible."""
-    bounds = {bound.word: bound for bound in read_bounds()}
-    left = {bound.word: bound for bound in measured if not bound.exceeds(bounds[bound.word])}
-    for line in _lines():
-        word = line.split(maxsplit=2)[2].strip() if line.strip() and not line.startswith("#") else ""
-        yield left[word].line if word in left else line
+def _is_variable(text: str, start: int, end: int) -> bool:
+    """Return whether a name is a variable: not an attribute, a keyword or an annotated field."""
+    line = text[text.rfind("\n", 0, start) + 1 : text.find("\n", end)]
+    is_field = _FIELD.fullmatch(line) and line.split(":")[0].strip() == text[start:end]
+    return not (text[start - 1] == "." or (text[end] == "=" and text[end + 1] != "=") or is_field)
 
 
 def main() -> int:
-    """Print the words that are left, and with `--write` lower the bounds."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="lower the bounds to the present counts")
-    options = parser.parse_args()
-    bounds = read_bounds()
-    measured = measure(bounds)
-    if options.write:
-        BOUNDS.write_text("\n".join(_lowered(measured)) + "\n", encoding="utf-8")
-    is_above = False
-    for now, bound in zip(measured, bounds, strict=True):
-        if now.exceeds(bound):
-            is_above = True
-            print(f"{now.line}  is above its bound:{bound.line}")
-        elif now.identifiers or now.prose:
-            print(now.line if now == bound else f"{now.line}  can be lowered from{bound.line}")
-    return 1 if is_above else 0
+    """Print the places."""
+    places = find_words()
+    print(*places, sep="\n")
+    return 1 if places else 0
 
 
 if __name__ == "__main__":

@@ -1,47 +1,41 @@
-"""The private vocabulary only shrinks: no word of it occurs more often than its bound in vocabulary.txt."""
+"""No word of the private vocabulary occurs; vocabulary.txt lists them."""
 
 from pathlib import Path
 
 import pytest
 
-from scripts.vocabulary import Bound, count_words, measure, read_bounds
+from scripts.vocabulary import Vocabulary, find_words
+
+WORDS = Vocabulary(
+    parts=frozenset({"drawer"}), variables=frozenset({"given"}), prose=frozenset({"drawer"}), phrases=("lets in",)
+)
 
 
-def test_no_word_occurs_more_often_than_its_bound() -> None:
-    bounds = read_bounds()
-    over = [
-        f"{now.line} (identifiers, prose); the bound is{bound.line}"
-        for now, bound in zip(measure(bounds), bounds, strict=True)
-        if now.exceeds(bound)
-    ]
-    assert not over, "use the plain word instead"
-
-
-def test_every_word_is_listed_once() -> None:
-    words = [bound.word for bound in read_bounds()]
-    assert sorted(set(words)) == sorted(words)
+def test_no_word_occurs() -> None:
+    assert [str(place) for place in find_words()] == [], "use the plain word instead"
 
 
 @pytest.mark.parametrize(
-    ("word", "identifiers", "prose"),
+    ("line", "words"),
     [
-        ("drawer", 4, 2),
-        ("=drawer", 2, 0),
-        ("open drawer", 0, 1),
-        ("drawers", 0, 0),
-        ("given", 0, 0),
+        ("class TopDrawer: ...  # a drawer", ["TopDrawer", "drawer"]),
+        ("given = 1", ["given"]),
+        ("for given in result.given:", ["given"]),
+        ("result = Result(given=1)", []),
+        ("    given: int = 1", []),
+        ("def test_the_drawer() -> None: ...", []),
+        ('KEY = f"{top_drawer} lets in"', ["top_drawer", "lets in"]),
+        ("drawers = 1", []),
     ],
 )
-def test_words_are_counted_in_identifiers_and_in_prose(tmp_path: Path, word: str, identifiers: int, prose: int) -> None:
-    folder = tmp_path / "src"
-    folder.mkdir()
-    (folder / "drawer.py").write_text(
-        '"""An open drawer."""\nfrom hypothesis import given\n'
-        "class TopDrawer: ...  # a drawer\n"
-        "def test_the_drawer() -> None: ...\n"
-        'KEY = f"{drawer.top_drawer}"\n',
-        encoding="utf-8",
-    )
-    counts = count_words(tmp_path)
-    counted = counts.of(Bound(word=word, identifiers=0, prose=0))
-    assert (counted.identifiers, counted.prose) == (identifiers, prose)
+def test_words_are_found_in_identifiers_and_in_prose(tmp_path: Path, line: str, words: list[str]) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "module.py").write_text(f"first = 1\n{line}\n", encoding="utf-8")
+    places = find_words(tmp_path, WORDS)
+    assert [place.word for place in places] == words
+    assert {place.line for place in places} <= {2}
+
+
+def test_pages_are_read_without_their_code(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("`drawer`\n```\ndrawer\n```\nA drawer.\n", encoding="utf-8")
+    assert [str(place) for place in find_words(tmp_path, WORDS)] == ["README.md:5: drawer"]

@@ -52,7 +52,7 @@ class Room:
         ids = await self.engine.store.list_ids("default", Filter(kind=ATTACHMENT), limit=99)
         return list((await self.engine.store.get("default", ids)).values())
 
-    async def found(self, query: str, **filter: Json) -> list[str]:
+    async def find_titles(self, query: str, **filter: Json) -> list[str]:
         question = Question(query=query, filter=Filter(**filter))  # type: ignore[arg-type]
         return [hit.title for hit in (await self.engine.recall(question, who=WHO)).hits]
 
@@ -97,7 +97,7 @@ async def test_a_file_is_stored_once_and_found_by_its_text(tmp_path: Path) -> No
         assert (record.title, record.source.trust) == ("Quarterly Report.docx", Trust.DOCUMENT)
         assert record.content == "For the (board) / May\n\nRevenue of the aardvark department"
         for query in ("aardvark department", "board May", "quarterly report"):
-            assert "Quarterly Report.docx" in await room.found(query)
+            assert "Quarterly Report.docx" in await room.find_titles(query)
         again = await room.attachments.attach(other.id, data=source.read_bytes(), name="copy.docx", who=WHO)
         assert (again.action, again.attachment) == ("known", attached)
         assert [path.name for path in (room.root / "attachments").iterdir()] == [attached.file.partition("/")[2]]
@@ -134,7 +134,7 @@ async def test_a_picture_is_found_by_its_content_if_the_model_sees(tmp_path: Pat
         await room.attachments.attach((await room.note(title="Two")).id, data=data, name="again.png", who=WHO)
         assert room.embedder.seen == ([data] if sees else [])
         if sees:
-            assert (await room.found("penguins skating quietly"))[0] == "img_0042.png"
+            assert (await room.find_titles("penguins skating quietly"))[0] == "img_0042.png"
         broken = await room.attachments.attach(note.id, data=png("x")[:4] + b"\r\n\x1a\nbroken", name="b.png", who=WHO)
         assert broken.attachment.media_type == "image/png"
         profile = await room.embedder.profile()
@@ -172,7 +172,7 @@ async def test_embedded_files_become_attachments_at_their_paths(tmp_path: Path) 
         assert not taken.warnings
         cat, walnuts = [await room.now(id_) for id_ in taken.attached]
         assert (cat.metadata["file"], cat.metadata["caption"]) == ("work/pictures/Cat.png", "A cat")
-        assert (await room.found("walnuts harvest"))[0] == "top.txt"
+        assert (await room.find_titles("walnuts harvest"))[0] == "top.txt"
         assert (await room.now(note.id)).version == note.version
         assert await room.attachments.take_embeds(note, content) == taken
         assert await room.attachments.appeared(["elsewhere.pdf"]) == ()

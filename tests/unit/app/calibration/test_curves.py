@@ -167,11 +167,11 @@ async def test_the_lowest_threshold_with_few_enough_errors_is_chosen() -> None:
     assert shares == sorted(shares, reverse=True)
 
 
-@pytest.mark.parametrize(("wrong", "threshold", "found"), [(0.0, 0.831, 0.5), (0.34, 0.7, 1.0), (0.99, 0.7, 1.0)])
-async def test_the_allowed_share_of_errors_decides(wrong: float, threshold: float, found: float) -> None:
+@pytest.mark.parametrize(("wrong", "threshold", "share"), [(0.0, 0.831, 0.5), (0.34, 0.7, 1.0), (0.99, 0.7, 1.0)])
+async def test_the_allowed_share_of_errors_decides(wrong: float, threshold: float, share: float) -> None:
     inputs = pairs(same=[0.9, 0.7005], different=[0.8305, 0.3005, 0.2])
     chosen = (await calibrate_same(inputs, embedder=Angles(), wrong=wrong)).chosen
-    assert (chosen.threshold, chosen.found) == (pytest.approx(threshold), found)
+    assert (chosen.threshold, chosen.found) == (pytest.approx(threshold), share)
     assert chosen.wrong <= wrong
 
 
