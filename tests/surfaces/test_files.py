@@ -148,7 +148,7 @@ def test_a_backup_is_restored_into_a_new_folder(tmp_path: Path) -> None:
     file = tmp_path / "copy.db"
     run("backup", "create", str(file))
     results = run_json("backup", "restore", str(file), "--data", str(tmp_path / "new"))
-    assert results == {"memories": 1, "store": str(tmp_path / "new" / "memory.db"), "remember": ""}
+    assert results == {"memories": 1, "store": str(tmp_path / "new" / "memory.db"), "kept": ""}
     assert contents("--data", str(tmp_path / "new")) == {"green tea"}
 
 
