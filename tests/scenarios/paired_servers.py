@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Self
 
 import httpx2
+import pytest
 
 from scrubjay.app import open_store
 from scrubjay.auth.tokens import digest_of, new_secret
@@ -21,6 +22,7 @@ from scrubjay.client.connect import Connection
 from scrubjay.model.grant import Access
 from scrubjay.model.identity import new_id
 from scrubjay.model.token import Token, TokenRequest
+from scrubjay.recalling import access_log
 from scrubjay.settings import Settings
 from tests.backends import Choice, backend
 from tests.scenarios.tenant_data import ID, WORD, HttpRequest, KnownRefs, Tenant
@@ -162,6 +164,8 @@ class ServerPair:
     def open(cls, folder: Path, *, on: str = "sqlite") -> Generator[Self]:
         """Start both, each in a folder of its own and on the same kind of backend."""
         with ExitStack() as stack:
+            # Reads are counted a moment later, and the order of nodes depends on the counts: they wait until the end.
+            stack.enter_context(pytest.MonkeyPatch.context()).setattr(access_log, "_DELAY", 3_600.0)
             model = stack.enter_context(EmbeddingServer())
             busy, quiet = (
                 stack.enter_context(_start_server(folder / name, model.url, stack.enter_context(backend(on))))
