@@ -22,7 +22,7 @@ UNTRACED := unit/benchmarks unit/interop unit/curation/test_local_model.py unit/
 	surfaces/test_process.py surfaces/test_serve.py surfaces/test_tokens_http.py surfaces/mcp/test_bridge.py \
 	surfaces/mcp/test_bridge_recovery.py surfaces/mcp/test_bridge_start.py surfaces/mcp/test_budgets.py \
 	surfaces/mcp/test_kg_differential.py surfaces/mcp/test_many_bridges.py surfaces/mcp/test_sdks.py
-CASES ?= 3
+CASES ?= 2
 
 # Tests run in so many processes; 0 runs them in one, for a debugger. One more than there are cores: many wait for others.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)

@@ -1,7 +1,7 @@
 """Compares the branch coverage of every room with its floor in tests/coverage.toml. `make coverage` runs it.
 
 It reads the output of `coverage json`. A room below its floor fails, and so does a room without a floor. `--write`
-raises the floors to the measured coverage and adds those of new rooms; only an editor can lower a floor.
+raises the floors to a little below the measured coverage and adds those of new rooms; only an editor can lower a floor.
 """
 
 import argparse
@@ -20,6 +20,8 @@ FLOORS = ROOT / "tests" / "coverage.toml"
 _IN_PARTS = "surfaces"
 # The files at the top of the package, together.
 _TOP = "scrubjay"
+# Tests that draw their cases cover a little more or less on another machine.
+_MARGIN = 3
 
 
 @dataclass(slots=True)
@@ -33,6 +35,11 @@ class Covered:
     def percent(self) -> float:
         """The share that ran; a room without code is covered."""
         return 100 * self.run / self.total if self.total else 100.0
+
+    @property
+    def floor(self) -> int:
+        """The floor that this coverage allows."""
+        return int(self.percent) - _MARGIN
 
 
 def rooms_of(package: Path) -> tuple[str, ...]:
@@ -83,7 +90,7 @@ def problems(measured: Mapping[str, Covered], floors: Mapping[str, int]) -> list
 
 def raise_floors(measured: Mapping[str, Covered], floors: Mapping[str, int]) -> dict[str, int]:
     """Return the floors, each at least as high as before."""
-    return {room: max(floors.get(room, 0), int(covered.percent)) for room, covered in measured.items()}
+    return {room: max(floors.get(room, 0), covered.floor) for room, covered in measured.items()}
 
 
 def write_floors(floors: Mapping[str, int], path: Path = FLOORS) -> None:
@@ -97,7 +104,7 @@ def main() -> int:
     """Print the table; fail if there are problems."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("report", type=Path, help="the output of `coverage json`")
-    parser.add_argument("--write", action="store_true", help="raise the floors to the measured coverage")
+    parser.add_argument("--write", action="store_true", help="raise the floors to a little below the measured coverage")
     options = parser.parse_args()
     measured = measure(json.loads(options.report.read_text(encoding="utf-8")), rooms_of(PACKAGE))
     floors = read_floors()
@@ -106,7 +113,7 @@ def main() -> int:
         write_floors(floors)
     for room, covered in measured.items():
         floor = floors.get(room)
-        higher = "" if floor is None or int(covered.percent) <= floor else f"  can be raised to {int(covered.percent)}"
+        higher = "" if floor is None or covered.floor <= floor else f"  can be raised to {covered.floor}"
         print(f"{room:<26} {covered.percent:6.1f} %   floor {'-' if floor is None else floor}{higher}")
     wrong = problems(measured, floors)
     for problem in wrong:
