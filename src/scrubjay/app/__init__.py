@@ -15,7 +15,7 @@ from scrubjay.app.stores import hold_folder, open_store, take_lock
 from scrubjay.curation.executor import JobExecutor
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput
-from scrubjay.ports import Gallery, RecordStore
+from scrubjay.ports import MediaSource, RecordStore
 from scrubjay.recalling.access_log import AccessLog
 from scrubjay.settings import Settings
 
@@ -73,13 +73,13 @@ async def open_scratch_engine(settings: Settings) -> AsyncGenerator[Engine]:
             yield engine
 
 
-def _gallery(settings: Settings) -> Gallery | None:
+def _media_source(settings: Settings) -> MediaSource | None:
     """Return the images of the notes, if the model embeds images."""
     if settings.embedder != "clip":
         return None
-    from scrubjay.notes.attachments.storage import NotesGallery  # noqa: PLC0415 - few models embed images
+    from scrubjay.notes.attachments.storage import NoteMedia  # noqa: PLC0415 - few models embed images
 
-    return NotesGallery(notes_location(settings).folder)
+    return NoteMedia(notes_location(settings).folder)
 
 
 async def _build(settings: Settings, store: RecordStore, *, has_worker: bool) -> Engine:
@@ -106,7 +106,7 @@ async def _build(settings: Settings, store: RecordStore, *, has_worker: bool) ->
         rerank_top=settings.rerank_top,
         default_rules=rules,
         llm=llm,
-        gallery=_gallery(settings),
+        media_source=_media_source(settings),
         has_worker=has_worker,
     )
     # Jobs such as conflict scans run without a language model.

@@ -81,7 +81,7 @@ async def _embed_rest(job: Job, *, engine: Engine) -> str:
     memory_id = str(job.about.get("memory_id", ""))
     count = await embed_memories(
         job.space, [memory_id], store=engine.store, embedder=engine.embedder, clock=engine.clock,
-        gallery=engine.gallery,
+        media_source=engine.media_source,
     )  # fmt: skip
     await engine.index.after_commit()
     return f"{count:,} new vectors"

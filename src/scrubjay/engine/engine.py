@@ -50,7 +50,7 @@ from scrubjay.model.rules import Rules
 from scrubjay.model.tags import TagPreview, TagTable
 from scrubjay.model.token import NewToken, Token, TokenRequest
 from scrubjay.model.transfer import Imported, Lines
-from scrubjay.ports import Clock, Embedder, Gallery, Llm, Progress, RecordStore, Reranker
+from scrubjay.ports import Clock, Embedder, Llm, MediaSource, Progress, RecordStore, Reranker
 from scrubjay.recalling import context as session_context
 from scrubjay.recalling import fulltext
 from scrubjay.recalling import pipeline as recalling
@@ -102,7 +102,7 @@ class Engine:
     in_flight: InFlightWrites = field(default_factory=InFlightWrites)
     llm: Llm | None = None
     job_runner: JobRunner | None = None
-    gallery: Gallery | None = None
+    media_source: MediaSource | None = None
     # Whether a worker runs queued jobs, here or on a server that shares the store.
     has_worker: bool = False
 
@@ -540,7 +540,11 @@ class Engine:
         count = 0
         with suppress(EmbeddingUnavailable):
             count = await backfill(
-                store=self.store, embedder=self.embedder, clock=self.clock, gallery=self.gallery, progress=progress
+                store=self.store,
+                embedder=self.embedder,
+                clock=self.clock,
+                media_source=self.media_source,
+                progress=progress,
             )
         await self.index.after_commit()
         return count
@@ -549,7 +553,12 @@ class Engine:
         """Embed the texts and images of some memories that have no vector."""
         with suppress(EmbeddingUnavailable):
             await embed_memories(
-                who.space, ids, store=self.store, embedder=self.embedder, clock=self.clock, gallery=self.gallery
+                who.space,
+                ids,
+                store=self.store,
+                embedder=self.embedder,
+                clock=self.clock,
+                media_source=self.media_source,
             )
         await self.index.after_commit()
 

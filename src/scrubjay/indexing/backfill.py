@@ -8,7 +8,7 @@ from scrubjay.model.change import Origin
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import Vector
-from scrubjay.ports import Clock, Embedded, Embedder, Gallery, Progress, RecordStore
+from scrubjay.ports import Clock, Embedded, Embedder, MediaSource, Progress, RecordStore
 from scrubjay.text.passages import embedding_text, passages_of, picture_hash
 
 _AGENT = "scrubjay"
@@ -23,7 +23,7 @@ async def backfill(
     store: RecordStore,
     embedder: Embedder,
     clock: Clock,
-    gallery: Gallery | None = None,
+    media_source: MediaSource | None = None,
     progress: Progress | None = None,
 ) -> int:
     """Embed every passage that has no vector of the current model; returns the number of memories."""
@@ -41,7 +41,7 @@ async def backfill(
             batch = waiting[start : start + _BATCH]
             for space in dict.fromkeys(space for space, _ in batch):
                 ids = [memory_id for memory_space, memory_id in batch if memory_space == space]
-                await embed_memories(space, ids, store=store, embedder=embedder, clock=clock, gallery=gallery)
+                await embed_memories(space, ids, store=store, embedder=embedder, clock=clock, media_source=media_source)
             done += len(batch)
             if progress is not None:
                 progress(done, max(done, done + len(waiting) - start - len(batch)))
@@ -55,7 +55,7 @@ async def embed_memories(
     store: RecordStore,
     embedder: Embedder,
     clock: Clock,
-    gallery: Gallery | None = None,
+    media_source: MediaSource | None = None,
 ) -> int:
     """Embed the passages of memories that have no vector yet; returns the number of new vectors."""
     profile = await embedder.profile()
@@ -68,7 +68,7 @@ async def embed_memories(
     missing = {digest: text for digest, text in texts.items() if digest not in existing}
     if not missing:
         return 0
-    picture_vectors, missing = await _embed_pictures(memories, missing, embedder=embedder, gallery=gallery)
+    picture_vectors, missing = await _embed_pictures(memories, missing, embedder=embedder, media_source=media_source)
     origin = Origin(at=clock.now(), run=new_id(), agent=_AGENT)
 
     async def store_vectors(vectors: Mapping[bytes, Vector]) -> int:
@@ -91,7 +91,7 @@ async def embed_memories(
 
 
 async def _embed_pictures(
-    memories: Sequence[Memory], missing: dict[bytes, str], *, embedder: Embedder, gallery: Gallery | None
+    memories: Sequence[Memory], missing: dict[bytes, str], *, embedder: Embedder, media_source: MediaSource | None
 ) -> tuple[dict[bytes, Vector], dict[bytes, str]]:
     """Return the vectors of missing pictures, and the texts that remain. Pictures may be large: one at a time."""
     pictures = {digest: memory for memory in memories if (digest := picture_hash(memory)) in missing}
@@ -100,7 +100,7 @@ async def _embed_pictures(
     vectors: dict[bytes, Vector] = {}
     absent: set[bytes] = set()
     for digest, memory in pictures.items():
-        media = await gallery.media(memory) if gallery is not None else None
+        media = await media_source.media(memory) if media_source is not None else None
         if media is None:
             absent.add(digest)
             continue

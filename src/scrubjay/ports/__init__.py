@@ -2,7 +2,7 @@
 
 from scrubjay.model.version import MemoryHistory
 from scrubjay.ports.commit import Commit, Committed, Edge, Embedded, IdempotencyRecord, StoredAnswer, Write
-from scrubjay.ports.models import Clock, Embedder, Gallery, Llm, PassageSearcher, Profile, Reranker, VectorIndex
+from scrubjay.ports.models import Clock, Embedder, Llm, MediaSource, PassageSearcher, Profile, Reranker, VectorIndex
 from scrubjay.ports.store import (
     ChangeLog,
     DocumentStore,
@@ -31,13 +31,13 @@ __all__ = [
     "Edge",
     "Embedded",
     "Embedder",
-    "Gallery",
     "Handle",
     "IdempotencyRecord",
     "Inventory",
     "LexicalMatch",
     "Lexicon",
     "Llm",
+    "MediaSource",
     "MemoryHistory",
     "Neighbours",
     "PassageSearcher",

@@ -89,7 +89,7 @@ class Embedder(Protocol):
         ...
 
 
-class Gallery(Protocol):
+class MediaSource(Protocol):
     """The media that memories represent."""
 
     async def media(self, memory: Memory) -> Media | None:

@@ -116,7 +116,7 @@ class RpcClient:
             if not error.fields.get("sent"):
                 raise
             committed = None if who.run else await self._is_committed(caller, peer=self._transport.peer or peer)
-            raise _lost(verb, committed=committed, has_key=_has_key(arguments)) from error
+            raise _lost_error(verb, committed=committed, has_key=_has_key(arguments)) from error
 
     def pull(
         self, verb: str, who: Caller, *, progress: Progress | None = None, **arguments: object
@@ -212,7 +212,7 @@ def _has_key(arguments: Mapping[str, object]) -> bool:
     return any((*keys, arguments.get("idempotency_key")))
 
 
-def _lost(verb: str, *, committed: bool | None, has_key: bool) -> DaemonUnavailable:
+def _lost_error(verb: str, *, committed: bool | None, has_key: bool) -> DaemonUnavailable:
     unknown = "Repeat it with the same idempotency_key" if has_key else "Check before you repeat it"
     words = {
         True: ("its change was committed", "Do not repeat it; read the result"),

@@ -41,7 +41,7 @@ class HttpTransport:
         try:
             response = await self._client.get(f"{self._url}/healthz")
         except httpx2.HTTPError as error:
-            raise self._gone(error) from error
+            raise self._gone_error(error) from error
         if response.status_code != _OK:
             raise _refusal(response.status_code, response.content)
 
@@ -89,7 +89,7 @@ class HttpTransport:
         async for answer in self._frames(verb, body, progress=progress):
             if "result" in answer:
                 return answer["result"]
-        raise self._gone(None)
+        raise self._gone_error(None)
 
     async def _frames(
         self, verb: str, body: bytes | AsyncIterator[bytes], *, progress: Progress | None
@@ -101,9 +101,9 @@ class HttpTransport:
                 async for line in response.aiter_lines():
                     yield check_answer(cast("Frame", json.loads(line)), progress=progress)
         except httpx2.HTTPError as error:
-            raise self._gone(error) from error
+            raise self._gone_error(error) from error
 
-    def _gone(self, error: httpx2.HTTPError | None) -> DaemonUnavailable:
+    def _gone_error(self, error: httpx2.HTTPError | None) -> DaemonUnavailable:
         return DaemonUnavailable(
             f"the daemon at {self._url} cannot be reached: {error or 'its answer was cut off'}",
             hint="Check the address, and that `scrubjay serve` runs there",

@@ -68,7 +68,7 @@ class SocketTransport:
         async for answer in self._exchange(frame, (), progress=progress):
             if "result" in answer:
                 return answer["result"]
-        raise self._gone(sent=True)
+        raise self._gone_error(sent=True)
 
     async def pull(
         self, verb: str, arguments: Mapping[str, Json], *, who: Caller, progress: Progress | None = None
@@ -81,7 +81,7 @@ class SocketTransport:
                 return
             for line in joiner.lines(answer):
                 yield line
-        raise self._gone(sent=True)
+        raise self._gone_error(sent=True)
 
     async def push(self, verb: str, lines: Iterable[str], *, who: Caller, progress: Progress | None = None) -> Json:
         """Send lines in batches and return the answer."""
@@ -89,7 +89,7 @@ class SocketTransport:
         async for answer in self._exchange(frame, chain(pack_lines(lines), [{"end": True}]), progress=progress):
             if "result" in answer:
                 return answer["result"]
-        raise self._gone(sent=True)
+        raise self._gone_error(sent=True)
 
     async def close(self) -> None:
         """Close the connection and wait until it is closed."""
@@ -135,12 +135,12 @@ class SocketTransport:
 
     async def _send(self, line: bytes) -> None:
         if self._writer is None:
-            raise self._gone(sent=False)
+            raise self._gone_error(sent=False)
         try:
             self._writer.write(line)
             await self._writer.drain()
         except OSError as error:
-            raise self._gone(sent=True) from error
+            raise self._gone_error(sent=True) from error
 
     def _send_nowait(self, frame: Frame) -> None:
         """Send a frame without an answer, such as a cancellation."""
@@ -154,7 +154,7 @@ class SocketTransport:
                 break
             await asyncio.sleep(_CONNECT_DELAY * (attempt + 1))
         else:
-            raise self._gone(sent=False)
+            raise self._gone_error(sent=False)
         reader, writer = connected
         # Answers may be long: the client requested them.
         lines = LineReader(reader, longest=_MAX_ANSWER)
@@ -172,7 +172,7 @@ class SocketTransport:
         try:
             reader, writer = await asyncio.open_unix_connection(str(self._path))
         except OSError as error:
-            raise self._gone(sent=False) from error
+            raise self._gone_error(sent=False) from error
         if has_peer(writer.get_extra_info("socket")):
             return reader, writer
         writer.close()
@@ -183,9 +183,9 @@ class SocketTransport:
             writer.write(encode_frame(hello("verbs")))
             line = await asyncio.wait_for(lines.line(), _HELLO_TIMEOUT)
         except (OSError, TimeoutError) as error:
-            raise self._gone(sent=False) from error
+            raise self._gone_error(sent=False) from error
         if line is None:
-            raise self._gone(sent=False)
+            raise self._gone_error(sent=False)
         greeting = decode_frame(line)
         if "error" in greeting:
             raise error_from_json(cast("Frame", greeting["error"]))
@@ -211,7 +211,7 @@ class SocketTransport:
             if call is not None:
                 call.frames.put_nowait(frame)
 
-    def _gone(self, *, sent: bool) -> DaemonUnavailable:
+    def _gone_error(self, *, sent: bool) -> DaemonUnavailable:
         return DaemonUnavailable(
             f"the daemon at {self._path} {'went away' if sent else 'cannot be reached'}",
             hint="Start it with `scrubjay serve`",

@@ -39,7 +39,7 @@ async def create(write: PreparedWrite, decision: GateDecision, *, context: Write
     """Store the draft as new records."""
     draft, sliced = write.draft, write.sliced
     if draft.dry_run:
-        answer = _created(draft.with_decision("commit", "skipped", "dry run"), write, sliced, decision)
+        answer = _created_answer(draft.with_decision("commit", "skipped", "dry run"), write, sliced, decision)
         return WriteOutcome(answer=answer, waits=write.waits_for_llm)
     draft = draft.with_decision("commit", "created")
     jobs = (
@@ -47,7 +47,7 @@ async def create(write: PreparedWrite, decision: GateDecision, *, context: Write
         *(_llm_jobs(write) if _leaves_work(write, context) else ()),
     )
     for attempt in range(_NAME_ATTEMPTS):
-        answer = _created(draft, write, sliced, decision)
+        answer = _created_answer(draft, write, sliced, decision)
         writes = tuple(
             Write(memory=memory, base=None, action=Action.CREATED, passages=passages) for memory, passages in sliced
         )
@@ -89,7 +89,9 @@ async def merge_into(
             f"{target.name} has no place for these, kept with the merged record: {', '.join(fields)}"
         )
     if draft.dry_run:
-        answer = _merged(draft.with_decision("commit", "skipped", "dry run"), write, merged, decision, target=target)
+        answer = _merged_answer(
+            draft.with_decision("commit", "skipped", "dry run"), write, merged, decision, target=target
+        )
         return WriteOutcome(answer=answer, waits=write.waits_for_llm)
     part = replace(incoming, state=State.MERGED, merged_into=target.id)
     slices = await slice_memory(merged)
@@ -98,7 +100,7 @@ async def merge_into(
     )
     if begun.warning and begun.warning not in draft.warnings:
         draft = draft.with_warning(begun.warning)
-    answer = _merged(draft.with_decision("commit", "merged"), write, merged, decision, target=target)
+    answer = _merged_answer(draft.with_decision("commit", "merged"), write, merged, decision, target=target)
     writes = (
         Write(memory=part, base=None, action=Action.CREATED, passages=passages, message=f"merged into {target.name}"),
         Write(
@@ -154,7 +156,7 @@ def _llm_job(kind: str, memory_id: str, write: PreparedWrite) -> Job:
     return Job(space=write.space, kind=kind, about={"memory_id": memory_id}, created_at=at, due=at)
 
 
-def _created(draft: Draft, write: PreparedWrite, sliced: Sequence[Sliced], decision: GateDecision) -> Remembered:
+def _created_answer(draft: Draft, write: PreparedWrite, sliced: Sequence[Sliced], decision: GateDecision) -> Remembered:
     first = sliced[0][0]
     return Remembered(
         action="created",
@@ -172,7 +174,7 @@ def _created(draft: Draft, write: PreparedWrite, sliced: Sequence[Sliced], decis
     )
 
 
-def _merged(
+def _merged_answer(
     draft: Draft, write: PreparedWrite, merged: Memory, decision: GateDecision, *, target: Memory
 ) -> Remembered:
     return Remembered(

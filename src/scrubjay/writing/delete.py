@@ -93,7 +93,7 @@ async def purge(selection: Selection, *, space: str, origin: Origin, store: Reco
             if whole is not None and whole.id not in purged:
                 warnings.append(_still_in(whole))
             # By its own id, also for a branch: the memory that it belongs to may live on.
-            done.append(replace(_written("purged", memory, warnings=tuple(warnings)), id=memory.id))
+            done.append(replace(_written_result("purged", memory, warnings=tuple(warnings)), id=memory.id))
     if not selection.dry_run and done:
         with telemetry.stage("write.commit"):
             await store.purge(space, list(dict.fromkeys(ids)), origin=origin)
@@ -140,16 +140,16 @@ async def _move_memory(
     action = change.action
     for _ in range(_MAX_ATTEMPTS):
         if memory.state is change.end_of(memory):
-            return _written("unchanged", memory)
+            return _written_result("unchanged", memory)
         _require_possible(memory, change)
         memory = await _detach_orphan(memory, change, store=store)
         warnings = _merge_warnings(memory, await _whole_of(memory, store=store), change)
         at = max(origin.at, memory.updated_at)
-        moved = replace(_moved(memory, change), version=memory.version + 1, updated_at=at)
+        moved = replace(_move(memory, change), version=memory.version + 1, updated_at=at)
         if moved.state is State.WAITING:
             warnings = (*warnings, "it waits for approval, as it did before")
         if selection.dry_run:
-            return _written(action.value, memory, warnings=warnings)
+            return _written_result(action.value, memory, warnings=warnings)
         passages = await slice_memory(moved)
         write = Write(memory=moved, base=memory.version, action=action, passages=passages, message=selection.reason)
         report = ConflictReport()
@@ -166,7 +166,7 @@ async def _move_memory(
             memory = (await store.get(memory.space, [memory.id])).get(memory.id, memory)
         else:
             telemetry.count("writes", action=action.value)
-            return replace(_written(action.value, moved, warnings=warnings), conflicts=report.details)
+            return replace(_written_result(action.value, moved, warnings=warnings), conflicts=report.details)
     raise StaleVersion(f"{memory.name!r} keeps changing", hint="Try again", memory_id=memory.id)
 
 
@@ -177,7 +177,7 @@ async def _detach_orphan(memory: Memory, change: StateChange, *, store: RecordSt
     return replace(memory, trunk="", branch=MAIN, forked=0)
 
 
-def _moved(memory: Memory, change: StateChange) -> Memory:
+def _move(memory: Memory, change: StateChange) -> Memory:
     """Return a memory in its new state; one that left the inbox unapproved returns there, and no further."""
     if memory.state is State.WAITING and change.end is not State.LIVE:
         flags = tuple(dict.fromkeys((*memory.flags, Flag.UNAPPROVED)))
@@ -326,7 +326,7 @@ def _check(selection: Selection, *, state: State) -> Selection:
     return replace(selection, filter=replace(selection.filter, state=state))
 
 
-def _written(action: str, memory: Memory, *, warnings: tuple[str, ...] = ()) -> Written:
+def _written_result(action: str, memory: Memory, *, warnings: tuple[str, ...] = ()) -> Written:
     return Written(
         action=action, id=memory.trunk or memory.id, name=memory.name, version=memory.version, warnings=warnings,
         branch=branch_of(memory),

@@ -144,15 +144,15 @@ def _require(reason: str) -> None:
 
 def _check_draft(draft: Draft, rules: Rules) -> _Checked:
     orders = (draft.text, draft.title, *draft.observations)
-    return _checked(orders, draft_texts(draft, split=True), source_texts(draft), draft.metadata, rules)
+    return _check_texts(orders, draft_texts(draft, split=True), source_texts(draft), draft.metadata, rules)
 
 
 def _check_memory(memory: Memory, rules: Rules) -> _Checked:
     orders = (memory.content, memory.title, *(observation.text for observation in memory.observations))
-    return _checked(orders, memory_texts(memory, split=True), source_texts(memory), memory.metadata, rules)
+    return _check_texts(orders, memory_texts(memory, split=True), source_texts(memory), memory.metadata, rules)
 
 
-def _checked(
+def _check_texts(
     orders: tuple[str, ...], texts: Iterator[str], source: Iterator[str], metadata: Mapping[str, Json], rules: Rules
 ) -> _Checked:
     return _Checked(

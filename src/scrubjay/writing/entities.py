@@ -46,7 +46,7 @@ async def look_up_entities(draft: Draft, *, space: str, store: RecordStore) -> E
     names = draft.entities[:_MAX_LOOKED_UP]
     facets = sorted({facet for name in names for facet in _facets(name)})
     counts, confirmed = await asyncio.gather(
-        store.known_facets(space, facets, state=State.LIVE), _confirmed(names, space=space, store=store)
+        store.known_facets(space, facets, state=State.LIVE), _confirm_names(names, space=space, store=store)
     )
     existing = [entity for entity in _unite_aliases(draft, counts).entities if facet("entity", entity) in counts]
     return EntityLookup(counts=counts, spellings=await _spellings(existing, confirmed, space=space, store=store))
@@ -76,7 +76,7 @@ async def _look_up_phrases(text: str, *, space: str, store: RecordStore) -> Enti
         return EntityLookup(counts={}, spellings={})
     counts, confirmed = await asyncio.gather(
         store.known_facets(space, list(phrases), state=State.LIVE),
-        _confirmed(phrases.values(), space=space, store=store),
+        _confirm_names(phrases.values(), space=space, store=store),
     )
     # The longer names first: Acme Corp is not Acme.
     ordered = sorted(counts, key=lambda entity: (-len(entity.split()), -counts[entity], entity))
@@ -123,7 +123,7 @@ async def _spellings(
     return spellings
 
 
-async def _confirmed(names: Iterable[str], *, space: str, store: RecordStore) -> frozenset[str]:
+async def _confirm_names(names: Iterable[str], *, space: str, store: RecordStore) -> frozenset[str]:
     """Return the names of which a cached memory is live and still has this very spelling."""
     by_entity = _memories.get(store, {})
     cached = [

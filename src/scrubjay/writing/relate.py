@@ -60,7 +60,7 @@ async def relate(
             await store.commit(Commit(space=space, origin=origin, edges=(Edge(relation=edge, present=True),)))
         telemetry.count("writes", action="related")
         action = "updated" if existing else "created"
-    return await _related(action, start, end, space=space, store=store)
+    return await _related_result(action, start, end, space=space, store=store)
 
 
 async def unrelate(
@@ -75,7 +75,7 @@ async def unrelate(
         with telemetry.stage("write.commit"):
             await store.commit(Commit(space=space, origin=origin, edges=edges))
         telemetry.count("writes", len(edges), action="unrelated")
-    return await _related("removed" if existing else "unchanged", start, end, space=space, store=store)
+    return await _related_result("removed" if existing else "unchanged", start, end, space=space, store=store)
 
 
 async def _memory(ref: str, *, space: str, store: RecordStore) -> Memory:
@@ -100,7 +100,7 @@ def _type(relation: str, limits: Limits) -> str:
     return tidy
 
 
-async def _related(action: str, source: Memory, target: Memory, *, space: str, store: RecordStore) -> Related:
+async def _related_result(action: str, source: Memory, target: Memory, *, space: str, store: RecordStore) -> Related:
     edges = await store.relations(space, [source.id, target.id])
     return Related(
         action=action,

@@ -107,7 +107,7 @@ def rejected(draft: Draft) -> Remembered:
 def unchanged(draft: Draft, memories: Sequence[Memory], *, similarity: float | None = 1.0) -> Remembered:
     """Answer that memories already say all of it."""
     draft = draft.with_decision("duplicate", "unchanged", f"{memories[0].id} already says this")
-    return _existing("unchanged", draft, memories, similarity=similarity)
+    return _existing_answer("unchanged", draft, memories, similarity=similarity)
 
 
 def confirmed(draft: Draft, memories: Sequence[Memory]) -> Remembered:
@@ -116,10 +116,10 @@ def confirmed(draft: Draft, memories: Sequence[Memory]) -> Remembered:
     draft = draft.with_decision(
         "duplicate", "updated", f"{memories[0].id} already says this; its source is now the {source}"
     )
-    return _existing("updated", draft, memories)
+    return _existing_answer("updated", draft, memories)
 
 
-def _existing(
+def _existing_answer(
     action: str, draft: Draft, memories: Sequence[Memory], *, similarity: float | None = 1.0
 ) -> Remembered:  # fmt: skip
     first = memories[0]

@@ -67,7 +67,7 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, context: W
             if (earlier := await _earlier_answer(request, space=space, context=context)) is not None:
                 return earlier
             telemetry.count("writes", action="unchanged")
-            return _written(memory, "unchanged", warnings)
+            return _written_result(memory, "unchanged", warnings)
         at = _edit_time(memory, edit, now=origin.at)
         edited = replace(edited, version=memory.version + 1, updated_at=at, last_confirmed=origin.at)
         try:
@@ -125,7 +125,7 @@ async def commit_version(
         )
         cache = ReadCache(store=context.store, index=context.index)
         report = await find_conflicts(written, before=before, rules=rules, origin=origin, cache=cache)
-    answer = _written(memory, reported_action, (*warnings, begun.warning) if begun.warning else warnings)
+    answer = _written_result(memory, reported_action, (*warnings, begun.warning) if begun.warning else warnings)
     jobs = embedding_jobs(begun.unfinished, space=memory.space, origin=origin)
     commit = Commit(
         space=memory.space,
@@ -246,7 +246,7 @@ def _edit_json(edit: Edit) -> dict[str, Json]:
     return {name: value for name, value in fields.items() if value or name not in ("branch", "source", "at")}
 
 
-def _written(memory: Memory, action: str, warnings: tuple[str, ...]) -> Written:
+def _written_result(memory: Memory, action: str, warnings: tuple[str, ...]) -> Written:
     return Written(
         action=action, id=memory.trunk or memory.id, name=memory.name, version=memory.version, warnings=warnings,
         branch=branch_of(memory),

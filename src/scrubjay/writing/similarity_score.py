@@ -93,13 +93,13 @@ def _covered(terms: Sequence[str], others: Sequence[str]) -> float:
     # "sunglasses" covers "sun glasses", and the reverse.
     joined = {*others, *(first + second for first, second in pairwise(others))}
     split = {part for first, second in pairwise(terms) if first + second in others for part in (first, second)}
-    related = [(other, _related(other)) for other in others]
+    related = [(other, _related_terms(other)) for other in others]
     return sum(1.0 if term in joined or term in split else _closest(term, related) for term in terms) / len(terms)
 
 
 def _closest(term: str, others: Sequence[tuple[str, dict[str, float]]]) -> float:
     """Return how close a term is to the closest of others; the relation may be listed at either of the two."""
-    own = _related(term)
+    own = _related_terms(term)
     return max(max(own.get(other, 0.0), related.get(term, 0.0)) for other, related in others)
 
 
@@ -115,11 +115,11 @@ def _closeness(word: str, other: str) -> float:
     if not terms or not other_terms or terms == other_terms:
         return 1.0
     term, other_term = terms[0], other_terms[0]
-    return max(_related(term).get(other_term, 0.0), _related(other_term).get(term, 0.0))
+    return max(_related_terms(term).get(other_term, 0.0), _related_terms(other_term).get(term, 0.0))
 
 
 @lru_cache(maxsize=_CACHED_TERMS)
-def _related(term: str) -> dict[str, float]:
+def _related_terms(term: str) -> dict[str, float]:
     return dict(related_terms(term))
 
 

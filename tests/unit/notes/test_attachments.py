@@ -23,7 +23,7 @@ from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Json, Memory, Trust
 from scrubjay.model.query import Filter, Question
 from scrubjay.notes.attachments.service import Attachments
-from scrubjay.notes.attachments.storage import NotesGallery
+from scrubjay.notes.attachments.storage import NoteMedia
 from scrubjay.notes.files.folder import Folder
 from scrubjay.notes.requests import NoteDraft
 from scrubjay.settings import Settings
@@ -67,7 +67,7 @@ async def a_room(folder: Path, *, sees: bool = False, largest: int = 1_000_000) 
     async with open_wiring(folder / "data", embedder=embedder, index=False) as wiring:
         root = folder / "notes"
         Folder(root).open(store_id=wiring.store.store_id, space="default")
-        engine = replace(wiring.engine, gallery=NotesGallery(root))
+        engine = replace(wiring.engine, media_source=NoteMedia(root))
         attachments = Attachments(engine, root=root, space="default", largest=largest)
         yield Room(engine=engine, root=root.resolve(), attachments=attachments, embedder=embedder)
 
@@ -150,11 +150,11 @@ async def test_a_picture_is_found_by_its_content_if_the_model_sees(tmp_path: Pat
         ]
         # Only the exact bytes that a memory names are returned.
         card = await room.now(done.attachment.id)
-        gallery = NotesGallery(room.root)
-        assert await gallery.media(card) is not None
+        media_source = NoteMedia(room.root)
+        assert await media_source.media(card) is not None
         (tmp_path / "secret.png").write_bytes(data)
         for facts in ({"file": "../secret.png"}, {"sha256": "0" * 64}, {"file": ""}, {"media_type": "image/svg+xml"}):
-            assert await gallery.media(replace(card, metadata={**card.metadata, **facts})) is None
+            assert await media_source.media(replace(card, metadata={**card.metadata, **facts})) is None
 
 
 async def test_embedded_files_become_attachments_at_their_paths(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from scrubjay.notes.files.tree import FileInfo, file_info, open_folder, open_reg
 from scrubjay.notes.markdown.naming import link_target
 from scrubjay.text.slug import slug
 
-__all__ = ["AttachmentStorage", "FileNames", "NotesGallery", "ReceivedFile", "StoredFile"]
+__all__ = ["AttachmentStorage", "FileNames", "NoteMedia", "ReceivedFile", "StoredFile"]
 
 _CHUNK = 1 << 20
 _MAX_STEM = 80
@@ -237,7 +237,7 @@ class FileNames:
         return self._listed
 
 
-class NotesGallery:
+class NoteMedia:
     """Provides the pictures of attachment memories to a vision model, verified by their hash."""
 
     def __init__(self, root: Path) -> None:

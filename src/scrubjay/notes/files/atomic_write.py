@@ -214,12 +214,12 @@ def _verify(entry: FolderEntry, over: bytes, *, allow_writers: bool = False) -> 
     try:
         with open_regular_file(entry.path, entry.name, folder=entry.folder) as descriptor:
             if not allow_writers and _is_busy(entry, descriptor):
-                raise _changed(entry, "is open in a program that may write to it", busy=True)
+                raise _change_error(entry, "is open in a program that may write to it", busy=True)
             status, actual = digest_file(entry.path, descriptor)
     except FileNotFoundError:
         raise file_gone_error(entry.path) from None
     if actual != over:
-        raise _changed(entry, "has changed since it was read")
+        raise _change_error(entry, "has changed since it was read")
     return status
 
 
@@ -290,7 +290,7 @@ def _name_taken(entry: FolderEntry) -> FileChanged:
     )
 
 
-def _changed(entry: FolderEntry, problem: str, *, busy: bool = False) -> FileChanged:
+def _change_error(entry: FolderEntry, problem: str, *, busy: bool = False) -> FileChanged:
     return FileChanged(
         f"{quote_path(entry.path)} {problem}", hint="Read it again; nothing was changed", path=entry.path, busy=busy
     )

@@ -20,7 +20,7 @@ _ENCODED = re.compile(r"%(25)*(00|2e|2f|5c|c0|c1|e0%80|f0%80|u00(00|2e|2f|5c)|u2
 def split_path(path: str) -> tuple[str, ...]:
     """Split a path into its names; raise PathRefused for one that may lead out of the folder, or is hidden."""
     if problem := find_path_problem(path):
-        raise _refused(path, problem)
+        raise _refusal(path, problem)
     return tuple(path.split("/"))
 
 
@@ -29,7 +29,7 @@ def split_new_path(path: str) -> tuple[str, ...]:
     parts = split_path(path)
     for part in parts:
         if problem := _find_portability_problem(part):
-            raise _refused(path, problem)
+            raise _refusal(path, problem)
     return parts
 
 
@@ -85,7 +85,7 @@ def _find_portability_problem(name: str) -> str:
     return ""
 
 
-def _refused(path: str, problem: str) -> PathRefused:
+def _refusal(path: str, problem: str) -> PathRefused:
     return PathRefused(
         f"the path {quote_path(path)} {problem}",
         hint="Name a file inside the folder of notes, such as work/plan.md",

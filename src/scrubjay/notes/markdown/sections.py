@@ -70,9 +70,9 @@ def with_sections(
     """Render the lines below the marker with new items; unchanged items keep their lines."""
     stored = [piece for piece in pieces if keeps_strays or piece.kind != "stray"]
     if observations_of(stored) != observations:
-        stored = _changed(stored, "observations", observations)
+        stored = _replace_section(stored, "observations", observations)
     if links_of(stored) != links:
-        stored = _changed(stored, "links", links)
+        stored = _replace_section(stored, "links", links)
     ended = [piece.raw if piece.raw.endswith("\n") else piece.raw + "\n" for piece in stored[:-1]]
     return "".join(ended) + (stored[-1].raw if stored else "")
 
@@ -130,7 +130,7 @@ def _links(text: str) -> tuple[Link, ...]:
     return (Link(target=_unescape(target), text=_unescape(words)),)
 
 
-def _changed(pieces: list[Piece], section: str, new: tuple[Item, ...]) -> list[Piece]:
+def _replace_section(pieces: list[Piece], section: str, new: tuple[Item, ...]) -> list[Piece]:
     """Replace the items of one section; unchanged items at its beginning and end keep their lines."""
     own = [at for at, piece in enumerate(pieces) if piece.section == section and piece.kind == "item"]
     if not own:

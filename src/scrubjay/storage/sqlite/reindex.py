@@ -46,7 +46,7 @@ def reindex_page(
     connection: apsw.Connection, *, after: int, bodies: SqliteBodies, page: PageSize = PAGE_SIZE
 ) -> tuple[int, int | None]:
     """Index a page of memories again; return how many, and the number to continue after, if any."""
-    done, (rows, is_last) = 0, _outdated(connection, after=after, page=page)
+    done, (rows, is_last) = 0, _outdated_rows(connection, after=after, page=page)
     for row in rows:
         # A damaged memory keeps its old passages: they are all that is left of it.
         with suppress(BodyDamaged):
@@ -55,7 +55,7 @@ def reindex_page(
     return done, None if is_last else int(rows[-1][0])
 
 
-def _outdated(connection: apsw.Connection, *, after: int, page: PageSize) -> tuple[list[_OutdatedRow], bool]:
+def _outdated_rows(connection: apsw.Connection, *, after: int, page: PageSize) -> tuple[list[_OutdatedRow], bool]:
     """Return the next outdated memories, and whether they are the last; at least one if any is left, however large."""
     rows: list[_OutdatedRow] = []
     size = 0

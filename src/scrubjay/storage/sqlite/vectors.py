@@ -284,7 +284,7 @@ def _quantize(stored: Sequence[bytes], dimension: int) -> list[bytes]:
     signed = np.rint(halves * (_STEPS / _nonzero(np.abs(halves).max(axis=1, keepdims=True))))
     # The width that keeps the length of the vector.
     widths = np.sqrt(_squared_lengths(halves) / _nonzero(_squared_lengths(signed)))
-    steps = np.zeros((len(stored), _padded(dimension)), _GROUP_TYPE)
+    steps = np.zeros((len(stored), _padded_dimension(dimension)), _GROUP_TYPE)
     steps[:, :dimension] = signed + _STEPS
     groups = np.bitwise_or.reduce(steps.reshape(-1, _GROUP) << _SHIFTS, axis=1).view(np.uint8)
     rows = groups.reshape(len(stored), -1, _GROUP_TYPE.itemsize)[:, :, :_BITS]
@@ -294,7 +294,7 @@ def _quantize(stored: Sequence[bytes], dimension: int) -> list[bytes]:
 def _dequantize(stored: Sequence[bytes], dimension: int) -> NDArray[np.float32]:
     rows = np.frombuffer(b"".join(stored), np.uint8).reshape(len(stored), _quantized_size(dimension))
     widths = rows[:, : _HALF.itemsize].copy().view(_HALF).astype(np.float32)
-    groups = np.zeros((len(stored), _padded(dimension) // _GROUP, _GROUP_TYPE.itemsize), np.uint8)
+    groups = np.zeros((len(stored), _padded_dimension(dimension) // _GROUP, _GROUP_TYPE.itemsize), np.uint8)
     groups[:, :, :_BITS] = rows[:, _HALF.itemsize :].reshape(len(stored), -1, _BITS)
     steps = (groups.view(_GROUP_TYPE) >> _SHIFTS) & np.uint64((1 << _BITS) - 1)
     signed = steps.reshape(len(stored), -1)[:, :dimension].astype(np.float32) - _STEPS
@@ -312,8 +312,8 @@ def _nonzero(values: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _quantized_size(dimension: int) -> int:
-    return _HALF.itemsize + _padded(dimension) // _GROUP * _BITS
+    return _HALF.itemsize + _padded_dimension(dimension) // _GROUP * _BITS
 
 
-def _padded(dimension: int) -> int:
+def _padded_dimension(dimension: int) -> int:
     return -(-dimension // _GROUP) * _GROUP

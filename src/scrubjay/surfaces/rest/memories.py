@@ -71,7 +71,7 @@ _MEMORY_RESPONSES = response_schema(
 )
 
 
-def _written(example: Mapping[str, Json]) -> ResponseSchemas:
+def _written_response(example: Mapping[str, Json]) -> ResponseSchemas:
     return response_schema(Written, example, headers=("ETag",))
 
 
@@ -161,7 +161,7 @@ async def read(
     return json_response(memory, headers=headers)
 
 
-@routes.patch("/memories/{id}", summary="Revise a memory", responses=_written(examples.REVISED))
+@routes.patch("/memories/{id}", summary="Revise a memory", responses=_written_response(examples.REVISED))
 async def revise(
     ref: MemoryRef,
     body: ReviseBody,
@@ -179,7 +179,7 @@ async def revise(
     return json_response(written, headers=etag(written.version, written.branch))
 
 
-@routes.delete("/memories/{id}", summary="Forget a memory", responses=_written(examples.FORGOTTEN_ONE))
+@routes.delete("/memories/{id}", summary="Forget a memory", responses=_written_response(examples.FORGOTTEN_ONE))
 async def forget(
     ref: MemoryRef,
     context: WriteContext,
@@ -192,14 +192,14 @@ async def forget(
     return _single_response(await context.write("forget", context.memory.forget(ref, group=group, reason=reason)))
 
 
-@routes.post("/memories/{id}/restore", summary="Restore a memory", responses=_written(examples.RESTORED_ONE))
+@routes.post("/memories/{id}/restore", summary="Restore a memory", responses=_written_response(examples.RESTORED_ONE))
 async def restore(ref: MemoryRef, context: WriteContext, match: IfMatch = "", branch: DroppedBranch = "") -> Response:
     """Restore a memory, or a dropped branch of it, from the trash."""
     await require_version(context, ref, match)
     return _single_response(await context.write("restore", context.memory.restore(ref, branch=branch)))
 
 
-@routes.post("/memories/{id}/purge", summary="Purge a memory", responses=_written(examples.PURGED_ONE))
+@routes.post("/memories/{id}/purge", summary="Purge a memory", responses=_written_response(examples.PURGED_ONE))
 async def purge(ref: MemoryRef, context: WriteContext, match: IfMatch = "") -> Response:
     """Destroy a memory in the trash, with every version and every trace of its text."""
     await require_version(context, ref, match)

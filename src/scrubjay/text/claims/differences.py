@@ -401,9 +401,9 @@ def _are_spellings(first: str, second: str) -> bool:
 
 @lru_cache(maxsize=20_000)
 def _closeness(term: str, other: str) -> float:
-    return max(_related(term).get(other, 0.0), _related(other).get(term, 0.0))
+    return max(_related_terms(term).get(other, 0.0), _related_terms(other).get(term, 0.0))
 
 
 @lru_cache(maxsize=2_048)
-def _related(term: str) -> dict[str, float]:
+def _related_terms(term: str) -> dict[str, float]:
     return dict(related_terms(term))

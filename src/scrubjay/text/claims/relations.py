@@ -60,7 +60,7 @@ def alternative_words(text: str) -> tuple[str, ...] | None:
     The text itself need not have them: a move to Rome ends a life in Paris.
     """
     plain = normalize_statement(text)[:_MAX_TEXT]
-    relation = _single_valued(plain) or next(iter(_ended(plain)), None)
+    relation = _single_valued(plain) or next(iter(_ended_relations(plain)), None)
     if relation is not None:
         return (*sorted(relation.who), *_WORDS_OF_RELATIONS.get(relation.name, ()))
     change = _match_change(plain)
@@ -71,10 +71,10 @@ def alternative_words(text: str) -> tuple[str, ...] | None:
 def relation_keys(text: str) -> tuple[str, ...]:
     """Return the relations of a statement without their values; a statement that contradicts it has one of them."""
     plain = normalize_statement(text)[:_MAX_TEXT]
-    single, held = _single_valued(plain), _held(plain)
+    single, held = _single_valued(plain), _current_relation(plain)
     keys = [] if single is None else [(single.name, single.how, *sorted(single.who))]
     # An end is compared with what it ends by these keys only.
-    lasting = (*_ended(plain), *([] if held is None else [held]))
+    lasting = (*_ended_relations(plain), *([] if held is None else [held]))
     keys += [(relation.name, "until", *sorted(relation.who)) for relation in lasting]
     return tuple(dict.fromkeys("\n".join(key) for key in keys))
 
@@ -147,8 +147,8 @@ def _are_rivals(relation: _Relation, other: _Relation) -> bool:
 
 def _find_ending(ended: str, other: str) -> str:
     """Describe a relation that one statement ends and the other still has."""
-    endings = _ended(ended)
-    held = _held(other) if endings else None
+    endings = _ended_relations(ended)
+    held = _current_relation(other) if endings else None
     if held is None:
         return ""
     for ending in endings:
@@ -191,13 +191,13 @@ def _single_valued(text: str) -> _Relation | None:
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
-def _held(text: str) -> _Relation | None:
+def _current_relation(text: str) -> _Relation | None:
     relation = next(_read_relations(text, HELD_PATTERNS), None)
     return None if relation is None or parse_statement(text).denials else relation
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
-def _ended(text: str) -> tuple[_Relation, ...]:
+def _ended_relations(text: str) -> tuple[_Relation, ...]:
     # To leave Rome may end a residence or a job.
     return tuple(_read_relations(text, ENDED_PATTERNS))
 
