@@ -29,8 +29,8 @@ _ESCAPE = re.compile(r"\\(?:u(.{4})|U(.{8})|(.))")
 _SHORT = {"n": "\n", "r": "\r", "t": "\t"}
 
 
-def parse_frontmatter(text: str, *, first: int = 2) -> Frontmatter:
-    """Parse the entries of a frontmatter; `first` is the number of its first line. Raises NoteUnreadable."""
+def parse_frontmatter(text: str) -> Frontmatter:
+    """Parse the entries of a frontmatter; raises NoteUnreadable."""
     simple = parse_simple_yaml(text)
     if simple:
         head = Frontmatter(raw=text, entries=simple[0], tail=simple[1])
@@ -38,9 +38,10 @@ def parse_frontmatter(text: str, *, first: int = 2) -> Frontmatter:
         # Few files need the parser, so it is loaded on first use.
         from scrubjay.notes.markdown.yaml_parser import parse_full_yaml  # noqa: PLC0415
 
-        head = parse_full_yaml(text, first=first)
+        head = parse_full_yaml(text)
     seen: set[str] = set()
-    line = first
+    # The first line of the file is the opening delimiter.
+    first = line = 2
     for entry in head.entries:
         if entry.key in seen:
             where = first if head.is_odd else line + entry.lead.count("\n")

@@ -1,18 +1,16 @@
 """Parse frontmatter with a full YAML parser, for files that the simple patterns do not cover.
 
-Only the parser's events are used: no objects are built, no aliases are followed, and nesting uses no stack. Limits
-protect against hostile input.
+The tree of nodes has the position of each value. No objects are built and no aliases are followed; limits protect
+against hostile input.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.events import (
-    AliasEvent,
     CollectionEndEvent,
     CollectionStartEvent,
     DocumentEndEvent,
@@ -29,6 +27,8 @@ from scrubjay.notes.markdown.yaml_values import OTHER, Frontmatter, FrontmatterE
 
 __all__ = ["parse_full_yaml"]
 
+# The first line of a file is the opening delimiter.
+_FIRST_LINE = 2
 _BLOCKS = ("|", ">")
 _BREAKS = re.compile(r"[ \t]*\r?\n\s*")
 _MAX_BYTES = 64 * 1024
@@ -41,245 +41,201 @@ _SPACES = re.compile(r"\s+")
 _QUOTE_HINT = (
     f"Quote values that contain `: ` or ` #` or begin with a symbol, and use spaces, not tabs. {UNREADABLE_HINT}"
 )
+_NOT_PAIRS = "the frontmatter does not consist of `key: value` lines"
 
 
-class _Event(NamedTuple):
-    """An event and its position in the text: a scalar, an alias, the start of a map or list, or an end."""
+@dataclass(slots=True)
+class _Node:
+    """A value and its position in the text: a scalar, an alias, a list, or a map with its keys and values in turn."""
 
     kind: str
     start: int
     end: int
+    line: int
+    anchor: str
     text: str = ""
     style: str = ""
-    anchor: str = ""
     is_flow: bool = False
+    children: list["_Node"] = field(default_factory=list["_Node"])
+
+    @property
+    def pairs(self) -> Sequence[tuple["_Node", "_Node"]]:
+        """The keys of a map with their values."""
+        return list(zip(self.children[::2], self.children[1::2], strict=True))
+
+    @property
+    def value(self) -> Value:
+        """The value as a scalar or a list, if it is either."""
+        if self.kind == "scalar":
+            return Scalar(self.text, is_plain=not self.style)
+        is_list = self.kind == "list" and all(item.kind == "scalar" for item in self.children)
+        return tuple(Scalar(item.text, is_plain=not item.style) for item in self.children) if is_list else OTHER
+
+    @property
+    def shape(self) -> tuple[str, str, object]:
+        """The content without its layout."""
+        return self.kind, self.text, [child.shape for child in self.children]
+
+    def walk(self) -> Iterator["_Node"]:
+        yield self
+        for child in self.children:
+            yield from child.walk()
 
 
-def parse_full_yaml(text: str, *, first: int = 2) -> Frontmatter:
+def parse_full_yaml(text: str) -> Frontmatter:
     """Parse the entries of a frontmatter with the parser alone; raises NoteUnreadable."""
-    events = list(_parse_events(text, first=first))
-    root = events[0] if events else None
+    root = _compose(text)
     # An anchor without a value is not empty: it would apply to the entries written after it.
     if root is None or (root.kind == "scalar" and not (root.text or root.style or root.anchor)):
         return Frontmatter(raw=text, tail=text)
     if root.kind != "map" or root.anchor:
-        raise unreadable("the frontmatter does not consist of `key: value` lines", line=_line(text, root.start, first))
-    pairs = list(_pairs(text, events[1:-1], first=first))
-    _refuse_aliases(pairs, text, first=first)
-    indent = text[_line_start(text, root.start) : root.start]
-    if root.is_flow:
-        lines = (
-            f"{text[pair.key.start : pair.key.end]}: {text[pair.value.start : pair.end]}".rstrip() for pair in pairs
-        )
-        joined = "".join(f"{_BREAKS.sub(' ', line)}\n" for line in lines)
-        plain = text[: root.start].rstrip(" ") + joined + text[events[-1].end :].lstrip()
-        if not pairs:
-            return Frontmatter(raw=text, tail=plain, is_odd=True)
-        return _parse_rewritten(text, plain, events, first=first)
-    if indent:
-        plain = re.sub(rf"^ {{1,{len(indent)}}}", "", text, flags=re.MULTILINE)
-        return _parse_rewritten(text, plain, events, first=first)
-    for pair in pairs:
-        if _line_start(text, pair.key.start) != pair.key.start:
-            raise unreadable(
-                "a key of the frontmatter does not begin its line", line=_line(text, pair.key.start, first)
-            )
-    return _split_lines(pairs, text)
+        raise unreadable(_NOT_PAIRS, line=root.line)
+    _refuse_keys_and_aliases(root)
+    plain = _rewrite(text, root)
+    if plain is None:
+        return _split_lines(text, root)
+    if not root.children:
+        return Frontmatter(raw=text, tail=plain, is_odd=True)
+    rewritten = _compose(plain)
+    if rewritten is None or rewritten.shape != root.shape or _rewrite(plain, rewritten) is not None:
+        raise unreadable(_NOT_PAIRS, line=_FIRST_LINE)
+    return replace(_split_lines(plain, rewritten), raw=text, is_odd=True)
 
 
-def _parse_rewritten(text: str, plain: str, events: Sequence[_Event], *, first: int) -> Frontmatter:
-    """Parse a rewritten text with a key per line, after checking that it is equivalent to the original."""
-    rewritten = list(_parse_events(plain, first=first))
-    is_same = [(event.kind, event.text) for event in rewritten] == [(event.kind, event.text) for event in events]
-    if not is_same or rewritten[0].is_flow or _line_start(plain, rewritten[0].start) != rewritten[0].start:
-        raise unreadable("the frontmatter does not consist of `key: value` lines", line=first)
-    return replace(parse_full_yaml(plain, first=first), raw=text, is_odd=True)
-
-
-@dataclass(slots=True, kw_only=True)
-class _Pair:
-    """A key of the outermost mapping and the first event of its value; `texts` if that is a list of scalars."""
-
-    key: _Event
-    value: _Event
-    end: int
-    texts: tuple[Scalar, ...] | None = None
-    anchors: set[str] = field(default_factory=set[str])
-    aliases: set[str] = field(default_factory=set[str])
-
-    @property
-    def parsed(self) -> Value:
-        """The value as a scalar or a list, if it is either."""
-        if self.value.kind == "scalar":
-            return Scalar(self.value.text, is_plain=not self.value.style)
-        return OTHER if self.texts is None else self.texts
-
-
-def _pairs(text: str, events: Sequence[_Event], *, first: int) -> Iterator[_Pair]:
-    at = 0
-    while at < len(events):
-        key = events[at]
+def _refuse_keys_and_aliases(root: _Node) -> None:
+    """Refuse keys that are not texts, and aliases of another key's value: they would break if that key were removed."""
+    for key, _ in root.pairs:
         if key.kind != "scalar" or key.anchor or key.style in _BLOCKS:
-            raise unreadable("a key of the frontmatter is not a text", line=_line(text, key.start, first))
-        whole = events[at + 1 : _value_end(events, at + 1)]
-        items = whole[1:-1]
-        is_list = whole[0].kind == "list" and all(event.kind == "scalar" for event in items)
-        yield _Pair(
-            key=key,
-            value=whole[0],
-            # For a missing value, the parser may skip empty lines before it reports the end.
-            end=key.end if whole[0].start == whole[-1].end else _text_end(whole),
-            texts=tuple(Scalar(event.text, is_plain=not event.style) for event in items) if is_list else None,
-            anchors={event.anchor for event in whole if event.anchor and event.kind != "alias"},
-            aliases={event.anchor for event in whole if event.kind == "alias"},
-        )
-        at += 1 + len(whole)
+            raise unreadable("a key of the frontmatter is not a text", line=key.line)
+    for key, value in root.pairs:
+        nodes = list(value.walk())
+        aliases = {node.anchor for node in nodes if node.kind == "alias"}
+        if aliases - {node.anchor for node in nodes if node.kind != "alias"}:
+            reason = f"the key {key.text[:80]!r} takes its value from a YAML alias"
+            raise unreadable(reason, line=key.line, hint="Write the value out")
 
 
-def _value_end(events: Sequence[_Event], at: int) -> int:
-    """Return the position after the value that begins at `at`."""
-    depth = 0
-    while True:
-        depth += {"map": 1, "list": 1, "end": -1}.get(events[at].kind, 0)
-        at += 1
-        if not depth:
-            return at
+def _rewrite(text: str, root: _Node) -> str | None:
+    """Return a text with each key at the beginning of a line; None if it already has this form."""
+    if root.is_flow:
+        lines = (f"{text[key.start : key.end]}: {text[value.start : _end(key, value)]}" for key, value in root.pairs)
+        joined = "".join(f"{_BREAKS.sub(' ', line.rstrip())}\n" for line in lines)
+        return text[: root.start].rstrip(" ") + joined + text[root.end :].lstrip()
+    if indent := root.start - _line_start(text, root.start):
+        return re.sub(rf"^ {{1,{indent}}}", "", text, flags=re.MULTILINE)
+    for key, _ in root.pairs:
+        if _line_start(text, key.start) != key.start:
+            raise unreadable("a key of the frontmatter does not begin its line", line=key.line)
+    return None
 
 
-def _text_end(events: Sequence[_Event]) -> int:
-    """Return the end of a value's text; the parser reports the end of a block only where the next one begins."""
-    opened: list[_Event] = []
-    last = events[0].start
-    for event in events:
-        if event.kind in ("map", "list"):
-            opened.append(event)
-        elif event.kind != "end" or opened.pop().is_flow:
-            last = event.end
-    return last
-
-
-def _refuse_aliases(pairs: Sequence[_Pair], text: str, *, first: int) -> None:
-    """Refuse aliases of another key's value: they would break if that key were removed."""
-    for pair in pairs:
-        if pair.aliases - pair.anchors:
-            raise unreadable(
-                f"the key {pair.key.text[:80]!r} takes its value from a YAML alias",
-                line=_line(text, pair.key.start, first),
-                hint="Write the value out",
-            )
-
-
-def _split_lines(pairs: Sequence[_Pair], text: str) -> Frontmatter:
+def _split_lines(text: str, root: _Node) -> Frontmatter:
     """Split a text into keys with their lines; the comments above a key belong to it."""
-    starts = [_line_start(text, pair.key.start) for pair in pairs]
     entries: list[FrontmatterEntry] = []
-    lead = text[: starts[0]] if starts else ""
-    for pair, start, end in zip(pairs, starts, [*starts[1:], len(text)], strict=True):
-        own = _own_end(pair, text, end)
-        spans = pair.value.kind == "scalar" and pair.value.style not in _BLOCKS
-        spans = spans or (pair.value.kind == "list" and pair.value.is_flow)
+    starts = [key.start for key, _ in root.pairs]
+    lead = text[: starts[0]]
+    for (key, value), next_start in zip(root.pairs, [*starts[1:], len(text)], strict=True):
+        end = _end(key, value)
+        own = next_start
+        # Trailing comments and empty lines belong to the next entry.
+        while (above := _line_start(text, own - 1)) >= end and above > key.start:
+            line = text[above:own].strip()
+            if line and not line.startswith("#"):
+                break
+            own = above
+        spans = value.kind == "scalar" and value.style not in _BLOCKS
+        spans = spans or (value.kind == "list" and value.is_flow)
         entries.append(
             FrontmatterEntry(
-                key=pair.key.text,
-                raw=text[start:own],
-                value=pair.parsed,
+                key=key.text,
+                raw=text[key.start : own],
+                value=value.value,
                 lead=lead,
-                start=pair.value.start - start if spans else 0,
-                end=pair.end - start if spans else 0,
+                start=value.start - key.start if spans else 0,
+                end=end - key.start if spans else 0,
             )
         )
-        lead = text[own:end]
-    return Frontmatter(raw=text, entries=tuple(entries), tail=lead if entries else text)
+        lead = text[own:next_start]
+    return Frontmatter(raw=text, entries=tuple(entries), tail=lead)
 
 
-def _own_end(pair: _Pair, text: str, end: int) -> int:
-    """Return the end of an entry's lines; trailing comments and empty lines belong to the next entry."""
-    own = end
-    while (above := _line_start(text, own - 1)) >= pair.end and above > pair.key.start:
-        line = text[above:own].strip()
-        if line and not line.startswith("#"):
-            break
-        own = above
-    return own
+def _end(key: _Node, value: _Node) -> int:
+    """Return the end of a value's text; the parser reports the end of a block only where the next one begins."""
+    if value.start == value.end:
+        # For a missing value, the parser may skip empty lines before it reports the end.
+        return key.end
+    while value.children and not value.is_flow:
+        value = value.children[-1]
+    return value.end
 
 
 def _line_start(text: str, at: int) -> int:
     return text.rfind("\n", 0, max(at, 0)) + 1
 
 
-def _line(text: str, at: int, first: int) -> int:
-    return first + text.count("\n", 0, at)
-
-
-def _parse_events(text: str, *, first: int) -> Iterator[_Event]:
-    """Yield the events of a document; `first` is the number of its first line. Raises NoteUnreadable."""
-    _refuse_large_input(text, first=first)
-    depth = aliases = 0
-    for number, raw_event in enumerate(_raw_events(text, first=first)):
-        line = first + raw_event.start_mark.line
-        _refuse_tags(raw_event, line=line)
-        event = _convert(raw_event)
-        if not event:
-            continue
-        depth += {"map": 1, "list": 1, "end": -1}.get(event.kind, 0)
-        aliases += event.kind == "alias"
+def _compose(text: str) -> _Node | None:
+    """Return the tree of a document; raises NoteUnreadable."""
+    root = None
+    parents: list[_Node] = []
+    aliases = 0
+    for number, event in enumerate(_parse_events(text)):
+        line = _FIRST_LINE + event.start_mark.line
+        _refuse_tags_and_documents(event, line=line)
+        if isinstance(event, CollectionEndEvent):
+            parents.pop().end = event.end_mark.index
+        elif isinstance(event, NodeEvent):
+            node = _node(event, line=line)
+            aliases += node.kind == "alias"
+            if parents:
+                parents[-1].children.append(node)
+            root = root or node
+            if isinstance(event, CollectionStartEvent):
+                parents.append(node)
         if number > _MAX_EVENTS or aliases > _MAX_ALIASES:
             raise unreadable("the frontmatter has too many values", line=line)
-        if depth > _MAX_DEPTH:
+        if len(parents) > _MAX_DEPTH:
             raise unreadable(f"the frontmatter is nested deeper than {_MAX_DEPTH} levels", line=line)
-        yield event
+    return root
 
 
-def _refuse_large_input(text: str, *, first: int) -> None:
-    """Refuse input that would take long to parse."""
+def _parse_events(text: str) -> Iterator[Event]:
+    """Yield the events of a document that does not take long to parse; raises NoteUnreadable."""
     if len(text.encode("utf-8", "surrogatepass")) > _MAX_BYTES:
-        raise unreadable(f"the frontmatter is larger than {_MAX_BYTES // 1024} KB", line=first)
-    for number, line in enumerate(text.split("\n"), start=first):
+        raise unreadable(f"the frontmatter is larger than {_MAX_BYTES // 1024} KB", line=_FIRST_LINE)
+    for number, line in enumerate(text.split("\n"), start=_FIRST_LINE):
         if len(_BRACKETS.findall(line)) > _MAX_BRACKETS:
             raise unreadable(f"the frontmatter has more than {_MAX_BRACKETS} brackets in a line", line=number)
-
-
-def _raw_events(text: str, *, first: int) -> Iterator[Event]:
     try:
         yield from YAML(typ="safe", pure=True).parse(text)
     except (ValueError, OverflowError):
         # A code point out of range.
-        raise unreadable("the frontmatter has an escape that is not a character", line=first) from None
+        raise unreadable("the frontmatter has an escape that is not a character", line=_FIRST_LINE) from None
     except ReaderError as error:
-        line = first + text.count("\n", 0, error.position)
-        raise unreadable(f"the frontmatter has the character U+{error.character:04X}", line=line) from None
+        at = _FIRST_LINE + text.count("\n", 0, error.position)
+        raise unreadable(f"the frontmatter has the character U+{error.character:04X}", line=at) from None
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         reason = _SPACES.sub(" ", f"the frontmatter is not valid YAML: {error.problem or error.context}")
-        raise unreadable(reason[:300], line=first + (mark.line if mark else 0), hint=_QUOTE_HINT) from None
+        raise unreadable(reason[:300], line=_FIRST_LINE + (mark.line if mark else 0), hint=_QUOTE_HINT) from None
 
 
-def _refuse_tags(event: Event, *, line: int) -> None:
-    if isinstance(event, DocumentStartEvent) and (event.explicit or event.version or event.tags):
+def _refuse_tags_and_documents(event: Event, *, line: int) -> None:
+    is_marked = isinstance(event, DocumentStartEvent | DocumentEndEvent) and event.explicit
+    if is_marked or (isinstance(event, DocumentStartEvent) and (event.version or event.tags)):
         raise unreadable("the frontmatter is more than one YAML document", line=line)
-    if isinstance(event, DocumentEndEvent) and event.explicit:
-        raise unreadable("the frontmatter is more than one YAML document", line=line)
-    tag = str(event.tag) if isinstance(event, ScalarEvent | CollectionStartEvent) and event.tag else ""
-    if tag:
-        raise unreadable(
-            f"the frontmatter has the YAML tag {tag[:80]!r}", line=line, hint="Write the value without a tag"
-        )
+    if isinstance(event, ScalarEvent | CollectionStartEvent) and event.tag:
+        reason = f"the frontmatter has the YAML tag {str(event.tag)[:80]!r}"
+        raise unreadable(reason, line=line, hint="Write the value without a tag")
 
 
-def _convert(event: Event) -> _Event | None:
-    if isinstance(event, CollectionEndEvent):
-        return _Event("end", event.start_mark.index, event.end_mark.index)
-    if not isinstance(event, NodeEvent):
-        return None
-    start, end, anchor = event.start_mark.index, event.end_mark.index, event.anchor or ""
-    if isinstance(event, AliasEvent):
-        return _Event("alias", start, end, anchor=anchor)
+def _node(event: NodeEvent, *, line: int) -> _Node:
+    node = _Node("alias", event.start_mark.index, event.end_mark.index, line, event.anchor or "")
     if isinstance(event, ScalarEvent):
-        return _Event("scalar", start, end, text=_join_surrogates(event.value), style=event.style or "", anchor=anchor)
-    if isinstance(event, CollectionStartEvent):
-        kind = "map" if isinstance(event, MappingStartEvent) else "list"
-        return _Event(kind, start, end, anchor=anchor, is_flow=bool(event.flow_style))
-    return None
+        node.kind, node.text, node.style = "scalar", _join_surrogates(event.value), event.style or ""
+    elif isinstance(event, CollectionStartEvent):
+        node.kind = "map" if isinstance(event, MappingStartEvent) else "list"
+        node.is_flow = bool(event.flow_style)
+    return node
 
 
 def _join_surrogates(text: str) -> str:
