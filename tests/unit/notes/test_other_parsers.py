@@ -18,8 +18,10 @@ TEXT_FIELDS = ("id", "title", "category", "kind")
 
 
 def parts_of(data: bytes) -> tuple[dict[str, object], SyntaxTreeNode]:
-    opening, head, body = data.decode().split("---\n", 2)
-    assert opening == ""
+    text = data.decode()
+    assert text.startswith("---\n")
+    # The last line of the frontmatter may end with the same characters.
+    head, body = text[3:].split("\n---\n", 1)
     read = cast("dict[str, object] | None", YAML(typ="safe", pure=True).load(head))
     return read or {}, SyntaxTreeNode(MarkdownIt("commonmark").parse(body))
 
