@@ -1,14 +1,58 @@
-"""Empty files of the embedded store: copying one takes a tenth of the time of creating one."""
+"""Empty files of the embedded store, and stores on them: copying a file takes a tenth of the time of creating one."""
 
 import os
 import tempfile
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
+from typing import TypeVar, overload
 
 from scrubjay.model.identity import new_id
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.storage.sqlite.connection import connect
+from scrubjay.storage.sqlite.reindex import PAGE_SIZE
 from scrubjay.storage.sqlite.schema import migrate
 from tests.temp_folders import quick_place
+
+S = TypeVar("S", bound=SqliteStore)
+
+
+class NewStores:
+    """Opens empty stores for one test, each on a file of its own; `close` closes them all."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._stores: list[SqliteStore] = []
+
+    @overload
+    def __call__(self) -> SqliteStore: ...
+
+    @overload
+    def __call__(self, kind: type[S]) -> S: ...
+
+    def __call__(self, kind: type[SqliteStore] = SqliteStore) -> SqliteStore:
+        """Open a store, of a test's own class if it gives one."""
+        path = new_file(self._folder / f"store-{len(self._stores)}.db")
+        # `SqliteStore.open` also finishes interrupted work, which an empty store does not have.
+        store = kind(path, connect(path, cache_mb=16), key="", readers=1, page=PAGE_SIZE)
+        self._stores.append(store)
+        return store
+
+    async def close(self) -> None:
+        for store in self._stores:
+            await store.close()
+
+
+@asynccontextmanager
+async def new_stores() -> AsyncGenerator[NewStores]:
+    """Yield a way to open stores, for code that has no fixture, such as an example of Hypothesis."""
+    with tempfile.TemporaryDirectory(prefix="scrubjay-", dir=quick_place()) as folder:
+        stores = NewStores(Path(folder))
+        try:
+            yield stores
+        finally:
+            await stores.close()
 
 
 def new_file(path: Path) -> Path:

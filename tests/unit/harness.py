@@ -2,8 +2,9 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from tests.fakes import FakeClock, FakeEmbedder, FakeStore
+from tests.fakes import FakeClock, FakeEmbedder
 from tests.fakes.build import DIMENSION, MODEL, an_origin
 
 from scrubjay.model.change import Origin
@@ -18,6 +19,7 @@ from scrubjay.ports import Commit, Committed, PassageSearcher, RecordStore, Rera
 from scrubjay.recalling.answer_cache import AnswerCache
 from scrubjay.recalling.pipeline import RecallContext, recall
 from scrubjay.recalling.read import read
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.vectors.scan import ScanIndex
 from scrubjay.writing import delete, relate
 from scrubjay.writing.context import InFlightWrites, WriteContext
@@ -30,12 +32,12 @@ SPACE = "default"
 PLAIN = Rules(gate="off", density="off", tags="off", conflicts="off")
 
 
-class Overtaken(FakeStore):
+class Overtaken(SqliteStore):
     """A store that runs the callables in `first` right before the next commit."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.first: list[Callable[[], Awaitable[object]]] = []
+    @cached_property
+    def first(self) -> list[Callable[[], Awaitable[object]]]:
+        return []
 
     async def commit(self, commit: Commit) -> Committed:
         while self.first:

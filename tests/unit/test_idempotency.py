@@ -16,36 +16,36 @@ async def commit(store: RecordStore, request: IdempotentRequest, answer: dict[st
     return await store.commit(Commit(space=SPACE, origin=an_origin(), once=request.record(answer)))
 
 
-async def test_without_a_key_no_answer_is_stored(any_store: RecordStore) -> None:
+async def test_without_a_key_no_answer_is_stored(store: RecordStore) -> None:
     request = idempotent_request("", {"verb": "revise"})
     assert request.record(ANSWER) is None
-    assert await request.find_answer(any_store, space=SPACE) is None
+    assert await request.find_answer(store, space=SPACE) is None
 
 
-async def test_the_same_request_gets_the_first_answer(any_store: RecordStore) -> None:
+async def test_the_same_request_gets_the_first_answer(store: RecordStore) -> None:
     request = idempotent_request("key", {"verb": "revise", "ref": "x"})
-    assert await request.find_answer(any_store, space=SPACE) is None
-    assert request.earlier_answer(await commit(any_store, request, ANSWER)) is None
+    assert await request.find_answer(store, space=SPACE) is None
+    assert request.earlier_answer(await commit(store, request, ANSWER)) is None
     # The order of its arguments is no part of a request.
     again = idempotent_request("key", {"ref": "x", "verb": "revise"})
-    assert await again.find_answer(any_store, space=SPACE) == ANSWER
-    assert again.earlier_answer(await commit(any_store, again, {"action": "other"})) == ANSWER
+    assert await again.find_answer(store, space=SPACE) == ANSWER
+    assert again.earlier_answer(await commit(store, again, {"action": "other"})) == ANSWER
 
 
-async def test_a_different_request_under_the_same_key_is_refused(any_store: RecordStore) -> None:
-    await commit(any_store, idempotent_request("key", {"verb": "revise", "ref": "x"}), ANSWER)
+async def test_a_different_request_under_the_same_key_is_refused(store: RecordStore) -> None:
+    await commit(store, idempotent_request("key", {"verb": "revise", "ref": "x"}), ANSWER)
     for other in ({"verb": "revise", "ref": "y"}, {"verb": "revert", "ref": "x"}, {}):
         request = idempotent_request("key", other)
         with pytest.raises(KeyReused):
-            await request.find_answer(any_store, space=SPACE)
+            await request.find_answer(store, space=SPACE)
         with pytest.raises(KeyReused):
-            await commit(any_store, request, ANSWER)
+            await commit(store, request, ANSWER)
 
 
-async def test_a_key_belongs_to_its_space(any_store: RecordStore) -> None:
+async def test_a_key_belongs_to_its_space(store: RecordStore) -> None:
     request = idempotent_request("key", {"verb": "revise"})
-    await commit(any_store, request, ANSWER)
-    assert await request.find_answer(any_store, space="home") is None
+    await commit(store, request, ANSWER)
+    assert await request.find_answer(store, space="home") is None
 
 
 def test_a_key_is_a_text_of_a_bounded_length() -> None:

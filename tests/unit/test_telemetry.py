@@ -204,23 +204,23 @@ async def test_a_write_and_a_recall_go_through_their_stages(harness: Harness) ->
     }
 
 
-async def test_writes_are_counted_by_their_action(quick: Harness) -> None:
+async def test_writes_are_counted_by_their_action(harness: Harness) -> None:
     observer = RecordingObserver()
     with telemetry.observe(observer):
-        first = await quick.remember(Draft(text="one", entities=("a", "b"), idempotency_key="k"))
-        await quick.remember(Draft(text="one", entities=("a", "b"), idempotency_key="k"))
-        await quick.remember(Draft(text="one", entities=("a", "b")))
-        await quick.remember(Draft(text="three", dry_run=True))
-        other = await quick.remember("two")
-        await quick.revise(other.id, title="Two")
-        await quick.revise(other.id, title="Two")
-        await quick.relate(first.id, other.id)
-        await quick.unrelate(first.id, other.id)
-        await quick.forget(other.id)
-        await quick.restore(other.id)
-        await quick.forget(selection=Selection(refs=(other.id,), dry_run=True))
-        await quick.forget(other.id)
-        await quick.purge(other.id)
+        first = await harness.remember(Draft(text="one", entities=("a", "b"), idempotency_key="k"))
+        await harness.remember(Draft(text="one", entities=("a", "b"), idempotency_key="k"))
+        await harness.remember(Draft(text="one", entities=("a", "b")))
+        await harness.remember(Draft(text="three", dry_run=True))
+        other = await harness.remember("two")
+        await harness.revise(other.id, title="Two")
+        await harness.revise(other.id, title="Two")
+        await harness.relate(first.id, other.id)
+        await harness.unrelate(first.id, other.id)
+        await harness.forget(other.id)
+        await harness.restore(other.id)
+        await harness.forget(selection=Selection(refs=(other.id,), dry_run=True))
+        await harness.forget(other.id)
+        await harness.purge(other.id)
     assert observer.counts == {
         ("writes", "created"): 3,
         ("writes", "repeated"): 1,

@@ -5,21 +5,22 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.fakes import FakeClock, FakeStore
+from tests.fakes import FakeClock
 
 from scrubjay.app.models import make_llm, make_reranker
 from scrubjay.errors import InvalidInput, RerankingUnavailable
 from scrubjay.ports import Llm
 from scrubjay.settings import Settings
+from scrubjay.storage.sqlite import SqliteStore
 
 
-def choose_llm(home: Path, **more: str) -> Llm | None:
+def choose_llm(home: Path, store: SqliteStore, **more: str) -> Llm | None:
     settings = Settings.load(environment={}, home=str(home), **more)
-    return make_llm(settings, documents=FakeStore(), clock=FakeClock())
+    return make_llm(settings, documents=store, clock=FakeClock())
 
 
-def test_there_is_no_language_model_by_default(tmp_path: Path) -> None:
-    assert choose_llm(tmp_path) is None
+def test_there_is_no_language_model_by_default(tmp_path: Path, store: SqliteStore) -> None:
+    assert choose_llm(tmp_path, store) is None
 
 
 @pytest.mark.parametrize(
@@ -32,9 +33,9 @@ def test_there_is_no_language_model_by_default(tmp_path: Path) -> None:
     ],
 )
 async def test_a_language_model_is_named_by_provider_and_model(
-    tmp_path: Path, values: dict[str, str], name: str
+    tmp_path: Path, store: SqliteStore, values: dict[str, str], name: str
 ) -> None:
-    model = choose_llm(tmp_path, **values)
+    model = choose_llm(tmp_path, store, **values)
     assert model is not None
     assert model.name == name
     status = await model.describe()
@@ -43,9 +44,9 @@ async def test_a_language_model_is_named_by_provider_and_model(
 
 
 @pytest.mark.parametrize("values", [{"llm": "openai"}, {"llm": ":x"}, {"llm": ""}])
-def test_a_language_model_without_a_name_is_refused(tmp_path: Path, values: dict[str, str]) -> None:
+def test_a_language_model_without_a_name_is_refused(tmp_path: Path, values: dict[str, str], store: SqliteStore) -> None:
     with pytest.raises(InvalidInput) as caught:
-        choose_llm(tmp_path, **values)
+        choose_llm(tmp_path, store, **values)
     assert str(caught.value.fields["setting"]).startswith("SCRUBJAY_LLM")
 
 
@@ -61,7 +62,7 @@ def settings(home: Path, **more: str) -> Settings:
     return Settings.load(environment={}, home=str(home), **more)
 
 
-def test_there_is_no_reranker_by_default(tmp_path: Path) -> None:
+def test_there_is_no_reranker_by_default(tmp_path: Path, store: SqliteStore) -> None:
     assert make_reranker(settings(tmp_path)) is None
 
 

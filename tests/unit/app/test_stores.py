@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.fakes import FakeEmbedder, FakeStore
+from tests.fakes import FakeEmbedder
 
 from scrubjay.app.indexes import make_index
 from scrubjay.app.stores import open_store
@@ -13,6 +13,7 @@ from scrubjay.errors import InvalidInput, StoreError
 from scrubjay.indexing.local_index import LocalIndex
 from scrubjay.indexing.shared_index import SharedIndex
 from scrubjay.settings import Settings
+from scrubjay.storage.sqlite import SqliteStore
 
 URL = "postgresql://jay:secret@127.0.0.1:1/memory"
 
@@ -21,14 +22,14 @@ def settings(tmp_path: Path, **more: str) -> Settings:
     return Settings.load(environment={}, home=str(tmp_path), **more)
 
 
-def test_an_embedded_store_has_an_embedded_index(tmp_path: Path) -> None:
+def test_an_embedded_store_has_an_embedded_index(tmp_path: Path, store: SqliteStore) -> None:
     for kind in ("auto", "scan"):
-        index = make_index(settings(tmp_path, vector_index=kind), FakeStore(), FakeEmbedder())
+        index = make_index(settings(tmp_path, vector_index=kind), store, FakeEmbedder())
         assert isinstance(index, LocalIndex)
 
 
-async def test_a_qdrant_address_means_qdrant_whatever_the_store(tmp_path: Path) -> None:
-    index = make_index(settings(tmp_path, qdrant_url=":memory:"), FakeStore(), FakeEmbedder())
+async def test_a_qdrant_address_means_qdrant_whatever_the_store(tmp_path: Path, store: SqliteStore) -> None:
+    index = make_index(settings(tmp_path, qdrant_url=":memory:"), store, FakeEmbedder())
     assert isinstance(index, SharedIndex)
     await index.open()
     assert (await index.describe())["kind"] == "qdrant"
@@ -36,22 +37,22 @@ async def test_a_qdrant_address_means_qdrant_whatever_the_store(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("kind", ["hnsw", "ivfflat", "annoy"])
-def test_an_index_that_a_store_cannot_have_is_refused(tmp_path: Path, kind: str) -> None:
+def test_an_index_that_a_store_cannot_have_is_refused(tmp_path: Path, kind: str, store: SqliteStore) -> None:
     with pytest.raises(InvalidInput, match=kind) as caught:
-        make_index(settings(tmp_path, vector_index=kind), FakeStore(), FakeEmbedder())
+        make_index(settings(tmp_path, vector_index=kind), store, FakeEmbedder())
     assert caught.value.fields["setting"] == "SCRUBJAY_VECTOR_INDEX"
 
 
 @pytest.mark.parametrize("url", ["localhost:6333", "ftp://localhost", "http://"])
-def test_an_invalid_address_of_qdrant_is_refused(tmp_path: Path, url: str) -> None:
+def test_an_invalid_address_of_qdrant_is_refused(tmp_path: Path, url: str, store: SqliteStore) -> None:
     with pytest.raises(InvalidInput) as caught:
-        make_index(settings(tmp_path, qdrant_url=url), FakeStore(), FakeEmbedder())
+        make_index(settings(tmp_path, qdrant_url=url), store, FakeEmbedder())
     assert caught.value.fields["setting"] == "SCRUBJAY_QDRANT_URL"
 
 
-async def test_encrypted_memories_are_stored_nowhere_in_clear(tmp_path: Path) -> None:
+async def test_encrypted_memories_are_stored_nowhere_in_clear(tmp_path: Path, store: SqliteStore) -> None:
     with pytest.raises(InvalidInput, match="encrypted"):
-        make_index(settings(tmp_path, key="k", qdrant_url=":memory:"), FakeStore(), FakeEmbedder())
+        make_index(settings(tmp_path, key="k", qdrant_url=":memory:"), store, FakeEmbedder())
     with pytest.raises(InvalidInput, match="not encrypted"):
         await open_store(settings(tmp_path, key="k", database_url=URL))
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.fakes import FakeClock, FakeStore
+from tests.fakes import FakeClock
+from tests.new_files import NewStores
 from tests.unit.auth.issuer import AUDIENCE, ISSUER, claims, document, signer, still_clock
 
 from scrubjay.auth.authenticator import ANONYMOUS, Authenticator
@@ -18,6 +19,7 @@ from scrubjay.errors import NotAdmitted
 from scrubjay.model.grant import OWNER, Grant
 from scrubjay.model.token import NewToken, TokenRequest
 from scrubjay.ports import RecordStore
+from scrubjay.storage.sqlite import SqliteStore
 
 TOKEN_REQUEST = TokenRequest(name="laptop", spaces=("work",), expires="1h")
 
@@ -41,22 +43,22 @@ async def context(store: RecordStore, *, must: bool = True) -> AuthContext:
     return AuthContext(store, await create(TOKEN_REQUEST, tokens=store, now=clock.now()), clock, must=must)
 
 
-async def test_a_token_lets_its_holder_in(any_store: RecordStore) -> None:
-    at = await context(any_store)
+async def test_a_token_lets_its_holder_in(store: RecordStore) -> None:
+    at = await context(store)
     for scheme in ("Bearer", "bearer", "BEARER", "Bearer "):
         assert await at.authenticator.authenticate(f"{scheme} {at.secret}") == at.token.grant
 
 
-async def test_without_a_token_it_depends_on_the_house(any_store: RecordStore) -> None:
-    closed, opened = await context(any_store), await context(FakeStore(), must=False)
+async def test_without_a_token_it_depends_on_the_house(store: RecordStore, new_store: NewStores) -> None:
+    closed, opened = await context(store), await context(new_store(), must=False)
     error = await closed.refused(None)
     assert (error.fields["reason"], "Bearer" in error.hint) == ("missing", True)
     assert await opened.authenticator.authenticate(None) == ANONYMOUS
     assert (ANONYMOUS.id, ANONYMOUS.spaces, ANONYMOUS.access) == ("", OWNER.spaces, OWNER.access)
 
 
-async def test_all_invalid_credentials_get_the_same_answer(any_store: RecordStore) -> None:
-    at = await context(any_store, must=False)
+async def test_all_invalid_credentials_get_the_same_answer(store: RecordStore) -> None:
+    at = await context(store, must=False)
     jwt = signer().sign(claims())
     headers = [
         "", " ", "Bearer", "Bearer ", f"Basic {at.secret}", at.secret, f"Bearer {at.secret} {at.secret}",
@@ -75,41 +77,41 @@ async def test_all_invalid_credentials_get_the_same_answer(any_store: RecordStor
     assert len(answers) == 1
 
 
-async def test_the_holder_of_an_ended_token_gets_the_reason(any_store: RecordStore) -> None:
-    at = await context(any_store)
+async def test_the_holder_of_an_ended_token_gets_the_reason(store: RecordStore) -> None:
+    at = await context(store)
     at.clock.advance(timedelta(minutes=59, seconds=59))
     assert await at.authenticator.authenticate(f"Bearer {at.secret}")
     at.clock.advance(timedelta(seconds=1))
     assert (await at.refused(f"Bearer {at.secret}")).fields["reason"] == "expired"
-    await revoke("laptop", tokens=any_store, now=at.clock.now())
+    await revoke("laptop", tokens=store, now=at.clock.now())
     assert (await at.refused(f"Bearer {at.secret}")).fields["reason"] == "revoked"
 
 
-async def test_a_revoked_token_is_refused_from_the_next_request_on(any_store: RecordStore) -> None:
-    at = await context(any_store)
+async def test_a_revoked_token_is_refused_from_the_next_request_on(store: RecordStore) -> None:
+    at = await context(store)
     grant = await at.authenticator.authenticate(f"Bearer {at.secret}")
     assert await at.authenticator.is_valid(grant)
-    await any_store.revoke_token(at.token.id, at=at.clock.now())
+    await store.revoke_token(at.token.id, at=at.clock.now())
     assert (await at.refused(f"Bearer {at.secret}")).fields["reason"] == "revoked"
     assert not await at.authenticator.is_valid(grant)
 
 
-async def test_a_grant_ends_with_its_time(any_store: RecordStore) -> None:
-    at = await context(any_store)
+async def test_a_grant_ends_with_its_time(store: RecordStore) -> None:
+    at = await context(store)
     grant = await at.authenticator.authenticate(f"Bearer {at.secret}")
     at.clock.advance(timedelta(hours=1))
     assert not await at.authenticator.is_valid(grant)
 
 
-async def test_a_grant_of_a_deleted_token_is_invalid() -> None:
-    at = await context(FakeStore())
+async def test_a_grant_of_a_deleted_token_is_invalid(store: SqliteStore) -> None:
+    at = await context(store)
     assert not await at.authenticator.is_valid(Grant(id="01890a5d-ac96-774b-bcce-b302099a8057"))
     for grant in (OWNER, ANONYMOUS, Grant(id="jwt:ann")):
         assert await at.authenticator.is_valid(grant)
 
 
-async def test_both_kinds_of_token_are_taken(tmp_path: Path) -> None:
-    issuer, store = signer(), FakeStore()
+async def test_both_kinds_of_token_are_taken(tmp_path: Path, store: SqliteStore) -> None:
+    issuer = signer()
     (tmp_path / "jwks.json").write_bytes(document(issuer))
     trust = TrustedIssuer(issuer=ISSUER, audience=AUDIENCE, jwks=str(tmp_path / "jwks.json"))
     at = await context(store)
@@ -139,19 +141,21 @@ _TEXTS = st.one_of(
 
 @settings(deadline=None)
 @given(header=_TEXTS)
-async def test_no_invented_header_is_accepted(header: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+async def test_no_invented_header_is_accepted(
+    header: str, tmp_path_factory: pytest.TempPathFactory, store: SqliteStore
+) -> None:
     jwks = tmp_path_factory.getbasetemp() / "made-up.json"
     jwks.write_bytes(document(signer()))
-    clock, store = still_clock(), FakeStore()
+    clock = still_clock()
     verifier = JwtVerifier(TrustedIssuer(issuer=ISSUER, audience=AUDIENCE, jwks=str(jwks)), clock=clock)
     await create(TOKEN_REQUEST, tokens=store, now=clock.now())
     with pytest.raises(NotAdmitted):
         await Authenticator(store, clock=clock, requires_token=False, verifier=verifier).authenticate(header)
 
 
-async def test_no_credential_is_repeated_or_logged(caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_credential_is_repeated_or_logged(caplog: pytest.LogCaptureFixture, store: SqliteStore) -> None:
     caplog.set_level(logging.DEBUG)
-    at = await context(FakeStore())
+    at = await context(store)
     credentials = [at.secret[:-1], new_secret(), signer().sign(claims()), "hush-hush"]
     errors = [await at.refused(f"Bearer {token}") for token in credentials]
     await at.authenticator.authenticate(f"Bearer {at.secret}")

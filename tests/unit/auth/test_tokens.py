@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.fakes import FakeStore
+from tests.new_files import NewStores
 from tests.unit.auth.issuer import NOW
 
 from scrubjay.auth.tokens import create, digest_of, is_secret, new_secret, revoke
@@ -19,6 +19,7 @@ from scrubjay.model.identity import new_id
 from scrubjay.model.timestamps import parse_moment
 from scrubjay.model.token import NewToken, Token, TokenRequest, TokenState
 from scrubjay.ports import RecordStore
+from scrubjay.storage.sqlite import SqliteStore
 
 
 async def made(store: RecordStore, name: str = "laptop", **fields: Any) -> NewToken:
@@ -26,9 +27,9 @@ async def made(store: RecordStore, name: str = "laptop", **fields: Any) -> NewTo
     return await create(TokenRequest(**request), tokens=store, now=NOW)
 
 
-async def test_a_token_is_made_and_its_secret_shown_once(any_store: RecordStore) -> None:
+async def test_a_token_is_made_and_its_secret_shown_once(store: RecordStore) -> None:
     new = await made(
-        any_store, " laptop ", spaces=("work", "home", "work"), access="write", expires="90d",
+        store, " laptop ", spaces=("work", "home", "work"), access="write", expires="90d",
         requests_per_minute=60, body_bytes=1000,
     )  # fmt: skip
     assert new.token == Token(
@@ -36,17 +37,17 @@ async def test_a_token_is_made_and_its_secret_shown_once(any_store: RecordStore)
         expires_at=NOW + timedelta(days=90), requests_per_minute=60, body_bytes=1000,
     )  # fmt: skip
     assert is_secret(new.secret)
-    assert await any_store.token_by_digest(digest_of(new.secret)) == new.token
-    assert await any_store.tokens() == [new.token]
+    assert await store.token_by_digest(digest_of(new.secret)) == new.token
+    assert await store.tokens() == [new.token]
 
 
-async def test_a_wish_is_modest_unless_it_says_otherwise() -> None:
-    token = (await made(FakeStore())).token
+async def test_a_wish_is_modest_unless_it_says_otherwise(store: SqliteStore) -> None:
+    token = (await made(store)).token
     assert (token.access, token.expires_at, token.requests_per_minute, token.body_bytes) == (Access.READ, None, 0, 0)
 
 
-async def test_a_grant_has_the_scope_of_its_token() -> None:
-    token = (await made(FakeStore(), access="write", expires="1h", requests_per_minute=9, body_bytes=8)).token
+async def test_a_grant_has_the_scope_of_its_token(store: SqliteStore) -> None:
+    token = (await made(store, access="write", expires="1h", requests_per_minute=9, body_bytes=8)).token
     grant = token.grant
     assert (grant.id, grant.name, grant.spaces, grant.access) == (token.id, "laptop", ("work",), Access.WRITE)
     assert (grant.requests_per_minute, grant.body_bytes, grant.expires_at) == (9, 8, token.expires_at)
@@ -64,8 +65,8 @@ async def test_a_grant_has_the_scope_of_its_token() -> None:
         ("", None),
     ],
 )
-async def test_an_end_is_a_while_or_a_moment(text: str, end: object) -> None:
-    assert (await made(FakeStore(), expires=text)).token.expires_at == end
+async def test_an_end_is_a_while_or_a_moment(text: str, end: object, store: SqliteStore) -> None:
+    assert (await made(store, expires=text)).token.expires_at == end
 
 
 @pytest.mark.parametrize(
@@ -111,8 +112,9 @@ async def test_an_end_is_a_while_or_a_moment(text: str, end: object) -> None:
         ({"body_bytes": 1 << 41}, "body_bytes"),
     ],
 )
-async def test_an_invalid_request_is_refused_by_field_and_nothing_is_stored(fields: dict[str, Any], field: str) -> None:
-    store = FakeStore()
+async def test_an_invalid_request_is_refused_by_field_and_nothing_is_stored(
+    fields: dict[str, Any], field: str, store: SqliteStore
+) -> None:
     request: dict[str, Any] = {"name": "laptop", "spaces": ("work",), **fields}
     with pytest.raises(InvalidInput) as caught:
         await create(TokenRequest(**request), tokens=store, now=NOW)
@@ -120,79 +122,78 @@ async def test_an_invalid_request_is_refused_by_field_and_nothing_is_stored(fiel
     assert await store.tokens() == []
 
 
-async def test_errors_about_lengths_name_the_limits() -> None:
+async def test_errors_about_lengths_name_the_limits(new_store: NewStores) -> None:
     with pytest.raises(TooLarge, match="100"):
-        await made(FakeStore(), "n" * 1000)
+        await made(new_store(), "n" * 1000)
     with pytest.raises(TooLarge, match="100"):
-        await made(FakeStore(), spaces=tuple(map(str, range(1000))))
+        await made(new_store(), spaces=tuple(map(str, range(1000))))
 
 
-async def test_every_space_and_no_space() -> None:
-    store = FakeStore()
+async def test_every_space_and_no_space(store: SqliteStore) -> None:
     assert (await made(store, "all", spaces=("work", ALL_SPACES))).token.grant.allows_all_spaces
     assert (await made(store, "figures", spaces=(), access="metrics")).token.spaces == ()
 
 
-async def test_a_live_name_is_taken_and_an_ended_one_is_free(any_store: RecordStore) -> None:
-    first = await made(any_store, expires="1h")
+async def test_a_live_name_is_taken_and_an_ended_one_is_free(store: RecordStore) -> None:
+    first = await made(store, expires="1h")
     with pytest.raises(NameTaken) as caught:
-        await made(any_store)
+        await made(store)
     assert caught.value.fields["token"] == first.token.id
-    await revoke("laptop", tokens=any_store, now=NOW)
-    second = await made(any_store, expires="1h")
-    later = await create(TokenRequest(name="laptop", spaces=("work",)), tokens=any_store, now=NOW + timedelta(hours=1))
-    states = [token.state(NOW + timedelta(hours=1)) for token in await any_store.tokens()]
+    await revoke("laptop", tokens=store, now=NOW)
+    second = await made(store, expires="1h")
+    later = await create(TokenRequest(name="laptop", spaces=("work",)), tokens=store, now=NOW + timedelta(hours=1))
+    states = [token.state(NOW + timedelta(hours=1)) for token in await store.tokens()]
     assert states == [TokenState.REVOKED, TokenState.EXPIRED, TokenState.LIVE]
     assert later.token.id != second.token.id
 
 
-async def test_a_token_is_ended_by_id_name_or_secret(any_store: RecordStore) -> None:
+async def test_a_token_is_ended_by_id_name_or_secret(store: RecordStore) -> None:
     for name in ("one", "two", "three"):
-        new = await made(any_store, name)
+        new = await made(store, name)
         ref = {"one": new.token.id.upper(), "two": " two ", "three": new.secret}[name]
-        revoked = await revoke(ref, tokens=any_store, now=NOW)
+        revoked = await revoke(ref, tokens=store, now=NOW)
         assert revoked == replace(new.token, revoked_at=NOW)
-        assert await any_store.token(new.token.id) == revoked
+        assert await store.token(new.token.id) == revoked
 
 
-async def test_to_end_it_again_changes_nothing(any_store: RecordStore) -> None:
-    new = await made(any_store)
-    first = await revoke("laptop", tokens=any_store, now=NOW)
+async def test_to_end_it_again_changes_nothing(store: RecordStore) -> None:
+    new = await made(store)
+    first = await revoke("laptop", tokens=store, now=NOW)
     for ref in ("laptop", new.token.id, new.secret):
-        assert await revoke(ref, tokens=any_store, now=NOW + timedelta(days=1)) == first
+        assert await revoke(ref, tokens=store, now=NOW + timedelta(days=1)) == first
 
 
-async def test_of_several_with_one_name_the_live_one_is_meant(any_store: RecordStore) -> None:
-    await made(any_store, expires="1h")
+async def test_of_several_with_one_name_the_live_one_is_meant(store: RecordStore) -> None:
+    await made(store, expires="1h")
     later = NOW + timedelta(hours=2)
-    live = await create(TokenRequest(name="laptop", spaces=("work",)), tokens=any_store, now=later)
-    assert (await revoke("laptop", tokens=any_store, now=later)).id == live.token.id
+    live = await create(TokenRequest(name="laptop", spaces=("work",)), tokens=store, now=later)
+    assert (await revoke("laptop", tokens=store, now=later)).id == live.token.id
 
 
-async def test_two_live_tokens_of_one_name_are_ambiguous(any_store: RecordStore) -> None:
-    twins = [replace((await made(FakeStore())).token, id=new_id()) for _ in range(2)]
+async def test_two_live_tokens_of_one_name_are_ambiguous(store: RecordStore, new_store: NewStores) -> None:
+    twins = [replace((await made(new_store())).token, id=new_id()) for _ in range(2)]
     for number, token in enumerate(twins):
-        await any_store.add_token(token, bytes([number]) * 32)
+        await store.add_token(token, bytes([number]) * 32)
     with pytest.raises(Ambiguous) as caught:
-        await revoke("laptop", tokens=any_store, now=NOW)
+        await revoke("laptop", tokens=store, now=NOW)
     assert set(caught.value.fields["ids"] or ()) == {token.id for token in twins}  # type: ignore[arg-type]
-    assert (await revoke(twins[0].id, tokens=any_store, now=NOW)).id == twins[0].id
-    assert (await revoke("laptop", tokens=any_store, now=NOW)).id == twins[1].id
-    assert (await revoke("laptop", tokens=any_store, now=NOW)).revoked_at == NOW
+    assert (await revoke(twins[0].id, tokens=store, now=NOW)).id == twins[0].id
+    assert (await revoke("laptop", tokens=store, now=NOW)).id == twins[1].id
+    assert (await revoke("laptop", tokens=store, now=NOW)).revoked_at == NOW
 
 
-async def test_an_unknown_token_cannot_be_revoked(any_store: RecordStore) -> None:
-    await made(any_store)
+async def test_an_unknown_token_cannot_be_revoked(store: RecordStore) -> None:
+    await made(store)
     for ref in ("", "lapdog", new_id(), "*", "x" * 10_000):
         with pytest.raises(NotFound):
-            await revoke(ref, tokens=any_store, now=NOW)
+            await revoke(ref, tokens=store, now=NOW)
     with pytest.raises(NotFound, match="laptop"):
-        await revoke("laptp", tokens=any_store, now=NOW)
+        await revoke("laptp", tokens=store, now=NOW)
 
 
-async def test_a_secret_is_never_repeated(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_secret_is_never_repeated(caplog: pytest.LogCaptureFixture, store: SqliteStore) -> None:
     caplog.set_level(logging.DEBUG)
-    store, stranger = FakeStore(), new_secret()
+    stranger = new_secret()
     new = await made(store)
     assert new.secret not in repr(new) + str(new) + repr(new.token)
     with pytest.raises(NotFound) as caught:

@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
-from tests.fakes import FakeStore
 from tests.fakes.build import moment
+from tests.new_files import NewStores
 from tests.unit.conflicts.conflict_world import LATER, dispute, fact, settle, take_back, thing
 from tests.unit.harness import SPACE, Harness
 
@@ -23,6 +23,7 @@ from scrubjay.model.conflict import (
 )
 from scrubjay.model.document import Document
 from scrubjay.model.timestamps import to_iso
+from scrubjay.storage.sqlite import SqliteStore
 
 BERLIN, PARIS, ROME = "Ann lives in Berlin.", "Ann lives in Paris.", "Ann lives in Rome."
 
@@ -152,68 +153,68 @@ async def test_an_obsolete_conflict_is_not_listed_and_is_deleted_by_a_sweep(harn
 
 
 @pytest.mark.parametrize("cut", ["settling", "undoing"])
-async def test_an_interrupted_change_leaves_no_conflict_listed_or_stored_twice(quick: Harness, cut: str) -> None:
-    first, *_ = await three(quick)
-    (waiting,) = [conflict for conflict in await load_conflicts(quick) if conflict.id == first.id]
-    await settle(quick, first, "ignore")
-    (settled,) = await load_conflicts(quick, SETTLED_COLLECTION)
+async def test_an_interrupted_change_leaves_no_conflict_listed_or_stored_twice(harness: Harness, cut: str) -> None:
+    first, *_ = await three(harness)
+    (waiting,) = [conflict for conflict in await load_conflicts(harness) if conflict.id == first.id]
+    await settle(harness, first, "ignore")
+    (settled,) = await load_conflicts(harness, SETTLED_COLLECTION)
     if cut == "settling":
-        await quick.store.put_document(waiting.document(at=LATER), base=None)
+        await harness.store.put_document(waiting.document(at=LATER), base=None)
     else:
-        await take_back(quick)
-        await quick.store.put_document(settled.document(at=LATER), base=None)
-    before = await load_documents(quick)
-    assert (first.id in {conflict.id for conflict in await listed(quick)}) == (cut == "undoing")
-    assert (first.id in {conflict.id for conflict in await listed(quick, "ignored")}) == (cut == "settling")
-    assert (await listed(quick, "all", ref=first.id))[0].status == ("pending" if cut == "undoing" else "ignored")
-    assert await load_documents(quick) == before
-    assert await delete_obsolete(space=SPACE, store=quick.store) == 1
-    assert len(await load_conflicts(quick, SETTLED_COLLECTION)) == (cut == "settling")
-    assert (first.id in {conflict.id for conflict in await load_conflicts(quick)}) == (cut == "undoing")
+        await take_back(harness)
+        await harness.store.put_document(settled.document(at=LATER), base=None)
+    before = await load_documents(harness)
+    assert (first.id in {conflict.id for conflict in await listed(harness)}) == (cut == "undoing")
+    assert (first.id in {conflict.id for conflict in await listed(harness, "ignored")}) == (cut == "settling")
+    assert (await listed(harness, "all", ref=first.id))[0].status == ("pending" if cut == "undoing" else "ignored")
+    assert await load_documents(harness) == before
+    assert await delete_obsolete(space=SPACE, store=harness.store) == 1
+    assert len(await load_conflicts(harness, SETTLED_COLLECTION)) == (cut == "settling")
+    assert (first.id in {conflict.id for conflict in await load_conflicts(harness)}) == (cut == "undoing")
 
 
-async def test_a_conflict_detected_again_after_its_resolution_is_pending(quick: Harness) -> None:
-    first, *_ = await three(quick)
-    await settle(quick, first, "update")
+async def test_a_conflict_detected_again_after_its_resolution_is_pending(harness: Harness) -> None:
+    first, *_ = await three(harness)
+    await settle(harness, first, "update")
     again = replace(first, detected_at=LATER + timedelta(days=1))
-    await quick.store.put_document(again.document(at=again.detected_at), base=None)
-    assert (await listed(quick))[0].id == first.id
-    assert await listed(quick, "resolved") == []
+    await harness.store.put_document(again.document(at=again.detected_at), base=None)
+    assert (await listed(harness))[0].id == first.id
+    assert await listed(harness, "resolved") == []
 
 
-async def test_papers_that_cannot_be_read_are_left_out(quick: Harness) -> None:
-    first, *_ = await three(quick)
+async def test_papers_that_cannot_be_read_are_left_out(harness: Harness) -> None:
+    first, *_ = await three(harness)
     document = first.document(at=LATER)
-    await quick.store.put_document(
+    await harness.store.put_document(
         replace(document, key="c-bad", value={**document.value, "type": "quarrel"}), base=None
     )
-    assert len(await listed(quick)) == 3
+    assert len(await listed(harness)) == 3
 
 
-async def test_an_expired_memory_has_no_conflict(quick: Harness) -> None:
-    first, second, third = await three(quick)
-    now = quick.clock.now()
-    await quick.revise("Berlin", expires_at=to_iso(now + timedelta(hours=2)))
-    assert len(await listed(quick)) == 3
-    quick.clock.set(now + timedelta(hours=2))
-    assert [conflict.id for conflict in await listed(quick)] == [third.id]
+async def test_an_expired_memory_has_no_conflict(harness: Harness) -> None:
+    first, second, third = await three(harness)
+    now = harness.clock.now()
+    await harness.revise("Berlin", expires_at=to_iso(now + timedelta(hours=2)))
+    assert len(await listed(harness)) == 3
+    harness.clock.set(now + timedelta(hours=2))
+    assert [conflict.id for conflict in await listed(harness)] == [third.id]
     with pytest.raises(WrongState, match="is no longer in force"):
-        await settle(quick, second, "supersede")
-    await quick.revise("Berlin", expires_at=None)
-    assert {conflict.id for conflict in await listed(quick)} == {first.id, second.id, third.id}
+        await settle(harness, second, "supersede")
+    await harness.revise("Berlin", expires_at=None)
+    assert {conflict.id for conflict in await listed(harness)} == {first.id, second.id, third.id}
 
 
-async def test_a_settled_conflict_does_not_show_the_text_of_a_forgotten_memory(quick: Harness) -> None:
-    first, *_ = await three(quick)
-    await settle(quick, first, "supersede")
-    await quick.forget("Berlin")
-    assert (await listed(quick, "resolved"), await listed(quick, "all", ref=first.id)) == ([], [])
-    await quick.restore("Berlin")
-    assert [conflict.id for conflict in await listed(quick, "resolved")] == [first.id]
+async def test_a_settled_conflict_does_not_show_the_text_of_a_forgotten_memory(harness: Harness) -> None:
+    first, *_ = await three(harness)
+    await settle(harness, first, "supersede")
+    await harness.forget("Berlin")
+    assert (await listed(harness, "resolved"), await listed(harness, "all", ref=first.id)) == ([], [])
+    await harness.restore("Berlin")
+    assert [conflict.id for conflict in await listed(harness, "resolved")] == [first.id]
 
 
-async def test_a_long_list_is_read_up_to_the_limit(quick: Harness) -> None:
-    class Counting(FakeStore):
+async def test_a_long_list_is_read_up_to_the_limit(harness: Harness, new_store: NewStores) -> None:
+    class Counting(SqliteStore):
         read = 0
 
         async def latest_documents(
@@ -223,35 +224,35 @@ async def test_a_long_list_is_read_up_to_the_limit(quick: Harness) -> None:
             self.read += len(documents)
             return documents
 
-    quick.store = store = Counting()
-    first, *_ = await three(quick)
+    harness.store = store = new_store(Counting)
+    first, *_ = await three(harness)
     fillers = [
         replace(first, statement=f"{n:016x}", against=f"{n:016x}", detected_at=LATER - timedelta(minutes=n // 2))
         for n in range(300)
     ]
     await store.import_documents(SPACE, [filler.document(at=filler.detected_at) for filler in fillers], renew=False)
-    assert len(await listed(quick, limit=2)) == 2
+    assert len(await listed(harness, limit=2)) == 2
     assert store.read <= 20
     # Of conflicts detected together the surest comes first.
     at = LATER + timedelta(days=1)
     memory = fact("Ann lives in Ghent.", at=at, name="Ghent")
     rows = [
         await dispute(
-            quick, memory, fact(f"Ann lives in place {n}."), statement=memory.content,
+            harness, memory, fact(f"Ann lives in place {n}."), statement=memory.content,
             against=f"Ann lives in place {n}.", at=at, confidence=0.5 + n / 100,
         )
         for n in range(3)
     ]  # fmt: skip
-    assert [conflict.id for conflict in await listed(quick, limit=3)] == [row.id for row in reversed(rows)]
-    assert [conflict.id for conflict in await listed(quick, ref="Ghent")] == [row.id for row in reversed(rows)]
+    assert [conflict.id for conflict in await listed(harness, limit=3)] == [row.id for row in reversed(rows)]
+    assert [conflict.id for conflict in await listed(harness, ref="Ghent")] == [row.id for row in reversed(rows)]
     # All are listed, however many pages that takes.
-    assert len(await listed(quick, limit=1_000)) == 6
-    await settle(quick, rows[0], "ignore")
-    assert [conflict.status for conflict in await listed(quick, "all", limit=4)] == ["ignored", *["pending"] * 3]
+    assert len(await listed(harness, limit=1_000)) == 6
+    await settle(harness, rows[0], "ignore")
+    assert [conflict.status for conflict in await listed(harness, "all", limit=4)] == ["ignored", *["pending"] * 3]
 
 
-async def test_an_error_about_bad_input_names_the_valid_values(quick: Harness) -> None:
+async def test_an_error_about_bad_input_names_the_valid_values(harness: Harness) -> None:
     with pytest.raises(InvalidInput, match="pending, resolved, ignored, all"):
-        await listed(quick, "open")
+        await listed(harness, "open")
     with pytest.raises(InvalidInput):
-        await listed(quick, limit=0)
+        await listed(harness, limit=0)

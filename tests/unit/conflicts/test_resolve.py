@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from tests.fakes import FakeEmbedder
 from tests.fakes.build import a_commit, an_edge, moment
+from tests.new_files import NewStores
 from tests.unit.conflicts.conflict_world import LATER, dispute, fact, settle, take_back, thing
 from tests.unit.harness import SPACE, Harness, Overtaken
 
@@ -101,21 +102,21 @@ async def test_merging_keeps_the_older_id_and_all_that_both_said(harness: Harnes
     [(9, 90, 90), (90, 9, 90), (9, None, None), (None, 9, None), (None, None, None)],
 )
 async def test_a_merged_memory_expires_when_neither_would_be_left(
-    quick: Harness, older_ends: int | None, newer_ends: int | None, kept_until: int | None
+    harness: Harness, older_ends: int | None, newer_ends: int | None, kept_until: int | None
 ) -> None:
     ends = [None if day is None else moment(86_400 * day) for day in (older_ends, newer_ends, kept_until)]
     older = replace(fact("Ann likes tea."), expires_at=ends[0])
     newer = replace(fact("Ann is fond of tea.", at=moment(60)), expires_at=ends[1])
-    await settle(quick, await dispute(quick, newer, older, type=ConflictType.DUPLICATE), "merge")
-    assert (await quick.get(older.id)).expires_at == ends[2]
+    await settle(harness, await dispute(harness, newer, older, type=ConflictType.DUPLICATE), "merge")
+    assert (await harness.get(older.id)).expires_at == ends[2]
 
 
-async def test_a_memory_that_adds_nothing_is_merged_all_the_same(quick: Harness) -> None:
+async def test_a_memory_that_adds_nothing_is_merged_all_the_same(harness: Harness) -> None:
     older, newer = fact("Ann likes tea."), fact("Ann likes tea.", at=moment(60))
-    await settle(quick, await dispute(quick, newer, older, type=ConflictType.DUPLICATE), "merge")
-    merged = await quick.get(older.id)
+    await settle(harness, await dispute(harness, newer, older, type=ConflictType.DUPLICATE), "merge")
+    merged = await harness.get(older.id)
     assert (merged.content, merged.merged[0].id) == ("Ann likes tea.", newer.id)
-    assert (await quick.get(newer.id)).state is State.MERGED
+    assert (await harness.get(newer.id)).state is State.MERGED
 
 
 async def test_relations_move_to_the_remaining_memory(harness: Harness) -> None:
@@ -137,19 +138,19 @@ async def test_relations_move_to_the_remaining_memory(harness: Harness) -> None:
     }  # fmt: skip
 
 
-async def test_a_merge_that_would_be_too_large_is_refused(quick: Harness) -> None:
-    quick.limits = Limits(text_bytes=40)
-    conflict = await dispute(quick, fact(PARIS * 2, at=moment(60)), fact(BERLIN))
+async def test_a_merge_that_would_be_too_large_is_refused(harness: Harness) -> None:
+    harness.limits = Limits(text_bytes=40)
+    conflict = await dispute(harness, fact(PARIS * 2, at=moment(60)), fact(BERLIN))
     with pytest.raises(TooLarge):
-        await settle(quick, conflict, "merge")
-    assert await waiting(quick) == [conflict.id]
+        await settle(harness, conflict, "merge")
+    assert await waiting(harness) == [conflict.id]
 
 
-async def test_an_update_has_the_older_one_count_less(quick: Harness) -> None:
+async def test_an_update_has_the_older_one_count_less(harness: Harness) -> None:
     older, newer = fact(BERLIN), replace(fact(PARIS, at=moment(60)), relevance=0.4)
-    done = await settle(quick, await dispute(quick, newer, older), "update")
+    done = await settle(harness, await dispute(harness, newer, older), "update")
     assert (done.action, done.kept) == ("updated_scores", newer.id)
-    assert ((await quick.get(newer.id)).relevance, (await quick.get(older.id)).relevance) == (1.0, 0.7)
+    assert ((await harness.get(newer.id)).relevance, (await harness.get(older.id)).relevance) == (1.0, 0.7)
 
 
 async def test_the_newer_one_goes_onto_a_branch_of_the_older(harness: Harness) -> None:
@@ -166,17 +167,17 @@ async def test_the_newer_one_goes_onto_a_branch_of_the_older(harness: Harness) -
     assert [version.action for version in await harness.store.versions(SPACE, record.id, limit=9)] == ["branched"]
 
 
-async def test_a_branch_has_a_name_of_its_own(quick: Harness) -> None:
+async def test_a_branch_has_a_name_of_its_own(harness: Harness) -> None:
     older = fact(f"{BERLIN} {PARIS}")
-    first = await dispute(quick, fact("Ann lives in Rome.", at=moment(60)), older, against=BERLIN)
-    second = await dispute(quick, fact("Ann lives in Oslo.", at=moment(61)), older, against=BERLIN)
-    await settle(quick, first, "branch", branch="elsewhere")
+    first = await dispute(harness, fact("Ann lives in Rome.", at=moment(60)), older, against=BERLIN)
+    second = await dispute(harness, fact("Ann lives in Oslo.", at=moment(61)), older, against=BERLIN)
+    await settle(harness, first, "branch", branch="elsewhere")
     with pytest.raises(NameTaken):
-        await settle(quick, second, "branch", branch="elsewhere")
-    assert (await settle(quick, second, "branch")).branch == f"conflict-{second.id[2:]}"
+        await settle(harness, second, "branch", branch="elsewhere")
+    assert (await settle(harness, second, "branch")).branch == f"conflict-{second.id[2:]}"
     for odd in ("main", "a b", "-x", "42", "x" * 101, "a\n"):
         with pytest.raises(InvalidInput):
-            await settle(quick, second, "branch", branch=odd)
+            await settle(harness, second, "branch", branch=odd)
 
 
 async def test_observations_of_one_memory(harness: Harness) -> None:
@@ -199,45 +200,45 @@ async def test_observations_of_one_memory(harness: Harness) -> None:
     assert texts_of(await harness.get(memory.id)) == ("", ("lives in Berlin", "has a dog"))
 
 
-async def test_a_duplicate_within_one_memory_is_removed(quick: Harness) -> None:
+async def test_a_duplicate_within_one_memory_is_removed(harness: Harness) -> None:
     memory = thing("likes tea", "is fond of tea")
     conflict = await dispute(
-        quick, memory, memory, type=ConflictType.DUPLICATE, statement="is fond of tea", against="likes tea"
+        harness, memory, memory, type=ConflictType.DUPLICATE, statement="is fond of tea", against="likes tea"
     )
-    await settle(quick, conflict)
-    assert texts_of(await quick.get(memory.id)) == ("", ("likes tea",))
-    assert len((await quick.store.versions(SPACE, memory.id, limit=9))[-1].memory.observations) == 2
+    await settle(harness, conflict)
+    assert texts_of(await harness.get(memory.id)) == ("", ("likes tea",))
+    assert len((await harness.store.versions(SPACE, memory.id, limit=9))[-1].memory.observations) == 2
 
 
-async def test_a_superseded_sentence_becomes_a_former_observation(quick: Harness) -> None:
+async def test_a_superseded_sentence_becomes_a_former_observation(harness: Harness) -> None:
     older = fact(f"Ann is a judge. {BERLIN}\n\n- a dog\n- a cat")
     newer = fact(PARIS, at=moment(60))
-    await settle(quick, await dispute(quick, newer, older, statement=PARIS, against=BERLIN), "supersede")
-    after = await quick.get(older.id)
+    await settle(harness, await dispute(harness, newer, older, statement=PARIS, against=BERLIN), "supersede")
+    after = await harness.get(older.id)
     assert after.content == "Ann is a judge.\n\n- a dog\n- a cat"
     assert after.observations == (Observation(text=BERLIN, recorded_at=older.date, valid_until=newer.date),)
     assert after.valid_until is None
 
 
-async def test_a_settled_conflict_is_not_settled_again(quick: Harness) -> None:
-    conflict = await dispute(quick, fact(PARIS, at=moment(60)), fact(BERLIN))
-    done = await settle(quick, conflict, "update")
+async def test_a_settled_conflict_is_not_settled_again(harness: Harness) -> None:
+    conflict = await dispute(harness, fact(PARIS, at=moment(60)), fact(BERLIN))
+    done = await settle(harness, conflict, "update")
     with pytest.raises(WrongState, match="resolved by `update` by tester") as caught:
-        await settle(quick, conflict, "merge")
+        await settle(harness, conflict, "merge")
     assert (caught.value.fields["strategy"], caught.value.fields["run"]) == ("update", done.run)
     assert done.run in caught.value.hint
 
 
-async def test_an_error_about_bad_input_names_the_valid_values(quick: Harness) -> None:
-    conflict = await dispute(quick, fact(PARIS, at=moment(60)), fact(BERLIN))
+async def test_an_error_about_bad_input_names_the_valid_values(harness: Harness) -> None:
+    conflict = await dispute(harness, fact(PARIS, at=moment(60)), fact(BERLIN))
     with pytest.raises(NotFound) as caught:
-        await settle(quick, conflict.id[:-1] + "x", "merge")
+        await settle(harness, conflict.id[:-1] + "x", "merge")
     assert caught.value.fields["suggestions"] == (conflict.id,)
     with pytest.raises(InvalidInput, match="merge, update, branch, supersede, ignore, auto"):
-        await settle(quick, conflict, "delete")
+        await settle(harness, conflict, "delete")
     with pytest.raises(TooLarge):
-        await settle(quick, conflict, "merge", notes="x" * 2000)
-    assert await waiting(quick) == [conflict.id]
+        await settle(harness, conflict, "merge", notes="x" * 2000)
+    assert await waiting(harness) == [conflict.id]
 
 
 async def test_the_same_request_gets_the_same_answer(harness: Harness) -> None:
@@ -287,35 +288,38 @@ async def test_a_conflict_of_a_trashed_or_purged_memory_cannot_be_settled(harnes
     assert await waiting(harness) == []
 
 
-async def test_notes_keep_no_secret(quick: Harness) -> None:
-    conflict = await dispute(quick, fact(PARIS, at=moment(60)), fact(BERLIN))
-    await settle(quick, conflict, "ignore", notes="key AKIAIOSFODNN7EXAMPLE")
-    (settled,) = await list_conflicts(SETTLED_COLLECTION, space=SPACE, documents=quick.store)
+async def test_notes_keep_no_secret(harness: Harness) -> None:
+    conflict = await dispute(harness, fact(PARIS, at=moment(60)), fact(BERLIN))
+    await settle(harness, conflict, "ignore", notes="key AKIAIOSFODNN7EXAMPLE")
+    (settled,) = await list_conflicts(SETTLED_COLLECTION, space=SPACE, documents=harness.store)
     assert settled.notes == "key [redacted: aws access key]"
 
 
-async def test_a_conflict_follows_its_memory_into_a_merge(quick: Harness) -> None:
+async def test_a_conflict_follows_its_memory_into_a_merge(harness: Harness) -> None:
     older, newer, third = fact(BERLIN), fact(PARIS, at=moment(60)), fact("Ann has a cat.", at=moment(30))
-    first = await dispute(quick, newer, older, statement=PARIS, against=BERLIN)
-    await settle(quick, await dispute(quick, third, older, type=ConflictType.DUPLICATE), "merge")
-    second = await dispute(quick, newer, third, statement=PARIS, against="Ann has a cat.", at=LATER)
-    await settle(quick, second, "supersede")
-    memory = await quick.get(older.id)
+    first = await dispute(harness, newer, older, statement=PARIS, against=BERLIN)
+    await settle(harness, await dispute(harness, third, older, type=ConflictType.DUPLICATE), "merge")
+    second = await dispute(harness, newer, third, statement=PARIS, against="Ann has a cat.", at=LATER)
+    await settle(harness, second, "supersede")
+    memory = await harness.get(older.id)
     assert texts_of(memory) == (BERLIN, ("Ann has a cat.",))
-    await settle(quick, first, "supersede")
-    assert [observation.text for observation in (await quick.get(older.id)).observations] == ["Ann has a cat.", BERLIN]
+    await settle(harness, first, "supersede")
+    assert [observation.text for observation in (await harness.get(older.id)).observations] == [
+        "Ann has a cat.",
+        BERLIN,
+    ]
 
 
-async def test_without_a_model_a_conflict_is_settled_all_the_same(quick: Harness) -> None:
-    quick.embedder = FakeEmbedder(failing=True)
-    conflict = await dispute(quick, fact(PARIS, at=moment(60)), fact(f"{BERLIN} And more."), against=BERLIN)
-    done = await settle(quick, conflict, "supersede")
+async def test_without_a_model_a_conflict_is_settled_all_the_same(harness: Harness) -> None:
+    harness.embedder = FakeEmbedder(failing=True)
+    conflict = await dispute(harness, fact(PARIS, at=moment(60)), fact(f"{BERLIN} And more."), against=BERLIN)
+    done = await settle(harness, conflict, "supersede")
     assert "stored without vectors" in done.warnings[0]
 
 
 @pytest.mark.parametrize("strategy", ["branch", "supersede"])
-async def test_a_conflict_whose_memory_is_purged_meanwhile_is_not_settled(strategy: str) -> None:
-    store = Overtaken()
+async def test_a_conflict_whose_memory_is_purged_meanwhile_is_not_settled(strategy: str, new_store: NewStores) -> None:
+    store = new_store(Overtaken)
     harness = Harness(store=store)
     older, newer = fact(BERLIN, name="older"), fact(PARIS, at=moment(60), name="newer")
     conflict = await dispute(harness, newer, older)
@@ -333,14 +337,14 @@ async def test_a_conflict_whose_memory_is_purged_meanwhile_is_not_settled(strate
     assert (left.version, left.valid_until) == (1, None)
 
 
-async def test_a_branch_that_a_conflict_makes_begins_where_it_is_made(quick: Harness) -> None:
-    ann = await quick.store_draft(Draft(text=BERLIN, name="ann"))
-    context, origin = quick.context, quick.origin()
+async def test_a_branch_that_a_conflict_makes_begins_where_it_is_made(harness: Harness) -> None:
+    ann = await harness.store_draft(Draft(text=BERLIN, name="ann"))
+    context, origin = harness.context, harness.origin()
     await branches.branch(
         "ann", "paris", description="", at=None, switch=False, space=SPACE, origin=origin, context=context
     )
-    await branches.drop("ann", "paris", space=SPACE, origin=quick.origin(), store=quick.store)
-    conflict = await dispute(quick, fact(PARIS, at=moment(60)), ann)
-    done = await settle(quick, conflict, "branch", branch="paris")
-    past = await history("ann", limit=9, before=None, branch="paris", space=SPACE, store=quick.store)
+    await branches.drop("ann", "paris", space=SPACE, origin=harness.origin(), store=harness.store)
+    conflict = await dispute(harness, fact(PARIS, at=moment(60)), ann)
+    done = await settle(harness, conflict, "branch", branch="paris")
+    past = await history("ann", limit=9, before=None, branch="paris", space=SPACE, store=harness.store)
     assert (done.branch, [version.number for version in past.versions]) == ("paris", [4, 1])

@@ -61,28 +61,30 @@ async def test_a_contradiction_is_detected_and_stored_once(harness: Harness) -> 
     assert (await looked_through(harness)).count == 0
 
 
-async def test_a_sentence_among_others_is_found_by_its_words(quick: Harness) -> None:
-    await stored(quick, *facts(f"The ferns are dry. {BERLIN} Bob sleeps.", *OTHERS, f"It rains. {PARIS} Tea is late."))
-    (conflict,) = (await looked_through(quick)).found
+async def test_a_sentence_among_others_is_found_by_its_words(harness: Harness) -> None:
+    await stored(
+        harness, *facts(f"The ferns are dry. {BERLIN} Bob sleeps.", *OTHERS, f"It rains. {PARIS} Tea is late.")
+    )
+    (conflict,) = (await looked_through(harness)).found
     assert (conflict.memory.statement, conflict.other.statement) == (PARIS, BERLIN)
 
 
-async def test_another_value_is_detected_in_any_words(quick: Harness) -> None:
-    await stored(quick, *facts("I live in Berlin.", *OTHERS, "I moved to Paris last month."))
-    (conflict,) = (await looked_through(quick)).found
+async def test_another_value_is_detected_in_any_words(harness: Harness) -> None:
+    await stored(harness, *facts("I live in Berlin.", *OTHERS, "I moved to Paris last month."))
+    (conflict,) = (await looked_through(harness)).found
     assert (conflict.other.statement, conflict.differs) == ("I live in Berlin.", ("lives in: Paris or Berlin",))
 
 
-async def test_of_a_memory_that_says_much_all_is_looked_at(quick: Harness) -> None:
+async def test_of_a_memory_that_says_much_all_is_looked_at(harness: Harness) -> None:
     many = tuple(Observation(text=f"Shelf {place} holds jar number {place}.", recorded_at=START) for place in range(30))
     late = (*many, Observation(text=PARIS, recorded_at=moment(60)))
     long = " ".join(f"The {word} is green." for word in "door roof gate wall lamp sofa desk rug vase".split())
     await stored(
-        quick, a_memory(BERLIN), a_memory("", observations=late), a_memory(f"{long} Bob plays the cello well.")
+        harness, a_memory(BERLIN), a_memory("", observations=late), a_memory(f"{long} Bob plays the cello well.")
     )
     statements = {
         (conflict.memory.statement, conflict.other.statement)
-        for conflict in (await looked_through(quick, limit=50)).found
+        for conflict in (await looked_through(harness, limit=50)).found
     }
     assert (PARIS, BERLIN) in statements
 
@@ -114,18 +116,18 @@ async def _left(harness: Harness) -> list[object]:
     return [job.about["memory_id"] for job in jobs]
 
 
-async def test_memories_of_one_entity_are_compared_in_any_words(quick: Harness) -> None:
+async def test_memories_of_one_entity_are_compared_in_any_words(harness: Harness) -> None:
     first, second, other = facts(*(f"lives in {city} near the old harbour" for city in ("Berlin", "Paris", "Rome")))
     about = [replace(first, entity="Ann"), replace(second, entity="ann"), replace(other, entity="Bob")]
-    await stored(quick, *about)
-    details = (await looked_through(quick)).found
+    await stored(harness, *about)
+    details = (await looked_through(harness)).found
     assert [(conflict.memory.id, conflict.other.id) for conflict in details] == [(second.id, first.id)]
 
 
-async def test_without_a_model_words_alone_are_gone_by(quick: Harness) -> None:
-    quick.embedder = FakeEmbedder(failing=True)
-    await quick.store.commit(a_commit(*facts(BERLIN, *OTHERS, PARIS)))
-    assert (await looked_through(quick)).by_type == {"contradiction": 1}
+async def test_without_a_model_words_alone_are_gone_by(harness: Harness) -> None:
+    harness.embedder = FakeEmbedder(failing=True)
+    await harness.store.commit(a_commit(*facts(BERLIN, *OTHERS, PARIS)))
+    assert (await looked_through(harness)).by_type == {"contradiction": 1}
 
 
 async def test_other_spaces_and_the_trash_are_left_out(harness: Harness) -> None:
@@ -137,17 +139,17 @@ async def test_other_spaces_and_the_trash_are_left_out(harness: Harness) -> None
     assert (done.memories, done.count) == (1, 0)
 
 
-async def test_progress_is_reported_and_the_limit_is_respected(quick: Harness) -> None:
-    await stored(quick, *facts(BERLIN, PARIS, BERLIN.replace("Berlin", "Rome"), BERLIN.replace("Berlin", "Oslo")))
+async def test_progress_is_reported_and_the_limit_is_respected(harness: Harness) -> None:
+    await stored(harness, *facts(BERLIN, PARIS, BERLIN.replace("Berlin", "Rome"), BERLIN.replace("Berlin", "Oslo")))
     reports: list[tuple[int, int]] = []
     done = await scan(
-        limit=2, space=SPACE, origin=quick.origin(), context=quick.context,
+        limit=2, space=SPACE, origin=harness.origin(), context=harness.context,
         progress=lambda count, total: reports.append((count, total)),
     )  # fmt: skip
     assert (done.count, len(done.found), reports) == (6, 2, [(4, 4)])
-    assert (await scan(limit=0, space=SPACE, origin=quick.origin(), context=quick.context)).found == ()
+    assert (await scan(limit=0, space=SPACE, origin=harness.origin(), context=harness.context)).found == ()
     with pytest.raises(InvalidInput):
-        await looked_through(quick, limit=-1)
+        await looked_through(harness, limit=-1)
 
 
 async def test_an_empty_space_has_no_conflicts(harness: Harness) -> None:
@@ -190,10 +192,10 @@ def chatter(*names: str) -> list[str]:
     ],
 )
 async def test_memories_of_one_relation_are_compared_though_all_words_are_common(
-    quick: Harness, older: str, newer: str, differs: str
+    harness: Harness, older: str, newer: str, differs: str
 ) -> None:
     # Without a model only words and relations bring two memories together.
-    harness = replace(quick, embedder=FakeEmbedder(failing=True))
+    harness = replace(harness, embedder=FakeEmbedder(failing=True))
     memories = facts(older, *chatter("Ann", "Bob"), newer)
     await harness.store.commit(a_commit(*memories))
     await looked_through(harness)
@@ -204,8 +206,8 @@ async def test_memories_of_one_relation_are_compared_though_all_words_are_common
     assert differences[older] == (differs,)
 
 
-async def test_of_many_memories_of_one_relation_the_latest_are_compared(quick: Harness) -> None:
-    harness = replace(quick, embedder=FakeEmbedder(failing=True))
+async def test_of_many_memories_of_one_relation_the_latest_are_compared(harness: Harness) -> None:
+    harness = replace(harness, embedder=FakeEmbedder(failing=True))
     cities = ("Rome", "Oslo", "Lima", "Cairo", "Delhi", "Tokyo", "Quito", "Accra", "Dakar", "Perth", "Turin", "Lyon")
     memories = facts(*(f"Ann lives in {city}." for city in cities[:-1]), *chatter("Ann"), f"Ann lives in {cities[-1]}.")
     await harness.store.commit(a_commit(*memories))
@@ -217,8 +219,8 @@ async def test_of_many_memories_of_one_relation_the_latest_are_compared(quick: H
     assert read == [memory.id for memory in reversed(memories[3:11])]
 
 
-async def test_a_statement_without_a_subject_is_about_its_entity(quick: Harness) -> None:
-    harness = replace(quick, embedder=FakeEmbedder(failing=True))
+async def test_a_statement_without_a_subject_is_about_its_entity(harness: Harness) -> None:
+    harness = replace(harness, embedder=FakeEmbedder(failing=True))
     ann, bob = (a_memory("Lives in Berlin.", entity=name) for name in ("Ann", "Bob"))
     later = a_memory("Moved to Paris last month.", entity="Ann")
     await harness.store.commit(a_commit(ann, bob, *facts(*chatter("Ann", "Bob")), later))

@@ -5,8 +5,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.fakes import FakeClock, FakeEmbedder, FakeStore
+from tests.fakes import FakeClock, FakeEmbedder
 from tests.fakes.build import a_commit, a_write
+from tests.new_files import new_file
 
 from scrubjay.app.indexes import make_index
 from scrubjay.curation import handlers_of
@@ -21,6 +22,7 @@ from scrubjay.model.version import Version
 from scrubjay.ports import Llm
 from scrubjay.recalling.access_log import AccessLog
 from scrubjay.settings import Settings
+from scrubjay.storage.sqlite import SqliteStore
 
 SPACE = "default"
 
@@ -65,10 +67,11 @@ async def open_job_world(
     seconds: float = 5.0,
     tries: int = 1,
     tokens: int = 16_384,
-    store: FakeStore | None = None,
+    store: SqliteStore | None = None,
 ) -> AsyncGenerator[JobWorld]:
-    """Open an engine over a store in memory; without a URL there is no model."""
-    store, embedder, clock = store or FakeStore(), FakeEmbedder(), FakeClock()
+    """Open an engine, over a store of its own unless one is given; without a URL there is no model."""
+    store = store or await SqliteStore.open(new_file(folder / "memory.db"), readers=1)
+    embedder, clock = FakeEmbedder(), FakeClock()
     settings = Settings(home=str(folder), vector_index="scan")
     engine = Engine(
         store=store,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import pytest
-from tests.fakes import FakeEmbedder, FakeStore
+from tests.fakes import FakeEmbedder
 from tests.fakes.build import START, MemoryFields, a_commit, a_memory, a_rewrite, a_write, an_origin, moment, revised
 
 from scrubjay.detection.describe import describe
@@ -18,6 +18,7 @@ from scrubjay.model.memory import Flag, Memory, Observation, Source, State, Trus
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
 from scrubjay.ports import PassageSearcher, RecordStore
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.text.passages import passages_of
 from scrubjay.vectors.scan import ScanIndex
 from scrubjay.writing.embed import embed_new
@@ -94,13 +95,8 @@ def types(conflicts: Sequence[ConflictRecord]) -> list[ConflictType]:
 
 
 @pytest.fixture
-def world(any_store: RecordStore) -> DetectionWorld:
-    return DetectionWorld(store=any_store)
-
-
-@pytest.fixture
-def quick() -> DetectionWorld:
-    return DetectionWorld(store=FakeStore())
+def world(store: SqliteStore) -> DetectionWorld:
+    return DetectionWorld(store=store)
 
 
 async def test_a_contradiction_is_found_and_described(world: DetectionWorld) -> None:
@@ -127,49 +123,49 @@ async def test_a_new_statement_has_no_conflicts(world: DetectionWorld) -> None:
     assert await world.detect(a_memory("")) == ()
 
 
-async def test_the_same_and_more_of_the_same_are_found_too(quick: DetectionWorld) -> None:
-    await quick.keep(a_memory(OTHER))
-    (same,) = await quick.detect(a_memory("The nightly copy of the database goes to the cellar"))
+async def test_the_same_and_more_of_the_same_are_found_too(world: DetectionWorld) -> None:
+    await world.keep(a_memory(OTHER))
+    (same,) = await world.detect(a_memory("The nightly copy of the database goes to the cellar"))
     assert (same.type, same.suggested) == (ConflictType.DUPLICATE, Strategy.MERGE)
-    (more,) = await quick.detect(a_memory(f"{OTHER[:-1]} of the house in Graz."))
+    (more,) = await world.detect(a_memory(f"{OTHER[:-1]} of the house in Graz."))
     assert (more.type, more.suggested) == (ConflictType.UPDATE, Strategy.UPDATE)
 
 
-async def test_a_sentence_within_a_long_text_is_found(quick: DetectionWorld) -> None:
+async def test_a_sentence_within_a_long_text_is_found(world: DetectionWorld) -> None:
     talk = "We spoke of the garden. It was late. "
     stored = a_memory(f"{talk}{ROME} Then we left.")
-    await quick.keep(stored, *(a_memory(f"Note {n} tells of the weather and of bread.") for n in range(20)))
-    (conflict,) = await quick.detect(a_memory(f"Boris called. {PARIS} He sounded happy about the bread."))
+    await world.keep(stored, *(a_memory(f"Note {n} tells of the weather and of bread.") for n in range(20)))
+    (conflict,) = await world.detect(a_memory(f"Boris called. {PARIS} He sounded happy about the bread."))
     assert conflict.other == stored.id
     assert (conflict.statement, conflict.against) == (statement_key(PARIS), statement_key(ROME))
 
 
-async def test_only_the_new_statements_of_an_edit_are_compared(quick: DetectionWorld) -> None:
+async def test_only_the_new_statements_of_an_edit_are_compared(world: DetectionWorld) -> None:
     stored = a_memory(ROME)
     before = a_memory("", entity="Ada", observations=observed(PARIS))
-    await quick.keep(stored, before)
+    await world.keep(stored, before)
     after = replace(before, observations=(*before.observations, *observed("Ada has three cats at home.")))
-    assert await quick.detect(after, before=before) == ()
-    assert types(await quick.detect(after)) == [ConflictType.CONTRADICTION]
+    assert await world.detect(after, before=before) == ()
+    assert types(await world.detect(after)) == [ConflictType.CONTRADICTION]
 
 
-async def test_a_memory_may_contradict_itself(quick: DetectionWorld) -> None:
+async def test_a_memory_may_contradict_itself(world: DetectionWorld) -> None:
     before = a_memory("", entity="Ada", observations=observed("Ada has three cats at home.", "Ada paints."))
-    await quick.keep(before)
+    await world.keep(before)
     after = replace(before, observations=(*before.observations, *observed("Ada has two cats at home.")))
-    (conflict,) = await quick.detect(after, before=before)
+    (conflict,) = await world.detect(after, before=before)
     assert (conflict.type, conflict.memory, conflict.other) == (ConflictType.CONTRADICTION, after.id, after.id)
     assert (conflict.statement, conflict.against) == (
         statement_key("Ada has two cats at home."), statement_key("Ada has three cats at home."),
     )  # fmt: skip
 
 
-async def test_of_very_many_observations_those_near_the_new_one_are_compared(quick: DetectionWorld) -> None:
+async def test_of_very_many_observations_those_near_the_new_one_are_compared(world: DetectionWorld) -> None:
     many = observed("Ada has three cats at home.", *(f"Ada met somebody in house {n}." for n in range(500)))
     before = a_memory("", entity="Ada", observations=many)
-    await quick.keep(before)
+    await world.keep(before)
     after = replace(before, observations=(*many, *observed("Ada has two cats at home.")))
-    (conflict,) = await quick.detect(after, before=before)
+    (conflict,) = await world.detect(after, before=before)
     assert conflict.against == statement_key("Ada has three cats at home.")
 
 
@@ -185,52 +181,52 @@ async def test_of_very_many_observations_those_near_the_new_one_are_compared(qui
     ids=str,
 )
 async def test_a_memory_that_is_gone_superseded_or_of_the_same_text_is_no_candidate(
-    quick: DetectionWorld, fields: MemoryFields
+    world: DetectionWorld, fields: MemoryFields
 ) -> None:
-    await quick.keep(a_memory(ROME, **fields))
-    assert await quick.detect(a_memory(PARIS, group="g")) == ()
+    await world.keep(a_memory(ROME, **fields))
+    assert await world.detect(a_memory(PARIS, group="g")) == ()
 
 
-async def test_a_superseded_observation_is_no_candidate(quick: DetectionWorld) -> None:
+async def test_a_superseded_observation_is_no_candidate(world: DetectionWorld) -> None:
     old = Observation(text=ROME, recorded_at=START, valid_until=START)
-    await quick.keep(a_memory("", entity="Ada", observations=(old, *observed("Ada paints."))))
-    assert await quick.detect(a_memory(PARIS, entity="Ada")) == ()
+    await world.keep(a_memory("", entity="Ada", observations=(old, *observed("Ada paints."))))
+    assert await world.detect(a_memory(PARIS, entity="Ada")) == ()
 
 
-async def test_two_entities_or_projects_may_differ(quick: DetectionWorld) -> None:
-    await quick.keep(a_memory("likes coffee in the morning", entity="Ada"), a_memory(ROME, project="one"))
-    assert await quick.detect(a_memory("hates coffee in the morning", entity="Boris")) == ()
-    assert types(await quick.detect(a_memory("hates coffee in the morning", entity="ada"))) == [
+async def test_two_entities_or_projects_may_differ(world: DetectionWorld) -> None:
+    await world.keep(a_memory("likes coffee in the morning", entity="Ada"), a_memory(ROME, project="one"))
+    assert await world.detect(a_memory("hates coffee in the morning", entity="Boris")) == ()
+    assert types(await world.detect(a_memory("hates coffee in the morning", entity="ada"))) == [
         ConflictType.CONTRADICTION
     ]
-    assert await quick.detect(a_memory(PARIS, project="two")) == ()
-    await quick.keep(a_memory("I like green tea in the evening", entity="Ada"))
-    assert await quick.detect(a_memory("I hate green tea in the evening", entity="Boris")) == ()
+    assert await world.detect(a_memory(PARIS, project="two")) == ()
+    await world.keep(a_memory("I like green tea in the evening", entity="Ada"))
+    assert await world.detect(a_memory("I hate green tea in the evening", entity="Boris")) == ()
 
 
-async def test_a_statement_without_a_subject_is_about_its_entity(quick: DetectionWorld) -> None:
+async def test_a_statement_without_a_subject_is_about_its_entity(world: DetectionWorld) -> None:
     before = a_memory("", entity="Ada Stern", observations=observed("Paints", "Lives in Rome"))
-    await quick.keep(before)
+    await world.keep(before)
     for text in ("Moved to Oslo", "Ada lives in Oslo"):
         after = replace(before, observations=(*before.observations, *observed(text)))
-        (conflict,) = await quick.detect(after, before=before)
+        (conflict,) = await world.detect(after, before=before)
         assert (conflict.type, conflict.against) == (ConflictType.CONTRADICTION, statement_key("Lives in Rome"))
         details = describe(conflict, after, after)
         assert details is not None
         assert "Oslo" in details.differs[0]
-    assert await quick.detect(a_memory("Lives in Oslo", entity="Boris")) == ()
+    assert await world.detect(a_memory("Lives in Oslo", entity="Boris")) == ()
 
 
-async def test_records_of_two_people_may_differ(quick: DetectionWorld) -> None:
+async def test_records_of_two_people_may_differ(world: DetectionWorld) -> None:
     ada = a_memory("", name="ada", observations=observed("Lives in Rome", "Likes tea", "Has three children"))
-    await quick.keep(ada)
+    await world.keep(ada)
     boris = observed("Lives in Oslo", "Likes tea", "Has four children")
-    assert await quick.detect(a_memory("", name="boris", observations=boris)) == ()
+    assert await world.detect(a_memory("", name="boris", observations=boris)) == ()
     for text in ("Ada lives in Oslo.", "Ada moved to Oslo."):
-        (conflict,) = await quick.detect(a_memory(text))
+        (conflict,) = await world.detect(a_memory(text))
         assert (conflict.type, conflict.against) == (ConflictType.CONTRADICTION, statement_key("Lives in Rome"))
-    assert await quick.detect(a_memory("I live in Oslo.")) == ()
-    (own,) = await quick.detect(a_memory("", name="Ada Stern", observations=observed("Lives in Oslo")))
+    assert await world.detect(a_memory("I live in Oslo.")) == ()
+    (own,) = await world.detect(a_memory("", name="Ada Stern", observations=observed("Lives in Oslo")))
     assert own.other == ada.id
 
 
@@ -246,12 +242,12 @@ async def test_a_value_in_entirely_other_words_is_found_among_many(world: Detect
     )
 
 
-async def test_records_of_one_thing_are_compared_by_their_observations(quick: DetectionWorld) -> None:
+async def test_records_of_one_thing_are_compared_by_their_observations(world: DetectionWorld) -> None:
     facts = [f"fact {word} about the thing" for word in "oak elm fir ash yew box bay fig".split()]
     stored = a_memory("", entity="Oak House", observations=observed(*facts))
-    await quick.keep(stored)
+    await world.keep(stored)
     twin = a_memory("", entity="oak house", observations=observed(*(fact.upper() for fact in facts)))
-    (conflict,) = await quick.detect(twin)
+    (conflict,) = await world.detect(twin)
     assert (conflict.type, conflict.other, conflict.statement, conflict.against) == (
         ConflictType.DUPLICATE,
         stored.id,
@@ -262,35 +258,35 @@ async def test_records_of_one_thing_are_compared_by_their_observations(quick: De
     assert details is not None
     assert details.other.statement.startswith(facts[0])
     partial = a_memory("", observations=observed(*facts[:4], "quite another one", "and one more"))
-    assert (await quick.detect(partial))[0].type is ConflictType.UPDATE
+    assert (await world.detect(partial))[0].type is ConflictType.UPDATE
 
 
 @pytest.mark.parametrize("older", Trust)
-async def test_a_less_trusted_source_does_not_overrule_a_more_trusted_one(quick: DetectionWorld, older: Trust) -> None:
+async def test_a_less_trusted_source_does_not_overrule_a_more_trusted_one(world: DetectionWorld, older: Trust) -> None:
     later = START + timedelta(days=1)
-    await quick.keep(a_memory(ROME, source=Source(trust=older, at=START)))
+    await world.keep(a_memory(ROME, source=Source(trust=older, at=START)))
     for newer in Trust:
-        (conflict,) = await quick.detect(a_memory(PARIS, source=Source(trust=newer, at=later)))
+        (conflict,) = await world.detect(a_memory(PARIS, source=Source(trust=newer, at=later)))
         assert conflict.suggested is (Strategy.IGNORE if older.outranks(newer) else Strategy.SUPERSEDE)
-    (conflict,) = await quick.detect(a_memory(PARIS, flags=(Flag.SUSPICIOUS,), source=Source(trust=older, at=later)))
+    (conflict,) = await world.detect(a_memory(PARIS, flags=(Flag.SUSPICIOUS,), source=Source(trust=older, at=later)))
     assert conflict.suggested is Strategy.IGNORE
     # Of two of the same time neither is the newer one.
-    (conflict,) = await quick.detect(a_memory(PARIS, source=Source(trust=older, at=START)))
+    (conflict,) = await world.detect(a_memory(PARIS, source=Source(trust=older, at=START)))
     assert conflict.suggested is Strategy.IGNORE
 
 
-async def test_a_sentence_that_two_memories_have_among_others_is_no_reason_to_join_them(quick: DetectionWorld) -> None:
-    await quick.keep(a_memory(f"{ROME} {OTHER}"))
-    (conflict,) = await quick.detect(a_memory(ROME))
+async def test_a_sentence_that_two_memories_have_among_others_is_no_reason_to_join_them(world: DetectionWorld) -> None:
+    await world.keep(a_memory(f"{ROME} {OTHER}"))
+    (conflict,) = await world.detect(a_memory(ROME))
     assert conflict.suggested is Strategy.MERGE
-    (conflict,) = await quick.detect(a_memory(f"The kitchen was painted yellow. {ROME}"))
+    (conflict,) = await world.detect(a_memory(f"The kitchen was painted yellow. {ROME}"))
     assert (conflict.type, conflict.suggested) == (ConflictType.DUPLICATE, Strategy.IGNORE)
 
 
 @pytest.mark.parametrize("error", [IndexUnavailable("away"), EmbeddingUnavailable("away")], ids=str)
-async def test_without_an_index_words_decide(quick: DetectionWorld, error: Exception) -> None:
-    await quick.keep(a_memory(ROME), a_memory(OTHER))
-    assert types(await quick.detect(a_memory(PARIS), index=NoIndex(error))) == [ConflictType.CONTRADICTION]
+async def test_without_an_index_words_decide(world: DetectionWorld, error: Exception) -> None:
+    await world.keep(a_memory(ROME), a_memory(OTHER))
+    assert types(await world.detect(a_memory(PARIS), index=NoIndex(error))) == [ConflictType.CONTRADICTION]
 
 
 async def test_without_a_model_words_decide(world: DetectionWorld) -> None:
@@ -298,19 +294,19 @@ async def test_without_a_model_words_decide(world: DetectionWorld) -> None:
     assert types(await world.detect(a_memory(PARIS), blind=True)) == [ConflictType.CONTRADICTION]
 
 
-async def test_few_statements_are_searched_for_and_few_conflicts_reported(quick: DetectionWorld) -> None:
-    await quick.keep(*(a_memory(f"The room in house {n} has three tall windows.") for n in "abcdefghijklmnop"))
-    index = CountingIndex(await quick.index())
+async def test_few_statements_are_searched_for_and_few_conflicts_reported(world: DetectionWorld) -> None:
+    await world.keep(*(a_memory(f"The room in house {n} has three tall windows.") for n in "abcdefghijklmnop"))
+    index = CountingIndex(await world.index())
     many = a_memory("", observations=observed(*(f"The room in house {n} has four tall windows." for n in range(5_000))))
-    conflicts = await quick.detect(many, index=index)
+    conflicts = await world.detect(many, index=index)
     assert index.searches <= 8
     assert len(conflicts) <= 10
     assert len({conflict.id for conflict in conflicts}) == len(conflicts)
 
 
-async def test_a_memory_that_is_not_live_has_no_conflicts(quick: DetectionWorld) -> None:
-    await quick.keep(a_memory(ROME))
-    assert await quick.detect(a_memory(PARIS, state=State.WAITING)) == ()
+async def test_a_memory_that_is_not_live_has_no_conflicts(world: DetectionWorld) -> None:
+    await world.keep(a_memory(ROME))
+    assert await world.detect(a_memory(PARIS, state=State.WAITING)) == ()
 
 
 async def test_a_pending_or_settled_conflict_is_not_reported_again(world: DetectionWorld) -> None:
@@ -347,10 +343,10 @@ async def test_one_statement_has_a_limited_number_of_pending_conflicts(world: De
     assert await drop_known([conflict], space=SPACE, store=world.store) == (conflict,)
 
 
-async def test_a_conflict_whose_statement_is_gone_is_not_described(quick: DetectionWorld) -> None:
+async def test_a_conflict_whose_statement_is_gone_is_not_described(world: DetectionWorld) -> None:
     stored, written = a_memory(ROME), a_memory("", entity="Ada", observations=observed("Ada paints.", PARIS))
-    await quick.keep(stored)
-    (conflict,) = await quick.detect(written)
+    await world.keep(stored)
+    (conflict,) = await world.detect(written)
     details = describe(conflict, written, stored)
     assert details is not None
     assert details.memory.date == START

@@ -4,9 +4,11 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import cached_property
 
-from tests.fakes import FakeEmbedder, FakeStore
+from tests.fakes import FakeEmbedder
 from tests.fakes.build import DIMENSION, MODEL, START, a_commit, a_memory
+from tests.new_files import NewStores
 from tests.unit.harness import SPACE, Harness
 
 from scrubjay.detection.neighbours import ReadCache
@@ -17,18 +19,22 @@ from scrubjay.model.memory import Memory
 from scrubjay.model.passage import StoredPassage, Vector
 from scrubjay.model.query import Filter
 from scrubjay.model.rules import Rules
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.vectors.scan import ScanIndex
 
 ROME, PARIS = "Ada lives in Rome near the old river bridge.", "Ada lives in Paris near the old river bridge."
 
 
-class CountingStore(FakeStore):
+class CountingStore(SqliteStore):
     """A store that counts how often each memory and passage is read."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.memories: Counter[str] = Counter()
-        self.passages: Counter[int] = Counter()
+    @cached_property
+    def memories(self) -> Counter[str]:
+        return Counter()
+
+    @cached_property
+    def passages(self) -> Counter[int]:
+        return Counter()
 
     async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
         self.memories.update(ids)
@@ -42,7 +48,7 @@ class CountingStore(FakeStore):
 class RecordingIndex:
     """An index that records the filters it is searched with."""
 
-    def __init__(self, store: FakeStore, *, error: Exception | None = None) -> None:
+    def __init__(self, store: SqliteStore, *, error: Exception | None = None) -> None:
         self._inner = ScanIndex(store, MODEL, dimension=DIMENSION)
         self._error = error
         self.filters: list[Filter] = []
@@ -55,12 +61,12 @@ class RecordingIndex:
         return await self._inner.search(space, vector, filter, limit=limit)
 
 
-def world_of(store: FakeStore, index: RecordingIndex) -> Harness:
+def world_of(store: SqliteStore, index: RecordingIndex) -> Harness:
     return Harness(store=store, index=index, rules=Rules(gate="merge", conflicts="detect", tags="off", density="off"))
 
 
-async def test_gate_and_detection_search_and_read_once() -> None:
-    store = CountingStore()
+async def test_gate_and_detection_search_and_read_once(new_store: NewStores) -> None:
+    store = new_store(CountingStore)
     index = RecordingIndex(store)
     harness = world_of(store, index)
     first = await harness.remember(ROME)
@@ -74,8 +80,8 @@ async def test_gate_and_detection_search_and_read_once() -> None:
     assert set(store.passages.values()) == {1}
 
 
-async def test_the_gate_ignores_a_memory_that_is_found_but_too_old() -> None:
-    store = CountingStore()
+async def test_the_gate_ignores_a_memory_that_is_found_but_too_old(new_store: NewStores) -> None:
+    store = new_store(CountingStore)
     harness = world_of(store, RecordingIndex(store))
     first = await harness.remember(ROME)
     for days, near in ((3, {first.id}), (5, set[str]())):
@@ -84,8 +90,8 @@ async def test_the_gate_ignores_a_memory_that_is_found_but_too_old() -> None:
         assert {done.merged_into, *(similar.id for similar in done.similar)} - {"", None} == near
 
 
-async def test_among_many_near_memories_those_of_the_window_are_searched_for() -> None:
-    store = CountingStore()
+async def test_among_many_near_memories_those_of_the_window_are_searched_for(new_store: NewStores) -> None:
+    store = new_store(CountingStore)
     index = RecordingIndex(store)
     harness = world_of(store, index)
     old = [a_memory(f"{ROME} {'!' * number}", created_at=START, updated_at=START) for number in range(1, 12)]
@@ -100,8 +106,8 @@ async def test_among_many_near_memories_those_of_the_window_are_searched_for() -
     assert not {memory.id for memory in old} & {done.merged_into, *(similar.id for similar in done.similar)}
 
 
-async def test_gate_and_detection_each_handle_a_broken_index() -> None:
-    store = CountingStore()
+async def test_gate_and_detection_each_handle_a_broken_index(new_store: NewStores) -> None:
+    store = new_store(CountingStore)
     index = RecordingIndex(store, error=IndexUnavailable("it is in pieces"))
     harness = world_of(store, index)
     first = await harness.remember(ROME)
@@ -111,8 +117,8 @@ async def test_gate_and_detection_each_handle_a_broken_index() -> None:
     assert any("could not be searched for" in decision.why for decision in done.trace)
 
 
-async def test_a_missing_record_is_read_once_and_a_filtered_search_is_made_each_time() -> None:
-    store = CountingStore()
+async def test_a_missing_record_is_read_once_and_a_filtered_search_is_made_each_time(new_store: NewStores) -> None:
+    store = new_store(CountingStore)
     index = RecordingIndex(store)
     cache = ReadCache(store=store, index=index)
     for _ in range(2):

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.fakes import FakeEmbedder, FakeStore
+from tests.fakes import FakeEmbedder
+from tests.new_files import NewStores
 from tests.unit.harness import SPACE, Harness
 from tests.unit.recalling.branches import make_branch
 
@@ -16,6 +17,7 @@ from scrubjay.errors import StoreDamaged
 from scrubjay.model.draft import Draft
 from scrubjay.model.results import Check
 from scrubjay.ports import StoreStatistics
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.version import VERSION
 
 
@@ -27,13 +29,11 @@ class Usage(NamedTuple):
     free: int
 
 
-class DamagedStore(FakeStore):
+class DamagedStore(SqliteStore):
     """A store with problems of every kind."""
 
-    def __init__(self, *problems: str, flagged: int = 0) -> None:
-        super().__init__()
-        self.problems = problems
-        self.flagged = flagged
+    problems: tuple[str, ...] = ()
+    flagged = 0
 
     async def check(self, *, deep: bool = False) -> list[str]:
         if deep:
@@ -61,9 +61,9 @@ def shared(data: Path) -> Path:
     return data
 
 
-def make_subject(data: Path, *, store: FakeStore | None = None, failing: bool = False, problem: str = "") -> Subject:
+def make_subject(data: Path, store: SqliteStore, *, failing: bool = False, problem: str = "") -> Subject:
     return Subject(
-        store=store or FakeStore(),
+        store=store,
         embedder=FakeEmbedder(failing=failing),
         index={"kind": "scan", "points": 3, "problem": problem},
         data=data,
@@ -74,8 +74,8 @@ async def checks(subject: Subject, *, deep: bool = False) -> dict[str, Check]:
     return {check.name: check for check in (await doctor(subject, space=SPACE, deep=deep)).checks}
 
 
-async def test_status_counts_memories_and_relations(data: Path) -> None:
-    subject = make_subject(data)
+async def test_status_counts_memories_and_relations(data: Path, store: SqliteStore) -> None:
+    subject = make_subject(data, store)
     harness = Harness(store=subject.store)
     tea, jay = await harness.store_draft("tea"), await harness.store_draft(Draft(text="jay"))
     await harness.relate(tea.id, jay.id)
@@ -88,22 +88,22 @@ async def test_status_counts_memories_and_relations(data: Path) -> None:
     assert result.degraded == ()
 
 
-async def test_status_reports_degraded_parts(data: Path) -> None:
-    result = await status(make_subject(data, failing=True, problem="the index is in pieces"), space=SPACE)
+async def test_status_reports_degraded_parts(data: Path, store: SqliteStore) -> None:
+    result = await status(make_subject(data, store, failing=True, problem="the index is in pieces"), space=SPACE)
     assert result.embedding["available"] is False
     assert len(result.degraded) == 2
     assert "lexical search only" in result.degraded[0]
     assert result.degraded[1] == "the index is in pieces"
 
 
-async def test_status_reports_the_compression(data: Path) -> None:
-    empty = await status(make_subject(data), space=SPACE)
+async def test_status_reports_the_compression(data: Path, new_store: NewStores, store: SqliteStore) -> None:
+    empty = await status(make_subject(data, store), space=SPACE)
     assert empty.compression["saved"] == 0
-    assert (await status(make_subject(data, store=DamagedStore()), space=SPACE)).compression["saved"] == 0.75
+    assert (await status(make_subject(data, new_store(DamagedStore)), space=SPACE)).compression["saved"] == 0.75
 
 
-async def test_a_healthy_memory_needs_no_fix(data: Path) -> None:
-    subject = make_subject(data)
+async def test_a_healthy_memory_needs_no_fix(data: Path, store: SqliteStore) -> None:
+    subject = make_subject(data, store)
     report = await doctor(subject, space=SPACE, deep=True)
     assert report.ok
     assert {check.name for check in report.checks} == {
@@ -113,8 +113,10 @@ async def test_a_healthy_memory_needs_no_fix(data: Path) -> None:
     assert (await checks(subject, deep=True))["store"].detail != (await checks(subject))["store"].detail
 
 
-async def test_every_problem_is_found_and_has_a_fix(data: Path) -> None:
-    subject = make_subject(data, store=DamagedStore("2 memories have no body", flagged=3), problem="in pieces")
+async def test_every_problem_is_found_and_has_a_fix(data: Path, new_store: NewStores) -> None:
+    store = new_store(DamagedStore)
+    store.problems, store.flagged = ("2 memories have no body",), 3
+    subject = make_subject(data, store, problem="in pieces")
     report = await checks(subject)
     assert {name for name, check in report.items() if not check.ok} == {"store", "compression", "vectors", "index"}
     assert report["store"].detail == "2 memories have no body"
@@ -125,42 +127,41 @@ async def test_every_problem_is_found_and_has_a_fix(data: Path) -> None:
     assert report["index"].detail.startswith("in pieces")
 
 
-async def test_a_store_too_damaged_to_be_checked_fails_the_check(data: Path) -> None:
-    report = await checks(make_subject(data, store=DamagedStore()), deep=True)
+async def test_a_store_too_damaged_to_be_checked_fails_the_check(data: Path, new_store: NewStores) -> None:
+    report = await checks(make_subject(data, new_store(DamagedStore)), deep=True)
     assert (report["store"].ok, report["store"].detail) == (False, "page 7 is gone")
 
 
-async def test_without_a_model_no_vectors_are_missing(data: Path) -> None:
-    report = await checks(make_subject(data, failing=True))
+async def test_without_a_model_no_vectors_are_missing(data: Path, store: SqliteStore) -> None:
+    report = await checks(make_subject(data, store, failing=True))
     assert (report["embedding"].ok, report["vectors"].ok) == (False, True)
     assert report["embedding"].fix
 
 
-async def test_a_folder_that_others_can_read_fails_the_check(shared: Path) -> None:
-    check = (await checks(make_subject(shared)))["folder"]
+async def test_a_folder_that_others_can_read_fails_the_check(shared: Path, store: SqliteStore) -> None:
+    check = (await checks(make_subject(shared, store)))["folder"]
     assert (check.ok, check.fix) == (False, f"chmod 700 {shared}")
     assert "755" in check.detail
 
 
-async def test_low_disk_space_fails_the_check(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_low_disk_space_fails_the_check(data: Path, monkeypatch: pytest.MonkeyPatch, store: SqliteStore) -> None:
     def nearly_full(_: Path) -> Usage:
         return Usage(10**9, 10**9 - 5_000_000, 5_000_000)
 
     monkeypatch.setattr(shutil, "disk_usage", nearly_full)
-    check = (await checks(make_subject(data)))["disk"]
+    check = (await checks(make_subject(data, store)))["disk"]
     assert (check.ok, check.detail) == (False, "4 MB free")
     assert check.fix
 
 
-async def test_a_branch_without_a_memory_is_found_and_can_be_purged(data: Path) -> None:
-    store = FakeStore()
+async def test_a_branch_without_a_memory_is_found_and_can_be_purged(data: Path, store: SqliteStore) -> None:
     harness = Harness(store=store)
     tea, milk = (
         await harness.store_draft(Draft(text="tea", name="tea")),
         await harness.store_draft(Draft(text="milk", name="milk")),
     )
     lost, _ = [await make_branch(harness, memory, "draft", "what if") for memory in (tea, milk)]
-    subject = make_subject(data, store=store)
+    subject = make_subject(data, store)
     assert (await checks(subject))["branches"].ok
     await store.purge(SPACE, [tea.id], origin=harness.origin())
     check = (await checks(subject))["branches"]
@@ -171,22 +172,20 @@ async def test_a_branch_without_a_memory_is_found_and_can_be_purged(data: Path) 
     assert (await checks(subject))["branches"].ok
 
 
-async def test_many_branches_without_memories_are_all_found_and_a_few_named(data: Path) -> None:
-    store = FakeStore()
+async def test_many_branches_without_memories_are_all_found_and_a_few_named(data: Path, store: SqliteStore) -> None:
     harness = Harness(store=store)
     memories = [await harness.store_draft(f"tea number {number}") for number in range(103)]
     lost = [(await make_branch(harness, memory, "draft", "what if")).id for memory in memories]
     await store.purge(SPACE, [memory.id for memory in memories[1:]], origin=harness.origin())
-    check = (await checks(make_subject(data, store=store)))["branches"]
+    check = (await checks(make_subject(data, store)))["branches"]
     assert check.detail.startswith("102 have no memory: ")
     assert check.detail.endswith(" and 97 more")
     assert lost[0] not in check.detail
 
 
-async def test_a_branch_is_not_lost_while_its_memory_is_in_the_trash(data: Path) -> None:
-    store = FakeStore()
+async def test_a_branch_is_not_lost_while_its_memory_is_in_the_trash(data: Path, store: SqliteStore) -> None:
     harness = Harness(store=store)
     tea = await harness.store_draft(Draft(text="tea", name="tea"))
     await make_branch(harness, tea, "draft", "what if")
     await harness.forget("tea")
-    assert (await checks(make_subject(data, store=store)))["branches"].ok
+    assert (await checks(make_subject(data, store)))["branches"].ok

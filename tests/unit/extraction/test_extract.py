@@ -67,8 +67,8 @@ async def test_the_same_log_stores_nothing_twice(harness: Harness) -> None:
     assert ([fact.action for fact in longer.facts], longer.session) == (["unchanged"] * 3 + ["created"], first.session)
 
 
-async def test_a_merged_fact_is_not_merged_again(quick: Harness) -> None:
-    harness = replace(quick, rules=Rules(gate="merge", density="off", tags="off"))
+async def test_a_merged_fact_is_not_merged_again(harness: Harness) -> None:
+    harness = replace(harness, rules=Rules(gate="merge", density="off", tags="off"))
     log = "Ann: I prefer tea to coffee.\nAnn: i prefer tea to coffee\n"
     first = await take(harness, log, session="s1")
     assert [fact.action for fact in first.facts] == ["created", "merged"]
@@ -79,26 +79,26 @@ async def test_a_merged_fact_is_not_merged_again(quick: Harness) -> None:
     assert (await harness.get(target)).version == version
 
 
-async def test_a_dry_run_stores_nothing(quick: Harness) -> None:
-    done = await take(quick, store=False)
+async def test_a_dry_run_stores_nothing(harness: Harness) -> None:
+    done = await take(harness, store=False)
     assert (len(done.facts), done.run) == (3, "")
     assert {(fact.action, fact.id) for fact in done.facts} == {("", "")}
-    assert await quick.store.list_ids(SPACE, Filter(state=State.LIVE), limit=9) == []
+    assert await harness.store.list_ids(SPACE, Filter(state=State.LIVE), limit=9) == []
 
 
-async def test_invalid_arguments_are_refused(quick: Harness) -> None:
+async def test_invalid_arguments_are_refused(harness: Harness) -> None:
     for invalid in ({"method": "magic"}, {"method": "llm"}, {"format": "morse"}, {"text": "  "}):
         request = {"text": LOG, "format": "auto", "method": "auto"} | invalid
         with pytest.raises(InvalidInput) as refused:
             await extract(
                 request["text"], format=request["format"], method=request["method"], session="", store=True, project="",
-                space=SPACE, origin=quick.origin(),
-                context=quick.context, llm=None, hand_on=no_jobs,
+                space=SPACE, origin=harness.origin(),
+                context=harness.context, llm=None, hand_on=no_jobs,
             )  # fmt: skip
         assert refused.value.hint
 
 
-async def test_a_model_is_asked_where_there_is_one_unless_patterns_are_wanted(quick: Harness) -> None:
+async def test_a_model_is_asked_where_there_is_one_unless_patterns_are_wanted(harness: Harness) -> None:
     log = "Ann: I moved to Rome in May 2024."
     for method, content in (
         ("patterns", "Ann: I moved to Rome in May 2024."),
@@ -106,17 +106,17 @@ async def test_a_model_is_asked_where_there_is_one_unless_patterns_are_wanted(qu
     ):
         done = await extract(
             log, session="", store=True, format="auto", method=method, project="p1", space=SPACE,
-            origin=quick.origin(), context=quick.context, llm=Scripted([a_fact("Ann moved to Rome in May 2024.")]),
+            origin=harness.origin(), context=harness.context, llm=Scripted([a_fact("Ann moved to Rome in May 2024.")]),
             hand_on=no_jobs,
         )  # fmt: skip
-        (memory,) = [await quick.get(fact.id) for fact in done.facts]
+        (memory,) = [await harness.get(fact.id) for fact in done.facts]
         assert (memory.content, memory.project) == (content, "p1")
         assert memory.metadata["extracted_by"] == done.method == ("patterns" if method == "patterns" else "llm")
 
 
-async def test_a_secret_is_cut_out_and_a_second_look_changes_nothing(quick: Harness) -> None:
+async def test_a_secret_is_cut_out_and_a_second_look_changes_nothing(harness: Harness) -> None:
     log = "user: My username is ann and my key is AKIAIOSFODNN7EXAMPLE"
-    harness = replace(quick, rules=Rules(gate="off", density="off", tags="off"))
+    harness = replace(harness, rules=Rules(gate="off", density="off", tags="off"))
     (first,) = (await take(harness, log)).facts
     assert "AKIA" not in (await harness.get(first.id)).content
     (again,) = (await take(harness, log, run="r2")).facts
@@ -144,42 +144,42 @@ assistant: We decided to go with Postgres.
     ],
 )
 async def test_only_the_users_own_words_are_trusted_as_such(
-    quick: Harness, text: str, me: str, trusts: list[str]
+    harness: Harness, text: str, me: str, trusts: list[str]
 ) -> None:
-    done = await take(quick, text, me=me)
-    assert [(await quick.get(fact.id)).source.trust for fact in done.facts] == trusts
+    done = await take(harness, text, me=me)
+    assert [(await harness.get(fact.id)).source.trust for fact in done.facts] == trusts
     assert bool(done.warnings) == ("user" not in trusts)
 
 
-async def test_a_later_me_raises_the_trust_of_stored_facts(quick: Harness) -> None:
-    first = await take(quick, GROUP)
-    again = await take(quick, GROUP, me="Ann", run="r2")
+async def test_a_later_me_raises_the_trust_of_stored_facts(harness: Harness) -> None:
+    first = await take(harness, GROUP)
+    again = await take(harness, GROUP, me="Ann", run="r2")
     assert [fact.action for fact in again.facts] == ["updated", "unchanged", "unchanged"]
     assert [fact.id for fact in again.facts] == [fact.id for fact in first.facts]
-    assert (await quick.get(first.facts[0].id)).source.trust is Trust.USER
+    assert (await harness.get(first.facts[0].id)).source.trust is Trust.USER
 
 
-async def test_no_speaker_is_the_user_in_a_log_from_an_agent(quick: Harness) -> None:
-    done = await take(quick, GROUP, me="Ann", trusted=False)
-    assert {(await quick.get(fact.id)).source.trust for fact in done.facts} == {Trust.AGENT}
+async def test_no_speaker_is_the_user_in_a_log_from_an_agent(harness: Harness) -> None:
+    done = await take(harness, GROUP, me="Ann", trusted=False)
+    assert {(await harness.get(fact.id)).source.trust for fact in done.facts} == {Trust.AGENT}
     assert not done.warnings
 
 
-async def test_an_unknown_speaker_is_refused_with_the_speakers_of_the_log(quick: Harness) -> None:
+async def test_an_unknown_speaker_is_refused_with_the_speakers_of_the_log(harness: Harness) -> None:
     for me, hint in (
         ("Been", "Did you mean Ben?"),
         ("Zoe", "The speakers are: Ann, Ben"),
         ("assistant", "The speakers are"),
     ):
         with pytest.raises(InvalidInput) as refused:
-            await take(quick, GROUP, me=me)
+            await take(harness, GROUP, me=me)
         assert hint in refused.value.hint
         assert refused.value.fields["field"] == "me"
 
 
-async def test_it_reports_its_progress(quick: Harness) -> None:
+async def test_it_reports_its_progress(harness: Harness) -> None:
     reports: list[tuple[int, int]] = []
-    await take(quick, progress=lambda done, total: reports.append((done, total)))
+    await take(harness, progress=lambda done, total: reports.append((done, total)))
     assert reports == sorted(reports)
     assert reports[-1] == (4, 4)
     assert len(reports) > 2

@@ -177,49 +177,49 @@ async def test_concurrent_writes_lose_nothing(garden: Garden) -> None:
     assert "Late" not in [link.target for link in await garden.links()]
 
 
-async def test_after_commit_runs_after_every_write(bed: Garden) -> None:
+async def test_after_commit_runs_after_every_write(garden: Garden) -> None:
     received: list[int] = []
 
     async def hear() -> None:
-        received.append(await bed.harness.store.last_seq())
+        received.append(await garden.harness.store.last_seq())
 
-    bed.after_commit = hear
-    await bed.create("Ada")
-    await bed.graph.add_observations([("Ada", ["x"])])
+    garden.after_commit = hear
+    await garden.create("Ada")
+    await garden.graph.add_observations([("Ada", ["x"])])
     assert received == [1, 2]
 
 
-async def test_deny_rules_apply_to_entities(bed: Garden) -> None:
-    await bed.create("Ada")
-    bed.harness.rules = Rules(never=("tea", "falcon"))
+async def test_deny_rules_apply_to_entities(garden: Garden) -> None:
+    await garden.create("Ada")
+    garden.harness.rules = Rules(never=("tea", "falcon"))
     calls = (
-        bed.graph.create_entities([Entity(name="Falcon", type="project")]),
-        bed.graph.create_entities([Entity(name="Bob", type="person", observations=("flies a falcon",))]),
-        bed.graph.create_entities([Entity(name="Bob", type="person", observations=("Do not remember this.",))]),
-        bed.graph.add_observations([("Ada", ["knows the falcon"])]),
-        bed.graph.create_relations([link("Ada", "falcon", "feeds")]),
+        garden.graph.create_entities([Entity(name="Falcon", type="project")]),
+        garden.graph.create_entities([Entity(name="Bob", type="person", observations=("flies a falcon",))]),
+        garden.graph.create_entities([Entity(name="Bob", type="person", observations=("Do not remember this.",))]),
+        garden.graph.add_observations([("Ada", ["knows the falcon"])]),
+        garden.graph.create_relations([link("Ada", "falcon", "feeds")]),
     )
     for call in calls:
         with pytest.raises(InvalidInput, match=r"pattern 2 of|says that it"):
             await call
-    assert await bed.entities() == [Entity(name="Ada", type="thing")]
+    assert await garden.entities() == [Entity(name="Ada", type="thing")]
 
 
-async def test_a_graph_does_not_bypass_the_inbox(bed: Garden) -> None:
-    await bed.create("Ada")
-    bed.harness.rules = Rules(review="agents")
+async def test_a_graph_does_not_bypass_the_inbox(garden: Garden) -> None:
+    await garden.create("Ada")
+    garden.harness.rules = Rules(review="agents")
     for call in (
-        bed.graph.create_entities([Entity(name="Bob", type="person")]),
-        bed.graph.add_observations([("Ada", ["likes tea"])]),
-        bed.graph.create_relations([link("Ada", "Bob", "knows")]),
+        garden.graph.create_entities([Entity(name="Bob", type="person")]),
+        garden.graph.add_observations([("Ada", ["likes tea"])]),
+        garden.graph.create_relations([link("Ada", "Bob", "knows")]),
     ):
         with pytest.raises(WrongState) as refused:
             await call
         assert "remember" in refused.value.hint
-    await bed.graph.delete_entities(["Ada"])
-    assert await bed.entities() == []
+    await garden.graph.delete_entities(["Ada"])
+    assert await garden.entities() == []
 
 
-async def test_a_relation_contains_no_secret(bed: Garden) -> None:
-    await bed.relate(("Ada", "Bob", "has AKIAIOSFODNN7EXAMPLE"))
-    assert [link.type for link in await bed.links()] == ["has [redacted: aws access key]"]
+async def test_a_relation_contains_no_secret(garden: Garden) -> None:
+    await garden.relate(("Ada", "Bob", "has AKIAIOSFODNN7EXAMPLE"))
+    assert [link.type for link in await garden.links()] == ["has [redacted: aws access key]"]

@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
-from tests.fakes import FakeStore
 from tests.fakes.build import START, a_memory
 from tests.unit.graph.graph_world import Garden
 from tests.unit.harness import SPACE, Harness
@@ -17,6 +16,7 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Merged, State
 from scrubjay.model.relation import Network, Relation
 from scrubjay.ports import Commit, Edge, Write
+from scrubjay.storage.sqlite import SqliteStore
 
 
 async def _around(
@@ -87,12 +87,12 @@ async def test_cycles_and_self_relations_end(garden: Garden) -> None:
     assert _edges(graph) == {"Ada knows Bo", "Bo knows Cy", "Cy knows Ada", "Ada trusts Ada"}
 
 
-async def test_a_link_leads_both_ways(quick: Harness) -> None:
+async def test_a_link_leads_both_ways(harness: Harness) -> None:
     for name in ("tea", "pot"):
-        await quick.remember(Draft(text=f"about {name}", name=name))
-    await quick.relate("tea", "pot")
+        await harness.remember(Draft(text=f"about {name}", name=name))
+    await harness.relate("tea", "pot")
     for direction in ("out", "in", "both"):
-        assert _names(await _around(quick, "pot", direction=direction)) == ["pot", "tea"]
+        assert _names(await _around(harness, "pot", direction=direction)) == ["pot", "tea"]
 
 
 async def test_mentions_are_shown_and_trashed_entities_are_not(garden: Garden) -> None:
@@ -115,25 +115,25 @@ async def test_a_mention_and_its_later_entity_are_one(garden: Garden) -> None:
     assert sorted(_names(await _around(garden.harness, "Bo"))) == ["Ada", "Bo", "Cy"]
 
 
-async def test_the_strongest_come_first_within_a_limit(quick: Harness) -> None:
+async def test_the_strongest_come_first_within_a_limit(harness: Harness) -> None:
     for name in ("hub", "weak", "strong", "middling"):
-        await quick.remember(Draft(text=f"about {name}", name=name))
+        await harness.remember(Draft(text=f"about {name}", name=name))
     for name, strength in (("weak", 0.1), ("strong", 0.9), ("middling", 0.5)):
-        await quick.relate("hub", name, relation="needs", strength=strength)
-    graph = await _around(quick, "hub", limit=3)
+        await harness.relate("hub", name, relation="needs", strength=strength)
+    graph = await _around(harness, "hub", limit=3)
     assert (_names(graph), graph.truncated) == (["hub", "strong", "middling"], True)
     assert _edges(graph) == {"hub needs strong", "hub needs middling"}
-    assert (await _around(quick, "hub", limit=4)).truncated is False
+    assert (await _around(harness, "hub", limit=4)).truncated is False
 
 
-async def test_several_starts_and_their_common_neighbour(quick: Harness) -> None:
+async def test_several_starts_and_their_common_neighbour(harness: Harness) -> None:
     for name in ("a", "b", "c"):
-        await quick.remember(Draft(text=f"about {name}", name=name))
-    await quick.relate("a", "b", relation="x")
-    await quick.relate("c", "b", relation="x")
-    graph = await _around(quick, "a", "c", "a")
+        await harness.remember(Draft(text=f"about {name}", name=name))
+    await harness.relate("a", "b", relation="x")
+    await harness.relate("c", "b", relation="x")
+    graph = await _around(harness, "a", "c", "a")
     assert [(node.name, node.distance) for node in graph.nodes] == [("a", 0), ("c", 0), ("b", 1)]
-    assert (await _around(quick, "a", "c", limit=1)).truncated is True
+    assert (await _around(harness, "a", "c", limit=1)).truncated is True
 
 
 async def test_a_path_is_the_shortest(garden: Garden) -> None:
@@ -178,8 +178,8 @@ async def test_relations_and_memories_are_as_they_were(garden: Garden) -> None:
         await _around(harness, "Ada", as_of=before_all)
 
 
-async def test_a_merged_memory_is_its_successor() -> None:
-    harness = Harness(store=FakeStore())
+async def test_a_merged_memory_is_its_successor(store: SqliteStore) -> None:
+    harness = Harness(store=store)
     first, second, other = (a_memory(f"about {name}", name=name) for name in ("one", "two", "other"))
     first = replace(first, merged=(Merged(id=second.id, at=START),))
     second = replace(second, state=State.MERGED, merged_into=first.id)
@@ -205,20 +205,20 @@ async def test_a_merged_memory_is_its_successor() -> None:
     assert _names(await _path(harness, "other", "two")) == ["other", "one"]
 
 
-async def test_bad_requests_are_refused_with_help(quick: Harness) -> None:
-    await quick.remember(Draft(text="about tea", name="green-tea", title="Tea"))
-    await quick.remember(Draft(text="about pots", name="pot", title="Tea"))
+async def test_bad_requests_are_refused_with_help(harness: Harness) -> None:
+    await harness.remember(Draft(text="about tea", name="green-tea", title="Tea"))
+    await harness.remember(Draft(text="about pots", name="pot", title="Tea"))
     with pytest.raises(NotFound) as caught:
-        await _around(quick, "green-tee")
+        await _around(harness, "green-tee")
     assert caught.value.fields["suggestions"] == ("green-tea",)
     with pytest.raises(Ambiguous):
-        await _around(quick, "Tea")
+        await _around(harness, "Tea")
     for wrong in ({"depth": 11}, {"depth": -1}, {"depth": True}, {"direction": "up"}, {"limit": 0}, {"types": "x"}):
         with pytest.raises(InvalidInput):
-            await _around(quick, "pot", **wrong)  # type: ignore[arg-type]
+            await _around(harness, "pot", **wrong)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="say where to start"):
-        await _around(quick)
+        await _around(harness)
     with pytest.raises(InvalidInput):
-        await _path(quick, "pot", "pot", most=21)
+        await _path(harness, "pot", "pot", most=21)
     with pytest.raises(InvalidInput):
-        await _around(quick, "pot", as_of=datetime(2026, 1, 1))  # noqa: DTZ001 - the missing zone is the error
+        await _around(harness, "pot", as_of=datetime(2026, 1, 1))  # noqa: DTZ001 - the missing zone is the error

@@ -69,25 +69,25 @@ async def test_an_entity_deleted_meanwhile_is_skipped(garden: Garden) -> None:
     assert [item.name for item in rest if isinstance(item, Entity)] == ["e4", "e5", "e6"]
 
 
-async def test_a_hub_is_walked_page_by_page(bed: Garden) -> None:
-    await bed.create("hub")
-    await bed.relate(*(("hub", f"leaf {number}", "has") for number in range(250)))
-    links = await bed.links()
+async def test_a_hub_is_walked_page_by_page(garden: Garden) -> None:
+    await garden.create("hub")
+    await garden.relate(*(("hub", f"leaf {number}", "has") for number in range(250)))
+    links = await garden.links()
     assert [link.target for link in links] == [f"leaf {number}" for number in range(250)]
-    walk = await bed.graph.walk_named(["hub"])
+    walk = await garden.graph.walk_named(["hub"])
     rest = [item async for _, item in walk.items(GraphPosition(walk.ids[0], 200))]
     assert [item.target for item in rest if isinstance(item, EntityRelation)] == [
         f"leaf {number}" for number in range(199, 250)
     ]
 
 
-async def test_expired_entities_are_not_shown(bed: Garden) -> None:
-    await bed.create("Ada")
-    await bed.harness.remember(Draft(text="old", name="old", expires_at=START + timedelta(hours=1)))
-    assert await bed.names() == ["Ada", "old"]
-    bed.harness.clock.advance(timedelta(hours=2))
-    assert await bed.names() == ["Ada"]
-    assert await bed.walk_matching("old") == []
+async def test_expired_entities_are_not_shown(garden: Garden) -> None:
+    await garden.create("Ada")
+    await garden.harness.remember(Draft(text="old", name="old", expires_at=START + timedelta(hours=1)))
+    assert await garden.names() == ["Ada", "old"]
+    garden.harness.clock.advance(timedelta(hours=2))
+    assert await garden.names() == ["Ada"]
+    assert await garden.walk_matching("old") == []
 
 
 @pytest.mark.parametrize("max_bytes", [1_500, 0])

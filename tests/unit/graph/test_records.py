@@ -66,10 +66,10 @@ async def test_an_entity_is_created_updated_and_left_as_it_is(harness: Harness) 
     assert _texts(before.memory) == PROFILE["observations"]
 
 
-async def test_an_invalid_entity_does_not_affect_the_others(quick: Harness) -> None:
+async def test_an_invalid_entity_does_not_affect_the_others(harness: Harness) -> None:
     good: dict[str, Json] = {"name": "Ada", "entityType": "person", "observations": ["likes tea"]}
     answer = await _create(
-        quick, good, {"name": "x"}, "no object", {**good, "name": " "}, {**good, "extraction_method": "guess"},
+        harness, good, {"name": "x"}, "no object", {**good, "name": " "}, {**good, "extraction_method": "guess"},
         {**good, "name": "Bo", "relevance_score": 2}, {**good, "name": "Cy", "alwaysInclude": True},
         {**good, "name": "Di", "observations": "one text"}, {**good, "name": "Ed"},
     )  # fmt: skip
@@ -87,10 +87,10 @@ async def test_an_invalid_entity_does_not_affect_the_others(quick: Harness) -> N
         "Cy: an entity has no field 'alwaysInclude'. Did you mean always_include?",
         "Di: observations must be a list of texts, not str",
     ]
-    assert (await _create(quick, {"name": "x"}))["success"] is False
-    assert await _create(quick) == {"success": True, "results": [], "errors": []}
+    assert (await _create(harness, {"name": "x"}))["success"] is False
+    assert await _create(harness) == {"success": True, "results": [], "errors": []}
     with pytest.raises(InvalidInput):
-        await records.create_entities(cast("Any", good), space=SPACE, origin=quick.origin(), context=quick.context)
+        await records.create_entities(cast("Any", good), space=SPACE, origin=harness.origin(), context=harness.context)
 
 
 async def test_the_source_is_stored(harness: Harness) -> None:
@@ -111,32 +111,32 @@ async def test_each_observation_keeps_its_own_source(harness: Harness) -> None:
     assert (second.source.session, second.source.method, second.source.agent) == ("s2", Method.AUTO, "tester")
 
 
-async def test_a_duplicate_observation_is_stored_once(quick: Harness) -> None:
-    made = await _create_entity(quick, observations=["likes tea", "likes tea", " ", "likes ham"])
-    assert _texts(await quick.get(made["id"])) == ["likes tea", "likes ham"]
-    assert (await _update(quick, "Ada", add_observations=["likes tea"]))["action"] == "unchanged"
+async def test_a_duplicate_observation_is_stored_once(harness: Harness) -> None:
+    made = await _create_entity(harness, observations=["likes tea", "likes tea", " ", "likes ham"])
+    assert _texts(await harness.get(made["id"])) == ["likes tea", "likes ham"]
+    assert (await _update(harness, "Ada", add_observations=["likes tea"]))["action"] == "unchanged"
 
 
-async def test_more_observations_than_a_memory_holds_are_refused_and_nothing_is_lost(quick: Harness) -> None:
+async def test_more_observations_than_a_memory_holds_are_refused_and_nothing_is_lost(harness: Harness) -> None:
     answer = await _create(
-        quick, {"name": "Ada", "entityType": "t", "observations": [f"fact {number}" for number in range(100_000)]}
+        harness, {"name": "Ada", "entityType": "t", "observations": [f"fact {number}" for number in range(100_000)]}
     )
     assert (answer["success"], answer["results"]) == (False, [])
     assert answer["errors"] == ["Ada: 100,000 observations are too many; the limit is 5000"]
-    made = await _create_entity(quick)
+    made = await _create_entity(harness)
     with pytest.raises(TooLarge):
-        await _update(quick, "Ada", add_observations=[f"fact {number}" for number in range(5_000)])
-    assert _texts(await quick.get(made["id"])) == ["likes tea"]
+        await _update(harness, "Ada", add_observations=[f"fact {number}" for number in range(5_000)])
+    assert _texts(await harness.get(made["id"])) == ["likes tea"]
 
 
-async def test_names_and_types_are_returned_exactly(quick: Harness) -> None:
-    made = await _create_entity(quick, name="Ada  Lovelace\n", entityType="a  person")
+async def test_names_and_types_are_returned_exactly(harness: Harness) -> None:
+    made = await _create_entity(harness, name="Ada  Lovelace\n", entityType="a  person")
     assert made["name"] == "Ada  Lovelace\n"
-    again = await _create_entity(quick, name="Ada  Lovelace\n", entityType="another\tperson")
+    again = await _create_entity(harness, name="Ada  Lovelace\n", entityType="another\tperson")
     assert (again["id"], again["action"]) == (made["id"], "updated")
-    renamed = await _update(quick, "Ada  Lovelace\n", name="Ada", entityType="person")
+    renamed = await _update(harness, "Ada  Lovelace\n", name="Ada", entityType="person")
     assert (renamed["name"], renamed["version"]) == ("Ada", 3)
-    memory = await quick.get(made["id"])
+    memory = await harness.get(made["id"])
     assert (memory.name, memory.kind, memory.metadata) == ("Ada", "person", {})
 
 
@@ -156,24 +156,24 @@ async def test_fields_are_changed_one_by_one(harness: Harness) -> None:
     assert _texts(await harness.get(made["id"])) == []
 
 
-async def test_an_invalid_change_is_refused_with_help(quick: Harness) -> None:
-    await _create_entity(quick)
-    await _create_entity(quick, name="ada-notes")
+async def test_an_invalid_change_is_refused_with_help(harness: Harness) -> None:
+    await _create_entity(harness)
+    await _create_entity(harness, name="ada-notes")
     with pytest.raises(NotFound) as caught:
-        await _update(quick, "ada-noes", relevance_score=1)
+        await _update(harness, "ada-noes", relevance_score=1)
     assert caught.value.hint == "Did you mean ada-notes?"
     with pytest.raises(InvalidInput, match="say what to change"):
-        await _update(quick, "Ada")
+        await _update(harness, "Ada")
     with pytest.raises(InvalidInput, match="Did you mean add_observations"):
-        await _update(quick, "Ada", add_observation=["x"])
+        await _update(harness, "Ada", add_observation=["x"])
     with pytest.raises(InvalidInput, match="replaces them all"):
-        await _update(quick, "Ada", observations=["x"], add_observations=["y"])
+        await _update(harness, "Ada", observations=["x"], add_observations=["y"])
     with pytest.raises(InvalidInput):
-        await _update(quick, "Ada", tier="golden")
+        await _update(harness, "Ada", tier="golden")
 
 
-async def test_superseded_observations_stay_beside_new_ones(quick: Harness) -> None:
-    now = quick.clock.now()
+async def test_superseded_observations_stay_beside_new_ones(harness: Harness) -> None:
+    now = harness.clock.now()
     ada = replace(
         a_memory("", name="Ada"),
         kind="person",
@@ -183,52 +183,52 @@ async def test_superseded_observations_stay_beside_new_ones(quick: Harness) -> N
         ),
     )
     write = Write(memory=ada, base=None, action=Action.CREATED, passages=())
-    await quick.store.commit(Commit(space=SPACE, origin=quick.origin(), writes=(write,)))
-    await _create_entity(quick, observations=["lives in Bergen"])
-    memory = await quick.get(ada.id)
+    await harness.store.commit(Commit(space=SPACE, origin=harness.origin(), writes=(write,)))
+    await _create_entity(harness, observations=["lives in Bergen"])
+    memory = await harness.get(ada.id)
     assert [observation.text for observation in memory.observations] == ["lives in Rome", "lives in Bergen"]
-    await _create_entity(quick, observations=["lives in Rome"])
-    memory = await quick.get(ada.id)
+    await _create_entity(harness, observations=["lives in Rome"])
+    memory = await harness.get(ada.id)
     assert [(observation.text, observation.valid_until) for observation in memory.observations] == [
         ("lives in Rome", None)
     ]
 
 
-async def test_observations_with_a_future_end_are_replaced_like_others(quick: Harness) -> None:
-    now = quick.clock.now()
+async def test_observations_with_a_future_end_are_replaced_like_others(harness: Harness) -> None:
+    now = harness.clock.now()
     lease = Observation(text="rents a flat", recorded_at=now, valid_until=now + timedelta(days=1))
     ada = a_memory("", name="Ada", kind="person", observations=(lease,))
-    await quick.store.commit(a_commit(ada))
+    await harness.store.commit(a_commit(ada))
     # It exists already, and keeps its end.
-    await _create_entity(quick, observations=["rents a flat"])
-    assert (await quick.get(ada.id)).observations == (lease,)
-    await _create_entity(quick, observations=["lives in Bergen"])
-    assert [observation.text for observation in (await quick.get(ada.id)).observations] == ["lives in Bergen"]
+    await _create_entity(harness, observations=["rents a flat"])
+    assert (await harness.get(ada.id)).observations == (lease,)
+    await _create_entity(harness, observations=["lives in Bergen"])
+    assert [observation.text for observation in (await harness.get(ada.id)).observations] == ["lives in Bergen"]
 
 
-async def test_a_note_of_another_tool_is_an_entity_too(quick: Harness) -> None:
-    note = await quick.store_draft(Draft(text="green tea", name="tea", kind="fact"))
-    await _create_entity(quick, name="tea", entityType="drink", observations=["green tea", "hot"])
-    memory = await quick.get(note.id)
+async def test_a_note_of_another_tool_is_an_entity_too(harness: Harness) -> None:
+    note = await harness.store_draft(Draft(text="green tea", name="tea", kind="fact"))
+    await _create_entity(harness, name="tea", entityType="drink", observations=["green tea", "hot"])
+    memory = await harness.get(note.id)
     assert (memory.content, _texts(memory), memory.kind) == ("green tea", ["hot"], "drink")
-    await _create_entity(quick, name="tea", entityType="drink", observations=["cold"])
-    memory = await quick.get(note.id)
+    await _create_entity(harness, name="tea", entityType="drink", observations=["cold"])
+    memory = await harness.get(note.id)
     assert (memory.content, _texts(memory)) == ("", ["cold"])
 
 
-async def test_the_name_of_a_merged_entity_leads_to_its_successor(quick: Harness) -> None:
-    made = await _create_entity(quick)
+async def test_the_name_of_a_merged_entity_leads_to_its_successor(harness: Harness) -> None:
+    made = await _create_entity(harness)
     gone = replace(a_memory("", name="Countess"), state=State.MERGED, merged_into=made["id"])
     write = Write(memory=gone, base=None, action=Action.CREATED, passages=())
-    await quick.store.commit(Commit(space=SPACE, origin=quick.origin(), writes=(write,)))
+    await harness.store.commit(Commit(space=SPACE, origin=harness.origin(), writes=(write,)))
     for ref in ("Countess", gone.id):
-        done = await _update(quick, ref, add_observations=[f"was called {ref}"])
+        done = await _update(harness, ref, add_observations=[f"was called {ref}"])
         assert (done["id"], done["name"]) == (made["id"], "Ada")
-    before = await quick.get(made["id"])
-    added = await _create_entity(quick, name="Countess", entityType="title", observations=["writes"], tags=["noble"])
+    before = await harness.get(made["id"])
+    added = await _create_entity(harness, name="Countess", entityType="title", observations=["writes"], tags=["noble"])
     assert (added["id"], added["name"], added["action"]) == (made["id"], "Ada", "updated")
     assert "'Countess' was merged into 'Ada'" in added["warnings"][0]
-    after = await quick.get(made["id"])
+    after = await harness.get(made["id"])
     assert _texts(after) == [*_texts(before), "writes"]
     assert (after.kind, after.tags) == (before.kind, before.tags)
 
@@ -244,24 +244,24 @@ async def test_an_entity_takes_over_the_relations_that_mention_it(garden: Garden
         await _update(garden.harness, "Cy", relevance_score=1.0)
 
 
-async def test_deny_rules_are_reported_and_secrets_are_removed(quick: Harness) -> None:
-    strict = replace(quick, rules=replace(quick.rules, never=("do not keep*",)))
+async def test_deny_rules_are_reported_and_secrets_are_removed(harness: Harness) -> None:
+    strict = replace(harness, rules=replace(harness.rules, never=("do not keep*",)))
     answer = await _create(strict, {"name": "Ada", "entityType": "t", "observations": ["do not keep this"]})
     assert (answer["success"], len(answer["errors"])) == (False, 1)
     secret = "sk-proj-" + "a1B2" * 12
-    harness = replace(quick, rules=Rules(gate="off"))
+    harness = replace(harness, rules=Rules(gate="off"))
     made = await _create_entity(harness, name=f"key {secret}", observations=[f"the key is {secret}"])
     memory = await harness.get(made["id"])
     assert secret not in repr(memory)
     assert (await _create_entity(harness, name=f"key {secret}", observations=["other"]))["id"] == made["id"]
 
 
-async def test_concurrent_additions_all_succeed(quick: Harness) -> None:
-    await _create_entity(quick)
+async def test_concurrent_additions_all_succeed(harness: Harness) -> None:
+    await _create_entity(harness)
     observations = [f"was seen by guest {number}" for number in range(40)]
-    done = await asyncio.gather(*(_update(quick, "Ada", add_observations=[text]) for text in observations))
+    done = await asyncio.gather(*(_update(harness, "Ada", add_observations=[text]) for text in observations))
     assert {result["action"] for result in done} == {"updated"}
-    assert sorted(_texts(await quick.get(done[0]["id"]))) == sorted(["likes tea", *observations])
+    assert sorted(_texts(await harness.get(done[0]["id"]))) == sorted(["likes tea", *observations])
 
 
 async def test_concurrent_creations_of_one_name_make_one_entity(harness: Harness) -> None:

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.fakes import FakeStore
 from tests.fakes.build import a_commit, a_memory
+from tests.new_files import NewStores
 from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import InvalidInput
@@ -16,6 +16,7 @@ from scrubjay.model.memory import Json, Memory, Observation
 from scrubjay.model.query import Question
 from scrubjay.model.results import Recalled
 from scrubjay.recalling.text_cache import TextCaches
+from scrubjay.storage.sqlite import SqliteStore
 
 
 async def _create(harness: Harness, name: str, type_: str, *observations: str, **more: Json) -> str:
@@ -66,55 +67,55 @@ async def test_names_and_types_are_found_by_a_part_in_any_case_and_with_a_typo(h
     assert "unrelated" not in await _find_names(harness, "doc")
 
 
-async def test_the_exact_name_comes_first_and_then_the_most_read(quick: Harness) -> None:
-    ids = {name: await _create(quick, name, "person", "is here") for name in ("ann", "anna", "annabel", "joanna")}
-    at = quick.clock.now()
+async def test_the_exact_name_comes_first_and_then_the_most_read(harness: Harness) -> None:
+    ids = {name: await _create(harness, name, "person", "is here") for name in ("ann", "anna", "annabel", "joanna")}
+    at = harness.clock.now()
     for name in ("joanna", "joanna", "annabel"):
-        await quick.store.touch(SPACE, [ids[name]], at=at)
-    assert await _find_names(quick, "Ann") == ["ann", "joanna", "annabel", "anna"]
-    assert await _find_names(quick, "", limit=2) == ["joanna", "annabel"]
-    assert len(await _find_names(quick, "", limit=100)) == 4
+        await harness.store.touch(SPACE, [ids[name]], at=at)
+    assert await _find_names(harness, "Ann") == ["ann", "joanna", "annabel", "anna"]
+    assert await _find_names(harness, "", limit=2) == ["joanna", "annabel"]
+    assert len(await _find_names(harness, "", limit=100)) == 4
 
 
-async def test_pinned_entities_come_with_every_answer(quick: Harness) -> None:
-    await _create(quick, "profile", "user_profile", "prefers voice", always_include=True)
+async def test_pinned_entities_come_with_every_answer(harness: Harness) -> None:
+    await _create(harness, "profile", "user_profile", "prefers voice", always_include=True)
     for name in ("tea one", "tea two", "tea three"):
-        await _create(quick, name, "drink")
-    assert await _find_names(quick, "xylophone", limit=1) == ["profile"]
-    assert (await _find_names(quick, "tea", limit=2))[0] == "profile"
-    assert len(await _find_names(quick, "tea", limit=2)) == 3
-    assert await _find_names(quick, "profile", limit=1) == ["profile"]
+        await _create(harness, name, "drink")
+    assert await _find_names(harness, "xylophone", limit=1) == ["profile"]
+    assert (await _find_names(harness, "tea", limit=2))[0] == "profile"
+    assert len(await _find_names(harness, "tea", limit=2)) == 3
+    assert await _find_names(harness, "profile", limit=1) == ["profile"]
 
 
-async def test_pinned_entities_do_not_displace_matches(quick: Harness) -> None:
-    made = [await _create(quick, f"profile {n}", "user_profile", always_include=True) for n in range(25)]
+async def test_pinned_entities_do_not_displace_matches(harness: Harness) -> None:
+    made = [await _create(harness, f"profile {n}", "user_profile", always_include=True) for n in range(25)]
     for name in ("tea one", "tea two"):
-        await _create(quick, name, "drink")
-    answer = await _search(quick, "tea", limit=2)
+        await _create(harness, name, "drink")
+    answer = await _search(harness, "tea", limit=2)
     names = [node["name"] for node in answer["results"]]
     assert (len(names), answer["always_included"], set(names[20:])) == (22, 20, {"tea one", "tea two"})
     assert answer["note"].startswith("5 more are always included")
     # A pinned entity without a place is found like any other.
-    answer = await _search(quick, "profile 24", limit=1)
+    answer = await _search(harness, "profile 24", limit=1)
     assert [node["id"] for node in answer["results"]][20:] == [made[24]]
 
 
-async def test_matches_by_meaning_come_after_matches_by_name(quick: Harness) -> None:
-    await _create(quick, "Ada", "person", "likes green tea in the morning")
-    await _create(quick, "tea", "drink", "comes in cups")
-    assert (await _find_names(quick, "tea"))[0] == "tea"
-    assert set(await _find_names(quick, "green tea in the morning")) >= {"Ada"}
+async def test_matches_by_meaning_come_after_matches_by_name(harness: Harness) -> None:
+    await _create(harness, "Ada", "person", "likes green tea in the morning")
+    await _create(harness, "tea", "drink", "comes in cups")
+    assert (await _find_names(harness, "tea"))[0] == "tea"
+    assert set(await _find_names(harness, "green tea in the morning")) >= {"Ada"}
 
 
-async def test_trashed_entities_are_not_found(quick: Harness) -> None:
-    await _create(quick, "Ada", "person", "likes tea")
-    await quick.forget("Ada")
-    assert await _find_names(quick, "Ada") == []
-    assert await _find_names(quick, "") == []
+async def test_trashed_entities_are_not_found(harness: Harness) -> None:
+    await _create(harness, "Ada", "person", "likes tea")
+    await harness.forget("Ada")
+    assert await _find_names(harness, "Ada") == []
+    assert await _find_names(harness, "") == []
 
 
-async def test_of_very_many_with_one_type_only_some_are_read() -> None:
-    class Counting(FakeStore):
+async def test_of_very_many_with_one_type_only_some_are_read(new_store: NewStores) -> None:
+    class Counting(SqliteStore):
         """A store that counts reads."""
 
         read = 0
@@ -123,7 +124,7 @@ async def test_of_very_many_with_one_type_only_some_are_read() -> None:
             self.read += len(ids)
             return await super().get(space, ids)
 
-    store, text_caches = Counting(), TextCaches()
+    store, text_caches = new_store(Counting), TextCaches()
     await store.commit(a_commit(*(a_memory(name=f"place {number}", kind="city") for number in range(800))))
     harness = Harness(store=store)
     assert len((await _search(harness, "", limit=800, text_caches=text_caches))["results"]) == 800
@@ -140,17 +141,17 @@ async def test_of_very_many_with_one_type_only_some_are_read() -> None:
     assert (answer["count"], store.read) == (5, 500)
 
 
-async def test_a_space_too_large_for_the_cache_is_read(quick: Harness) -> None:
-    await _create(quick, "Ada", "person", "likes tea")
-    (results,) = (await _search(quick, "ada", text_caches=TextCaches(max_bytes=1)))["results"]
+async def test_a_space_too_large_for_the_cache_is_read(harness: Harness) -> None:
+    await _create(harness, "Ada", "person", "likes tea")
+    (results,) = (await _search(harness, "ada", text_caches=TextCaches(max_bytes=1)))["results"]
     assert results["name"] == "Ada"
 
 
 @pytest.mark.parametrize("limit", [0, -1, 10_001, True])
-async def test_the_limit_is_checked(quick: Harness, limit: int) -> None:
+async def test_the_limit_is_checked(harness: Harness, limit: int) -> None:
     with pytest.raises(InvalidInput):
         await search.search_nodes(
-            "x", limit=limit, recalled=Recalled(hits=()), now=quick.clock.now(), space=SPACE, store=quick.store,
+            "x", limit=limit, recalled=Recalled(hits=()), now=harness.clock.now(), space=SPACE, store=harness.store,
             text_caches=TextCaches(),
         )  # fmt: skip
 
@@ -176,10 +177,10 @@ async def test_the_status_counts_by_type_and_tier(harness: Harness) -> None:
     assert results["database_size_mb"] >= 0
 
 
-async def test_an_entity_includes_observations_with_a_future_end(quick: Harness) -> None:
-    end = quick.clock.now() + timedelta(days=1)
-    lease = Observation(text="rents a flat", recorded_at=quick.clock.now(), valid_until=end)
-    await quick.store.commit(a_commit(a_memory("", name="Ada", kind="person", observations=(lease,))))
-    assert (await _search(quick, "ada"))["results"][0]["observations"] == ["rents a flat"]
-    quick.clock.set(end)
-    assert (await _search(quick, "ada"))["results"][0]["observations"] == []
+async def test_an_entity_includes_observations_with_a_future_end(harness: Harness) -> None:
+    end = harness.clock.now() + timedelta(days=1)
+    lease = Observation(text="rents a flat", recorded_at=harness.clock.now(), valid_until=end)
+    await harness.store.commit(a_commit(a_memory("", name="Ada", kind="person", observations=(lease,))))
+    assert (await _search(harness, "ada"))["results"][0]["observations"] == ["rents a flat"]
+    harness.clock.set(end)
+    assert (await _search(harness, "ada"))["results"][0]["observations"] == []

@@ -36,23 +36,23 @@ async def test_a_file_goes_in_and_comes_out_as_it_was(garden: Garden) -> None:
     assert await taken(garden, lines) == Imported(imported=0, known=2, relations=0)
 
 
-async def test_the_order_of_lines_does_not_matter_and_blank_ones_are_ignored(bed: Garden) -> None:
-    await taken(bed, ["", LOOSE, "  \n", KNOWS, BOB, ADA, ""])
-    assert await written(bed) == [BOB, ADA, LOOSE, KNOWS]
+async def test_the_order_of_lines_does_not_matter_and_blank_ones_are_ignored(garden: Garden) -> None:
+    await taken(garden, ["", LOOSE, "  \n", KNOWS, BOB, ADA, ""])
+    assert await written(garden) == [BOB, ADA, LOOSE, KNOWS]
 
 
-async def test_duplicates_are_merged_without_loss(bed: Garden) -> None:
+async def test_duplicates_are_merged_without_loss(garden: Garden) -> None:
     more = '{"type":"entity","name":"Ada","entityType":"x","observations":["likes tea","likes jam"]}'
-    done = await taken(bed, [ADA, KNOWS, more, KNOWS])
+    done = await taken(garden, [ADA, KNOWS, more, KNOWS])
     assert done.duplicates == ("line 3: the entity Ada", "line 4: the relation Ada knows  Bob ")
     assert (done.imported, done.relations) == (1, 1)
-    assert await bed.entities() == [Entity(name="Ada", type="person", observations=("likes tea", "", "likes jam"))]
+    assert await garden.entities() == [Entity(name="Ada", type="person", observations=("likes tea", "", "likes jam"))]
 
 
-async def test_existing_entities_stay_unchanged(bed: Garden) -> None:
-    await bed.graph.create_entities([Entity(name="Ada", type="mine", observations=("mine",))])
-    assert (await taken(bed, [ADA, BOB])).known == 1
-    assert (await bed.entities())[0] == Entity(name="Ada", type="mine", observations=("mine",))
+async def test_existing_entities_stay_unchanged(garden: Garden) -> None:
+    await garden.graph.create_entities([Entity(name="Ada", type="mine", observations=("mine",))])
+    assert (await taken(garden, [ADA, BOB])).known == 1
+    assert (await garden.entities())[0] == Entity(name="Ada", type="mine", observations=("mine",))
 
 
 @pytest.mark.parametrize(
@@ -74,38 +74,40 @@ async def test_existing_entities_stay_unchanged(bed: Garden) -> None:
         ("[" * 100_000, "not JSON"),
     ],
 )
-async def test_a_bad_line_is_named_and_nothing_is_stored(bed: Garden, line: str, problem: str) -> None:
+async def test_a_bad_line_is_named_and_nothing_is_stored(garden: Garden, line: str, problem: str) -> None:
     with pytest.raises(InvalidInput, match=f"^line 3: .*{problem}") as caught:
-        await taken(bed, [ADA, "", line, KNOWS])
+        await taken(garden, [ADA, "", line, KNOWS])
     assert caught.value.fields["line"] == 3
-    assert await bed.harness.store.last_seq() == 0
+    assert await garden.harness.store.last_seq() == 0
 
 
-async def test_too_many_observations_after_merging_are_refused(bed: Garden) -> None:
-    bed.harness.limits = Limits(observations=3)
+async def test_too_many_observations_after_merging_are_refused(garden: Garden) -> None:
+    garden.harness.limits = Limits(observations=3)
     lines = [
         json.dumps({"type": "entity", "name": "a", "entityType": "t", "observations": [f"{n}", f"{n}!"]})
         for n in (1, 2)
     ]
     with pytest.raises(InvalidInput, match="line 2"):
-        await taken(bed, lines)
+        await taken(garden, lines)
     assert issubclass(TooLarge, InvalidInput)
 
 
-async def test_progress_is_reported(bed: Garden) -> None:
+async def test_progress_is_reported(garden: Garden) -> None:
     received: list[tuple[int, int]] = []
     entities = [entity_line(Entity(name=f"e{n}", type="t")) for n in range(450)]
     links = [relation_line(link("e0", f"e{n}")) for n in range(250)]
-    await taken(bed, [*entities, *links], lambda done, total: received.append((done, total)))
+    await taken(garden, [*entities, *links], lambda done, total: received.append((done, total)))
     assert received == [(200, 700), (400, 700), (450, 700), (650, 700), (700, 700)]
     received.clear()
-    assert await written(bed, lambda done, total: received.append((done, total))) == [*entities, *links]
+    assert await written(garden, lambda done, total: received.append((done, total))) == [*entities, *links]
     assert (received[0], received[-1], len(received)) == ((1, 450), (450, 450), 450)
 
 
-async def test_vectors_are_left_for_later(bed: Garden) -> None:
-    await taken(bed, [ADA])
-    assert len(await bed.harness.store.without_vectors((await bed.harness.embedder.profile()).model, limit=9)) == 1
+async def test_vectors_are_left_for_later(garden: Garden) -> None:
+    await taken(garden, [ADA])
+    assert (
+        len(await garden.harness.store.without_vectors((await garden.harness.embedder.profile()).model, limit=9)) == 1
+    )
 
 
 @pytest.mark.parametrize(

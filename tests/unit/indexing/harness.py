@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from tests.fakes import FakeEmbedder, FakeStore
+from tests.fakes import FakeEmbedder
 from tests.fakes.build import (
     DIMENSION,
     MODEL,
@@ -65,7 +65,7 @@ class IndexHarness:
     """A store and a folder. `builds` counts the builds that a child process would do."""
 
     folder: Path
-    store: RecordStore = field(default_factory=FakeStore)
+    store: RecordStore
     embedder: FakeEmbedder = field(default_factory=FakeEmbedder)
     kind: type[EdgeIndex] = EdgeIndex
     builds: int = 0

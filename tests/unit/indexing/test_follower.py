@@ -5,14 +5,16 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from tests.fakes import FakeIndex, FakeStore
+from tests.fakes import FakeIndex
 from tests.fakes.build import MODEL, a_commit, a_memory, a_rewrite, an_edge, an_origin, revised, vectors_for
+from tests.new_files import NewStores
 
 from scrubjay.errors import IndexUnavailable, InvalidInput
 from scrubjay.indexing.follower import Follower
 from scrubjay.model.change import Action
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Point
+from scrubjay.storage.sqlite import SqliteStore
 
 
 class RecordingIndex(FakeIndex):
@@ -28,7 +30,7 @@ class RecordingIndex(FakeIndex):
         await super().apply(points, stale, cursor=cursor)
 
 
-async def check_same(index: FakeIndex, store: FakeStore) -> None:
+async def check_same(index: FakeIndex, store: SqliteStore) -> None:
     points = {point.id: point for point in await store.points(MODEL, after=-1, limit=10**6)}
     assert {number: (point.facets, point.at) for number, point in index._points.items()} == {
         number: (point.facets, point.at) for number, point in points.items()
@@ -37,19 +39,19 @@ async def check_same(index: FakeIndex, store: FakeStore) -> None:
     assert index.cursor == await store.last_seq()
 
 
-async def remember(store: FakeStore, *memories: Memory) -> None:
+async def remember(store: SqliteStore, *memories: Memory) -> None:
     await store.commit(a_commit(*memories, embedded=vectors_for(memories)))
 
 
-async def test_an_empty_store_applies_nothing() -> None:
+async def test_an_empty_store_applies_nothing(store: SqliteStore) -> None:
     index = RecordingIndex()
-    await Follower(FakeStore(), index, MODEL).catch_up()
+    await Follower(store, index, MODEL).catch_up()
     assert index.applied == []
 
 
 @pytest.mark.parametrize("seed", range(8))
-async def test_any_history_ends_in_the_same_points(seed: int) -> None:
-    dice, store, index = random.Random(seed), FakeStore(), FakeIndex()
+async def test_any_history_ends_in_the_same_points(seed: int, store: SqliteStore) -> None:
+    dice, index = random.Random(seed), FakeIndex()
     follower = Follower(store, index, MODEL)
     alive: dict[str, Memory] = {}
     for _ in range(60):
@@ -61,8 +63,8 @@ async def test_any_history_ends_in_the_same_points(seed: int) -> None:
     await check_same(index, store)
 
 
-async def test_only_deleted_passages_are_stale() -> None:
-    store, index = FakeStore(), RecordingIndex()
+async def test_only_deleted_passages_are_stale(store: SqliteStore) -> None:
+    index = RecordingIndex()
     memory = a_memory("word " * 900)
     await remember(store, memory)
     await Follower(store, index, MODEL).catch_up()
@@ -75,8 +77,8 @@ async def test_only_deleted_passages_are_stale() -> None:
     assert index.applied[-1] == (whole[:1], whole[1:], await store.last_seq())
 
 
-async def test_relations_move_the_cursor_and_nothing_else() -> None:
-    store, index = FakeStore(), RecordingIndex()
+async def test_relations_move_the_cursor_and_nothing_else(store: SqliteStore) -> None:
+    index = RecordingIndex()
     first, second = a_memory("one"), a_memory("two")
     await remember(store, first, second)
     await Follower(store, index, MODEL).catch_up()
@@ -85,24 +87,24 @@ async def test_relations_move_the_cursor_and_nothing_else() -> None:
     assert index.applied[-1] == ([], [], await store.last_seq())
 
 
-async def test_a_long_log_is_read_in_pages() -> None:
-    store, index = FakeStore(), RecordingIndex()
+async def test_a_long_log_is_read_in_pages(store: SqliteStore) -> None:
+    index = RecordingIndex()
     await remember(store, *(a_memory(f"{number}") for number in range(1200)))
     await Follower(store, index, MODEL).catch_up()
     assert [cursor for _, _, cursor in index.applied] == [500, 1000, 1200]
     await check_same(index, store)
 
 
-async def test_callers_at_the_same_time_share_the_work() -> None:
-    store, index = FakeStore(), RecordingIndex()
+async def test_callers_at_the_same_time_share_the_work(store: SqliteStore) -> None:
+    index = RecordingIndex()
     await remember(store, *(a_memory(f"{number}") for number in range(1200)))
     follower = Follower(store, index, MODEL)
     await asyncio.gather(*(follower.catch_up() for _ in range(10)))
     assert [cursor for _, _, cursor in index.applied] == [500, 1000, 1200]
 
 
-async def test_too_far_behind_or_ahead_is_an_error() -> None:
-    store, index = FakeStore(), FakeIndex()
+async def test_too_far_behind_or_ahead_is_an_error(store: SqliteStore) -> None:
+    index = FakeIndex()
     await remember(store, *(a_memory(f"{number}") for number in range(5)))
     follower = Follower(store, index, MODEL)
     assert await follower.lag() == 5
@@ -116,8 +118,8 @@ async def test_too_far_behind_or_ahead_is_an_error() -> None:
     assert caught.value.fields["lag"] == -4
 
 
-async def test_a_purge_is_announced_before_it_is_applied() -> None:
-    store, index = FakeStore(), RecordingIndex()
+async def test_a_purge_is_announced_before_it_is_applied(store: SqliteStore) -> None:
+    index = RecordingIndex()
     memory = a_memory("secret")
     await remember(store, memory)
     announced: list[int] = []
@@ -132,29 +134,28 @@ async def test_a_purge_is_announced_before_it_is_applied() -> None:
     await check_same(index, store)
 
 
-async def test_a_log_that_ends_early_is_read_to_its_end() -> None:
-    class Pruned(FakeStore):
+async def test_a_log_that_ends_early_is_read_to_its_end(new_store: NewStores) -> None:
+    class Pruned(SqliteStore):
         async def last_seq(self) -> int:
             return await super().last_seq() + 3
 
-    store, index = Pruned(), FakeIndex()
+    store, index = new_store(Pruned), FakeIndex()
     await remember(store, a_memory("one"))
     await Follower(store, index, MODEL).catch_up()
     assert index.cursor == 1
 
 
-async def test_a_rejected_vector_makes_the_index_unavailable() -> None:
+async def test_a_rejected_vector_makes_the_index_unavailable(store: SqliteStore) -> None:
     class Picky(FakeIndex):
         async def apply(self, points: Sequence[Point], stale: Sequence[int], *, cursor: int) -> None:
             raise InvalidInput("no")
 
-    store = FakeStore()
     await remember(store, a_memory("one"))
     with pytest.raises(IndexUnavailable):
         await Follower(store, Picky(), MODEL).catch_up()
 
 
-async def test_closing_waits_for_the_page_that_is_being_applied() -> None:
+async def test_closing_waits_for_the_page_that_is_being_applied(store: SqliteStore) -> None:
     begun = asyncio.Event()
 
     class Slow(RecordingIndex):
@@ -167,7 +168,7 @@ async def test_closing_waits_for_the_page_that_is_being_applied() -> None:
         async def close(self) -> None:
             self.closed_at = len(self.applied)
 
-    store, index = FakeStore(), Slow()
+    index = Slow()
     await remember(store, *(a_memory(f"{number}") for number in range(10)))
     follower = Follower(store, index, MODEL)
     catching_up = asyncio.create_task(follower.catch_up())
@@ -178,7 +179,7 @@ async def test_closing_waits_for_the_page_that_is_being_applied() -> None:
     assert index.cursor == 10
 
 
-async def _random_change(store: FakeStore, alive: dict[str, Memory], dice: random.Random) -> None:
+async def _random_change(store: SqliteStore, alive: dict[str, Memory], dice: random.Random) -> None:
     action = dice.choice(["new", "new", "revise", "revise", "trash", "purge", "unembedded", "embed", "relate"])
     text = " ".join(
         dice.choice(("jay", "acorn", "oak")) + str(dice.randrange(99)) for _ in range(dice.choice((1, 500)))

@@ -5,8 +5,9 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.fakes import FakeEmbedder, FakeStore
+from tests.fakes import FakeEmbedder
 from tests.fakes.build import DIMENSION, MODEL
+from tests.new_files import NewStores
 from tests.unit.indexing.harness import (
     QUERY,
     BreakableIndex,
@@ -21,6 +22,7 @@ from scrubjay.errors import EmbeddingUnavailable, InvalidInput, StoreBusy
 from scrubjay.indexing.generations import LocalIndexPolicy
 from scrubjay.model.identity import new_id
 from scrubjay.model.query import Filter
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.vectors.edge import EdgeIndex
 
 # Every index is built in a child process.
@@ -28,8 +30,8 @@ LARGE = LocalIndexPolicy(inline_up_to=0)
 
 
 @pytest.fixture
-def harness(tmp_path: Path) -> IndexHarness:
-    return IndexHarness(folder=tmp_path / "index")
+def harness(tmp_path: Path, store: SqliteStore) -> IndexHarness:
+    return IndexHarness(folder=tmp_path / "index", store=store)
 
 
 class TestOpening:
@@ -131,8 +133,10 @@ class TestFollowing:
         assert harness.generations() == ["gen-0003"]
         await index.close()
 
-    async def test_a_store_that_fails_after_a_commit_does_not_fail_the_commit(self, harness: IndexHarness) -> None:
-        class Busy(FakeStore):
+    async def test_a_store_that_fails_after_a_commit_does_not_fail_the_commit(
+        self, harness: IndexHarness, new_store: NewStores
+    ) -> None:
+        class Busy(SqliteStore):
             busy = False
 
             async def last_seq(self) -> int:
@@ -140,7 +144,7 @@ class TestFollowing:
                     raise StoreBusy("busy")
                 return await super().last_seq()
 
-        harness.store = store = Busy()
+        harness.store = store = new_store(Busy)
         index = harness.local_index()
         await harness.check_search(index)
         await harness.remember("one")
@@ -223,8 +227,10 @@ class TestBuilding:
         await index.close()
 
     @pytest.mark.parametrize("more", [0, 1])
-    async def test_a_search_that_waited_through_a_swap_uses_the_new_one(self, harness: IndexHarness, more: int) -> None:
-        class Interrupted(FakeStore):
+    async def test_a_search_that_waited_through_a_swap_uses_the_new_one(
+        self, harness: IndexHarness, more: int, new_store: NewStores
+    ) -> None:
+        class Interrupted(SqliteStore):
             interrupt: Callable[[], Awaitable[None]] | None = None
 
             async def last_seq(self) -> int:
@@ -234,7 +240,7 @@ class TestBuilding:
                     await interrupt()
                 return results
 
-        harness.store = store = Interrupted()
+        harness.store = store = new_store(Interrupted)
         await harness.remember("one")
         index = harness.local_index()
         await harness.check_search(index)
@@ -393,26 +399,28 @@ class TestHealing:
         assert len(harness.generations()) == 1
         await index.close()
 
-    async def test_an_index_of_another_store_is_replaced(self, harness: IndexHarness) -> None:
+    async def test_an_index_of_another_store_is_replaced(self, harness: IndexHarness, new_store: NewStores) -> None:
         await harness.remember("one")
         index = harness.local_index()
         await harness.check_search(index)
         await index.close()
-        harness.store = FakeStore()
+        harness.store = new_store()
         await harness.remember("another", "and another")
         index = harness.local_index()
         assert await harness.check_search(index) == 2
         assert await kind_of(index) == "edge"
         await index.close()
 
-    async def test_an_index_that_is_ahead_of_its_store_is_replaced(self, harness: IndexHarness) -> None:
-        class Older(FakeStore):
+    async def test_an_index_that_is_ahead_of_its_store_is_replaced(
+        self, harness: IndexHarness, new_store: NewStores
+    ) -> None:
+        class Older(SqliteStore):
             lost = 0
 
             async def last_seq(self) -> int:
                 return await super().last_seq() - self.lost
 
-        harness.store = store = Older()
+        harness.store = store = new_store(Older)
         await harness.remember("one", "two")
         index = harness.local_index()
         await harness.check_search(index)

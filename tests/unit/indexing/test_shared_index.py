@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from tests.fakes import FakeEmbedder, FakeStore
+from tests.fakes import FakeEmbedder
 from tests.fakes.build import MODEL, a_commit, a_memory, an_edge, vector_of, vectors_for
 from tests.fakes.index import point_passes
+from tests.new_files import NewStores
 from tests.qdrant import QDRANT_BACKENDS, QdrantBackend, qdrant_backend
 from tests.unit.indexing.harness import CLOSE, QUERY, IndexHarness
 
@@ -22,6 +23,7 @@ from scrubjay.model.change import Change
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter
 from scrubjay.ports import Profile
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.vectors.qdrant import QdrantIndex
 
 EVERYTHING = Filter()
@@ -88,9 +90,9 @@ async def qdrant(request: pytest.FixtureRequest) -> AsyncIterator[QdrantBackend]
 
 
 @pytest.fixture
-async def servers(qdrant: QdrantBackend, tmp_path: Path) -> AsyncIterator[Servers]:
+async def servers(qdrant: QdrantBackend, tmp_path: Path, store: SqliteStore) -> AsyncIterator[Servers]:
     async with AsyncExitStack() as stack:
-        yield Servers(folder=tmp_path, qdrant=qdrant, stack=stack)
+        yield Servers(folder=tmp_path, qdrant=qdrant, stack=stack, store=store)
 
 
 async def wait_until_leading(index: SharedIndex) -> None:
@@ -267,11 +269,11 @@ class TestRecovery:
         await index.settle()
         assert await servers.check_shared_search(index) == 2
 
-    async def test_the_index_of_another_store_is_replaced(self, servers: Servers) -> None:
+    async def test_the_index_of_another_store_is_replaced(self, servers: Servers, new_store: NewStores) -> None:
         await servers.remember("one", "two")
         first = await servers.server()
         await first.close()
-        other = Servers(folder=servers.folder, qdrant=servers.qdrant, stack=servers.stack, store=FakeStore())
+        other = Servers(folder=servers.folder, qdrant=servers.qdrant, stack=servers.stack, store=new_store())
         assert other.store.store_id != servers.store.store_id
         await other.remember("three")
         index = await other.server()
@@ -326,8 +328,8 @@ class TestRecovery:
         await index.settle()
         assert await status_of(index, "points", "lag", "problem") == (1, 0, "")
 
-    async def test_a_store_that_fails_for_a_moment_is_tried_again(self, servers: Servers) -> None:
-        servers.store = busy = Busy()
+    async def test_a_store_that_fails_for_a_moment_is_tried_again(self, servers: Servers, new_store: NewStores) -> None:
+        servers.store = busy = new_store(Busy)
         index = await servers.server()
         await servers.remember("one")
         busy.is_busy = True
@@ -365,7 +367,7 @@ class TestOpening:
         await wait_until_leading(index)
 
 
-class Busy(FakeStore):
+class Busy(SqliteStore):
     """A store whose log is unreadable while `is_busy` is set."""
 
     is_busy = False
@@ -408,10 +410,10 @@ class TestBreaker:
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_searches_are_correct_after_any_sequence_of_events(seed: int, tmp_path: Path) -> None:
+async def test_searches_are_correct_after_any_sequence_of_events(seed: int, tmp_path: Path, store: SqliteStore) -> None:
     dice = random.Random(seed)
     async with qdrant_backend("local") as qdrant, AsyncExitStack() as stack:
-        servers = Servers(folder=tmp_path, qdrant=qdrant, stack=stack)
+        servers = Servers(folder=tmp_path, qdrant=qdrant, stack=stack, store=store)
         pair = [await servers.server(), await servers.server()]
         memories: list[Memory] = []
         for step in range(60):

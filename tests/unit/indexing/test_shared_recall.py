@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.fakes import FakeEmbedder, FakeStore
+from tests.fakes import FakeEmbedder
 from tests.fakes.build import vector_of
 from tests.postgres import a_database, address_of
 from tests.qdrant import QdrantBackend, qdrant_backend
@@ -18,6 +18,7 @@ from scrubjay.indexing.shared_updater import SharedIndexPolicy
 from scrubjay.model.query import Filter
 from scrubjay.ports import Profile
 from scrubjay.storage.postgres import PostgresStore
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.vectors.qdrant import QdrantIndex
 
 # Only commits start an update.
@@ -30,8 +31,8 @@ async def qdrant() -> AsyncIterator[QdrantBackend]:
         yield qdrant
 
 
-async def test_recall_searches_by_words_and_says_why(qdrant: QdrantBackend, tmp_path: Path) -> None:
-    store, embedder = FakeStore(), FakeEmbedder()
+async def test_recall_searches_by_words_and_says_why(qdrant: QdrantBackend, tmp_path: Path, store: SqliteStore) -> None:
+    embedder = FakeEmbedder()
 
     def index_of(profile: Profile) -> QdrantIndex:
         return qdrant.index(store_id=store.store_id, model=profile.model, dimension=profile.dimension)

@@ -5,8 +5,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from typing import cast
 
 import pytest
-from tests.fakes import FakeStore
 from tests.fakes.build import DIMENSION, MODEL, a_commit, a_memory, vectors_for
+from tests.new_files import NewStores
 from tests.qdrant import QdrantBackend, qdrant_backend
 
 from scrubjay.errors import IndexUnavailable
@@ -14,9 +14,10 @@ from scrubjay.indexing.protocol import RemoteIndex
 from scrubjay.indexing.shared_updater import SharedIndexPolicy, SharedIndexUpdater
 from scrubjay.ports import Profile
 from scrubjay.ports.cluster import Leadership, Lease
+from scrubjay.storage.sqlite import SqliteStore
 
 
-class StoreWithGap(FakeStore):
+class StoreWithGap(SqliteStore):
     """A store of several servers with a number in the log that is reserved and never used."""
 
     async def settled_seq(self) -> int:
@@ -42,13 +43,13 @@ async def qdrant() -> AsyncGenerator[QdrantBackend]:
         yield backend
 
 
-def make_updater(store: FakeStore, qdrant: QdrantBackend, *, store_id: str = "s") -> SharedIndexUpdater:
+def make_updater(store: SqliteStore, qdrant: QdrantBackend, *, store_id: str = "s") -> SharedIndexUpdater:
     index = cast("RemoteIndex", qdrant.index(store_id=store_id))
     return SharedIndexUpdater(store, index, Profile(model=MODEL, dimension=DIMENSION), policy=SharedIndexPolicy())
 
 
-async def test_an_index_is_built_once_even_if_numbers_are_unused(qdrant: QdrantBackend) -> None:
-    store = StoreWithGap()
+async def test_an_index_is_built_once_even_if_numbers_are_unused(qdrant: QdrantBackend, new_store: NewStores) -> None:
+    store = new_store(StoreWithGap)
     memory = a_memory("acorn")
     await store.commit(a_commit(memory, embedded=vectors_for([memory])))
     await make_updater(store, qdrant).update()
@@ -59,10 +60,12 @@ async def test_an_index_is_built_once_even_if_numbers_are_unused(qdrant: QdrantB
     assert not again._has_built
 
 
-async def test_two_stores_do_not_replace_each_others_index_for_ever(qdrant: QdrantBackend) -> None:
+async def test_two_stores_do_not_replace_each_others_index_for_ever(
+    qdrant: QdrantBackend, new_store: NewStores
+) -> None:
     first, second = (
-        make_updater(FakeStore(), qdrant, store_id="one"),
-        make_updater(FakeStore(), qdrant, store_id="other"),
+        make_updater(new_store(), qdrant, store_id="one"),
+        make_updater(new_store(), qdrant, store_id="other"),
     )
     await first.update()
     await second.update()

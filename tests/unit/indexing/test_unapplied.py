@@ -10,11 +10,12 @@ from scrubjay.errors import IndexUnavailable
 from scrubjay.indexing.unapplied import UnappliedChanges, count_hidden, overlay
 from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
+from scrubjay.storage.sqlite import SqliteStore
 
 
 class TestReading:
-    async def test_it_reads_on_and_drops_applied_changes(self, tmp_path: Path) -> None:
-        harness = IndexHarness(folder=tmp_path)
+    async def test_it_reads_on_and_drops_applied_changes(self, tmp_path: Path, store: SqliteStore) -> None:
+        harness = IndexHarness(folder=tmp_path, store=store)
         unapplied = UnappliedChanges(harness.store, MODEL, max_changes=9)
         first, second = await harness.remember("one", "two")
         assert len(await unapplied.since(0)) == 2
@@ -28,8 +29,10 @@ class TestReading:
         (gone,) = (await unapplied.since(3)).values()
         assert (gone.points, gone.indexed) == ((), 1)
 
-    async def test_too_many_changes_are_an_error_until_they_are_applied(self, tmp_path: Path) -> None:
-        harness = IndexHarness(folder=tmp_path)
+    async def test_too_many_changes_are_an_error_until_they_are_applied(
+        self, tmp_path: Path, store: SqliteStore
+    ) -> None:
+        harness = IndexHarness(folder=tmp_path, store=store)
         unapplied = UnappliedChanges(harness.store, MODEL, max_changes=3)
         await harness.remember("one", "two")
         assert len(await unapplied.since(0)) == 2
@@ -40,8 +43,10 @@ class TestReading:
             assert caught.value.fields["reason"] == "behind"
         assert len(await unapplied.since(2)) == 2
 
-    async def test_hits_of_the_index_for_a_changed_memory_do_not_count(self, tmp_path: Path) -> None:
-        harness = IndexHarness(folder=tmp_path)
+    async def test_hits_of_the_index_for_a_changed_memory_do_not_count(
+        self, tmp_path: Path, store: SqliteStore
+    ) -> None:
+        harness = IndexHarness(folder=tmp_path, store=store)
         memory = a_memory("a long text. " * 300, kind="old")
         other = a_memory("another", space="elsewhere")
         for stored in (memory, other):

@@ -5,7 +5,8 @@ from contextlib import suppress
 from datetime import timedelta
 
 import pytest
-from tests.fakes import FakeClock, FakeStore
+from tests.fakes import FakeClock
+from tests.new_files import NewStores
 
 from scrubjay.errors import NotFound, WrongState
 from scrubjay.jobs.queue import LEASE, MAX_AGE, MAX_TRIES, Queue
@@ -13,6 +14,7 @@ from scrubjay.model.document import Document
 from scrubjay.model.job import COLLECTION, Job, JobState
 from scrubjay.model.memory import Json
 from scrubjay.ports import RecordStore
+from scrubjay.storage.sqlite import SqliteStore
 
 SPACE = "default"
 
@@ -23,8 +25,8 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def queue(any_store: RecordStore, clock: FakeClock) -> Queue:
-    return Queue(documents=any_store, clock=clock)
+def queue(store: RecordStore, clock: FakeClock) -> Queue:
+    return Queue(documents=store, clock=clock)
 
 
 async def begun(queue: Queue) -> Job:
@@ -163,8 +165,10 @@ SOUND: dict[str, Json] = {
         {"about": 5}, {"about": []}, {"kind": None}, {"state": "lost"}, {"state": []}, {"outcome": {}},
     ],
 )  # fmt: skip
-async def test_any_invalid_document_does_not_block_others(clock: FakeClock, wrong: dict[str, Json]) -> None:
-    queue = Queue(documents=FakeStore(), clock=clock)
+async def test_any_invalid_document_does_not_block_others(
+    clock: FakeClock, wrong: dict[str, Json], store: SqliteStore
+) -> None:
+    queue = Queue(documents=store, clock=clock)
     now = clock.now()
     odd = Document(space=SPACE, collection=COLLECTION, key="odd", value={**SOUND, **wrong}, at=now, due=now)
     await queue.documents.put_document(odd, base=None)
@@ -186,7 +190,7 @@ async def test_ended_jobs_do_not_block_others(queue: Queue, clock: FakeClock) ->
     assert [job.id for job in await queue.list_jobs(SPACE, limit=99)] == [late.id]
 
 
-class Interrupted(FakeStore):
+class Interrupted(SqliteStore):
     """A store in which a job is retried right before it is deleted."""
 
     clock = FakeClock()
@@ -207,8 +211,8 @@ class Interrupted(FakeStore):
         return await super().delete_document(space, collection, key)
 
 
-async def test_a_retried_job_is_not_deleted() -> None:
-    store = Interrupted()
+async def test_a_retried_job_is_not_deleted(new_store: NewStores) -> None:
+    store = new_store(Interrupted)
     queue = Queue(documents=store, clock=store.clock)
     job = await queue.enqueue("tags", {}, space=SPACE)
     await queue.finish(await begun(queue), "done")
@@ -217,8 +221,8 @@ async def test_a_retried_job_is_not_deleted() -> None:
     assert [(due.id, due.state) for due in await queue.due(limit=9)] == [(job.id, JobState.WAITING)]
 
 
-async def test_a_job_being_deleted_cannot_be_retried() -> None:
-    store = Interrupted()
+async def test_a_job_being_deleted_cannot_be_retried(new_store: NewStores) -> None:
+    store = new_store(Interrupted)
     store.retries_first = False
     queue = Queue(documents=store, clock=store.clock)
     await queue.enqueue("tags", {}, space=SPACE)
@@ -229,8 +233,8 @@ async def test_a_job_being_deleted_cannot_be_retried() -> None:
     assert await queue.list_jobs(SPACE, limit=9) == ()
 
 
-async def test_jobs_stay_due_while_no_runner_is_there() -> None:
-    store, clock = FakeStore(), FakeClock()
+async def test_jobs_stay_due_while_no_runner_is_there(store: SqliteStore) -> None:
+    clock = FakeClock()
     await Queue(documents=store, clock=clock).enqueue("tags", {}, space=SPACE, due=clock.now() + timedelta(hours=1))
     assert await Queue(documents=store, clock=clock).due(limit=10) == []
     clock.advance(timedelta(days=3))

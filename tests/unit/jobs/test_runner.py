@@ -4,12 +4,13 @@ import asyncio
 from datetime import timedelta
 
 import pytest
-from tests.fakes import FakeClock, FakeStore
+from tests.fakes import FakeClock
 
 from scrubjay.errors import LlmUnavailable, StoreBusy
 from scrubjay.jobs.queue import Queue
 from scrubjay.jobs.runner import Handler, Wakeup, keep_running, run_due
 from scrubjay.model.job import Job, JobState
+from scrubjay.storage.sqlite import SqliteStore
 
 SPACE = "default"
 
@@ -17,8 +18,8 @@ SPACE = "default"
 class RunnerWorld:
     """A queue, and a runner with a few handlers."""
 
-    def __init__(self) -> None:
-        self.store, self.clock = FakeStore(), FakeClock()
+    def __init__(self, store: SqliteStore) -> None:
+        self.store, self.clock = store, FakeClock()
         self.queue = Queue(documents=self.store, clock=self.clock)
         self.done: list[str] = []
         self.handlers: dict[str, Handler] = {"note": self._note}
@@ -35,8 +36,8 @@ class RunnerWorld:
 
 
 @pytest.fixture
-def world() -> RunnerWorld:
-    return RunnerWorld()
+def world(store: SqliteStore) -> RunnerWorld:
+    return RunnerWorld(store)
 
 
 async def test_due_jobs_run_in_order_and_once(world: RunnerWorld) -> None:

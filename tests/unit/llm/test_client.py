@@ -9,7 +9,8 @@ from contextlib import suppress
 from datetime import timedelta
 
 import pytest
-from tests.fakes import FakeClock, FakeStore
+from tests.fakes import FakeClock
+from tests.new_files import NewStores
 from tests.unit.llm.chat_server import ChatServer, Reply, json_reply, text_reply
 
 from scrubjay.errors import LlmUnavailable, StoreBusy
@@ -17,6 +18,7 @@ from scrubjay.llm.breaker import CircuitBreaker
 from scrubjay.llm.client import LanguageModel, LlmConfig
 from scrubjay.model.document import Document
 from scrubjay.model.memory import Json
+from scrubjay.storage.sqlite import SqliteStore
 
 KEY = "sk-this-must-never-be-seen"
 SCHEMA: dict[str, Json] = {
@@ -36,8 +38,8 @@ def server() -> Iterator[ChatServer]:
 class LlmHarness:
     """Makes models that share a server and a store."""
 
-    def __init__(self, server: ChatServer) -> None:
-        self.server, self.store, self.clock = server, FakeStore(), FakeClock()
+    def __init__(self, server: ChatServer, store: SqliteStore) -> None:
+        self.server, self.store, self.clock = server, store, FakeClock()
         self.now = 0.0
         self.opened: list[LanguageModel] = []
 
@@ -58,8 +60,8 @@ class LlmHarness:
 
 
 @pytest.fixture
-async def harness(server: ChatServer) -> AsyncIterator[LlmHarness]:
-    harness = LlmHarness(server)
+async def harness(server: ChatServer, store: SqliteStore) -> AsyncIterator[LlmHarness]:
+    harness = LlmHarness(server, store)
     yield harness
     for model in harness.opened:
         await model.close()
@@ -279,15 +281,15 @@ async def test_old_days_are_deleted(harness: LlmHarness) -> None:
     assert [document.key for document in stored] == ["2026-01-21", "2026-02-10"]
 
 
-class UnwritableStore(FakeStore):
+class UnwritableStore(SqliteStore):
     """A store that refuses documents."""
 
     async def put_document(self, document: Document, *, base: int | None) -> Document:
         raise StoreBusy("not now")
 
 
-async def test_the_budget_holds_while_the_store_fails(harness: LlmHarness) -> None:
-    harness.store = UnwritableStore()
+async def test_the_budget_holds_while_the_store_fails(harness: LlmHarness, new_store: NewStores) -> None:
+    harness.store = new_store(UnwritableStore)
     harness.server.default_reply = lambda _: json_reply(text="yes")
     model = harness.model(calls=2)
     assert [await ask(model), await ask(model)] == ["yes", "yes"]

@@ -68,8 +68,8 @@ async def test_an_unknown_reference_is_reported_with_the_nearest_names(harness: 
     assert "recall" in (await not_found(harness.store, "zzz", space=SPACE)).hint
 
 
-async def test_a_long_reference_is_not_repeated_whole(quick: Harness) -> None:
-    error = await not_found(quick.store, "x" * 5000, space=SPACE)
+async def test_a_long_reference_is_not_repeated_whole(harness: Harness) -> None:
+    error = await not_found(harness.store, "x" * 5000, space=SPACE)
     assert len(str(error)) < 300
 
 
@@ -84,11 +84,11 @@ async def test_an_empty_reference_means_no_memory(harness: Harness, ref: str) ->
 
 
 @pytest.mark.parametrize("ref", [5, None, b"tea", "\ud800"])
-async def test_a_reference_is_a_text(quick: Harness, ref: str) -> None:
+async def test_a_reference_is_a_text(harness: Harness, ref: str) -> None:
     with pytest.raises(InvalidInput):
-        await resolve(quick.store, ref, space=SPACE)
+        await resolve(harness.store, ref, space=SPACE)
     with pytest.raises(InvalidInput):
-        await resolve_all(quick.store, [ref], space=SPACE)
+        await resolve_all(harness.store, [ref], space=SPACE)
 
 
 async def test_all_come_in_order_once_each(harness: Harness) -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.fakes import FakeClock, FakeEmbedder, FakeStore
+from tests.fakes import FakeClock, FakeEmbedder
 from tests.fakes.build import START, a_commit, a_memory
 
 from scrubjay.app.indexes import make_index
@@ -23,6 +23,7 @@ from scrubjay.ports import Edge
 from scrubjay.recalling.access_log import AccessLog
 from scrubjay.recalling.text_cache import TextCaches
 from scrubjay.settings import Settings
+from scrubjay.storage.sqlite import SqliteStore
 
 SPACE = "default"
 WHO = Caller()
@@ -30,8 +31,8 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture
-async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
-    store, embedder, clock = FakeStore(), FakeEmbedder(), FakeClock(START + 100 * DAY, step=timedelta(0))
+async def engine(tmp_path: Path, store: SqliteStore) -> AsyncIterator[Engine]:
+    embedder, clock = FakeEmbedder(), FakeClock(START + 100 * DAY, step=timedelta(0))
     settings = Settings(home=str(tmp_path), vector_index="scan")
     made = Engine(
         store=store, embedder=embedder, index=make_index(settings, store, embedder), clock=clock,

@@ -49,11 +49,11 @@ def recorded() -> Iterator[RecordedSpans]:
     traces.close()
 
 
-async def test_a_request_is_a_span_and_its_stages_are_below_it(recorded: RecordedSpans, quick: Harness) -> None:
+async def test_a_request_is_a_span_and_its_stages_are_below_it(recorded: RecordedSpans, harness: Harness) -> None:
     limiter = RequestLimiter(max_requests=5, seconds=9)
     with incoming_request(caller_id="0b6f3f0c-77f1"):
-        await limiter.run("remember", quick.remember(TEXT))
-        await limiter.run("recall", quick.recall("how does Sarah like to be reached?"), reads=True)
+        await limiter.run("remember", harness.remember(TEXT))
+        await limiter.run("recall", harness.recall("how does Sarah like to be reached?"), reads=True)
     spans = recorded.spans
     for verb, stages in (("remember", ("write.embed", "write.commit")), ("recall", ("recall.lexical", "recall.dense"))):
         whole = spans[verb]
@@ -67,11 +67,11 @@ async def test_a_request_is_a_span_and_its_stages_are_below_it(recorded: Recorde
             assert spans[stage].kind is SpanKind.INTERNAL
 
 
-async def test_no_text_of_a_caller_is_in_the_spans(recorded: RecordedSpans, quick: Harness) -> None:
+async def test_no_text_of_a_caller_is_in_the_spans(recorded: RecordedSpans, harness: Harness) -> None:
     limiter = RequestLimiter(max_requests=5, seconds=9)
-    await limiter.run("remember", quick.remember(TEXT))
+    await limiter.run("remember", harness.remember(TEXT))
     with pytest.raises(NotFound):
-        await limiter.run(f"read {TEXT}", quick.revise("Sarah and Acme and voice calls", title="x"), reads=True)
+        await limiter.run(f"read {TEXT}", harness.revise("Sarah and Acme and voice calls", title="x"), reads=True)
     spans = "".join(span.to_json() for span in recorded.exporter.get_finished_spans())
     assert "write.commit" in spans
     assert not [word for word in TEXT.split() if word.lower() in spans.lower() and word != "of"]

@@ -3,24 +3,28 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cached_property
 
 import pytest
-from tests.fakes import FakeClock, FakeStore
+from tests.fakes import FakeClock
 from tests.fakes.build import START, a_commit, a_memory
+from tests.new_files import NewStores
 
 from scrubjay.errors import DiskFull
 from scrubjay.model.memory import Memory
 from scrubjay.recalling import access_log as module
 from scrubjay.recalling.access_log import AccessLog
+from scrubjay.storage.sqlite import SqliteStore
 
 
-class Touched(FakeStore):
+class SignallingStore(SqliteStore):
     """A store that signals each touch, and can be full."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.touched = asyncio.Event()
-        self.full_for = ""
+    full_for = ""
+
+    @cached_property
+    def touched(self) -> asyncio.Event:
+        return asyncio.Event()
 
     async def touch(self, space: str, ids: Sequence[str], *, at: datetime) -> None:
         if space == self.full_for:
@@ -29,18 +33,17 @@ class Touched(FakeStore):
         self.touched.set()
 
 
-async def store_memory(store: FakeStore, *, space: str = "default") -> Memory:
+async def store_memory(store: SqliteStore, *, space: str = "default") -> Memory:
     memory = a_memory("tea", space=space)
     await store.commit(a_commit(memory))
     return memory
 
 
-async def count(store: FakeStore, memory: Memory) -> int:
+async def count(store: SqliteStore, memory: Memory) -> int:
     return (await store.get(memory.space, [memory.id]))[memory.id].access_count
 
 
-async def test_accesses_are_written_together() -> None:
-    store = FakeStore()
+async def test_accesses_are_written_together(store: SqliteStore) -> None:
     access_log = AccessLog(store, clock=FakeClock())
     tea, jay = await store_memory(store), await store_memory(store)
     access_log.note([("default", tea.id), ("default", jay.id)])
@@ -54,9 +57,9 @@ async def test_accesses_are_written_together() -> None:
     await access_log.close()
 
 
-async def test_accesses_are_written_after_a_delay(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_accesses_are_written_after_a_delay(monkeypatch: pytest.MonkeyPatch, new_store: NewStores) -> None:
     monkeypatch.setattr(module, "_DELAY", 0)
-    store = Touched()
+    store = new_store(SignallingStore)
     access_log = AccessLog(store, clock=FakeClock())
     tea = await store_memory(store)
     for expected in (1, 2):
@@ -67,8 +70,7 @@ async def test_accesses_are_written_after_a_delay(monkeypatch: pytest.MonkeyPatc
     await access_log.close()
 
 
-async def test_closing_writes_the_rest() -> None:
-    store = FakeStore()
+async def test_closing_writes_the_rest(store: SqliteStore) -> None:
     access_log = AccessLog(store, clock=FakeClock())
     tea, other = await store_memory(store), await store_memory(store, space="other")
     access_log.note([("default", tea.id)])
@@ -77,8 +79,8 @@ async def test_closing_writes_the_rest() -> None:
     assert (await count(store, tea), await count(store, other)) == (1, 1)
 
 
-async def test_a_failing_store_loses_a_count_and_nothing_else() -> None:
-    store = Touched()
+async def test_a_failing_store_loses_a_count_and_nothing_else(new_store: NewStores) -> None:
+    store = new_store(SignallingStore)
     access_log = AccessLog(store, clock=FakeClock())
     tea, other = await store_memory(store), await store_memory(store, space="other")
     access_log.note([("default", tea.id)])
@@ -89,8 +91,8 @@ async def test_a_failing_store_loses_a_count_and_nothing_else() -> None:
     await access_log.close()
 
 
-async def test_without_accesses_no_task_is_started() -> None:
-    access_log = AccessLog(FakeStore(), clock=FakeClock())
+async def test_without_accesses_no_task_is_started(store: SqliteStore) -> None:
+    access_log = AccessLog(store, clock=FakeClock())
     access_log.note([])
     assert access_log._task is None
     await access_log.close()

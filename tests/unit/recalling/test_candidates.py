@@ -91,20 +91,20 @@ async def test_passages_that_only_the_index_has_are_dropped(harness: Harness) ->
 
 
 @pytest.mark.parametrize("failing", [False, True])
-async def test_of_many_candidates_the_most_promising_are_ranked(quick: Harness, *, failing: bool) -> None:
-    await quick.store_draft(Draft(text="", observations=("jay tea", *(f"tea {number}" for number in range(230)))))
-    quick.embedder.failing = failing
-    candidates = await gathered(quick, "jay tea")
+async def test_of_many_candidates_the_most_promising_are_ranked(harness: Harness, *, failing: bool) -> None:
+    await harness.store_draft(Draft(text="", observations=("jay tea", *(f"tea {number}" for number in range(230)))))
+    harness.embedder.failing = failing
+    candidates = await gathered(harness, "jay tea")
     assert len(candidates.passages) < 150
     assert any({"jay", "tea"} <= set(passage.terms.split()) for passage in candidates.passages)
 
 
 @pytest.mark.parametrize("failing", [False, True])
-async def test_the_result_says_whether_it_is_complete(quick: Harness, *, failing: bool) -> None:
-    await quick.store_draft(Draft(text="", observations=tuple(f"tea {number}" for number in range(230))))
-    quick.embedder.failing = failing
-    assert not (await gathered(quick, "tea")).is_complete
-    assert (await gathered(quick, "tea", deeper=200)).is_complete
+async def test_the_result_says_whether_it_is_complete(harness: Harness, *, failing: bool) -> None:
+    await harness.store_draft(Draft(text="", observations=tuple(f"tea {number}" for number in range(230))))
+    harness.embedder.failing = failing
+    assert not (await gathered(harness, "tea")).is_complete
+    assert (await gathered(harness, "tea", deeper=200)).is_complete
 
 
 async def test_exactly_the_numbered_passages_are_candidates(harness: Harness) -> None:

@@ -7,8 +7,9 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.fakes import FakeEmbedder, FakeStore
+from tests.fakes import FakeEmbedder
 from tests.fakes.build import START, a_commit, a_memory
+from tests.new_files import NewStores
 from tests.unit.harness import SPACE, Harness
 from tests.unit.strategies import few_examples
 
@@ -21,6 +22,7 @@ from scrubjay.model.ranking import Ranking
 from scrubjay.model.results import Recalled
 from scrubjay.ports import RecordStore
 from scrubjay.recalling.budget import cost_of
+from scrubjay.storage.sqlite import SqliteStore
 
 
 class Fixed:
@@ -52,12 +54,10 @@ class Alike(FakeEmbedder):
         return [await self.embed_query(text) for text in texts]
 
 
-class Lagging(FakeStore):
+class LaggingStore(SqliteStore):
     """A store that still returns passages that a revision has removed."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.left: list[StoredPassage] = []
+    left: Sequence[StoredPassage] = ()
 
     async def stored_passages(self, space: str, ids: Sequence[int], *, around: int = 0) -> list[StoredPassage]:
         stored = await super().stored_passages(space, ids, around=around)
@@ -105,8 +105,8 @@ async def test_detail_and_explanation_are_optional(harness: Harness) -> None:
     assert hit.why[-1] == "observation 2 of 2"
 
 
-async def test_a_hit_by_meaning_alone_says_that_no_word_matched(any_store: RecordStore) -> None:
-    harness = Harness(store=any_store, embedder=Alike())
+async def test_a_hit_by_meaning_alone_says_that_no_word_matched(store: RecordStore) -> None:
+    harness = Harness(store=store, embedder=Alike())
     memory = await harness.store_draft("green tea")
     (hit,) = (await harness.recall(Question(query="a warm drink", explain=True))).hits
     assert (hit.id, hit.why[:2]) == (memory.id, ("words 0.00: none", "meaning 4.00: cosine 1.000"))
@@ -168,11 +168,11 @@ async def test_pinned_memories_come_first_once_and_are_counted(harness: Harness)
 
 
 @pytest.mark.parametrize("max_tokens", [200, 600])
-async def test_many_pinned_memories_do_not_push_out_a_hit(quick: Harness, max_tokens: int) -> None:
+async def test_many_pinned_memories_do_not_push_out_a_hit(harness: Harness, max_tokens: int) -> None:
     for number in range(30):
-        await quick.remember(Draft(text=f"rule {number}: " + "always be kind to all " * 9, pinned=True))
-    target = await quick.store_draft("the target is here")
-    recalled = await quick.recall(Question(query="target", max_tokens=max_tokens))
+        await harness.remember(Draft(text=f"rule {number}: " + "always be kind to all " * 9, pinned=True))
+    target = await harness.store_draft("the target is here")
+    recalled = await harness.recall(Question(query="target", max_tokens=max_tokens))
     assert recalled.hits[0].id == target.id
     assert (0 < len(recalled.pinned) < 30, any("pinned" in why for why in recalled.degraded)) == (True, True)
 
@@ -230,10 +230,10 @@ async def test_a_large_group_does_not_hide_the_others(harness: Harness) -> None:
         assert len(recalled.hits) == 4
 
 
-async def test_a_long_text_does_not_hide_the_others(quick: Harness) -> None:
-    others = [(await quick.remember(f"a cup of tea, number {number}, and a biscuit")).id for number in range(3)]
-    await quick.remember(Draft(text="", observations=tuple(f"tea {number}" for number in range(600))))
-    assert set(others) < set(ids(await quick.recall("tea", limit=6)))
+async def test_a_long_text_does_not_hide_the_others(harness: Harness) -> None:
+    others = [(await harness.remember(f"a cup of tea, number {number}, and a biscuit")).id for number in range(3)]
+    await harness.remember(Draft(text="", observations=tuple(f"tea {number}" for number in range(600))))
+    assert set(others) < set(ids(await harness.recall("tea", limit=6)))
 
 
 async def test_a_cursor_belongs_to_its_question(harness: Harness) -> None:
@@ -247,9 +247,9 @@ async def test_a_cursor_belongs_to_its_question(harness: Harness) -> None:
 
 
 @pytest.mark.parametrize("cursor", ["x", "ä", "####", "AAAA", "A" * 40, "A" * 9, "\ud800", 5])
-async def test_a_foreign_cursor_is_refused(quick: Harness, cursor: str) -> None:
+async def test_a_foreign_cursor_is_refused(harness: Harness, cursor: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        await quick.recall("tea", cursor=cursor)
+        await harness.recall("tea", cursor=cursor)
     assert caught.value.fields["field"] == "cursor"
 
 
@@ -263,9 +263,9 @@ async def test_an_unavailable_part_is_reported(harness: Harness) -> None:
     assert (await harness.recall("")).degraded == ()
 
 
-async def test_no_room_for_a_hit_is_reported(quick: Harness) -> None:
-    await quick.remember("green tea")
-    recalled = await quick.recall(Question(query="tea", max_tokens=5))
+async def test_no_room_for_a_hit_is_reported(harness: Harness) -> None:
+    await harness.remember("green tea")
+    recalled = await harness.recall(Question(query="tea", max_tokens=5))
     assert (recalled.hits, recalled.tokens) == ((), 0)
     assert any("max_tokens" in note for note in recalled.degraded)
 
@@ -280,9 +280,9 @@ async def test_no_room_for_a_hit_is_reported(quick: Harness) -> None:
 )
 @few_examples
 async def test_no_answer_costs_more_than_its_budget(
-    texts: list[str], pinned: int, max_tokens: int, detail: str, *, explain: bool, query: str
+    texts: list[str], pinned: int, max_tokens: int, detail: str, store: SqliteStore, *, explain: bool, query: str
 ) -> None:
-    harness = Harness(store=FakeStore())
+    harness = Harness(store=store)
     memories = [a_memory(text, pinned=number < pinned) for number, text in enumerate(texts)]
     await harness.store.commit(a_commit(*memories))
     recalled = await harness.recall(Question(query=query, max_tokens=max_tokens, detail=detail, explain=explain))
@@ -290,8 +290,8 @@ async def test_no_answer_costs_more_than_its_budget(
     assert recalled.tokens <= max_tokens
 
 
-async def test_a_record_newer_than_the_index_is_shown_by_its_name() -> None:
-    store = Lagging()
+async def test_a_record_newer_than_the_index_is_shown_by_its_name(new_store: NewStores) -> None:
+    store = new_store(LaggingStore)
     harness = Harness(store=store)
     memory = await harness.store_draft(Draft(text="tea", observations=("one", "two", "three"), title="Tea"))
     last = passage_id((await store.changes(after=0, limit=1))[0].number, 3)
@@ -302,11 +302,11 @@ async def test_a_record_newer_than_the_index_is_shown_by_its_name() -> None:
     assert hit.passage == "Tea"
 
 
-async def test_a_question_is_of_one_space(quick: Harness) -> None:
+async def test_a_question_is_of_one_space(harness: Harness) -> None:
     other: Memory = a_memory("tea", space="other", pinned=True)
-    await quick.store.commit(a_commit(other))
+    await harness.store.commit(a_commit(other))
     for query in ("tea", ""):
-        assert await quick.recall(query) == Recalled(hits=())
+        assert await harness.recall(query) == Recalled(hits=())
 
 
 async def test_contains_finds_literal_texts(harness: Harness) -> None:
@@ -331,14 +331,14 @@ async def test_contains_finds_literal_texts(harness: Harness) -> None:
             assert set(ids(recalled)) == {ids_of[name] for name in expected}, (query, needle)
 
 
-async def test_of_many_that_contain_a_text_none_is_left_out(quick: Harness) -> None:
+async def test_of_many_that_contain_a_text_none_is_left_out(harness: Harness) -> None:
     memories = [a_memory(f"cup {number} of {'tea' if number % 3 else 'coffee'}") for number in range(900)]
-    await quick.store.commit(a_commit(*memories))
+    await harness.store.commit(a_commit(*memories))
     expected = {memory.id for memory in memories if "coffee" in memory.content}
     question = Question(query="tea cup", contains="of COFFEE", limit=1000, max_tokens=1_000_000)
-    assert set(ids(await quick.recall(question))) == expected
+    assert set(ids(await harness.recall(question))) == expected
     broader = replace(question, contains="cup")
-    assert set(ids(await quick.recall(broader))) == {memory.id for memory in memories}
+    assert set(ids(await harness.recall(broader))) == {memory.id for memory in memories}
 
 
 async def test_hits_come_with_their_neighbours(harness: Harness) -> None:
@@ -406,11 +406,11 @@ async def test_a_quoted_phrase_comes_first(harness: Harness) -> None:
     assert ids(await harness.recall('"green tea" milk'))[0] == exact.id
 
 
-async def test_an_unrelated_memory_never_removes_an_exact_match_from_the_top(quick: Harness) -> None:
-    exact = await quick.store_draft("the boiler was serviced by Ilse in October")
+async def test_an_unrelated_memory_never_removes_an_exact_match_from_the_top(harness: Harness) -> None:
+    exact = await harness.store_draft("the boiler was serviced by Ilse in October")
     for number in range(40):
-        await quick.remember(f"unrelated thing {number} happened")
-        assert ids(await quick.recall("who serviced the boiler in October?"))[0] == exact.id
+        await harness.remember(f"unrelated thing {number} happened")
+        assert ids(await harness.recall("who serviced the boiler in October?"))[0] == exact.id
 
 
 class Backwards:
@@ -445,11 +445,11 @@ async def test_a_reranker_reorders_the_best(harness: Harness) -> None:
     assert harness.reranker.read == []
 
 
-async def test_pinned_memories_without_room_are_found_like_others(quick: Harness) -> None:
+async def test_pinned_memories_without_room_are_found_like_others(harness: Harness) -> None:
     for number in range(30):
-        await quick.remember(Draft(text=f"rule number {number} " + "to be kept " * 20, pinned=True))
-    exact = await quick.store_draft(Draft(text="the zeppelin is in the hangar", pinned=True))
-    recalled = await quick.recall(Question(query="zeppelin", max_tokens=600))
+        await harness.remember(Draft(text=f"rule number {number} " + "to be kept " * 20, pinned=True))
+    exact = await harness.store_draft(Draft(text="the zeppelin is in the hangar", pinned=True))
+    recalled = await harness.recall(Question(query="zeppelin", max_tokens=600))
     assert exact.id in ids(recalled)
     assert 0 < len(recalled.pinned) < 31
     assert any("pinned" in note for note in recalled.degraded)
@@ -464,13 +464,13 @@ async def test_a_group_with_a_pinned_member_is_shown_once(harness: Harness) -> N
     assert recalled.hits == ()
 
 
-async def test_memories_of_named_days_are_found_among_many(quick: Harness) -> None:
+async def test_memories_of_named_days_are_found_among_many(harness: Harness) -> None:
     long_ago = [
         a_memory(f"we decided on paint {n}", source=Source(at=START - timedelta(days=400 + n))) for n in range(300)
     ]
     lately = [a_memory(f"we decided on oak {n}", source=Source(at=START - timedelta(days=6 + n))) for n in range(3)]
-    await quick.store.commit(a_commit(*long_ago[:150], *lately, *long_ago[150:]))
-    recalled = await quick.recall(Question(query="what did we decide last week?", today=START, limit=3))
+    await harness.store.commit(a_commit(*long_ago[:150], *lately, *long_ago[150:]))
+    recalled = await harness.recall(Question(query="what did we decide last week?", today=START, limit=3))
     assert {hit.passage.split()[3] for hit in recalled.hits} == {"oak"}
 
 
@@ -483,10 +483,10 @@ async def test_words_alone_find_the_passage_that_contains_them(harness: Harness)
     assert ids(await harness.recall("When do they meet at the Kyoto office?"))[0] == reply.id
 
 
-async def test_long_memories_that_hide_others_are_reported(quick: Harness) -> None:
+async def test_long_memories_that_hide_others_are_reported(harness: Harness) -> None:
     for number in range(3):
         lines = (Observation(text=f"zebra {number} {line}", recorded_at=START) for line in range(2500))
-        await quick.store.commit(a_commit(a_memory("", observations=tuple(lines))))
-    quick.embedder.failing = True
-    recalled = await quick.recall("zebra")
+        await harness.store.commit(a_commit(a_memory("", observations=tuple(lines))))
+    harness.embedder.failing = True
+    recalled = await harness.recall("zebra")
     assert any("long memories" in note for note in recalled.degraded)

@@ -1,12 +1,14 @@
 """Properties of recall for every store and every question."""
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.fakes import FakeStore
 from tests.fakes.build import START, a_commit, a_memory
+from tests.new_files import new_stores
 from tests.unit.harness import Harness
 from tests.unit.strategies import few_examples
 
@@ -71,9 +73,16 @@ questions = st.tuples(
 
 
 async def recalled_ids(stored: list[Memory], question: Question, ranking: Ranking) -> list[str]:
-    harness = Harness(store=FakeStore(), ranking=ranking)
-    await harness.store.commit(a_commit(*stored))
-    return [hit.id for hit in (await harness.recall(question)).hits]
+    async with harness_over(stored, ranking) as harness:
+        return [hit.id for hit in (await harness.recall(question)).hits]
+
+
+@asynccontextmanager
+async def harness_over(stored: list[Memory], ranking: Ranking) -> AsyncGenerator[Harness]:
+    async with new_stores() as stores:
+        harness = Harness(store=stores(), ranking=ranking)
+        await harness.store.commit(a_commit(*stored))
+        yield harness
 
 
 @given(memories, questions, filters)
@@ -91,9 +100,8 @@ async def test_a_filter_never_widens(stored: list[Memory], drawn: tuple[Question
 @few_examples
 async def test_a_budget_is_never_exceeded(stored: list[Memory], drawn: tuple[Question, Ranking], limit: int) -> None:
     question, ranking = drawn
-    harness = Harness(store=FakeStore(), ranking=ranking)
-    await harness.store.commit(a_commit(*stored))
-    answer = await harness.recall(replace(question, max_tokens=limit))
+    async with harness_over(stored, ranking) as harness:
+        answer = await harness.recall(replace(question, max_tokens=limit))
     assert answer.tokens == sum(map(cost_of, (*answer.pinned, *answer.hits))) <= limit
 
 
@@ -110,15 +118,14 @@ async def test_an_unrelated_memory_never_removes_an_exact_match_from_the_top(sto
 @few_examples
 async def test_pages_show_everything_once(stored: list[Memory], drawn: tuple[Question, Ranking], limit: int) -> None:
     question, ranking = drawn
-    harness = Harness(store=FakeStore(), ranking=ranking)
-    await harness.store.commit(a_commit(*stored))
-    whole = [hit.id for hit in (await harness.recall(question)).hits]
     shown: list[str] = []
     cursor = ""
-    while not shown or cursor:
-        page = await harness.recall(replace(question, limit=limit), cursor=cursor)
-        shown += [hit.id for hit in page.hits]
-        cursor = page.cursor
-        if not page.hits:
-            break
+    async with harness_over(stored, ranking) as harness:
+        whole = [hit.id for hit in (await harness.recall(question)).hits]
+        while not shown or cursor:
+            page = await harness.recall(replace(question, limit=limit), cursor=cursor)
+            shown += [hit.id for hit in page.hits]
+            cursor = page.cursor
+            if not page.hits:
+                break
     assert shown == whole

@@ -95,8 +95,8 @@ async def test_several_in_the_requested_order_and_the_missing_with_suggestions(h
     assert [(missing.ref, missing.suggestions) for missing in result.missing] == [("scrub-jey", ("scrub-jay",))]
 
 
-async def test_nothing_near_has_no_suggestion(quick: Harness) -> None:
-    (missing,) = (await quick.read("anything")).missing
+async def test_nothing_near_has_no_suggestion(harness: Harness) -> None:
+    (missing,) = (await harness.read("anything")).missing
     assert missing.suggestions == ()
 
 
@@ -111,21 +111,21 @@ async def test_an_older_version(harness: Harness) -> None:
 
 
 @pytest.mark.parametrize("version", [0, -1, True, "1"])
-async def test_a_version_is_a_number(quick: Harness, version: int) -> None:
+async def test_a_version_is_a_number(harness: Harness, version: int) -> None:
     with pytest.raises(InvalidInput, match="version"):
-        await quick.read("tea", version=version)
+        await harness.read("tea", version=version)
 
 
-async def test_an_unknown_format_is_refused(quick: Harness) -> None:
+async def test_an_unknown_format_is_refused(harness: Harness) -> None:
     with pytest.raises(InvalidInput, match="markdown, plain, json"):
-        await quick.read("tea", format="pdf")
+        await harness.read("tea", format="pdf")
 
 
-async def test_a_reference_is_required(quick: Harness) -> None:
+async def test_a_reference_is_required(harness: Harness) -> None:
     with pytest.raises(InvalidInput, match="ids, names or titles"):
-        await quick.read()
+        await harness.read()
     with pytest.raises(InvalidInput, match="ids"):
-        await quick.read(5)  # pyright: ignore[reportArgumentType]
+        await harness.read(5)  # pyright: ignore[reportArgumentType]
 
 
 async def test_a_title_of_two_is_not_guessed(harness: Harness) -> None:

@@ -80,12 +80,12 @@ async def test_a_memory_is_found_by_its_former_name(harness: Harness) -> None:
     assert (await read_memories(harness, "nothing", as_of=then)).missing[0].ref == "nothing"
 
 
-async def test_a_version_and_a_moment_exclude_each_other(quick: Harness) -> None:
+async def test_a_version_and_a_moment_exclude_each_other(harness: Harness) -> None:
     with pytest.raises(InvalidInput, match="exclude each other") as caught:
-        await read_memories(quick, "tea", version=1, as_of=START)
+        await read_memories(harness, "tea", version=1, as_of=START)
     assert caught.value.fields["field"] == "as_of"
     with pytest.raises(InvalidInput, match="zone"):
-        await read_memories(quick, "tea", as_of=datetime(2026, 1, 1))  # noqa: DTZ001 - the point
+        await read_memories(harness, "tea", as_of=datetime(2026, 1, 1))  # noqa: DTZ001 - the point
 
 
 # ---- branches -------------------------------------------------------------------------------------
@@ -119,12 +119,12 @@ async def test_without_a_name_it_is_the_branch_that_a_memory_is_switched_to(harn
     assert (await read_memories(harness, "office")).memories[0].content == "in Oslo"
 
 
-async def test_a_missing_branch_is_named(quick: Harness) -> None:
-    await quick.remember(Draft(text="in Oslo", name="office"))
+async def test_a_missing_branch_is_named(harness: Harness) -> None:
+    await harness.remember(Draft(text="in Oslo", name="office"))
     with pytest.raises(NotFound, match="no branch 'plan'"):
-        await read_memories(quick, "office", branch="plan")
+        await read_memories(harness, "office", branch="plan")
     with pytest.raises(InvalidInput, match="branch"):
-        await read_memories(quick, "office", branch=3)  # type: ignore[arg-type]
+        await read_memories(harness, "office", branch=3)  # type: ignore[arg-type]
 
 
 async def test_of_several_those_without_the_version_are_missing(harness: Harness) -> None:
@@ -143,10 +143,10 @@ async def test_of_several_those_without_the_version_are_missing(harness: Harness
     assert [missing.why for missing in result.missing] == ["version 2 of 'office' is on branch 'plan', not on 'main'"]
 
 
-async def test_a_missing_version_is_reported(quick: Harness) -> None:
-    await quick.remember(Draft(text="in Oslo", name="office"))
+async def test_a_missing_version_is_reported(harness: Harness) -> None:
+    await harness.remember(Draft(text="in Oslo", name="office"))
     with pytest.raises(NotFound, match="'office' has no version 7") as caught:
-        await read_memories(quick, "office", version=7)
+        await read_memories(harness, "office", version=7)
     assert caught.value.hint == "Its versions go from 1 to 1"
 
 
@@ -236,11 +236,11 @@ async def test_observations_valid_then_are_shown_as_valid(harness: Harness) -> N
     assert text.splitlines()[-1] == "lives in Oslo (until 2026-03-01)"
 
 
-async def test_a_memory_that_was_superseded_as_a_whole_says_so(quick: Harness) -> None:
-    await quick.store.commit(a_commit(a_memory("in Oslo", name="office", valid_until=MARCH)))
-    (text,) = (await read_memories(quick, "office", format="markdown")).texts
+async def test_a_memory_that_was_superseded_as_a_whole_says_so(harness: Harness) -> None:
+    await harness.store.commit(a_commit(a_memory("in Oslo", name="office", valid_until=MARCH)))
+    (text,) = (await read_memories(harness, "office", format="markdown")).texts
     assert " · until 2026-03-01 · " in text
-    (text,) = (await read_memories(quick, "office", format="markdown", as_of=MARCH - timedelta(days=1))).texts
+    (text,) = (await read_memories(harness, "office", format="markdown", as_of=MARCH - timedelta(days=1))).texts
     assert "until" not in text
 
 

@@ -1,7 +1,6 @@
 """Literal text search, regardless of case."""
 
 import pytest
-from tests.fakes import FakeStore
 from tests.fakes.build import START, a_commit, a_memory
 from tests.unit.harness import SPACE, Harness
 
@@ -10,6 +9,7 @@ from scrubjay.model.memory import State
 from scrubjay.model.query import Filter, Question
 from scrubjay.recalling.substring import SubstringMatches, contains_text, find_containing, find_in_view, join_lowercase
 from scrubjay.recalling.text_cache import TextCaches, TextView
+from scrubjay.storage.sqlite import SqliteStore
 
 STACKS = TextView(Filter(), lambda memory: join_lowercase((memory.name, memory.content)))
 
@@ -73,18 +73,18 @@ async def test_a_space_that_is_too_large_is_read_whole_and_that_is_reported(harn
     assert "too large" in matches.degraded
 
 
-async def test_a_restored_memory_is_listed_by_its_age(quick: Harness) -> None:
+async def test_a_restored_memory_is_listed_by_its_age(harness: Harness) -> None:
     text_caches = TextCaches()
-    first, second = await quick.store_draft("tea one"), await quick.store_draft("tea two")
-    await find("tea", quick, text_caches)
-    await quick.forget(first.id)
-    await find("tea", quick, text_caches)
-    await quick.restore(first.id)
-    assert (await find("tea", quick, text_caches)).ids == (first.id, second.id)
+    first, second = await harness.store_draft("tea one"), await harness.store_draft("tea two")
+    await find("tea", harness, text_caches)
+    await harness.forget(first.id)
+    await find("tea", harness, text_caches)
+    await harness.restore(first.id)
+    assert (await find("tea", harness, text_caches)).ids == (first.id, second.id)
 
 
-async def test_many_texts_are_searched_in_a_thread() -> None:
-    store, text_caches = FakeStore(), TextCaches()
+async def test_many_texts_are_searched_in_a_thread(store: SqliteStore) -> None:
+    text_caches = TextCaches()
     memory = a_memory("tea")
     await store.commit(a_commit(memory))
     texts = await text_caches.texts(STACKS, space=SPACE, store=store)

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import cached_property
 
-from tests.fakes import FakeStore
 from tests.fakes.build import a_commit, a_memory
+from tests.new_files import NewStores
 from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import BodyDamaged
@@ -13,23 +14,25 @@ from scrubjay.model.draft import Selection
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter
 from scrubjay.recalling.text_cache import TextCaches, TextView
+from scrubjay.storage.sqlite import SqliteStore
 
 CONTENTS = TextView(Filter(), lambda memory: memory.content)
 PARTIAL = TextView(Filter(), lambda memory: memory.content if memory.content != "hidden" else None)
 TRASHED = TextView(Filter(state=State.TRASHED), lambda memory: memory.content)
 
 
-class Counting(FakeStore):
+class Counting(SqliteStore):
     """A store that counts reads, and may have one damaged memory."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.read: list[str] = []
-        self.pages = 0
-        self.damaged = ""
+    pages = 0
+    damaged = ""
+
+    @cached_property
+    def read(self) -> list[str]:
+        return []
 
     async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
-        self.read += ids
+        self.read.extend(ids)
         if self.damaged in ids:
             raise BodyDamaged("damaged", memory_id=self.damaged)
         return await super().get(space, ids)
@@ -63,19 +66,19 @@ async def test_it_follows_every_way_of_changing(harness: Harness) -> None:
     assert await texts(text_caches, harness, TRASHED) == []
 
 
-async def test_a_view_leaves_out_memories_without_text(quick: Harness) -> None:
+async def test_a_view_leaves_out_memories_without_text(harness: Harness) -> None:
     text_caches = TextCaches()
-    await quick.store_draft("tea")
-    hidden = await quick.store_draft("hidden")
-    assert await texts(text_caches, quick, PARTIAL) == ["tea"]
-    await quick.revise(hidden.id, content="shown")
-    assert await texts(text_caches, quick, PARTIAL) == ["shown", "tea"]
-    await quick.revise(hidden.id, content="hidden")
-    assert await texts(text_caches, quick, PARTIAL) == ["tea"]
+    await harness.store_draft("tea")
+    hidden = await harness.store_draft("hidden")
+    assert await texts(text_caches, harness, PARTIAL) == ["tea"]
+    await harness.revise(hidden.id, content="shown")
+    assert await texts(text_caches, harness, PARTIAL) == ["shown", "tea"]
+    await harness.revise(hidden.id, content="hidden")
+    assert await texts(text_caches, harness, PARTIAL) == ["tea"]
 
 
-async def test_only_changed_memories_are_read_again() -> None:
-    store, text_caches = Counting(), TextCaches()
+async def test_only_changed_memories_are_read_again(new_store: NewStores) -> None:
+    store, text_caches = new_store(Counting), TextCaches()
     first, second = a_memory("tea"), a_memory("jam")
     await store.commit(a_commit(first, second))
     await text_caches.texts(CONTENTS, space=SPACE, store=store)
@@ -93,8 +96,8 @@ async def test_only_changed_memories_are_read_again() -> None:
     assert (store.read, store.pages) == ([third.id], 1)
 
 
-async def test_many_changes_are_followed_page_by_page() -> None:
-    store, text_caches = Counting(), TextCaches()
+async def test_many_changes_are_followed_page_by_page(new_store: NewStores) -> None:
+    store, text_caches = new_store(Counting), TextCaches()
     assert await text_caches.texts(CONTENTS, space=SPACE, store=store) == {}
     memories = [a_memory(f"text {number}") for number in range(450)]
     await store.commit(a_commit(*memories))
@@ -103,16 +106,16 @@ async def test_many_changes_are_followed_page_by_page() -> None:
     assert store.pages == 3
 
 
-async def test_a_memory_that_cannot_be_read_does_not_hide_the_rest() -> None:
-    store, text_caches = Counting(), TextCaches()
+async def test_a_memory_that_cannot_be_read_does_not_hide_the_rest(new_store: NewStores) -> None:
+    store, text_caches = new_store(Counting), TextCaches()
     sound, damaged = a_memory("tea"), a_memory("jam")
     await store.commit(a_commit(sound, damaged))
     store.damaged = damaged.id
     assert await text_caches.texts(CONTENTS, space=SPACE, store=store) == {sound.id: "tea"}
 
 
-async def test_concurrent_callers_share_one_scan() -> None:
-    store, text_caches = Counting(), TextCaches()
+async def test_concurrent_callers_share_one_scan(new_store: NewStores) -> None:
+    store, text_caches = new_store(Counting), TextCaches()
     await store.commit(a_commit(*(a_memory("tea") for _ in range(300))))
     calls = [text_caches.texts(CONTENTS, space=SPACE, store=store) for _ in range(5)]
     caches = await asyncio.gather(*calls)
@@ -120,18 +123,18 @@ async def test_concurrent_callers_share_one_scan() -> None:
     assert len(store.read) == 300
 
 
-async def test_texts_beyond_the_limit_are_not_cached(quick: Harness) -> None:
+async def test_texts_beyond_the_limit_are_not_cached(harness: Harness) -> None:
     text_caches = TextCaches(max_bytes=5_000)
-    await quick.store_draft("tea")
-    assert await texts(text_caches, quick) == ["tea"]
-    await quick.store_draft("x" * 5_000)
-    assert await texts(text_caches, quick) is None
-    assert await texts(text_caches, quick) is None
-    assert await texts(TextCaches(max_bytes=5_000), quick) is None
+    await harness.store_draft("tea")
+    assert await texts(text_caches, harness) == ["tea"]
+    await harness.store_draft("x" * 5_000)
+    assert await texts(text_caches, harness) is None
+    assert await texts(text_caches, harness) is None
+    assert await texts(TextCaches(max_bytes=5_000), harness) is None
 
 
-async def test_the_least_recently_used_view_is_evicted() -> None:
-    store, text_caches = Counting(), TextCaches(max_bytes=6_000)
+async def test_the_least_recently_used_view_is_evicted(new_store: NewStores) -> None:
+    store, text_caches = new_store(Counting), TextCaches(max_bytes=6_000)
     spaces = ("one", "two", "three")
     for space in spaces:
         await store.commit(a_commit(a_memory("x" * 1_500, space=space), space=space))
@@ -143,10 +146,10 @@ async def test_the_least_recently_used_view_is_evicted() -> None:
     assert len(store.read) == 1
 
 
-async def test_a_commit_during_the_scan_is_not_lost() -> None:
+async def test_a_commit_during_the_scan_is_not_lost(new_store: NewStores) -> None:
     memory = a_memory("tea")
 
-    class Overtaken(FakeStore):
+    class Overtaken(SqliteStore):
         """A store with a write right after the memories were listed."""
 
         async def list_ids(self, space: str, filter: Filter, *, limit: int, after: str | None = None) -> list[str]:
@@ -154,7 +157,7 @@ async def test_a_commit_during_the_scan_is_not_lost() -> None:
             await self.commit(a_commit(a_memory("new")))
             return ids
 
-    store, text_caches = Overtaken(), TextCaches()
+    store, text_caches = new_store(Overtaken), TextCaches()
     await store.commit(a_commit(memory))
     assert await text_caches.texts(CONTENTS, space=SPACE, store=store) == {memory.id: "tea"}
     cached = await text_caches.texts(CONTENTS, space=SPACE, store=store)

@@ -48,13 +48,13 @@ async def test_a_memory_is_found_by_its_other_statements_after_one_has_ended(har
     assert [hit.passage for hit in (await harness.recall(question)).hits] == ["Sarah likes the flat with the dog"]
 
 
-async def test_a_lower_passage_counts_if_the_best_one_has_ended(quick: Harness) -> None:
+async def test_a_lower_passage_counts_if_the_best_one_has_ended(harness: Harness) -> None:
     memories = [a_memory(f"rents a flat in Oslo, number {number}") for number in range(3)]
-    await quick.store.commit(a_commit(tenant("saw a flat"), *memories))
-    quick.clock.set(END)
-    hits = (await quick.recall(Question(query="rents a flat in Oslo", limit=1, max_tokens=5_000))).hits
+    await harness.store.commit(a_commit(tenant("saw a flat"), *memories))
+    harness.clock.set(END)
+    hits = (await harness.recall(Question(query="rents a flat in Oslo", limit=1, max_tokens=5_000))).hits
     assert len(hits) == 1
-    every = (await quick.recall(Question(query="rents a flat in Oslo", limit=9, max_tokens=5_000))).hits
+    every = (await harness.recall(Question(query="rents a flat in Oslo", limit=9, max_tokens=5_000))).hits
     assert {hit.name: hit.passage for hit in every}["sarah"] == "saw a flat"
 
 

@@ -3,11 +3,12 @@
 import asyncio
 
 import pytest
-from tests.fakes import FakeStore
 from tests.fakes.build import a_commit, a_memory, an_edge, an_origin, vectors_for
+from tests.new_files import NewStores
 
 from scrubjay.errors import Busy, StoreBusy
 from scrubjay.model.change import Change
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.surfaces.changes import ChangeBroadcaster, SpaceChange
 
 _LONG = 3_600.0
@@ -25,8 +26,8 @@ class Listener:
         self.closed = True
 
 
-async def test_each_space_hears_of_its_own_from_now_on() -> None:
-    store, first, second = FakeStore(), Listener(), Listener()
+async def test_each_space_hears_of_its_own_from_now_on(store: SqliteStore) -> None:
+    first, second = Listener(), Listener()
     changes = ChangeBroadcaster(store, seconds=_LONG)
     await store.commit(a_commit(a_memory()))
     async with changes.subscribe("default", first.notify), changes.subscribe("other", second.notify):
@@ -41,8 +42,8 @@ async def test_each_space_hears_of_its_own_from_now_on() -> None:
     assert len(first.received) == 1
 
 
-async def test_a_relation_touches_both_ends_and_leaves_the_list_alone() -> None:
-    store, listener = FakeStore(), Listener()
+async def test_a_relation_touches_both_ends_and_leaves_the_list_alone(store: SqliteStore) -> None:
+    listener = Listener()
     changes = ChangeBroadcaster(store, seconds=_LONG)
     first, second = a_memory(), a_memory()
     await store.commit(a_commit(first, second))
@@ -52,8 +53,8 @@ async def test_a_relation_touches_both_ends_and_leaves_the_list_alone() -> None:
     assert listener.received == [SpaceChange(ids=frozenset({first.id, second.id}), listed=False)]
 
 
-async def test_a_nudge_is_enough_and_a_store_that_is_busy_is_asked_again() -> None:
-    class Reluctant(FakeStore):
+async def test_a_nudge_is_enough_and_a_store_that_is_busy_is_asked_again(new_store: NewStores) -> None:
+    class Reluctant(SqliteStore):
         refusals = 2
 
         async def changes(self, *, after: int, limit: int) -> list[Change]:
@@ -62,7 +63,7 @@ async def test_a_nudge_is_enough_and_a_store_that_is_busy_is_asked_again() -> No
                 raise StoreBusy("somebody writes")
             return await super().changes(after=after, limit=limit)
 
-    store, notified = Reluctant(), asyncio.Event()
+    store, notified = new_store(Reluctant), asyncio.Event()
     async with (
         ChangeBroadcaster(store, seconds=_LONG) as changes,
         changes.subscribe("default", lambda _: notified.set()),
@@ -75,8 +76,8 @@ async def test_a_nudge_is_enough_and_a_store_that_is_busy_is_asked_again() -> No
     assert store.refusals == 0
 
 
-async def test_without_a_nudge_it_looks_now_and_then() -> None:
-    store, notified = FakeStore(), asyncio.Event()
+async def test_without_a_nudge_it_looks_now_and_then(store: SqliteStore) -> None:
+    notified = asyncio.Event()
     async with (
         ChangeBroadcaster(store, seconds=0.01) as changes,
         changes.subscribe("default", lambda _: notified.set()),
@@ -85,8 +86,8 @@ async def test_without_a_nudge_it_looks_now_and_then() -> None:
         await asyncio.wait_for(notified.wait(), 20)
 
 
-async def test_a_long_log_is_told_in_portions() -> None:
-    store, listener = FakeStore(), Listener()
+async def test_a_long_log_is_told_in_portions(store: SqliteStore) -> None:
+    listener = Listener()
     changes = ChangeBroadcaster(store, seconds=_LONG)
     async with changes.subscribe("default", listener.notify):
         await store.commit(a_commit(*(a_memory() for _ in range(1_100))))
@@ -94,8 +95,8 @@ async def test_a_long_log_is_told_in_portions() -> None:
     assert [len(change.ids) for change in listener.received] == [500, 500, 100]
 
 
-async def test_vectors_are_nobodys_business() -> None:
-    store, listener = FakeStore(), Listener()
+async def test_vectors_are_nobodys_business(store: SqliteStore) -> None:
+    listener = Listener()
     changes = ChangeBroadcaster(store, seconds=_LONG)
     memory = a_memory()
     await store.commit(a_commit(memory))
@@ -105,8 +106,8 @@ async def test_vectors_are_nobodys_business() -> None:
     assert listener.received == []
 
 
-async def test_there_is_room_for_so_many_and_all_are_let_go_at_the_end() -> None:
-    changes, listener = ChangeBroadcaster(FakeStore(), seconds=_LONG), Listener()
+async def test_there_is_room_for_so_many_and_all_are_let_go_at_the_end(store: SqliteStore) -> None:
+    changes, listener = ChangeBroadcaster(store, seconds=_LONG), Listener()
     crowd = [changes.subscribe("default", listener.notify, on_close=listener.close) for _ in range(1_024)]
     for subscription in crowd:
         await subscription.__aenter__()

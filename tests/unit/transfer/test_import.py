@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 
 import pytest
-from tests.fakes import FakeStore
 from tests.fakes.build import START, a_commit, a_memory, an_edge, an_origin
 from tests.unit.harness import SPACE, Harness
 
@@ -15,6 +14,7 @@ from scrubjay.model.query import Filter
 from scrubjay.model.transfer import Imported
 from scrubjay.model.version import Version
 from scrubjay.ports import MemoryHistory
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.transfer import export, import_
 from scrubjay.transfer.export import export_lines
 from scrubjay.transfer.import_ import check_lines, import_lines
@@ -51,10 +51,10 @@ async def lived_in(harness: Harness) -> None:
     await harness.store.touch(SPACE, [tea.id], at=START)
 
 
-async def test_an_import_into_an_empty_store_makes_the_same_store(harness: Harness) -> None:
+async def test_an_import_into_an_empty_store_makes_the_same_store(harness: Harness, store: SqliteStore) -> None:
     await lived_in(harness)
     lines = await exported(harness)
-    other = Harness(store=FakeStore())
+    other = Harness(store=store)
     done = await imported(other, lines)
     assert done == Imported(imported=4, known=0, relations=2)
     assert await everything(other) == await everything(harness)
@@ -87,9 +87,9 @@ async def test_an_import_into_another_space_belongs_to_that_space(harness: Harne
         assert {memory.space, *(version.memory.space for version in versions)} == {"other"}
 
 
-async def test_a_taken_name_gets_a_suffix_and_is_reported(harness: Harness) -> None:
+async def test_a_taken_name_gets_a_suffix_and_is_reported(harness: Harness, store: SqliteStore) -> None:
     mine = await harness.store_draft(Draft(text="mine", name="tea"))
-    other = Harness(store=FakeStore())
+    other = Harness(store=store)
     theirs = await other.store_draft(Draft(text="theirs", name="tea"))
     lines = await exported(other)
     done = await imported(harness, lines)
@@ -112,8 +112,8 @@ async def test_two_of_one_name_in_one_file(harness: Harness) -> None:
     assert (done.imported, done.known, len(done.renamed)) == (2, 1, 1)
 
 
-async def test_a_wrong_line_anywhere_stores_nothing(harness: Harness) -> None:
-    other = Harness(store=FakeStore())
+async def test_a_wrong_line_anywhere_stores_nothing(harness: Harness, store: SqliteStore) -> None:
+    other = Harness(store=store)
     await lived_in(other)
     lines = [*await exported(other), "", "  ", '{"memory": {}}']
     with pytest.raises(InvalidInput, match="line 10: `id`") as caught:
@@ -123,8 +123,8 @@ async def test_a_wrong_line_anywhere_stores_nothing(harness: Harness) -> None:
     assert await everything(harness) == {}
 
 
-async def test_relations_to_missing_memories_are_left_out(harness: Harness) -> None:
-    other = Harness(store=FakeStore())
+async def test_relations_to_missing_memories_are_left_out(harness: Harness, store: SqliteStore) -> None:
+    other = Harness(store=store)
     tea, jay = a_memory("tea"), a_memory("jay")
     await other.store.commit(a_commit(tea, jay, an_edge(tea, jay)))
     lines = [line for line in await exported(other) if jay.id not in line or "relation" in line]
@@ -132,40 +132,42 @@ async def test_relations_to_missing_memories_are_left_out(harness: Harness) -> N
     assert (done.imported, done.relations) == (1, 0)
 
 
-async def test_more_than_a_batch_and_progress(quick: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_more_than_a_batch_and_progress(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, store: SqliteStore
+) -> None:
     monkeypatch.setattr(export, "_PAGE", 20)
     monkeypatch.setattr(import_, "_BATCH", 20)
     memories = [a_memory(f"tea {number}") for number in range(45)]
-    await quick.store.commit(a_commit(*memories, *(an_edge(memories[0], memory) for memory in memories[1:30])))
+    await harness.store.commit(a_commit(*memories, *(an_edge(memories[0], memory) for memory in memories[1:30])))
     reports: list[tuple[int, int]] = []
 
     def progress(done: int, total: int) -> None:
         reports.append((done, total))
 
-    lines = [line async for line in export_lines(space=SPACE, store=quick.store, now=START, progress=progress)]
+    lines = [line async for line in export_lines(space=SPACE, store=harness.store, now=START, progress=progress)]
     assert reports[-1] == (45, 45)
     assert check_lines(lambda: lines) == 45 + 29
-    other = Harness(store=FakeStore())
+    other = Harness(store=store)
     reports.clear()
     done = await import_lines(lambda: lines, space=SPACE, origin=an_origin(), store=other.store, progress=progress)
     assert (done.imported, done.relations) == (45, 29)
     assert reports == [(20, 74), (40, 74), (60, 74), (74, 74)]
 
 
-async def test_a_memory_purged_during_the_export_is_left_out(quick: Harness) -> None:
+async def test_a_memory_purged_during_the_export_is_left_out(harness: Harness) -> None:
     for number in range(3):
-        await quick.remember(f"tea {number}")
+        await harness.remember(f"tea {number}")
     lines: list[str] = []
-    async for line in export_lines(space=SPACE, store=quick.store, now=START):
+    async for line in export_lines(space=SPACE, store=harness.store, now=START):
         lines.append(line)
         if len(lines) == 2:
-            left = await quick.store.list_ids(SPACE, Filter(), limit=9)
-            await quick.store.purge(SPACE, left[1:2], origin=an_origin())
+            left = await harness.store.list_ids(SPACE, Filter(), limit=9)
+            await harness.store.purge(SPACE, left[1:2], origin=an_origin())
     assert sum(line.startswith('{"memory"') for line in lines) == 2
 
 
-async def test_an_imported_memory_can_be_revised(harness: Harness) -> None:
-    other = Harness(store=FakeStore())
+async def test_an_imported_memory_can_be_revised(harness: Harness, store: SqliteStore) -> None:
+    other = Harness(store=store)
     await lived_in(other)
     await imported(harness, await exported(other))
     (tea,) = [memory for memory, _ in (await everything(harness)).values() if memory.title == "Black tea"]

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.fakes import FakeStore
 from tests.fakes.build import (
     MODEL,
     a_commit,
@@ -23,6 +22,7 @@ from tests.fakes.build import (
     vector_of,
     vectors_for,
 )
+from tests.new_files import NewStores
 from tests.unit.storage.sqlite.damage import spoil_body
 from tests.unit.strategies import few_examples, memories
 from tests.unit.transfer.stores import (
@@ -256,20 +256,20 @@ async def test_damage_in_a_database_is_reported_too(stores: StoreFactory) -> Non
     assert jay.id in await target.get("default", [jay.id])
 
 
-async def test_writes_to_the_source_meanwhile_are_reported() -> None:
-    class Lively(FakeStore):
+async def test_writes_to_the_source_meanwhile_are_reported(new_store: NewStores) -> None:
+    class Lively(SqliteStore):
         async def spaces(self) -> list[str]:
             await self.commit(a_commit(a_memory()))
             return await super().spaces()
 
-    source, target = Lively(), FakeStore()
+    source, target = new_store(Lively), new_store()
     await source.commit(a_commit(a_memory()))
     done, _ = await run_migration(source, target)
     assert done.changed > 0
 
 
-async def test_a_comparison_names_the_differences(stores: StoreFactory) -> None:
-    source, target = await stores.file(), FakeStore()
+async def test_a_comparison_names_the_differences(stores: StoreFactory, store: SqliteStore) -> None:
+    source, target = await stores.file(), store
     tea, jay, *rest = await fill_store(source)
     await run_migration(source, target)
     await target.commit(a_commit(a_rewrite(revised((await target.get("default", [tea.id]))[tea.id], title="Other"))))
@@ -325,8 +325,8 @@ async def test_progress_is_reported_to_the_end(stores: StoreFactory) -> None:
     assert progress == {"vectors": (7, 7), **dict.fromkeys(("memories", "relations", "comparing"), (11, 11))}
 
 
-async def test_pages_of_two_stores_are_compared_in_step() -> None:
-    source, target = FakeStore(), FakeStore()
+async def test_pages_of_two_stores_are_compared_in_step(new_store: NewStores) -> None:
+    source, target = new_store(), new_store()
     made = [a_memory(f"number {number}") for number in range(2_400)]
     for store, held in ((source, made[::2]), (target, made[1::2])):
         await store.commit(a_commit(*held, embedded=vectors_for(held, dimension=2)))
@@ -341,8 +341,8 @@ async def test_pages_of_two_stores_are_compared_in_step() -> None:
 
 @settings(few_examples, max_examples=8)
 @given(drawn=st.lists(memories, min_size=1, max_size=5), data=st.data())
-async def test_everything_of_a_store_arrives(drawn: list[Memory], data: st.DataObject) -> None:
-    source, target = FakeStore(), FakeStore()
+async def test_everything_of_a_store_arrives(drawn: list[Memory], data: st.DataObject, new_store: NewStores) -> None:
+    source, target = new_store(), new_store()
     written: list[Memory] = []
     for number, memory in enumerate(drawn):
         first = replace(memory, space="s", name=f"{number} {memory.name}", version=1)

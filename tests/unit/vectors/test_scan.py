@@ -4,9 +4,9 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
+import apsw
 import numpy as np
 import pytest
-from tests.fakes import FakeStore
 from tests.fakes.build import (
     DIMENSION,
     MODEL,
@@ -21,12 +21,14 @@ from tests.fakes.build import (
     vectors_for,
 )
 from tests.fakes.index import point_passes
+from tests.new_files import NewStores
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.change import Action
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Point, Vector
 from scrubjay.model.query import Filter, facet
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.vectors.scan import ScanIndex, VectorRows
 
 EVERYTHING = Filter()
@@ -35,16 +37,16 @@ QUERY = vector_of(b"a question")
 LIVE = facet("state", State.LIVE)
 
 
-def make_scan(store: FakeStore) -> ScanIndex:
+def make_scan(store: SqliteStore) -> ScanIndex:
     return ScanIndex(store, MODEL, dimension=DIMENSION)
 
 
-async def remember(store: FakeStore, *memories: Memory) -> None:
+async def remember(store: SqliteStore, *memories: Memory) -> None:
     await store.commit(a_commit(*memories, embedded=vectors_for(memories)))
 
 
 async def check_search(
-    scan: ScanIndex, store: FakeStore, *, filter: Filter = EVERYTHING, space: str = "default"
+    scan: ScanIndex, store: SqliteStore, *, filter: Filter = EVERYTHING, space: str = "default"
 ) -> int:
     """Compare a search with an exact comparison of every stored point; returns the number of hits."""
     points = [
@@ -59,8 +61,7 @@ async def check_search(
 
 
 class TestFollowing:
-    async def test_the_first_search_reads_the_store(self) -> None:
-        store = FakeStore()
+    async def test_the_first_search_reads_the_store(self, store: SqliteStore) -> None:
         await remember(store, a_memory("one"), a_memory("three", kind="fact"))
         await remember(store, a_memory("two", space="there"))
         scan = make_scan(store)
@@ -71,8 +72,7 @@ class TestFollowing:
         assert await check_search(scan, store, space="there") == 1
         assert await check_search(scan, store, space="nowhere") == 0
 
-    async def test_every_later_change_is_included(self) -> None:
-        store = FakeStore()
+    async def test_every_later_change_is_included(self, store: SqliteStore) -> None:
         memory, other = a_memory("word " * 900, kind="fact"), a_memory("other")
         await remember(store, memory, other)
         scan = make_scan(store)
@@ -90,8 +90,7 @@ class TestFollowing:
         assert await check_search(scan, store, filter=Filter(state=State.TRASHED)) == 0
         assert scan.points == 1
 
-    async def test_later_vectors_are_included(self) -> None:
-        store = FakeStore()
+    async def test_later_vectors_are_included(self, store: SqliteStore) -> None:
         memory = a_memory("one")
         await store.commit(a_commit(memory))
         scan = make_scan(store)
@@ -99,8 +98,7 @@ class TestFollowing:
         await store.store_vectors("default", vectors_for([memory]), memory_ids=[memory.id], origin=an_origin())
         assert await check_search(scan, store) == 1
 
-    async def test_more_changes_than_a_page(self) -> None:
-        store = FakeStore()
+    async def test_more_changes_than_a_page(self, store: SqliteStore) -> None:
         memory = a_memory("one")
         await remember(store, memory, *(a_memory(f"{number}") for number in range(600)))
         scan = make_scan(store)
@@ -110,19 +108,21 @@ class TestFollowing:
             await store.commit(a_commit(a_rewrite(memory)))
         assert await check_search(scan, store) == 601
 
-    async def test_a_replaced_store_is_read_from_the_start(self) -> None:
-        old = FakeStore()
+    async def test_a_replaced_store_is_read_from_the_start(self, new_store: NewStores) -> None:
+        old = new_store()
         await remember(old, *(a_memory(f"{number}") for number in range(9)))
-        store = ReplaceableStore(old)
-        scan = ScanIndex(store, MODEL, dimension=DIMENSION)
+        scan = make_scan(old)
         await check_search(scan, old)
-        new = FakeStore()
+        new = new_store()
         await remember(new, a_memory("another"))
-        store.replace_by(new)
+        source, target = apsw.Connection(str(new.path)), apsw.Connection(str(old.path))
+        with target.backup("main", source, "main") as copy:
+            copy.step()
         assert await check_search(scan, new) == 1
+        source.close()
+        target.close()
 
-    async def test_after_closing_everything_is_read_again(self) -> None:
-        store = FakeStore()
+    async def test_after_closing_everything_is_read_again(self, store: SqliteStore) -> None:
         await remember(store, a_memory("one"))
         scan = make_scan(store)
         await check_search(scan, store)
@@ -132,31 +132,32 @@ class TestFollowing:
 
 
 class TestSearching:
-    async def test_no_limit_no_hits(self) -> None:
-        store = FakeStore()
+    async def test_no_limit_no_hits(self, store: SqliteStore) -> None:
         await remember(store, a_memory("one"))
         assert await make_scan(store).search("default", QUERY, Filter(), limit=0) == []
 
-    async def test_a_bad_question_is_refused(self) -> None:
+    async def test_a_bad_question_is_refused(self, store: SqliteStore) -> None:
         with pytest.raises(InvalidInput):
-            await make_scan(FakeStore()).search("default", QUERY[:5], Filter(), limit=3)
+            await make_scan(store).search("default", QUERY[:5], Filter(), limit=3)
 
-    async def test_one_bad_vector_hides_only_itself(self) -> None:
+    async def test_one_bad_vector_hides_only_itself(self, new_store: NewStores) -> None:
         nothing = np.full(DIMENSION, np.nan, dtype=np.float32)
-        points = [a_point(1, a_memory()), a_point(2, a_memory(), vector=nothing), a_point(3, a_memory())]
-        scan = ScanIndex(PointStore(points), MODEL, dimension=DIMENSION)
+        store = new_store(PointStore)
+        store.stored = [a_point(1, a_memory()), a_point(2, a_memory(), vector=nothing), a_point(3, a_memory())]
+        scan = make_scan(store)
         assert {number for number, _ in await scan.search("default", QUERY, Filter(), limit=9)} == {1, 3}
 
     @pytest.mark.parametrize("share", [1, 3, 40])
-    async def test_many_rows_are_scanned_as_few_are(self, share: int) -> None:
+    async def test_many_rows_are_scanned_as_few_are(self, share: int, new_store: NewStores) -> None:
         drawn = np.random.default_rng(1).standard_normal((30_000, 8)).astype(np.float32)
         matrix = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
         template = a_point(0, a_memory())
-        points = [
+        store = new_store(PointStore)
+        store.stored = [
             replace(template, id=number, space="default" if number % share == 0 else "other", vector=vector)
             for number, vector in enumerate(matrix)
         ]
-        scan = ScanIndex(PointStore(points), MODEL, dimension=8)
+        scan = ScanIndex(store, MODEL, dimension=8)
         results = await scan.search("default", matrix[120], Filter(), limit=10)
         cosines = matrix @ matrix[120]
         best = [int(row) for row in np.argsort(-cosines) if row % share == 0][:10]
@@ -200,25 +201,13 @@ class TestRows:
         assert snapshot.nearest(selected, query, limit=5) == before
 
 
-class PointStore(FakeStore):
+class PointStore(SqliteStore):
     """A store with only points."""
 
-    def __init__(self, points: Sequence[Point]) -> None:
-        super().__init__()
-        self._points = points
+    stored: Sequence[Point] = ()
 
     async def points(self, model: str, *, after: int, limit: int) -> list[Point]:
-        return [point for point in self._points if point.id > after][:limit]
-
-
-class ReplaceableStore(FakeStore):
-    """A store whose content is replaced while it is in use."""
-
-    def __init__(self, store: FakeStore) -> None:
-        super().__init__(store._state)
-
-    def replace_by(self, store: FakeStore) -> None:
-        self._state = store._state
+        return [point for point in self.stored if point.id > after][:limit]
 
 
 def _random_point(dice: random.Random, *, number: int | None = None) -> Point:

@@ -1,4 +1,4 @@
-"""A branch editor over each store."""
+"""A branch editor over a store."""
 
 import pytest
 from tests.unit.harness import Harness
@@ -8,9 +8,3 @@ from tests.unit.versions.branch_editor import BranchEditor
 @pytest.fixture
 def editor(harness: Harness) -> BranchEditor:
     return BranchEditor(harness=harness)
-
-
-@pytest.fixture
-def small(quick: Harness) -> BranchEditor:
-    """A branch editor over the in-memory store, where the store does not matter."""
-    return BranchEditor(harness=quick)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from tests.new_files import NewStores
 from tests.unit.harness import SPACE, Harness, Overtaken
 from tests.unit.versions.branch_editor import TEA, BranchEditor
 
@@ -34,27 +35,27 @@ async def test_purging_a_memory_takes_its_branches_along(editor: BranchEditor) -
         await editor.branches("tea")
 
 
-async def test_a_dry_run_tells_of_the_branches_and_purges_nothing(small: BranchEditor) -> None:
-    await small.plant()
-    await small.branch()
-    await small.harness.forget("tea")
-    done = await small.harness.purge(selection=Selection(refs=("tea",), dry_run=True))
+async def test_a_dry_run_tells_of_the_branches_and_purges_nothing(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch()
+    await editor.harness.forget("tea")
+    done = await editor.harness.purge(selection=Selection(refs=("tea",), dry_run=True))
     assert "draft" in done.done[0].warnings[0]
-    assert (await small.shadow()).state is State.BRANCHED
+    assert (await editor.shadow()).state is State.BRANCHED
 
 
-async def test_forgetting_by_filter_leaves_branches_where_they_are(small: BranchEditor) -> None:
-    await small.plant(replace(TEA, project="tearoom"))
-    await small.branch("draft")
-    await small.branch("gone")
-    await small.drop("gone")
-    done = await small.harness.forget(selection=Selection(filter=OF_PROJECT))
+async def test_forgetting_by_filter_leaves_branches_where_they_are(editor: BranchEditor) -> None:
+    await editor.plant(replace(TEA, project="tearoom"))
+    await editor.branch("draft")
+    await editor.branch("gone")
+    await editor.drop("gone")
+    done = await editor.harness.forget(selection=Selection(filter=OF_PROJECT))
     assert [(change.name, change.branch) for change in done.done] == [("tea", MAIN)]
-    assert (await small.shadow("draft")).state is State.BRANCHED
-    back = await small.harness.restore(selection=Selection(filter=OF_PROJECT))
+    assert (await editor.shadow("draft")).state is State.BRANCHED
+    back = await editor.harness.restore(selection=Selection(filter=OF_PROJECT))
     assert [(change.name, change.branch) for change in back.done] == [("tea", MAIN)]
-    assert (await small.shadow("gone")).state is State.TRASHED
-    assert await small.names() == [MAIN, "draft"]
+    assert (await editor.shadow("gone")).state is State.TRASHED
+    assert await editor.names() == [MAIN, "draft"]
 
 
 async def test_purging_by_filter_empties_the_trash_of_dropped_branches(editor: BranchEditor) -> None:
@@ -80,35 +81,35 @@ async def test_a_memory_and_its_dropped_branch_share_a_name_in_the_trash(editor:
     assert [(change.id, change.action) for change in done.done] == [(tea.id, "restored")]
 
 
-async def test_two_memories_of_one_name_in_the_trash_stay_distinct(small: BranchEditor) -> None:
-    await small.plant()
-    await small.branch()
-    await small.drop()
-    await small.harness.forget("tea")
-    await small.harness.remember(Draft(text="Another tea", name="tea"))
-    await small.harness.forget("tea")
+async def test_two_memories_of_one_name_in_the_trash_stay_distinct(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch()
+    await editor.drop()
+    await editor.harness.forget("tea")
+    await editor.harness.remember(Draft(text="Another tea", name="tea"))
+    await editor.harness.forget("tea")
     with pytest.raises(Ambiguous, match="2 memories"):
-        await small.harness.restore("tea")
+        await editor.harness.restore("tea")
 
 
-async def test_a_branch_comes_and_goes_by_its_own_id(small: BranchEditor) -> None:
-    tea = await small.plant()
-    await small.branch(switch=True)
-    record = await small.shadow()
-    gone = await small.harness.forget(record.id)
+async def test_a_branch_comes_and_goes_by_its_own_id(editor: BranchEditor) -> None:
+    tea = await editor.plant()
+    await editor.branch(switch=True)
+    record = await editor.shadow()
+    gone = await editor.harness.forget(record.id)
     assert [(change.action, change.id, change.branch) for change in gone.done] == [("trashed", tea.id, "draft")]
-    assert (await small.branches()).current == MAIN
-    again = await small.harness.forget(record.id)
+    assert (await editor.branches()).current == MAIN
+    again = await editor.harness.forget(record.id)
     assert [change.action for change in again.done] == ["unchanged"]
-    back = await small.harness.restore(record.id)
+    back = await editor.harness.restore(record.id)
     assert [(change.action, change.branch) for change in back.done] == [("restored", "draft")]
-    assert (await small.shadow()).state is State.BRANCHED
-    assert [change.action for change in (await small.harness.restore(record.id)).done] == ["unchanged"]
+    assert (await editor.shadow()).state is State.BRANCHED
+    assert [change.action for change in (await editor.harness.restore(record.id)).done] == ["unchanged"]
     with pytest.raises(WrongState, match="only memories in the trash") as caught:
-        await small.harness.purge(record.id)
+        await editor.harness.purge(record.id)
     assert record.id in caught.value.hint
-    assert (await small.record(MAIN)).id == tea.id
-    assert await small.record("draft") == await small.shadow()
+    assert (await editor.record(MAIN)).id == tea.id
+    assert await editor.record("draft") == await editor.shadow()
 
 
 async def test_a_dropped_branch_comes_back_by_its_name(editor: BranchEditor) -> None:
@@ -130,36 +131,36 @@ async def test_a_dropped_branch_comes_back_by_its_name(editor: BranchEditor) -> 
     assert await editor.names() == [MAIN, "draft"]
 
 
-async def test_a_branch_that_never_was_does_not_come_back(small: BranchEditor) -> None:
-    await small.plant()
-    await small.branch("draft")
-    await small.drop("draft")
+async def test_a_branch_that_never_was_does_not_come_back(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch("draft")
+    await editor.drop("draft")
     with pytest.raises(NotFound, match="no branch 'drafts'") as caught:
-        await small.harness.restore(selection=Selection(refs=("tea",), branch="drafts"))
+        await editor.harness.restore(selection=Selection(refs=("tea",), branch="drafts"))
     assert caught.value.fields["suggestions"] == ("draft",)
     with pytest.raises(InvalidInput, match="ids of its memories"):
-        await small.harness.restore(selection=Selection(filter=OF_PROJECT, branch="draft"))
+        await editor.harness.restore(selection=Selection(filter=OF_PROJECT, branch="draft"))
     with pytest.raises(InvalidInput, match="branch"):
-        await small.harness.restore(selection=Selection(refs=("tea",), branch=3))  # pyright: ignore[reportArgumentType]
+        await editor.harness.restore(selection=Selection(refs=("tea",), branch=3))  # pyright: ignore[reportArgumentType]
 
 
-async def test_a_dropped_branch_takes_no_further_version(small: BranchEditor) -> None:
-    await small.plant()
-    await small.branch("draft")
-    record = await small.shadow()
-    await small.harness.forget("tea")
+async def test_a_dropped_branch_takes_no_further_version(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch("draft")
+    record = await editor.shadow()
+    await editor.harness.forget("tea")
     with pytest.raises(WrongState, match="only a live memory"):
-        await small.harness.revise(record.id, content="on a branch of what is gone")
-    await small.harness.restore("tea")
-    await small.drop("draft")
+        await editor.harness.revise(record.id, content="on a branch of what is gone")
+    await editor.harness.restore("tea")
+    await editor.drop("draft")
     for late in (
-        small.harness.revise(record.id, content="zombie"),
-        small.commit("zombie", ref=record.id),
-        small.revert(1, ref=record.id),
+        editor.harness.revise(record.id, content="zombie"),
+        editor.commit("zombie", ref=record.id),
+        editor.revert(1, ref=record.id),
     ):
         with pytest.raises(WrongState, match="branch 'draft' of 'tea' was dropped"):
             await late
-    assert (await small.shadow()).state is State.TRASHED
+    assert (await editor.shadow()).state is State.TRASHED
 
 
 async def test_relations_are_those_of_the_memory(editor: BranchEditor) -> None:
@@ -175,8 +176,8 @@ async def test_relations_are_those_of_the_memory(editor: BranchEditor) -> None:
     assert (await editor.harness.unrelate("milk", shadow)).action == "removed"
 
 
-async def test_a_memory_purged_meanwhile_leaves_no_branch_behind() -> None:
-    store = Overtaken()
+async def test_a_memory_purged_meanwhile_leaves_no_branch_behind(new_store: NewStores) -> None:
+    store = new_store(Overtaken)
     editor = BranchEditor(harness=Harness(store=store))
     tea = await editor.plant()
 
@@ -191,8 +192,8 @@ async def test_a_memory_purged_meanwhile_leaves_no_branch_behind() -> None:
     assert await store.list_ids(SPACE, Filter(state=State.BRANCHED), limit=9) == []
 
 
-async def test_a_branch_begins_at_the_version_of_main_when_it_is_stored() -> None:
-    store = Overtaken()
+async def test_a_branch_begins_at_the_version_of_main_when_it_is_stored(new_store: NewStores) -> None:
+    store = new_store(Overtaken)
     editor = BranchEditor(harness=Harness(store=store))
     await editor.plant()
     store.first = [lambda: editor.add("iced")]

@@ -27,19 +27,19 @@ def edited(edit: Edit, *, memory: Memory | None = None) -> Memory:
     return apply_edit(memory, edit, now=LATER, limits=Limits())[0]
 
 
-async def test_an_edit_names_its_branch(small: BranchEditor) -> None:
-    tea = await small.plant()
-    await small.branch()
-    done = await small.harness.revise("tea", Edit(fields={"title": "Cold"}, branch="draft", expected_version=2))
+async def test_an_edit_names_its_branch(editor: BranchEditor) -> None:
+    tea = await editor.plant()
+    await editor.branch()
+    done = await editor.harness.revise("tea", Edit(fields={"title": "Cold"}, branch="draft", expected_version=2))
     assert (done.id, done.branch, done.version) == (tea.id, "draft", 3)
-    same = await small.harness.revise("tea", Edit(fields={"title": "Cold"}, branch="draft"))
+    same = await editor.harness.revise("tea", Edit(fields={"title": "Cold"}, branch="draft"))
     assert (same.action, same.id, same.branch, same.version) == ("unchanged", tea.id, "draft", 3)
     with pytest.raises(StaleVersion) as caught:
-        await small.harness.revise("tea", Edit(fields={"title": "x"}, branch="draft", expected_version=2))
+        await editor.harness.revise("tea", Edit(fields={"title": "x"}, branch="draft", expected_version=2))
     assert (caught.value.fields["memory_id"], caught.value.fields["current"]) == (tea.id, 3)
     with pytest.raises(NotFound, match="no branch 'nobody'"):
-        await small.harness.revise("tea", Edit(fields={"title": "x"}, branch="nobody"))
-    assert (await small.record(MAIN)).title == ""
+        await editor.harness.revise("tea", Edit(fields={"title": "x"}, branch="nobody"))
+    assert (await editor.record(MAIN)).title == ""
 
 
 async def test_edits_of_a_branch_at_once_lose_nothing(editor: BranchEditor) -> None:
@@ -50,22 +50,22 @@ async def test_edits_of_a_branch_at_once_lose_nothing(editor: BranchEditor) -> N
     assert await editor.facts(MAIN) == ["no milk", "one cup"]
 
 
-async def test_an_edit_under_a_key_happens_once_on_its_branch(small: BranchEditor) -> None:
-    await small.plant()
-    await small.branch()
+async def test_an_edit_under_a_key_happens_once_on_its_branch(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch()
     edit = Edit(add_observations=("iced",), branch="draft", idempotency_key="k", source=BOB)
-    first = await small.harness.revise("tea", edit)
-    assert await small.harness.revise("tea", edit) == first
+    first = await editor.harness.revise("tea", edit)
+    assert await editor.harness.revise("tea", edit) == first
     assert first.branch == "draft"
 
 
-async def test_a_request_from_before_there_were_branches_is_still_known(small: BranchEditor) -> None:
-    await small.plant()
+async def test_a_request_from_before_there_were_branches_is_still_known(editor: BranchEditor) -> None:
+    await editor.plant()
     edit = Edit(fields={"title": "Tea"}, idempotency_key="k")
-    first = await small.harness.revise("tea", edit)
+    first = await editor.harness.revise("tea", edit)
     before = {name: value for name, value in asdict(edit).items() if name not in ("branch", "source", "at")}
     ask = idempotent_request("k", {"verb": "revise", "ref": "tea", "edit": before})
-    assert await small.harness.store.find_answer(SPACE, "k", ask.digest) is not None
+    assert await editor.harness.store.find_answer(SPACE, "k", ask.digest) is not None
     assert first.version == 2
 
 
@@ -107,8 +107,8 @@ def test_a_former_observation_can_be_added_again() -> None:
     assert edited(Edit(remove_observations=("lives in Oslo",)), memory=once).observations == PAST[1:]
 
 
-async def test_replacing_all_on_a_branch_touches_nothing_else(small: BranchEditor) -> None:
-    await small.plant(TEA)
-    await small.branch(switch=True)
-    await small.write(observations=["black"])
-    assert (await small.facts(), await small.facts(MAIN)) == (["black"], ["no milk", "one cup"])
+async def test_replacing_all_on_a_branch_touches_nothing_else(editor: BranchEditor) -> None:
+    await editor.plant(TEA)
+    await editor.branch(switch=True)
+    await editor.write(observations=["black"])
+    assert (await editor.facts(), await editor.facts(MAIN)) == (["black"], ["no milk", "one cup"])

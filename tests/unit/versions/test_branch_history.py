@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from tests.fakes.build import START, a_commit, a_rewrite, an_origin
-from tests.unit.harness import SPACE, Harness
+from tests.unit.harness import SPACE
 from tests.unit.versions.branch_editor import BranchEditor
 
 from scrubjay.errors import InvalidInput, NotFound
@@ -13,16 +13,6 @@ from scrubjay.lookup.branches import START_COLLECTION
 from scrubjay.model.draft import Edit
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import MAIN, Merged, State
-
-
-@pytest.fixture
-def editor(harness: Harness) -> BranchEditor:
-    return BranchEditor(harness=harness)
-
-
-@pytest.fixture
-def small(quick: Harness) -> BranchEditor:
-    return BranchEditor(harness=quick)
 
 
 async def test_the_past_of_a_branch_goes_on_from_that_of_main(editor: BranchEditor) -> None:
@@ -54,75 +44,75 @@ async def test_the_past_of_a_branch_goes_on_from_that_of_main(editor: BranchEdit
     [(1, None, [4]), (3, None, [4, 3, 2]), (9, 4, [3, 2, 1]), (2, 3, [2, 1]), (9, 1, [])],
 )
 async def test_pages_go_over_where_it_was_begun(
-    small: BranchEditor, limit: int, before: int | None, numbers: list[int]
+    editor: BranchEditor, limit: int, before: int | None, numbers: list[int]
 ) -> None:
-    await small.plant()
-    await small.write(title="Two")
-    await small.branch()
-    await small.write("draft", title="Four")
-    past = await small.history(branch="draft", limit=limit, before=before)
+    await editor.plant()
+    await editor.write(title="Two")
+    await editor.branch()
+    await editor.write("draft", title="Four")
+    past = await editor.history(branch="draft", limit=limit, before=before)
     assert [version.number for version in past.versions] == numbers
 
 
-async def test_a_merge_does_not_change_where_a_branch_was_begun(small: BranchEditor) -> None:
-    await small.plant()
-    await small.branch()
+async def test_a_merge_does_not_change_where_a_branch_was_begun(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch()
     for number in range(3):
-        await small.write(MAIN, title=f"Title {number}")
-    await small.add("iced", branch="draft")
-    await small.merge()
-    assert await small.numbers(branch="draft") == [4, 3, 2, 1]
-    assert (await small.record("draft")).forked == 5
-    assert (await small.diff(1, 2, branch="draft")) == {}
-    assert (await small.diff(2, 3, branch="draft")) == {"observations": ("+iced",)}
+        await editor.write(MAIN, title=f"Title {number}")
+    await editor.add("iced", branch="draft")
+    await editor.merge()
+    assert await editor.numbers(branch="draft") == [4, 3, 2, 1]
+    assert (await editor.record("draft")).forked == 5
+    assert (await editor.diff(1, 2, branch="draft")) == {}
+    assert (await editor.diff(2, 3, branch="draft")) == {"observations": ("+iced",)}
 
 
-async def test_a_long_past_is_paged_through(small: BranchEditor) -> None:
-    await small.plant()
-    await small.branch()
+async def test_a_long_past_is_paged_through(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch()
     for number in range(120):
-        await small.commit(f"number {number}", branch="draft")
-    assert (await small.numbers(branch="draft"))[-1] == 73
-    assert (await small.history(branch="draft", limit=200)).versions[-1].number == 1
-    assert (await small.branches()).branches[1].version == 122
+        await editor.commit(f"number {number}", branch="draft")
+    assert (await editor.numbers(branch="draft"))[-1] == 73
+    assert (await editor.history(branch="draft", limit=200)).versions[-1].number == 1
+    assert (await editor.branches()).branches[1].version == 122
 
 
-async def test_versions_and_branches_are_compared(small: BranchEditor) -> None:
-    await small.plant()
-    await small.branch()
-    await small.write("draft", content="Tea is green. It is cold. Good.")
-    await small.add("iced", branch="draft")
-    await small.remove("no milk", branch="draft")
-    await small.write(MAIN, title="Tea")
+async def test_versions_and_branches_are_compared(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch()
+    await editor.write("draft", content="Tea is green. It is cold. Good.")
+    await editor.add("iced", branch="draft")
+    await editor.remove("no milk", branch="draft")
+    await editor.write(MAIN, title="Tea")
     expected = {
         "title": ("@@ -1 +0,0 @@", "-Tea"),
         "content": ("@@ -1 +1 @@", "-Tea is green. It is hot. Good.", "+Tea is green. It is cold. Good."),
         "observations": ("-no milk", "+iced"),
     }
-    assert await small.diff(MAIN, "draft") == expected
-    assert await small.diff(2, 5, branch="draft") == {field: expected[field] for field in ("content", "observations")}
-    assert await small.diff(1, "draft") == await small.diff(1, 5, branch="draft")
-    assert await small.diff("draft", "draft") == {}
-    await small.switch("draft")
-    assert await small.diff(1, 3) == {"content": expected["content"]}
+    assert await editor.diff(MAIN, "draft") == expected
+    assert await editor.diff(2, 5, branch="draft") == {field: expected[field] for field in ("content", "observations")}
+    assert await editor.diff(1, "draft") == await editor.diff(1, 5, branch="draft")
+    assert await editor.diff("draft", "draft") == {}
+    await editor.switch("draft")
+    assert await editor.diff(1, 3) == {"content": expected["content"]}
 
 
-async def test_an_observation_that_ended_is_a_difference(small: BranchEditor) -> None:
-    await small.plant()
-    await small.end("one cup")
-    (before, after) = (await small.diff(1, 2))["observations"]
+async def test_an_observation_that_ended_is_a_difference(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.end("one cup")
+    (before, after) = (await editor.diff(1, 2))["observations"]
     assert before == "-one cup"
     assert after.startswith("+one cup (until 2026-01-01T12:")
 
 
-async def test_versions_that_cannot_be_compared(small: BranchEditor) -> None:
-    await small.plant()
-    await small.branch()
+async def test_versions_that_cannot_be_compared(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch()
     with pytest.raises(NotFound, match="no branch 'nobody'"):
-        await small.diff(1, "nobody")
+        await editor.diff(1, "nobody")
     for side in ("", "2", True, 0, 1.5, None):
         with pytest.raises(InvalidInput):
-            await small.diff(1, side)  # pyright: ignore[reportArgumentType]
+            await editor.diff(1, side)  # pyright: ignore[reportArgumentType]
 
 
 async def test_an_error_about_a_version_of_another_branch_names_that_branch(editor: BranchEditor) -> None:
@@ -141,29 +131,29 @@ async def test_an_error_about_a_version_of_another_branch_names_that_branch(edit
     assert "1 to 3" in caught.value.hint
 
 
-async def test_a_branch_goes_back_and_stays_a_branch(small: BranchEditor) -> None:
-    tea = await small.plant()
-    await small.write(title="Two", content="Tea is black.")
-    await small.branch()
-    await small.write("draft", content="Tea is cold.")
-    done = await small.revert(1, branch="draft")
+async def test_a_branch_goes_back_and_stays_a_branch(editor: BranchEditor) -> None:
+    tea = await editor.plant()
+    await editor.write(title="Two", content="Tea is black.")
+    await editor.branch()
+    await editor.write("draft", content="Tea is cold.")
+    done = await editor.revert(1, branch="draft")
     assert (done.action, done.id, done.version, done.branch) == ("updated", tea.id, 5, "draft")
-    draft = await small.record("draft")
+    draft = await editor.record("draft")
     assert (draft.content, draft.title) == (tea.content, "")
     assert (draft.state, draft.trunk, draft.forked, draft.branch) == (State.BRANCHED, tea.id, 2, "draft")
-    assert (await small.record(MAIN)).content == "Tea is black."
-    await small.revert(4, branch="draft")
-    assert (await small.record("draft")).content == "Tea is cold."
-    newest = (await small.history(branch="draft")).versions[0]
+    assert (await editor.record(MAIN)).content == "Tea is black."
+    await editor.revert(4, branch="draft")
+    assert (await editor.record("draft")).content == "Tea is cold."
+    newest = (await editor.history(branch="draft")).versions[0]
     assert (newest.action, newest.message, newest.parent) == ("reverted", "back to version 4", 5)
 
 
-async def test_reverting_happens_once_under_its_key(small: BranchEditor) -> None:
-    await small.plant()
-    await small.branch(switch=True)
-    await small.write(title="Three")
-    first = await small.revert(1, key="k")
-    assert (await small.revert(1, key="k"), first.version) == (first, 4)
+async def test_reverting_happens_once_under_its_key(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch(switch=True)
+    await editor.write(title="Three")
+    first = await editor.revert(1, key="k")
+    assert (await editor.revert(1, key="k"), first.version) == (first, 4)
 
 
 async def test_two_concurrent_reverts_both_succeed(editor: BranchEditor) -> None:
@@ -179,15 +169,15 @@ async def test_two_concurrent_reverts_both_succeed(editor: BranchEditor) -> None
     assert [version.memory.title for version in past[4:]] == ["Three", "Two", ""]
 
 
-async def test_undo_takes_back_work_on_a_branch(small: BranchEditor) -> None:
-    tea = await small.plant()
-    await small.branch(switch=True)
-    await small.add("iced")
-    done = await small.undo()
+async def test_undo_takes_back_work_on_a_branch(editor: BranchEditor) -> None:
+    tea = await editor.plant()
+    await editor.branch(switch=True)
+    await editor.add("iced")
+    done = await editor.undo()
     assert [(change.id, change.branch, change.version) for change in done.done] == [(tea.id, "draft", 4)]
-    draft = await small.record()
+    draft = await editor.record()
     assert (draft.state, draft.branch, draft.forked) == (State.BRANCHED, "draft", 1)
-    assert await small.facts() == ["no milk", "one cup"]
+    assert await editor.facts() == ["no milk", "one cup"]
 
 
 async def test_undo_of_a_branch_is_a_dropped_branch_and_never_a_memory(editor: BranchEditor) -> None:
@@ -204,54 +194,54 @@ async def test_undo_of_a_branch_is_a_dropped_branch_and_never_a_memory(editor: B
     assert await editor.names() == [MAIN, "draft"]
 
 
-async def test_undo_of_dropping_brings_a_branch_back(small: BranchEditor) -> None:
-    await small.plant()
-    await small.branch()
-    await small.add("iced", branch="draft")
-    await small.drop()
-    await small.undo()
-    assert await small.facts("draft") == ["no milk", "one cup", "iced"]
-    assert await small.numbers(branch="draft") == [5, 4, 3, 2, 1]
+async def test_undo_of_dropping_brings_a_branch_back(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch()
+    await editor.add("iced", branch="draft")
+    await editor.drop()
+    await editor.undo()
+    assert await editor.facts("draft") == ["no milk", "one cup", "iced"]
+    assert await editor.numbers(branch="draft") == [5, 4, 3, 2, 1]
 
 
 async def test_the_first_version_of_a_branch_comes_from_main_and_not_from_an_earlier_branch_of_its_name(
-    small: BranchEditor,
+    editor: BranchEditor,
 ) -> None:
-    await small.plant()
-    await small.branch()
-    await small.write("draft", title="Of the first")
-    await small.drop()
-    await small.write(MAIN, title="Main")
-    await small.branch()
-    past = await small.history(branch="draft")
+    await editor.plant()
+    await editor.branch()
+    await editor.write("draft", title="Of the first")
+    await editor.drop()
+    await editor.write(MAIN, title="Main")
+    await editor.branch()
+    past = await editor.history(branch="draft")
     assert [(version.number, version.parent) for version in past.versions] == [(5, 2), (2, 1), (1, None)]
 
 
-async def test_undo_of_a_name_used_again_drops_the_second(small: BranchEditor) -> None:
-    await small.plant()
-    await small.branch()
-    await small.add("iced", branch="draft")
-    await small.drop()
-    await small.branch()
-    await small.undo()
-    record = await small.shadow()
+async def test_undo_of_a_name_used_again_drops_the_second(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch()
+    await editor.add("iced", branch="draft")
+    await editor.drop()
+    await editor.branch()
+    await editor.undo()
+    record = await editor.shadow()
     assert (record.state, [observation.text for observation in record.observations]) == (
         State.TRASHED,
         ["no milk", "one cup"],
     )
     # A branch dropped earlier is another branch, and is not restored instead.
-    done = await small.undo()
+    done = await editor.undo()
     assert (done.done, len(done.skipped)) == ((), 1)
 
 
-async def test_a_branch_that_others_changed_since_is_left_alone(small: BranchEditor) -> None:
-    await small.plant()
-    bob = BranchEditor(harness=small.harness, agent="bob")
-    await small.branch()
+async def test_a_branch_that_others_changed_since_is_left_alone(editor: BranchEditor) -> None:
+    await editor.plant()
+    bob = BranchEditor(harness=editor.harness, agent="bob")
+    await editor.branch()
     await bob.commit("mine now", branch="draft")
-    await small.commit("mine", branch="draft")
+    await editor.commit("mine", branch="draft")
     await bob.commit("no, mine", branch="draft")
-    done = await small.undo()
+    done = await editor.undo()
     # Only commit messages followed: the text is unchanged.
     assert [change.version for change in done.done] == [6]
 
@@ -282,14 +272,14 @@ async def test_a_branch_that_came_without_its_papers_still_has_its_past(editor: 
     assert (await editor.branches()).branches[1].description == "second"
 
 
-async def test_a_merge_on_main_does_not_prevent_the_undo_on_a_branch(small: BranchEditor) -> None:
-    tea = await small.plant()
-    await small.branch()
+async def test_a_merge_on_main_does_not_prevent_the_undo_on_a_branch(editor: BranchEditor) -> None:
+    tea = await editor.plant()
+    await editor.branch()
     part = Merged(id=new_id(), at=START)
-    merged = replace(await small.record(MAIN), merged=(part,), version=2)
-    await small.harness.store.commit(a_commit(a_rewrite(merged), origin=an_origin(agent="bob")))
-    assert (await small.merge(MAIN, into="draft")).action == "merged"
-    assert (await small.record("draft")).merged == (part,)
-    done = await small.undo()
+    merged = replace(await editor.record(MAIN), merged=(part,), version=2)
+    await editor.harness.store.commit(a_commit(a_rewrite(merged), origin=an_origin(agent="bob")))
+    assert (await editor.merge(MAIN, into="draft")).action == "merged"
+    assert (await editor.record("draft")).merged == (part,)
+    done = await editor.undo()
     assert [(change.id, change.branch) for change in done.done] == [(tea.id, "draft")]
-    assert (await small.record("draft")).merged == ()
+    assert (await editor.record("draft")).merged == ()

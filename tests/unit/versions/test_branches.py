@@ -4,8 +4,8 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from tests.fakes import FakeStore
 from tests.fakes.build import a_commit, a_rewrite
+from tests.new_files import NewStores
 from tests.unit.harness import SPACE, Harness
 from tests.unit.versions.branch_editor import BranchEditor
 
@@ -18,6 +18,7 @@ from scrubjay.model.identity import new_id
 from scrubjay.model.memory import MAIN, State
 from scrubjay.model.query import Filter
 from scrubjay.model.version import Version
+from scrubjay.storage.sqlite import SqliteStore
 
 
 async def test_a_branch_is_a_record_of_its_own(editor: BranchEditor) -> None:
@@ -52,29 +53,29 @@ async def test_work_on_a_branch_is_not_seen_on_main(editor: BranchEditor) -> Non
     assert await editor.harness.store.list_ids(SPACE, Filter(), limit=9) == [tea.id]
 
 
-async def test_a_branch_can_begin_at_an_older_version(small: BranchEditor) -> None:
-    tea = await small.plant()
-    await small.write(content="Tea is black.")
-    listed = await small.branch("before", at=1)
+async def test_a_branch_can_begin_at_an_older_version(editor: BranchEditor) -> None:
+    tea = await editor.plant()
+    await editor.write(content="Tea is black.")
+    listed = await editor.branch("before", at=1)
     assert [(branch.name, branch.version, branch.forked) for branch in listed.branches] == [
         (MAIN, 2, 0),
         ("before", 2, 1),
     ]
-    assert (await small.record("before")).content == tea.content
+    assert (await editor.record("before")).content == tea.content
     with pytest.raises(NotFound, match="no version 3") as caught:
-        await small.branch("later", at=3)
+        await editor.branch("later", at=3)
     assert "1 to 2" in caught.value.hint
     for wrong in (0, True, "1"):
         with pytest.raises(InvalidInput, match="at"):
-            await small.branch("later", at=wrong)  # pyright: ignore[reportArgumentType]
+            await editor.branch("later", at=wrong)  # pyright: ignore[reportArgumentType]
 
 
-async def test_branches_come_by_name_after_main(small: BranchEditor) -> None:
-    await small.plant()
+async def test_branches_come_by_name_after_main(editor: BranchEditor) -> None:
+    await editor.plant()
     for name in ("pear", "Apple", "über", "apple"):
-        await small.branch(name)
-    assert await small.names() == [MAIN, "Apple", "apple", "pear", "über"]
-    assert (await small.branches((await small.record("pear")).id)).id == (await small.record()).id
+        await editor.branch(name)
+    assert await editor.names() == [MAIN, "Apple", "apple", "pear", "über"]
+    assert (await editor.branches((await editor.record("pear")).id)).id == (await editor.record()).id
 
 
 async def test_one_name_is_given_once(editor: BranchEditor) -> None:
@@ -87,97 +88,97 @@ async def test_one_name_is_given_once(editor: BranchEditor) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "main", "a b", "a\nb", "x" * 101, "7"])
-async def test_an_odd_name_begins_nothing(small: BranchEditor, name: str) -> None:
-    await small.plant()
+async def test_an_odd_name_begins_nothing(editor: BranchEditor, name: str) -> None:
+    await editor.plant()
     with pytest.raises(InvalidInput, match="branch"):
-        await small.branch(name)
-    assert await small.names() == [MAIN]
+        await editor.branch(name)
+    assert await editor.names() == [MAIN]
 
 
-async def test_a_description_is_a_remark(small: BranchEditor) -> None:
-    await small.plant()
+async def test_a_description_is_a_remark(editor: BranchEditor) -> None:
+    await editor.plant()
     with pytest.raises(TooLarge, match="description"):
-        await small.branch(about="x" * 1_001)
+        await editor.branch(about="x" * 1_001)
     with pytest.raises(InvalidInput, match="switch"):
-        await small.branch(switch=1)  # pyright: ignore[reportArgumentType]
-    await small.branch(about="the key is AKIAIOSFODNN7EXAMPLE")
-    assert "AKIA" not in (await small.branches()).branches[1].description
+        await editor.branch(switch=1)  # pyright: ignore[reportArgumentType]
+    await editor.branch(about="the key is AKIAIOSFODNN7EXAMPLE")
+    assert "AKIA" not in (await editor.branches()).branches[1].description
 
 
-async def test_a_memory_that_is_not_live_has_no_branches(small: BranchEditor) -> None:
-    tea = await small.plant()
-    await small.branch(switch=True)
-    await small.harness.forget("tea")
-    for call in (small.branch("other"), small.switch("draft"), small.drop(), small.merge()):
+async def test_a_memory_that_is_not_live_has_no_branches(editor: BranchEditor) -> None:
+    tea = await editor.plant()
+    await editor.branch(switch=True)
+    await editor.harness.forget("tea")
+    for call in (editor.branch("other"), editor.switch("draft"), editor.drop(), editor.merge()):
         with pytest.raises(WrongState, match="trashed"):
             await call
     with pytest.raises(WrongState, match="only a live memory has branches"):
-        await small.record("draft")
-    assert [branch.name for branch in (await small.branches(tea.id)).branches] == [MAIN]
-    assert (await small.record()).state is State.TRASHED
-    await small.harness.restore("tea")
-    assert (await small.branches()).current == "draft"
-    assert await small.names() == [MAIN, "draft"]
+        await editor.record("draft")
+    assert [branch.name for branch in (await editor.branches(tea.id)).branches] == [MAIN]
+    assert (await editor.record()).state is State.TRASHED
+    await editor.harness.restore("tea")
+    assert (await editor.branches()).current == "draft"
+    assert await editor.names() == [MAIN, "draft"]
 
 
-async def test_a_merged_memory_has_no_branches(small: BranchEditor) -> None:
-    tea = await small.plant()
+async def test_a_merged_memory_has_no_branches(editor: BranchEditor) -> None:
+    tea = await editor.plant()
     gone = replace(tea, state=State.MERGED, merged_into=new_id(), version=2)
-    await small.harness.store.commit(a_commit(a_rewrite(gone, action=Action.MERGED)))
+    await editor.harness.store.commit(a_commit(a_rewrite(gone, action=Action.MERGED)))
     with pytest.raises(WrongState, match="part of another"):
-        await small.branch()
+        await editor.branch()
 
 
-async def test_without_a_branch_the_current_one_is_used(small: BranchEditor) -> None:
-    await small.plant()
-    listed = await small.branch(switch=True)
+async def test_without_a_branch_the_current_one_is_used(editor: BranchEditor) -> None:
+    await editor.plant()
+    listed = await editor.branch(switch=True)
     assert listed.current == "draft"
-    await small.add("iced")
-    assert await small.facts() == await small.facts("draft") == ["no milk", "one cup", "iced"]
-    assert await small.facts(MAIN) == ["no milk", "one cup"]
-    assert (await small.switch(MAIN)).current == MAIN
-    assert await small.facts() == ["no milk", "one cup"]
-    assert (await small.switch("draft")).current == "draft"
-    assert await current_branch(small.harness.store, await small.record(MAIN)) == "draft"
+    await editor.add("iced")
+    assert await editor.facts() == await editor.facts("draft") == ["no milk", "one cup", "iced"]
+    assert await editor.facts(MAIN) == ["no milk", "one cup"]
+    assert (await editor.switch(MAIN)).current == MAIN
+    assert await editor.facts() == ["no milk", "one cup"]
+    assert (await editor.switch("draft")).current == "draft"
+    assert await current_branch(editor.harness.store, await editor.record(MAIN)) == "draft"
 
 
 @pytest.mark.parametrize("name", ["nobody", "Draft", "x" * 5_000, "a b"])
-async def test_a_branch_there_is_not(small: BranchEditor, name: str) -> None:
-    await small.plant()
-    await small.branch()
-    for call in (small.switch(name), small.drop(name), small.merge(name), small.add("x", branch=name)):
+async def test_a_branch_there_is_not(editor: BranchEditor, name: str) -> None:
+    await editor.plant()
+    await editor.branch()
+    for call in (editor.switch(name), editor.drop(name), editor.merge(name), editor.add("x", branch=name)):
         with pytest.raises(NotFound, match="has no branch"):
             await call
 
 
-async def test_a_branch_must_be_named(small: BranchEditor) -> None:
-    await small.plant()
-    for call in (small.switch(""), small.drop(""), small.merge(""), small.merge(into="")):
+async def test_a_branch_must_be_named(editor: BranchEditor) -> None:
+    await editor.plant()
+    for call in (editor.switch(""), editor.drop(""), editor.merge(""), editor.merge(into="")):
         with pytest.raises(InvalidInput):
             await call
-    for call in (small.switch(5), small.record(5)):  # pyright: ignore[reportArgumentType]
+    for call in (editor.switch(5), editor.record(5)):  # pyright: ignore[reportArgumentType]
         with pytest.raises(InvalidInput, match="branch"):
             await call
 
 
-async def test_a_dropped_branch_lies_in_the_trash(small: BranchEditor) -> None:
-    await small.plant()
-    await small.branch(switch=True)
-    await small.add("iced")
-    listed = await small.drop()
+async def test_a_dropped_branch_lies_in_the_trash(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch(switch=True)
+    await editor.add("iced")
+    listed = await editor.drop()
     assert (listed.current, [branch.name for branch in listed.branches]) == (MAIN, [MAIN])
-    gone = await small.shadow()
+    gone = await editor.shadow()
     assert (gone.state, gone.version) == (State.TRASHED, 4)
-    assert await small.facts() == ["no milk", "one cup"]
+    assert await editor.facts() == ["no milk", "one cup"]
     with pytest.raises(InvalidInput, match="main cannot be dropped"):
-        await small.drop(MAIN)
+        await editor.drop(MAIN)
 
 
-async def test_another_branch_stays_current_when_one_is_dropped(small: BranchEditor) -> None:
-    await small.plant()
-    await small.branch("one", switch=True)
-    await small.branch("two")
-    assert (await small.drop("two")).current == "one"
+async def test_another_branch_stays_current_when_one_is_dropped(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch("one", switch=True)
+    await editor.branch("two")
+    assert (await editor.drop("two")).current == "one"
 
 
 async def test_a_name_can_be_used_again_and_its_old_versions_stay(editor: BranchEditor) -> None:
@@ -199,14 +200,14 @@ async def test_a_name_can_be_used_again_and_its_old_versions_stay(editor: Branch
     assert "+iced" in (await editor.diff(5, 4, branch="draft"))["observations"]
 
 
-async def test_a_branch_that_is_gone_is_not_switched_to(small: BranchEditor) -> None:
-    await small.plant()
-    await small.branch(switch=True)
-    await small.undo()
-    assert (await small.branches()).current == MAIN
-    assert (await small.record()).branch == MAIN
+async def test_a_branch_that_is_gone_is_not_switched_to(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch(switch=True)
+    await editor.undo()
+    assert (await editor.branches()).current == MAIN
+    assert (await editor.record()).branch == MAIN
     # It was current once; a new branch of its name is current only on request.
-    assert (await small.branch()).current == MAIN
+    assert (await editor.branch()).current == MAIN
 
 
 async def test_a_commit_says_the_same_with_a_message(editor: BranchEditor) -> None:
@@ -224,21 +225,21 @@ async def test_a_commit_says_the_same_with_a_message(editor: BranchEditor) -> No
 
 
 @pytest.mark.parametrize("message", ["", "  ", "x" * 1_001, 5])
-async def test_a_commit_needs_a_message(small: BranchEditor, message: str) -> None:
-    await small.plant()
+async def test_a_commit_needs_a_message(editor: BranchEditor, message: str) -> None:
+    await editor.plant()
     with pytest.raises(InvalidInput, match="message"):
-        await small.commit(message)
+        await editor.commit(message)
 
 
-async def test_a_commit_happens_once_under_its_key(small: BranchEditor) -> None:
-    await small.plant()
-    first = await small.commit("done", key="k")
-    assert await small.commit("done", key="k") == first
-    assert await small.numbers() == [2, 1]
+async def test_a_commit_happens_once_under_its_key(editor: BranchEditor) -> None:
+    await editor.plant()
+    first = await editor.commit("done", key="k")
+    assert await editor.commit("done", key="k") == first
+    assert await editor.numbers() == [2, 1]
     with pytest.raises(KeyReused):
-        await small.commit("done again", key="k")
+        await editor.commit("done again", key="k")
     with pytest.raises(KeyReused):
-        await small.commit("done", key="k", branch=MAIN)
+        await editor.commit("done", key="k", branch=MAIN)
 
 
 async def test_commits_at_once_all_count(editor: BranchEditor) -> None:
@@ -257,29 +258,29 @@ async def test_a_branch_is_no_sibling(editor: BranchEditor) -> None:
 
 
 @pytest.mark.parametrize(("name", "hint"), [("darft", "Did you mean draft?"), ("zzz", "`branches` lists its branches")])
-async def test_the_nearest_branch_is_suggested(small: BranchEditor, name: str, hint: str) -> None:
-    await small.plant()
-    await small.branch("draft")
-    for call in (small.switch(name), small.drop(name), small.merge(name), small.write(name, title="x")):
+async def test_the_nearest_branch_is_suggested(editor: BranchEditor, name: str, hint: str) -> None:
+    await editor.plant()
+    await editor.branch("draft")
+    for call in (editor.switch(name), editor.drop(name), editor.merge(name), editor.write(name, title="x")):
         with pytest.raises(NotFound, match=f"no branch '{name}'") as caught:
             await call
         assert caught.value.hint == hint
 
 
-async def test_a_name_is_the_same_however_its_letters_are_put_together(small: BranchEditor) -> None:
-    await small.plant()
+async def test_a_name_is_the_same_however_its_letters_are_put_together(editor: BranchEditor) -> None:
+    await editor.plant()
     composed, apart = "caf\u00e9", "cafe\u0301"
-    await small.branch(apart)
+    await editor.branch(apart)
     with pytest.raises(NameTaken):
-        await small.branch(composed)
-    assert (await small.switch(apart)).current == composed
-    assert (await small.record(apart)).branch == composed
+        await editor.branch(composed)
+    assert (await editor.switch(apart)).current == composed
+    assert (await editor.record(apart)).branch == composed
     with pytest.raises(InvalidInput, match="into itself"):
-        await small.merge(apart, into=composed)
-    assert (await small.drop(apart)).current == MAIN
+        await editor.merge(apart, into=composed)
+    assert (await editor.drop(apart)).current == MAIN
 
 
-class Counting(FakeStore):
+class Counting(SqliteStore):
     """A store that counts how often versions and documents are read."""
 
     reads = 0
@@ -293,8 +294,8 @@ class Counting(FakeStore):
         return await super().document(space, collection, key)
 
 
-async def test_many_branches_are_listed_with_few_questions() -> None:
-    store = Counting()
+async def test_many_branches_are_listed_with_few_questions(new_store: NewStores) -> None:
+    store = new_store(Counting)
     editor = BranchEditor(harness=Harness(store=store))
     await editor.plant()
     for number in range(30):
@@ -306,8 +307,8 @@ async def test_many_branches_are_listed_with_few_questions() -> None:
     assert (listed.current, len({branch.created_at for branch in listed.branches})) == ("b07", 31)
 
 
-async def test_a_branch_without_its_document_is_listed_all_the_same(small: BranchEditor) -> None:
-    await small.plant()
-    listed = await small.branch("draft", about="what if")
-    await small.harness.store.delete_document(SPACE, START_COLLECTION, (await small.shadow()).id)
-    assert await small.branches() == listed
+async def test_a_branch_without_its_document_is_listed_all_the_same(editor: BranchEditor) -> None:
+    await editor.plant()
+    listed = await editor.branch("draft", about="what if")
+    await editor.harness.store.delete_document(SPACE, START_COLLECTION, (await editor.shadow()).id)
+    assert await editor.branches() == listed

@@ -27,10 +27,10 @@ async def test_versions_come_newest_first_in_pages(harness: Harness) -> None:
 
 
 @pytest.mark.parametrize(("limit", "before"), [(0, None), (-1, None), (True, None), (5, 0), (5, "3")])
-async def test_the_arguments_of_a_page_are_checked(quick: Harness, limit: int, before: int | None) -> None:
-    await quick.remember(Draft(text="one", name="tea"))
+async def test_the_arguments_of_a_page_are_checked(harness: Harness, limit: int, before: int | None) -> None:
+    await harness.remember(Draft(text="one", name="tea"))
     with pytest.raises(InvalidInput):
-        await history("tea", limit=limit, before=before, space=SPACE, store=quick.store)
+        await history("tea", limit=limit, before=before, space=SPACE, store=harness.store)
 
 
 async def test_how_one_version_became_another(harness: Harness) -> None:
@@ -49,11 +49,11 @@ async def test_how_one_version_became_another(harness: Harness) -> None:
 
 
 @pytest.mark.parametrize("versions", [(), (1,), (1, 2, 3), "12", 12, (0, 1), ("1", "2"), (True, 2)])
-async def test_a_diff_needs_two_version_numbers(quick: Harness, versions: tuple[int, ...]) -> None:
-    memory = await quick.store_draft(Draft(text="one", name="tea"))
-    await quick.revise(memory.id, content="two")
+async def test_a_diff_needs_two_version_numbers(harness: Harness, versions: tuple[int, ...]) -> None:
+    memory = await harness.store_draft(Draft(text="one", name="tea"))
+    await harness.revise(memory.id, content="two")
     with pytest.raises(InvalidInput):
-        await compare("tea", versions=versions, space=SPACE, store=quick.store)
+        await compare("tea", versions=versions, space=SPACE, store=harness.store)
 
 
 async def test_an_error_about_an_unknown_version_names_the_versions(harness: Harness) -> None:

@@ -72,54 +72,54 @@ async def test_clashes_are_reported_and_nothing_is_written(editor: BranchEditor)
 
 
 @pytest.mark.parametrize(("prefer", "text"), [("ours", "Tea is white."), ("theirs", "Tea is black.")])
-async def test_a_preference_settles_clashes(small: BranchEditor, prefer: str, text: str) -> None:
-    await small.plant()
-    await small.branch()
-    await small.write("draft", content="Tea is black. It is hot. Good.", kind="fact")
-    await small.write(MAIN, content="Tea is white. It is hot. Good.")
-    done = await small.merge(prefer=prefer)
+async def test_a_preference_settles_clashes(editor: BranchEditor, prefer: str, text: str) -> None:
+    await editor.plant()
+    await editor.branch()
+    await editor.write("draft", content="Tea is black. It is hot. Good.", kind="fact")
+    await editor.write(MAIN, content="Tea is white. It is hot. Good.")
+    done = await editor.merge(prefer=prefer)
     assert (done.action, done.clashes) == ("merged", ())
     for branch in (MAIN, "draft"):
-        record = await small.record(branch)
+        record = await editor.record(branch)
         assert (record.content, record.kind) == (f"{text} It is hot. Good.", "fact")
 
 
-async def test_main_is_merged_into_a_branch(small: BranchEditor) -> None:
-    tea = await small.plant()
-    await small.branch()
-    await small.add("iced", branch="draft")
-    await small.add("warm", branch=MAIN)
-    done = await small.merge(MAIN, into="draft")
+async def test_main_is_merged_into_a_branch(editor: BranchEditor) -> None:
+    tea = await editor.plant()
+    await editor.branch()
+    await editor.add("iced", branch="draft")
+    await editor.add("warm", branch=MAIN)
+    done = await editor.merge(MAIN, into="draft")
     assert (done.action, done.id, done.branch, done.into, done.version) == ("merged", tea.id, MAIN, "draft", 4)
-    assert await small.facts("draft") == ["no milk", "one cup", "iced", "warm"]
-    assert await small.facts(MAIN) == ["no milk", "one cup", "warm"]
-    draft = await small.record("draft")
+    assert await editor.facts("draft") == ["no milk", "one cup", "iced", "warm"]
+    assert await editor.facts(MAIN) == ["no milk", "one cup", "warm"]
+    draft = await editor.record("draft")
     assert (draft.forked, draft.state, draft.trunk) == (2, State.BRANCHED, tea.id)
-    assert (await small.merge(MAIN, into="draft")).action == "unchanged"
+    assert (await editor.merge(MAIN, into="draft")).action == "unchanged"
     # The earlier changes of the branch are still new to main.
-    assert (await small.merge()).action == "merged"
-    assert await small.facts(MAIN) == ["no milk", "one cup", "iced", "warm"]
+    assert (await editor.merge()).action == "merged"
+    assert await editor.facts(MAIN) == ["no milk", "one cup", "iced", "warm"]
 
 
-async def test_the_result_of_a_merge_is_the_base_of_the_next(small: BranchEditor) -> None:
-    await small.plant()
-    await small.branch()
-    await small.add("iced", branch="draft")
-    await small.add("iced", branch=MAIN)
-    done = await small.merge()
+async def test_the_result_of_a_merge_is_the_base_of_the_next(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch()
+    await editor.add("iced", branch="draft")
+    await editor.add("iced", branch=MAIN)
+    done = await editor.merge()
     assert (done.action, done.version) == ("unchanged", 2)
-    await small.remove("iced", branch="draft")
-    assert (await small.merge()).action == "merged"
-    assert await small.facts(MAIN) == ["no milk", "one cup"]
+    await editor.remove("iced", branch="draft")
+    assert (await editor.merge()).action == "merged"
+    assert await editor.facts(MAIN) == ["no milk", "one cup"]
 
 
-async def test_an_observation_that_ended_on_a_branch_ends_on_main(small: BranchEditor) -> None:
-    await small.plant()
-    await small.branch()
-    await small.end("one cup", branch="draft")
-    await small.add("two cups", branch="draft")
-    await small.merge()
-    main = await small.record(MAIN)
+async def test_an_observation_that_ended_on_a_branch_ends_on_main(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch()
+    await editor.end("one cup", branch="draft")
+    await editor.add("two cups", branch="draft")
+    await editor.merge()
+    main = await editor.record(MAIN)
     assert [(observation.text, observation.valid_until is None) for observation in main.observations] == [
         ("no milk", True), ("one cup", False), ("two cups", True),
     ]  # fmt: skip
@@ -144,49 +144,49 @@ async def test_a_merged_text_is_found_by_its_meaning(editor: BranchEditor) -> No
         ("draft", None, "must be a text"),
     ],
 )
-async def test_branches_that_cannot_be_merged(small: BranchEditor, name: str, into: str, why: str) -> None:
-    await small.plant()
-    await small.branch()
-    await small.branch("other")
+async def test_branches_that_cannot_be_merged(editor: BranchEditor, name: str, into: str, why: str) -> None:
+    await editor.plant()
+    await editor.branch()
+    await editor.branch("other")
     with pytest.raises(InvalidInput, match=why):
-        await small.merge(name, into=into)
+        await editor.merge(name, into=into)
 
 
 @pytest.mark.parametrize("prefer", ["mine", None, 1])
-async def test_a_preference_is_one_of_two(small: BranchEditor, prefer: str) -> None:
-    await small.plant()
-    await small.branch()
+async def test_a_preference_is_one_of_two(editor: BranchEditor, prefer: str) -> None:
+    await editor.plant()
+    await editor.branch()
     with pytest.raises(InvalidInput, match="prefer"):
-        await small.merge(prefer=prefer)
+        await editor.merge(prefer=prefer)
 
 
-async def test_a_name_that_is_taken_is_not_merged(small: BranchEditor) -> None:
-    await small.plant()
-    await small.branch()
-    await small.write("draft", name="coffee")
-    await small.harness.remember(Draft(text="black", name="coffee"))
+async def test_a_name_that_is_taken_is_not_merged(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch()
+    await editor.write("draft", name="coffee")
+    await editor.harness.remember(Draft(text="black", name="coffee"))
     with pytest.raises(NameTaken):
-        await small.merge()
-    assert (await small.record("draft")).forked == 1
+        await editor.merge()
+    assert (await editor.record("draft")).forked == 1
 
 
-async def test_together_it_may_be_too_much(small: BranchEditor) -> None:
-    small = replace(small, harness=replace(small.harness, limits=Limits(observations=3)))
-    await small.plant()
-    await small.branch()
-    await small.add("three", branch="draft")
-    await small.add("four", branch=MAIN)
+async def test_together_it_may_be_too_much(editor: BranchEditor) -> None:
+    editor = replace(editor, harness=replace(editor.harness, limits=Limits(observations=3)))
+    await editor.plant()
+    await editor.branch()
+    await editor.add("three", branch="draft")
+    await editor.add("four", branch=MAIN)
     with pytest.raises(TooLarge, match="observations"):
-        await small.merge()
+        await editor.merge()
 
 
-async def test_together_something_must_be_left(small: BranchEditor) -> None:
-    await small.plant(replace(TEA, text=""))
-    await small.branch()
-    await small.remove("no milk", branch="draft")
-    await small.remove("one cup", branch=MAIN)
+async def test_together_something_must_be_left(editor: BranchEditor) -> None:
+    await editor.plant(replace(TEA, text=""))
+    await editor.branch()
+    await editor.remove("no milk", branch="draft")
+    await editor.remove("one cup", branch=MAIN)
     with pytest.raises(InvalidInput, match="leave nothing"):
-        await small.merge()
+        await editor.merge()
 
 
 async def test_a_merge_happens_once_under_its_key(editor: BranchEditor) -> None:
@@ -214,14 +214,14 @@ async def test_merges_and_edits_at_once_lose_nothing(editor: BranchEditor) -> No
     )
 
 
-async def test_long_texts_are_merged_too(small: BranchEditor) -> None:
+async def test_long_texts_are_merged_too(editor: BranchEditor) -> None:
     text = "".join(f"Line {number} is here.\n" for number in range(1_500))
-    await small.plant(Draft(text=text, name="tea"))
-    await small.branch()
-    await small.write("draft", content=text.replace("Line 3 ", "Line three "))
-    await small.write(MAIN, content=text.replace("Line 1400 ", "Line last "))
-    assert (await small.merge()).action == "merged"
-    content = (await small.record(MAIN)).content
+    await editor.plant(Draft(text=text, name="tea"))
+    await editor.branch()
+    await editor.write("draft", content=text.replace("Line 3 ", "Line three "))
+    await editor.write(MAIN, content=text.replace("Line 1400 ", "Line last "))
+    assert (await editor.merge()).action == "merged"
+    content = (await editor.record(MAIN)).content
     assert content == text.replace("Line 3 ", "Line three ").replace("Line 1400 ", "Line last ")
 
 
@@ -240,11 +240,11 @@ async def test_a_merge_can_be_undone_as_a_whole(editor: BranchEditor) -> None:
     assert await editor.facts(MAIN) == ["no milk", "one cup", "warm", "iced"]
 
 
-async def test_a_merge_of_a_switched_memory_goes_into_the_named_branch(small: BranchEditor) -> None:
-    await small.plant()
-    await small.branch(switch=True)
-    await small.add("iced")
-    done = await small.merge()
+async def test_a_merge_of_a_switched_memory_goes_into_the_named_branch(editor: BranchEditor) -> None:
+    await editor.plant()
+    await editor.branch(switch=True)
+    await editor.add("iced")
+    done = await editor.merge()
     assert (done.action, done.into) == ("merged", MAIN)
-    assert (await small.branches()).current == "draft"
-    assert len(await small.harness.store.versions(SPACE, done.id, limit=9)) == 2
+    assert (await editor.branches()).current == "draft"
+    assert len(await editor.harness.store.versions(SPACE, done.id, limit=9)) == 2

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from tests.fakes import FakeStore
 from tests.unit.harness import PLAIN, SPACE, Harness
 from tests.unit.versions.branch_editor import BranchEditor
 
@@ -13,6 +12,7 @@ from scrubjay.model.conflict import PENDING_COLLECTION, ConflictDetails, Conflic
 from scrubjay.model.draft import Draft, Edit, Selection
 from scrubjay.model.job import CONFLICTS, Job
 from scrubjay.model.memory import MAIN, Method, Source
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.writing.recheck import ConflictChecker
 from scrubjay.writing.review import approve
 
@@ -20,8 +20,8 @@ TUESDAY, THURSDAY = "The release meeting is on Tuesday at 10:00", "The release m
 
 
 @pytest.fixture
-def office() -> BranchEditor:
-    return BranchEditor(harness=Harness(store=FakeStore(), rules=replace(PLAIN, conflicts="on")))
+def office(store: SqliteStore) -> BranchEditor:
+    return BranchEditor(harness=Harness(store=store, rules=replace(PLAIN, conflicts="on")))
 
 
 async def clashing(office: BranchEditor, details: tuple[ConflictDetails, ...]) -> None:

@@ -50,20 +50,20 @@ async def test_new_memories_edits_trash_and_edges_are_one_commit(harness: Harnes
     assert relation.key == (ada.id, "knows", bob.id)
 
 
-async def test_a_memory_may_begin_in_another_state(quick: Harness) -> None:
+async def test_a_memory_may_begin_in_another_state(harness: Harness) -> None:
     ada = replace(named("Ada"), state=State.ARCHIVED)
-    await write(quick, Batch(new=(ada,)))
-    assert (await quick.get(ada.id)).state is State.ARCHIVED
-    await write(quick, Batch(new=(named("Ada"),)))
+    await write(harness, Batch(new=(ada,)))
+    assert (await harness.get(ada.id)).state is State.ARCHIVED
+    await write(harness, Batch(new=(named("Ada"),)))
 
 
-async def test_new_texts_are_embedded_at_once_or_later(quick: Harness) -> None:
-    model = (await quick.embedder.profile()).model
-    await write(quick, Batch(new=(named("Ada", "likes tea"),)))
-    assert await quick.store.without_vectors(model, limit=9) == []
+async def test_new_texts_are_embedded_at_once_or_later(harness: Harness) -> None:
+    model = (await harness.embedder.profile()).model
+    await write(harness, Batch(new=(named("Ada", "likes tea"),)))
+    assert await harness.store.without_vectors(model, limit=9) == []
     later = named("Bob", "likes jam")
-    await write(quick, Batch(new=(later,)), embed=False)
-    assert await quick.store.without_vectors(model, limit=9) == [(SPACE, later.id)]
+    await write(harness, Batch(new=(later,)), embed=False)
+    assert await harness.store.without_vectors(model, limit=9) == [(SPACE, later.id)]
 
 
 @pytest.mark.parametrize(
@@ -75,18 +75,20 @@ async def test_new_texts_are_embedded_at_once_or_later(quick: Harness) -> None:
         (NewMemory(draft=Draft(text="", name="Ada")), InvalidInput),
     ],
 )
-async def test_one_that_cannot_be_stored_stops_all(quick: Harness, wrong: NewMemory, error: type[InvalidInput]) -> None:
+async def test_one_that_cannot_be_stored_stops_all(
+    harness: Harness, wrong: NewMemory, error: type[InvalidInput]
+) -> None:
     with pytest.raises(error):
-        await write(quick, Batch(new=(named("Bob"), wrong)))
-    assert await quick.store.last_seq() == 0
+        await write(harness, Batch(new=(named("Bob"), wrong)))
+    assert await harness.store.last_seq() == 0
 
 
 @pytest.mark.parametrize("kind", ["nul\x00", "\ud800", "k" * 301])
-async def test_a_relation_that_cannot_be_stored_stops_all(quick: Harness, kind: str) -> None:
+async def test_a_relation_that_cannot_be_stored_stops_all(harness: Harness, kind: str) -> None:
     ada, bob = named("Ada"), named("Bob")
     with pytest.raises(InvalidInput, match="relation"):
-        await write(quick, Batch(new=(ada, bob), edges=(edge(ada, bob, kind),)))
-    assert await quick.store.last_seq() == 0
+        await write(harness, Batch(new=(ada, bob), edges=(edge(ada, bob, kind),)))
+    assert await harness.store.last_seq() == 0
 
 
 async def test_a_concurrent_change_makes_the_call_stale_and_nothing_is_written(harness: Harness) -> None:
@@ -103,16 +105,16 @@ async def test_a_concurrent_change_makes_the_call_stale_and_nothing_is_written(h
     assert await harness.store.last_seq() == before
 
 
-async def test_nothing_to_write_writes_nothing(quick: Harness) -> None:
-    old = await quick.store_draft("old text")
-    before = await quick.store.last_seq()
-    await write(quick, Batch())
-    await write(quick, Batch(edits=((old, Edit(fields={"content": "old text"})),)))
-    assert await quick.store.last_seq() == before
+async def test_nothing_to_write_writes_nothing(harness: Harness) -> None:
+    old = await harness.store_draft("old text")
+    before = await harness.store.last_seq()
+    await write(harness, Batch())
+    await write(harness, Batch(edits=((old, Edit(fields={"content": "old text"})),)))
+    assert await harness.store.last_seq() == before
 
 
 @pytest.mark.parametrize("batch", [[named(f"n{n}", "x") for n in range(60)], [named("long", "x " * 20_000)]])
-async def test_much_is_prepared_beside_the_loop(quick: Harness, batch: list[NewMemory]) -> None:
+async def test_much_is_prepared_beside_the_loop(harness: Harness, batch: list[NewMemory]) -> None:
     turns = 0
 
     async def count() -> None:
@@ -122,7 +124,7 @@ async def test_much_is_prepared_beside_the_loop(quick: Harness, batch: list[NewM
             await asyncio.sleep(0)
 
     counting = asyncio.create_task(count())
-    await write(quick, Batch(new=tuple(batch)))
+    await write(harness, Batch(new=tuple(batch)))
     counting.cancel()
     assert turns > 1
-    assert len(await quick.store.get(SPACE, [memory.id for memory in batch])) == len(batch)
+    assert len(await harness.store.get(SPACE, [memory.id for memory in batch])) == len(batch)

@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 import pytest
-from tests.fakes import FakeStore
 from tests.fakes.build import START, a_commit, a_memory, a_rewrite, an_origin, revised
+from tests.new_files import NewStores
 from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import Ambiguous, InvalidInput, NotFound, StaleVersion, WrongState
@@ -12,6 +12,7 @@ from scrubjay.model.draft import Draft, Selection
 from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
 from scrubjay.ports import Commit, Committed
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.writing import delete
 
 
@@ -89,9 +90,9 @@ async def test_two_that_answer_to_one_title_are_not_guessed_between(harness: Har
         (Selection(filter={"kind": "fact"}), "filter"),  # pyright: ignore[reportArgumentType]
     ],
 )
-async def test_which_memories_must_be_clear(quick: Harness, verb: str, selection: Selection, field: str) -> None:
+async def test_which_memories_must_be_clear(harness: Harness, verb: str, selection: Selection, field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        await getattr(quick, verb)(selection=selection)
+        await getattr(harness, verb)(selection=selection)
     assert caught.value.fields["field"] == field
 
 
@@ -108,10 +109,10 @@ async def test_a_filter_takes_all_that_pass_over_many_pages(harness: Harness, mo
     assert len(back.done) == 25
 
 
-async def test_a_filter_by_time(quick: Harness) -> None:
+async def test_a_filter_by_time(harness: Harness) -> None:
     old, new = a_memory("old", created_at=START - timedelta(days=9)), a_memory("new", created_at=START)
-    await quick.store.commit(a_commit(old, new))
-    gone = await quick.forget(selection=Selection(filter=Filter(until=START - timedelta(days=1))))
+    await harness.store.commit(a_commit(old, new))
+    gone = await harness.forget(selection=Selection(filter=Filter(until=START - timedelta(days=1))))
     assert [change.id for change in gone.done] == [old.id]
 
 
@@ -127,9 +128,9 @@ async def test_a_group_goes_and_comes_together_when_asked(harness: Harness) -> N
     assert await states(harness, *done.ids) == ["live"] * 3
 
 
-async def test_a_group_of_one_is_itself(quick: Harness) -> None:
-    memory, _ = await quick.store_draft("tea"), await quick.store_draft("coffee")
-    gone = await quick.forget(selection=Selection(refs=(memory.id,), group=True))
+async def test_a_group_of_one_is_itself(harness: Harness) -> None:
+    memory, _ = await harness.store_draft("tea"), await harness.store_draft("coffee")
+    gone = await harness.forget(selection=Selection(refs=(memory.id,), group=True))
     assert [change.id for change in gone.done] == [memory.id]
 
 
@@ -187,13 +188,11 @@ async def test_purging_nothing_is_no_change(harness: Harness) -> None:
     assert await harness.store.last_seq() == before
 
 
-class Meddled(FakeStore):
+class OvertakenStore(SqliteStore):
     """A store in which another client writes, or purges, just before a memory is moved."""
 
-    def __init__(self, *, times: int, purge: bool = False) -> None:
-        super().__init__()
-        self.times = times
-        self.is_purging = purge
+    times = 0
+    is_purging = False
 
     async def commit(self, commit: Commit) -> Committed:
         write = commit.writes[0]
@@ -203,28 +202,34 @@ class Meddled(FakeStore):
             if self.is_purging:
                 await self.purge(SPACE, [memory.id], origin=an_origin())
             else:
-                await super().commit(a_commit(a_rewrite(revised(memory, content=f"meddled {self.times}"))))
+                await super().commit(a_commit(a_rewrite(revised(memory, content=f"overtaken {self.times}"))))
         return await super().commit(commit)
 
 
-async def test_a_memory_changed_meanwhile_is_moved_in_its_latest_version() -> None:
-    harness = Harness(store=Meddled(times=2))
+async def test_a_memory_changed_meanwhile_is_moved_in_its_latest_version(new_store: NewStores) -> None:
+    store = new_store(OvertakenStore)
+    store.times = 2
+    harness = Harness(store=store)
     memory = await harness.store_draft("tea")
     done = await harness.forget(memory.id)
     after = await harness.get(memory.id)
-    assert (after.state, after.content, after.version) == (State.TRASHED, "meddled 0", 4)
+    assert (after.state, after.content, after.version) == (State.TRASHED, "overtaken 0", 4)
     assert done.done[0].version == 4
 
 
-async def test_a_memory_that_changes_all_the_time_is_given_up() -> None:
-    harness = Harness(store=Meddled(times=99))
+async def test_a_memory_that_changes_all_the_time_is_given_up(new_store: NewStores) -> None:
+    store = new_store(OvertakenStore)
+    store.times = 99
+    harness = Harness(store=store)
     memory = await harness.store_draft("tea")
     with pytest.raises(StaleVersion, match="keeps changing"):
         await harness.forget(memory.id)
 
 
-async def test_a_memory_purged_meanwhile_is_gone() -> None:
-    harness = Harness(store=Meddled(times=1, purge=True))
+async def test_a_memory_purged_meanwhile_is_gone(new_store: NewStores) -> None:
+    store = new_store(OvertakenStore)
+    store.times, store.is_purging = 1, True
+    harness = Harness(store=store)
     memory = await harness.store_draft("tea")
     with pytest.raises(NotFound):
         await harness.forget(memory.id)

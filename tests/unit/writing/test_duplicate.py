@@ -4,13 +4,13 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from tests.fakes import FakeStore
 from tests.fakes.build import START, a_commit, a_rewrite, moment, revised
 from tests.unit.harness import PLAIN, Harness
 
 from scrubjay.model.draft import Draft
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Source
+from scrubjay.storage.sqlite import SqliteStore
 
 SAID = Draft(
     text="Sarah prefers tea", title="Tea", kind="preference", category="drinks", project="jay", scope="team",
@@ -61,36 +61,36 @@ async def test_a_draft_without_new_content_changes_nothing(harness: Harness, aga
         {"relevance": 0.5},
     ],
 )
-async def test_anything_new_is_stored(quick: Harness, news: dict[str, object]) -> None:
-    first = await quick.remember(SAID)
-    second = await quick.remember(replace(Draft(text=SAID.text, entities=("Sarah",)), **news))
+async def test_anything_new_is_stored(harness: Harness, news: dict[str, object]) -> None:
+    first = await harness.remember(SAID)
+    second = await harness.remember(replace(Draft(text=SAID.text, entities=("Sarah",)), **news))
     assert second.action == "created"
     assert second.id != first.id
 
 
-async def test_pinning_is_news(quick: Harness) -> None:
-    await quick.remember("tea")
-    assert (await quick.remember(Draft(text="tea", pinned=True))).action == "created"
+async def test_pinning_is_news(harness: Harness) -> None:
+    await harness.remember("tea")
+    assert (await harness.remember(Draft(text="tea", pinned=True))).action == "created"
 
 
-async def test_a_group_is_known_when_each_of_its_entities_is(quick: Harness) -> None:
+async def test_a_group_is_known_when_each_of_its_entities_is(harness: Harness) -> None:
     both = Draft(text="Sarah works at Acme", entities=("Sarah", "Acme"))
-    first = await quick.remember(both)
-    turned = await quick.remember(replace(both, entities=("Acme", "Sarah")))
+    first = await harness.remember(both)
+    turned = await harness.remember(replace(both, entities=("Acme", "Sarah")))
     assert (turned.action, turned.ids) == ("unchanged", first.ids[::-1])
-    assert (await quick.remember(replace(both, entities=("Sarah", "Bob")))).action == "created"
+    assert (await harness.remember(replace(both, entities=("Sarah", "Bob")))).action == "created"
 
 
-async def test_a_memory_in_the_trash_is_no_duplicate(quick: Harness) -> None:
-    first = await quick.remember("tea")
-    await quick.forget(first.id)
-    assert (await quick.remember("tea")).action == "created"
+async def test_a_memory_in_the_trash_is_no_duplicate(harness: Harness) -> None:
+    first = await harness.remember("tea")
+    await harness.forget(first.id)
+    assert (await harness.remember("tea")).action == "created"
 
 
 @pytest.mark.parametrize("ended", ["expires_at", "valid_until"])
 @pytest.mark.parametrize("again", ["Sarah prefers tea", "Sarah prefers tea!"])
-async def test_a_text_is_stored_again_after_its_memory_has_ended(ended: str, again: str) -> None:
-    harness = Harness(store=FakeStore(), rules=replace(PLAIN, gate="merge"))
+async def test_a_text_is_stored_again_after_its_memory_has_ended(ended: str, again: str, store: SqliteStore) -> None:
+    harness = Harness(store=store, rules=replace(PLAIN, gate="merge"))
     first = await harness.store_draft("Sarah prefers tea")
     await harness.store.commit(a_commit(a_rewrite(replace(revised(first), **{ended: moment(60)}))))
     harness.clock.set(moment(3600))
@@ -101,6 +101,6 @@ async def test_a_text_is_stored_again_after_its_memory_has_ended(ended: str, aga
     assert (await harness.remember(late)).action == "unchanged"
 
 
-async def test_observations_without_a_text_are_never_the_same(quick: Harness) -> None:
+async def test_observations_without_a_text_are_never_the_same(harness: Harness) -> None:
     fact = Draft(text="", observations=("likes tea",))
-    assert [(await quick.remember(fact)).action for _ in range(2)] == ["created", "created"]
+    assert [(await harness.remember(fact)).action for _ in range(2)] == ["created", "created"]

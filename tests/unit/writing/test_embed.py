@@ -48,6 +48,6 @@ async def test_without_a_model_the_text_is_stored_and_the_caller_warned(harness:
     assert "words only" in revised.warnings[0]
 
 
-async def test_the_trace_tells_how_many_vectors_were_made(quick: Harness) -> None:
-    done = await quick.remember(Draft(text="", observations=("likes tea", "hates milk")))
+async def test_the_trace_tells_how_many_vectors_were_made(harness: Harness) -> None:
+    done = await harness.remember(Draft(text="", observations=("likes tea", "hates milk")))
     assert [decision.outcome for decision in done.trace if decision.stage == "embed"] == ["2 new vectors"]

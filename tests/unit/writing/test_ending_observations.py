@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from tests.fakes import FakeStore
 from tests.fakes.build import START, a_memory, moment, revised
+from tests.new_files import NewStores
 from tests.unit.detection.test_detect import NOW, PARIS, ROME, DetectionWorld, types
 
 from scrubjay.model.conflict import ConflictType
@@ -19,49 +19,45 @@ def until(text: str, end: float) -> Observation:
     return Observation(text=text, recorded_at=START, valid_until=moment(end))
 
 
-def new_world() -> DetectionWorld:
-    return DetectionWorld(store=FakeStore())
-
-
-async def test_a_memory_that_holds_until_a_day_to_come_has_conflicts() -> None:
+async def test_a_memory_that_holds_until_a_day_to_come_has_conflicts(new_store: NewStores) -> None:
     for end, types_expected in ((LATER, [ConflictType.CONTRADICTION]), (NOW, [])):
-        world = new_world()
+        world = DetectionWorld(store=new_store())
         await world.keep(a_memory(ROME))
         assert types(await world.detect(a_memory(PARIS, valid_until=end))) == types_expected
 
 
-async def test_a_statement_that_holds_until_a_day_to_come_is_looked_at() -> None:
+async def test_a_statement_that_holds_until_a_day_to_come_is_looked_at(new_store: NewStores) -> None:
     for end, types_expected in ((20_000, [ConflictType.CONTRADICTION]), (10_000, [])):
-        world = new_world()
+        world = DetectionWorld(store=new_store())
         await world.keep(a_memory(ROME))
         assert types(await world.detect(a_memory("", observations=(until(PARIS, end),)))) == types_expected
 
 
-async def test_a_stored_memory_with_a_future_end_is_contradicted() -> None:
+async def test_a_stored_memory_with_a_future_end_is_contradicted(new_store: NewStores) -> None:
     for end, types_expected in ((20_000, [ConflictType.CONTRADICTION]), (10_000, [])):
-        world = new_world()
+        world = DetectionWorld(store=new_store())
         await world.keep(a_memory("", observations=(until(ROME, end),)))
         assert types(await world.detect(a_memory(PARIS))) == types_expected
 
 
-async def test_a_memory_of_the_same_name_is_contradicted_by_current_observations() -> None:
+async def test_a_memory_of_the_same_name_is_contradicted_by_current_observations(new_store: NewStores) -> None:
     for end, types_expected in ((20_000, [ConflictType.CONTRADICTION]), (10_000, [])):
-        world = new_world()
+        world = DetectionWorld(store=new_store())
         await world.keep(a_memory("", entity="Ada", observations=(until(ROME, end),)))
         paris = (Observation(text=PARIS, recorded_at=START),)
         assert types(await world.detect(a_memory("", entity="Ada", observations=paris), blind=True)) == types_expected
 
 
-async def test_a_memory_contradicts_its_own_current_observations() -> None:
+async def test_a_memory_contradicts_its_own_current_observations(new_store: NewStores) -> None:
     for end, types_expected in ((20_000, [ConflictType.CONTRADICTION]), (10_000, [])):
-        world = new_world()
+        world = DetectionWorld(store=new_store())
         before = a_memory("", observations=(until(ROME, end),))
         paris = Observation(text=PARIS, recorded_at=START)
         assert types(await world.detect(replace(before, observations=(*before.observations, paris)))) == types_expected
 
 
-async def test_a_current_observation_of_a_memory_is_not_new() -> None:
-    world = new_world()
+async def test_a_current_observation_of_a_memory_is_not_new(new_store: NewStores) -> None:
+    world = DetectionWorld(store=new_store())
     await world.keep(a_memory(ROME))
     for end, types_expected in ((20_000, []), (10_000, [ConflictType.CONTRADICTION])):
         before = a_memory("", observations=(until(PARIS, end),))
@@ -69,13 +65,13 @@ async def test_a_current_observation_of_a_memory_is_not_new() -> None:
         assert types(await world.detect(after, before=before)) == types_expected
 
 
-async def test_two_memories_are_duplicates_by_their_current_observations() -> None:
+async def test_two_memories_are_duplicates_by_their_current_observations(new_store: NewStores) -> None:
     observations = tuple(until(fact, 20_000) for fact in ("likes tea", "has a dog", "rows a boat"))
-    world = new_world()
+    world = DetectionWorld(store=new_store())
     await world.keep(a_memory("", entity="Ada", observations=observations))
     assert types(await world.detect(a_memory("", entity="Ada", observations=observations))) == [ConflictType.DUPLICATE]
     over = tuple(replace(fact, valid_until=EARLIER) for fact in observations)
-    await (gone := new_world()).keep(a_memory("", entity="Ada", observations=over))
+    await (gone := DetectionWorld(store=new_store())).keep(a_memory("", entity="Ada", observations=over))
     assert await gone.detect(a_memory("", entity="Ada", observations=observations)) == ()
 
 

@@ -50,10 +50,10 @@ async def test_names_are_suggested_where_none_are_given(harness: Harness) -> Non
     assert draft.suggested_entities == ("acme corp", "Project Tea", "Sarah", "min-memory")
 
 
-async def test_no_more_than_five_are_suggested(quick: Harness) -> None:
-    draft = await named(quick, Draft(text="with Ann, Bob, Carl, Dora, Emil, Fritz and Gerda"))
+async def test_no_more_than_five_are_suggested(harness: Harness) -> None:
+    draft = await named(harness, Draft(text="with Ann, Bob, Carl, Dora, Emil, Fritz and Gerda"))
     assert draft.suggested_entities == ("Ann", "Bob", "Carl", "Dora", "Emil")
-    draft = await named(quick, Draft(text="nothing to see"))
+    draft = await named(harness, Draft(text="nothing to see"))
     assert (draft.suggested_entities, draft.trace[-1].outcome) == ((), "none")
 
 

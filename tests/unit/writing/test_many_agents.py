@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.fakes import FakeStore
 from tests.fakes.build import a_memory
 from tests.unit.writing.gate_world import GateWorld
 
@@ -12,6 +11,7 @@ from scrubjay.app import make_embedder
 from scrubjay.model.memory import Source
 from scrubjay.ports import Embedder, RecordStore
 from scrubjay.settings import Settings
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.text.claims.extract import lost_claims
 
 SESSION = "cli-auth"
@@ -72,9 +72,9 @@ async def written(world: GateWorld, *, titled: bool) -> None:
 
 @pytest.mark.parametrize("titled", [True, False])
 async def test_a_flood_ends_as_one_memory_with_every_fact(
-    any_store: RecordStore, embedder: Embedder, *, titled: bool
+    store: RecordStore, embedder: Embedder, *, titled: bool
 ) -> None:
-    world = GateWorld(store=any_store, embedder=embedder)
+    world = GateWorld(store=store, embedder=embedder)
     await written(world, titled=titled)
     (memory,) = await world.live()
     assert lost_claims([text for *_, text in ENTRIES], memory.content) == ()
@@ -87,8 +87,8 @@ async def test_a_flood_ends_as_one_memory_with_every_fact(
     assert (preference.content, same) == (PREFERENCE, memory)
 
 
-async def test_without_a_session_notes_of_one_task_stay_apart(embedder: Embedder) -> None:
-    world = GateWorld(store=FakeStore(), embedder=embedder)
+async def test_without_a_session_notes_of_one_task_stay_apart(embedder: Embedder, store: SqliteStore) -> None:
+    world = GateWorld(store=store, embedder=embedder)
     for *_, text in ENTRIES:
         await world.write(a_memory(text))
     # All but the reviewer's entry, which repeats the first and adds to it.

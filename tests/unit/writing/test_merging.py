@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.fakes import FakeStore
+from tests.new_files import NewStores
 from tests.unit.harness import PLAIN, SPACE, Harness
 
 from scrubjay.errors import InvalidInput, KeyReused, WrongState
@@ -13,6 +13,7 @@ from scrubjay.model.memory import Memory, Method, Source, State
 from scrubjay.model.query import Filter
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Commit, Committed
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.versions.revert import revert
 from scrubjay.versions.undo import undo
 from scrubjay.writing.pipeline import remember
@@ -113,12 +114,10 @@ async def test_a_key_tells_of_the_merge_again(harness: Harness) -> None:
         await harness.remember(replace(keyed, text="another"))
 
 
-class Hasty(FakeStore):
+class OvertakenStore(SqliteStore):
     """A store in which another client revises the target just before the merge is committed."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.meanwhile = 1
+    meanwhile = 1
 
     async def commit(self, commit: Commit) -> Committed:
         merges = [write for write in commit.writes if write.action is Action.MERGED]
@@ -129,8 +128,8 @@ class Hasty(FakeStore):
         return await super().commit(commit)
 
 
-async def test_a_target_changed_meanwhile_is_merged_in_its_latest_version() -> None:
-    harness = Harness(store=Hasty())
+async def test_a_target_changed_meanwhile_is_merged_in_its_latest_version(new_store: NewStores) -> None:
+    harness = Harness(store=new_store(OvertakenStore))
     first = await harness.remember(FIRST)
     done = await harness.remember(SECOND)
     assert (done.action, done.version) == ("merged", 3)
@@ -144,9 +143,9 @@ async def test_a_target_changed_meanwhile_is_merged_in_its_latest_version() -> N
         Draft(text="one", intent="continue", session_hint="s", entities=("a", "b")),
     ],
 )
-async def test_a_draft_that_contradicts_itself_is_refused(quick: Harness, draft: Draft) -> None:
+async def test_a_draft_that_contradicts_itself_is_refused(harness: Harness, draft: Draft) -> None:
     with pytest.raises(InvalidInput) as refused:
-        await quick.remember(draft)
+        await harness.remember(draft)
     assert refused.value.fields["field"] == "intent"
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from tests.fakes import FakeStore
 from tests.fakes.build import MODEL, START, a_commit, a_memory
+from tests.new_files import NewStores
 from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import KeyReused, NameTaken
@@ -14,6 +14,7 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Source
 from scrubjay.ports import Commit, Committed
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.text.passages import text_hash
 
 KEYED = Draft(text="Sarah prefers tea", idempotency_key="k1")
@@ -67,7 +68,7 @@ async def test_many_at_once_get_names_of_their_own(harness: Harness) -> None:
     assert [memory.name for memory in memories.values()] == [change.name for change in done]
 
 
-class Contested(FakeStore):
+class NameTakingStore(SqliteStore):
     """A store in which another client takes every name just before the commit."""
 
     async def commit(self, commit: Commit) -> Committed:
@@ -77,8 +78,8 @@ class Contested(FakeStore):
         return await super().commit(commit)
 
 
-async def test_a_name_that_is_always_taken_is_given_up_in_the_end() -> None:
-    harness = Harness(store=Contested())
+async def test_a_name_that_is_always_taken_is_given_up_in_the_end(new_store: NewStores) -> None:
+    harness = Harness(store=new_store(NameTakingStore))
     with pytest.raises(NameTaken):
         await harness.remember("tea")
 
@@ -118,10 +119,10 @@ async def test_a_key_gives_the_first_answer_again(harness: Harness) -> None:
     ],
     ids=lambda change: next(iter(change)),
 )
-async def test_a_key_for_another_request_is_refused(quick: Harness, change: dict[str, object]) -> None:
-    await quick.remember(KEYED)
+async def test_a_key_for_another_request_is_refused(harness: Harness, change: dict[str, object]) -> None:
+    await harness.remember(KEYED)
     with pytest.raises(KeyReused):
-        await quick.remember(replace(KEYED, **change))
+        await harness.remember(replace(KEYED, **change))
 
 
 async def test_two_at_once_with_one_key_store_once(harness: Harness) -> None:
@@ -130,9 +131,9 @@ async def test_two_at_once_with_one_key_store_once(harness: Harness) -> None:
     assert len(await harness.store.same_content(SPACE, KEYED.text)) == 1
 
 
-async def test_a_key_is_of_its_own_space_and_another_key_is_another_request(quick: Harness) -> None:
-    first = await quick.remember(replace(KEYED, intent="new"))
-    second = await quick.remember(replace(KEYED, intent="new", idempotency_key="k2"))
+async def test_a_key_is_of_its_own_space_and_another_key_is_another_request(harness: Harness) -> None:
+    first = await harness.remember(replace(KEYED, intent="new"))
+    second = await harness.remember(replace(KEYED, intent="new", idempotency_key="k2"))
     assert first.id != second.id
 
 

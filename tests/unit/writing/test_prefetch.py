@@ -55,9 +55,9 @@ async def encoder() -> _Encoder:
 
 
 @pytest.fixture
-async def context(encoder: _Encoder, quick: Harness) -> AsyncIterator[WriteContext]:
+async def context(encoder: _Encoder, harness: Harness) -> AsyncIterator[WriteContext]:
     embedder = BatchingEmbedder(encoder)
-    yield replace(quick.context, embedder=embedder)
+    yield replace(harness.context, embedder=embedder)
     await embedder.close()
 
 
@@ -72,20 +72,20 @@ async def _create(harness: Harness, entities: Sequence[dict[str, Json]], *, cont
 
 
 async def test_entities_that_come_together_share_their_batches(
-    quick: Harness, encoder: _Encoder, context: WriteContext
+    harness: Harness, encoder: _Encoder, context: WriteContext
 ) -> None:  # fmt: skip
     answer = await _create(
-        quick, [_entity(f"friend {n}", f"likes tea {n}", f"has dog {n}") for n in range(8)], context=context
+        harness, [_entity(f"friend {n}", f"likes tea {n}", f"has dog {n}") for n in range(8)], context=context
     )
     assert [result["action"] for result in answer["results"]] == ["created"] * 8
     assert [len(batch) for batch in encoder.batches] == [2, 4, 8, 2]
-    assert await quick.store.without_vectors(MODEL, limit=10) == []
+    assert await harness.store.without_vectors(MODEL, limit=10) == []
 
 
 async def test_the_first_are_made_before_ever_more_of_the_next(
-    quick: Harness, encoder: _Encoder, context: WriteContext
+    harness: Harness, encoder: _Encoder, context: WriteContext
 ) -> None:  # fmt: skip
-    await _create(quick, [_entity(f"friend {n}", f"likes tea {n}") for n in range(40)], context=context)
+    await _create(harness, [_entity(f"friend {n}", f"likes tea {n}") for n in range(40)], context=context)
     assert [len(batch) for batch in encoder.batches] == [2, 4, 8, 16, 10]
     assert len({text for batch in encoder.batches for text in batch}) == 40
 
@@ -116,13 +116,13 @@ async def test_secrets_and_denied_texts_never_reach_the_model(harness: Harness) 
 
 
 async def test_one_that_the_model_does_not_take_leaves_the_others_their_vectors(
-    quick: Harness, context: WriteContext
+    harness: Harness, context: WriteContext
 ) -> None:
     answer = await _create(
-        quick, [_entity("Ada", "likes tea"), _entity("Bo", "likes poison"), _entity("Cy", "x")], context=context
+        harness, [_entity("Ada", "likes tea"), _entity("Bo", "likes poison"), _entity("Cy", "x")], context=context
     )
     assert [("warnings" in result) for result in answer["results"]] == [False, True, False]
-    ((_, lacking),) = await quick.store.without_vectors(MODEL, limit=10)
+    ((_, lacking),) = await harness.store.without_vectors(MODEL, limit=10)
     assert lacking == answer["results"][1]["id"]
 
 
@@ -140,8 +140,8 @@ async def test_an_error_in_one_write_does_not_affect_the_others(harness: Harness
     assert sorted(harness.embedder.embedded) == ["likes jam", "likes tea"]
 
 
-async def test_one_is_compared_with_those_before_it_in_the_same_call(quick: Harness) -> None:
-    harness = replace(quick, rules=Rules(gate="off", density="off", tags="off"))
+async def test_one_is_compared_with_those_before_it_in_the_same_call(harness: Harness) -> None:
+    harness = replace(harness, rules=Rules(gate="off", density="off", tags="off"))
     same = ("has a grey dog in Oslo", "plays the cello on Mondays")
     answer = await _create(harness, [_entity("Ada", *same), _entity("Bo", *same)])
     assert "conflicts" not in answer["results"][0]
@@ -150,12 +150,12 @@ async def test_one_is_compared_with_those_before_it_in_the_same_call(quick: Harn
 
 
 async def test_unused_embeddings_are_cancelled_at_the_end(
-    quick: Harness, encoder: _Encoder, context: WriteContext
+    harness: Harness, encoder: _Encoder, context: WriteContext
 ) -> None:
     encoder.may_begin.clear()
     before = asyncio.all_tasks()
     drafts = [Draft(text="likes tea"), Draft(text="likes jam")]
-    async with prefetch_vectors(drafts, space=SPACE, origin=quick.origin(), context=context):
+    async with prefetch_vectors(drafts, space=SPACE, origin=harness.origin(), context=context):
         await asyncio.sleep(0)
         assert len(asyncio.all_tasks() - before) >= 2
     encoder.may_begin.set()
@@ -164,11 +164,11 @@ async def test_unused_embeddings_are_cancelled_at_the_end(
 
 
 async def test_a_cancelled_caller_does_not_cancel_the_others(
-    quick: Harness, encoder: _Encoder, context: WriteContext
+    harness: Harness, encoder: _Encoder, context: WriteContext
 ) -> None:
     encoder.may_begin.clear()
     drafts = [Draft(text="likes tea"), Draft(text="likes jam")]
-    async with prefetch_vectors(drafts, space=SPACE, origin=quick.origin(), context=context) as ready:
+    async with prefetch_vectors(drafts, space=SPACE, origin=harness.origin(), context=context) as ready:
         impatient = asyncio.create_task(ready.embedder.embed(["likes tea"]))
         await asyncio.sleep(0.01)
         impatient.cancel()

@@ -97,20 +97,20 @@ async def test_nothing_is_related_to_itself(harness: Harness) -> None:
         ({"metadata": [1]}, "metadata"),
     ],
 )
-async def test_an_edge_of_the_wrong_shape_is_refused(quick: Harness, options: dict[str, Json], word: str) -> None:
-    await pair(quick)
+async def test_an_edge_of_the_wrong_shape_is_refused(harness: Harness, options: dict[str, Json], word: str) -> None:
+    await pair(harness)
     with pytest.raises(InvalidInput, match=word):
-        await quick.relate("sarah", "acme", **options)  # pyright: ignore[reportArgumentType]
-    assert await quick.store.last_seq() == 2
+        await harness.relate("sarah", "acme", **options)  # pyright: ignore[reportArgumentType]
+    assert await harness.store.last_seq() == 2
 
 
-async def test_a_relation_is_a_short_word(quick: Harness) -> None:
-    await pair(quick)
+async def test_a_relation_is_a_short_word(harness: Harness) -> None:
+    await pair(harness)
     with pytest.raises(TooLarge, match="relation"):
-        await quick.relate("sarah", "acme", relation="x" * 301)
+        await harness.relate("sarah", "acme", relation="x" * 301)
     for wrong in ("", 5):
         with pytest.raises(InvalidInput, match="relation"):
-            await quick.unrelate("sarah", "acme", relation=wrong)  # pyright: ignore[reportArgumentType]
+            await harness.unrelate("sarah", "acme", relation=wrong)  # pyright: ignore[reportArgumentType]
 
 
 async def test_both_ends_must_be_there(harness: Harness) -> None:
@@ -122,12 +122,12 @@ async def test_both_ends_must_be_there(harness: Harness) -> None:
             await harness.unrelate(*ends)
 
 
-async def test_an_edge_keeps_no_secret(quick: Harness) -> None:
-    await pair(quick)
+async def test_an_edge_keeps_no_secret(harness: Harness) -> None:
+    await pair(harness)
     key = "AKIAIOSFODNN7EXAMPLE"
-    done = await quick.relate("sarah", "acme", relation=f"has {key}", text=key, metadata={"password": "hunter2"})
+    done = await harness.relate("sarah", "acme", relation=f"has {key}", text=key, metadata={"password": "hunter2"})
     (link,) = done.source_links
     cut = "[redacted: aws access key]"
     assert (link.type, link.text, link.metadata) == (f"has {cut}", cut, {"password": "[redacted: password]"})
-    again = await quick.relate("sarah", "acme", relation=f"has {key}", text=key, metadata={"password": "hunter2"})
+    again = await harness.relate("sarah", "acme", relation=f"has {key}", text=key, metadata={"password": "hunter2"})
     assert again.action == "unchanged"

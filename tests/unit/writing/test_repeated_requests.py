@@ -3,18 +3,19 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from tests.fakes import FakeStore
+from tests.new_files import NewStores
 from tests.unit.harness import SPACE, Harness
 
 from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.results import Remembered, Undone, Written
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.versions.undo import undo
 
 Answer = TypeVar("Answer")
 KEY = "once"
 
 
-class Overtaken(FakeStore):
+class Overtaken(SqliteStore):
     """A store that can run a callable right after a request has looked for its earlier answer."""
 
     faster: Callable[[], Awaitable[object]] | None = None
@@ -39,8 +40,8 @@ async def both(store: Overtaken, ask: Callable[[], Awaitable[Answer]]) -> tuple[
     return first[0], late
 
 
-async def test_by_a_remember() -> None:
-    store = Overtaken()
+async def test_by_a_remember(new_store: NewStores) -> None:
+    store = new_store(Overtaken)
     harness = Harness(store=store)
 
     async def ask() -> Remembered:
@@ -50,8 +51,8 @@ async def test_by_a_remember() -> None:
     assert (late.action, late.id, late.version) == ("created", first.id, 1)
 
 
-async def test_by_a_revise() -> None:
-    store = Overtaken()
+async def test_by_a_revise(new_store: NewStores) -> None:
+    store = new_store(Overtaken)
     harness = Harness(store=store)
     memory = await harness.store_draft("tea")
 
@@ -63,8 +64,8 @@ async def test_by_a_revise() -> None:
     assert (late.action, late.version) == ("updated", 2)
 
 
-async def test_by_an_undo() -> None:
-    store = Overtaken()
+async def test_by_an_undo(new_store: NewStores) -> None:
+    store = new_store(Overtaken)
     harness = Harness(store=store)
     await harness.remember("tea")
 

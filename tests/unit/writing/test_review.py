@@ -63,87 +63,89 @@ async def test_a_name_taken_meanwhile_is_given_another(harness: Harness) -> None
     assert done.done[0].name == f"tea-{memory.id[-6:]}"
 
 
-async def test_only_waiting_memories_are_approved_or_declined(quick: Harness) -> None:
-    live = await quick.store_draft("tea")
+async def test_only_waiting_memories_are_approved_or_declined(harness: Harness) -> None:
+    live = await harness.store_draft("tea")
     chosen = Selection(refs=(live.id,))
     with pytest.raises(WrongState):
-        await decline(chosen, space=SPACE, origin=quick.origin(), store=quick.store)
-    again = await approve(chosen, space=SPACE, origin=quick.origin(), store=quick.store)
+        await decline(chosen, space=SPACE, origin=harness.origin(), store=harness.store)
+    again = await approve(chosen, space=SPACE, origin=harness.origin(), store=harness.store)
     assert [change.action for change in again.done] == ["unchanged"]
 
 
-async def test_a_waiting_memory_cannot_go_live_by_another_verb(quick: Harness) -> None:
-    memory = await waiting(quick)
+async def test_a_waiting_memory_cannot_go_live_by_another_verb(harness: Harness) -> None:
+    memory = await waiting(harness)
     with pytest.raises(WrongState):
-        await quick.restore(memory.id)
-    assert (await quick.get(memory.id)).state is State.WAITING
+        await harness.restore(memory.id)
+    assert (await harness.get(memory.id)).state is State.WAITING
 
 
-async def test_a_dry_run_leaves_it_waiting(quick: Harness) -> None:
-    memory = await waiting(quick)
+async def test_a_dry_run_leaves_it_waiting(harness: Harness) -> None:
+    memory = await waiting(harness)
     chosen = Selection(refs=(memory.id,), dry_run=True)
-    done = await approve(chosen, space=SPACE, origin=quick.origin(), store=quick.store)
+    done = await approve(chosen, space=SPACE, origin=harness.origin(), store=harness.store)
     assert (done.dry_run, done.done[0].action) == (True, "approved")
-    assert (await quick.get(memory.id)).state is State.WAITING
+    assert (await harness.get(memory.id)).state is State.WAITING
 
 
 AGENTS = Rules(gate="off", density="off", tags="off", review="agents")
 BY_AGENT = Source(method=Method.AGENT)
 
 
-async def test_an_unapproved_memory_waits_again_when_it_is_restored(quick: Harness) -> None:
-    quick.rules = AGENTS
-    forgotten = await quick.store_draft(Draft(text="tea", source=BY_AGENT))
-    declined = await quick.store_draft(Draft(text="milk", source=BY_AGENT))
-    undone = await quick.store_draft(Draft(text="salt", source=BY_AGENT))
+async def test_an_unapproved_memory_waits_again_when_it_is_restored(harness: Harness) -> None:
+    harness.rules = AGENTS
+    forgotten = await harness.store_draft(Draft(text="tea", source=BY_AGENT))
+    declined = await harness.store_draft(Draft(text="milk", source=BY_AGENT))
+    undone = await harness.store_draft(Draft(text="salt", source=BY_AGENT))
     assert forgotten.flags == ("unapproved",)
-    await quick.forget(forgotten.id)
-    await decline(Selection(refs=(declined.id,)), space=SPACE, origin=quick.origin(), store=quick.store)
-    run = (await quick.store.versions(SPACE, undone.id, limit=1))[0].run
-    await undo(run=run, agent="tester", space=SPACE, origin=quick.origin(), store=quick.store)
+    await harness.forget(forgotten.id)
+    await decline(Selection(refs=(declined.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
+    run = (await harness.store.versions(SPACE, undone.id, limit=1))[0].run
+    await undo(run=run, agent="tester", space=SPACE, origin=harness.origin(), store=harness.store)
     for memory in (forgotten, declined, undone):
-        assert (await quick.get(memory.id)).state is State.TRASHED
-        (done,) = (await quick.restore(memory.id)).done
+        assert (await harness.get(memory.id)).state is State.TRASHED
+        (done,) = (await harness.restore(memory.id)).done
         assert (done.action, "waits" in done.warnings[0]) == ("restored", True)
-        assert (await quick.get(memory.id)).state is State.WAITING
+        assert (await harness.get(memory.id)).state is State.WAITING
 
 
-async def test_an_approved_memory_is_restored_as_it_was(quick: Harness) -> None:
-    quick.rules = AGENTS
-    memory = await quick.store_draft(Draft(text="tea", source=BY_AGENT))
-    await approve(Selection(refs=(memory.id,)), space=SPACE, origin=quick.origin(), store=quick.store)
-    assert (await quick.get(memory.id)).flags == ()
-    await revert(memory.id, to=1, message="", space=SPACE, origin=quick.origin(), store=quick.store)
-    await quick.forget(memory.id)
-    await quick.restore(memory.id)
-    assert (await quick.get(memory.id)).state is State.LIVE
+async def test_an_approved_memory_is_restored_as_it_was(harness: Harness) -> None:
+    harness.rules = AGENTS
+    memory = await harness.store_draft(Draft(text="tea", source=BY_AGENT))
+    await approve(Selection(refs=(memory.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
+    assert (await harness.get(memory.id)).flags == ()
+    await revert(memory.id, to=1, message="", space=SPACE, origin=harness.origin(), store=harness.store)
+    await harness.forget(memory.id)
+    await harness.restore(memory.id)
+    assert (await harness.get(memory.id)).state is State.LIVE
 
 
-async def test_the_same_text_waits_once(quick: Harness) -> None:
-    await quick.remember(Draft(text="The tea is green.", title="Tea"))
-    quick.rules = AGENTS
+async def test_the_same_text_waits_once(harness: Harness) -> None:
+    await harness.remember(Draft(text="The tea is green.", title="Tea"))
+    harness.rules = AGENTS
     draft = Draft(text="The tea is black.", title="Tea", source=BY_AGENT, pinned=True)
-    first, *more = [await quick.remember(draft) for _ in range(3)]
+    first, *more = [await harness.remember(draft) for _ in range(3)]
     assert [(change.action, change.id) for change in more] == [("unchanged", first.id)] * 2
     assert any("not pinned" in warning for warning in first.warnings)
-    assert len(await inbox(SPACE, store=quick.store, limit=9)) == 1
-    other = await quick.remember(replace(draft, metadata={"more": 1}))
+    assert len(await inbox(SPACE, store=harness.store, limit=9)) == 1
+    other = await harness.remember(replace(draft, metadata={"more": 1}))
     assert other.action == "created"
 
 
-async def test_of_two_with_one_name_the_one_that_waits_is_approved(quick: Harness) -> None:
-    memory = await waiting(quick, name="tea")
-    await quick.store_draft(Draft(text="milk", name="tea"))
-    done = await approve(Selection(refs=("tea", "nobody")), space=SPACE, origin=quick.origin(), store=quick.store)
+async def test_of_two_with_one_name_the_one_that_waits_is_approved(harness: Harness) -> None:
+    memory = await waiting(harness, name="tea")
+    await harness.store_draft(Draft(text="milk", name="tea"))
+    done = await approve(Selection(refs=("tea", "nobody")), space=SPACE, origin=harness.origin(), store=harness.store)
     assert ([change.id for change in done.done], [missing_ref.ref for missing_ref in done.missing]) == (
         [memory.id],
         ["nobody"],
     )
 
 
-async def test_a_reason_keeps_no_secret(quick: Harness) -> None:
-    memory = await quick.store_draft("tea")
-    await quick.forget(selection=Selection(refs=(memory.id,), reason="leaked AKIAIOSFODNN7EXAMPLE"))
-    await revert(memory.id, to=1, message="AKIAIOSFODNN7EXAMPLE", space=SPACE, origin=quick.origin(), store=quick.store)
-    messages = [version.message for version in await quick.store.versions(SPACE, memory.id, limit=9)]
+async def test_a_reason_keeps_no_secret(harness: Harness) -> None:
+    memory = await harness.store_draft("tea")
+    await harness.forget(selection=Selection(refs=(memory.id,), reason="leaked AKIAIOSFODNN7EXAMPLE"))
+    await revert(
+        memory.id, to=1, message="AKIAIOSFODNN7EXAMPLE", space=SPACE, origin=harness.origin(), store=harness.store
+    )
+    messages = [version.message for version in await harness.store.versions(SPACE, memory.id, limit=9)]
     assert messages[:2] == ["[redacted: aws access key]", "leaked [redacted: aws access key]"]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from tests.fakes import FakeEmbedder, FakeStore
+from tests.fakes import FakeEmbedder
 from tests.fakes.build import START, MemoryFields, a_memory, moment
 from tests.unit.writing.gate_world import GateWorld
 
@@ -15,7 +15,8 @@ from scrubjay.model.memory import Memory, Observation, Source, State, Trust
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
 from scrubjay.model.rules import Rules
-from scrubjay.ports import Profile, RecordStore
+from scrubjay.ports import Profile
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.text.passages import passages_of
 from scrubjay.writing.similarity import decide
 
@@ -33,13 +34,8 @@ class Sensible(FakeEmbedder):
 
 
 @pytest.fixture
-def world(any_store: RecordStore) -> GateWorld:
-    return GateWorld(store=any_store, embedder=Sensible())
-
-
-@pytest.fixture
-def quick() -> GateWorld:
-    return GateWorld(store=FakeStore(), embedder=Sensible())
+def world(store: SqliteStore) -> GateWorld:
+    return GateWorld(store=store, embedder=Sensible())
 
 
 async def test_the_same_text_in_other_words_is_merged(world: GateWorld) -> None:
@@ -72,9 +68,9 @@ async def test_a_similar_memory_that_differs_is_reported_as_a_possible_conflict(
         ("Dalia trinkt morgens auf dem Weg zur Arbeit {} Kaffee aus dem Laden an der Ecke.", "starken", "keinen"),
     ],
 )
-async def test_contradicting_texts_are_not_merged(quick: GateWorld, text: str, value: str, other: str) -> None:
-    await quick.store_all(a_memory(text.format(value)))
-    decision = await quick.decide(a_memory(text.format(other)))
+async def test_contradicting_texts_are_not_merged(world: GateWorld, text: str, value: str, other: str) -> None:
+    await world.store_all(a_memory(text.format(value)))
+    decision = await world.decide(a_memory(text.format(other)))
     assert decision.target is None
     assert decision.similarity is None
     assert [bool(similar.differs) for similar in decision.similar] == [True]
@@ -98,11 +94,11 @@ async def test_a_text_about_another_subject_is_left_alone(world: GateWorld) -> N
     ],
 )
 async def test_rules_and_intent_keep_equal_texts_apart(
-    quick: GateWorld, rules: Rules, intent: str, reported: int
+    world: GateWorld, rules: Rules, intent: str, reported: int
 ) -> None:
-    await quick.store_all(a_memory(FACT))
-    quick.rules = rules
-    decision = await quick.decide(a_memory(SAME), intent=intent)
+    await world.store_all(a_memory(FACT))
+    world.rules = rules
+    decision = await world.decide(a_memory(SAME), intent=intent)
     assert decision.target is None
     assert len(decision.similar) == reported
     assert decision.why
@@ -128,10 +124,10 @@ async def test_rules_and_intent_keep_equal_texts_apart(
     ],
 )
 async def test_memories_that_must_stay_separate_do(
-    quick: GateWorld, stored: MemoryFields, incoming: MemoryFields
+    world: GateWorld, stored: MemoryFields, incoming: MemoryFields
 ) -> None:
-    await quick.store_all(a_memory(FACT, **stored))
-    assert (await quick.decide(a_memory(SAME, **incoming))).target is None
+    await world.store_all(a_memory(FACT, **stored))
+    assert (await world.decide(a_memory(SAME, **incoming))).target is None
 
 
 @pytest.mark.parametrize(
@@ -146,18 +142,18 @@ async def test_memories_that_must_stay_separate_do(
         ({"relevance": 0.5}, {"relevance": 0.5}),
     ],
 )
-async def test_memories_that_may_be_merged_are(quick: GateWorld, stored: MemoryFields, incoming: MemoryFields) -> None:
+async def test_memories_that_may_be_merged_are(world: GateWorld, stored: MemoryFields, incoming: MemoryFields) -> None:
     fact = a_memory(FACT, **stored)
-    await quick.store_all(fact)
-    assert (await quick.decide(a_memory(SAME, **incoming))).target == fact
+    await world.store_all(fact)
+    assert (await world.decide(a_memory(SAME, **incoming))).target == fact
 
 
 @pytest.mark.parametrize("which", [0, 1])
-async def test_a_suspicious_text_is_never_merged(quick: GateWorld, which: int) -> None:
+async def test_a_suspicious_text_is_never_merged(world: GateWorld, which: int) -> None:
     flags = [("suspicious",) if which == at else () for at in range(2)]
-    await quick.store_all(replace(a_memory(FACT), flags=flags[0]))
+    await world.store_all(replace(a_memory(FACT), flags=flags[0]))
     incoming = replace(a_memory(SAME, source=SESSION), flags=flags[1])
-    decision = await quick.decide(incoming)
+    decision = await world.decide(incoming)
     assert decision.target is None
     assert decision.similar
 
@@ -201,17 +197,17 @@ async def test_all_of_a_long_text_must_be_said(world: GateWorld) -> None:
     assert (await world.decide(a_memory(SAME, observations=(*observations, more)))).target is None
 
 
-async def test_under_one_title_the_words_must_be_alike(quick: GateWorld) -> None:
+async def test_under_one_title_the_words_must_be_alike(world: GateWorld) -> None:
     title = "A long title about preferences in music and food and sports and travels of the whole family"
-    await quick.store_all(a_memory("likes jazz", title=title))
-    assert (await quick.decide(a_memory("likes rock", title=title))).target is None
+    await world.store_all(a_memory("likes jazz", title=title))
+    assert (await world.decide(a_memory("likes rock", title=title))).target is None
 
 
-async def test_a_long_document_is_not_compared(quick: GateWorld) -> None:
+async def test_a_long_document_is_not_compared(world: GateWorld) -> None:
     document = "\n\n".join(f"{FACT} {number}" * 12 for number in range(20))
     assert len(passages_of(a_memory(document))) > 12
-    await quick.store_all(a_memory(document))
-    assert (await quick.decide(a_memory(f"{document} again"))).target is None
+    await world.store_all(a_memory(document))
+    assert (await world.decide(a_memory(f"{document} again"))).target is None
 
 
 class Broken:
@@ -222,23 +218,23 @@ class Broken:
         raise IndexUnavailable("the index is in pieces")
 
 
-async def reason(memory: Memory, *, vectors: Sequence[Vector], profile: Profile | None) -> str:
+async def reason(memory: Memory, *, store: SqliteStore, vectors: Sequence[Vector], profile: Profile | None) -> str:
     passages = passages_of(memory)
     by_hash = dict(zip((passage.hash for passage in passages), vectors, strict=False))
     written = EmbeddedMemory(memory=memory, passages=passages, vectors=by_hash, profile=profile)
-    cache = ReadCache(store=FakeStore(), index=Broken())
+    cache = ReadCache(store=store, index=Broken())
     decision = await decide(written, rules=Rules(), intent="auto", session="", cache=cache)
     assert decision.target is None
     return decision.why
 
 
-async def test_without_an_index_or_a_model_nothing_is_merged_and_the_reason_is_given() -> None:
+async def test_without_an_index_or_a_model_nothing_is_merged_and_the_reason_is_given(store: SqliteStore) -> None:
     embedder = Sensible()
     memory = a_memory(FACT)
     vectors = await embedder.embed([FACT])
-    broken = await reason(memory, vectors=vectors, profile=await embedder.profile())
+    broken = await reason(memory, store=store, vectors=vectors, profile=await embedder.profile())
     assert broken == "similar memories could not be searched for: the index is in pieces"
-    assert await reason(memory, vectors=[], profile=None) == "nothing says the same"
+    assert await reason(memory, store=store, vectors=[], profile=None) == "nothing says the same"
 
 
 @pytest.mark.parametrize(
@@ -254,21 +250,21 @@ async def test_without_an_index_or_a_model_nothing_is_merged_and_the_reason_is_g
 )
 @pytest.mark.parametrize("intent", ["auto", "continue"])
 async def test_a_text_of_a_document_is_not_attributed_to_a_person(
-    quick: GateWorld, mine: Trust, incoming: Trust, merged: bool, intent: str
+    world: GateWorld, mine: Trust, incoming: Trust, merged: bool, intent: str
 ) -> None:
-    await quick.store_all(a_memory(FACT, source=Source(session="s1", trust=mine)))
-    decision = await quick.decide(a_memory(SAME, source=Source(session="s1", trust=incoming)), intent=intent)
+    await world.store_all(a_memory(FACT, source=Source(session="s1", trust=mine)))
+    decision = await world.decide(a_memory(SAME, source=Source(session="s1", trust=incoming)), intent=intent)
     assert (decision.target is not None) is merged
 
 
-async def test_another_word_in_the_same_place_is_reported_though_it_is_merged(quick: GateWorld) -> None:
+async def test_another_word_in_the_same_place_is_reported_though_it_is_merged(world: GateWorld) -> None:
     text = "At night the {} of the old harbour master sleeps in the shed by the water behind the tall cranes."
-    await quick.store_all(fact := a_memory(text.format("cat")))
-    decision = await quick.decide(a_memory(text.format("dog")))
+    await world.store_all(fact := a_memory(text.format("cat")))
+    decision = await world.decide(a_memory(text.format("dog")))
     assert decision.target == fact
     assert [neighbour.differs for neighbour in decision.similar] == ["word: dog or cat"]
-    await quick.store_all(a_memory("All files of the harbour project use tabs for indentation, says the master."))
-    decision = await quick.decide(
+    await world.store_all(a_memory("All files of the harbour project use tabs for indentation, says the master."))
+    decision = await world.decide(
         a_memory("All files of the harbour project use spaces for indentation, says the master.")
     )
     assert decision.target is None

@@ -4,12 +4,12 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from tests.fakes import FakeStore
 from tests.fakes.build import START, a_memory, moment
 from tests.unit.harness import Harness
 
 from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.memory import Memory, Method, Observation, Source, State, Trust
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.writing.merge import merge, take_over
 
 NOW = moment(60)
@@ -18,8 +18,8 @@ TEXT = "The ferry leaves at nine."
 
 
 @pytest.fixture
-def quick() -> Harness:
-    return Harness(store=FakeStore())
+def harness(store: SqliteStore) -> Harness:
+    return Harness(store=store)
 
 
 def observed(*texts: str, source: Source | None = None) -> tuple[Observation, ...]:
@@ -55,28 +55,28 @@ async def test_a_text_repeated_by_the_user_gets_the_user_as_its_source(harness: 
     assert (await harness.get(first.id)).version == 2
 
 
-async def test_a_waiting_memory_stays_unchanged(quick: Harness) -> None:
-    quick.rules = replace(quick.rules, review="agents")
+async def test_a_waiting_memory_stays_unchanged(harness: Harness) -> None:
+    harness.rules = replace(harness.rules, review="agents")
     mine = Draft(text=TEXT, source=Source(method=Method.AGENT, trust=Trust.DOCUMENT))
-    waiting = await quick.store_draft(mine)
-    done = await quick.remember(replace(mine, source=replace(mine.source, trust=Trust.AGENT)))
+    waiting = await harness.store_draft(mine)
+    done = await harness.remember(replace(mine, source=replace(mine.source, trust=Trust.AGENT)))
     assert (waiting.state, done.action) == (State.WAITING, "unchanged")
 
 
-async def test_of_one_text_under_several_entities_each_record_is_the_users(quick: Harness) -> None:
-    first = await quick.remember(Draft(text=TEXT, entities=("Pier", "Ferry"), source=DOCUMENT))
-    done = await quick.remember(Draft(text=TEXT, entities=("Ferry", "Pier"), source=USER))
+async def test_of_one_text_under_several_entities_each_record_is_the_users(harness: Harness) -> None:
+    first = await harness.remember(Draft(text=TEXT, entities=("Pier", "Ferry"), source=DOCUMENT))
+    done = await harness.remember(Draft(text=TEXT, entities=("Ferry", "Pier"), source=USER))
     assert (done.action, set(done.ids)) == ("updated", set(first.ids))
-    assert {(await quick.get(id_)).source.trust for id_ in first.ids} == {Trust.USER}
+    assert {(await harness.get(id_)).source.trust for id_ in first.ids} == {Trust.USER}
 
 
-async def test_a_repeated_observation_gets_the_more_trusted_source(quick: Harness) -> None:
-    first = await quick.store_draft(Draft(text=TEXT, observations=("daily", "from pier 4"), source=DOCUMENT))
-    await quick.revise(first.id, Edit(add_observations=("daily", "in summer"), source=USER))
-    memory = await quick.get(first.id)
+async def test_a_repeated_observation_gets_the_more_trusted_source(harness: Harness) -> None:
+    first = await harness.store_draft(Draft(text=TEXT, observations=("daily", "from pier 4"), source=DOCUMENT))
+    await harness.revise(first.id, Edit(add_observations=("daily", "in summer"), source=USER))
+    memory = await harness.get(first.id)
     assert trust_of(memory) == {"daily": Trust.USER, "from pier 4": Trust.DOCUMENT, "in summer": Trust.USER}
     assert memory.source.trust is Trust.DOCUMENT
-    assert (await quick.revise(first.id, Edit(add_observations=("daily",), source=AGENT))).action == "unchanged"
+    assert (await harness.revise(first.id, Edit(add_observations=("daily",), source=AGENT))).action == "unchanged"
 
 
 def test_additions_of_a_document_to_a_users_memory_keep_their_source() -> None:
@@ -129,13 +129,13 @@ def test_an_equally_trusted_source_adds_to_the_text(first: Source, second: Sourc
     assert (both.content, both.source, both.observations) == (f"{TEXT}\n\nIt takes cars.", first, ())
 
 
-async def test_a_text_has_the_source_of_its_last_edit(quick: Harness) -> None:
-    first = await quick.store_draft(Draft(text=TEXT, observations=("daily",), source=replace(USER, session="s1")))
-    await quick.revise(first.id, Edit(fields={"content": "The ferry leaves at ten."}, source=AGENT))
-    memory = await quick.get(first.id)
+async def test_a_text_has_the_source_of_its_last_edit(harness: Harness) -> None:
+    first = await harness.store_draft(Draft(text=TEXT, observations=("daily",), source=replace(USER, session="s1")))
+    await harness.revise(first.id, Edit(fields={"content": "The ferry leaves at ten."}, source=AGENT))
+    memory = await harness.get(first.id)
     assert (memory.source.trust, memory.source.session, trust_of(memory)) == (Trust.AGENT, "s1", {"daily": Trust.USER})
     for edit in (Edit(fields={"title": "Ferry"}, source=USER), Edit(fields={"content": "Soon."}), Edit(fields={})):
-        await quick.revise(first.id, edit)
-    assert (await quick.get(first.id)).source.trust is Trust.AGENT
-    await quick.revise(first.id, Edit(fields={"content": TEXT}, source=USER))
-    assert (await quick.get(first.id)).source.trust is Trust.USER
+        await harness.revise(first.id, edit)
+    assert (await harness.get(first.id)).source.trust is Trust.AGENT
+    await harness.revise(first.id, Edit(fields={"content": TEXT}, source=USER))
+    assert (await harness.get(first.id)).source.trust is Trust.USER

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.fakes import FakeClock, FakeStore
+from tests.fakes import FakeClock
 
 from scrubjay.app.calibration.curves import SameRow, calibrate_recall, calibrate_same
 from scrubjay.app.calibration.labels import LabelledCases, LabelledMemory, LabelledPair, LabelledQuestion
@@ -16,6 +16,7 @@ from scrubjay.model.passage import Vector
 from scrubjay.ports import Profile
 from scrubjay.recalling.access_log import AccessLog
 from scrubjay.settings import Settings
+from scrubjay.storage.sqlite import SqliteStore
 
 
 class Birds:
@@ -49,8 +50,8 @@ def _bird_vector(text: str) -> Vector:
 
 
 @pytest.fixture
-async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
-    store, embedder, clock = FakeStore(), Birds(), FakeClock()
+async def engine(tmp_path: Path, store: SqliteStore) -> AsyncIterator[Engine]:
+    embedder, clock = Birds(), FakeClock()
     settings = Settings(home=str(tmp_path), vector_index="scan")
     engine = Engine(
         store=store,

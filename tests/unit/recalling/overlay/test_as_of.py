@@ -3,13 +3,14 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import cached_property
 from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.fakes import FakeStore
 from tests.fakes.build import START, a_commit, a_memory, a_rewrite, an_origin, revised
+from tests.new_files import NewStores
 from tests.unit.harness import SPACE, Harness
 from tests.unit.strategies import few_examples
 
@@ -24,6 +25,7 @@ from scrubjay.model.timestamps import to_iso
 from scrubjay.model.version import Version
 from scrubjay.recalling.overlay.build import open_reader, read_changed_since
 from scrubjay.recalling.overlay.overlay import Overlay, OverlayCache, OverlayKey, OverlayReader
+from scrubjay.storage.sqlite import SqliteStore
 
 # Corrections and related words depend on the words that exist now.
 EXACT = Ranking(without=frozenset({"typos", "kin"}))
@@ -182,79 +184,81 @@ async def test_an_answer_of_the_past_is_not_one_of_now(harness: Harness) -> None
         assert passages(await recall_as_of(harness, "tea", then)) == ["green tea"]
 
 
-async def test_the_past_is_read_once_until_something_changes_or_is_purged(quick: Harness) -> None:
-    quick.store = store = Counting()
-    tea = await quick.remember("green tea")
-    then = quick.clock.now()
-    await quick.revise(tea.id, content="black tea")
+async def test_the_past_is_read_once_until_something_changes_or_is_purged(
+    harness: Harness, new_store: NewStores
+) -> None:
+    harness.store = store = new_store(Counting)
+    tea = await harness.remember("green tea")
+    then = harness.clock.now()
+    await harness.revise(tea.id, content="black tea")
     for query in ("tea", "green", ""):
-        assert passages(await recall_as_of(quick, query, then)) == ["green tea"]
+        assert passages(await recall_as_of(harness, query, then)) == ["green tea"]
     assert store.reads == [tea.id]
-    quick.answers.clear()
-    assert passages(await recall_as_of(quick, "tea", then)) == ["green tea"]
+    harness.answers.clear()
+    assert passages(await recall_as_of(harness, "tea", then)) == ["green tea"]
     assert store.reads == [tea.id] * 2
 
 
-class Counting(FakeStore):
+class Counting(SqliteStore):
     """A store that records which past versions are read."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.reads: list[str] = []
+    @cached_property
+    def reads(self) -> list[str]:
+        return []
 
     async def versions_at(self, space: str, ids: Sequence[str], *, at: datetime) -> dict[str, Version]:
-        self.reads += ids
+        self.reads.extend(ids)
         return await super().versions_at(space, ids, at=at)
 
 
-async def test_after_a_write_only_changed_memories_are_read(quick: Harness) -> None:
-    quick.store = store = Counting()
-    made = [await quick.store_draft(f"tea {number} of a kind") for number in range(5)]
-    then = quick.clock.now()
+async def test_after_a_write_only_changed_memories_are_read(harness: Harness, new_store: NewStores) -> None:
+    harness.store = store = new_store(Counting)
+    made = [await harness.store_draft(f"tea {number} of a kind") for number in range(5)]
+    then = harness.clock.now()
     for memory in made[:3]:
-        await quick.revise(memory.id, content="milk")
+        await harness.revise(memory.id, content="milk")
     question = Question(query="tea", as_of=then, limit=20, max_tokens=9_000, explain=True)
 
     async def answer_uncached() -> Recalled:
         """Answer without any cache."""
-        return await Harness(store=store, clock=quick.clock).recall(question)
+        return await Harness(store=store, clock=harness.clock).recall(question)
 
-    assert len((await quick.recall(question)).hits) == 5
-    new = await quick.store_draft("tea that is newer")
-    await quick.revise(made[0].id, content="water")
-    await quick.forget(made[1].id)
-    await quick.revise(made[4].id, content="coffee")
+    assert len((await harness.recall(question)).hits) == 5
+    new = await harness.store_draft("tea that is newer")
+    await harness.revise(made[0].id, content="water")
+    await harness.forget(made[1].id)
+    await harness.revise(made[4].id, content="coffee")
     store.reads.clear()
-    again = await quick.recall(question)
+    again = await harness.recall(question)
     assert sorted(store.reads) == sorted([new.id, made[4].id])
     assert again == await answer_uncached()
     # Another filter uses the cached versions, but not all of the passages.
     store.reads.clear()
     tagged = replace(question, filter=Filter(kind=made[0].kind))
-    assert len((await quick.recall(tagged)).hits) == 5
+    assert len((await harness.recall(tagged)).hits) == 5
     assert store.reads == []
-    await quick.revise(made[2].id, kind="other")
-    assert len((await quick.recall(tagged)).hits) == 5
-    await quick.forget(made[0].id)
-    await quick.purge(made[0].id, made[1].id)
+    await harness.revise(made[2].id, kind="other")
+    assert len((await harness.recall(tagged)).hits) == 5
+    await harness.forget(made[0].id)
+    await harness.purge(made[0].id, made[1].id)
     store.reads.clear()
-    purged = await quick.recall(question)
+    purged = await harness.recall(question)
     assert {hit.id for hit in purged.hits} == {memory.id for memory in made[2:]}
     assert (len(store.reads), purged) == (3, await answer_uncached())
 
 
-async def test_a_late_write_is_part_of_the_past(quick: Harness) -> None:
-    tea, cup = await quick.store_draft("green tea"), await quick.store_draft("a cup")
-    slow = quick.clock.now()
-    then = quick.clock.now()
-    await quick.revise(tea.id, content="black tea")
-    assert passages(await recall_as_of(quick, "tea", then)) == ["green tea", "a cup"]
+async def test_a_late_write_is_part_of_the_past(harness: Harness) -> None:
+    tea, cup = await harness.store_draft("green tea"), await harness.store_draft("a cup")
+    slow = harness.clock.now()
+    then = harness.clock.now()
+    await harness.revise(tea.id, content="black tea")
+    assert passages(await recall_as_of(harness, "tea", then)) == ["green tea", "a cup"]
     # A writer whose clock is behind: its versions are older than the cached overlay.
-    late = replace(revised(await quick.get(tea.id), content="white tea"), updated_at=slow)
-    await quick.store.commit(a_commit(a_rewrite(late), origin=an_origin(at=slow)))
-    await quick.store.commit(a_commit(a_rewrite(replace(revised(cup, content="a mug"), updated_at=slow)),
+    late = replace(revised(await harness.get(tea.id), content="white tea"), updated_at=slow)
+    await harness.store.commit(a_commit(a_rewrite(late), origin=an_origin(at=slow)))
+    await harness.store.commit(a_commit(a_rewrite(replace(revised(cup, content="a mug"), updated_at=slow)),
                                       origin=an_origin(at=slow)))  # fmt: skip
-    assert set(passages(await recall_as_of(quick, "tea", then))) == {"white tea", "a mug"}
+    assert set(passages(await recall_as_of(harness, "tea", then))) == {"white tea", "a mug"}
 
 
 def test_the_overlay_cache_is_limited_by_memories() -> None:
@@ -283,22 +287,22 @@ async def test_neighbours_are_of_that_day_too(harness: Harness) -> None:
     assert [neighbour.passage for neighbour in hit.around] == ["one", "three"]
 
 
-async def test_changes_beyond_the_limit_are_reported(quick: Harness) -> None:
-    made = [await quick.store_draft(f"tea {number}") for number in range(4)]
+async def test_changes_beyond_the_limit_are_reported(harness: Harness) -> None:
+    made = [await harness.store_draft(f"tea {number}") for number in range(4)]
     # Ids contain the time of creation, by the real clock.
     then = datetime.now(tz=START.tzinfo) + timedelta(days=1)
-    quick.clock.set(then + timedelta(days=1))
+    harness.clock.set(then + timedelta(days=1))
     two_days = 2 * 86_400_000 << 80
-    later = quick.clock.now()
+    later = harness.clock.now()
     newer = a_memory("tea", id=str(UUID(int=UUID(made[0].id).int + two_days)), created_at=later, updated_at=later)
-    await quick.store.commit(a_commit(newer))
+    await harness.store.commit(a_commit(newer))
     for memory in (*made, newer):
-        await quick.revise(memory.id, content="milk")
+        await harness.revise(memory.id, content="milk")
 
     async def read_at_most(limit: int) -> OverlayReader:
         question = Question(query="tea", as_of=then)
         return await open_reader(
-            question, space=SPACE, store=quick.store, now=then, max_memories=limit, cache=OverlayCache()
+            question, space=SPACE, store=harness.store, now=then, max_memories=limit, cache=OverlayCache()
         )
 
     reader = await read_at_most(2)
@@ -309,27 +313,27 @@ async def test_changes_beyond_the_limit_are_reported(quick: Harness) -> None:
     assert (await read_at_most(4)).overlay.degraded == ()
 
 
-async def test_one_that_is_too_long_does_not_hide_the_others(quick: Harness) -> None:
+async def test_one_that_is_too_long_does_not_hide_the_others(harness: Harness) -> None:
     facts = tuple(Observation(text=f"tea {number}", recorded_at=START) for number in range(2_001))
     long, short = a_memory("", observations=facts), a_memory("tea leaves")
-    await quick.store.commit(a_commit(long, short))
-    quick.clock.advance(timedelta(days=1))
-    then = quick.clock.now()
+    await harness.store.commit(a_commit(long, short))
+    harness.clock.advance(timedelta(days=1))
+    then = harness.clock.now()
     for memory in (short, long):
-        await quick.forget(memory.id)
-    answer = await recall_as_of(quick, "tea", then)
+        await harness.forget(memory.id)
+    answer = await recall_as_of(harness, "tea", then)
     assert {hit.id for hit in answer.hits} == {long.id, short.id}
     assert answer.degraded == ("some memories are too long to be searched completely",)
 
 
-async def test_a_damaged_version_is_reported() -> None:
-    class Torn(FakeStore):
+async def test_a_damaged_version_is_reported(new_store: NewStores) -> None:
+    class DamagedStore(SqliteStore):
         async def versions_at(self, space: str, ids: Sequence[str], *, at: datetime) -> dict[str, Version]:
             if torn.id in ids:
                 raise BodyDamaged("version 1 is torn", memory_id=torn.id)
             return await super().versions_at(space, ids, at=at)
 
-    harness = Harness(store=Torn())
+    harness = Harness(store=new_store(DamagedStore))
     first, torn, last = [await harness.store_draft(f"tea {number}") for number in range(3)]
     then = harness.clock.now()
     for memory in (first, torn, last):
@@ -340,32 +344,32 @@ async def test_a_damaged_version_is_reported() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 255, 256, 257, 300])
-async def test_changed_memories_are_found_on_every_page(quick: Harness, count: int) -> None:
+async def test_changed_memories_are_found_on_every_page(harness: Harness, count: int) -> None:
     made = [a_memory(created_at=START, updated_at=START + timedelta(seconds=number)) for number in range(300)]
-    await quick.store.commit(a_commit(*made))
+    await harness.store.commit(a_commit(*made))
     at = START + timedelta(seconds=299 - count)
     changed = await read_changed_since(
-        at, states=(State.LIVE, State.TRASHED), max_memories=1000, reader=TolerantReader(quick.store, space=SPACE)
+        at, states=(State.LIVE, State.TRASHED), max_memories=1000, reader=TolerantReader(harness.store, space=SPACE)
     )
     assert list(changed.memories) == [memory.id for memory in reversed(made)][:count]
     assert changed.oldest == ({State.LIVE: made[300 - count].id} if count else {})
 
 
-async def test_where_few_are_left_unchanged_they_are_found_among_many(quick: Harness) -> None:
+async def test_where_few_are_left_unchanged_they_are_found_among_many(harness: Harness) -> None:
     old = a_memory("green tea", created_at=START, updated_at=START)
     new = [
         a_memory("tea " * 3, created_at=START + timedelta(days=1), updated_at=START + timedelta(days=1))
         for _ in range(600)
     ]
-    await quick.store.commit(a_commit(old, *new))
-    assert [hit.id for hit in (await recall_as_of(quick, "tea", START)).hits] == [old.id]
-    assert [hit.id for hit in (await recall_as_of(quick, "", START)).hits] == [old.id]
+    await harness.store.commit(a_commit(old, *new))
+    assert [hit.id for hit in (await recall_as_of(harness, "tea", START)).hits] == [old.id]
+    assert [hit.id for hit in (await recall_as_of(harness, "", START)).hits] == [old.id]
 
 
 @pytest.mark.parametrize("moment", ["2026-01-01", datetime(2026, 1, 1)])  # noqa: DTZ001 - that it has no zone is the point
-async def test_a_moment_has_a_zone(quick: Harness, moment: datetime) -> None:
+async def test_a_moment_has_a_zone(harness: Harness, moment: datetime) -> None:
     with pytest.raises(InvalidInput, match="as_of"):
-        await recall_as_of(quick, "tea", moment)
+        await recall_as_of(harness, "tea", moment)
 
 
 # ---- any history -----------------------------------------------------------------------
@@ -379,8 +383,10 @@ _actions = st.lists(
 
 @given(_actions)
 @few_examples
-async def test_as_of_any_moment_it_answers_as_it_did_then(actions: list[tuple[str, int, str]]) -> None:
-    harness = Harness(store=FakeStore(), ranking=EXACT)
+async def test_as_of_any_moment_it_answers_as_it_did_then(
+    actions: list[tuple[str, int, str]], store: SqliteStore
+) -> None:
+    harness = Harness(store=store, ranking=EXACT)
     questions = [Question(query=query, limit=50, max_tokens=50_000) for query in ("tea oslo", "", "bees")]
     questions.append(Question(query="", contains="e", filter=Filter(tags=("milk",)), limit=50, max_tokens=50_000))
     answered: list[tuple[datetime, list[list[str]]]] = []

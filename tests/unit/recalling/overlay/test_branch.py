@@ -46,19 +46,19 @@ async def test_a_branch_replaces_the_memory_and_main_never_sees_it(harness: Harn
     assert "Oslo" not in str(await on(harness, "plan", "Oslo"))
 
 
-async def test_the_name_of_a_branch_is_exact(quick: Harness) -> None:
-    office = await quick.store_draft("office in Oslo")
-    await make_branch(quick, office, "Plan", "office in Bergen")
-    assert passages(await on(quick, "plan")) == ["office in Oslo"]
-    assert passages(await on(quick, "Plan")) == ["office in Bergen"]
+async def test_the_name_of_a_branch_is_exact(harness: Harness) -> None:
+    office = await harness.store_draft("office in Oslo")
+    await make_branch(harness, office, "Plan", "office in Bergen")
+    assert passages(await on(harness, "plan")) == ["office in Oslo"]
+    assert passages(await on(harness, "Plan")) == ["office in Bergen"]
 
 
-async def test_a_branch_of_a_trashed_memory_is_not_shown(quick: Harness) -> None:
-    office = await quick.store_draft("office in Oslo")
-    await make_branch(quick, office, "plan", "office in Bergen")
-    await quick.forget(office.id)
-    assert passages(await on(quick, "plan")) == []
-    gone = await quick.recall(Question(query="office", branch="plan", filter=Filter(state=State.TRASHED)))
+async def test_a_branch_of_a_trashed_memory_is_not_shown(harness: Harness) -> None:
+    office = await harness.store_draft("office in Oslo")
+    await make_branch(harness, office, "plan", "office in Bergen")
+    await harness.forget(office.id)
+    assert passages(await on(harness, "plan")) == []
+    gone = await harness.recall(Question(query="office", branch="plan", filter=Filter(state=State.TRASHED)))
     assert passages(gone) == ["office in Oslo"]
 
 
@@ -111,38 +111,38 @@ async def _check_moments(harness: Harness, expected: Mapping[datetime, str]) -> 
             assert passages(await harness.recall(Question(query=query, as_of=moment))) == ["office in Oslo"]
 
 
-async def test_branches_beyond_the_limit_are_reported(quick: Harness) -> None:
+async def test_branches_beyond_the_limit_are_reported(harness: Harness) -> None:
     for number in range(3):
-        await make_branch(quick, await quick.store_draft(f"office {number}"), "plan", f"moved {number}")
+        await make_branch(harness, await harness.store_draft(f"office {number}"), "plan", f"moved {number}")
     question = Question(query="", branch="plan")
     reader = await open_reader(
-        question, space=SPACE, store=quick.store, now=quick.clock.now(), max_memories=2, cache=OverlayCache()
+        question, space=SPACE, store=harness.store, now=harness.clock.now(), max_memories=2, cache=OverlayCache()
     )
     assert len(reader.overlay.memories) == 2
     assert reader.overlay.degraded[0].startswith("more than 2 memories have the branch 'plan'")
 
 
-async def test_a_branch_is_a_name(quick: Harness) -> None:
+async def test_a_branch_is_a_name(harness: Harness) -> None:
     with pytest.raises(InvalidInput, match="branch"):
-        await quick.recall(Question(query="tea", branch=7))  # type: ignore[arg-type]
+        await harness.recall(Question(query="tea", branch=7))  # type: ignore[arg-type]
 
 
-async def test_a_branch_that_no_memory_has_is_reported(quick: Harness) -> None:
-    office = await quick.store_draft("office in Oslo")
-    await make_branch(quick, office, "plan", "office in Bergen")
-    answer = await on(quick, "plna")
+async def test_a_branch_that_no_memory_has_is_reported(harness: Harness) -> None:
+    office = await harness.store_draft("office in Oslo")
+    await make_branch(harness, office, "plan", "office in Bergen")
+    answer = await on(harness, "plna")
     assert passages(answer) == ["office in Oslo"]
     assert answer.degraded == ("no memory has a branch 'plna': all are shown as on main",)
     assert {hit.branch for hit in answer.hits} == {"main"}
-    assert (await on(quick, "plan")).degraded == ()
+    assert (await on(harness, "plan")).degraded == ()
 
 
-async def test_listed_branches_have_their_names(quick: Harness) -> None:
-    office = await quick.store_draft("office in Oslo")
-    records = [await make_branch(quick, office, name, f"office of the {name}") for name in ("plan", "other", "old")]
-    await rewrite_branch(quick, records.pop(), state=State.TRASHED)
-    answer = await quick.recall("office", filter=Filter(state=State.BRANCHED))
+async def test_listed_branches_have_their_names(harness: Harness) -> None:
+    office = await harness.store_draft("office in Oslo")
+    records = [await make_branch(harness, office, name, f"office of the {name}") for name in ("plan", "other", "old")]
+    await rewrite_branch(harness, records.pop(), state=State.TRASHED)
+    answer = await harness.recall("office", filter=Filter(state=State.BRANCHED))
     # By its own id: forgetting a hit must not forget the memory.
     assert {(hit.branch, hit.id) for hit in answer.hits} == {(record.branch, record.id) for record in records}
-    (dropped,) = (await quick.recall("office", filter=Filter(state=State.TRASHED))).hits
+    (dropped,) = (await harness.recall("office", filter=Filter(state=State.TRASHED))).hits
     assert dropped.branch == "old"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from tests.fakes import FakeStore
+from tests.new_files import NewStores
 from tests.unit.curation.job_world import SPACE, open_job_world
 
 from scrubjay.app import open_engine
@@ -17,6 +17,7 @@ from scrubjay.model.draft import Caller, Draft
 from scrubjay.model.job import Job
 from scrubjay.ports.cluster import Leadership, LeadershipCandidate, Lease
 from scrubjay.settings import Settings
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.surfaces.daemon.upkeep import run_jobs, run_upkeep
 
 
@@ -24,15 +25,15 @@ from scrubjay.surfaces.daemon.upkeep import run_jobs, run_upkeep
 class LocalEngine:
     """An engine of one machine."""
 
-    store: FakeStore = field(default_factory=FakeStore)
+    store: SqliteStore
 
 
-async def test_a_store_of_one_machine_needs_no_leader() -> None:
+async def test_a_store_of_one_machine_needs_no_leader(store: SqliteStore) -> None:
     async with asyncio.timeout(5):
-        await run_upkeep(cast("Engine", LocalEngine()))
+        await run_upkeep(cast("Engine", LocalEngine(store)))
 
 
-class SharedStore(FakeStore):
+class SharedStore(SqliteStore):
     """A store of several servers; this one is the leader."""
 
     @asynccontextmanager
@@ -65,7 +66,7 @@ class PermanentLeader(LeadershipCandidate):
 class BrokenEngine:
     """An engine with an unexpected error."""
 
-    store: SharedStore = field(default_factory=SharedStore)
+    store: SharedStore
     job_runner: None = None
     rounds: int = 0
     tried: asyncio.Event = field(default_factory=asyncio.Event)
@@ -76,8 +77,8 @@ class BrokenEngine:
         raise RuntimeError("an unexpected error")
 
 
-async def test_an_unexpected_error_does_not_restart_the_work_at_once() -> None:
-    engine = BrokenEngine()
+async def test_an_unexpected_error_does_not_restart_the_work_at_once(new_store: NewStores) -> None:
+    engine = BrokenEngine(new_store(SharedStore))
     task = asyncio.create_task(run_upkeep(cast("Engine", engine), seconds=3600))
     async with asyncio.timeout(10):
         await engine.tried.wait()
@@ -88,8 +89,8 @@ async def test_an_unexpected_error_does_not_restart_the_work_at_once() -> None:
     assert engine.rounds == 1
 
 
-async def test_only_the_leader_runs_the_jobs_of_a_shared_store(tmp_path: Path) -> None:
-    async with open_job_world(tmp_path, store=SharedStore()) as context:
+async def test_only_the_leader_runs_the_jobs_of_a_shared_store(tmp_path: Path, new_store: NewStores) -> None:
+    async with open_job_world(tmp_path, store=new_store(SharedStore)) as context:
         queue = Queue(documents=context.engine.store, clock=context.engine.clock)
         await queue.enqueue("tags", {"memory_id": "gone"}, space=SPACE)
         async with asyncio.timeout(10):
