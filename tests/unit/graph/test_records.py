@@ -161,7 +161,7 @@ async def test_an_invalid_change_is_refused_with_help(harness: Harness) -> None:
     await _create_entity(harness, name="ada-notes")
     with pytest.raises(NotFound) as caught:
         await _update(harness, "ada-noes", relevance_score=1)
-    assert caught.value.hint == "Did you mean ada-notes?"
+    assert caught.value.hint == "Did you mean ada-notes or Ada?"
     with pytest.raises(InvalidInput, match="say what to change"):
         await _update(harness, "Ada")
     with pytest.raises(InvalidInput, match="Did you mean add_observations"):

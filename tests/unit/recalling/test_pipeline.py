@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.fakes import FakeEmbedder
 from tests.fakes.build import START, a_commit, a_memory
@@ -278,11 +278,11 @@ async def test_no_room_for_a_hit_is_reported(harness: Harness) -> None:
     explain=st.booleans(),
     query=st.sampled_from(["tea", "", "茶 milk"]),
 )
-@few_examples
+@settings(few_examples, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_no_answer_costs_more_than_its_budget(
-    texts: list[str], pinned: int, max_tokens: int, detail: str, store: SqliteStore, *, explain: bool, query: str
+    texts: list[str], pinned: int, max_tokens: int, detail: str, new_store: NewStores, *, explain: bool, query: str
 ) -> None:
-    harness = Harness(store=store)
+    harness = Harness(store=new_store())
     memories = [a_memory(text, pinned=number < pinned) for number, text in enumerate(texts)]
     await harness.store.commit(a_commit(*memories))
     recalled = await harness.recall(Question(query=query, max_tokens=max_tokens, detail=detail, explain=explain))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.fakes.build import (
     MODEL,
@@ -339,7 +339,7 @@ async def test_pages_of_two_stores_are_compared_in_step(new_store: NewStores) ->
     assert {difference.what for difference in whole.differences if difference.memory_id} == {"is only in the target"}
 
 
-@settings(few_examples, max_examples=8)
+@settings(few_examples, max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=st.lists(memories, min_size=1, max_size=5), data=st.data())
 async def test_everything_of_a_store_arrives(drawn: list[Memory], data: st.DataObject, new_store: NewStores) -> None:
     source, target = new_store(), new_store()

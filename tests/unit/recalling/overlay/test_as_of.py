@@ -7,7 +7,7 @@ from functools import cached_property
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.fakes.build import START, a_commit, a_memory, a_rewrite, an_origin, revised
 from tests.new_files import NewStores
@@ -381,12 +381,12 @@ _actions = st.lists(
 )
 
 
-@given(_actions)
-@few_examples
+@given(actions=_actions)
+@settings(few_examples, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_as_of_any_moment_it_answers_as_it_did_then(
-    actions: list[tuple[str, int, str]], store: SqliteStore
+    actions: list[tuple[str, int, str]], new_store: NewStores
 ) -> None:
-    harness = Harness(store=store, ranking=EXACT)
+    harness = Harness(store=new_store(), ranking=EXACT)
     questions = [Question(query=query, limit=50, max_tokens=50_000) for query in ("tea oslo", "", "bees")]
     questions.append(Question(query="", contains="e", filter=Filter(tags=("milk",)), limit=50, max_tokens=50_000))
     answered: list[tuple[datetime, list[list[str]]]] = []
