@@ -1,25 +1,27 @@
 """The exact scan, over a store that holds the points of the index."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from functools import cached_property
 
 import pytest
 from tests.conformance.suites import VectorIndexSuite
-from tests.fakes import FakeStore
-from tests.fakes.build import DIMENSION, MODEL
-from tests.fakes.index import point_passes
+from tests.fakes.build import DIMENSION, MODEL, point_passes
+from tests.new_files import new_stores
 
 from scrubjay.model.passage import Point
 from scrubjay.model.query import Filter
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.vectors.scan import ScanIndex
 
 
-class PointStore(FakeStore):
+class PointStore(SqliteStore):
     """A store with only points."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.stored: dict[int, Point] = {}
-        self.seq = 0
+    seq = 0
+
+    @cached_property
+    def stored(self) -> dict[int, Point]:
+        return {}
 
     async def last_seq(self) -> int:
         return self.seq
@@ -45,5 +47,6 @@ class WritableScanIndex(ScanIndex):
 
 class TestScanIndex(VectorIndexSuite):
     @pytest.fixture
-    def index(self) -> ScanIndex:
-        return WritableScanIndex(PointStore())
+    async def index(self) -> AsyncIterator[ScanIndex]:
+        async with new_stores() as stores:
+            yield WritableScanIndex(stores(PointStore))

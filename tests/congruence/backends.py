@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.backends import BACKENDS, backend
-from tests.fakes import FakeClock, FakeEmbedder, FakeStore
+from tests.fakes import FakeClock, FakeEmbedder
 
 from scrubjay.app.indexes import make_index
 from scrubjay.app.stores import open_store
@@ -15,8 +15,9 @@ from scrubjay.ports import RecordStore
 from scrubjay.recalling.access_log import AccessLog
 from scrubjay.settings import Settings
 
-FAKE = "fake"
-NAMES = (FAKE, *BACKENDS)
+# The embedded file without an index: an exact scan of its vectors.
+SCAN = "scan"
+NAMES = (SCAN, *BACKENDS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,12 +34,11 @@ async def every_backend(folder: Path) -> AsyncGenerator[list[Backend]]:
     async with AsyncExitStack() as stack:
         backends: list[Backend] = []
         for name in NAMES:
-            choice = stack.enter_context(backend("sqlite" if name == FAKE else name))
+            choice = stack.enter_context(backend("sqlite" if name == SCAN else name))
             settings = Settings(
-                home=str(folder / name), readers=1, vector_index="scan" if name == FAKE else "auto", **choice
+                home=str(folder / name), readers=1, vector_index="scan" if name == SCAN else "auto", **choice
             )
-            store = FakeStore() if name == FAKE else await open_store(settings)
-            engine = _engine(settings, store)
+            engine = _engine(settings, await open_store(settings))
             stack.push_async_callback(engine.close)
             backends.append(Backend(name=name, engine=engine))
         yield backends

@@ -36,8 +36,8 @@ from scrubjay.versions.merge_fields import merge_records
 from scrubjay.writing.compose import compose
 from scrubjay.writing.results import request_of
 from scrubjay.writing.revise import apply_edit
-from tests.fakes import FakeStore
 from tests.fakes.build import START, a_memory
+from tests.new_files import new_stores
 from tests.unit.harness import PLAIN, Harness
 
 TEXT = "Sarah prefers green tea in the morning"
@@ -223,9 +223,10 @@ def test_the_digest_of_a_request_covers_every_field() -> None:
 
 async def test_a_draft_that_differs_in_any_field_is_no_duplicate() -> None:
     async def repeat(name: str) -> str:
-        harness = Harness(store=FakeStore(), rules=PLAIN)
-        await harness.remember(Draft(text=TEXT))
-        return (await harness.remember(_varied(Draft(text=TEXT), name))).action
+        async with new_stores() as stores:
+            harness = Harness(store=stores(), rules=PLAIN)
+            await harness.remember(Draft(text=TEXT))
+            return (await harness.remember(_varied(Draft(text=TEXT), name))).action
 
     handled = {name for name in DRAFT if await repeat(name) != "unchanged"}
     _require_all("the comparison with stored memories (exact duplicates)", Draft, handled, DUPLICATE)
@@ -235,10 +236,11 @@ async def test_no_field_is_lost_when_a_draft_is_merged_into_a_memory() -> None:
     similar = Draft(text=f"{TEXT}!")
 
     async def outcome(draft: Draft) -> tuple[str, object]:
-        harness = Harness(store=FakeStore(), rules=replace(PLAIN, gate="merge"))
-        target = (await harness.remember(Draft(text=TEXT))).id
-        done = await harness.remember(draft)
-        memory = await harness.get(target)
+        async with new_stores() as stores:
+            harness = Harness(store=stores(), rules=replace(PLAIN, gate="merge"))
+            target = (await harness.remember(Draft(text=TEXT))).id
+            done = await harness.remember(draft)
+            memory = await harness.get(target)
         merged = [(part.source, part.statements) for part in memory.merged]
         return done.action, (replace(memory, id="", merged=()), merged, done.warnings)
 
@@ -343,20 +345,21 @@ async def test_remember_takes_every_field(place: str, send: Send, exempt: Exempt
 
 
 async def test_the_digest_of_an_edit_covers_every_field() -> None:
-    harness = Harness(store=FakeStore(), rules=PLAIN)
-    memory = await harness.store_draft(TEXT)
-    base = Edit(fields={"title": "Breakfast"}, idempotency_key="key")
-    await harness.revise(memory.id, base)
+    async with new_stores() as stores:
+        harness = Harness(store=stores(), rules=PLAIN)
+        memory = await harness.store_draft(TEXT)
+        base = Edit(fields={"title": "Breakfast"}, idempotency_key="key")
+        await harness.revise(memory.id, base)
 
-    async def is_repeated(edit: Edit) -> bool:
-        try:
-            await harness.revise(memory.id, replace(edit, idempotency_key="key"))
-        except KeyReused:
-            return False
-        return True
+        async def is_repeated(edit: Edit) -> bool:
+            try:
+                await harness.revise(memory.id, replace(edit, idempotency_key="key"))
+            except KeyReused:
+                return False
+            return True
 
-    assert await is_repeated(base)
-    handled = {name for name, value in EDIT.items() if not await is_repeated(replace(base, **{name: value}))}
+        assert await is_repeated(base)
+        handled = {name for name, value in EDIT.items() if not await is_repeated(replace(base, **{name: value}))}
     _require_all("the digest of an edit under an idempotency key", Edit, handled, EDIT_DIGEST)
 
 

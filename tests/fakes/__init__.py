@@ -1,8 +1,6 @@
-"""Fakes that implement the ports in memory; the conformance suites prove it."""
+"""A clock and an embedder that tests control, and builders of records."""
 
 from tests.fakes.clock import FakeClock
 from tests.fakes.embedder import FakeEmbedder
-from tests.fakes.index import FakeIndex
-from tests.fakes.store import FakeStore
 
-__all__ = ["FakeClock", "FakeEmbedder", "FakeIndex", "FakeStore"]
+__all__ = ["FakeClock", "FakeEmbedder"]

@@ -13,7 +13,7 @@ from scrubjay.model.document import Document
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Flag, Json, Memory, Merged, Metadata, Observation, Source, State, Tier
 from scrubjay.model.passage import Point, Vector
-from scrubjay.model.query import facet, facets_of
+from scrubjay.model.query import Filter, facet, facets_of
 from scrubjay.model.relation import LINK, Relation
 from scrubjay.model.timestamps import to_micros
 from scrubjay.ports import Commit, Edge, Embedded, IdempotencyRecord, Write
@@ -178,6 +178,17 @@ def a_point(number: int, memory: Memory, *, vector: Vector | None = None) -> Poi
         vector=vector_of(number.to_bytes(8, "big")) if vector is None else vector,
         facets=(*facets_of(memory), facet("state", memory.state)),
         at=to_micros(memory.date),
+    )
+
+
+def point_passes(point: Point, filter: Filter) -> bool:
+    """Return whether a point passes a filter."""
+    labels = set(point.facets)
+    return (
+        facet("state", filter.state) in labels
+        and all(labels.intersection(group) for group in filter.facet_groups)
+        and (filter.since is None or point.at >= to_micros(filter.since))
+        and (filter.until is None or point.at < to_micros(filter.until))
     )
 
 

@@ -13,11 +13,11 @@ from tests.fakes.build import (
     a_memory,
     a_rewrite,
     an_origin,
+    point_passes,
     revised,
     vector_of,
     vectors_for,
 )
-from tests.fakes.index import point_passes
 
 from scrubjay.errors import IndexUnavailable
 from scrubjay.indexing.build import build_generation

@@ -5,7 +5,6 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from tests.fakes import FakeIndex
 from tests.fakes.build import MODEL, a_commit, a_memory, a_rewrite, an_edge, an_origin, revised, vectors_for
 from tests.new_files import NewStores
 
@@ -13,29 +12,40 @@ from scrubjay.errors import IndexUnavailable, InvalidInput
 from scrubjay.indexing.follower import Follower
 from scrubjay.model.change import Action
 from scrubjay.model.memory import Memory, State
-from scrubjay.model.passage import Point
+from scrubjay.model.passage import Point, Vector
+from scrubjay.model.query import Filter
 from scrubjay.storage.sqlite import SqliteStore
 
 
-class RecordingIndex(FakeIndex):
-    """An index that records the applied changes."""
+class RecordingIndex:
+    """An index that records the applied changes, and the points after them."""
 
     def __init__(self) -> None:
-        super().__init__()
         self.applied: list[tuple[list[int], list[int], int]] = []
+        self.points: dict[int, Point] = {}
+        self.cursor = 0
 
     async def apply(self, points: Sequence[Point], stale: Sequence[int], *, cursor: int) -> None:
         self.applied.append(([point.id for point in points], list(stale), cursor))
         await asyncio.sleep(0)
-        await super().apply(points, stale, cursor=cursor)
+        for number in stale:
+            self.points.pop(number, None)
+        self.points.update({point.id: point for point in points})
+        self.cursor = cursor
+
+    async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
+        raise AssertionError("a follower does not search")
+
+    async def close(self) -> None:
+        """Do nothing."""
 
 
-async def check_same(index: FakeIndex, store: SqliteStore) -> None:
+async def check_same(index: RecordingIndex, store: SqliteStore) -> None:
     points = {point.id: point for point in await store.points(MODEL, after=-1, limit=10**6)}
-    assert {number: (point.facets, point.at) for number, point in index._points.items()} == {
+    assert {number: (point.facets, point.at) for number, point in index.points.items()} == {
         number: (point.facets, point.at) for number, point in points.items()
     }
-    assert all((index._points[number].vector == point.vector).all() for number, point in points.items())
+    assert all((index.points[number].vector == point.vector).all() for number, point in points.items())
     assert index.cursor == await store.last_seq()
 
 
@@ -51,7 +61,7 @@ async def test_an_empty_store_applies_nothing(store: SqliteStore) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 async def test_any_history_ends_in_the_same_points(seed: int, store: SqliteStore) -> None:
-    dice, index = random.Random(seed), FakeIndex()
+    dice, index = random.Random(seed), RecordingIndex()
     follower = Follower(store, index, MODEL)
     alive: dict[str, Memory] = {}
     for _ in range(60):
@@ -104,7 +114,7 @@ async def test_callers_at_the_same_time_share_the_work(store: SqliteStore) -> No
 
 
 async def test_too_far_behind_or_ahead_is_an_error(store: SqliteStore) -> None:
-    index = FakeIndex()
+    index = RecordingIndex()
     await remember(store, *(a_memory(f"{number}") for number in range(5)))
     follower = Follower(store, index, MODEL)
     assert await follower.lag() == 5
@@ -135,30 +145,30 @@ async def test_a_purge_is_announced_before_it_is_applied(store: SqliteStore) -> 
 
 
 async def test_a_log_that_ends_early_is_read_to_its_end(new_store: NewStores) -> None:
-    class Pruned(SqliteStore):
+    class PrunedStore(SqliteStore):
         async def last_seq(self) -> int:
             return await super().last_seq() + 3
 
-    store, index = new_store(Pruned), FakeIndex()
+    store, index = new_store(PrunedStore), RecordingIndex()
     await remember(store, a_memory("one"))
     await Follower(store, index, MODEL).catch_up()
     assert index.cursor == 1
 
 
 async def test_a_rejected_vector_makes_the_index_unavailable(store: SqliteStore) -> None:
-    class Picky(FakeIndex):
+    class RefusingIndex(RecordingIndex):
         async def apply(self, points: Sequence[Point], stale: Sequence[int], *, cursor: int) -> None:
             raise InvalidInput("no")
 
     await remember(store, a_memory("one"))
     with pytest.raises(IndexUnavailable):
-        await Follower(store, Picky(), MODEL).catch_up()
+        await Follower(store, RefusingIndex(), MODEL).catch_up()
 
 
 async def test_closing_waits_for_the_page_that_is_being_applied(store: SqliteStore) -> None:
     begun = asyncio.Event()
 
-    class Slow(RecordingIndex):
+    class SlowIndex(RecordingIndex):
         closed_at = -1
 
         async def apply(self, points: Sequence[Point], stale: Sequence[int], *, cursor: int) -> None:
@@ -168,7 +178,7 @@ async def test_closing_waits_for_the_page_that_is_being_applied(store: SqliteSto
         async def close(self) -> None:
             self.closed_at = len(self.applied)
 
-    index = Slow()
+    index = SlowIndex()
     await remember(store, *(a_memory(f"{number}") for number in range(10)))
     follower = Follower(store, index, MODEL)
     catching_up = asyncio.create_task(follower.catch_up())

@@ -7,10 +7,11 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import apsw
+import numpy as np
 import pytest
 from tests.fakes import FakeEmbedder
-from tests.fakes.build import MODEL, a_commit, a_memory, an_edge, vector_of, vectors_for
-from tests.fakes.index import point_passes
+from tests.fakes.build import DIMENSION, MODEL, a_commit, a_memory, an_edge, point_passes, vector_of, vectors_for
 from tests.new_files import NewStores
 from tests.qdrant import QDRANT_BACKENDS, QdrantBackend, qdrant_backend
 from tests.unit.indexing.harness import CLOSE, QUERY, IndexHarness
@@ -321,8 +322,11 @@ class TestRecovery:
 
     async def test_an_invalid_vector_hides_no_other(self, servers: Servers) -> None:
         index = await servers.server()
-        (memory,) = memories = [a_memory("broken")]
-        await servers.store.commit(a_commit(memory, embedded=vectors_for(memories, dimension=3)))
+        await servers.remember("broken")
+        assert isinstance(servers.store, SqliteStore)
+        file = apsw.Connection(str(servers.store.path))
+        file.execute("UPDATE vectors SET vector = ?", (np.full(DIMENSION, np.nan, dtype=np.float16).tobytes(),))
+        file.close()
         await servers.remember("one")
         assert len(await index.search("default", QUERY, Filter(), limit=9)) == 1
         await index.settle()

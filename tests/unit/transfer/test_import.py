@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from tests.fakes.build import START, a_commit, a_memory, an_edge, an_origin
+from tests.new_files import NewStores
 from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import InvalidInput
@@ -14,7 +15,6 @@ from scrubjay.model.query import Filter
 from scrubjay.model.transfer import Imported
 from scrubjay.model.version import Version
 from scrubjay.ports import MemoryHistory
-from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.transfer import export, import_
 from scrubjay.transfer.export import export_lines
 from scrubjay.transfer.import_ import check_lines, import_lines
@@ -51,10 +51,10 @@ async def lived_in(harness: Harness) -> None:
     await harness.store.touch(SPACE, [tea.id], at=START)
 
 
-async def test_an_import_into_an_empty_store_makes_the_same_store(harness: Harness, store: SqliteStore) -> None:
+async def test_an_import_into_an_empty_store_makes_the_same_store(harness: Harness, new_store: NewStores) -> None:
     await lived_in(harness)
     lines = await exported(harness)
-    other = Harness(store=store)
+    other = Harness(store=new_store())
     done = await imported(other, lines)
     assert done == Imported(imported=4, known=0, relations=2)
     assert await everything(other) == await everything(harness)
@@ -87,9 +87,9 @@ async def test_an_import_into_another_space_belongs_to_that_space(harness: Harne
         assert {memory.space, *(version.memory.space for version in versions)} == {"other"}
 
 
-async def test_a_taken_name_gets_a_suffix_and_is_reported(harness: Harness, store: SqliteStore) -> None:
+async def test_a_taken_name_gets_a_suffix_and_is_reported(harness: Harness, new_store: NewStores) -> None:
     mine = await harness.store_draft(Draft(text="mine", name="tea"))
-    other = Harness(store=store)
+    other = Harness(store=new_store())
     theirs = await other.store_draft(Draft(text="theirs", name="tea"))
     lines = await exported(other)
     done = await imported(harness, lines)
@@ -112,8 +112,8 @@ async def test_two_of_one_name_in_one_file(harness: Harness) -> None:
     assert (done.imported, done.known, len(done.renamed)) == (2, 1, 1)
 
 
-async def test_a_wrong_line_anywhere_stores_nothing(harness: Harness, store: SqliteStore) -> None:
-    other = Harness(store=store)
+async def test_a_wrong_line_anywhere_stores_nothing(harness: Harness, new_store: NewStores) -> None:
+    other = Harness(store=new_store())
     await lived_in(other)
     lines = [*await exported(other), "", "  ", '{"memory": {}}']
     with pytest.raises(InvalidInput, match="line 10: `id`") as caught:
@@ -123,8 +123,8 @@ async def test_a_wrong_line_anywhere_stores_nothing(harness: Harness, store: Sql
     assert await everything(harness) == {}
 
 
-async def test_relations_to_missing_memories_are_left_out(harness: Harness, store: SqliteStore) -> None:
-    other = Harness(store=store)
+async def test_relations_to_missing_memories_are_left_out(harness: Harness, new_store: NewStores) -> None:
+    other = Harness(store=new_store())
     tea, jay = a_memory("tea"), a_memory("jay")
     await other.store.commit(a_commit(tea, jay, an_edge(tea, jay)))
     lines = [line for line in await exported(other) if jay.id not in line or "relation" in line]
@@ -133,7 +133,7 @@ async def test_relations_to_missing_memories_are_left_out(harness: Harness, stor
 
 
 async def test_more_than_a_batch_and_progress(
-    harness: Harness, monkeypatch: pytest.MonkeyPatch, store: SqliteStore
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, new_store: NewStores
 ) -> None:
     monkeypatch.setattr(export, "_PAGE", 20)
     monkeypatch.setattr(import_, "_BATCH", 20)
@@ -147,7 +147,7 @@ async def test_more_than_a_batch_and_progress(
     lines = [line async for line in export_lines(space=SPACE, store=harness.store, now=START, progress=progress)]
     assert reports[-1] == (45, 45)
     assert check_lines(lambda: lines) == 45 + 29
-    other = Harness(store=store)
+    other = Harness(store=new_store())
     reports.clear()
     done = await import_lines(lambda: lines, space=SPACE, origin=an_origin(), store=other.store, progress=progress)
     assert (done.imported, done.relations) == (45, 29)
@@ -166,8 +166,8 @@ async def test_a_memory_purged_during_the_export_is_left_out(harness: Harness) -
     assert sum(line.startswith('{"memory"') for line in lines) == 2
 
 
-async def test_an_imported_memory_can_be_revised(harness: Harness, store: SqliteStore) -> None:
-    other = Harness(store=store)
+async def test_an_imported_memory_can_be_revised(harness: Harness, new_store: NewStores) -> None:
+    other = Harness(store=new_store())
     await lived_in(other)
     await imported(harness, await exported(other))
     (tea,) = [memory for memory, _ in (await everything(harness)).values() if memory.title == "Black tea"]

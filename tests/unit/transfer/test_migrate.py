@@ -272,7 +272,8 @@ async def test_a_comparison_names_the_differences(stores: StoreFactory, store: S
     source, target = await stores.file(), store
     tea, jay, *rest = await fill_store(source)
     await run_migration(source, target)
-    await target.commit(a_commit(a_rewrite(revised((await target.get("default", [tea.id]))[tea.id], title="Other"))))
+    before = (await target.get("default", [tea.id]))[tea.id]
+    await target.commit(a_commit(a_rewrite(revised(before, title="Other"))))
     await target.commit(a_commit(an_edge(jay, rest[0])))
     await target.purge("дом", [rest[-1].id], origin=an_origin())
     extra = a_memory("extra")
@@ -286,6 +287,7 @@ async def test_a_comparison_names_the_differences(stores: StoreFactory, store: S
         *sorted((f"default: {tea.id} is not the same in the target", f"default: {extra.id} is only in the target")),
         f"default: {jay.id} has other relations in the target",
         f"default: a vector of {MODEL} for the text {(b'x' * 32).hex()} is not the same",
+        f"default: a vector of two for the text {next(iter(vectors_for([before]).vectors)).hex()} is not the same",
         "the document writing in rules of the space default is not the same",
         f"дом: {rest[-1].id} is not in the target",
         f"дом: a vector of {MODEL} for the text {next(iter(vectors_for([rest[-1]]).vectors)).hex()} is not the same",

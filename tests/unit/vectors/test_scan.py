@@ -16,11 +16,11 @@ from tests.fakes.build import (
     a_rewrite,
     an_edge,
     an_origin,
+    point_passes,
     revised,
     vector_of,
     vectors_for,
 )
-from tests.fakes.index import point_passes
 from tests.new_files import NewStores
 
 from scrubjay.errors import InvalidInput
