@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import cast
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
@@ -69,6 +69,7 @@ def test_a_file_is_frontmatter_a_text_and_two_lists() -> None:
 
 
 @given(note=notes)
+@example(note=Note(kind="\u00b9---"))
 @settings(max_examples=50, deadline=None)
 def test_a_parser_of_yaml_reads_every_field_as_the_text_it_is(note: Note) -> None:
     head, _ = parts_of(render(replace(note, content="", observations=(), linked=())))
