@@ -6,6 +6,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable
+from functools import partial
 from html.parser import HTMLParser
 from typing import BinaryIO
 from xml.parsers import expat
@@ -121,7 +122,7 @@ def _html(file: BinaryIO, characters: int) -> str:
 class _Paragraphs:
     """Collects the text of a word processor's XML; refuses document types, and thereby entities."""
 
-    def __init__(self, words: _Words, *, texts: frozenset[str], ends: frozenset[str], gaps: frozenset[str]) -> None:
+    def __init__(self, words: _Words, *, texts: set[str], ends: set[str], gaps: set[str]) -> None:
         self._words = words
         self._texts, self._ends, self._gaps = texts, ends, gaps
         self._depth = 0
@@ -151,9 +152,9 @@ class _Paragraphs:
             self._words.add(data)
 
 
-def _zipped(file: BinaryIO, characters: int, *, part: str, **tags: frozenset[str]) -> str:
+def _zipped(file: BinaryIO, characters: int, *, part: str, texts: set[str], ends: set[str], gaps: set[str]) -> str:
     words = _Words(characters)
-    paragraphs = _Paragraphs(words, texts=tags["texts"], ends=tags["ends"], gaps=tags["gaps"])
+    paragraphs = _Paragraphs(words, texts=texts, ends=ends, gaps=gaps)
     read = 0
     try:
         with zipfile.ZipFile(file) as archive, archive.open(part) as markup:
@@ -172,28 +173,6 @@ def _zipped(file: BinaryIO, characters: int, *, part: str, **tags: frozenset[str
     except _BROKEN_ZIP as error:
         raise UnreadableFile("it is not a readable archive") from error
     return words.text
-
-
-def _docx(file: BinaryIO, characters: int) -> str:
-    return _zipped(
-        file,
-        characters,
-        part="word/document.xml",
-        texts=frozenset({"w:t"}),
-        ends=frozenset({"w:p", "w:br"}),
-        gaps=frozenset({"w:tab"}),
-    )
-
-
-def _odt(file: BinaryIO, characters: int) -> str:
-    return _zipped(
-        file,
-        characters,
-        part="content.xml",
-        texts=frozenset({"text:p", "text:h"}),
-        ends=frozenset({"text:p", "text:h", "text:line-break"}),
-        gaps=frozenset({"text:tab", "text:s"}),
-    )
 
 
 def _pdf(file: BinaryIO, characters: int) -> str:
@@ -216,12 +195,19 @@ def _pdf(file: BinaryIO, characters: int) -> str:
     return words.text
 
 
-_WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 READERS: dict[str, Callable[[BinaryIO, int], str]] = {
     "text/html": _html,
     "image/svg+xml": _html,
-    _WORD: _docx,
-    "application/vnd.oasis.opendocument.text": _odt,
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": partial(
+        _zipped, part="word/document.xml", texts={"w:t"}, ends={"w:p", "w:br"}, gaps={"w:tab"}
+    ),
+    "application/vnd.oasis.opendocument.text": partial(
+        _zipped,
+        part="content.xml",
+        texts={"text:p", "text:h"},
+        ends={"text:p", "text:h", "text:line-break"},
+        gaps={"text:tab", "text:s"},
+    ),
     "application/pdf": _pdf,
 }
 """The reader of each type: returns up to a number of characters of an open file."""

@@ -15,7 +15,7 @@ from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfbase.ttfonts import TTFError, TTFont
 
-__all__ = ["FONT_SIZE", "Typeface", "font_files"]
+__all__ = ["FONT_SIZE", "Typeface"]
 
 FONT_SIZE = 10.5
 _MAX_FILES = 20_000
@@ -64,6 +64,7 @@ class Typeface:
     """The fonts of a document: a family, and fallbacks for characters that it lacks."""
 
     regular: str = "Helvetica"
+    bold: str = "Helvetica-Bold"
     mono: str = "Courier"
     # The characters of the family; None if it is built into PDF viewers.
     characters: Mapping[int, object] | None = None
@@ -75,7 +76,7 @@ class Typeface:
     @classmethod
     def load(cls) -> "Typeface":
         """Load the first available family and the fallbacks of this machine."""
-        files = font_files()
+        files = _font_files()
         fonts = [font for name in _FALLBACKS if name in files and (font := _load_font(name)) is not None]
         fallbacks = [(font.fontName, font.face.charToGlyph) for font in fonts]
         mono = _load_font("DejaVuSansMono.ttf")
@@ -86,8 +87,8 @@ class Typeface:
                 font_names = [font.fontName for font in styles]
                 pdfmetrics.registerFontFamily(font_names[0], *font_names)
                 return cls(
-                    regular=font_names[0], mono=mono.fontName if mono else font_names[0], fallbacks=fallbacks,
-                    characters=styles[0].face.charToGlyph,
+                    regular=font_names[0], bold=font_names[1], mono=mono.fontName if mono else font_names[0],
+                    fallbacks=fallbacks, characters=styles[0].face.charToGlyph,
                 )  # fmt: skip
         return cls(fallbacks=fallbacks)
 
@@ -151,7 +152,7 @@ class Typeface:
 @lru_cache(maxsize=64)
 def _load_font(name: str) -> TTFont | None:
     """Load and register a font of this machine; None if reportlab cannot use it."""
-    path = font_files().get(name)
+    path = _font_files().get(name)
     if path is None:
         return None
     try:
@@ -163,7 +164,7 @@ def _load_font(name: str) -> TTFont | None:
 
 
 @cache
-def font_files() -> dict[str, Path]:
+def _font_files() -> dict[str, Path]:
     """Return the usable fonts of this machine by file name, without opening them."""
     names = {
         name for family in _FAMILIES for name in (family.regular, family.bold, family.italic, family.bold_italic)

@@ -3,7 +3,7 @@
 import base64
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from html import escape
@@ -16,8 +16,8 @@ from markdown_it.utils import EnvType, OptionsDict
 
 from scrubjay.model.timestamps import to_iso
 from scrubjay.notes.attachments.results import Attachment
-from scrubjay.notes.export.markup import BOX, WIKI, anchor_of, markdown, split_size, words_of
-from scrubjay.notes.export.pages import ExportedNote, NoteIndex, NoteIndexEntry
+from scrubjay.notes.export.markup import BOX, SCHEMES, WIKI, anchor_of, markdown, split_size, words_of
+from scrubjay.notes.export.pages import ExportedNote, NoteIndex, NoteIndexEntry, ReadAttachment
 from scrubjay.notes.markdown.naming import link_target
 
 __all__ = ["FILES", "STYLE", "STYLE_FILE", "HtmlPages", "file_place", "page_of"]
@@ -42,10 +42,7 @@ _PAGES = "notes"
 FILES = "files"
 # Media that a page shows inline; it links all others. An SVG in an `img` element cannot run scripts.
 _INLINE_TAGS = {"image": "img", "audio": "audio", "video": "video"}
-_SCHEMES = ("http", "https", "mailto", "tel")
 _SAFE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-ReadAttachment = Callable[[Attachment], bytes | None]
-"""Returns the bytes of a file to inline; None if it cannot be inlined."""
 
 
 def page_of(path: str) -> str:
@@ -190,7 +187,7 @@ class _Body:
         except ValueError:
             return "", None
         if scheme or _SAFE.match(href) or href.startswith(("/", "\\")):
-            return (href, None) if scheme in _SCHEMES else ("", None)
+            return (href, None) if scheme in SCHEMES else ("", None)
         path = unquote(href.partition("#")[0].partition("?")[0])
         attachment = self.exported.attachment(path)
         if attachment is None and PurePosixPath(path).suffix.lower() in ("", ".md"):

@@ -11,12 +11,14 @@ from markdown_it.token import Token
 
 from scrubjay.text.slug import slug
 
-__all__ = ["BOX", "WIKI", "anchor_of", "markdown", "split_size", "words_of"]
+__all__ = ["BOX", "SCHEMES", "WIKI", "anchor_of", "markdown", "split_size", "words_of"]
 
 WIKI = "wiki"
 """The token type of a wiki link; its `meta` has target, heading, text, embeds and size."""
 BOX = "task_box"
 """The token type of a task's checkbox; its `meta` has `done`."""
+SCHEMES = ("http", "https", "mailto", "tel")
+"""The schemes of the external links that an export keeps."""
 _LINK = re.compile(r"(!?)\[\[(?!\[)((?:[^\[\]\n]|\[(?!\[)|\](?!\]))++)\]\]")
 _TASK = re.compile(r"\[([ xX])\][ \t]+")
 # Width and height: the part after the last bar.

@@ -20,11 +20,13 @@ from scrubjay.notes.sync.links import ids_named_in
 from scrubjay.notes.sync.mapping import LinkedNote, note_of
 from scrubjay.notes.sync.state import is_note
 
-__all__ = ["ExportedNote", "NoteIndex", "NoteIndexEntry", "NoteReader"]
+__all__ = ["ExportedNote", "NoteIndex", "NoteIndexEntry", "NoteReader", "ReadAttachment"]
 
 _PAGE = 200
 Paths = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
 """Returns the paths of notes in their folder, by id."""
+ReadAttachment = Callable[[Attachment], bytes | None]
+"""Returns the bytes of an embedded file; None if it is not available."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

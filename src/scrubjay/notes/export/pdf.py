@@ -1,7 +1,7 @@
 """Notes as PDF, with reportlab (the extra `pdf`), which only this module and `fonts` import."""
 
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
@@ -13,7 +13,6 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import ParagraphStyle
 from reportlab.lib.utils import Image as Picture
 from reportlab.lib.utils import ImageReader
-from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import (
     CondPageBreak,
@@ -32,8 +31,8 @@ from reportlab.platypus.frames import Frame
 from scrubjay.model.timestamps import to_iso
 from scrubjay.notes.attachments.results import Attachment
 from scrubjay.notes.export.fonts import FONT_SIZE, Typeface
-from scrubjay.notes.export.markup import BOX, WIKI, markdown, split_size, words_of
-from scrubjay.notes.export.pages import ExportedNote, NoteIndex, NoteIndexEntry
+from scrubjay.notes.export.markup import BOX, SCHEMES, WIKI, markdown, split_size, words_of
+from scrubjay.notes.export.pages import ExportedNote, NoteIndex, NoteIndexEntry, ReadAttachment
 from scrubjay.notes.markdown.naming import link_target
 
 __all__ = ["PdfDocument"]
@@ -51,11 +50,8 @@ _MIN_HEIGHT = 70
 _CODE_WIDTH = 84
 _CODE_LINES = 40
 _MAX_CELLS = 2_000
-_SCHEMES = ("http", "https", "mailto", "tel")
 _HEADINGS = {"h1": 17.0, "h2": 15.0, "h3": 13.0, "h4": 12.0, "h5": 11.0, "h6": 10.5}
 _BAD_PICTURE = (OSError, ValueError, SyntaxError, MemoryError, Picture.DecompressionBombError)
-ReadAttachment = Callable[[Attachment], bytes | None]
-"""Returns the bytes of an embedded file, if it is available."""
 
 
 class PdfDocument:
@@ -155,7 +151,7 @@ class _NoteLayout:
 
     def flowables(self) -> Iterator[Flowable]:
         note = self.exported.note
-        yield Paragraph(self.typeface.markup(note.title), self._heading("h1", bold=True))
+        yield Paragraph(self.typeface.markup(note.title), self._heading("h1"))
         facts = [
             note.category,
             to_iso(note.updated_at)[:10] if note.updated_at else "",
@@ -168,12 +164,12 @@ class _NoteLayout:
             )
         yield from self._blocks(markdown().parse(note.content))
         if note.observations:
-            yield Paragraph("Observations", self._heading("h3", bold=True))
+            yield Paragraph("Observations", self._heading("h3"))
             for observation in note.observations:
                 yield self._paragraph(self.typeface.markup(observation).replace("\n", "<br/>"), bullet="•", depth=1)
         linked = [(link, entry) for link in note.linked if (entry := self.index.find(link.target))]
         if linked:
-            yield Paragraph("Links", self._heading("h3", bold=True))
+            yield Paragraph("Links", self._heading("h3"))
             for link, entry in linked:
                 yield self._paragraph(self._link_to(entry, link.text or entry.title), bullet="•", depth=1)
 
@@ -188,7 +184,7 @@ class _NoteLayout:
             elif token.type == "heading_open":
                 words = self._inline(tokens[at + 1].children or ())
                 yield CondPageBreak(_MIN_HEIGHT)
-                yield Paragraph(words, self._heading(token.tag, bold=True))
+                yield Paragraph(words, self._heading(token.tag))
                 at += 2
             elif token.type == "inline":
                 yield self._paragraph(self._inline(token.children or ()))
@@ -227,13 +223,10 @@ class _NoteLayout:
         )  # fmt: skip
         return Paragraph(words or "&nbsp;", style, bulletText=mark or None)
 
-    def _heading(self, tag: str, *, bold: bool) -> ParagraphStyle:
+    def _heading(self, tag: str) -> ParagraphStyle:
         size = _HEADINGS.get(tag, FONT_SIZE)
-        font = pdfmetrics.getFont(self.typeface.regular).fontName
-        name = _BOLD.get(font, f"{font.rsplit('-', 1)[0]}-Bold") if bold else font
-        is_available = name in pdfmetrics.getRegisteredFontNames() or name == _BOLD.get(font)
         return self.typeface.style(
-            fontName=name if is_available else font, fontSize=size, spaceBefore=size * 0.6, spaceAfter=size * 0.35
+            fontName=self.typeface.bold, fontSize=size, spaceBefore=size * 0.6, spaceAfter=size * 0.35
         )
 
     def _code(self, text: str) -> Iterator[Flowable]:
@@ -347,16 +340,13 @@ class _NoteLayout:
             scheme = urlsplit(href).scheme.lower()
         except ValueError:
             return ""
-        if scheme in _SCHEMES:
+        if scheme in SCHEMES:
             return f'<a href={quoteattr(href)} color="{_BLUE}">'
         entry = None if scheme else self.index.find(link_target(unquote(href.partition("#")[0])))
         return f'<a href="#{entry.id}" color="{_BLUE}">' if entry else ""
 
     def _link_to(self, entry: NoteIndexEntry, words: str) -> str:
         return f'<a href="#{entry.id}" color="{_BLUE}">{self.typeface.markup(words)}</a>'
-
-
-_BOLD = {"Helvetica": "Helvetica-Bold"}
 
 
 def _image(data: bytes) -> Image | None:
