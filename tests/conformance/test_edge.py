@@ -14,7 +14,7 @@ from scrubjay.vectors.edge import EdgeIndex, EdgeTuning
 SMALL = EdgeTuning(links_from=50, exact_up_to=20, ef=64)
 
 
-class Optimised(EdgeIndex):
+class OptimisedIndex(EdgeIndex):
     """An index that rebuilds its graph after every change."""
 
     async def apply(self, points: Sequence[Point], stale: Sequence[int], *, cursor: int) -> None:
@@ -33,7 +33,7 @@ class TestEdgeIndex(VectorIndexSuite):
 class TestOptimisedEdgeIndex(VectorIndexSuite):
     @pytest.fixture
     async def index(self, tmp_path: Path) -> AsyncIterator[EdgeIndex]:
-        index = Optimised.create(
+        index = OptimisedIndex.create(
             tmp_path / "index", store_id="s", model="m", dimension=DIMENSION, cursor=0, tuning=SMALL
         )
         yield index

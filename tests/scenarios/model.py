@@ -8,7 +8,7 @@ Edge = tuple[str, str, str]
 LINK = "related_to"
 
 
-class Seen(TypedDict):
+class VisibleFields(TypedDict):
     """The visible fields of a memory."""
 
     content: str
@@ -21,7 +21,7 @@ class Seen(TypedDict):
     observations: list[str]
 
 
-class Snapshot(Seen):
+class Snapshot(VisibleFields):
     """One version; `confirmed` is the time of its last confirmation."""
 
     confirmed: int
@@ -64,7 +64,7 @@ class Model:
         ends = [(source, type_, target)] + ([(target, type_, source)] if type_ == LINK else [])
         return next((end for end in ends if end in self.edges), None)
 
-    def seen(self, snapshot: Snapshot) -> Seen:
+    def seen(self, snapshot: Snapshot) -> VisibleFields:
         return {
             "content": snapshot["content"],
             "title": snapshot["title"],

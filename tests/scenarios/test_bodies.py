@@ -48,18 +48,18 @@ async def test_one_spaces_dictionary_is_not_used_for_another(wiring: Wiring) -> 
 
 async def test_small_and_incompressible_bodies_are_stored_raw(wiring: Wiring, memory: MemoryClient) -> None:
     assert encode({"a": "short"}, dictionary=generic_dictionary()).encoding is Encoding.RAW
-    noise = encode({"a": os.urandom(400).decode("latin-1").encode().hex()}, dictionary=Stubborn())
+    noise = encode({"a": os.urandom(400).decode("latin-1").encode().hex()}, dictionary=InflatingDictionary())
     assert noise.encoding is Encoding.RAW
     await memory.remember(PHRASE)
     assert (await memory.status()).compression["raw_bodies"] == 0
 
 
 async def test_when_compression_fails_the_body_is_stored_raw_and_flagged(wiring: Wiring, memory: MemoryClient) -> None:
-    body = encode({"content": PHRASE * 3}, dictionary=Broken())
+    body = encode({"content": PHRASE * 3}, dictionary=FailingDictionary())
     assert body.encoding is Encoding.FLAGGED
     assert decode(body, dictionary=generic_dictionary()) == {"content": PHRASE * 3}
     done = await memory.remember(PHRASE * 3)
-    wiring.store._bodies._dictionaries[99] = Broken()
+    wiring.store._bodies._dictionaries[99] = FailingDictionary()
     wiring.store._connection.execute("INSERT INTO dictionaries VALUES(99, 1, x'00', 0, 1, 0)")
     await memory.revise(done.id, text=PHRASE * 4)
     assert (await memory.read(done.id)).memories[0].content == PHRASE * 4
@@ -122,7 +122,7 @@ async def test_a_damaged_memory_can_still_be_purged_and_the_rest_exported(wiring
     assert len([line async for line in memory.export()]) == 2
 
 
-class Broken(Dictionary):
+class FailingDictionary(Dictionary):
     """A dictionary with which compression fails."""
 
     def __init__(self) -> None:
@@ -132,7 +132,7 @@ class Broken(Dictionary):
         raise zstandard.ZstdError(f"cannot compress {len(plain)} bytes")
 
 
-class Stubborn(Dictionary):
+class InflatingDictionary(Dictionary):
     """A dictionary that makes every text longer."""
 
     def __init__(self) -> None:

@@ -30,7 +30,7 @@ chosen = st.integers(min_value=0, max_value=1_000)
 works = st.lists(st.tuples(chosen, st.sampled_from(STEPS), chosen), min_size=1, max_size=4)
 
 
-class Branching(RuleBasedStateMachine):
+class BranchStateMachine(RuleBasedStateMachine):
     """The verbs of versions and branches on a real store and on the model."""
 
     def __init__(self) -> None:
@@ -211,7 +211,7 @@ class Branching(RuleBasedStateMachine):
         return among[number % len(among)]
 
 
-TestBranching = pytest.mark.slow(Branching.TestCase)
+TestBranching = pytest.mark.slow(BranchStateMachine.TestCase)
 # The same series on every run, and no shrinking: a call on real files takes too long for thousands of tries.
 TestBranching.settings = settings(
     max_examples=8,

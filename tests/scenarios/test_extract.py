@@ -16,7 +16,7 @@ from scrubjay.model.job import Job
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli import extract as command
 from tests.command_line import invoke
-from tests.unit.extraction.scripted import Scripted
+from tests.unit.extraction.scripted import ScriptedModel
 
 LOG = """[2026-05-01 10:00] Ann: Hey Ben! How are you?
 [2026-05-01 10:01] Ben: Good! I moved to Lisbon last month and
@@ -65,7 +65,7 @@ class RecordingJobs:
 async def test_later_extraction_goes_to_the_job_queue(tmp_path: Path) -> None:
     jobs_ = RecordingJobs()
     async with open_engine(Settings.load(home=str(tmp_path), embedder="none", vector_index="scan")) as engine:
-        with_model = replace(engine, llm=Scripted(), job_runner=jobs_)
+        with_model = replace(engine, llm=ScriptedModel(), job_runner=jobs_)
         done = await with_model.extract(LOG, who=Caller(agent="reader"), method="patterns")
     assert jobs_.jobs
     assert {str(job.about["memory_id"]) for job in jobs_.jobs} <= {fact.id for fact in done.facts}

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from scrubjay.client import MemoryClient
 from scrubjay.errors import NameTaken, NotFound, StaleVersion, WrongState
 from scrubjay.model.memory import Memory
-from tests.scenarios.model import LINK, Model, Seen, Snapshot
+from tests.scenarios.model import LINK, Model, Snapshot, VisibleFields
 from tests.scenarios.wiring import Wiring, open_wiring
 from tests.temp_folders import quick_place
 
@@ -257,7 +257,7 @@ class Verbs(RuleBasedStateMachine):
     def snapshot(self, memory: Memory) -> Snapshot:
         return {**self.visible(memory), "confirmed": self.confirmations, "group": memory.group}
 
-    def visible(self, memory: Memory) -> Seen:
+    def visible(self, memory: Memory) -> VisibleFields:
         return {
             "content": memory.content,
             "title": memory.title,

@@ -30,7 +30,7 @@ def running(settings: Settings) -> Iterator[RunningDaemon]:
         yield results
 
 
-class Wire:
+class RawSocket:
     """A client that sends exactly the given bytes."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -52,9 +52,9 @@ class Wire:
 
 
 @asynccontextmanager
-async def wire(path: Path, *, greet: bool = True) -> AsyncGenerator[Wire]:
+async def wire(path: Path, *, greet: bool = True) -> AsyncGenerator[RawSocket]:
     reader, writer = await asyncio.open_unix_connection(str(path))
-    client = Wire(reader, writer)
+    client = RawSocket(reader, writer)
     try:
         if greet:
             await client.send(encode_frame(hello("verbs")))

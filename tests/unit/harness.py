@@ -32,7 +32,7 @@ SPACE = "default"
 PLAIN = Rules(gate="off", density="off", tags="off", conflicts="off")
 
 
-class Overtaken(SqliteStore):
+class OvertakenStore(SqliteStore):
     """A store that runs the callables in `first` right before the next commit."""
 
     @cached_property
@@ -45,7 +45,7 @@ class Overtaken(SqliteStore):
         return await super().commit(commit)
 
 
-class Nearest:
+class HarnessIndex:
     """The index of a harness, as the write path searches it."""
 
     def __init__(self, harness: "Harness") -> None:
@@ -78,7 +78,7 @@ class Harness:
     @property
     def context(self) -> WriteContext:
         return WriteContext(
-            store=self.store, embedder=self.embedder, limits=self.limits, index=Nearest(self), rules=self.rules,
+            store=self.store, embedder=self.embedder, limits=self.limits, index=HarnessIndex(self), rules=self.rules,
             in_flight=self.in_flight, defers=self.defers,
         )  # fmt: skip
 

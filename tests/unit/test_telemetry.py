@@ -96,10 +96,10 @@ async def test_spans_of_threads_and_tasks_are_observed() -> None:
 
 
 def test_a_failing_observer_does_no_harm_and_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    class Failing(RecordingObserver):
+    class FailingObserver(RecordingObserver):
         pass
 
-    failing, observer = Failing(fails=True), RecordingObserver()
+    failing, observer = FailingObserver(fails=True), RecordingObserver()
     with caplog.at_level(logging.WARNING, logger="scrubjay"), telemetry.observe(failing), telemetry.observe(observer):
         for _ in range(3):
             with telemetry.request("recall"):

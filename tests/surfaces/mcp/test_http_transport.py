@@ -25,7 +25,7 @@ _JSON = {"content-type": "application/json"}
 
 
 @dataclass(frozen=True)
-class Site:
+class HttpServer:
     url: str
     http: httpx2.AsyncClient
 
@@ -41,7 +41,7 @@ class Site:
 
 
 @asynccontextmanager
-async def _site(server: McpServer, tools: str = "") -> AsyncGenerator[Site]:
+async def _site(server: McpServer, tools: str = "") -> AsyncGenerator[HttpServer]:
     served = mcp_site(tools, context=server.context(), limiter=server.limiter, changes=server.changes)
     routes = [Route("/mcp", endpoint=served), Route("/mcp/{toolset}", endpoint=served)]
     app = Starlette(routes=routes, lifespan=lambda _: served.open())
@@ -54,7 +54,7 @@ async def _site(server: McpServer, tools: str = "") -> AsyncGenerator[Site]:
         url = f"http://127.0.0.1:{web.servers[0].sockets[0].getsockname()[1]}"
         async with httpx2.AsyncClient(base_url=url, timeout=SECONDS) as http:
             del http.headers["accept"]
-            yield Site(url, http)
+            yield HttpServer(url, http)
     finally:
         server.changes.close()
         web.should_exit = True

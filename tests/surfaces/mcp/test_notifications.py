@@ -19,7 +19,7 @@ from scrubjay.model.draft import Caller
 from scrubjay.settings import Settings
 
 
-class Inbox:
+class NotificationLog:
     """The notifications of a client of the older revision, in order."""
 
     def __init__(self) -> None:
@@ -36,8 +36,8 @@ class Inbox:
 
 
 @asynccontextmanager
-async def _older(server: McpServer, space: str = "default") -> AsyncGenerator[tuple[Client, Inbox]]:
-    inbox = Inbox()
+async def _older(server: McpServer, space: str = "default") -> AsyncGenerator[tuple[Client, NotificationLog]]:
+    inbox = NotificationLog()
     async with server.client("legacy", context=server.context(space=space), on_message=inbox.receive) as client:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MCPDeprecationWarning)

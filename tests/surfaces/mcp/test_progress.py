@@ -16,7 +16,7 @@ from scrubjay.surfaces.mcp.toolsets.schema import input_schema, output_schema
 Reports = list[tuple[float, float | None, str | None]]
 
 
-class Work:
+class BlockingTool:
     """A tool that waits until the test releases it, and notes how its call ended."""
 
     def __init__(self, *, read_only: bool) -> None:
@@ -86,7 +86,7 @@ async def test_without_a_token_no_progress_is_sent(settings: Settings, era: str)
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_long_call_that_says_nothing_is_heard_of_all_the_same(settings: Settings, era: str) -> None:
-    work = Work(read_only=True)
+    work = BlockingTool(read_only=True)
     reports: Reports = []
 
     async def on_progress(progress: float, total: float | None, message: str | None) -> None:
@@ -102,7 +102,7 @@ async def test_a_long_call_that_says_nothing_is_heard_of_all_the_same(settings: 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("reads", [True, False])
 async def test_a_cancelled_read_stops_and_a_cancelled_write_finishes(settings: Settings, era: str, reads: bool) -> None:
-    work = Work(read_only=reads)
+    work = BlockingTool(read_only=reads)
     async with open_server(settings) as server, server.client(era, tools=(*pick("core"), work.tool)) as client:
         async with anyio.create_task_group() as group:
             group.start_soon(client.call_tool, "work")
@@ -117,7 +117,7 @@ async def test_a_cancelled_read_stops_and_a_cancelled_write_finishes(settings: S
 
 @pytest.mark.parametrize("reads", [True, False])
 async def test_a_client_that_is_gone_stops_reading_not_writing(settings: Settings, reads: bool) -> None:
-    work = Work(read_only=reads)
+    work = BlockingTool(read_only=reads)
     async with open_server(settings) as server, server.raw(tools=(work.tool,)) as raw:
         await raw.ask(HELLO)
         await raw.send(READY, request("tools/call", 1, name="work", arguments={}))

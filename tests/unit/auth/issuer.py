@@ -26,7 +26,7 @@ def still_clock() -> FakeClock:
     return FakeClock(NOW, step=timedelta(0))
 
 
-class Ticking:
+class ManualClock:
     """A monotonic clock that tests set."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.auth.issuer import JwksServer, Reply, Signer, Ticking, document, rsa_key, signer
+from tests.unit.auth.issuer import JwksServer, ManualClock, Reply, Signer, document, rsa_key, signer
 
 from scrubjay.auth.jwks import FileSource, KeyRing, KeysNotFetched, WebSource, parse_jwks, source_of
 from scrubjay.errors import KeysUnavailable
@@ -23,12 +23,12 @@ def server() -> Iterator[JwksServer]:
 
 
 @pytest.fixture
-def clock() -> Ticking:
-    return Ticking()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-def ring(server: JwksServer, clock: Ticking) -> KeyRing:
+def ring(server: JwksServer, clock: ManualClock) -> KeyRing:
     return KeyRing(source_of(server.url), monotonic=clock)
 
 
@@ -41,7 +41,7 @@ async def kid_of(ring: KeyRing, kid: str | None = "first", algorithm: str = "ES2
 
 
 async def test_keys_are_fetched_once_and_kept_for_ten_minutes(
-    ring: KeyRing, server: JwksServer, clock: Ticking
+    ring: KeyRing, server: JwksServer, clock: ManualClock
 ) -> None:
     assert server.requested_paths == []
     for _ in range(3):
@@ -79,7 +79,7 @@ async def test_a_cancelled_caller_does_not_cancel_the_others(ring: KeyRing, serv
 
 
 async def test_a_new_key_is_found_at_once_and_an_old_one_goes(
-    ring: KeyRing, server: JwksServer, clock: Ticking
+    ring: KeyRing, server: JwksServer, clock: ManualClock
 ) -> None:
     assert await kid_of(ring) == "first"
     server.signers[:] = [signer("second")]
@@ -90,7 +90,7 @@ async def test_a_new_key_is_found_at_once_and_an_old_one_goes(
 
 
 async def test_made_up_names_of_keys_do_not_bother_the_issuer(
-    ring: KeyRing, server: JwksServer, clock: Ticking
+    ring: KeyRing, server: JwksServer, clock: ManualClock
 ) -> None:
     for number in range(100):
         assert await kid_of(ring, f"key {number}") is None
@@ -102,7 +102,7 @@ async def test_made_up_names_of_keys_do_not_bother_the_issuer(
 
 
 async def test_a_withdrawn_key_stops_working_within_ten_minutes(
-    ring: KeyRing, server: JwksServer, clock: Ticking
+    ring: KeyRing, server: JwksServer, clock: ManualClock
 ) -> None:
     assert await kid_of(ring) == "first"
     server.signers.clear()
@@ -146,7 +146,7 @@ async def test_without_keys_no_token_can_be_verified(ring: KeyRing, server: Jwks
 
 
 async def test_after_a_failure_the_issuer_is_not_called_again_so_soon(
-    ring: KeyRing, server: JwksServer, clock: Ticking
+    ring: KeyRing, server: JwksServer, clock: ManualClock
 ) -> None:
     server.script.append(Reply(status=503))
     for _ in range(5):
@@ -157,7 +157,7 @@ async def test_after_a_failure_the_issuer_is_not_called_again_so_soon(
     assert await kid_of(ring) == "first"
 
 
-async def test_keys_that_are_known_go_on_for_a_day(ring: KeyRing, server: JwksServer, clock: Ticking) -> None:
+async def test_keys_that_are_known_go_on_for_a_day(ring: KeyRing, server: JwksServer, clock: ManualClock) -> None:
     assert await kid_of(ring) == "first"
     server.script.extend(Reply(status=500) for _ in range(3))
     clock.seconds += 600
@@ -175,7 +175,7 @@ async def test_keys_that_are_known_go_on_for_a_day(ring: KeyRing, server: JwksSe
 
 
 async def test_an_unknown_key_of_an_issuer_that_is_away_is_not_called_bad(
-    ring: KeyRing, server: JwksServer, clock: Ticking
+    ring: KeyRing, server: JwksServer, clock: ManualClock
 ) -> None:
     assert await kid_of(ring) == "first"
     server.signers.append(signer("second"))
@@ -209,7 +209,7 @@ async def test_a_server_that_never_answers_is_not_waited_for(server: JwksServer)
         await WebSource(server.url, seconds=0.05).fetch()
 
 
-async def test_a_server_that_is_not_there(clock: Ticking) -> None:
+async def test_a_server_that_is_not_there(clock: ManualClock) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/jwks"
@@ -218,7 +218,7 @@ async def test_a_server_that_is_not_there(clock: Ticking) -> None:
 
 
 async def test_failures_are_logged_without_secrets(
-    server: JwksServer, clock: Ticking, caplog: pytest.LogCaptureFixture
+    server: JwksServer, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.script.append(Reply(status=500))
     with pytest.raises(KeysUnavailable), caplog.at_level(logging.WARNING, "scrubjay"):
@@ -228,7 +228,7 @@ async def test_failures_are_logged_without_secrets(
     assert "hush" not in str(vars(record))
 
 
-async def test_a_file_is_read_again_when_it_changes(tmp_path: Path, clock: Ticking) -> None:
+async def test_a_file_is_read_again_when_it_changes(tmp_path: Path, clock: ManualClock) -> None:
     path = tmp_path / "jwks.json"
     path.write_bytes(document(signer("first")))
     ring = KeyRing(FileSource(path), monotonic=clock)
@@ -330,7 +330,7 @@ def test_a_set_without_end_is_cut() -> None:
     assert len(parse_jwks(f'{{"keys": [{",".join([entry] * 500)}]}}'.encode())) == 100
 
 
-async def test_a_token_that_names_no_key_is_taken_if_there_is_but_one(server: JwksServer, clock: Ticking) -> None:
+async def test_a_token_that_names_no_key_is_taken_if_there_is_but_one(server: JwksServer, clock: ManualClock) -> None:
     ring = KeyRing(source_of(server.url), monotonic=clock)
     assert await kid_of(ring, None) == "first"
     assert await kid_of(ring, None, "RS256") is None
@@ -342,7 +342,7 @@ async def test_a_token_that_names_no_key_is_taken_if_there_is_but_one(server: Jw
     assert await kid_of(ring, None) is None
 
 
-async def test_two_keys_of_one_name_are_none_unless_their_kinds_differ(server: JwksServer, clock: Ticking) -> None:
+async def test_two_keys_of_one_name_are_none_unless_their_kinds_differ(server: JwksServer, clock: ManualClock) -> None:
     server.signers[:] = [signer("same"), signer("same", "EdDSA")]
     ring = KeyRing(source_of(server.url), monotonic=clock)
     assert await kid_of(ring, "same", "EdDSA") == "same"

@@ -19,9 +19,9 @@ from tests.unit.auth.issuer import (
     ISSUER,
     NOW,
     JwksServer,
+    ManualClock,
     Reply,
     Signer,
-    Ticking,
     claims,
     document,
     signer,
@@ -36,12 +36,12 @@ from scrubjay.model.grant import Access, Grant
 SECONDS = int(NOW.timestamp())
 
 
-class Site:
+class IssuerWorld:
     """An issuer, and a verifier that trusts it."""
 
     def __init__(self, server: JwksServer, signer: Signer, *, spaces_claim: str = "spaces") -> None:
         self.server, self.signer = server, signer
-        self.clock, self.ticking = still_clock(), Ticking()
+        self.clock, self.ticking = still_clock(), ManualClock()
         trust = TrustedIssuer(issuer=ISSUER, audience=AUDIENCE, jwks=server.url, spaces_claim=spaces_claim)
         self.verifier = JwtVerifier(trust, clock=self.clock, monotonic=self.ticking)
 
@@ -70,11 +70,11 @@ def server(running: JwksServer) -> JwksServer:
 
 
 @pytest.fixture
-def site(server: JwksServer) -> Site:
-    return Site(server, server.signers[0])
+def site(server: JwksServer) -> IssuerWorld:
+    return IssuerWorld(server, server.signers[0])
 
 
-async def test_a_good_token_becomes_a_grant(site: Site) -> None:
+async def test_a_good_token_becomes_a_grant(site: IssuerWorld) -> None:
     grant = await site.grant()
     assert grant == Grant(
         spaces=("work", "home"), access=Access.READ, id="jwt:ann", name="ann", expires_at=NOW + timedelta(seconds=630)
@@ -86,7 +86,7 @@ async def test_a_good_token_becomes_a_grant(site: Site) -> None:
 )
 async def test_every_public_key_algorithm_is_taken(server: JwksServer, algorithm: str) -> None:
     key = signer(f"by {algorithm}", algorithm)
-    site = Site(server, key)
+    site = IssuerWorld(server, key)
     server.signers.append(key)
     assert (await site.grant()).name == "ann"
     other = Signer(kid=key.kid, algorithm=algorithm, private=signer("x", algorithm).private)
@@ -97,12 +97,12 @@ async def test_every_public_key_algorithm_is_taken(server: JwksServer, algorithm
 # ---- signatures ----
 
 
-async def test_a_token_of_another_issuer_with_our_issuers_words_is_refused(site: Site) -> None:
+async def test_a_token_of_another_issuer_with_our_issuers_words_is_refused(site: IssuerWorld) -> None:
     await site.refused(Signer(kid="first", algorithm="ES256", private=signer().private).sign(claims()))
     await site.refused(signer("unknown").sign(claims()))
 
 
-async def test_no_signature_is_no_token(site: Site) -> None:
+async def test_no_signature_is_no_token(site: IssuerWorld) -> None:
     good = site.signer.sign(claims())
     head, body, signature = good.split(".")
     for algorithm in ("none", "None", "NONE", "nOnE", ""):
@@ -117,7 +117,7 @@ async def test_no_signature_is_no_token(site: Site) -> None:
 async def test_a_public_key_is_no_secret_to_sign_with(server: JwksServer, algorithm: str) -> None:
     key = signer("rsa", "RS256")
     server.signers.append(key)
-    site = Site(server, key)
+    site = IssuerWorld(server, key)
     public = key.private.public_key()
     secrets = [
         public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo),
@@ -133,7 +133,7 @@ async def test_a_public_key_is_no_secret_to_sign_with(server: JwksServer, algori
     assert (await site.grant()).name == "ann"
 
 
-async def test_the_key_decides_the_algorithm_and_not_the_token(site: Site, server: JwksServer) -> None:
+async def test_the_key_decides_the_algorithm_and_not_the_token(site: IssuerWorld, server: JwksServer) -> None:
     server.signers.append(signer("rsa", "RS256"))
     body = _encoded(claims())
     for kid, algorithm in (
@@ -147,7 +147,7 @@ async def test_the_key_decides_the_algorithm_and_not_the_token(site: Site, serve
         await site.refused(f"{_encoded({'alg': algorithm, 'kid': kid})}.{body}.{signature}")
 
 
-async def test_a_token_that_was_tampered_with_is_refused(site: Site) -> None:
+async def test_a_token_that_was_tampered_with_is_refused(site: IssuerWorld) -> None:
     head, _, signature = site.signer.sign(claims()).split(".")
     await site.refused(f"{head}.{_encoded(claims(scope='scrubjay:write'))}.{signature}")
     await site.refused(f"{head}.{_encoded(claims(sub='bob'))}.{signature}")
@@ -155,7 +155,7 @@ async def test_a_token_that_was_tampered_with_is_refused(site: Site) -> None:
     await site.refused(f"{better}.{_encoded(claims())}.{signature}")
 
 
-async def test_a_token_brings_no_key_of_its_own(site: Site) -> None:
+async def test_a_token_brings_no_key_of_its_own(site: IssuerWorld) -> None:
     thief = signer("thief")
     for headers in ({"jwk": thief.jwk}, {"jku": site.server.url}, {"x5u": site.server.url}, {"kid": "first"}):
         await site.refused(thief.sign(claims(), **headers))
@@ -163,7 +163,7 @@ async def test_a_token_brings_no_key_of_its_own(site: Site) -> None:
 
 
 @pytest.mark.parametrize("headers", [{"crit": ["exp"]}, {"crit": []}, {"crit": "b64"}, {"b64": False, "crit": ["b64"]}])
-async def test_an_unsupported_critical_header_is_refused(site: Site, headers: dict[str, Any]) -> None:
+async def test_an_unsupported_critical_header_is_refused(site: IssuerWorld, headers: dict[str, Any]) -> None:
     body = _encoded(claims())
     signed = f"{_encoded({'alg': 'ES256', 'kid': 'first', **headers})}.{body}"
     algorithm = jwt.get_algorithm_by_name("ES256")
@@ -207,17 +207,17 @@ async def test_an_unsupported_critical_header_is_refused(site: Site, headers: di
         {"iat": "now"},
     ],
 )
-async def test_claims_that_do_not_fit_are_refused_without_a_word(site: Site, changed: dict[str, Any]) -> None:
+async def test_claims_that_do_not_fit_are_refused_without_a_word(site: IssuerWorld, changed: dict[str, Any]) -> None:
     token = _signed_raw(site.signer, claims(**changed))
     error = await site.refused(token)
     assert error.fields == {"reason": "invalid"}
 
 
-async def test_several_audiences_may_include_us(site: Site) -> None:
+async def test_several_audiences_may_include_us(site: IssuerWorld) -> None:
     assert (await site.grant(aud=["other", AUDIENCE])).name == "ann"
 
 
-async def test_a_token_ends_half_a_minute_after_its_time(site: Site) -> None:
+async def test_a_token_ends_half_a_minute_after_its_time(site: IssuerWorld) -> None:
     token = site.signer.sign(claims(exp=SECONDS + 60))
     site.clock.set(NOW + timedelta(seconds=89))
     grant = await site.verifier.verify(token)
@@ -227,13 +227,13 @@ async def test_a_token_ends_half_a_minute_after_its_time(site: Site) -> None:
     assert error.fields["reason"] == "expired"
 
 
-async def test_clocks_may_differ_by_half_a_minute(site: Site) -> None:
+async def test_clocks_may_differ_by_half_a_minute(site: IssuerWorld) -> None:
     assert await site.grant(nbf=SECONDS + 30, iat=SECONDS + 30)
     assert await site.grant(nbf=None, iat=None)
     assert await site.grant(exp=SECONDS + 600.5, iat=SECONDS - 0.5)
 
 
-async def test_a_token_for_ever_is_a_token_for_long(site: Site) -> None:
+async def test_a_token_for_ever_is_a_token_for_long(site: IssuerWorld) -> None:
     grant = await site.grant(exp=253_402_300_799)
     assert grant.expires_at is not None
     assert grant.expires_at.year == 9999
@@ -250,7 +250,7 @@ async def test_a_token_for_ever_is_a_token_for_long(site: Site) -> None:
         ({"scope": ["scrubjay:read", 7, None]}, Access.READ),
     ],
 )
-async def test_scopes_say_how_far_a_token_goes(site: Site, changes: dict[str, Any], access: Access) -> None:
+async def test_scopes_say_how_far_a_token_goes(site: IssuerWorld, changes: dict[str, Any], access: Access) -> None:
     grant = await site.grant(**changes)
     assert grant.access is access
     assert grant.spaces == (() if access is Access.METRICS else ("work", "home"))
@@ -280,20 +280,20 @@ async def test_scopes_say_how_far_a_token_goes(site: Site, changes: dict[str, An
         {"spaces": [f"space {number}" for number in range(101)]},
     ],
 )
-async def test_a_valid_token_without_access_gets_a_clear_error(site: Site, changes: dict[str, Any]) -> None:
+async def test_a_valid_token_without_access_gets_a_clear_error(site: IssuerWorld, changes: dict[str, Any]) -> None:
     with pytest.raises(NotAllowed) as caught:
         await site.grant(**changes)
     assert caught.value.fields["claim"] in ("scope", "spaces")
 
 
 async def test_spaces_may_be_words_and_a_claim_of_any_name(server: JwksServer) -> None:
-    site = Site(server, server.signers[0], spaces_claim="https://example.org/spaces")
+    site = IssuerWorld(server, server.signers[0], spaces_claim="https://example.org/spaces")
     grant = await site.grant(**{"https://example.org/spaces": "work home work"})
     assert grant.spaces == ("work", "home")
 
 
 async def test_every_subject_may_have_a_space_of_its_own(server: JwksServer) -> None:
-    site = Site(server, server.signers[0], spaces_claim="sub")
+    site = IssuerWorld(server, server.signers[0], spaces_claim="sub")
     assert (await site.grant(sub="ann")).spaces == ("ann",)
     assert (await site.grant(sub="ann bob")).spaces == ("ann bob",)
     for sub in ("*", " ann"):
@@ -319,11 +319,11 @@ async def test_every_subject_may_have_a_space_of_its_own(server: JwksServer) -> 
         ".".join(["e30"] * 3000),
     ],
 )
-async def test_a_text_that_only_looks_like_a_token_is_refused(site: Site, token: str) -> None:
+async def test_a_text_that_only_looks_like_a_token_is_refused(site: IssuerWorld, token: str) -> None:
     await site.refused(token)
 
 
-async def test_json_that_is_nested_without_end_is_refused(site: Site) -> None:
+async def test_json_that_is_nested_without_end_is_refused(site: IssuerWorld) -> None:
     deep = _base64(b"[" * 5000)
     await site.refused(f"{deep}.{deep}.AAAA")
     await site.refused(f"{_encoded({'alg': 'ES256', 'kid': 'first'})}.{deep}.AAAA")
@@ -334,7 +334,7 @@ async def test_json_that_is_nested_without_end_is_refused(site: Site) -> None:
 
 
 @pytest.mark.parametrize("kid", [7, None, [], {}, "", "k" * 5000, "first\n"])
-async def test_a_key_must_be_named_by_its_name(site: Site, server: JwksServer, kid: object) -> None:
+async def test_a_key_must_be_named_by_its_name(site: IssuerWorld, server: JwksServer, kid: object) -> None:
     server.signers.append(signer("second"))
     signed = f"{_encoded({'alg': 'ES256', 'kid': kid})}.{_encoded(claims())}"
     await site.refused(f"{signed}.AAAA")
@@ -354,14 +354,14 @@ async def test_a_key_must_be_named_by_its_name(site: Site, server: JwksServer, k
 async def test_no_token_that_was_made_up_is_taken(
     running: JwksServer, header: dict[str, object], body: bytes, signature: bytes
 ) -> None:
-    site = Site(running, running.signers[0])
+    site = IssuerWorld(running, running.signers[0])
     await site.refused(f"{_encoded(header)}.{_base64(body)}.{_base64(signature)}")
 
 
 # ---- keys that come and go ----
 
 
-async def test_keys_are_rotated_without_a_restart(site: Site, server: JwksServer) -> None:
+async def test_keys_are_rotated_without_a_restart(site: IssuerWorld, server: JwksServer) -> None:
     second = signer("second")
     assert await site.grant()
     await site.refused(second.sign(claims()))
@@ -371,7 +371,7 @@ async def test_keys_are_rotated_without_a_restart(site: Site, server: JwksServer
     assert await site.grant()
 
 
-async def test_without_keys_a_token_is_neither_good_nor_bad(site: Site, server: JwksServer) -> None:
+async def test_without_keys_a_token_is_neither_good_nor_bad(site: IssuerWorld, server: JwksServer) -> None:
     server.script.append(Reply(status=500))
     with pytest.raises(KeysUnavailable) as caught:
         await site.grant()
@@ -380,7 +380,7 @@ async def test_without_keys_a_token_is_neither_good_nor_bad(site: Site, server: 
     assert (await site.grant()).name == "ann"
 
 
-async def test_no_token_is_repeated_or_logged(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_token_is_repeated_or_logged(site: IssuerWorld, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     good, bad = site.signer.sign(claims()), signer("first").sign(claims())
     await site.verifier.verify(good)

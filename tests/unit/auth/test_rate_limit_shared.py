@@ -6,17 +6,17 @@ from contextlib import AbstractAsyncContextManager
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.auth.issuer import Ticking
+from tests.unit.auth.issuer import ManualClock
 
 from scrubjay.auth.rate_limit_shared import SharedRateLimiter
 from scrubjay.errors import StoreBusy, TooManyRequests
 from scrubjay.ports.cluster import Leadership, Lease
 
 
-class Ledger:
+class SharedCounter:
     """Counts like a shared store, with a clock of its own."""
 
-    def __init__(self, clock: Ticking) -> None:
+    def __init__(self, clock: ManualClock) -> None:
         self.clock = clock
         self.leases = 0
         self.is_away = False
@@ -44,9 +44,9 @@ class Ledger:
         raise NotImplementedError
 
 
-def servers(count: int, per_minute: int) -> tuple[Ledger, list[SharedRateLimiter]]:
-    clock = Ticking()
-    ledger = Ledger(clock)
+def servers(count: int, per_minute: int) -> tuple[SharedCounter, list[SharedRateLimiter]]:
+    clock = ManualClock()
+    ledger = SharedCounter(clock)
     return ledger, [SharedRateLimiter(ledger, per_minute, monotonic=clock) for _ in range(count)]
 
 
@@ -125,8 +125,8 @@ async def test_without_the_store_no_request_passes_and_with_it_again_all_do() ->
 
 
 async def test_only_so_many_tokens_are_kept_in_mind() -> None:
-    clock = Ticking()
-    rates = SharedRateLimiter(Ledger(clock), 5, monotonic=clock, max_quotas=3)
+    clock = ManualClock()
+    rates = SharedRateLimiter(SharedCounter(clock), 5, monotonic=clock, max_quotas=3)
     for number in range(100):
         await rates.take(f"token {number}")
     assert len(rates._quotas) == 3

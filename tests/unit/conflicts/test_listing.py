@@ -214,7 +214,7 @@ async def test_a_settled_conflict_does_not_show_the_text_of_a_forgotten_memory(h
 
 
 async def test_a_long_list_is_read_up_to_the_limit(harness: Harness, new_store: NewStores) -> None:
-    class Counting(SqliteStore):
+    class CountingStore(SqliteStore):
         read = 0
 
         async def latest_documents(
@@ -224,7 +224,7 @@ async def test_a_long_list_is_read_up_to_the_limit(harness: Harness, new_store: 
             self.read += len(documents)
             return documents
 
-    harness.store = store = new_store(Counting)
+    harness.store = store = new_store(CountingStore)
     first, *_ = await three(harness)
     fillers = [
         replace(first, statement=f"{n:016x}", against=f"{n:016x}", detected_at=LATER - timedelta(minutes=n // 2))

@@ -9,7 +9,7 @@ from tests.fakes import FakeEmbedder
 from tests.fakes.build import a_commit, an_edge, moment
 from tests.new_files import NewStores
 from tests.unit.conflicts.conflict_world import LATER, dispute, fact, settle, take_back, thing
-from tests.unit.harness import SPACE, Harness, Overtaken
+from tests.unit.harness import SPACE, Harness, OvertakenStore
 
 from scrubjay.conflicts.repository import list_conflicts
 from scrubjay.errors import InvalidInput, KeyReused, NameTaken, NotFound, TooLarge, WrongState
@@ -319,7 +319,7 @@ async def test_without_a_model_a_conflict_is_settled_all_the_same(harness: Harne
 
 @pytest.mark.parametrize("strategy", ["branch", "supersede"])
 async def test_a_conflict_whose_memory_is_purged_meanwhile_is_not_settled(strategy: str, new_store: NewStores) -> None:
-    store = new_store(Overtaken)
+    store = new_store(OvertakenStore)
     harness = Harness(store=store)
     older, newer = fact(BERLIN, name="older"), fact(PARIS, at=moment(60), name="newer")
     conflict = await dispute(harness, newer, older)

@@ -30,7 +30,7 @@ SPACE = "default"
 WHO = Caller(space=SPACE)
 
 
-class Slow(FakeEmbedder):
+class SlowEmbedder(FakeEmbedder):
     """An embedder that fails after some calls, and can be held while it works."""
 
     def __init__(self, *, calls: int = 1_000) -> None:
@@ -121,7 +121,7 @@ async def test_a_server_that_dies_before_it_is_done_goes_on_after_the_next_start
 
 
 async def test_a_retry_embeds_only_the_missing_passages(tmp_path: Path) -> None:
-    embedder, clock = Slow(calls=2), FakeClock()
+    embedder, clock = SlowEmbedder(calls=2), FakeClock()
     async with opened(tmp_path, embedder, clock) as engine:
         done = await engine.remember(Draft(text=pages(300)), who=WHO)
         await run_jobs(engine)
@@ -135,7 +135,7 @@ async def test_a_retry_embeds_only_the_missing_passages(tmp_path: Path) -> None:
 
 
 async def test_a_purge_during_embedding_leaves_nothing(tmp_path: Path) -> None:
-    embedder = Slow()
+    embedder = SlowEmbedder()
     async with opened(tmp_path, embedder) as engine:
         done = await engine.remember(Draft(text=pages(60)), who=WHO)
         passages = passages_of(await memory_of(engine, done.id))

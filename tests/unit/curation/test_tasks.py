@@ -193,14 +193,14 @@ async def test_a_memory_changed_meanwhile_is_processed_again(context: JobWorld, 
     memory = merged_memory()
     await context.keep(memory)
 
-    class Overtaken:
-        name = "somebody slow"
+    class SlowModel:
+        name = "slow"
 
         async def ask(self, *_: object, **__: object) -> dict[str, str]:
             await context.engine.revise(memory.id, Edit(fields={"title": "Changed meanwhile"}), who=WHO)
             return {"text": POLISHED}
 
-    context.llm = Overtaken()  # type: ignore[assignment]
+    context.llm = SlowModel()  # type: ignore[assignment]
     job = await context.do("polish", memory)
     assert (job.state, job.tries) == (JobState.WAITING, 1)
     assert (await context.now(memory)).content == MERGED

@@ -17,7 +17,7 @@ from scrubjay.ports import Profile
 PROFILE = Profile(model="toy", dimension=3, query_prefix="q: ", text_prefix="t: ")
 
 
-class Toy:
+class RecordingEncoder:
     """An encoder that can be blocked, fails on "bad", refuses "odd", and records its batches."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ def equal(left: Sequence[Vector], right: Sequence[Vector]) -> bool:
 
 
 @asynccontextmanager
-async def blocked(toy: Toy, embedder: BatchingEmbedder) -> AsyncGenerator[None]:
+async def blocked(toy: RecordingEncoder, embedder: BatchingEmbedder) -> AsyncGenerator[None]:
     """Let requests queue behind a running batch."""
     toy.gate.clear()
     toy.started.clear()
@@ -68,7 +68,7 @@ async def blocked(toy: Toy, embedder: BatchingEmbedder) -> AsyncGenerator[None]:
 
 
 async def test_concurrent_requests_share_a_batch() -> None:
-    toy = Toy()
+    toy = RecordingEncoder()
     embedder = BatchingEmbedder(toy)
     answers = await asyncio.gather(embedder.embed(["a", "b"]), embedder.embed(["c"]), embedder.embed(["d", "e"]))
     assert toy.batches == [["a", "b", "c", "d", "e"]]
@@ -76,17 +76,17 @@ async def test_concurrent_requests_share_a_batch() -> None:
 
 
 async def test_no_texts_need_no_model() -> None:
-    toy = Toy()
+    toy = RecordingEncoder()
     assert await BatchingEmbedder(toy).embed([]) == []
     assert toy.batches == []
 
 
 async def test_the_profile_is_the_models() -> None:
-    assert await BatchingEmbedder(Toy()).profile() is PROFILE
+    assert await BatchingEmbedder(RecordingEncoder()).profile() is PROFILE
 
 
 async def test_batches_have_similar_lengths_and_a_limited_size() -> None:
-    toy = Toy()
+    toy = RecordingEncoder()
     embedder = BatchingEmbedder(toy, limits=BatchLimits(texts=4, characters=2000, text_characters=1000))
     texts = [letter * size for size in (10, 900, 40, 5000) for letter in "abcdef"]
     answer = await embedder.embed(texts)
@@ -100,7 +100,7 @@ async def test_batches_have_similar_lengths_and_a_limited_size() -> None:
 
 
 async def test_questions_go_first() -> None:
-    toy = Toy()
+    toy = RecordingEncoder()
     embedder = BatchingEmbedder(toy)
     async with blocked(toy, embedder):
         text = asyncio.ensure_future(embedder.embed(["text"]))
@@ -111,7 +111,7 @@ async def test_questions_go_first() -> None:
 
 
 async def test_a_short_request_does_not_wait_for_a_long_one() -> None:
-    toy = Toy()
+    toy = RecordingEncoder()
     embedder = BatchingEmbedder(toy, limits=BatchLimits(texts=2))
     async with blocked(toy, embedder):
         long = asyncio.ensure_future(embedder.embed([f"long {n}" for n in range(8)]))
@@ -123,7 +123,7 @@ async def test_a_short_request_does_not_wait_for_a_long_one() -> None:
 
 
 async def test_several_batches_run_at_once_where_allowed() -> None:
-    toy = Toy()
+    toy = RecordingEncoder()
     toy.gate.clear()
     embedder = BatchingEmbedder(toy, limits=BatchLimits(texts=1, concurrent=2))
     task = asyncio.ensure_future(embedder.embed(["a", "b", "c"]))
@@ -135,7 +135,7 @@ async def test_several_batches_run_at_once_where_allowed() -> None:
 
 
 async def test_an_error_reaches_only_its_batch() -> None:
-    toy = Toy()
+    toy = RecordingEncoder()
     embedder = BatchingEmbedder(toy, limits=BatchLimits(texts=2))
     bad, same_batch, other = await asyncio.gather(
         embedder.embed(["bad"]), embedder.embed(["same batch"]), embedder.embed(["other"]), return_exceptions=True
@@ -147,7 +147,7 @@ async def test_an_error_reaches_only_its_batch() -> None:
 
 
 async def test_a_refused_text_fails_alone() -> None:
-    toy = Toy()
+    toy = RecordingEncoder()
     embedder = BatchingEmbedder(toy)
     texts = ["a", "b", "odd", "d", "e"]
     answers = await asyncio.gather(*(embedder.embed([text]) for text in texts), return_exceptions=True)
@@ -155,7 +155,7 @@ async def test_a_refused_text_fails_alone() -> None:
 
 
 async def test_a_failed_request_is_not_continued() -> None:
-    toy = Toy()
+    toy = RecordingEncoder()
     with pytest.raises(EmbeddingUnavailable, match="an odd text"):
         await BatchingEmbedder(toy).embed(["odd", "b", "c", "d"])
     assert ["c", "d"] not in toy.batches
@@ -163,11 +163,11 @@ async def test_a_failed_request_is_not_continued() -> None:
 
 async def test_an_encoder_that_loses_a_text_is_an_error_and_not_a_hang() -> None:
     with pytest.raises(ValueError, match="zip"):
-        await BatchingEmbedder(Toy()).embed(["a", "lost"])
+        await BatchingEmbedder(RecordingEncoder()).embed(["a", "lost"])
 
 
 async def test_a_cancelled_request_does_not_affect_others() -> None:
-    toy = Toy()
+    toy = RecordingEncoder()
     embedder = BatchingEmbedder(toy)
     async with blocked(toy, embedder):
         other = asyncio.ensure_future(embedder.embed(["other"]))
@@ -181,7 +181,7 @@ async def test_a_cancelled_request_does_not_affect_others() -> None:
 
 
 async def test_a_request_may_be_cancelled_while_its_batch_runs() -> None:
-    toy = Toy()
+    toy = RecordingEncoder()
     toy.gate.clear()
     embedder = BatchingEmbedder(toy)
     cancelled = asyncio.ensure_future(embedder.embed(["cancelled"]))
@@ -193,7 +193,7 @@ async def test_a_request_may_be_cancelled_while_its_batch_runs() -> None:
 
 
 async def test_closing_finishes_what_runs_and_refuses_what_waits() -> None:
-    toy = Toy()
+    toy = RecordingEncoder()
     embedder = BatchingEmbedder(toy)
     toy.gate.clear()
     runs = asyncio.ensure_future(embedder.embed(["runs"]))
@@ -216,7 +216,7 @@ async def test_closing_finishes_what_runs_and_refuses_what_waits() -> None:
 
 
 async def test_closing_has_a_time_limit() -> None:
-    toy = Toy()
+    toy = RecordingEncoder()
     toy.gate.clear()
     embedder = BatchingEmbedder(toy, close_timeout=0.01)
     stuck = asyncio.ensure_future(embedder.embed(["stuck"]))
@@ -227,7 +227,7 @@ async def test_closing_has_a_time_limit() -> None:
 
 
 async def test_questions_are_cached() -> None:
-    toy = Toy()
+    toy = RecordingEncoder()
     embedder = BatchingEmbedder(toy, query_cache_size=2)
     for question in ("a", "b", "a", "c", "a", "b"):
         assert np.array_equal(await embedder.embed_query(question), vector_of(question))
@@ -236,7 +236,7 @@ async def test_questions_are_cached() -> None:
 
 @pytest.mark.parametrize(("size", "question"), [(0, "short"), (9, "long" * 1000)])
 async def test_questions_are_not_cached_if_switched_off_or_too_long(size: int, question: str) -> None:
-    toy = Toy()
+    toy = RecordingEncoder()
     embedder = BatchingEmbedder(toy, query_cache_size=size)
     await embedder.embed_query(question)
     await embedder.embed_query(question)

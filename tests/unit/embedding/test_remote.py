@@ -21,7 +21,7 @@ KEY = "sk-very-secret-0123456789"
 Connect = Callable[..., BatchingEmbedder]
 
 
-class Waits(list[float]):
+class RecordedWaits(list[float]):
     """Records the waits, and does not wait."""
 
     async def __call__(self, seconds: float) -> None:
@@ -36,12 +36,12 @@ def server() -> Iterator[EmbeddingServer]:
 
 
 @pytest.fixture
-def waits() -> Waits:
-    return Waits()
+def waits() -> RecordedWaits:
+    return RecordedWaits()
 
 
 @pytest.fixture
-async def connect(server: EmbeddingServer, waits: Waits) -> AsyncIterator[Connect]:
+async def connect(server: EmbeddingServer, waits: RecordedWaits) -> AsyncIterator[Connect]:
     """Make embedders over the server, and close them at the end."""
     opened: list[BatchingEmbedder] = []
 
@@ -152,7 +152,7 @@ async def test_requests_to_voyage_mark_questions(server: EmbeddingServer) -> Non
 
 @pytest.mark.parametrize("status", [401, 403])
 async def test_a_wrong_key_is_reported_and_never_shown(
-    server: EmbeddingServer, connect: Connect, waits: Waits, status: int
+    server: EmbeddingServer, connect: Connect, waits: RecordedWaits, status: int
 ) -> None:
     server.script.append(Reply(status=status, body={"error": {"message": f"Incorrect API key: {KEY[:8]}***"}}))
     error = await failure(connect())
@@ -170,7 +170,7 @@ async def test_an_echoed_key_is_removed(server: EmbeddingServer, connect: Connec
 
 
 async def test_retries_wait_as_long_as_a_busy_service_asks(
-    server: EmbeddingServer, connect: Connect, waits: Waits
+    server: EmbeddingServer, connect: Connect, waits: RecordedWaits
 ) -> None:
     soon = format_datetime(datetime.now(UTC) - timedelta(hours=1), usegmt=True)
     for header in ({"Retry-After": "7"}, {"Retry-After": soon}, {"Retry-After": "soon"}, {}):
@@ -180,19 +180,23 @@ async def test_retries_wait_as_long_as_a_busy_service_asks(
     assert waits == [7, 0, 2, 4]
 
 
-async def test_a_wait_beyond_the_timeout_fails_at_once(server: EmbeddingServer, connect: Connect, waits: Waits) -> None:
+async def test_a_wait_beyond_the_timeout_fails_at_once(
+    server: EmbeddingServer, connect: Connect, waits: RecordedWaits
+) -> None:
     server.script.append(Reply(status=429, body=b"later", headers={"Retry-After": "3600"}))
     assert "busy or broken (429: later)" in str(await failure(connect()))
     assert waits == []
 
 
-async def test_a_server_error_is_retried(server: EmbeddingServer, connect: Connect, waits: Waits) -> None:
+async def test_a_server_error_is_retried(server: EmbeddingServer, connect: Connect, waits: RecordedWaits) -> None:
     server.script += [Reply(status=500, body={}), Reply(status=503, body=b"<html>sorry</html>")]
     assert len(await connect().embed(["a text"])) == 1
     assert waits == [0.5, 1.0]
 
 
-async def test_a_lasting_server_error_is_reported(server: EmbeddingServer, connect: Connect, waits: Waits) -> None:
+async def test_a_lasting_server_error_is_reported(
+    server: EmbeddingServer, connect: Connect, waits: RecordedWaits
+) -> None:
     server.script += [Reply(status=500, body={"error": {"message": "out of memory"}})] * 3
     error = await failure(connect(retries=2))
     assert "busy or broken (500: out of memory)" in str(error)
@@ -215,7 +219,7 @@ async def test_a_slow_service_times_out(server: EmbeddingServer, connect: Connec
         await embedder.embed_query("a question")
 
 
-async def test_a_service_that_cannot_be_reached_is_reported(connect: Connect, waits: Waits) -> None:
+async def test_a_service_that_cannot_be_reached_is_reported(connect: Connect, waits: RecordedWaits) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         error = await failure(connect(url=f"http://127.0.0.1:{unused.getsockname()[1]}/v1", retries=1))
@@ -224,7 +228,7 @@ async def test_a_service_that_cannot_be_reached_is_reported(connect: Connect, wa
     assert waits == [0.5]
 
 
-async def test_a_truncated_response_is_retried(server: EmbeddingServer, connect: Connect, waits: Waits) -> None:
+async def test_a_truncated_response_is_retried(server: EmbeddingServer, connect: Connect, waits: RecordedWaits) -> None:
     server.script.append(Reply(body={"data": []}, missing=10))
     assert len(await connect().embed(["a text"])) == 1
     assert waits == [0.5]
@@ -263,7 +267,7 @@ GOOD = vector_of("a text")
     ],
 )
 async def test_a_bad_response_is_refused(
-    server: EmbeddingServer, connect: Connect, waits: Waits, body: object, message: str
+    server: EmbeddingServer, connect: Connect, waits: RecordedWaits, body: object, message: str
 ) -> None:
     server.script.append(Reply(body=body))
     assert message in str(await failure(connect()))

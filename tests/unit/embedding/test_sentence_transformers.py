@@ -13,7 +13,7 @@ from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.ports import Profile
 
 
-class Letters:
+class LetterModel:
     """A model that counts letters, so that its vectors are easy to predict."""
 
     def __init__(self, dimension: int = 26) -> None:
@@ -33,7 +33,7 @@ class Letters:
 
 
 async def test_texts_become_unit_vectors() -> None:
-    letters = Letters()
+    letters = LetterModel()
     opened: list[SentenceTransformerConfig] = []
 
     def opener(config: SentenceTransformerConfig) -> SupportsEncode:
@@ -57,14 +57,18 @@ async def test_texts_become_unit_vectors() -> None:
 
 
 async def test_a_text_without_a_vector_is_refused() -> None:
-    embedder = sentence_transformers_embedder(SentenceTransformerConfig(model="letters"), opener=lambda _: Letters())
+    embedder = sentence_transformers_embedder(
+        SentenceTransformerConfig(model="letters"), opener=lambda _: LetterModel()
+    )
     with pytest.raises(EmbeddingUnavailable, match="without a direction"):
         await embedder.embed(["123"])
     await embedder.close()
 
 
 async def test_a_model_that_fails_is_reported() -> None:
-    embedder = sentence_transformers_embedder(SentenceTransformerConfig(model="letters"), opener=lambda _: Letters())
+    embedder = sentence_transformers_embedder(
+        SentenceTransformerConfig(model="letters"), opener=lambda _: LetterModel()
+    )
     with pytest.raises(EmbeddingUnavailable, match="does not run: out of memory"):
         await embedder.embed(["break"])
     await embedder.close()

@@ -8,7 +8,7 @@ from scrubjay.llm.response import schema_mismatch
 from scrubjay.model.memory import Json
 
 
-class Scripted:
+class ScriptedModel:
     """A model that gives prepared lists of facts, and then fails."""
 
     name = "scripted"

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.unit.extraction.scripted import Scripted, a_fact
+from tests.unit.extraction.scripted import ScriptedModel, a_fact
 from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import InvalidInput
@@ -106,7 +106,8 @@ async def test_a_model_is_asked_where_there_is_one_unless_patterns_are_wanted(ha
     ):
         done = await extract(
             log, session="", store=True, format="auto", method=method, project="p1", space=SPACE,
-            origin=harness.origin(), context=harness.context, llm=Scripted([a_fact("Ann moved to Rome in May 2024.")]),
+            origin=harness.origin(), context=harness.context,
+            llm=ScriptedModel([a_fact("Ann moved to Rome in May 2024.")]),
             hand_on=no_jobs,
         )  # fmt: skip
         (memory,) = [await harness.get(fact.id) for fact in done.facts]

@@ -1,7 +1,7 @@
 """A language model finds facts, and only those that a turn supports are taken."""
 
 import pytest
-from tests.unit.extraction.scripted import Scripted, a_fact
+from tests.unit.extraction.scripted import ScriptedModel, a_fact
 
 from scrubjay.extraction.llm import ExtractedFacts, ask_model, unsupported_reason
 from scrubjay.model.fact import FactType, Turn
@@ -12,12 +12,12 @@ TURNS = [
 ]
 
 
-async def batches_of(turns: list[Turn], model: Scripted) -> list[ExtractedFacts]:
+async def batches_of(turns: list[Turn], model: ScriptedModel) -> list[ExtractedFacts]:
     return [batch async for batch in ask_model(turns, llm=model)]
 
 
 async def test_supported_facts_are_taken_and_the_others_are_dropped_and_counted() -> None:
-    model = Scripted(
+    model = ScriptedModel(
         [
             a_fact("Ann moved to Rome in May 2024."),
             a_fact("doesn't drink coffee", kind="habit", entity="Coffee Society"),
@@ -41,7 +41,7 @@ async def test_supported_facts_are_taken_and_the_others_are_dropped_and_counted(
 
 
 async def test_patterns_read_the_rest_when_the_model_fails() -> None:
-    model = Scripted([a_fact("Ann moved to Rome.")])
+    model = ScriptedModel([a_fact("Ann moved to Rome.")])
     turns = [TURNS[0]] * 40 + [Turn(speaker="Ben", text="I prefer tea to coffee.", id="D1:9")]
     first, rest = await batches_of(turns, model)
     assert [(fact.statement, fact.method) for fact in (*first.facts, *rest.facts)] == [

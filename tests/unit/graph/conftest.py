@@ -1,10 +1,10 @@
 """Graphs for tests."""
 
 import pytest
-from tests.unit.graph.graph_world import Garden
+from tests.unit.graph.graph_world import GraphHarness
 from tests.unit.harness import Harness
 
 
 @pytest.fixture
-def garden(harness: Harness) -> Garden:
-    return Garden(harness=harness)
+def graph_harness(harness: Harness) -> GraphHarness:
+    return GraphHarness(harness=harness)

@@ -17,7 +17,7 @@ async def _nothing() -> None:
 
 
 @dataclass(kw_only=True)
-class Garden:
+class GraphHarness:
     """A graph, the other tools over the same store, and shortcuts to both."""
 
     harness: Harness

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 from tests.fakes.build import START, a_memory
-from tests.unit.graph.graph_world import Garden
+from tests.unit.graph.graph_world import GraphHarness
 from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import Ambiguous, InvalidInput, NotFound
@@ -57,11 +57,11 @@ def _edges(network: Network) -> set[str]:
     return {f"{names[edge.source]} {edge.type} {names[edge.target]}" for edge in network.edges}
 
 
-async def test_a_walk_goes_so_many_steps_along_types_and_directions(garden: Garden) -> None:
-    await garden.create("Ada", "Acme", "Oslo", "Bo", "Cy")
-    await garden.relate(("Ada", "Acme", "works_at"), ("Acme", "Oslo", "sits_in"), ("Bo", "Ada", "knows"))
-    await garden.relate(("Cy", "Bo", "knows"))
-    harness = garden.harness
+async def test_a_walk_goes_so_many_steps_along_types_and_directions(graph_harness: GraphHarness) -> None:
+    await graph_harness.create("Ada", "Acme", "Oslo", "Bo", "Cy")
+    await graph_harness.relate(("Ada", "Acme", "works_at"), ("Acme", "Oslo", "sits_in"), ("Bo", "Ada", "knows"))
+    await graph_harness.relate(("Cy", "Bo", "knows"))
+    harness = graph_harness.harness
     alone = await _around(harness, "Ada", depth=0)
     assert (_names(alone), alone.edges, alone.truncated) == (["Ada"], (), False)
     near = await _around(harness, "Ada")
@@ -79,10 +79,12 @@ async def test_a_walk_goes_so_many_steps_along_types_and_directions(garden: Gard
     assert _names(await _around(harness, "Ada", depth=3, types=["hates"])) == ["Ada"]
 
 
-async def test_cycles_and_self_relations_end(garden: Garden) -> None:
-    await garden.create("Ada", "Bo", "Cy")
-    await garden.relate(("Ada", "Bo", "knows"), ("Bo", "Cy", "knows"), ("Cy", "Ada", "knows"), ("Ada", "Ada", "trusts"))
-    graph = await _around(garden.harness, "Ada", depth=10, direction="out")
+async def test_cycles_and_self_relations_end(graph_harness: GraphHarness) -> None:
+    await graph_harness.create("Ada", "Bo", "Cy")
+    await graph_harness.relate(
+        ("Ada", "Bo", "knows"), ("Bo", "Cy", "knows"), ("Cy", "Ada", "knows"), ("Ada", "Ada", "trusts")
+    )
+    graph = await _around(graph_harness.harness, "Ada", depth=10, direction="out")
     assert sorted(_names(graph)) == ["Ada", "Bo", "Cy"]
     assert _edges(graph) == {"Ada knows Bo", "Bo knows Cy", "Cy knows Ada", "Ada trusts Ada"}
 
@@ -95,24 +97,24 @@ async def test_a_link_leads_both_ways(harness: Harness) -> None:
         assert _names(await _around(harness, "pot", direction=direction)) == ["pot", "tea"]
 
 
-async def test_mentions_are_shown_and_trashed_entities_are_not(garden: Garden) -> None:
-    await garden.create("Ada", "Bo")
-    await garden.relate(("Ada", "Nobody yet", "knows"), ("Ada", "Bo", "knows"), ("Nobody yet", "Zed", "knows"))
-    await garden.harness.forget("Bo")
-    graph = await _around(garden.harness, "Ada", depth=2)
+async def test_mentions_are_shown_and_trashed_entities_are_not(graph_harness: GraphHarness) -> None:
+    await graph_harness.create("Ada", "Bo")
+    await graph_harness.relate(("Ada", "Nobody yet", "knows"), ("Ada", "Bo", "knows"), ("Nobody yet", "Zed", "knows"))
+    await graph_harness.harness.forget("Bo")
+    graph = await _around(graph_harness.harness, "Ada", depth=2)
     assert _names(graph) == ["Ada", "Nobody yet", "Zed"]
     assert [node.kind for node in graph.nodes] == ["thing", "mention", "mention"]
-    assert _names(await _around(garden.harness, "Zed", depth=2)) == ["Zed", "Nobody yet", "Ada"]
+    assert _names(await _around(graph_harness.harness, "Zed", depth=2)) == ["Zed", "Nobody yet", "Ada"]
     with pytest.raises(NotFound, match="is in the trash"):
-        await _around(garden.harness, "Bo")
+        await _around(graph_harness.harness, "Bo")
 
 
-async def test_a_mention_and_its_later_entity_are_one(garden: Garden) -> None:
-    await garden.create("Ada")
-    await garden.relate(("Ada", "Bo", "knows"), ("Bo", "Cy", "knows"))
-    await garden.harness.remember(Draft(text="Bo bakes", name="Bo", kind="person"))
-    assert [node.kind for node in (await _around(garden.harness, "Ada")).nodes] == ["thing", "person"]
-    assert sorted(_names(await _around(garden.harness, "Bo"))) == ["Ada", "Bo", "Cy"]
+async def test_a_mention_and_its_later_entity_are_one(graph_harness: GraphHarness) -> None:
+    await graph_harness.create("Ada")
+    await graph_harness.relate(("Ada", "Bo", "knows"), ("Bo", "Cy", "knows"))
+    await graph_harness.harness.remember(Draft(text="Bo bakes", name="Bo", kind="person"))
+    assert [node.kind for node in (await _around(graph_harness.harness, "Ada")).nodes] == ["thing", "person"]
+    assert sorted(_names(await _around(graph_harness.harness, "Bo"))) == ["Ada", "Bo", "Cy"]
 
 
 async def test_the_strongest_come_first_within_a_limit(harness: Harness) -> None:
@@ -136,10 +138,12 @@ async def test_several_starts_and_their_common_neighbour(harness: Harness) -> No
     assert (await _around(harness, "a", "c", limit=1)).truncated is True
 
 
-async def test_a_path_is_the_shortest(garden: Garden) -> None:
-    await garden.create("a", "b", "c", "d", "e", "alone")
-    await garden.relate(("a", "b", "to"), ("b", "c", "to"), ("c", "d", "to"), ("d", "e", "to"), ("a", "d", "jumps"))
-    harness = garden.harness
+async def test_a_path_is_the_shortest(graph_harness: GraphHarness) -> None:
+    await graph_harness.create("a", "b", "c", "d", "e", "alone")
+    await graph_harness.relate(
+        ("a", "b", "to"), ("b", "c", "to"), ("c", "d", "to"), ("d", "e", "to"), ("a", "d", "jumps")
+    )
+    harness = graph_harness.harness
     graph = await _path(harness, "a", "e")
     assert [(node.name, node.distance) for node in graph.nodes] == [("a", 0), ("d", 1), ("e", 2)]
     assert [edge.type for edge in graph.edges] == ["jumps", "to"]
@@ -152,24 +156,24 @@ async def test_a_path_is_the_shortest(garden: Garden) -> None:
     assert _names(await _path(harness, "a", "a", most=0)) == ["a"]
 
 
-async def test_a_path_does_not_lead_through_the_trash(garden: Garden) -> None:
-    await garden.create("a", "b", "c")
-    await garden.relate(("a", "b", "to"), ("b", "c", "to"))
-    before = garden.harness.clock.now()
-    await garden.harness.forget("b")
-    assert (await _path(garden.harness, "a", "c")).nodes == ()
-    assert _names(await _path(garden.harness, "a", "c", as_of=before)) == ["a", "b", "c"]
+async def test_a_path_does_not_lead_through_the_trash(graph_harness: GraphHarness) -> None:
+    await graph_harness.create("a", "b", "c")
+    await graph_harness.relate(("a", "b", "to"), ("b", "c", "to"))
+    before = graph_harness.harness.clock.now()
+    await graph_harness.harness.forget("b")
+    assert (await _path(graph_harness.harness, "a", "c")).nodes == ()
+    assert _names(await _path(graph_harness.harness, "a", "c", as_of=before)) == ["a", "b", "c"]
 
 
-async def test_relations_and_memories_are_as_they_were(garden: Garden) -> None:
-    harness = garden.harness
+async def test_relations_and_memories_are_as_they_were(graph_harness: GraphHarness) -> None:
+    harness = graph_harness.harness
     before_all = harness.clock.now()
-    await garden.create("Ada", "Acme", "Bolt")
-    await garden.relate(("Ada", "Acme", "works_at"))
+    await graph_harness.create("Ada", "Acme", "Bolt")
+    await graph_harness.relate(("Ada", "Acme", "works_at"))
     then = harness.clock.now()
     harness.clock.advance(timedelta(days=1))
     await harness.unrelate("Ada", "Acme", relation="works_at")
-    await garden.relate(("Ada", "Bolt", "works_at"))
+    await graph_harness.relate(("Ada", "Bolt", "works_at"))
     await harness.revise("Acme", title="Acme, renamed", content="It has another name now.")
     assert _names(await _around(harness, "Ada")) == ["Ada", "Bolt"]
     graph = await _around(harness, "Ada", as_of=then)

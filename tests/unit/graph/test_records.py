@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 from tests.fakes.build import a_commit, a_memory
-from tests.unit.graph.graph_world import Garden
+from tests.unit.graph.graph_world import GraphHarness
 from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import InvalidInput, NotFound, TooLarge
@@ -233,15 +233,15 @@ async def test_the_name_of_a_merged_entity_leads_to_its_successor(harness: Harne
     assert (after.kind, after.tags) == (before.kind, before.tags)
 
 
-async def test_an_entity_takes_over_the_relations_that_mention_it(garden: Garden) -> None:
-    await garden.create("Bo")
-    await garden.relate(("Bo", "Ada", "knows"))
-    made = await _create_entity(garden.harness)
-    (relation,) = await garden.harness.store.relations(SPACE, [made["id"]])
+async def test_an_entity_takes_over_the_relations_that_mention_it(graph_harness: GraphHarness) -> None:
+    await graph_harness.create("Bo")
+    await graph_harness.relate(("Bo", "Ada", "knows"))
+    made = await _create_entity(graph_harness.harness)
+    (relation,) = await graph_harness.harness.store.relations(SPACE, [made["id"]])
     assert (relation.type, relation.target) == ("knows", made["id"])
-    await garden.relate(("Bo", "Cy", "knows"))
+    await graph_harness.relate(("Bo", "Cy", "knows"))
     with pytest.raises(InvalidInput, match="only mentioned"):
-        await _update(garden.harness, "Cy", relevance_score=1.0)
+        await _update(graph_harness.harness, "Cy", relevance_score=1.0)
 
 
 async def test_deny_rules_are_reported_and_secrets_are_removed(harness: Harness) -> None:

@@ -115,7 +115,7 @@ async def test_trashed_entities_are_not_found(harness: Harness) -> None:
 
 
 async def test_of_very_many_with_one_type_only_some_are_read(new_store: NewStores) -> None:
-    class Counting(SqliteStore):
+    class CountingStore(SqliteStore):
         """A store that counts reads."""
 
         read = 0
@@ -124,7 +124,7 @@ async def test_of_very_many_with_one_type_only_some_are_read(new_store: NewStore
             self.read += len(ids)
             return await super().get(space, ids)
 
-    store, text_caches = new_store(Counting), TextCaches()
+    store, text_caches = new_store(CountingStore), TextCaches()
     await store.commit(a_commit(*(a_memory(name=f"place {number}", kind="city") for number in range(800))))
     harness = Harness(store=store)
     assert len((await _search(harness, "", limit=800, text_caches=text_caches))["results"]) == 800

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 
 import pytest
-from tests.unit.graph.graph_world import Garden, link
+from tests.unit.graph.graph_world import GraphHarness, link
 
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.graph.entity import Entity, EntityRelation
@@ -20,39 +20,41 @@ KNOWS = '{"type":"relation","from":"Ada","to":" Bob ","relationType":"knows"}'
 LOOSE = '{"type":"relation","from":"日本","to":"Nobody","relationType":""}'
 
 
-async def taken(garden: Garden, lines: Iterable[str], progress: Progress | None = None) -> Imported:
+async def taken(graph_harness: GraphHarness, lines: Iterable[str], progress: Progress | None = None) -> Imported:
     inputs = list(lines)
-    return await import_graph(lambda: inputs, graph=garden.graph, progress=progress)
+    return await import_graph(lambda: inputs, graph=graph_harness.graph, progress=progress)
 
 
-async def written(garden: Garden, progress: Progress | None = None) -> list[str]:
-    return [line async for line in export_graph(garden.graph, progress=progress)]
+async def written(graph_harness: GraphHarness, progress: Progress | None = None) -> list[str]:
+    return [line async for line in export_graph(graph_harness.graph, progress=progress)]
 
 
-async def test_a_file_goes_in_and_comes_out_as_it_was(garden: Garden) -> None:
+async def test_a_file_goes_in_and_comes_out_as_it_was(graph_harness: GraphHarness) -> None:
     lines = [ADA, BOB, KNOWS, LOOSE]
-    assert await taken(garden, lines) == Imported(imported=2, known=0, relations=2)
-    assert await written(garden) == lines
-    assert await taken(garden, lines) == Imported(imported=0, known=2, relations=0)
+    assert await taken(graph_harness, lines) == Imported(imported=2, known=0, relations=2)
+    assert await written(graph_harness) == lines
+    assert await taken(graph_harness, lines) == Imported(imported=0, known=2, relations=0)
 
 
-async def test_the_order_of_lines_does_not_matter_and_blank_ones_are_ignored(garden: Garden) -> None:
-    await taken(garden, ["", LOOSE, "  \n", KNOWS, BOB, ADA, ""])
-    assert await written(garden) == [BOB, ADA, LOOSE, KNOWS]
+async def test_the_order_of_lines_does_not_matter_and_blank_ones_are_ignored(graph_harness: GraphHarness) -> None:
+    await taken(graph_harness, ["", LOOSE, "  \n", KNOWS, BOB, ADA, ""])
+    assert await written(graph_harness) == [BOB, ADA, LOOSE, KNOWS]
 
 
-async def test_duplicates_are_merged_without_loss(garden: Garden) -> None:
+async def test_duplicates_are_merged_without_loss(graph_harness: GraphHarness) -> None:
     more = '{"type":"entity","name":"Ada","entityType":"x","observations":["likes tea","likes jam"]}'
-    done = await taken(garden, [ADA, KNOWS, more, KNOWS])
+    done = await taken(graph_harness, [ADA, KNOWS, more, KNOWS])
     assert done.duplicates == ("line 3: the entity Ada", "line 4: the relation Ada knows  Bob ")
     assert (done.imported, done.relations) == (1, 1)
-    assert await garden.entities() == [Entity(name="Ada", type="person", observations=("likes tea", "", "likes jam"))]
+    assert await graph_harness.entities() == [
+        Entity(name="Ada", type="person", observations=("likes tea", "", "likes jam"))
+    ]
 
 
-async def test_existing_entities_stay_unchanged(garden: Garden) -> None:
-    await garden.graph.create_entities([Entity(name="Ada", type="mine", observations=("mine",))])
-    assert (await taken(garden, [ADA, BOB])).known == 1
-    assert (await garden.entities())[0] == Entity(name="Ada", type="mine", observations=("mine",))
+async def test_existing_entities_stay_unchanged(graph_harness: GraphHarness) -> None:
+    await graph_harness.graph.create_entities([Entity(name="Ada", type="mine", observations=("mine",))])
+    assert (await taken(graph_harness, [ADA, BOB])).known == 1
+    assert (await graph_harness.entities())[0] == Entity(name="Ada", type="mine", observations=("mine",))
 
 
 @pytest.mark.parametrize(
@@ -74,39 +76,44 @@ async def test_existing_entities_stay_unchanged(garden: Garden) -> None:
         ("[" * 100_000, "not JSON"),
     ],
 )
-async def test_a_bad_line_is_named_and_nothing_is_stored(garden: Garden, line: str, problem: str) -> None:
+async def test_a_bad_line_is_named_and_nothing_is_stored(graph_harness: GraphHarness, line: str, problem: str) -> None:
     with pytest.raises(InvalidInput, match=f"^line 3: .*{problem}") as caught:
-        await taken(garden, [ADA, "", line, KNOWS])
+        await taken(graph_harness, [ADA, "", line, KNOWS])
     assert caught.value.fields["line"] == 3
-    assert await garden.harness.store.last_seq() == 0
+    assert await graph_harness.harness.store.last_seq() == 0
 
 
-async def test_too_many_observations_after_merging_are_refused(garden: Garden) -> None:
-    garden.harness.limits = Limits(observations=3)
+async def test_too_many_observations_after_merging_are_refused(graph_harness: GraphHarness) -> None:
+    graph_harness.harness.limits = Limits(observations=3)
     lines = [
         json.dumps({"type": "entity", "name": "a", "entityType": "t", "observations": [f"{n}", f"{n}!"]})
         for n in (1, 2)
     ]
     with pytest.raises(InvalidInput, match="line 2"):
-        await taken(garden, lines)
+        await taken(graph_harness, lines)
     assert issubclass(TooLarge, InvalidInput)
 
 
-async def test_progress_is_reported(garden: Garden) -> None:
+async def test_progress_is_reported(graph_harness: GraphHarness) -> None:
     received: list[tuple[int, int]] = []
     entities = [entity_line(Entity(name=f"e{n}", type="t")) for n in range(450)]
     links = [relation_line(link("e0", f"e{n}")) for n in range(250)]
-    await taken(garden, [*entities, *links], lambda done, total: received.append((done, total)))
+    await taken(graph_harness, [*entities, *links], lambda done, total: received.append((done, total)))
     assert received == [(200, 700), (400, 700), (450, 700), (650, 700), (700, 700)]
     received.clear()
-    assert await written(garden, lambda done, total: received.append((done, total))) == [*entities, *links]
+    assert await written(graph_harness, lambda done, total: received.append((done, total))) == [*entities, *links]
     assert (received[0], received[-1], len(received)) == ((1, 450), (450, 450), 450)
 
 
-async def test_vectors_are_left_for_later(garden: Garden) -> None:
-    await taken(garden, [ADA])
+async def test_vectors_are_left_for_later(graph_harness: GraphHarness) -> None:
+    await taken(graph_harness, [ADA])
     assert (
-        len(await garden.harness.store.without_vectors((await garden.harness.embedder.profile()).model, limit=9)) == 1
+        len(
+            await graph_harness.harness.store.without_vectors(
+                (await graph_harness.harness.embedder.profile()).model, limit=9
+            )
+        )
+        == 1
     )
 
 

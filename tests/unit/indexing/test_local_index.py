@@ -136,7 +136,7 @@ class TestFollowing:
     async def test_a_store_that_fails_after_a_commit_does_not_fail_the_commit(
         self, harness: IndexHarness, new_store: NewStores
     ) -> None:
-        class Busy(SqliteStore):
+        class BusyStore(SqliteStore):
             busy = False
 
             async def last_seq(self) -> int:
@@ -144,7 +144,7 @@ class TestFollowing:
                     raise StoreBusy("busy")
                 return await super().last_seq()
 
-        harness.store = store = new_store(Busy)
+        harness.store = store = new_store(BusyStore)
         index = harness.local_index()
         await harness.check_search(index)
         await harness.remember("one")
@@ -230,7 +230,7 @@ class TestBuilding:
     async def test_a_search_that_waited_through_a_swap_uses_the_new_one(
         self, harness: IndexHarness, more: int, new_store: NewStores
     ) -> None:
-        class Interrupted(SqliteStore):
+        class InterruptedStore(SqliteStore):
             interrupt: Callable[[], Awaitable[None]] | None = None
 
             async def last_seq(self) -> int:
@@ -240,7 +240,7 @@ class TestBuilding:
                     await interrupt()
                 return results
 
-        harness.store = store = new_store(Interrupted)
+        harness.store = store = new_store(InterruptedStore)
         await harness.remember("one")
         index = harness.local_index()
         await harness.check_search(index)
@@ -414,13 +414,13 @@ class TestHealing:
     async def test_an_index_that_is_ahead_of_its_store_is_replaced(
         self, harness: IndexHarness, new_store: NewStores
     ) -> None:
-        class Older(SqliteStore):
+        class ShrunkenStore(SqliteStore):
             lost = 0
 
             async def last_seq(self) -> int:
                 return await super().last_seq() - self.lost
 
-        harness.store = store = new_store(Older)
+        harness.store = store = new_store(ShrunkenStore)
         await harness.remember("one", "two")
         index = harness.local_index()
         await harness.check_search(index)

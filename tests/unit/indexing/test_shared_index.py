@@ -333,7 +333,7 @@ class TestRecovery:
         assert await status_of(index, "points", "lag", "problem") == (1, 0, "")
 
     async def test_a_store_that_fails_for_a_moment_is_tried_again(self, servers: Servers, new_store: NewStores) -> None:
-        servers.store = busy = new_store(Busy)
+        servers.store = busy = new_store(BusyStore)
         index = await servers.server()
         await servers.remember("one")
         busy.is_busy = True
@@ -371,7 +371,7 @@ class TestOpening:
         await wait_until_leading(index)
 
 
-class Busy(SqliteStore):
+class BusyStore(SqliteStore):
     """A store whose log is unreadable while `is_busy` is set."""
 
     is_busy = False

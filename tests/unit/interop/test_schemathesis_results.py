@@ -114,7 +114,7 @@ def test_an_incomplete_run_fails(changes: dict[str, Any]) -> None:
         require_complete(summary(**changes))
 
 
-class Echo(BaseHTTPRequestHandler):
+class RecordingHandler(BaseHTTPRequestHandler):
     """Refuses every request before a DELETE, and records all requests."""
 
     requests: list[str]
@@ -139,7 +139,7 @@ class Echo(BaseHTTPRequestHandler):
 @pytest.fixture
 def echo() -> Generator[tuple[str, list[str]]]:
     requests: list[str] = []
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Mine", (Echo,), {"requests": requests}))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Mine", (RecordingHandler,), {"requests": requests}))
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:

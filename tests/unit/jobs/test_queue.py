@@ -190,7 +190,7 @@ async def test_ended_jobs_do_not_block_others(queue: Queue, clock: FakeClock) ->
     assert [job.id for job in await queue.list_jobs(SPACE, limit=99)] == [late.id]
 
 
-class Interrupted(SqliteStore):
+class InterruptedStore(SqliteStore):
     """A store in which a job is retried right before it is deleted."""
 
     clock = FakeClock()
@@ -212,7 +212,7 @@ class Interrupted(SqliteStore):
 
 
 async def test_a_retried_job_is_not_deleted(new_store: NewStores) -> None:
-    store = new_store(Interrupted)
+    store = new_store(InterruptedStore)
     queue = Queue(documents=store, clock=store.clock)
     job = await queue.enqueue("tags", {}, space=SPACE)
     await queue.finish(await begun(queue), "done")
@@ -222,7 +222,7 @@ async def test_a_retried_job_is_not_deleted(new_store: NewStores) -> None:
 
 
 async def test_a_job_being_deleted_cannot_be_retried(new_store: NewStores) -> None:
-    store = new_store(Interrupted)
+    store = new_store(InterruptedStore)
     store.retries_first = False
     queue = Queue(documents=store, clock=store.clock)
     await queue.enqueue("tags", {}, space=SPACE)

@@ -33,7 +33,7 @@ HOSTILE = ("../../etc/passwd.png", "/etc/shadow", "a\nb.png", "..\\..\\x.png", "
 
 
 @dataclass(frozen=True, kw_only=True)
-class Room:
+class AttachmentWorld:
     """An engine, a folder of notes, and their attachments."""
 
     engine: Engine
@@ -62,14 +62,14 @@ class Room:
 
 
 @asynccontextmanager
-async def a_room(folder: Path, *, sees: bool = False, largest: int = 1_000_000) -> AsyncGenerator[Room]:
+async def a_room(folder: Path, *, sees: bool = False, largest: int = 1_000_000) -> AsyncGenerator[AttachmentWorld]:
     embedder = FakeEmbedder(media=("image",) if sees else ())
     async with open_wiring(folder / "data", embedder=embedder, index=False) as wiring:
         root = folder / "notes"
         Folder(root).open(store_id=wiring.store.store_id, space="default")
         engine = replace(wiring.engine, media_source=NoteMedia(root))
         attachments = Attachments(engine, root=root, space="default", largest=largest)
-        yield Room(engine=engine, root=root.resolve(), attachments=attachments, embedder=embedder)
+        yield AttachmentWorld(engine=engine, root=root.resolve(), attachments=attachments, embedder=embedder)
 
 
 async def test_a_file_is_stored_once_and_found_by_its_text(tmp_path: Path) -> None:

@@ -227,13 +227,13 @@ async def test_without_notifications_the_folder_is_polled(
     monkeypatch.setattr(watch, "_POLL_MS", 50)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 
-    class Relief(logging.Handler):
+    class LimitRaisingHandler(logging.Handler):
         """Raises the limit of open files as soon as the warning is logged."""
 
         def emit(self, record: logging.LogRecord) -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
-    relief = Relief()
+    relief = LimitRaisingHandler()
     logging.getLogger(watch.__name__).addHandler(relief)
     descriptors = [os.dup(0) for _ in range(8)]
     try:

@@ -43,7 +43,7 @@ parse_open = cast("Parse", open_parser.text_string_to_metric_families)
 
 
 @dataclass(kw_only=True)
-class Watched:
+class MeteredEngine:
     """An engine with a limiter and its metrics."""
 
     wiring: Wiring
@@ -76,16 +76,16 @@ class Watched:
 
 
 @pytest.fixture
-async def watched(tmp_path: Path) -> AsyncIterator[Watched]:
+async def watched(tmp_path: Path) -> AsyncIterator[MeteredEngine]:
     async with open_wiring(tmp_path / "data") as wiring:
         limiter = RequestLimiter(max_requests=50, seconds=30)
         metrics = Metrics(engine=wiring.engine, limiter=limiter)
         with telemetry.observe(metrics):
-            yield Watched(wiring=wiring, limiter=limiter, metrics=metrics)
+            yield MeteredEngine(wiring=wiring, limiter=limiter, metrics=metrics)
 
 
 @pytest.mark.parametrize("accept", ["", f"{OPEN.partition(';')[0]};version=1.0.0,text/plain;version=0.0.4;q=0.5"])
-async def test_after_a_little_work_every_metric_on_the_page_is_there(watched: Watched, accept: str) -> None:
+async def test_after_a_little_work_every_metric_on_the_page_is_there(watched: MeteredEngine, accept: str) -> None:
     await watched.remember("Sarah prefers voice calls")
     await watched.recall("how does Sarah like to be reached?")
     watched.metrics.clients("socket", lambda: 3)
@@ -100,7 +100,7 @@ async def test_after_a_little_work_every_metric_on_the_page_is_there(watched: Wa
     assert all(family.samples for family in families.values())
 
 
-async def test_requests_are_counted(watched: Watched) -> None:
+async def test_requests_are_counted(watched: MeteredEngine) -> None:
     for text in ("one", "two", "two"):
         await watched.remember(text)
     await watched.recall("one")
@@ -131,7 +131,7 @@ async def test_every_stage_is_documented_and_every_documented_stage_is_there() -
     assert named == set(re.findall(r"^\| `([a-z]+\.[a-z]+)`", PAGE, re.MULTILINE))
 
 
-async def test_every_way_to_end_is_an_outcome(watched: Watched) -> None:
+async def test_every_way_to_end_is_an_outcome(watched: MeteredEngine) -> None:
     limiter = RequestLimiter(max_requests=1, seconds=0.01)
 
     async def fail(error: Exception) -> None:
@@ -155,7 +155,7 @@ async def test_every_way_to_end_is_an_outcome(watched: Watched) -> None:
     assert ended == {"not_found", "error", "slow", "refused", "gone"}
 
 
-async def test_no_caller_can_add_a_label(watched: Watched) -> None:
+async def test_no_caller_can_add_a_label(watched: MeteredEngine) -> None:
     async def nothing() -> None:
         return None
 
@@ -184,7 +184,7 @@ def test_every_verb_of_the_limiter_has_a_label() -> None:
     assert {"resources/read", "recall"} <= verbs <= KNOWN_VERBS
 
 
-async def test_the_lag_is_the_number_of_changes_not_indexed_yet(watched: Watched) -> None:
+async def test_the_lag_is_the_number_of_changes_not_indexed_yet(watched: MeteredEngine) -> None:
     await watched.remember("one")
     await watched.recall("one")
     await watched.wiring.index.settle()
@@ -196,7 +196,7 @@ async def test_the_lag_is_the_number_of_changes_not_indexed_yet(watched: Watched
     assert await watched.value("scrubjay_index_lag_changes") == 0
 
 
-async def test_a_relation_makes_no_index_lag(watched: Watched) -> None:
+async def test_a_relation_makes_no_index_lag(watched: MeteredEngine) -> None:
     source, target = [
         (await watched.wiring.engine.remember(Draft(text=text), who=WHO)).id for text in ("oak", "walnut")
     ]
@@ -214,7 +214,7 @@ async def test_without_an_index_nothing_lags(tmp_path: Path) -> None:
         assert await wiring.engine.index.lag() == 0
 
 
-async def test_the_queue_is_the_number_of_waiting_writes(watched: Watched) -> None:
+async def test_the_queue_is_the_number_of_waiting_writes(watched: MeteredEngine) -> None:
     taken, release = threading.Event(), threading.Event()
 
     def hold(_: apsw.Connection) -> None:
@@ -237,7 +237,7 @@ async def test_the_queue_is_the_number_of_waiting_writes(watched: Watched) -> No
     assert await watched.value("scrubjay_stage_seconds_count", stage="store.wait") == 3
 
 
-async def test_questions_that_were_asked_before_are_hits(watched: Watched) -> None:
+async def test_questions_that_were_asked_before_are_hits(watched: MeteredEngine) -> None:
     embedder = BatchingEmbedder(_Encoder())
     for text in ("one", "two", "one", "one"):
         await embedder.embed_query(text)
@@ -252,7 +252,7 @@ async def test_a_store_that_fails_has_metrics_all_the_same() -> None:
     assert "scrubjay_index_lag_changes NaN" in body.decode()
 
 
-async def test_conversations_are_counted_and_not_timed(watched: Watched) -> None:
+async def test_conversations_are_counted_and_not_timed(watched: MeteredEngine) -> None:
     watched.metrics.http(route="/api/v1/changes", method="WEBSOCKET", status=101, seconds=9999)
     assert await watched.value(
         "scrubjay_http_requests_total", route="/api/v1/changes", method="WEBSOCKET", status="101"
@@ -260,7 +260,7 @@ async def test_conversations_are_counted_and_not_timed(watched: Watched) -> None
     assert await watched.samples("scrubjay_http_request_seconds_count") == []
 
 
-async def test_several_do_not_mix_and_one_that_has_left_hears_nothing(watched: Watched) -> None:
+async def test_several_do_not_mix_and_one_that_has_left_hears_nothing(watched: MeteredEngine) -> None:
     other = Metrics(engine=watched.wiring.engine, limiter=watched.limiter)
     await watched.remember("one")
     assert 'verb="remember"' not in (await other.scrape())[1].decode()
@@ -276,7 +276,7 @@ async def test_several_do_not_mix_and_one_that_has_left_hears_nothing(watched: W
         ("application/openmetrics-text;version=zz", OPEN),
     ],
 )
-async def test_a_client_that_accepts_openmetrics_gets_it(watched: Watched, accept: str, expected: str) -> None:
+async def test_a_client_that_accepts_openmetrics_gets_it(watched: MeteredEngine, accept: str, expected: str) -> None:
     assert (await watched.metrics.scrape(accept))[0] == expected
 
 

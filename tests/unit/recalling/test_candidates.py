@@ -16,14 +16,14 @@ from scrubjay.recalling.candidates import Candidates, SpaceSearch, gather_candid
 from scrubjay.recalling.understand import understand
 
 
-class Broken:
+class BrokenIndex:
     """An index that cannot be used."""
 
     async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
         raise IndexUnavailable("the index is in pieces", space=space, limit=limit, size=len(vector), kind=filter.kind)
 
 
-class Behind:
+class StaleIndex:
     """An index that still has passages that are gone."""
 
     async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
@@ -77,7 +77,7 @@ async def test_without_a_model_the_words_alone_are_searched(harness: Harness) ->
 
 async def test_with_a_broken_index_words_are_searched_and_ranked_by_meaning_too(harness: Harness) -> None:
     tea, _ = await harness.store_draft("green tea"), await harness.store_draft("a scrub jay")
-    harness.index = Broken()
+    harness.index = BrokenIndex()
     candidates = await gathered(harness, "tea")
     assert [passage.memory_id for passage in candidates.passages] == [tea.id]
     assert candidates.dense.degraded == ("searched by words only: the index is in pieces",)
@@ -86,7 +86,7 @@ async def test_with_a_broken_index_words_are_searched_and_ranked_by_meaning_too(
 
 async def test_passages_that_only_the_index_has_are_dropped(harness: Harness) -> None:
     await harness.store_draft("green tea")
-    harness.index = Behind()
+    harness.index = StaleIndex()
     assert (await gathered(harness, "jay")).passages == ()
 
 

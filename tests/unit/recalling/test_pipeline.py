@@ -25,7 +25,7 @@ from scrubjay.recalling.budget import cost_of
 from scrubjay.storage.sqlite import SqliteStore
 
 
-class Fixed:
+class FixedIndex:
     """An index with fixed answers."""
 
     def __init__(self, *numbers: int) -> None:
@@ -36,7 +36,7 @@ class Fixed:
         return [(number, 1.0) for number in self.numbers][:limit]
 
 
-class Broken(Fixed):
+class BrokenIndex(FixedIndex):
     """An index that cannot be used."""
 
     async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
@@ -44,7 +44,7 @@ class Broken(Fixed):
         raise IndexUnavailable("the index is in pieces")
 
 
-class Alike(FakeEmbedder):
+class SameMeaningEmbedder(FakeEmbedder):
     """A model for which all texts mean the same."""
 
     async def embed_query(self, text: str) -> Vector:
@@ -106,7 +106,7 @@ async def test_detail_and_explanation_are_optional(harness: Harness) -> None:
 
 
 async def test_a_hit_by_meaning_alone_says_that_no_word_matched(store: RecordStore) -> None:
-    harness = Harness(store=store, embedder=Alike())
+    harness = Harness(store=store, embedder=SameMeaningEmbedder())
     memory = await harness.store_draft("green tea")
     (hit,) = (await harness.recall(Question(query="a warm drink", explain=True))).hits
     assert (hit.id, hit.why[:2]) == (memory.id, ("words 0.00: none", "meaning 4.00: cosine 1.000"))
@@ -255,7 +255,7 @@ async def test_a_foreign_cursor_is_refused(harness: Harness, cursor: str) -> Non
 
 async def test_an_unavailable_part_is_reported(harness: Harness) -> None:
     tea = await harness.store_draft("green tea")
-    harness.index = Broken()
+    harness.index = BrokenIndex()
     recalled = await harness.recall("tea")
     assert (ids(recalled), recalled.degraded) == ([tea.id], ("searched by words only: the index is in pieces",))
     harness.embedder.failing = True
@@ -297,7 +297,7 @@ async def test_a_record_newer_than_the_index_is_shown_by_its_name(new_store: New
     last = passage_id((await store.changes(after=0, limit=1))[0].number, 3)
     store.left = await store.stored_passages(SPACE, [last])
     await harness.revise(memory.id, Edit(remove_observations=("two", "three")))
-    harness.index = Fixed(last)
+    harness.index = FixedIndex(last)
     (hit,) = (await harness.recall("three")).hits
     assert hit.passage == "Tea"
 
@@ -413,7 +413,7 @@ async def test_an_unrelated_memory_never_removes_an_exact_match_from_the_top(har
         assert ids(await harness.recall("who serviced the boiler in October?"))[0] == exact.id
 
 
-class Backwards:
+class AlphabeticalReranker:
     """A reranker that prefers the end of the alphabet."""
 
     def __init__(self) -> None:
@@ -431,7 +431,7 @@ class Backwards:
 async def test_a_reranker_reorders_the_best(harness: Harness) -> None:
     for letter in "abcdef":
         await harness.remember(f"{letter} tea")
-    harness.reranker, harness.rerank_top = Backwards(), 4
+    harness.reranker, harness.rerank_top = AlphabeticalReranker(), 4
     recalled = await list_pages(harness, Question(query="tea", limit=2))
     assert sorted(hit_id for page in recalled for hit_id in page) == sorted(
         ids(await harness.recall(Question(query="", limit=9)))

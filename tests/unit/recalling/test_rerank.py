@@ -10,7 +10,7 @@ from scrubjay.recalling.rerank import Reranked, rerank
 MATCHES = ("tea", "coffee", "a jay", "an acorn", "milk")
 
 
-class Longest:
+class LengthReranker:
     """A reranker that likes long texts."""
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Longest:
         """There is nothing to release."""
 
 
-class Broken(Longest):
+class BrokenReranker(LengthReranker):
     """A reranker without a model, or with a bad one."""
 
     def __init__(self, answer: list[float] | None = None) -> None:
@@ -37,12 +37,12 @@ class Broken(Longest):
         return self.answer
 
 
-async def ordered(reranker: Longest | None, *, query: str = "what?", top: int = 4) -> Reranked[str]:
+async def ordered(reranker: LengthReranker | None, *, query: str = "what?", top: int = 4) -> Reranked[str]:
     return await rerank(query, MATCHES, text_of=str.upper, reranker=reranker, top=top)
 
 
 async def test_the_first_are_reordered_and_the_others_stay_behind_them() -> None:
-    longest = Longest()
+    longest = LengthReranker()
     done = await ordered(longest)
     assert done.matches == ("an acorn", "coffee", "a jay", "tea", "milk")
     assert done.scores == (8.0, 6.0, 5.0, 3.0)
@@ -51,13 +51,13 @@ async def test_the_first_are_reordered_and_the_others_stay_behind_them() -> None
 
 
 async def test_equals_keep_their_order() -> None:
-    done = await rerank("what?", ["b", "c", "a"], text_of=str, reranker=Longest(), top=9)
+    done = await rerank("what?", ["b", "c", "a"], text_of=str, reranker=LengthReranker(), top=9)
     assert done.matches == ("b", "c", "a")
 
 
 @pytest.mark.parametrize(("query", "top"), [("", 4), ("what?", 1), ("what?", 0)])
 async def test_the_reranker_is_not_called_in_vain(query: str, top: int) -> None:
-    longest = Longest()
+    longest = LengthReranker()
     done = await ordered(longest, query=query, top=top)
     assert (done.matches, done.scores, done.degraded, longest.requests) == (MATCHES, (), (), [])
 
@@ -75,5 +75,5 @@ async def test_without_a_reranker_all_stays_as_it_is() -> None:
     ],
 )
 async def test_a_failing_reranker_changes_nothing_and_is_reported(answer: list[float] | None, reason: str) -> None:
-    done = await ordered(Broken(answer))
+    done = await ordered(BrokenReranker(answer))
     assert (done.matches, done.scores, done.degraded) == (MATCHES, (), (reason,))

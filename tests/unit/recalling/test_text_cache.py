@@ -21,7 +21,7 @@ PARTIAL = TextView(Filter(), lambda memory: memory.content if memory.content != 
 TRASHED = TextView(Filter(state=State.TRASHED), lambda memory: memory.content)
 
 
-class Counting(SqliteStore):
+class CountingStore(SqliteStore):
     """A store that counts reads, and may have one damaged memory."""
 
     pages = 0
@@ -78,7 +78,7 @@ async def test_a_view_leaves_out_memories_without_text(harness: Harness) -> None
 
 
 async def test_only_changed_memories_are_read_again(new_store: NewStores) -> None:
-    store, text_caches = new_store(Counting), TextCaches()
+    store, text_caches = new_store(CountingStore), TextCaches()
     first, second = a_memory("tea"), a_memory("jam")
     await store.commit(a_commit(first, second))
     await text_caches.texts(CONTENTS, space=SPACE, store=store)
@@ -97,7 +97,7 @@ async def test_only_changed_memories_are_read_again(new_store: NewStores) -> Non
 
 
 async def test_many_changes_are_followed_page_by_page(new_store: NewStores) -> None:
-    store, text_caches = new_store(Counting), TextCaches()
+    store, text_caches = new_store(CountingStore), TextCaches()
     assert await text_caches.texts(CONTENTS, space=SPACE, store=store) == {}
     memories = [a_memory(f"text {number}") for number in range(450)]
     await store.commit(a_commit(*memories))
@@ -107,7 +107,7 @@ async def test_many_changes_are_followed_page_by_page(new_store: NewStores) -> N
 
 
 async def test_a_memory_that_cannot_be_read_does_not_hide_the_rest(new_store: NewStores) -> None:
-    store, text_caches = new_store(Counting), TextCaches()
+    store, text_caches = new_store(CountingStore), TextCaches()
     sound, damaged = a_memory("tea"), a_memory("jam")
     await store.commit(a_commit(sound, damaged))
     store.damaged = damaged.id
@@ -115,7 +115,7 @@ async def test_a_memory_that_cannot_be_read_does_not_hide_the_rest(new_store: Ne
 
 
 async def test_concurrent_callers_share_one_scan(new_store: NewStores) -> None:
-    store, text_caches = new_store(Counting), TextCaches()
+    store, text_caches = new_store(CountingStore), TextCaches()
     await store.commit(a_commit(*(a_memory("tea") for _ in range(300))))
     calls = [text_caches.texts(CONTENTS, space=SPACE, store=store) for _ in range(5)]
     caches = await asyncio.gather(*calls)
@@ -134,7 +134,7 @@ async def test_texts_beyond_the_limit_are_not_cached(harness: Harness) -> None:
 
 
 async def test_the_least_recently_used_view_is_evicted(new_store: NewStores) -> None:
-    store, text_caches = new_store(Counting), TextCaches(max_bytes=6_000)
+    store, text_caches = new_store(CountingStore), TextCaches(max_bytes=6_000)
     spaces = ("one", "two", "three")
     for space in spaces:
         await store.commit(a_commit(a_memory("x" * 1_500, space=space), space=space))
@@ -149,7 +149,7 @@ async def test_the_least_recently_used_view_is_evicted(new_store: NewStores) -> 
 async def test_a_commit_during_the_scan_is_not_lost(new_store: NewStores) -> None:
     memory = a_memory("tea")
 
-    class Overtaken(SqliteStore):
+    class OvertakenStore(SqliteStore):
         """A store with a write right after the memories were listed."""
 
         async def list_ids(self, space: str, filter: Filter, *, limit: int, after: str | None = None) -> list[str]:
@@ -157,7 +157,7 @@ async def test_a_commit_during_the_scan_is_not_lost(new_store: NewStores) -> Non
             await self.commit(a_commit(a_memory("new")))
             return ids
 
-    store, text_caches = new_store(Overtaken), TextCaches()
+    store, text_caches = new_store(OvertakenStore), TextCaches()
     await store.commit(a_commit(memory))
     assert await text_caches.texts(CONTENTS, space=SPACE, store=store) == {memory.id: "tea"}
     cached = await text_caches.texts(CONTENTS, space=SPACE, store=store)

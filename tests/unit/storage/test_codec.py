@@ -27,7 +27,7 @@ from scrubjay.storage.codec import (
 PROSE: dict[str, Json] = {"content": "Sarah of Acme prefers voice calls to mail. " * 5, "name": "sarah-voice-calls"}
 
 
-class Exhausted(Dictionary):
+class FailingDictionary(Dictionary):
     """A dictionary whose compression fails."""
 
     def compress(self, plain: bytes) -> bytes:
@@ -68,7 +68,7 @@ def test_a_body_that_does_not_shrink_is_raw() -> None:
 
 
 def test_a_body_that_cannot_be_compressed_is_kept_and_flagged() -> None:
-    encoded = encode(PROSE, dictionary=Exhausted(3, generic_dictionary().data))
+    encoded = encode(PROSE, dictionary=FailingDictionary(3, generic_dictionary().data))
     assert (encoded.encoding, encoded.dictionary) == (Encoding.FLAGGED, 0)
     assert decode(encoded, dictionary=generic_dictionary()) == PROSE
 
@@ -129,7 +129,7 @@ def test_the_generic_dictionary_helps_the_first_memory() -> None:
 
 
 def packed_plain() -> bytes:
-    return encode(PROSE, dictionary=Exhausted(1, generic_dictionary().data)).data
+    return encode(PROSE, dictionary=FailingDictionary(1, generic_dictionary().data)).data
 
 
 OLDER = b'{"content":"' + b"Sarah of Acme prefers voice calls to mail, and tea to coffee. " * 3 + b'"}'

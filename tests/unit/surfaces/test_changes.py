@@ -54,16 +54,16 @@ async def test_a_relation_touches_both_ends_and_leaves_the_list_alone(store: Sql
 
 
 async def test_a_nudge_is_enough_and_a_store_that_is_busy_is_asked_again(new_store: NewStores) -> None:
-    class Reluctant(SqliteStore):
+    class BusyStore(SqliteStore):
         refusals = 2
 
         async def changes(self, *, after: int, limit: int) -> list[Change]:
             if self.refusals:
                 self.refusals -= 1
-                raise StoreBusy("somebody writes")
+                raise StoreBusy("another process writes")
             return await super().changes(after=after, limit=limit)
 
-    store, notified = new_store(Reluctant), asyncio.Event()
+    store, notified = new_store(BusyStore), asyncio.Event()
     async with (
         ChangeBroadcaster(store, seconds=_LONG) as changes,
         changes.subscribe("default", lambda _: notified.set()),

@@ -257,12 +257,12 @@ async def test_damage_in_a_database_is_reported_too(stores: StoreFactory) -> Non
 
 
 async def test_writes_to_the_source_meanwhile_are_reported(new_store: NewStores) -> None:
-    class Lively(SqliteStore):
+    class ChangingStore(SqliteStore):
         async def spaces(self) -> list[str]:
             await self.commit(a_commit(a_memory()))
             return await super().spaces()
 
-    source, target = new_store(Lively), new_store()
+    source, target = new_store(ChangingStore), new_store()
     await source.commit(a_commit(a_memory()))
     done, _ = await run_migration(source, target)
     assert done.changed > 0

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from tests.new_files import NewStores
-from tests.unit.harness import SPACE, Harness, Overtaken
+from tests.unit.harness import SPACE, Harness, OvertakenStore
 from tests.unit.versions.branch_editor import TEA, BranchEditor
 
 from scrubjay.errors import Ambiguous, InvalidInput, NotFound, WrongState
@@ -177,7 +177,7 @@ async def test_relations_are_those_of_the_memory(editor: BranchEditor) -> None:
 
 
 async def test_a_memory_purged_meanwhile_leaves_no_branch_behind(new_store: NewStores) -> None:
-    store = new_store(Overtaken)
+    store = new_store(OvertakenStore)
     editor = BranchEditor(harness=Harness(store=store))
     tea = await editor.plant()
 
@@ -193,7 +193,7 @@ async def test_a_memory_purged_meanwhile_leaves_no_branch_behind(new_store: NewS
 
 
 async def test_a_branch_begins_at_the_version_of_main_when_it_is_stored(new_store: NewStores) -> None:
-    store = new_store(Overtaken)
+    store = new_store(OvertakenStore)
     editor = BranchEditor(harness=Harness(store=store))
     await editor.plant()
     store.first = [lambda: editor.add("iced")]

@@ -280,7 +280,7 @@ async def test_a_name_is_the_same_however_its_letters_are_put_together(editor: B
     assert (await editor.drop(apart)).current == MAIN
 
 
-class Counting(SqliteStore):
+class CountingStore(SqliteStore):
     """A store that counts how often versions and documents are read."""
 
     reads = 0
@@ -295,7 +295,7 @@ class Counting(SqliteStore):
 
 
 async def test_many_branches_are_listed_with_few_questions(new_store: NewStores) -> None:
-    store = new_store(Counting)
+    store = new_store(CountingStore)
     editor = BranchEditor(harness=Harness(store=store))
     await editor.plant()
     for number in range(30):

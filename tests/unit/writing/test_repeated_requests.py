@@ -15,7 +15,7 @@ Answer = TypeVar("Answer")
 KEY = "once"
 
 
-class Overtaken(SqliteStore):
+class OvertakenStore(SqliteStore):
     """A store that can run a callable right after a request has looked for its earlier answer."""
 
     faster: Callable[[], Awaitable[object]] | None = None
@@ -28,7 +28,7 @@ class Overtaken(SqliteStore):
         return answer
 
 
-async def both(store: Overtaken, ask: Callable[[], Awaitable[Answer]]) -> tuple[Answer, Answer]:
+async def both(store: OvertakenStore, ask: Callable[[], Awaitable[Answer]]) -> tuple[Answer, Answer]:
     """Return the answers of the faster request and of the slower one."""
     first: list[Answer] = []
 
@@ -41,7 +41,7 @@ async def both(store: Overtaken, ask: Callable[[], Awaitable[Answer]]) -> tuple[
 
 
 async def test_by_a_remember(new_store: NewStores) -> None:
-    store = new_store(Overtaken)
+    store = new_store(OvertakenStore)
     harness = Harness(store=store)
 
     async def ask() -> Remembered:
@@ -52,7 +52,7 @@ async def test_by_a_remember(new_store: NewStores) -> None:
 
 
 async def test_by_a_revise(new_store: NewStores) -> None:
-    store = new_store(Overtaken)
+    store = new_store(OvertakenStore)
     harness = Harness(store=store)
     memory = await harness.store_draft("tea")
 
@@ -65,7 +65,7 @@ async def test_by_a_revise(new_store: NewStores) -> None:
 
 
 async def test_by_an_undo(new_store: NewStores) -> None:
-    store = new_store(Overtaken)
+    store = new_store(OvertakenStore)
     harness = Harness(store=store)
     await harness.remember("tea")
 

@@ -26,7 +26,7 @@ OTHER = "Tomas prefers green tea and long walks by the lake."
 SESSION = Source(session="s1")
 
 
-class Sensible(FakeEmbedder):
+class CalibratedEmbedder(FakeEmbedder):
     """A bag-of-words model, with thresholds that fit it."""
 
     async def profile(self) -> Profile:
@@ -35,7 +35,7 @@ class Sensible(FakeEmbedder):
 
 @pytest.fixture
 def world(store: SqliteStore) -> GateWorld:
-    return GateWorld(store=store, embedder=Sensible())
+    return GateWorld(store=store, embedder=CalibratedEmbedder())
 
 
 async def test_the_same_text_in_other_words_is_merged(world: GateWorld) -> None:
@@ -210,7 +210,7 @@ async def test_a_long_document_is_not_compared(world: GateWorld) -> None:
     assert (await world.decide(a_memory(f"{document} again"))).target is None
 
 
-class Broken:
+class BrokenIndex:
     """An index that cannot be used."""
 
     async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
@@ -222,14 +222,14 @@ async def reason(memory: Memory, *, store: SqliteStore, vectors: Sequence[Vector
     passages = passages_of(memory)
     by_hash = dict(zip((passage.hash for passage in passages), vectors, strict=False))
     written = EmbeddedMemory(memory=memory, passages=passages, vectors=by_hash, profile=profile)
-    cache = ReadCache(store=store, index=Broken())
+    cache = ReadCache(store=store, index=BrokenIndex())
     decision = await decide(written, rules=Rules(), intent="auto", session="", cache=cache)
     assert decision.target is None
     return decision.why
 
 
 async def test_without_an_index_or_a_model_nothing_is_merged_and_the_reason_is_given(store: SqliteStore) -> None:
-    embedder = Sensible()
+    embedder = CalibratedEmbedder()
     memory = a_memory(FACT)
     vectors = await embedder.embed([FACT])
     broken = await reason(memory, store=store, vectors=vectors, profile=await embedder.profile())

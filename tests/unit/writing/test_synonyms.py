@@ -100,7 +100,7 @@ async def test_concurrent_additions_lose_nothing(store: SqliteStore) -> None:
     assert len((await load(SPACE, store=store)).own["tea"]) == 4
 
 
-class Overtaken(SqliteStore):
+class OvertakenStore(SqliteStore):
     """A store in which another client is always faster."""
 
     async def put_document(self, document: Document, *, base: int | None) -> Document:
@@ -109,7 +109,7 @@ class Overtaken(SqliteStore):
 
 async def test_a_change_that_is_always_overtaken_fails_in_the_end(new_store: NewStores) -> None:
     with pytest.raises(StaleVersion):
-        await added(new_store(Overtaken), "tea", "chai")
+        await added(new_store(OvertakenStore), "tea", "chai")
 
 
 def test_a_paper_that_cannot_be_read_says_nothing() -> None:

@@ -19,7 +19,7 @@ from scrubjay.settings import Settings
 from scrubjay.storage.sqlite import SqliteStore
 
 
-class Birds:
+class BirdEmbedder:
     """A model with two vectors: for texts about birds, and for texts about drinks."""
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ def _bird_vector(text: str) -> Vector:
 
 @pytest.fixture
 async def engine(tmp_path: Path, store: SqliteStore) -> AsyncIterator[Engine]:
-    embedder, clock = Birds(), FakeClock()
+    embedder, clock = BirdEmbedder(), FakeClock()
     settings = Settings(home=str(tmp_path), vector_index="scan")
     engine = Engine(
         store=store,
@@ -102,7 +102,7 @@ async def test_the_weight_that_finds_most_is_chosen(engine: Engine) -> None:
     assert [half.chosen for half in curve.halves] == [8.0, 8.0]
     assert all(half.recall == 1.0 for half in curve.halves)
     assert reported[-1] == (12, 12)
-    assert isinstance(engine.embedder, Birds)
+    assert isinstance(engine.embedder, BirdEmbedder)
     assert len(engine.embedder.texts) == 15
     assert sorted(engine.embedder.questions) == sorted(question.query for question in CASES.questions)
 
@@ -117,7 +117,7 @@ def spell(similarity: float) -> str:
     return "q" + "".join(DIGITS[int(digit)] for digit in f"{similarity:.4f}"[2:])
 
 
-class Angles:
+class CosineEmbedder:
     """A model for which each text spells its cosine with the text `top`."""
 
     def __init__(self) -> None:
@@ -155,7 +155,7 @@ def pairs(*, same: Sequence[float], different: Sequence[float]) -> list[Labelled
 async def test_the_lowest_threshold_with_few_enough_errors_is_chosen() -> None:
     inputs = pairs(same=[0.9, 0.85, 0.8, 0.65], different=[0.83, 0.7505, *[0.1] * 98])
     reported: list[tuple[int, int | None]] = []
-    embedder = Angles()
+    embedder = CosineEmbedder()
     curve = await calibrate_same(
         inputs, embedder=embedder, wrong=0.01, progress=lambda done, total: reported.append((done, total))
     )
@@ -171,18 +171,20 @@ async def test_the_lowest_threshold_with_few_enough_errors_is_chosen() -> None:
 @pytest.mark.parametrize(("wrong", "threshold", "share"), [(0.0, 0.831, 0.5), (0.34, 0.7, 1.0), (0.99, 0.7, 1.0)])
 async def test_the_allowed_share_of_errors_decides(wrong: float, threshold: float, share: float) -> None:
     inputs = pairs(same=[0.9, 0.7005], different=[0.8305, 0.3005, 0.2])
-    chosen = (await calibrate_same(inputs, embedder=Angles(), wrong=wrong)).chosen
+    chosen = (await calibrate_same(inputs, embedder=CosineEmbedder(), wrong=wrong)).chosen
     assert (chosen.threshold, chosen.found) == (pytest.approx(threshold), share)
     assert chosen.wrong <= wrong
 
 
 async def test_two_different_texts_with_one_vector_leave_only_the_top() -> None:
     inputs = [LabelledPair(first="top", second="top", same=same) for same in (True, False) for _ in range(2)]
-    chosen = (await calibrate_same(inputs, embedder=Angles(), wrong=0.0)).chosen
+    chosen = (await calibrate_same(inputs, embedder=CosineEmbedder(), wrong=0.0)).chosen
     assert chosen.threshold == 1.0
 
 
 async def test_pairs_that_the_guards_keep_apart_do_not_change_the_threshold() -> None:
     swapped = [LabelledPair(first="top 2", second="top 3", same=False) for _ in range(4)]
-    chosen = (await calibrate_same([*pairs(same=[0.8], different=[]), *swapped], embedder=Angles(), wrong=0.0)).chosen
+    chosen = (
+        await calibrate_same([*pairs(same=[0.8], different=[]), *swapped], embedder=CosineEmbedder(), wrong=0.0)
+    ).chosen
     assert (chosen.threshold, chosen.found, chosen.wrong) == (pytest.approx(0.8, abs=0.002), 1.0, 0.0)

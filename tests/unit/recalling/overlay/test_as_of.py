@@ -187,7 +187,7 @@ async def test_an_answer_of_the_past_is_not_one_of_now(harness: Harness) -> None
 async def test_the_past_is_read_once_until_something_changes_or_is_purged(
     harness: Harness, new_store: NewStores
 ) -> None:
-    harness.store = store = new_store(Counting)
+    harness.store = store = new_store(CountingStore)
     tea = await harness.remember("green tea")
     then = harness.clock.now()
     await harness.revise(tea.id, content="black tea")
@@ -199,7 +199,7 @@ async def test_the_past_is_read_once_until_something_changes_or_is_purged(
     assert store.reads == [tea.id] * 2
 
 
-class Counting(SqliteStore):
+class CountingStore(SqliteStore):
     """A store that records which past versions are read."""
 
     @cached_property
@@ -212,7 +212,7 @@ class Counting(SqliteStore):
 
 
 async def test_after_a_write_only_changed_memories_are_read(harness: Harness, new_store: NewStores) -> None:
-    harness.store = store = new_store(Counting)
+    harness.store = store = new_store(CountingStore)
     made = [await harness.store_draft(f"tea {number} of a kind") for number in range(5)]
     then = harness.clock.now()
     for memory in made[:3]:

@@ -16,7 +16,7 @@ from scrubjay.storage.postgres.cluster import Leader
 from scrubjay.storage.postgres.database import Database
 
 
-class Ear:
+class NotificationCounter:
     """Counts notifications."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Ear:
 
 async def test_a_commit_is_heard_elsewhere(store: PostgresStore, name: str) -> None:
     other = await PostgresStore.open(address_of(name))
-    ear = Ear()
+    ear = NotificationCounter()
     async with other.listening(ear.hear):
         # Once at the beginning: something may have happened before.
         await ear.wait()
@@ -47,7 +47,7 @@ async def test_a_commit_is_heard_elsewhere(store: PostgresStore, name: str) -> N
 
 
 async def test_a_listener_whose_line_breaks_listens_again(store: PostgresStore, raw: Raw) -> None:
-    ear = Ear()
+    ear = NotificationCounter()
     async with store.listening(ear.hear):
         await ear.wait()
         ended = await raw(

@@ -10,7 +10,7 @@ from scrubjay.storage.postgres import PostgresStore
 from scrubjay.storage.postgres.database import Transaction
 
 
-class Slow:
+class OpenCommit:
     """A commit that has reserved its number, and ends when the test says so."""
 
     def __init__(self, store: PostgresStore) -> None:
@@ -45,7 +45,7 @@ class Slow:
 
 
 async def test_a_later_change_waits_for_an_earlier_number(store: PostgresStore) -> None:
-    slow = Slow(store)
+    slow = OpenCommit(store)
     await slow.begin()
     memory = a_memory()
     done = await store.commit(a_commit(memory))
@@ -61,7 +61,7 @@ async def test_a_later_change_waits_for_an_earlier_number(store: PostgresStore) 
 
 
 async def test_an_unused_number_delays_no_reader(store: PostgresStore) -> None:
-    slow = Slow(store)
+    slow = OpenCommit(store)
     await slow.begin()
     memory = a_memory()
     await store.commit(a_commit(memory))
@@ -72,7 +72,7 @@ async def test_an_unused_number_delays_no_reader(store: PostgresStore) -> None:
 async def test_other_databases_delay_no_reader(store: PostgresStore) -> None:
     async with a_database() as other:
         elsewhere = await PostgresStore.open(address_of(other))
-        slow = Slow(elsewhere)
+        slow = OpenCommit(elsewhere)
         await slow.begin()
         await store.commit(a_commit(a_memory()))
         assert len(await store.changes(after=0, limit=9)) == 1
