@@ -26,6 +26,8 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 trace_parent: ContextVar[str] = ContextVar("trace_parent", default="")
 """The parent span in another process, in the W3C `traceparent` format."""
 
+_held_counts: ContextVar[list[tuple[str, int, Mapping[str, str]]] | None] = ContextVar("held_counts", default=None)
+
 
 class Observer(Protocol):
     """Receives telemetry. It is called from any thread, and must be fast."""
@@ -129,8 +131,26 @@ def record_stage(name: str, seconds: float) -> None:
 
 def count(name: str, amount: int = 1, **labels: str) -> None:
     """Report a number of events."""
+    held = _held_counts.get()
+    if held is not None:
+        held.append((name, amount, labels))
+        return
     for observer in _observers:
         _notify(observer.on_count, name, amount, labels)
+
+
+@contextmanager
+def hold_counts() -> Generator[None]:
+    """Report the events of a block at its end, and none of them if it fails: then they did not happen."""
+    held: list[tuple[str, int, Mapping[str, str]]] = []
+    token = _held_counts.set(held)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):
+            _held_counts.reset(token)
+    for name, amount, labels in held:
+        count(name, amount, **labels)
 
 
 def gauge(name: str, read: Callable[[], float]) -> Callable[[], None]:

@@ -6,6 +6,8 @@ from typing import Protocol
 from scrubjay.model.job import Job
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
+from scrubjay.ports import RecordStore
+from scrubjay.writing.context import WriteIndex
 
 
 class EngineIndex(Protocol):
@@ -21,6 +23,10 @@ class EngineIndex(Protocol):
 
     async def after_commit(self) -> None:
         """Apply the newest commits."""
+        ...
+
+    async def within(self, store: RecordStore) -> WriteIndex:
+        """Return the index as a transaction of the store sees it, from its beginning on."""
         ...
 
     async def after_purge(self) -> None:

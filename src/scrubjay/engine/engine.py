@@ -25,7 +25,7 @@ from scrubjay.model.branch import Branches, BranchMerged
 from scrubjay.model.change import Origin
 from scrubjay.model.checks import require_integer, require_text
 from scrubjay.model.conflict import ConflictDetails, Resolved, Scan
-from scrubjay.model.draft import Caller, Draft, Edit, Limits, Selection
+from scrubjay.model.draft import Caller, Draft, DraftBatch, Edit, Limits, Selection
 from scrubjay.model.fact import Extracted
 from scrubjay.model.identity import new_id
 from scrubjay.model.job import CONFLICTS, Job, JobState
@@ -42,6 +42,7 @@ from scrubjay.model.results import (
     Recalled,
     Related,
     Remembered,
+    RememberedMany,
     Status,
     Undone,
     Written,
@@ -71,6 +72,7 @@ from scrubjay.writing import pipeline as writing
 from scrubjay.writing import rules as rules_of_spaces
 from scrubjay.writing.batch import Batch, write_batch
 from scrubjay.writing.context import InFlightWrites, WriteContext, WriteOutcome
+from scrubjay.writing.many import remember_many
 from scrubjay.writing.recheck import ConflictChecker
 from scrubjay.writing.screen import redact_label
 
@@ -111,6 +113,15 @@ class Engine:
         outcome = await writing.remember(draft, space=who.space, origin=self._origin(who), context=self._write_context)
         await self._queue_jobs(outcome)
         return outcome.answer
+
+    async def remember_many(
+        self, batch: DraftBatch, *, who: Caller, progress: Progress | None = None
+    ) -> RememberedMany:  # fmt: skip
+        """Store many texts, each as `remember` does, with one commit for each chunk of them."""
+        return await remember_many(
+            batch, space=who.space, origin=self._origin(who), context=self._write_context, hand_on=self._queue_jobs,
+            progress=progress,
+        )  # fmt: skip
 
     async def recall(self, question: Question, *, who: Caller, cursor: str = "") -> Recalled:
         """Find the memories that answer a question."""

@@ -11,6 +11,7 @@ from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable, ScrubjayErro
 from scrubjay.indexing.build import build_generation
 from scrubjay.indexing.generations import Generations, LocalIndexPolicy, OpenGeneration
 from scrubjay.indexing.protocol import IndexKind, IndexSource
+from scrubjay.indexing.unapplied import TransactionIndex
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
 from scrubjay.ports import Profile, VectorIndex
@@ -85,6 +86,11 @@ class LocalIndex:
         except ScrubjayError:
             # The commit has succeeded, whatever is wrong with the store now; the next search catches up.
             return
+
+    async def within(self, store: IndexSource) -> TransactionIndex:
+        """Return the index as a transaction of the store sees it, from its beginning on."""
+        model = (await self._parts.profile()).model
+        return TransactionIndex(self, store, model=model, cursor=await store.last_seq())
 
     async def after_purge(self) -> None:
         """Replace the index: on disk, deleted points are only hidden."""

@@ -15,7 +15,14 @@ from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
 from scrubjay.indexing.protocol import Candidacy, CommitListener, IndexSource, RemoteIndex
 from scrubjay.indexing.shared_leader import SharedIndexLeader
 from scrubjay.indexing.shared_updater import SharedIndexPolicy, SharedIndexUpdater
-from scrubjay.indexing.unapplied import ChangedMemory, Hits, UnappliedChanges, count_hidden, overlay
+from scrubjay.indexing.unapplied import (
+    ChangedMemory,
+    Hits,
+    TransactionIndex,
+    UnappliedChanges,
+    count_hidden,
+    overlay,
+)
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
 from scrubjay.ports import Profile
@@ -89,6 +96,11 @@ class SharedIndex:
                     await context.reader.request_rebuild()
             self._count_at = None
             await context.leader.settle()
+
+    async def within(self, store: IndexSource) -> TransactionIndex:
+        """Return the index as a transaction of the store sees it, from its beginning on."""
+        model = (await self._parts.profile()).model
+        return TransactionIndex(self, store, model=model, cursor=await store.last_seq())
 
     async def after_purge(self) -> None:
         """Have the purged points removed, and wait for that if this server leads."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrubjay.errors import IndexUnavailable
 from scrubjay.indexing.follower import WITHOUT_POINTS, max_passages_before
@@ -13,6 +14,7 @@ from scrubjay.model.change import Change
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, Point, Vector, cosine_similarities, is_valid_vector
 from scrubjay.model.query import Filter, facet
 from scrubjay.model.timestamps import to_micros
+from scrubjay.ports import PassageSearcher
 
 Hits = list[tuple[int, float]]
 
@@ -101,6 +103,64 @@ class UnappliedChanges:
         self._until = changes[-1].seq
 
 
+class TransactionIndex:
+    """An index together with the changes of an open transaction, which are searched in this process.
+
+    `cursor` is the last change before the transaction, `model` the one whose vectors the index holds.
+    """
+
+    def __init__(self, index: PassageSearcher, store: IndexSource, *, model: str, cursor: int) -> None:
+        self._index = index
+        self._store = store
+        self._model = model
+        self._cursor = cursor
+        # The changed memories, and how many passages of each the index may hold.
+        self._changed: dict[int, int] = {}
+        self._points: list[Point] = []
+        self._matrix: NDArray[np.float32] | None = None
+
+    async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> Hits:
+        """Return (passage number, cosine), best first, including everything that the transaction has changed."""
+        await self._read_changes(dimension=len(vector))
+        hidden = sum(self._changed.values())
+        hits = await self._index.search(space, vector, filter, limit=limit + hidden)
+        hits = [hit for hit in hits if hit[0] // PASSAGES_PER_MEMORY not in self._changed]
+        return sorted((*hits, *self._nearest(space, vector, filter, limit=limit)), key=_rank)[:limit]
+
+    async def after_commit(self) -> None:
+        """Do nothing: every search reads the changes itself."""
+
+    async def _read_changes(self, *, dimension: int) -> None:
+        while changes := await self._store.changes(after=self._cursor, limit=_PAGE):
+            before = max_passages_before(changes)
+            for number, count in before.items():
+                # Its first change counts: the index knows nothing of the later ones.
+                self._changed.setdefault(number, count)
+            points = [point for point in self._points if point.id // PASSAGES_PER_MEMORY not in before]
+            is_longer = len(points) == len(self._points)
+            added = [
+                point
+                for point in await self._store.points_of(self._model, list(before))
+                if is_valid_vector(point.vector, dimension=dimension)
+            ]
+            self._points = [*points, *added]
+            self._matrix = _append(self._matrix if is_longer else None, self._points, added)
+            self._cursor = changes[-1].seq
+
+    def _nearest(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> Hits:
+        if self._matrix is None or not self._points:
+            return []
+        cosines = cosine_similarities(self._matrix[: len(self._points)], vector)
+        hits: Hits = []
+        for at in np.argsort(-cosines):
+            if len(hits) == limit:
+                break
+            point = self._points[at]
+            if _passes(point, space, filter):
+                hits.append((point.id, max(-1.0, min(1.0, float(cosines[at])))))
+        return hits
+
+
 def count_hidden(changed: dict[int, ChangedMemory], space: str) -> int:
     """Return how many outdated points of a space a search of the index may return."""
     return sum(memory.indexed for memory in changed.values() if memory.space == space)
@@ -121,7 +181,30 @@ def overlay(
         if _passes(point, space, filter) and is_valid_vector(point.vector, dimension=dimension)
     ]
     merged += _score(current, vector)
-    return sorted(merged, key=lambda hit: (-hit[1], hit[0]))[:limit]
+    return sorted(merged, key=_rank)[:limit]
+
+
+def _rank(hit: tuple[int, float]) -> tuple[float, int]:
+    return -hit[1], hit[0]
+
+
+def _append(
+    matrix: NDArray[np.float32] | None, points: Sequence[Point], added: Sequence[Point]
+) -> NDArray[np.float32] | None:
+    """Return a matrix with the unit vectors of all points; without one, or if it is full, make a larger one."""
+    if not points:
+        return None
+    start = len(points) - len(added)
+    if matrix is None or len(matrix) < len(points):
+        larger = np.zeros((2 * len(points), len(points[0].vector)), dtype=np.float32)
+        if matrix is None:
+            start = 0
+        else:
+            larger[:start] = matrix[:start]
+        matrix = larger
+    for row, point in enumerate(points[start:], start):
+        matrix[row] = point.vector / (np.linalg.norm(point.vector) or 1.0)
+    return matrix
 
 
 def _passes(point: Point, space: str, filter: Filter) -> bool:

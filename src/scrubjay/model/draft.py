@@ -1,6 +1,6 @@
 """Requests of callers: a text to remember, an edit, a selection of memories."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Self
@@ -90,6 +90,19 @@ class Draft:
     def with_flag(self, flag: Flag) -> Self:
         """Return a copy with a flag for later readers."""
         return self if flag in self.flags else replace(self, flags=(*self.flags, flag))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftBatch:
+    """Drafts to remember in order. `atomic`: store all of them, or none if one cannot be stored.
+
+    The key makes the whole batch idempotent; a draft may have a key of its own.
+    """
+
+    drafts: Sequence[Draft]
+    atomic: bool = False
+    idempotency_key: str = ""
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 """Results of the verbs."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -50,6 +51,38 @@ class Remembered:
     flags: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     trace: tuple[Decision, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemError:
+    """The error of one item of a batch: its code, its message and hint, and the field that is wrong, if any."""
+
+    code: str
+    message: str
+    hint: str = ""
+    field: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RememberedItem:
+    """The result of one draft of a batch, by its position: what `remember` returns, or the error it raises."""
+
+    index: int
+    result: Remembered | None = None
+    error: ItemError | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RememberedMany:
+    """The result of `remember_many`, in the order of the drafts; `dry_run`: nothing was stored."""
+
+    items: tuple[RememberedItem, ...] = ()
+    dry_run: bool = False
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of items of each action; `failed` for those with an error."""
+        return dict(Counter("failed" if item.result is None else item.result.action for item in self.items))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

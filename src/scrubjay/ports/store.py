@@ -1,6 +1,7 @@
 """The record store, by subject."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -447,3 +448,11 @@ class Upkeep(Protocol):
 
 class RecordStore(Records, Lexicon, VectorStore, ChangeLog, DocumentStore, Tokens, Inventory, Upkeep, Protocol):
     """The primary store: the source of truth for memories, vectors, documents and tokens."""
+
+    def transaction(self, space: str) -> AbstractAsyncContextManager["RecordStore"]:
+        """Return a store whose commits to the space are stored together at the end of the block, or none of them.
+
+        It reads its own commits, and one that raises an error changes nothing. No other caller writes to the space
+        meanwhile: keep the block short, and do not wait in it for another write.
+        """
+        ...

@@ -1,12 +1,10 @@
 """The bundles that the write path passes from stage to stage, and the writes that are under way."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
-
-import numpy as np
+from typing import NamedTuple, Protocol
 
 from scrubjay.detection.neighbours import EmbeddedMemory
 from scrubjay.detection.report import ConflictReport
@@ -20,7 +18,7 @@ from scrubjay.model.rules import Rules
 from scrubjay.ports import Embedded, Embedder, PassageSearcher, RecordStore
 from scrubjay.writing.results import RememberRequest
 
-__all__ = ["InFlightWrites", "PreparedWrite", "Sliced", "WriteContext", "WriteIndex", "WriteOutcome"]
+__all__ = ["InFlightWrites", "PreparedWrite", "Sliced", "Statement", "WriteContext", "WriteIndex", "WriteOutcome"]
 
 # A memory with its passages.
 Sliced = tuple[Memory, tuple[Passage, ...]]
@@ -36,17 +34,31 @@ class WriteIndex(PassageSearcher, Protocol):
         """Take in the latest commit."""
         ...
 
+    async def within(self, store: RecordStore) -> "WriteIndex":
+        """Return the index as a transaction of the store sees it, from its beginning on."""
+        ...
+
+
+class Statement(NamedTuple):
+    """What a write may be merged by: the vector of its text, and its session."""
+
+    vector: Vector | None
+    session: str = ""
+
+    def may_match(self, other: "Statement") -> bool:
+        """Check whether two writes may say the same, or belong to one session."""
+        if self.session and self.session == other.session:
+            return True
+        return self.vector is not None and other.vector is not None and float(self.vector @ other.vector) >= _NEAR
+
 
 @dataclass(eq=False, slots=True)
 class _Write:
-    vector: Vector | None
-    session: str
+    statements: tuple[Statement, ...]
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def may_match(self, vector: Vector | None, session: str) -> bool:
-        if session and session == self.session:
-            return True
-        return self.vector is not None and vector is not None and float(np.dot(self.vector, vector)) >= _NEAR
+    def may_match(self, statements: Iterable[Statement]) -> bool:
+        return any(own.may_match(other) for other in statements for own in self.statements)
 
 
 class InFlightWrites:
@@ -59,13 +71,13 @@ class InFlightWrites:
         self._by_space: dict[str, list[_Write]] = {}
 
     @asynccontextmanager
-    async def register(self, space: str, *, vector: Vector | None, session: str = "") -> AsyncGenerator[None]:
-        """Wait for the writes that may say the same, then let later ones wait for this one."""
+    async def register(self, space: str, *statements: Statement) -> AsyncGenerator[None]:
+        """Wait for the writes that may say the same as one of the statements, then let later ones wait for these."""
         in_flight = self._by_space.setdefault(space, [])
-        while (earlier := next((write for write in in_flight if write.may_match(vector, session)), None)) is not None:
+        while (earlier := next((write for write in in_flight if write.may_match(statements)), None)) is not None:
             await earlier.done.wait()
             in_flight = self._by_space.setdefault(space, [])
-        write = _Write(vector, session)
+        write = _Write(statements)
         in_flight.append(write)
         try:
             yield

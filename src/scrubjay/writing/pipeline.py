@@ -15,7 +15,7 @@ from scrubjay.text.tags.synonyms import synonyms_from
 from scrubjay.writing import results, similarity
 from scrubjay.writing.commit import create, free_names, merge_into
 from scrubjay.writing.compose import compose
-from scrubjay.writing.context import PreparedWrite, WriteContext, WriteOutcome
+from scrubjay.writing.context import PreparedWrite, Statement, WriteContext, WriteOutcome
 from scrubjay.writing.density import check_density
 from scrubjay.writing.duplicate import confirm, exact_duplicates, waiting_duplicates
 from scrubjay.writing.embed import begin_embedding, load_vectors, slice_memory
@@ -66,8 +66,8 @@ async def remember(draft: Draft, *, space: str, origin: Origin, context: WriteCo
     )  # fmt: skip
     # A write that is never merged need not wait for those that may say the same.
     may_merge = draft.intent == "continue" or (draft.intent == "auto" and effective.rules.gate == "merge")
-    vector, session = (write.vector, draft.session_hint) if may_merge else (None, "")
-    async with context.in_flight.register(space, vector=vector, session=session):
+    statement = Statement(write.vector, draft.session_hint) if may_merge else Statement(None)
+    async with context.in_flight.register(space, statement):
         return await _commit(write, context=context)
 
 

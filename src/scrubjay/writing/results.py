@@ -54,9 +54,13 @@ def request_of(draft: Draft) -> RememberRequest:
     """Return the request of a draft, identified by its content."""
     if not draft.idempotency_key:
         return RememberRequest()
+    return RememberRequest(key=draft.idempotency_key, digest=digest_of(draft))
+
+
+def digest_of(draft: Draft) -> bytes:
+    """Return the digest of the fields that a caller has set."""
     request = {name: getattr(draft, name) for name in _REQUESTED}
-    digest = hashlib.sha256(json.dumps(request, sort_keys=True, default=_to_json).encode()).digest()
-    return RememberRequest(key=draft.idempotency_key, digest=digest)
+    return hashlib.sha256(json.dumps(request, sort_keys=True, default=_to_json).encode()).digest()
 
 
 def _to_json(value: object) -> Json:

@@ -1,8 +1,9 @@
 """The embedded record store: one SQLite file, one writer, a few readers."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -54,7 +55,7 @@ from scrubjay.storage.sqlite.bodies import SqliteBodies
 from scrubjay.storage.sqlite.commit import adopt, apply_commit, find_answer, make_space, touch
 from scrubjay.storage.sqlite.connection import Readers, connect, mapped_errors
 from scrubjay.storage.sqlite.schema import migrate
-from scrubjay.storage.sqlite.writer import Writer
+from scrubjay.storage.sqlite.writer import OpenTransaction, Writer
 from scrubjay.text.passages import passages_of
 
 T = TypeVar("T")
@@ -87,9 +88,10 @@ class SqliteStore:
         self._bodies = SqliteBodies()
         # A text's vector never changes.
         self._vectors: LruCache[tuple[str, str, bytes], Vector] = LruCache(_CACHED_VECTORS)
-        self._writer = Writer(connection, path=path)
-        self._readers = Readers(path, key=key, count=readers)
-        self.upkeep = upkeep.SqliteUpkeep(self._writer, self._readers, self._bodies, page=page)
+        writer, threads = Writer(connection, path=path), Readers(path, key=key, count=readers)
+        self._writer: Writer | OpenTransaction = writer
+        self._readers: Readers | OpenTransaction = threads
+        self.upkeep = upkeep.SqliteUpkeep(writer, threads, self._bodies, page=page)
         self._store_id = str(connection.execute("SELECT value FROM meta WHERE key = 'store_id'").fetchall()[0][0])
 
     @classmethod
@@ -128,6 +130,15 @@ class SqliteStore:
         committed, due = await self._writer.run(job)
         self.upkeep.train_soon(commit.space, due=due)
         return committed
+
+    @asynccontextmanager
+    async def transaction(self, space: str) -> AsyncGenerator["SqliteStore"]:
+        del space
+        assert isinstance(self._writer, Writer)
+        async with self._writer.transaction() as transaction:
+            store = copy(self)
+            store._writer = store._readers = transaction
+            yield store
 
     async def find_answer(self, space: str, key: str, digest: bytes) -> str | None:
         return self._read_now(find_answer, space, key, digest)
@@ -426,8 +437,8 @@ class SqliteStore:
         await self.upkeep.close()
 
         def close() -> None:
-            self._writer.close()
-            self._readers.close()
+            self.upkeep.writer.close()
+            self.upkeep.readers.close()
             self._connection.close()
 
         await asyncio.to_thread(close)

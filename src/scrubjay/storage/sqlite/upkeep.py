@@ -33,7 +33,7 @@ class SqliteUpkeep:
     def __init__(self, writer: Writer, readers: Readers, bodies: SqliteBodies, *, page: reindex.PageSize) -> None:
         self.writer = writer
         self.training: set[asyncio.Task[None]] = set()
-        self._readers = readers
+        self.readers = readers
         self._bodies = bodies
         self._page = page
         self._reindexing: asyncio.Task[int] | None = None
@@ -49,14 +49,14 @@ class SqliteUpkeep:
 
     async def finish_purge(self) -> bool:
         """Clean up after an interrupted purge; return whether there was one."""
-        unclean = await self._readers.run(is_unclean)
+        unclean = await self.readers.run(is_unclean)
         if unclean:
             await self.clean()
         return unclean
 
     async def clean(self) -> None:
         """Remove the words of a purge from the lexical index, the dictionaries and the files."""
-        count = await self._readers.run(purges)
+        count = await self.readers.run(purges)
         await self.writer.run(purge.merge_postings)
         await self._repack()
         if await self.writer.run_outside(purge.rewrite_file):
@@ -64,7 +64,7 @@ class SqliteUpkeep:
 
     async def reindex_few(self) -> None:
         """Index some memories of an older passage format again, and the rest in the background."""
-        if not await self._readers.run(reindex.is_due):
+        if not await self.readers.run(reindex.is_due):
             return
         count = 0
         after: int | None = 0
@@ -80,14 +80,14 @@ class SqliteUpkeep:
         count = 0
         if self._reindexing is not None and not self._reindexing.done():
             count = await asyncio.shield(self._reindexing)
-        return count + (await self._reindex_rest(0) if await self._readers.run(reindex.is_due) else 0)
+        return count + (await self._reindex_rest(0) if await self.readers.run(reindex.is_due) else 0)
 
     async def tidy(self) -> list[str]:
         """Do all upkeep that is due; return a sentence for each thing done."""
         done: list[str] = []
         if await self.finish_purge():
             done.append("completed an interrupted purge")
-        ((has_bodies_to_repack,),) = await self._readers.run(
+        ((has_bodies_to_repack,),) = await self.readers.run(
             lambda connection: connection.execute(_SQL["has_bodies_to_repack"], (int(Encoding.FLAGGED),)).fetchall()
         )
         if has_bodies_to_repack:
@@ -106,7 +106,7 @@ class SqliteUpkeep:
             await asyncio.gather(*self.training, return_exceptions=True)
 
     async def _train(self, space: str) -> None:
-        samples, count = await self._readers.run(lambda connection: self._bodies.samples(connection, space))
+        samples, count = await self.readers.run(lambda connection: self._bodies.samples(connection, space))
         trained = await asyncio.to_thread(train, samples, number=0)
         if trained is None:
             self._untrainable.add(space)
@@ -117,7 +117,7 @@ class SqliteUpkeep:
 
     async def _repack(self) -> None:
         # The new dictionary first, so that the bodies are packed once.
-        for space in await self._readers.run(_spaces_to_retrain):
+        for space in await self.readers.run(_spaces_to_retrain):
             await self._train(space)
         after: tuple[int, int] | None = (0, 0)
         while after is not None:

@@ -4,8 +4,9 @@ import asyncio
 import queue
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar, cast
 
@@ -44,6 +45,39 @@ class Writer:
     async def run_outside(self, job: Job[T]) -> T:
         """Run a job that cannot be part of a transaction, such as a checkpoint."""
         return await self._enqueue(job, alone=True)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncGenerator["OpenTransaction"]:
+        """Yield a transaction on the writer's connection; an error in the block rolls it back.
+
+        The writer waits meanwhile, so that the event loop uses the connection alone and without changing threads.
+        """
+        loop = asyncio.get_running_loop()
+        begun: asyncio.Future[None] = loop.create_future()
+        ended, is_complete = threading.Event(), False
+
+        def hold(connection: apsw.Connection) -> None:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                loop.call_soon_threadsafe(lambda: begun.done() or begun.set_result(None))
+                ended.wait()
+                if is_complete:
+                    connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+        holding = asyncio.ensure_future(self.run_outside(hold))
+        try:
+            await asyncio.wait({holding, begun}, return_when=asyncio.FIRST_COMPLETED)
+            if not holding.done():
+                yield OpenTransaction(self._connection, path=self._path)
+                is_complete = True
+        finally:
+            ended.set()
+            # The connection belongs to the writer again only after this, whatever ends the block.
+            await asyncio.wait({holding})
+        holding.result()
 
     def close(self) -> None:
         """Finish the accepted jobs, then stop."""
@@ -134,6 +168,39 @@ class Writer:
             self._connection.execute("ROLLBACK TO job" if shares else "ROLLBACK")
         if shares:
             self._connection.execute("RELEASE job")
+
+
+class OpenTransaction:
+    """Runs jobs in a transaction that is already open, on the event loop: it replaces the writer and the readers."""
+
+    def __init__(self, connection: apsw.Connection, *, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+
+    def run_now(self, job: Job[T]) -> T:
+        """Run a job that only reads."""
+        with mapped_errors(self._path):
+            if not self._connection.in_transaction:
+                # A full disk, for one, ends the whole transaction.
+                raise StoreError("the transaction was rolled back", hint="Try again", path=str(self._path))
+            return job(self._connection)
+
+    async def run(self, job: Job[T]) -> T:
+        """Run a job that may write; if it fails, its own changes are rolled back."""
+        return self.run_now(partial(_run_in_savepoint, job=job))
+
+
+def _run_in_savepoint(connection: apsw.Connection, *, job: Job[T]) -> T:
+    connection.execute("SAVEPOINT job")
+    try:
+        result = job(connection)
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK TO job")
+            connection.execute("RELEASE job")
+        raise
+    connection.execute("RELEASE job")
+    return result
 
 
 class _QueuedJob(Generic[T]):
