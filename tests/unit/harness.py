@@ -1,6 +1,6 @@
 """The write and read paths over any store, one short method a verb."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -8,21 +8,23 @@ from tests.fakes import FakeClock, FakeEmbedder
 from tests.fakes.build import DIMENSION, MODEL, an_origin
 
 from scrubjay.model.change import Origin
-from scrubjay.model.draft import Draft, Edit, Limits, Selection
+from scrubjay.model.draft import Draft, DraftBatch, Edit, Limits, Selection
+from scrubjay.model.job import Job
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.ranking import Ranking
-from scrubjay.model.results import Outcome, ReadResult, Recalled, Related, Remembered, Written
+from scrubjay.model.results import Outcome, ReadResult, Recalled, Related, Remembered, RememberedMany, Written
 from scrubjay.model.rules import Rules
-from scrubjay.ports import Commit, Committed, PassageSearcher, RecordStore, Reranker
+from scrubjay.ports import Commit, Committed, PassageSearcher, Progress, RecordStore, Reranker
 from scrubjay.recalling.answer_cache import AnswerCache
 from scrubjay.recalling.pipeline import RecallContext, recall
 from scrubjay.recalling.read import read
 from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.vectors.scan import ScanIndex
 from scrubjay.writing import delete, relate
-from scrubjay.writing.context import InFlightWrites, WriteContext
+from scrubjay.writing.context import InFlightWrites, WriteContext, WriteOutcome
+from scrubjay.writing.many import remember_many
 from scrubjay.writing.pipeline import remember
 from scrubjay.writing.recheck import ConflictChecker
 from scrubjay.writing.revise import revise
@@ -57,6 +59,10 @@ class HarnessIndex:
     async def after_commit(self) -> None:
         """It reads the store itself."""
 
+    async def within(self, store: RecordStore, space: str) -> "Nearest":
+        del space
+        return Nearest(replace(self._harness, store=store, index=None))
+
 
 @dataclass(kw_only=True)
 class Harness:
@@ -74,6 +80,8 @@ class Harness:
     rules: Rules = PLAIN
     in_flight: InFlightWrites = field(default_factory=InFlightWrites)
     defers: bool = False
+    # Those that `remember_many` has left.
+    jobs: list[Job] = field(default_factory=list[Job])
 
     @property
     def context(self) -> WriteContext:
@@ -99,6 +107,23 @@ class Harness:
     async def remember(self, draft: Draft | str) -> Remembered:
         written = Draft(text=draft) if isinstance(draft, str) else draft
         return (await remember(written, space=SPACE, origin=self.origin(), context=self.context)).answer
+
+    async def remember_many(
+        self,
+        drafts: Sequence[Draft],
+        *,
+        atomic: bool = False,
+        key: str = "",
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> RememberedMany:
+        batch = DraftBatch(drafts=drafts, atomic=atomic, idempotency_key=key, dry_run=dry_run)
+        return await remember_many(
+            batch, space=SPACE, origin=self.origin(), context=self.context, hand_on=self._keep_jobs, progress=progress
+        )
+
+    async def _keep_jobs(self, outcome: WriteOutcome) -> None:
+        self.jobs += outcome.jobs
 
     async def store_draft(self, draft: Draft | str) -> Memory:
         """Remember a draft and read the memory back."""

@@ -25,8 +25,8 @@ class EngineIndex(Protocol):
         """Apply the newest commits."""
         ...
 
-    async def within(self, store: RecordStore) -> WriteIndex:
-        """Return the index as a transaction of the store sees it, from its beginning on."""
+    async def within(self, store: RecordStore, space: str) -> WriteIndex:
+        """Return the index as a new transaction to a space sees it."""
         ...
 
     async def after_purge(self) -> None:

@@ -87,10 +87,10 @@ class LocalIndex:
             # The commit has succeeded, whatever is wrong with the store now; the next search catches up.
             return
 
-    async def within(self, store: IndexSource) -> TransactionIndex:
-        """Return the index as a transaction of the store sees it, from its beginning on."""
-        model = (await self._parts.profile()).model
-        return TransactionIndex(self, store, model=model, cursor=await store.last_seq())
+    async def within(self, store: IndexSource, space: str) -> TransactionIndex:
+        """Return the index as a new transaction to a space sees it."""
+        model, place = (await self._parts.profile()).model, await store.last_place(space)
+        return TransactionIndex(self, store, model=model, space=space, place=place)
 
     async def after_purge(self) -> None:
         """Replace the index: on disk, deleted points are only hidden."""

@@ -97,10 +97,10 @@ class SharedIndex:
             self._count_at = None
             await context.leader.settle()
 
-    async def within(self, store: IndexSource) -> TransactionIndex:
-        """Return the index as a transaction of the store sees it, from its beginning on."""
-        model = (await self._parts.profile()).model
-        return TransactionIndex(self, store, model=model, cursor=await store.last_seq())
+    async def within(self, store: IndexSource, space: str) -> TransactionIndex:
+        """Return the index as a new transaction to a space sees it."""
+        model, place = (await self._parts.profile()).model, await store.last_place(space)
+        return TransactionIndex(self, store, model=model, space=space, place=place)
 
     async def after_purge(self) -> None:
         """Have the purged points removed, and wait for that if this server leads."""

@@ -104,16 +104,17 @@ class UnappliedChanges:
 
 
 class TransactionIndex:
-    """An index together with the changes of an open transaction, which are searched in this process.
+    """An index together with the changes of an open transaction to a space, which are searched in this process.
 
-    `cursor` is the last change before the transaction, `model` the one whose vectors the index holds.
+    `place` is the last change of the space before the transaction, `model` the one whose vectors the index holds.
     """
 
-    def __init__(self, index: PassageSearcher, store: IndexSource, *, model: str, cursor: int) -> None:
+    def __init__(self, index: PassageSearcher, store: IndexSource, *, model: str, space: str, place: int) -> None:
         self._index = index
         self._store = store
         self._model = model
-        self._cursor = cursor
+        self._space = space
+        self._place = place
         # The changed memories, and how many passages of each the index may hold.
         self._changed: dict[int, int] = {}
         self._points: list[Point] = []
@@ -131,7 +132,7 @@ class TransactionIndex:
         """Do nothing: every search reads the changes itself."""
 
     async def _read_changes(self, *, dimension: int) -> None:
-        while changes := await self._store.changes(after=self._cursor, limit=_PAGE):
+        while changes := await self._store.changes_in(self._space, after=self._place, limit=_PAGE):
             before = max_passages_before(changes)
             for number, count in before.items():
                 # Its first change counts: the index knows nothing of the later ones.
@@ -145,16 +146,17 @@ class TransactionIndex:
             ]
             self._points = [*points, *added]
             self._matrix = _append(self._matrix if is_longer else None, self._points, added)
-            self._cursor = changes[-1].seq
+            self._place = changes[-1].place
 
     def _nearest(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> Hits:
         if self._matrix is None or not self._points:
             return []
         cosines = cosine_similarities(self._matrix[: len(self._points)], vector)
         hits: Hits = []
-        for at in np.argsort(-cosines):
+        for row in np.argsort(-cosines):
             if len(hits) == limit:
                 break
+            at = int(row)
             point = self._points[at]
             if _passes(point, space, filter):
                 hits.append((point.id, max(-1.0, min(1.0, float(cosines[at])))))

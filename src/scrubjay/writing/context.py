@@ -34,8 +34,8 @@ class WriteIndex(PassageSearcher, Protocol):
         """Take in the latest commit."""
         ...
 
-    async def within(self, store: RecordStore) -> "WriteIndex":
-        """Return the index as a transaction of the store sees it, from its beginning on."""
+    async def within(self, store: RecordStore, space: str) -> "WriteIndex":
+        """Return the index as a new transaction to a space sees it."""
         ...
 
 

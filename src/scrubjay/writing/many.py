@@ -146,7 +146,7 @@ async def write_together(
             async with context.store.transaction(space) as store:
                 index = context.index
                 with suppress(EmbeddingUnavailable):
-                    index = await context.index.within(store)
+                    index = await context.index.within(store, space)
                 yield replace(
                     context, store=store, index=index, embedder=embedded.embedder, in_flight=InFlightWrites()
                 )  # fmt: skip
@@ -326,12 +326,12 @@ def _keyed(drafts: Sequence[Draft], request: results.RememberRequest) -> Sequenc
 
 def _require_all(items: Sequence[RememberedItem]) -> None:
     """Raise an error that names each item that cannot be stored."""
-    problems = [
-        (item.index, item.error or ItemError(code=InvalidInput.code, message=item.result.warnings[0]))
-        for item in items
-        if item.result is None or item.result.action == "rejected"
-        if item.error or item.result
-    ]
+    problems: list[tuple[int, ItemError]] = []
+    for item in items:
+        if item.error is not None:
+            problems.append((item.index, item.error))
+        elif item.result is not None and item.result.action == "rejected":
+            problems.append((item.index, ItemError(code=InvalidInput.code, message=item.result.warnings[0])))
     if not problems:
         return
     lines = [f"item {index}{f' ({error.field})' if error.field else ''}: {error.message}" for index, error in problems]

@@ -1,5 +1,6 @@
 """Commits: stored whole, refused for a reason, and atomic."""
 
+import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -41,6 +42,50 @@ class CommitSuite:
         memory = a_memory("")
         await store.commit(a_commit(memory))
         assert await store.get("default", [memory.id]) == {memory.id: memory}
+
+    async def test_a_transaction_reads_its_own_commits_and_no_other_reader_does(self, store: RecordStore) -> None:
+        first, second = a_memory("the first text"), a_memory("the second text")
+        async with store.transaction("default") as transaction:
+            await transaction.commit(a_commit(first, embedded=vectors_for([first])))
+            await transaction.commit(a_commit(second))
+            assert set(await transaction.get("default", [first.id, second.id])) == {first.id, second.id}
+            assert await transaction.same_content("default", first.content) == (first.id,)
+            assert await _count_passages(transaction, "first") == 1
+            assert len(await transaction.changes_in("default", after=0, limit=10)) == 2
+            assert len(await transaction.points(MODEL, after=-1, limit=10)) == 1
+        assert set(await store.get("default", [first.id, second.id])) == {first.id, second.id}
+        assert await _count_passages(store, "second") == 1
+
+    async def test_a_failed_transaction_leaves_nothing(self, store: RecordStore) -> None:
+        before, memory = a_memory("before"), a_memory("gone")
+        await store.commit(a_commit(before))
+        with pytest.raises(RuntimeError):
+            async with store.transaction("default") as transaction:
+                await transaction.commit(a_commit(memory))
+                raise RuntimeError
+        assert await store.get("default", [before.id, memory.id]) == {before.id: before}
+        assert len(await store.changes(after=0, limit=10)) == 1
+        await store.commit(a_commit(memory))
+        assert await store.get("default", [memory.id]) == {memory.id: memory}
+
+    async def test_a_refused_commit_changes_nothing_else_of_its_transaction(self, store: RecordStore) -> None:
+        memory, namesake, last = a_memory("one", name="same"), a_memory("two", name="same"), a_memory("three")
+        async with store.transaction("default") as transaction:
+            await transaction.commit(a_commit(memory))
+            with pytest.raises(NameTaken):
+                await transaction.commit(a_commit(a_memory("with it"), namesake))
+            await transaction.commit(a_commit(last))
+        assert set(await store.list_ids("default", Filter(), limit=10)) == {memory.id, last.id}
+
+    async def test_other_writes_wait_for_a_transaction(self, store: RecordStore) -> None:
+        others = [a_memory(f"other {number}") for number in range(30)]
+        async with store.transaction("default") as transaction:
+            tasks = [asyncio.create_task(store.commit(a_commit(memory))) for memory in others]
+            await transaction.commit(a_commit(a_memory("mine")))
+            await asyncio.sleep(0.05)
+            assert len(await store.list_ids("default", Filter(), limit=100)) <= 1
+        await asyncio.gather(*tasks)
+        assert len(await store.list_ids("default", Filter(), limit=100)) == 31
 
     async def test_get_leaves_out_missing_memories(self, store: RecordStore) -> None:
         memory = a_memory()
@@ -325,3 +370,7 @@ async def _everything(store: RecordStore, existing: Memory) -> tuple[object, ...
         await store.point_count(MODEL),
         (dict(statistics.memories), statistics.versions, statistics.relations, dict(statistics.vectors)),
     )
+
+
+async def _count_passages(store: RecordStore, word: str) -> int:
+    return len(await lexical_passages(store, "default", terms_of(word), Filter(), limit=10))

@@ -5,7 +5,7 @@ import asyncio
 import numpy as np
 import pytest
 
-from scrubjay.writing.context import InFlightWrites
+from scrubjay.writing.context import InFlightWrites, Statement
 
 NORTH = np.array([1.0, 0.0], dtype=np.float32)
 NEARLY_NORTH = np.array([0.99, 0.14], dtype=np.float32)
@@ -33,11 +33,11 @@ async def test_without_a_vector_nothing_waits() -> None:
 
 async def test_spaces_do_not_wait_for_each_other_and_a_failure_releases_the_next() -> None:
     in_flight = InFlightWrites()
-    async with in_flight.register("one", vector=NORTH), in_flight.register("two", vector=NORTH):
+    async with in_flight.register("one", Statement(NORTH)), in_flight.register("two", Statement(NORTH)):
         pass
     for _ in range(2):
         with pytest.raises(KeyError):
-            async with in_flight.register("one", vector=NORTH):
+            async with in_flight.register("one", Statement(NORTH)):
                 raise KeyError
     assert await _order_of((NORTH, ""))
 
@@ -46,7 +46,7 @@ async def _order_of(*writes: tuple[np.ndarray | None, str]) -> list[str]:
     in_flight, order = InFlightWrites(), list[str]()
 
     async def run(number: int, vector: np.ndarray | None, session: str) -> None:
-        async with in_flight.register("default", vector=vector, session=session):
+        async with in_flight.register("default", Statement(vector, session)):
             order.append(f"{number} begins")
             for _ in range(3):
                 await asyncio.sleep(0)

@@ -39,6 +39,7 @@ class SqlQuery(NamedTuple):
 
 
 _BEGIN = SqlQuery("BEGIN ISOLATION LEVEL READ COMMITTED")
+_SAVEPOINT = SqlQuery("SAVEPOINT job")
 # Several statements in one message are a transaction without BEGIN; each sees the commits before it.
 _BEGIN_READING = SqlQuery("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
 # Commits of one space run one after the other; those of different spaces do not wait for each other.
@@ -108,6 +109,9 @@ class Database:
             timeout=address.patience,
             open=False,
         )
+        self._writes = _SpaceWrites()
+        # Each needs a second connection at times.
+        self._transactions = asyncio.Semaphore(max(1, address.connections // 2))
         self._running = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -134,7 +138,7 @@ class Database:
 
         async def attempt() -> list[Rows]:
             async with self._connection() as connection:
-                first = self._begin_query(space, unrestricted=unrestricted, seconds=seconds)
+                first = self.begin_query(space, unrestricted=unrestricted, seconds=seconds)
                 return await execute_together(connection, [_BEGIN_READING, first, *queries], skipped=2)
 
         async with self._in_progress():
@@ -159,7 +163,7 @@ class Database:
 
         No other transaction writes to the space meanwhile. The queries of `prefetch` run before the job begins.
         """
-        queries = [_BEGIN, self._begin_query(space, unrestricted=unrestricted, create=create_space, seconds=seconds)]
+        queries = [_BEGIN, self.begin_query(space, unrestricted=unrestricted, create=create_space, seconds=seconds)]
         if space is not None:
             queries.append(_LOCK_SPACE)
 
@@ -179,9 +183,30 @@ class Database:
                 await self._commit(connection, transaction, space=space)
                 return result
 
-        async with self._in_progress():
+        async with self._writes.shared(space), self._in_progress():
             with telemetry.stage("store.commit"):
                 return await self._retry(attempt)
+
+    @asynccontextmanager
+    async def transaction(self, space: str) -> AsyncGenerator["OpenTransaction"]:
+        """Yield a transaction that writes to a space; an error in the block rolls it back.
+
+        Other writes of this process to the space wait without a connection: those that waited for the lock with one
+        could take all connections, and the block needs some for its own searches.
+        """
+        async with self._transactions, self._writes.alone(space), self._in_progress(), self._connection() as connection:
+            try:
+                begin = self.begin_query(space, unrestricted=False, create=True, seconds=None)
+                begun, *_ = await execute_together(connection, [_BEGIN, begin, _LOCK_SPACE], skipped=1)
+                transaction = Transaction(connection, [], space_no=int(begun[0][0]))
+                database = OpenTransaction(self, connection)
+                yield database
+                rows = await transaction.rows("SELECT coalesce(pg_current_xact_id_if_assigned()::text, '')")
+                transaction.number, transaction.proof = str(rows[0][0]), database.proof
+            except BaseException:
+                await _roll_back(connection)
+                raise
+            await self._commit(connection, transaction, space=space)
 
     async def close(self) -> None:
         """Wait for the work in progress, then close every connection."""
@@ -194,9 +219,10 @@ class Database:
         await self._pool.close()
         self._unwatch()
 
-    def _begin_query(
+    def begin_query(
         self, space: str | None, *, unrestricted: bool, seconds: int | None, create: bool = False
     ) -> SqlQuery:
+        """Return the query that gives a transaction its role, its space and its time limit."""
         milliseconds = 1000 * (self.address.statement_seconds if seconds is None else seconds)
         role = UNRESTRICTED_ROLE if unrestricted else SERVER_ROLE
         return SqlQuery(_BEGIN_TRANSACTION, (role, str(milliseconds), space, create))
@@ -283,6 +309,97 @@ class Database:
                     transaction=number,
                 )
             await asyncio.sleep(_FIRST_PAUSE)
+
+
+class OpenTransaction(Database):
+    """Runs queries and writes in a transaction that is already open; each write in a savepoint."""
+
+    def __init__(self, database: Database, connection: psycopg.AsyncConnection) -> None:
+        self.address = database.address
+        self.proof: SqlQuery | None = None
+        self._database = database
+        self._open_connection = connection
+        self._turn = asyncio.Lock()
+
+    async def read(
+        self, *queries: SqlQuery, space: str | None = None, unrestricted: bool = False, seconds: int | None = None
+    ) -> list[Rows]:
+        """Return the rows of each query."""
+        first = self._database.begin_query(space, unrestricted=unrestricted, seconds=seconds)
+        async with self._turn:
+            return await execute_together(self._open_connection, [first, *queries], skipped=1)
+
+    async def write(
+        self,
+        job: Job[T],
+        *,
+        space: str | None = None,
+        prefetch: Sequence[SqlQuery] = (),
+        unrestricted: bool = False,
+        create_space: bool = False,
+        seconds: int | None = None,
+    ) -> T:
+        """Run a job; if it fails, its own changes are rolled back."""
+        first = self._database.begin_query(space, unrestricted=unrestricted, create=create_space, seconds=seconds)
+        async with self._turn:
+            connection = self._open_connection
+            begun, *rest = await execute_together(connection, [_SAVEPOINT, first, *prefetch], skipped=1)
+            transaction = Transaction(connection, rest, space_no=int(begun[0][0]))
+            try:
+                result = await job(transaction)
+                if transaction.last is not None:
+                    await transaction.execute(transaction.last.statement, *transaction.last.values)
+            except BaseException:
+                if not connection.closed:
+                    await connection.execute("ROLLBACK TO job")
+                raise
+            await connection.execute("RELEASE job")
+            self.proof = transaction.proof or self.proof
+            return result
+
+
+class _SpaceWrites:
+    """The writes of this process to each space: many at a time, or one transaction alone."""
+
+    def __init__(self) -> None:
+        self._shared: dict[str, int] = {}
+        self._alone: set[str] = set()
+        self._changed = asyncio.Condition()
+
+    @asynccontextmanager
+    async def shared(self, space: str | None) -> AsyncGenerator[None]:
+        """Wait for a transaction that is alone in the space."""
+        if space is None:
+            yield
+            return
+        if space in self._alone:
+            async with self._changed:
+                await self._changed.wait_for(lambda: space not in self._alone)
+        self._shared[space] = self._shared.get(space, 0) + 1
+        try:
+            yield
+        finally:
+            self._shared[space] -= 1
+            if not self._shared[space]:
+                del self._shared[space]
+                if self._alone:
+                    async with self._changed:
+                        self._changed.notify_all()
+
+    @asynccontextmanager
+    async def alone(self, space: str) -> AsyncGenerator[None]:
+        """Wait for all other writes to the space, and make later ones wait."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: space not in self._alone)
+        self._alone.add(space)
+        try:
+            async with self._changed:
+                await self._changed.wait_for(lambda: space not in self._shared)
+            yield
+        finally:
+            self._alone.discard(space)
+            async with self._changed:
+                self._changed.notify_all()
 
 
 async def execute_together(

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from copy import copy
 from datetime import datetime
 from pathlib import Path
 from typing import Self
@@ -96,6 +97,17 @@ class PostgresStore:
         self._follow_up(commit.space, applied)
         seq = await self.last_seq() if applied.seq is None else applied.seq
         return Committed(seq=seq, answer=applied.answer)
+
+    @asynccontextmanager
+    async def transaction(self, space: str) -> AsyncGenerator["PostgresStore"]:
+        async with self.database.transaction(space) as database:
+            store = copy(self)
+            store.database = database
+            store._bodies = PostgresBodies(database)  # noqa: SLF001 - its own copy
+            store._term_statistics = lexicon.StatisticsCache()  # noqa: SLF001
+            yield store
+        self._term_statistics.clear()
+        self._notifier.notify()
 
     async def find_answer(self, space: str, key: str, digest: bytes) -> str | None:
         return await read.find_answer(self.database, space, key, digest)

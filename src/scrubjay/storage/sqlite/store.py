@@ -137,7 +137,7 @@ class SqliteStore:
         assert isinstance(self._writer, Writer)
         async with self._writer.transaction() as transaction:
             store = copy(self)
-            store._writer = store._readers = transaction
+            store._writer = store._readers = transaction  # noqa: SLF001 - its own copy
             yield store
 
     async def find_answer(self, space: str, key: str, digest: bytes) -> str | None:
