@@ -192,6 +192,18 @@ class Watching:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bulk:
+    """Many writes at once with the bundled model, in seconds: embedding the texts alone, and storing them."""
+
+    texts: int
+    embedding: float
+    many: float
+    gathered: float
+    entities: float
+    entities_embedding: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
     """A whole run."""
 
@@ -204,4 +216,5 @@ class Results:
     sizes: tuple[Measured, ...]
     serving: Serving | None = None
     watching: Watching | None = None
+    bulk: Bulk | None = None
     notes: tuple[str, ...] = field(default=())

@@ -11,6 +11,7 @@ MAX_WRITE_MS = 5.0
 MAX_WRITE_GROWTH = 2.0
 MAX_RECALL_MS = 10.0
 MAX_SCRAPE_MS = 10.0
+MAX_MANY, MAX_GATHERED, MAX_ENTITIES = 1.3, 1.5, 1.5
 MAX_FOLDER_MB, FOLDER_AIM_MB = 500, 300
 MIN_SAVING = 0.60
 # Above this ratio, differences between sizes reflect the machine more than the sizes.
@@ -48,6 +49,7 @@ def facts(results: Results) -> tuple[str, ...]:
             f"ones {sharing.together_per_second:,.0f} a second, {sharing.writes_per_commit:.0f} writes to a commit"
         ),
         *(serving_facts(results.serving) if results.serving is not None else ()),
+        *_bulk_facts(results),
         *_watching(results),
         *_steadiness(results),
         *results.notes,
@@ -76,6 +78,12 @@ def checks(results: Results) -> tuple[Check, ...]:
         targets.append(at_most("data folder, as aimed for", folder, FOLDER_AIM_MB, f"MB {at}"))
     if results.serving is not None:
         targets += serving_checks(results.serving)
+    if (bulk := results.bulk) is not None:
+        targets += [
+            at_most("remember_many compared with embedding alone", bulk.many / bulk.embedding, MAX_MANY, "times"),
+            at_most("concurrent remembers likewise", bulk.gathered / bulk.embedding, MAX_GATHERED, "times"),
+            at_most("create_entities likewise", bulk.entities / bulk.entities_embedding, MAX_ENTITIES, "times"),
+        ]
     if results.watching is not None:
         targets.append(at_most("a scrape of the metrics, p50", results.watching.scrape.p50, MAX_SCRAPE_MS, "ms"))
     return tuple(targets)
@@ -99,6 +107,16 @@ def _table(title: str, sizes: Sequence[Measured], rows: Sequence[Row]) -> Table:
         title=title,
         head=("", *(f"{measured.size:,}" for measured in sizes)),
         rows=tuple((name, *(show(measured) for measured in sizes)) for name, show in rows),
+    )
+
+
+def _bulk_facts(results: Results) -> tuple[str, ...]:
+    if (bulk := results.bulk) is None:
+        return ()
+    return (
+        f"{bulk.texts:,} texts: embedding alone {bulk.embedding:.1f} s, remember_many {bulk.many:.1f} s, concurrent "
+        f"remembers {bulk.gathered:.1f} s; ten entities: embedding alone {bulk.entities_embedding * 1000:.0f} ms, "
+        f"create_entities {bulk.entities * 1000:.0f} ms",
     )
 
 

@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table as Grid
 
 from benchmarks import reference_server
+from benchmarks.bulk import measure_bulk
 from benchmarks.cache import VectorCache, fill_cache
 from benchmarks.corpus import Corpus, load_corpus
 from benchmarks.embedders import CachedEmbedder
@@ -41,6 +42,8 @@ _SPARE = 800
 _TIMED = 325
 _SHARED = slice(325, 581)
 _BATCHED = slice(581, 800)
+# Texts that are written at once; twenty of them warm up the store before.
+_MANY = 1_020
 # The reference server rewrites its whole file at every write.
 _REFERENCE_UP_TO = 10_000
 _REFERENCE_OPERATIONS = 100
@@ -66,7 +69,7 @@ class Benchmark:
 
     async def run(self, sizes: Sequence[int]) -> Results:
         """Measure at every size, smallest first."""
-        corpus = load_corpus(sentences=sizes[-1] + _SPARE, questions=_TIMED)
+        corpus = load_corpus(sentences=max(sizes[-1], _MANY) + _SPARE, questions=_TIMED)
         self._console.print(corpus.origin)
         embedder = make_embedder(Settings.load(environment={}))
         try:
@@ -81,6 +84,8 @@ class Benchmark:
         profile = await embedder.profile()
         rate = await _embedding_rate(embedder, corpus.sentences[_BATCHED])
         cached = await self._cached_embedder(corpus, embedder)
+        self._say(f"{_MANY:,} texts at once")
+        bulk = await measure_bulk(embedder, corpus.sentences[-_MANY:], folder=folder / "bulk")
         spare, stock = corpus.sentences[:_SPARE], corpus.sentences[_SPARE:]
         sharing = await share_commits(Workspace(home=folder / "shared", embedder=cached), spare[_SHARED])
         program = await self._reference_program()
@@ -108,6 +113,7 @@ class Benchmark:
             sizes=tuple(measured),
             serving=serving,
             watching=watching,
+            bulk=bulk,
             notes=tuple(self._notes),
         )
 

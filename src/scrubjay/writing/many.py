@@ -121,12 +121,12 @@ async def embed_drafts(
     vectors = await _embed(by_draft, missing, context=context)
     firsts = {records[0][1][0].hash: records for _, records in by_draft if records[0][1]}
     stored = await context.store.vectors(space, profile.model, [digest for digest in firsts if digest not in missing])
-    known = stored | {digest: vectors[text] for digest, text in missing.items() if text in vectors}
+    first_vectors = stored | {digest: vectors[text] for digest, text in missing.items() if text in vectors}
     return EmbeddedDrafts(
         drafts=drafts,
         embedder=_ReadyEmbedder(context.embedder, vectors=vectors),
         statements=tuple(
-            Statement(known.get(records[0][1][0].hash) if records[0][1] else None, draft.session_hint)
+            Statement(first_vectors.get(records[0][1][0].hash) if records[0][1] else None, draft.session_hint)
             for draft, records in by_draft
             if draft.intent == "continue" or (draft.intent == "auto" and rules.gate == "merge")
         ),

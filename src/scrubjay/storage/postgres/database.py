@@ -188,7 +188,7 @@ class Database:
                 return await self._retry(attempt)
 
     @asynccontextmanager
-    async def transaction(self, space: str) -> AsyncGenerator["OpenTransaction"]:
+    async def transaction(self, space: str) -> AsyncGenerator["TransactionDatabase"]:
         """Yield a transaction that writes to a space; an error in the block rolls it back.
 
         Other writes of this process to the space wait without a connection: those that waited for the lock with one
@@ -199,7 +199,7 @@ class Database:
                 begin = self.begin_query(space, unrestricted=False, create=True, seconds=None)
                 begun, *_ = await execute_together(connection, [_BEGIN, begin, _LOCK_SPACE], skipped=1)
                 transaction = Transaction(connection, [], space_no=int(begun[0][0]))
-                database = OpenTransaction(self, connection)
+                database = TransactionDatabase(self, connection)
                 yield database
                 rows = await transaction.rows("SELECT coalesce(pg_current_xact_id_if_assigned()::text, '')")
                 transaction.number, transaction.proof = str(rows[0][0]), database.proof
@@ -311,7 +311,7 @@ class Database:
             await asyncio.sleep(_FIRST_PAUSE)
 
 
-class OpenTransaction(Database):
+class TransactionDatabase(Database):
     """Runs queries and writes in a transaction that is already open; each write in a savepoint."""
 
     def __init__(self, database: Database, connection: psycopg.AsyncConnection) -> None:
