@@ -25,6 +25,7 @@ async def measure_bulk(embedder: Embedder, sentences: Sequence[str], *, folder: 
     texts, spare = sentences[:-_WARM_UP], sentences[-_WARM_UP:]
     drafts = [Draft(text=text) for text in texts]
     entities = _entities(texts)
+    observations = [text for entity in entities for text in entity.observations]
     embedding = await _time_embedding(embedder, texts)
 
     async def remember_many(engine: Engine) -> None:
@@ -52,9 +53,7 @@ async def measure_bulk(embedder: Embedder, sentences: Sequence[str], *, folder: 
         many=await time_on_new_store("many", remember_many),
         gathered=await time_on_new_store("gathered", gather),
         entities=await time_on_new_store("entities", create_entities),
-        entities_embedding=await _time_embedding(
-            embedder, [text for entity in entities for text in entity.observations]
-        ),
+        entities_embedding=await _time_embedding(embedder, observations),
     )
 
 

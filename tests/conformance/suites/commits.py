@@ -60,9 +60,7 @@ class CommitSuite:
         before, memory = a_memory("before"), a_memory("gone")
         await store.commit(a_commit(before))
         with pytest.raises(RuntimeError):
-            async with store.transaction("default") as transaction:
-                await transaction.commit(a_commit(memory))
-                raise RuntimeError
+            await _fail_after(a_commit(memory), store=store)
         assert await store.get("default", [before.id, memory.id]) == {before.id: before}
         assert len(await store.changes(after=0, limit=10)) == 1
         await store.commit(a_commit(memory))
@@ -374,3 +372,9 @@ async def _everything(store: RecordStore, existing: Memory) -> tuple[object, ...
 
 async def _count_passages(store: RecordStore, word: str) -> int:
     return len(await lexical_passages(store, "default", terms_of(word), Filter(), limit=10))
+
+
+async def _fail_after(commit: Commit, *, store: RecordStore) -> None:
+    async with store.transaction(commit.space) as transaction:
+        await transaction.commit(commit)
+        raise RuntimeError
