@@ -115,8 +115,8 @@ def _bulk_facts(results: Results) -> tuple[str, ...]:
         return ()
     return (
         (
-            f"{bulk.texts:,} texts: embedding alone {bulk.embedding:.1f} s, remember_many {bulk.many:.1f} s, concurrent "
-            f"remembers {bulk.gathered:.1f} s; ten entities: embedding alone {bulk.entities_embedding * 1000:.0f} ms, "
+            f"{bulk.texts:,} texts: embedding alone {bulk.embedding:.1f} s, remember_many {bulk.many:.1f} s, "
+            f"concurrent remembers {bulk.gathered:.1f} s; ten entities: embedding alone {bulk.entities_embedding * 1000:.0f} ms, "
             f"create_entities {bulk.entities * 1000:.0f} ms"
         ),
     )

@@ -59,9 +59,9 @@ class HarnessIndex:
     async def after_commit(self) -> None:
         """It reads the store itself."""
 
-    async def within(self, store: RecordStore, space: str) -> "Nearest":
+    async def within(self, store: RecordStore, space: str) -> "HarnessIndex":
         del space
-        return Nearest(replace(self._harness, store=store, index=None))
+        return HarnessIndex(replace(self._harness, store=store, index=None))
 
 
 @dataclass(kw_only=True)

@@ -1,15 +1,14 @@
 """`remember_many`: the same results as one `remember` after the other, with one commit for each chunk."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.new_files import new_file
+from tests.new_files import NewStores, new_stores
 from tests.unit.harness import PLAIN, SPACE, Harness
 
 from scrubjay.errors import DiskFull, InvalidInput, KeyReused, TooLarge
@@ -23,13 +22,6 @@ from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.versions.undo import undo
 from scrubjay.writing.many import CHUNK, MAX_ATOMIC
 from scrubjay.writing.pipeline import remember
-
-
-@pytest.fixture
-async def sqlite(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    opened = await SqliteStore.open(new_file(tmp_path / "memory.db"), readers=1)
-    yield opened
-    await opened.close()
 
 
 def notes(count: int, *, intent: str = "auto") -> list[Draft]:
@@ -59,12 +51,11 @@ async def test_an_empty_batch_stores_nothing(harness: Harness) -> None:
     assert await harness.remember_many([]) == RememberedMany()
 
 
-async def test_a_chunk_is_one_commit_and_its_texts_are_embedded_together(sqlite: SqliteStore) -> None:
-    harness = Harness(store=sqlite)
+async def test_a_chunk_is_one_commit_and_its_texts_are_embedded_together(harness: Harness) -> None:
     await harness.remember_many(notes(10))
     recalled = await harness.recall("subject 7919")
     assert recalled.hits
-    assert len({change.run for change in await sqlite.changes(after=0, limit=100)}) == 1
+    assert len({change.run for change in await harness.store.changes(after=0, limit=100)}) == 1
 
 
 async def test_a_duplicate_within_the_batch_is_reported(harness: Harness) -> None:
@@ -180,8 +171,8 @@ async def test_without_a_model_everything_is_stored_without_vectors(harness: Har
     assert all(item.result and "without vectors" in item.result.warnings[0] for item in many.items)
 
 
-async def test_single_writes_of_the_same_text_wait_for_the_batch(sqlite: SqliteStore) -> None:
-    harness = Harness(store=sqlite, rules=Rules())
+async def test_single_writes_of_the_same_text_wait_for_the_batch(harness: Harness) -> None:
+    harness.rules = Rules()
     drafts = notes(30)
     writing = asyncio.create_task(harness.remember_many(drafts))
     await asyncio.gather(*(harness.remember(draft) for draft in reversed(drafts)))
@@ -202,13 +193,11 @@ class _FullDisk(SqliteStore):
         return await super().commit(commit)
 
 
-async def test_a_failing_store_keeps_whole_chunks_only(tmp_path: Path) -> None:
-    store = await _FullDisk.open(new_file(tmp_path / "memory.db"), readers=1)
-    harness = Harness(store=store)
+async def test_a_failing_store_keeps_whole_chunks_only(new_store: NewStores) -> None:
+    harness = Harness(store=new_store(_FullDisk))
     with pytest.raises(DiskFull):
         await harness.remember_many(notes(2 * CHUNK))
     assert len(await live(harness)) == CHUNK
-    await store.close()
 
 
 SUBJECTS = ("the server", "Anna", "the parrot", "our office")
@@ -228,12 +217,12 @@ drafts_ = st.builds(
 ) | st.builds(Draft, text=texts, intent=st.just("continue"), session_hint=st.just("monday"))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None)
 @given(before=st.lists(drafts_, max_size=4), drafts=st.lists(drafts_, min_size=1, max_size=14))
-def test_a_batch_equals_one_write_after_the_other(tmp_path: Path, before: list[Draft], drafts: list[Draft]) -> None:
+def test_a_batch_equals_one_write_after_the_other(before: list[Draft], drafts: list[Draft]) -> None:
     async def compare() -> None:
-        first, second = await _open(tmp_path), await _open(tmp_path)
-        try:
+        async with new_stores() as stores:
+            first, second = (Harness(store=stores(), rules=Rules()) for _ in range(2))
             for harness in (first, second):
                 await _remember_each(harness, before)
             one_by_one = await _remember_each(first, drafts)
@@ -241,19 +230,8 @@ def test_a_batch_equals_one_write_after_the_other(tmp_path: Path, before: list[D
             together = [item.result or (item.error.code if item.error else "") for item in many.items]
             assert _comparable(together) == _comparable(one_by_one)
             assert await _contents(second) == await _contents(first)
-        finally:
-            await first.store.close()
-            await second.store.close()
 
     asyncio.run(compare())
-
-
-async def _open(folder: Path) -> Harness:
-    store = await SqliteStore.open(new_file(folder / f"{next(_NUMBERS)}.db"), readers=1)
-    return Harness(store=store, rules=Rules())
-
-
-_NUMBERS = iter(range(1_000_000))
 
 
 async def _remember_each(harness: Harness, drafts: Sequence[Draft]) -> list[Remembered | str]:
