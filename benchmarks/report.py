@@ -116,8 +116,8 @@ def _bulk_facts(results: Results) -> tuple[str, ...]:
     return (
         (
             f"{bulk.texts:,} texts: embedding alone {bulk.embedding:.1f} s, remember_many {bulk.many:.1f} s, "
-            f"concurrent remembers {bulk.gathered:.1f} s; ten entities: embedding alone {bulk.entities_embedding * 1000:.0f} ms, "
-            f"create_entities {bulk.entities * 1000:.0f} ms"
+            f"concurrent remembers {bulk.gathered:.1f} s; ten entities: embedding alone "
+            f"{bulk.entities_embedding * 1000:.0f} ms, create_entities {bulk.entities * 1000:.0f} ms"
         ),
     )
 
