@@ -10,12 +10,12 @@ from tests.conformance.suites import (
     ConcurrencySuite,
     DocumentsSuite,
     DurabilitySuite,
-    InventorySuite,
     LexiconSuite,
     OpenStore,
     RecordsSuite,
     SpacesSuite,
     TokensSuite,
+    TransferSuite,
     UpkeepSuite,
     VectorStoreSuite,
 )
@@ -76,7 +76,7 @@ class TestTokens(TokensSuite):
     pass
 
 
-class TestInventory(InventorySuite):
+class TestTransfer(TransferSuite):
     pass
 
 

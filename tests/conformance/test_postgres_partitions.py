@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.conformance.suites import ChangeLogSuite, InventorySuite, SpacesSuite, VectorStoreSuite
+from tests.conformance.suites import ChangeLogSuite, SpacesSuite, TransferSuite, VectorStoreSuite
 from tests.postgres import a_database, address_of
 
 from scrubjay.ports import RecordStore
@@ -30,5 +30,5 @@ class TestSpaces(SpacesSuite):
     pass
 
 
-class TestInventory(InventorySuite):
+class TestTransfer(TransferSuite):
     pass

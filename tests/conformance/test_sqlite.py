@@ -9,12 +9,12 @@ from tests.conformance.suites import (
     ConcurrencySuite,
     DocumentsSuite,
     DurabilitySuite,
-    InventorySuite,
     LexiconSuite,
     OpenStore,
     RecordsSuite,
     SpacesSuite,
     TokensSuite,
+    TransferSuite,
     UpkeepSuite,
     VectorStoreSuite,
 )
@@ -63,7 +63,7 @@ class TestTokens(TokensSuite):
     pass
 
 
-class TestInventory(InventorySuite):
+class TestTransfer(TransferSuite):
     pass
 
 

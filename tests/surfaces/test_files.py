@@ -44,6 +44,23 @@ def test_an_export_can_be_imported_again(tmp_path: Path) -> None:
     assert again == {"imported": 0, "known": 1, "relations": 0, "renamed": [], "duplicates": []}
 
 
+def test_an_export_has_sections_on_request(tmp_path: Path) -> None:
+    remember("green tea", "--name", "tea")
+    run("rules", "set", "least_tags=2")
+    file = tmp_path / "out.jsonl"
+    assert run("export", str(file), "--with", "answers, documents,vectors").code == 0
+    sections = {next(iter(json.loads(line))) for line in file.read_text(encoding="utf-8").splitlines()}
+    assert sections >= {"scrubjay", "memory", "document"}
+    assert run_json("import", str(file), "--space", "other")["imported"] == 1
+    assert run("rules", "show", "--space", "other").out == run("rules", "show").out
+    for options, message in (
+        (("--with", "tokens"), "no section 'tokens'"),
+        (("--with", "vectors", "--format", "kg"), "has no sections"),
+    ):
+        refused = run("export", *options)
+        assert (refused.code, message in refused.err) == (CODES[InvalidInput].exit, True)
+
+
 def test_an_import_says_what_it_renamed(tmp_path: Path) -> None:
     file = tmp_path / "out.jsonl"
     remember("green tea", "--name", "tea")

@@ -14,7 +14,7 @@ from tests.surfaces.background_daemon import background_daemon
 
 from scrubjay import MemoryClient, Settings
 from scrubjay.engine import Engine
-from scrubjay.errors import DaemonUnavailable, InvalidInput, ScrubjayError
+from scrubjay.errors import DaemonUnavailable, InvalidInput, NotAllowed, ScrubjayError
 from scrubjay.model.memory import Json
 from scrubjay.notes.service import Notes
 from scrubjay.paths import socket_file
@@ -53,6 +53,11 @@ async def test_over_http_the_verbs_are_the_same(settings: Settings, tmp_path: Pa
             await memory.forget(extracted.facts[0].id)
             with pytest.raises(InvalidInput, match="line 1"):
                 await memory.import_lines(["nonsense"])
+            vector = '{"vector": {"model": "m", "text": "00", "data": "ADw="}}'
+            with pytest.raises(InvalidInput, match="not over HTTP"):
+                await memory.import_lines([*lines, vector])
+            with pytest.raises(NotAllowed, match="not over HTTP"):
+                assert [line async for line in memory.export(include=["vectors"])]
             with pytest.raises(InvalidInput, match="machine of the daemon"):
                 await memory.backup(tmp_path / "copy.db")
             assert (await memory.doctor()).checks

@@ -600,9 +600,14 @@ class MemoryClient:
         """Copy the store to a file while it is in use, and verify the copy."""
         return await self._engine.backup(Path(target), progress=progress)
 
-    def export(self, *, format: str = FORMATS[0], progress: Progress | None = None) -> AsyncIterator[str]:
-        """Return all memories with their versions as JSON Lines; `kg` is the format of the reference graph server."""
-        return self._engine.export(who=self._who, format=format, progress=progress)
+    def export(
+        self, *, format: str = FORMATS[0], include: Sequence[str] = (), progress: Progress | None = None
+    ) -> AsyncIterator[str]:
+        """Return all memories with their versions as JSON Lines; `kg` is the format of the reference graph server.
+
+        `include` adds sections: `documents`, `answers` (of idempotency keys) and `vectors`.
+        """
+        return self._engine.export(who=self._who, format=format, include=include, progress=progress)
 
     async def import_lines(
         self, lines: Sequence[str] | Path, *, progress: Progress | None = None, embed: bool = True

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
@@ -136,9 +136,14 @@ class SyncMemoryClient:
     backup = _blocking(MemoryClient.backup)
     import_lines = _blocking(MemoryClient.import_lines)
 
-    def export(self, *, format: str = FORMATS[0], progress: Progress | None = None) -> Iterator[str]:
-        """Return all memories with their versions as JSON Lines; `kg` is the format of the reference graph server."""
-        lines = self.client.export(format=format, progress=progress)
+    def export(
+        self, *, format: str = FORMATS[0], include: Sequence[str] = (), progress: Progress | None = None
+    ) -> Iterator[str]:
+        """Return all memories with their versions as JSON Lines; `kg` is the format of the reference graph server.
+
+        `include` adds sections: `documents`, `answers` (of idempotency keys) and `vectors`.
+        """
+        lines = self.client.export(format=format, include=include, progress=progress)
         while True:
             try:
                 yield self.run(anext(lines))  # type: ignore[arg-type]

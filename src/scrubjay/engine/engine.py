@@ -13,7 +13,7 @@ from scrubjay.conflicts import scan
 from scrubjay.conflicts.resolve import reopen, resolve_conflict
 from scrubjay.engine import diagnostics
 from scrubjay.engine.dependencies import EngineIndex, JobRunner
-from scrubjay.errors import EmbeddingUnavailable
+from scrubjay.errors import EmbeddingUnavailable, InvalidInput
 from scrubjay.graph import network, records, search, status
 from scrubjay.graph.jsonl import FORMATS, is_graph, require_format
 from scrubjay.graph.knowledge import KnowledgeGraph
@@ -59,7 +59,7 @@ from scrubjay.recalling import read as reading
 from scrubjay.recalling.access_log import AccessLog
 from scrubjay.recalling.answer_cache import AnswerCache
 from scrubjay.recalling.text_cache import TextCaches
-from scrubjay.transfer.export import export_lines
+from scrubjay.transfer.export import export_lines, require_sections
 from scrubjay.transfer.import_ import import_lines
 from scrubjay.versions import branches
 from scrubjay.versions import history as version_history
@@ -533,18 +533,44 @@ class Engine:
             project=project,
         )  # fmt: skip
 
-    def export(self, *, who: Caller, format: str = FORMATS[0], progress: Progress | None = None) -> AsyncIterator[str]:
-        """Return the lines of an export: the whole space, or its knowledge graph in the reference server's format."""
-        if require_format(format) != FORMATS[0]:
-            return export_graph(self.knowledge_graph(who=who), progress=progress)
-        return export_lines(space=who.space, store=self.store, now=self.clock.now(), progress=progress)
+    def export(
+        self,
+        *,
+        who: Caller,
+        format: str = FORMATS[0],
+        include: Sequence[str] = (),
+        progress: Progress | None = None,
+    ) -> AsyncIterator[str]:
+        """Return the lines of an export: the whole space, or its knowledge graph in the reference server's format.
 
-    async def import_(self, lines: Lines, *, who: Caller, progress: Progress | None = None) -> Imported:
-        """Import an export, or a file of the reference knowledge-graph server; `embed_missing` adds the vectors."""
+        `include` adds optional sections: documents, answers, vectors.
+        """
+        sections = require_sections(include)
+        if require_format(format) != FORMATS[0]:
+            if sections:
+                raise InvalidInput(f"the format {format} has no sections", hint="Export without them", field="include")
+            return export_graph(self.knowledge_graph(who=who), progress=progress)
+        now = self.clock.now()
+        return export_lines(space=who.space, store=self.store, now=now, include=sections, progress=progress)
+
+    async def import_(
+        self, lines: Lines, *, who: Caller, with_sections: bool = True, progress: Progress | None = None
+    ) -> Imported:
+        """Import an export, or a file of the reference knowledge-graph server; `embed_missing` adds the vectors.
+
+        `with_sections` accepts the optional sections of an export, which only the owner may import.
+        """
         if is_graph(lines):
             graph = self.knowledge_graph(who=who, method=Method.IMPORT)
             return await import_graph(lines, graph=graph, progress=progress)
-        return await import_lines(lines, space=who.space, origin=self._origin(who), store=self.store, progress=progress)
+        return await import_lines(
+            lines,
+            space=who.space,
+            origin=self._origin(who),
+            store=self.store,
+            with_sections=with_sections,
+            progress=progress,
+        )
 
     async def embed_missing(self, *, progress: Progress | None = None) -> int:
         """Embed texts without a vector; returns their number."""

@@ -9,6 +9,9 @@ Progress = Callable[[int, int], None]
 Lines = Callable[[], Iterable[str]]
 """Opens the lines of a file from the start: an import reads them once to check and once to store."""
 
+SECTIONS = ("documents", "answers", "vectors")
+"""The sections that an export has on request: the space's documents, answers to idempotency keys, and vectors."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:

@@ -168,6 +168,30 @@ class Records(Protocol):
         """Return the ids of the records that were made from one text, in any state."""
         ...
 
+    async def spaces(self) -> list[str]:
+        """Return the names of all spaces, in order."""
+        ...
+
+    async def ids(self, space: str, *, after: str = "", limit: int) -> list[str]:
+        """Return the ids of memories in every state, in order, after a given one."""
+        ...
+
+    async def histories(self, space: str, ids: Sequence[str], *, most_bytes: int) -> list[MemoryHistory]:
+        """Return the first of these memories with all versions, oldest version first, in the requested order.
+
+        Stops at `most_bytes` bytes of text, but returns at least one; missing memories are left out. Raises BodyDamaged
+        if a version cannot be read.
+        """
+        ...
+
+    async def answers(self, space: str, *, after: str | bytes | None = None, limit: int) -> list[StoredAnswer]:
+        """Return the answers under idempotency keys, in the order of the keys."""
+        ...
+
+    async def import_answers(self, space: str, answers: Sequence[StoredAnswer], *, origin: Origin) -> int:
+        """Store answers of another store; returns the number of new ones."""
+        ...
+
 
 class Lexicon(Protocol):
     """Lexical candidates, and the statistics to rank them exactly."""
@@ -272,6 +296,14 @@ class VectorStore(Protocol):
         """Return the numbers of all passages that pass a filter."""
         ...
 
+    async def models(self) -> dict[str, int]:
+        """Return the models with stored vectors, and the length of the vectors."""
+        ...
+
+    async def stored_vectors(self, space: str, model: str, *, after: bytes = b"", limit: int) -> dict[bytes, Vector]:
+        """Return vectors of a space, including those of texts that no memory has now, in the order of their hashes."""
+        ...
+
 
 class ChangeLog(Protocol):
     """The log of changes; each follower reads it from its own cursor."""
@@ -338,6 +370,17 @@ class DocumentStore(Protocol):
         """Return the documents of a collection that are due, in all spaces, the longest overdue first."""
         ...
 
+    async def all_documents(self, space: str, *, after: tuple[str, str] = ("", ""), limit: int) -> list[Document]:
+        """Return the documents of a space, in the order of collection and key, after a given one."""
+        ...
+
+    async def import_documents(self, space: str, documents: Sequence[Document], *, renew: bool) -> int:
+        """Store documents of another store, with their versions; returns the number of changes.
+
+        Existing documents stay, unless `renew` is set.
+        """
+        ...
+
 
 class Tokens(Protocol):
     """Bearer tokens of the whole store; only the digests of their secrets are stored."""
@@ -360,53 +403,6 @@ class Tokens(Protocol):
 
     async def revoke_token(self, token_id: str, *, at: datetime) -> Token | None:
         """Revoke a token for good; a revoked one keeps its time. Returns None if there is no such token."""
-        ...
-
-
-class Inventory(Protocol):
-    """The full contents of a store, in pages and a fixed order, for moving or comparing stores."""
-
-    async def spaces(self) -> list[str]:
-        """Return the names of all spaces, in order."""
-        ...
-
-    async def ids(self, space: str, *, after: str = "", limit: int) -> list[str]:
-        """Return the ids of memories in every state, in order, after a given one."""
-        ...
-
-    async def histories(self, space: str, ids: Sequence[str], *, most_bytes: int) -> list[MemoryHistory]:
-        """Return the first of these memories with all versions, oldest version first, in the requested order.
-
-        Stops at `most_bytes` bytes of text, but returns at least one; missing memories are left out. Raises BodyDamaged
-        if a version cannot be read.
-        """
-        ...
-
-    async def models(self) -> dict[str, int]:
-        """Return the models with stored vectors, and the length of the vectors."""
-        ...
-
-    async def stored_vectors(self, space: str, model: str, *, after: bytes = b"", limit: int) -> dict[bytes, Vector]:
-        """Return vectors of a space, including those of texts that no memory has now, in the order of their hashes."""
-        ...
-
-    async def answers(self, space: str, *, after: str | bytes | None = None, limit: int) -> list[StoredAnswer]:
-        """Return the answers under idempotency keys, in the order of the keys."""
-        ...
-
-    async def import_answers(self, space: str, answers: Sequence[StoredAnswer], *, origin: Origin) -> int:
-        """Store answers of another store; returns the number of new ones."""
-        ...
-
-    async def all_documents(self, space: str, *, after: tuple[str, str] = ("", ""), limit: int) -> list[Document]:
-        """Return the documents of a space, in the order of collection and key, after a given one."""
-        ...
-
-    async def import_documents(self, space: str, documents: Sequence[Document], *, renew: bool) -> int:
-        """Store documents of another store, with their versions; returns the number of changes.
-
-        Existing documents stay, unless `renew` is set.
-        """
         ...
 
     async def token_digests(self) -> dict[str, bytes]:
@@ -446,7 +442,7 @@ class Upkeep(Protocol):
         ...
 
 
-class RecordStore(Records, Lexicon, VectorStore, ChangeLog, DocumentStore, Tokens, Inventory, Upkeep, Protocol):
+class RecordStore(Records, Lexicon, VectorStore, ChangeLog, DocumentStore, Tokens, Upkeep, Protocol):
     """The primary store: the source of truth for memories, vectors, documents and tokens."""
 
     def transaction(self, space: str) -> AbstractAsyncContextManager["RecordStore"]:

@@ -201,12 +201,24 @@ class RemoteEngine:
         # Repeating it is harmless.
         return await self._client.call("revoke_token", Token, Caller(), ref=ref)
 
-    def export(self, *, who: Caller, format: str = FORMATS[0], progress: Progress | None = None) -> AsyncIterator[str]:
+    def export(
+        self,
+        *,
+        who: Caller,
+        format: str = FORMATS[0],
+        include: Sequence[str] = (),
+        progress: Progress | None = None,
+    ) -> AsyncIterator[str]:
         """Return the lines of an export: the whole space, or its knowledge graph in the reference server's format."""
-        return self._client.pull("export", who, progress=progress, format=format)
+        # A daemon of an earlier version does not have the argument.
+        sections = {"include": tuple(include)} if include else {}
+        return self._client.pull("export", who, progress=progress, format=format, **sections)
 
-    async def import_(self, lines: Lines, *, who: Caller, progress: Progress | None = None) -> Imported:
+    async def import_(
+        self, lines: Lines, *, who: Caller, with_sections: bool = True, progress: Progress | None = None
+    ) -> Imported:
         """Import an export, or a file of the reference knowledge-graph server; `embed_missing` adds the vectors."""
+        del with_sections  # The daemon decides: it accepts them from callers at its socket.
         return await self._client.push("import_", Imported, who, lines=lines(), progress=progress)
 
     async def embed_missing(self, *, progress: Progress | None = None) -> int:

@@ -17,7 +17,7 @@ from scrubjay.rpc.names import VERBS
 
 # `Notes` executes these, including verbs of the engine that also concern its folder.
 NOTES_VERBS = frozenset(verb for verb in VERBS if hasattr(Notes, verb))
-_IMPLICIT = frozenset({"self", "who", "progress", "return", "lines"})
+_IMPLICIT = frozenset({"self", "who", "progress", "return", "lines", "with_sections"})
 
 
 def parse_arguments(verb: str, arguments: Mapping[str, Json]) -> dict[str, object]:

@@ -1,1 +1,1 @@
-"""Export and import as JSON Lines with every version, relation and time; and migration from one store to another."""
+"""Export and import as JSON Lines with every version, relation and time; migration, which is one into the other."""

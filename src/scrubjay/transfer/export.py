@@ -1,44 +1,130 @@
-"""Write an export, line by line, so that a space of any size fits into memory."""
+"""Read a space page by page, so that a space of any size fits into memory, and write it as an export."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
 from datetime import datetime
 
-from scrubjay.model.memory import State
-from scrubjay.model.query import Filter
+from scrubjay.errors import BodyDamaged, InvalidInput
+from scrubjay.model.document import Document
+from scrubjay.model.relation import Relation
 from scrubjay.model.timestamps import to_iso
+from scrubjay.model.transfer import SECTIONS
 from scrubjay.ports import MemoryHistory, Progress, RecordStore
-from scrubjay.transfer.lines import header, history_line, relation_line
+from scrubjay.ports.commit import StoredAnswer
+from scrubjay.transfer.lines import Item, StoredVector, header, write_line
 
+# The most items that are read at once and written in one commit, and the most bytes of memories.
 _PAGE = 200
-_ALL_VERSIONS = 1 << 31
+_BYTES = 4 << 20
+
+
+def require_sections(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of optional sections; raise InvalidInput for an unknown one."""
+    for name in names:
+        if name not in SECTIONS:
+            raise InvalidInput(
+                f"an export has no section {name!r}", hint=f"The sections are {', '.join(SECTIONS)}", field="include"
+            )
+    return tuple(section for section in SECTIONS if section in names)
 
 
 async def export_lines(
-    *, space: str, store: RecordStore, now: datetime, progress: Progress | None = None
+    *, space: str, store: RecordStore, now: datetime, include: Sequence[str] = (), progress: Progress | None = None
 ) -> AsyncIterator[str]:
-    """Yield every memory of a space in every state with all its versions, then every relation."""
-    yield header(space, to_iso(now))
-    ids = [memory_id async for memory_id in _all_ids(space, store)]
-    for done, memory_id in enumerate(ids, start=1):
-        memories = await store.get(space, [memory_id])
-        # A memory may have been purged since the export began.
-        if memory_id in memories:
-            versions = await store.versions(space, memory_id, limit=_ALL_VERSIONS)
-            yield history_line(MemoryHistory(memory=memories[memory_id], versions=tuple(reversed(versions))))
+    """Yield the optional sections, every memory in every state with all its versions, and every relation."""
+    yield header(space, to_iso(now), sections=include)
+    total, done = await count_ids(store, space), 0
+    if "vectors" in include:
+        async for line in _lines(vector_pages(store, space, await store.models())):
+            yield line
+    async for ids in id_pages(store, space):
+        async for line in _lines(history_pages(store, space, ids)):
+            yield line
+        done += len(ids)
         if progress is not None:
-            progress(done, len(ids))
-    for start in range(0, len(ids), _PAGE):
-        page = ids[start : start + _PAGE]
-        for relation in await store.relations(space, page):
-            # Each relation once: with the page that has its source.
-            if relation.source in page:
-                yield relation_line(relation)
+            progress(done, max(done, total))
+    async for line in _lines(relation_pages(store, space, id_pages(store, space))):
+        yield line
+    for section, pages in (("answers", answer_pages), ("documents", document_pages)):
+        if section in include:
+            async for line in _lines(pages(store, space)):
+                yield line
 
 
-async def _all_ids(space: str, store: RecordStore) -> AsyncIterator[str]:
-    for state in State:
-        after = None
-        while page := await store.list_ids(space, Filter(state=state), limit=_PAGE, after=after):
-            for memory_id in page:
-                yield memory_id
-            after = page[-1]
+async def count_ids(store: RecordStore, space: str) -> int:
+    """Return the number of memories of a space, in every state."""
+    return sum([len(ids) async for ids in id_pages(store, space)])
+
+
+async def id_pages(store: RecordStore, space: str) -> AsyncIterator[Sequence[str]]:
+    """Yield the ids of all memories of a space, in order."""
+    after = ""
+    while ids := await store.ids(space, after=after, limit=_PAGE):
+        yield ids
+        after = ids[-1]
+
+
+async def vector_pages(store: RecordStore, space: str, models: Iterable[str]) -> AsyncIterator[Sequence[StoredVector]]:
+    """Yield the vectors of some models, in the order of the models and the hashes of the texts."""
+    for model in sorted(models):
+        after = b""
+        while page := await store.stored_vectors(space, model, after=after, limit=_PAGE):
+            yield [StoredVector(model=model, digest=digest, vector=vector) for digest, vector in page.items()]
+            after = list(page)[-1]
+
+
+async def history_pages(
+    store: RecordStore, space: str, ids: Sequence[str], *, damaged: dict[str, str] | None = None
+) -> AsyncIterator[Sequence[MemoryHistory]]:
+    """Yield memories with all their versions; missing ones are left out.
+
+    Memories that cannot be read are added to `damaged`, with the reason; without it, they raise BodyDamaged.
+    """
+    remaining = list(ids)
+    while remaining:
+        try:
+            page = await store.histories(space, remaining, most_bytes=_BYTES)
+        except BodyDamaged as error:
+            memory_id = str(error.fields.get("memory_id"))
+            if damaged is None or memory_id not in remaining:
+                raise
+            damaged[memory_id] = error.message
+            remaining.remove(memory_id)
+            continue
+        if not page:
+            break
+        yield page
+        remaining = remaining[remaining.index(page[-1].memory.id) + 1 :]
+
+
+async def relation_pages(
+    store: RecordStore, space: str, pages: AsyncIterable[Sequence[str]]
+) -> AsyncIterator[Sequence[Relation]]:
+    """Yield the relations whose source is one of the memories, in order."""
+    async for ids in pages:
+        sources = set(ids)
+        relations = [relation for relation in await store.relations(space, ids) if relation.source in sources]
+        relations.sort(key=lambda relation: relation.key)
+        for start in range(0, len(relations), _PAGE):
+            yield relations[start : start + _PAGE]
+
+
+async def answer_pages(store: RecordStore, space: str) -> AsyncIterator[Sequence[StoredAnswer]]:
+    """Yield the answers under idempotency keys; each store has its own order."""
+    after: str | bytes | None = None
+    while page := await store.answers(space, after=after, limit=_PAGE):
+        yield page
+        after = page[-1].key
+
+
+async def document_pages(store: RecordStore, space: str) -> AsyncIterator[Sequence[Document]]:
+    """Yield the documents of all collections, in the order of collection and key."""
+    after = ("", "")
+    while page := await store.all_documents(space, after=after, limit=_PAGE):
+        yield page
+        after = (page[-1].collection, page[-1].key)
+
+
+async def _lines(pages: AsyncIterable[Sequence[Item]]) -> AsyncIterator[str]:
+    async for page in pages:
+        for item in page:
+            yield write_line(item)

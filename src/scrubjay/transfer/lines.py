@@ -1,76 +1,79 @@
-"""One line of an export: a memory with its versions, or a relation."""
+"""One line of an export: a memory with its versions, a relation, or an item of an optional section."""
 
+import base64
+import binascii
 import json
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.checks import require_integer, require_text
+from scrubjay.model.document import Document
 from scrubjay.model.identity import is_id
 from scrubjay.model.memory import Json
+from scrubjay.model.passage import Vector
 from scrubjay.model.relation import LINK, Relation
 from scrubjay.model.snapshot import from_body, to_body
 from scrubjay.model.timestamps import parse_moment, to_iso
 from scrubjay.model.version import Version
 from scrubjay.ports import MemoryHistory
+from scrubjay.ports.commit import StoredAnswer
 
-FORMAT = 1
+# An export without optional sections has the first format, so that earlier releases read it.
+_FORMAT, _FORMAT_WITH_SECTIONS = 1, 2
+_COMPONENT = np.dtype("<f2")
 
 
-def header(space: str, exported_at: str) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StoredVector:
+    """The vector of a text by a model; `digest` is the hash of the text."""
+
+    model: str
+    digest: bytes
+    vector: Vector
+
+
+Item = MemoryHistory | Relation | Document | StoredAnswer | StoredVector
+"""The content of a line."""
+
+
+def header(space: str, exported_at: str, *, sections: Sequence[str] = ()) -> str:
     """Return the first line, which says what the file is."""
-    return json.dumps({"scrubjay": FORMAT, "space": space, "exported_at": exported_at})
-
-
-def check_header(line: Mapping[str, Json]) -> None:
-    """Raise InvalidInput for a file that is no export, or is of a newer format."""
-    version = line.get("scrubjay")
-    if not isinstance(version, int):
-        raise InvalidInput("this is not a Scrubjay export: the first line lacks `scrubjay`")
-    if version > FORMAT:
-        raise InvalidInput(
-            f"this export has format {version}; this Scrubjay reads up to {FORMAT}", hint="Update Scrubjay"
-        )
-
-
-def history_line(memory_history: MemoryHistory) -> str:
-    """Return the line of a memory with all its versions."""
-    return json.dumps(history_json(memory_history), ensure_ascii=False)
-
-
-def history_json(memory_history: MemoryHistory) -> dict[str, Json]:
-    """Return the JSON object of a memory with all its versions."""
-    memory = memory_history.memory
-    fields: dict[str, Json] = {"id": memory.id, "version": memory.version}
-    if memory.access_count:
-        fields["access_count"] = memory.access_count
-    if memory.last_accessed:
-        fields["last_accessed"] = to_iso(memory.last_accessed)
-    versions: list[Json] = [_version_json(version) for version in memory_history.versions]
-    return {"memory": fields, "versions": versions}
-
-
-def relation_line(relation: Relation) -> str:
-    """Return the line of a relation."""
-    return json.dumps(relation_json(relation), ensure_ascii=False)
-
-
-def relation_json(relation: Relation) -> dict[str, Json]:
-    """Return the JSON object of a relation."""
     fields: dict[str, Json] = {
-        "source": relation.source,
-        "target": relation.target,
-        "type": relation.type,
-        "text": relation.text,
-        "strength": relation.strength,
-        "metadata": dict(relation.metadata),
-        "created_at": to_iso(relation.created_at),
+        "scrubjay": _FORMAT_WITH_SECTIONS if sections else _FORMAT,
+        "space": space,
+        "exported_at": exported_at,
     }
-    return {"relation": fields}
+    if sections:
+        fields["sections"] = list[Json](sections)
+    return json.dumps(fields)
 
 
-def parse_line(text: str) -> MemoryHistory | Relation | None:
-    """Return the content of a line, None for the header; raises InvalidInput."""
+def write_line(item: Item) -> str:
+    """Return the line of an item."""
+    return json.dumps(to_json(item), ensure_ascii=False)
+
+
+def to_json(item: Item) -> dict[str, Json]:
+    """Return the JSON object of an item, which is the same for every store and space that contain it."""
+    match item:
+        case MemoryHistory():
+            return _history_json(item)
+        case Relation():
+            return {"relation": _relation_json(item)}
+        case Document():
+            return {"document": _document_json(item)}
+        case StoredAnswer():
+            return {"answer": _answer_json(item)}
+        case StoredVector():
+            data = base64.b64encode(item.vector.astype(_COMPONENT).tobytes()).decode()
+            return {"vector": {"model": item.model, "text": item.digest.hex(), "data": data}}
+
+
+def parse_line(text: str) -> Item | None:
+    """Return the item of a line, None for the header; raises InvalidInput."""
     try:
         parsed: object = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -83,10 +86,22 @@ def parse_line(text: str) -> MemoryHistory | Relation | None:
         _refuse_bad_characters(line)
     if "memory" in line:
         return _memory_history(_object(line, "memory"), line.get("versions"))
-    if "relation" in line:
-        return _relation(_object(line, "relation"))
-    check_header(line)
+    for name, parse in _PARSERS.items():
+        if name in line:
+            return parse(_object(line, name))
+    _check_header(line)
     return None
+
+
+def _check_header(line: Mapping[str, Json]) -> None:
+    version = line.get("scrubjay")
+    if not isinstance(version, int):
+        raise InvalidInput("this is not a Scrubjay export: the first line lacks `scrubjay`")
+    if version > _FORMAT_WITH_SECTIONS:
+        raise InvalidInput(
+            f"this export has format {version}; this Scrubjay reads up to {_FORMAT_WITH_SECTIONS}",
+            hint="Update Scrubjay",
+        )
 
 
 def _refuse_constant(name: str) -> float:
@@ -103,6 +118,52 @@ def _refuse_bad_characters(line: dict[str, Json]) -> None:
             remaining += value
         elif isinstance(value, str) and "\x00" in require_text(value, field="a text of this line"):
             raise InvalidInput("a text of this line has a NUL character")
+
+
+def _history_json(memory_history: MemoryHistory) -> dict[str, Json]:
+    memory = memory_history.memory
+    fields: dict[str, Json] = {"id": memory.id, "version": memory.version}
+    if memory.access_count:
+        fields["access_count"] = memory.access_count
+    if memory.last_accessed:
+        fields["last_accessed"] = to_iso(memory.last_accessed)
+    versions: list[Json] = [_version_json(version) for version in memory_history.versions]
+    return {"memory": fields, "versions": versions}
+
+
+def _relation_json(relation: Relation) -> dict[str, Json]:
+    return {
+        "source": relation.source,
+        "target": relation.target,
+        "type": relation.type,
+        "text": relation.text,
+        "strength": relation.strength,
+        "metadata": dict(relation.metadata),
+        "created_at": to_iso(relation.created_at),
+    }
+
+
+def _document_json(document: Document) -> dict[str, Json]:
+    fields: dict[str, Json] = {
+        "collection": document.collection,
+        "key": document.key,
+        "value": dict(document.value),
+        "version": document.version,
+        "at": to_iso(document.at),
+    }
+    return fields | ({"due": to_iso(document.due)} if document.due else {})
+
+
+def _answer_json(answer: StoredAnswer) -> dict[str, Json]:
+    # The digest instead of the key: some stores have no more, and it reveals nothing.
+    return {
+        "key": answer.key_digest.hex(),
+        "request": answer.digest.hex(),
+        "answer": answer.answer,
+        "run": answer.run,
+        "agent": answer.agent,
+        "at": to_iso(answer.at),
+    }
 
 
 def _version_json(version: Version) -> dict[str, Json]:
@@ -175,6 +236,51 @@ def _relation(fields: Mapping[str, Json]) -> Relation:
         metadata=_object(fields, "metadata") if "metadata" in fields else {},
         created_at=parse_moment(_text(fields, "created_at"), field="created_at"),
     )
+
+
+def _document(fields: Mapping[str, Json]) -> Document:
+    due = fields.get("due")
+    return Document(
+        space="",
+        collection=_text(fields, "collection"),
+        key=_text(fields, "key"),
+        value=_object(fields, "value"),
+        version=_number(fields, "version"),
+        at=parse_moment(_text(fields, "at"), field="at"),
+        due=None if due is None else parse_moment(_text(fields, "due"), field="due"),
+    )
+
+
+def _answer(fields: Mapping[str, Json]) -> StoredAnswer:
+    return StoredAnswer(
+        key=_digest(fields, "key"),
+        digest=_digest(fields, "request"),
+        answer=_text(fields, "answer"),
+        run=_text(fields, "run", default=""),
+        agent=_text(fields, "agent", default=""),
+        at=parse_moment(_text(fields, "at"), field="at"),
+    )
+
+
+def _vector(fields: Mapping[str, Json]) -> StoredVector:
+    try:
+        data = np.frombuffer(base64.b64decode(_text(fields, "data"), validate=True), dtype=_COMPONENT)
+    except (binascii.Error, ValueError):
+        raise InvalidInput("`data` must be half-precision numbers in Base64") from None
+    vector = data.astype(np.float32)
+    if not vector.size or not np.isfinite(vector).all():
+        raise InvalidInput("`data` must have finite numbers")
+    return StoredVector(model=_text(fields, "model"), digest=_digest(fields, "text"), vector=vector)
+
+
+_PARSERS = {"relation": _relation, "document": _document, "answer": _answer, "vector": _vector}
+
+
+def _digest(fields: Mapping[str, Json], name: str) -> bytes:
+    try:
+        return bytes.fromhex(_text(fields, name))
+    except ValueError:
+        raise InvalidInput(f"`{name}` must be a digest in hexadecimal digits") from None
 
 
 def _text(fields: Mapping[str, Json], name: str, *, default: str | None = None) -> str:

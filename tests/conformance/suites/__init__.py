@@ -16,9 +16,9 @@ from tests.conformance.suites.documents import DocumentsSuite
 from tests.conformance.suites.durability import DurabilitySuite, OpenStore
 from tests.conformance.suites.embedding import EmbedderSuite
 from tests.conformance.suites.index import VectorIndexSuite
-from tests.conformance.suites.inventory import InventorySuite
 from tests.conformance.suites.spaces import SpacesSuite
 from tests.conformance.suites.tokens import TokensSuite
+from tests.conformance.suites.transfer import TransferSuite
 from tests.conformance.suites.upkeep import UpkeepSuite
 
 __all__ = [
@@ -27,13 +27,13 @@ __all__ = [
     "DocumentsSuite",
     "DurabilitySuite",
     "EmbedderSuite",
-    "InventorySuite",
     "LexiconSuite",
     "OpenStore",
     "RecordsSuite",
     "SpacesSuite",
     "StoreSuite",
     "TokensSuite",
+    "TransferSuite",
     "UpkeepSuite",
     "VectorIndexSuite",
     "VectorStoreSuite",

@@ -8,7 +8,6 @@ from tests.conformance.suites.documents import DocumentsSuite
 from tests.conformance.suites.finding import FindingSuite
 from tests.conformance.suites.history import BranchesSuite, PastSuite
 from tests.conformance.suites.idempotency import IdempotencySuite
-from tests.conformance.suites.inventory import InventorySuite
 from tests.conformance.suites.lexicon import CandidatesSuite, TermStatisticsSuite
 from tests.conformance.suites.listing import ListingSuite
 from tests.conformance.suites.names import NamesSuite
@@ -19,6 +18,7 @@ from tests.conformance.suites.relations import RelationsSuite
 from tests.conformance.suites.spaces import SpacesSuite
 from tests.conformance.suites.spelling import KnownFacetsSuite, SimilarTermsSuite
 from tests.conformance.suites.tokens import TokensSuite
+from tests.conformance.suites.transfer import TransferSuite
 from tests.conformance.suites.upkeep import UpkeepSuite
 from tests.conformance.suites.vectors import PointsSuite, VectorsSuite
 
@@ -66,7 +66,7 @@ class StoreSuite(
     ChangeLogSuite,
     DocumentsSuite,
     TokensSuite,
-    InventorySuite,
+    TransferSuite,
     UpkeepSuite,
     SpacesSuite,
     ConcurrencySuite,

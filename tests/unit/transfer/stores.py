@@ -29,9 +29,8 @@ from scrubjay.model.version import MemoryHistory
 from scrubjay.ports import IdempotencyRecord, RecordStore
 from scrubjay.storage.postgres import PostgresStore
 from scrubjay.storage.sqlite import SqliteStore
+from scrubjay.transfer.compare import Comparison, ReportProgress, ignore_progress
 from scrubjay.transfer.migrate import Migration, MigrationResult, migrate_store
-from scrubjay.transfer.migrate_pages import ReportProgress, ignore_progress
-from scrubjay.transfer.migrate_verify import Comparison
 
 File = TypeVar("File", bound=SqliteStore)
 Database = TypeVar("Database", bound=PostgresStore)

@@ -15,12 +15,13 @@ from scrubjay.model.memory import Json, Memory
 from scrubjay.model.relation import Relation
 from scrubjay.model.version import Version
 from scrubjay.ports import MemoryHistory
-from scrubjay.transfer.lines import header, history_line, parse_line, relation_line
+from scrubjay.transfer.lines import header, parse_line, write_line
 
 WHEN = "2026-01-01T12:00:00Z"
 BODY: dict[str, Json] = {"name": "tea", "created_at": WHEN, "updated_at": WHEN}
 VERSION: dict[str, Json] = {"number": 1, "action": "created", "created_at": WHEN, "body": BODY}
 ID = new_id()
+DOCUMENT: dict[str, Json] = {"collection": "rules", "key": "k", "value": {}, "version": 1, "at": WHEN}
 writable = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20)
 relations = st.builds(
     Relation, source=st.builds(new_id), target=st.builds(new_id), created_at=moments, type=writable, text=writable,
@@ -48,7 +49,7 @@ def test_a_memory_comes_back_with_all_its_versions(memory: Memory, message: str)
         ),
     )
     counted = replace(second, access_count=memory.access_count, last_accessed=memory.last_accessed)
-    assert parse_line(history_line(MemoryHistory(memory=counted, versions=versions))) == MemoryHistory(
+    assert parse_line(write_line(MemoryHistory(memory=counted, versions=versions))) == MemoryHistory(
         memory=counted, versions=versions
     )
 
@@ -56,7 +57,7 @@ def test_a_memory_comes_back_with_all_its_versions(memory: Memory, message: str)
 @given(relations)
 @few_examples
 def test_a_relation_comes_back(relation: Relation) -> None:
-    assert parse_line(relation_line(relation)) == relation
+    assert parse_line(write_line(relation)) == relation
 
 
 def test_a_relation_may_be_brief() -> None:
@@ -131,6 +132,17 @@ BAD: list[tuple[str, str]] = [
     (a_body("metadata", {"a": float("nan")}), "NaN"),
     (a_body("tier", "golden"), "tier"),
     (line(relation=5), "relation"),
+    (line(document={**DOCUMENT, "collection": 5}), "collection"),
+    (line(document={**DOCUMENT, "value": []}), "value"),
+    (line(document={**DOCUMENT, "version": "1"}), "version"),
+    (line(document={**DOCUMENT, "due": 5}), "due"),
+    (line(answer={"key": "x", "request": "00", "answer": "", "at": WHEN}), "hexadecimal"),
+    (line(answer={"key": "00", "request": "00", "answer": 5, "at": WHEN}), "answer"),
+    (line(vector={"model": "m", "text": "00", "data": "?"}), "Base64"),
+    (line(vector={"model": "m", "text": "00", "data": "AAAA"}), "Base64"),
+    (line(vector={"model": "m", "text": "00", "data": ""}), "finite"),
+    (line(vector={"model": "m", "text": "00", "data": "AHw="}), "finite"),
+    (line(vector={"model": 5, "text": "00", "data": "ADw="}), "model"),
     (line(relation={"target": "b", "created_at": WHEN}), "source"),
     (line(relation={"source": "a", "target": "b", "created_at": WHEN, "strength": 2}), "strength"),
     (line(relation={"source": "a", "target": "b", "created_at": WHEN, "strength": True}), "strength"),

@@ -42,9 +42,8 @@ from scrubjay.model.query import Filter
 from scrubjay.ports import IdempotencyRecord, RecordStore
 from scrubjay.storage.postgres.database import Transaction
 from scrubjay.storage.sqlite import SqliteStore
+from scrubjay.transfer.compare import compare_stores, ignore_progress
 from scrubjay.transfer.migrate import AGENT, plan_migration
-from scrubjay.transfer.migrate_pages import ignore_progress
-from scrubjay.transfer.migrate_verify import compare_stores
 
 
 @pytest.fixture

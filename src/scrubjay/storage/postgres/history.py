@@ -3,16 +3,18 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import groupby
 
 from scrubjay.errors import BodyDamaged
 from scrubjay.model.relation import Relation
 from scrubjay.model.timestamps import from_micros, to_micros
-from scrubjay.model.version import Version
-from scrubjay.storage.body_cache import damaged_version, replay_relations
+from scrubjay.model.version import MemoryHistory, Version
+from scrubjay.storage.body_cache import damaged_version, history_of, replay_relations
 from scrubjay.storage.postgres.bodies import Body, PostgresBodies, encoded_of
-from scrubjay.storage.postgres.database import Database
+from scrubjay.storage.postgres.database import Database, Row
 from scrubjay.storage.postgres.read import relations
 from scrubjay.storage.postgres.rows import canonical_id, canonical_ids
+from scrubjay.storage.rows import first_within
 from scrubjay.storage.sql_files import read_statements
 
 LAST_VERSION = 2**31 - 1
@@ -88,6 +90,41 @@ async def relations_at(database: Database, space: str, ids: Sequence[str], *, at
     """Return the relations of memories at a moment."""
     rows = await database.rows(_SQL["relation_changes"], canonical_ids(ids), space=space)
     return replay_relations(await relations(database, space, ids), rows, at=at)
+
+
+async def histories(
+    database: Database, space: str, ids: Sequence[str], *, most_bytes: int, bodies: PostgresBodies
+) -> list[MemoryHistory]:
+    """Return memories with their whole history: as many of the first as have `most_bytes` together, at least one."""
+    in_order = canonical_ids(ids)
+    rows = await database.rows(_SQL["history_sizes"], in_order, space=space)
+    sizes = {str(memory_id): int(size) for memory_id, size in rows if size is not None}
+    chosen = first_within(most_bytes, [(memory_id, sizes[memory_id]) for memory_id in in_order if memory_id in sizes])
+    heads: list[Row] = []
+
+    async def select() -> list[Body]:
+        rows = await database.rows(_SQL["histories"], chosen, space=space)
+        heads[:] = [row[1:12] for row in rows]
+        return [Body(encoded_of(row[12:]), str(row[1]), row[5], row[0]) for row in rows]
+
+    packed = await bodies.select(space, select)
+
+    def unpack() -> dict[str, MemoryHistory]:
+        versions = ((head, version_of(head[4:], body, space=space, bodies=bodies)) for head, body in pairs)
+        histories: dict[str, MemoryHistory] = {}
+        for memory_id, group in groupby(versions, key=lambda pair: str(pair[0][0])):
+            # Newest first, since older ones are stored as differences from newer ones.
+            newest_first = list(group)
+            _, current, accessed, count = newest_first[0][0][:4]
+            in_order = [version for _, version in reversed(newest_first)]
+            histories[memory_id] = history_of(
+                in_order, memory_id=memory_id, current=current, accessed=accessed, count=count
+            )
+        return histories
+
+    pairs = list(zip(heads, packed, strict=True))
+    histories = await asyncio.to_thread(unpack)
+    return [histories[memory_id] for memory_id in chosen if memory_id in histories]
 
 
 def version_of(head: Sequence[object], body: Body, *, space: str, bodies: PostgresBodies) -> Version:

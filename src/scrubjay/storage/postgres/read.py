@@ -30,6 +30,7 @@ _SQL = read_statements("postgres/queries/read")
 _INDEXED_CHARACTERS = 64
 _MAX_MATCHES = 20
 _MAX_NAMES = 200
+_NO_ID = "00000000-0000-0000-0000-000000000000"
 _FROM = "FROM scrubjay.memories m"
 _IN_SPACE = "m.space_no = scrubjay.current_space()"
 
@@ -138,6 +139,18 @@ async def sizes(database: Database, space: str, ids: Sequence[str]) -> dict[str,
     """Return the plain and the stored size of the bodies of memories, in bytes."""
     rows = await database.rows(_SQL["sizes"], canonical_ids(ids), space=space)
     return {str(memory_id): (int(size), int(stored)) for memory_id, size, stored in rows}
+
+
+async def spaces(database: Database) -> list[str]:
+    """Return the names of all spaces, in order."""
+    return [
+        str(row[0]) for row in await database.rows("SELECT name FROM scrubjay.spaces ORDER BY name", unrestricted=True)
+    ]
+
+
+async def ids(database: Database, space: str, *, after: str, limit: int) -> list[str]:
+    """Return the ids of memories in every state, in order."""
+    return await _ids(database, space, "m.id > %s::uuid ORDER BY m.id LIMIT %s", canonical_id(after) or _NO_ID, limit)
 
 
 async def list_ids(database: Database, space: str, filter: Filter, *, limit: int, after: str | None) -> list[str]:

@@ -36,7 +36,6 @@ from scrubjay.storage.lru import LruCache
 from scrubjay.storage.postgres import (
     backup,
     history,
-    inventory,
     lexicon,
     log,
     neighbours,
@@ -48,6 +47,7 @@ from scrubjay.storage.postgres import (
     vectors,
 )
 from scrubjay.storage.postgres import documents as collections
+from scrubjay.storage.postgres.answers import import_answers, stored_answers
 from scrubjay.storage.postgres.bodies import PostgresBodies
 from scrubjay.storage.postgres.cluster import CommitNotifier, Leader, RateLeases, listening
 from scrubjay.storage.postgres.commit import apply
@@ -178,6 +178,21 @@ class PostgresStore:
     async def members(self, space: str, group: str) -> list[str]:
         return await read.members(self.database, space, group)
 
+    async def spaces(self) -> list[str]:
+        return await read.spaces(self.database)
+
+    async def ids(self, space: str, *, after: str = "", limit: int) -> list[str]:
+        return await read.ids(self.database, space, after=after, limit=limit)
+
+    async def histories(self, space: str, ids: Sequence[str], *, most_bytes: int) -> list[MemoryHistory]:
+        return await history.histories(self.database, space, ids, most_bytes=most_bytes, bodies=self._bodies)
+
+    async def answers(self, space: str, *, after: str | bytes | None = None, limit: int) -> list[StoredAnswer]:
+        return await stored_answers(self.database, space, after=after, limit=limit)
+
+    async def import_answers(self, space: str, answers: Sequence[StoredAnswer], *, origin: Origin) -> int:
+        return await import_answers(self.database, space, answers, origin=origin)
+
     # ---- lexicon ----
 
     async def lexical_candidates(
@@ -253,6 +268,12 @@ class PostgresStore:
     async def point_count(self, model: str) -> int:
         return await vectors.point_count(self.database, model)
 
+    async def models(self) -> dict[str, int]:
+        return await vectors.models(self.database)
+
+    async def stored_vectors(self, space: str, model: str, *, after: bytes = b"", limit: int) -> dict[bytes, Vector]:
+        return await vectors.stored_vectors(self.database, space, model, after=after, limit=limit)
+
     # ---- the log ----
 
     async def changes(self, *, after: int, limit: int) -> list[Change]:
@@ -321,6 +342,12 @@ class PostgresStore:
     async def due_documents(self, collection: str, *, now: datetime, limit: int) -> list[Document]:
         return await collections.due_documents(self.database, collection, now=now, limit=limit)
 
+    async def all_documents(self, space: str, *, after: tuple[str, str] = ("", ""), limit: int) -> list[Document]:
+        return await collections.all_documents(self.database, space, after=after, limit=limit)
+
+    async def import_documents(self, space: str, documents: Sequence[Document], *, renew: bool) -> int:
+        return await collections.import_documents(self.database, space, documents, renew=renew)
+
     # ---- tokens ----
 
     async def add_token(self, token: Token, digest: bytes) -> None:
@@ -337,35 +364,6 @@ class PostgresStore:
 
     async def revoke_token(self, token_id: str, *, at: datetime) -> Token | None:
         return await tokens.revoke_token(self.database, token_id, at=at)
-
-    # ---- inventory ----
-
-    async def spaces(self) -> list[str]:
-        return await inventory.spaces(self.database)
-
-    async def ids(self, space: str, *, after: str = "", limit: int) -> list[str]:
-        return await inventory.ids(self.database, space, after=after, limit=limit)
-
-    async def histories(self, space: str, ids: Sequence[str], *, most_bytes: int) -> list[MemoryHistory]:
-        return await inventory.histories(self.database, space, ids, most_bytes=most_bytes, bodies=self._bodies)
-
-    async def models(self) -> dict[str, int]:
-        return await inventory.models(self.database)
-
-    async def stored_vectors(self, space: str, model: str, *, after: bytes = b"", limit: int) -> dict[bytes, Vector]:
-        return await vectors.stored_vectors(self.database, space, model, after=after, limit=limit)
-
-    async def answers(self, space: str, *, after: str | bytes | None = None, limit: int) -> list[StoredAnswer]:
-        return await inventory.answers(self.database, space, after=after, limit=limit)
-
-    async def import_answers(self, space: str, answers: Sequence[StoredAnswer], *, origin: Origin) -> int:
-        return await inventory.import_answers(self.database, space, answers, origin=origin)
-
-    async def all_documents(self, space: str, *, after: tuple[str, str] = ("", ""), limit: int) -> list[Document]:
-        return await collections.all_documents(self.database, space, after=after, limit=limit)
-
-    async def import_documents(self, space: str, documents: Sequence[Document], *, renew: bool) -> int:
-        return await collections.import_documents(self.database, space, documents, renew=renew)
 
     async def token_digests(self) -> dict[str, bytes]:
         return await tokens.token_digests(self.database)

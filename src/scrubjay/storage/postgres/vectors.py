@@ -37,6 +37,12 @@ async def vectors(database: Database, space: str, model: str, hashes: Sequence[b
     return _by_hash(rows)
 
 
+async def models(database: Database) -> dict[str, int]:
+    """Return the models that have embedded something, and the dimension of their vectors."""
+    rows = await database.rows("SELECT name, dimension FROM scrubjay.models ORDER BY no", unrestricted=True)
+    return {str(name): int(dimension) for name, dimension in rows}
+
+
 async def stored_vectors(
     database: Database, space: str, model: str, *, after: bytes, limit: int
 ) -> dict[bytes, Vector]:

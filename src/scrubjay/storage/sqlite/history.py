@@ -9,18 +9,18 @@ from scrubjay.errors import BodyDamaged
 from scrubjay.model.change import Action
 from scrubjay.model.relation import Relation
 from scrubjay.model.timestamps import from_micros, to_micros
-from scrubjay.model.version import Version
-from scrubjay.storage.body_cache import LoggedRelation, damaged_version, replay_relations
-from scrubjay.storage.rows import id_bytes, id_text
+from scrubjay.model.version import MemoryHistory, Version
+from scrubjay.storage.body_cache import LoggedRelation, damaged_version, history_of, replay_relations
+from scrubjay.storage.rows import first_within, id_bytes, id_text
 from scrubjay.storage.sqlite.bodies import SqliteBodies
 from scrubjay.storage.sqlite.read import relations, slices
 from scrubjay.storage.sqlite.rows import marks, run_name, space_number
 
-VERSION_COLUMNS = """m.no, v.number, v.parent, v.action, v.created_at, a.name, r.id, v.message,
+_VERSION_COLUMNS = """m.no, v.number, v.parent, v.action, v.created_at, a.name, r.id, v.message,
     v.encoding, v.dictionary_no, v.checksum, v.size, v.body"""
-VERSION_TABLES = """memories m JOIN spaces s ON s.no = m.space_no JOIN versions v ON v.memory_no = m.no
+_VERSION_TABLES = """memories m JOIN spaces s ON s.no = m.space_no JOIN versions v ON v.memory_no = m.no
     JOIN runs r ON r.no = v.run_no JOIN agents a ON a.no = r.agent_no"""
-_SIZE = 11  # the position of `v.size` in VERSION_COLUMNS
+_SIZE = 11  # the position of `v.size` in _VERSION_COLUMNS
 _RELATION_ACTIONS = f"('{Action.RELATED}', '{Action.UNRELATED}')"
 
 
@@ -29,7 +29,7 @@ def versions(
 ) -> list[Version]:
     """Return versions of a memory, newest first."""
     rows = connection.execute(
-        f"""SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.number < ?
+        f"""SELECT {_VERSION_COLUMNS} FROM {_VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.number < ?
             ORDER BY v.number DESC LIMIT ?""",
         (id_bytes(memory_id), space, before or 1 << 62, limit),
     ).fetchall()
@@ -47,7 +47,7 @@ def version(
 ) -> tuple[bool, Version | None]:
     """Return whether one version of a memory was read, and the version; one of more than `max_bytes` is not read."""
     row = connection.execute(
-        f"SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.number = ?",
+        f"SELECT {_VERSION_COLUMNS} FROM {_VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.number = ?",
         (id_bytes(memory_id), space, number),
     ).fetchone()
     if row is None:
@@ -62,7 +62,7 @@ def version_at(
 ) -> Version | None:
     """Return the version that a memory had at a moment."""
     row = connection.execute(
-        f"""SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.created_at <= ?
+        f"""SELECT {_VERSION_COLUMNS} FROM {_VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.created_at <= ?
             ORDER BY v.number DESC LIMIT 1""",
         (id_bytes(memory_id), space, to_micros(at)),
     ).fetchone()
@@ -76,7 +76,7 @@ def versions_at(
     by_id: dict[str, Version] = {}
     for raw_ids in slices(ids):
         rows = connection.execute(
-            f"""SELECT {VERSION_COLUMNS}, m.id FROM {VERSION_TABLES} AND v.number = (SELECT w.number FROM versions w
+            f"""SELECT {_VERSION_COLUMNS}, m.id FROM {_VERSION_TABLES} AND v.number = (SELECT w.number FROM versions w
                   WHERE w.memory_no = m.no AND w.created_at <= ? ORDER BY w.number DESC LIMIT 1)
                 WHERE m.space_no = ? AND m.id IN ({marks(raw_ids)})""",
             (to_micros(at), space_number(connection, space), *raw_ids),
@@ -107,6 +107,34 @@ def relations_at(connection: apsw.Connection, space: str, ids: Sequence[str], *,
     return replay_relations(relations(connection, space, ids), in_order, at=at)
 
 
+def histories(
+    connection: apsw.Connection, space: str, ids: Sequence[str], *, most_bytes: int, bodies: SqliteBodies
+) -> list[MemoryHistory]:
+    """Return memories with their whole history: as many of the first as have `most_bytes` together, at least one."""
+    raw_ids = [id_bytes(memory_id) for memory_id in dict.fromkeys(ids)]
+    rows = connection.execute(
+        f"""SELECT m.id, sum(v.size), m.version, m.last_accessed, m.access_count
+            FROM memories m JOIN versions v ON v.memory_no = m.no
+            WHERE m.space_no = ? AND m.id IN ({marks(raw_ids)}) GROUP BY m.no""",
+        (space_number(connection, space), *raw_ids),
+    ).fetchall()
+    by_id = {id_text(row[0]): row[1:] for row in rows}
+    sizes = [(memory_id, int(by_id[memory_id][0])) for memory_id in dict.fromkeys(ids) if memory_id in by_id]
+    histories: list[MemoryHistory] = []
+    for memory_id in first_within(most_bytes, sizes):
+        rows = connection.execute(
+            f"SELECT {_VERSION_COLUMNS} FROM {_VERSION_TABLES} WHERE m.id = ? AND s.name = ? ORDER BY v.number DESC",
+            (id_bytes(memory_id), space),
+        ).fetchall()
+        # Newest first, since older ones are stored as differences from newer ones.
+        newest_first = [version_of(connection, row, memory_id=memory_id, space=space, bodies=bodies) for row in rows]
+        _, current, accessed, count = by_id[memory_id]
+        histories.append(
+            history_of(newest_first[::-1], memory_id=memory_id, current=current, accessed=accessed, count=count)
+        )
+    return histories
+
+
 def version_of(
     connection: apsw.Connection,
     row: tuple[int, int, int | None, str, int, str, str | bytes, str, int, int, bytes, int, bytes],
@@ -115,7 +143,7 @@ def version_of(
     space: str,
     bodies: SqliteBodies,
 ) -> Version:
-    """Return the version of a row of VERSION_COLUMNS; the error for a damaged one names it."""
+    """Return the version of a row of _VERSION_COLUMNS; the error for a damaged one names it."""
     memory_no, number, parent, action, created_at, agent, run, message, *packed = row
     try:
         memory = bodies.unpack(

@@ -166,6 +166,20 @@ def sizes(connection: apsw.Connection, space: str, ids: Sequence[str]) -> dict[s
     return by_id
 
 
+def spaces(connection: apsw.Connection) -> list[str]:
+    """Return the names of all spaces, in order."""
+    return [str(row[0]) for row in connection.execute("SELECT name FROM spaces ORDER BY name")]
+
+
+def ids(connection: apsw.Connection, space: str, *, after: str, limit: int) -> list[str]:
+    """Return ids of memories in every state, in order."""
+    rows = connection.execute(
+        "SELECT id FROM memories WHERE space_no = ? AND id > ? ORDER BY id LIMIT ?",
+        (space_number(connection, space), id_bytes(after), limit),
+    )
+    return [id_text(row[0]) for row in rows]
+
+
 def list_ids(connection: apsw.Connection, space: str, filter: Filter, *, limit: int, after: str | None) -> list[str]:
     """Return the ids of memories that pass a filter, most recently updated first."""
     space_no = space_number(connection, space)

@@ -39,7 +39,6 @@ from scrubjay.storage.lru import LruCache
 from scrubjay.storage.sqlite import (
     backup,
     history,
-    inventory,
     lexicon,
     log,
     neighbours,
@@ -51,6 +50,7 @@ from scrubjay.storage.sqlite import (
     vectors,
 )
 from scrubjay.storage.sqlite import documents as collections
+from scrubjay.storage.sqlite.answers import import_answers, stored_answers
 from scrubjay.storage.sqlite.bodies import SqliteBodies
 from scrubjay.storage.sqlite.commit import adopt, apply_commit, find_answer, make_space, touch
 from scrubjay.storage.sqlite.connection import Readers, connect, mapped_errors
@@ -222,6 +222,21 @@ class SqliteStore:
     async def members(self, space: str, group: str) -> list[str]:
         return self._read_now(read.members, space, group)
 
+    async def spaces(self) -> list[str]:
+        return await self._read(read.spaces)
+
+    async def ids(self, space: str, *, after: str = "", limit: int) -> list[str]:
+        return await self._read(read.ids, space, after=after, limit=limit)
+
+    async def histories(self, space: str, ids: Sequence[str], *, most_bytes: int) -> list[MemoryHistory]:
+        return await self._read(history.histories, space, ids, most_bytes=most_bytes, bodies=self._bodies)
+
+    async def answers(self, space: str, *, after: str | bytes | None = None, limit: int) -> list[StoredAnswer]:
+        return await self._read(stored_answers, space, after=after, limit=limit)
+
+    async def import_answers(self, space: str, answers: Sequence[StoredAnswer], *, origin: Origin) -> int:
+        return await self._writer.run(partial(import_answers, space=space, answers=answers, origin=origin))
+
     # ---- lexicon ----
 
     async def lexical_candidates(
@@ -312,6 +327,12 @@ class SqliteStore:
     async def point_count(self, model: str) -> int:
         return await self._read(vectors.point_count, model)
 
+    async def models(self) -> dict[str, int]:
+        return await self._read(vectors.models)
+
+    async def stored_vectors(self, space: str, model: str, *, after: bytes = b"", limit: int) -> dict[bytes, Vector]:
+        return await self._read(vectors.stored_vectors, space, model, after=after, limit=limit)
+
     # ---- the log ----
 
     async def changes(self, *, after: int, limit: int) -> list[Change]:
@@ -362,6 +383,16 @@ class SqliteStore:
     async def due_documents(self, collection: str, *, now: datetime, limit: int) -> list[Document]:
         return await self._read_rows(collections.due_documents, collection, now=now, limit=limit, rows=limit)
 
+    async def all_documents(self, space: str, *, after: tuple[str, str] = ("", ""), limit: int) -> list[Document]:
+        return await self._read(collections.all_documents, space, after=after, limit=limit)
+
+    async def import_documents(self, space: str, documents: Sequence[Document], *, renew: bool) -> int:
+        def job(connection: apsw.Connection) -> int:
+            space_no = make_space(connection, space)
+            return collections.import_documents(connection, documents, space_no=space_no, renew=renew)
+
+        return await self._writer.run(job)
+
     # ---- tokens ----
 
     async def add_token(self, token: Token, digest: bytes) -> None:
@@ -378,39 +409,6 @@ class SqliteStore:
 
     async def revoke_token(self, token_id: str, *, at: datetime) -> Token | None:
         return await self._writer.run(partial(tokens.revoke_token, token_id=token_id, at=at))
-
-    # ---- inventory ----
-
-    async def spaces(self) -> list[str]:
-        return await self._read(inventory.spaces)
-
-    async def ids(self, space: str, *, after: str = "", limit: int) -> list[str]:
-        return await self._read(inventory.ids, space, after=after, limit=limit)
-
-    async def histories(self, space: str, ids: Sequence[str], *, most_bytes: int) -> list[MemoryHistory]:
-        return await self._read(inventory.histories, space, ids, most_bytes=most_bytes, bodies=self._bodies)
-
-    async def models(self) -> dict[str, int]:
-        return await self._read(inventory.models)
-
-    async def stored_vectors(self, space: str, model: str, *, after: bytes = b"", limit: int) -> dict[bytes, Vector]:
-        return await self._read(vectors.stored_vectors, space, model, after=after, limit=limit)
-
-    async def answers(self, space: str, *, after: str | bytes | None = None, limit: int) -> list[StoredAnswer]:
-        return await self._read(inventory.answers, space, after=after, limit=limit)
-
-    async def import_answers(self, space: str, answers: Sequence[StoredAnswer], *, origin: Origin) -> int:
-        return await self._writer.run(partial(inventory.import_answers, space=space, answers=answers, origin=origin))
-
-    async def all_documents(self, space: str, *, after: tuple[str, str] = ("", ""), limit: int) -> list[Document]:
-        return await self._read(collections.all_documents, space, after=after, limit=limit)
-
-    async def import_documents(self, space: str, documents: Sequence[Document], *, renew: bool) -> int:
-        def job(connection: apsw.Connection) -> int:
-            space_no = make_space(connection, space)
-            return collections.import_documents(connection, documents, space_no=space_no, renew=renew)
-
-        return await self._writer.run(job)
 
     async def token_digests(self) -> dict[str, bytes]:
         return await self._read(tokens.token_digests)

@@ -116,6 +116,11 @@ def embedded_among(connection: apsw.Connection, space: str, model: str, hashes: 
     return {bytes(digest) for (digest,) in rows}
 
 
+def models(connection: apsw.Connection) -> dict[str, int]:
+    """Return the models that have embedded something, and the dimension of their vectors."""
+    return {str(name): int(size) for name, size in connection.execute("SELECT name, dimension FROM models ORDER BY no")}
+
+
 def stored_vectors(
     connection: apsw.Connection, space: str, model: str, *, after: bytes, limit: int
 ) -> dict[bytes, Vector]:

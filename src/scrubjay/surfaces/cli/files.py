@@ -38,21 +38,32 @@ async def export_(
             "`memory.jsonl` format of the reference knowledge-graph server."
         ),
     ] = FORMATS[0],
+    include: Annotated[
+        str,
+        typer.Option(
+            "--with",
+            metavar="SECTIONS",
+            help="Add sections, separated by commas: `documents` (rules, jobs and conflicts), `answers` (earlier "
+            "results, by idempotency key) and `vectors` (the import embeds nothing again). Only the owner may import "
+            "them.",
+        ),
+    ] = "",
 ) -> str | None:
     """Export all memories of the space as JSON Lines.
 
-    An export has the whole history, or with `--format kg` the current knowledge graph.
+    An export has the whole history, or with `--format kg` the current knowledge graph. It has no tokens and no keys.
     """
     require_format(format)
+    sections = [name.strip() for name in include.split(",") if name.strip()]
     if str(file) == "-":
-        async for line in client.export(format=format):
+        async for line in client.export(format=format, include=sections):
             typer.echo(line)
         return None
     partial = file.with_name(file.name + ".partial")
     count = 0
     with progress("exporting") as report, _report_write_errors(partial):
         with partial.open("w", encoding="utf-8") as target:
-            async for line in client.export(format=format, progress=report):
+            async for line in client.export(format=format, include=sections, progress=report):
                 target.write(line + "\n")
                 count += line.startswith(_MEMORY_LINES)
         partial.replace(file)

@@ -9,8 +9,8 @@ from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.command import bare
 
 if TYPE_CHECKING:
+    from scrubjay.transfer.compare import Comparison
     from scrubjay.transfer.migrate import MigrationPlan, MigrationResult
-    from scrubjay.transfer.migrate_verify import Comparison
 
 app = typer.Typer()
 _MAX_DIFFERENCES = 50

@@ -28,9 +28,8 @@ from scrubjay.errors import InvalidInput, NotFound, StoreInUse
 from scrubjay.paths import data_folder, database_file
 from scrubjay.ports import RecordStore
 from scrubjay.settings import Settings
+from scrubjay.transfer.compare import Comparison, ReportProgress, compare_stores
 from scrubjay.transfer.migrate import Migration, MigrationPlan, MigrationResult, migrate_store, plan_migration
-from scrubjay.transfer.migrate_pages import ReportProgress
-from scrubjay.transfer.migrate_verify import Comparison, compare_stores
 
 __all__ = ["StoreUrl", "copy_and_compare", "plan", "resolve_stores"]
 

@@ -6,7 +6,7 @@ import logging
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -218,7 +218,7 @@ async def _call(request: Request, dispatcher: RpcDispatcher) -> Response:
     # The lines of an import follow the first one; they are read only after the caller's rights are checked.
     lines = split_lines(request.stream()) if verb == "import_" else None
     first = await request.body() if lines is None else await anext(lines, b"")
-    call = parse_call(verb, decode_frame(first or b"{}"), grant=grant)
+    call = replace(parse_call(verb, decode_frame(first or b"{}"), grant=grant), over_http=True)
     upload = UploadBuffer()
     if lines is not None:
         await upload.read_from(lines)

@@ -3,12 +3,13 @@
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from typing import cast
 
 from scrubjay.engine import Engine
-from scrubjay.errors import Busy, InvalidInput, ScrubjayError
+from scrubjay.errors import Busy, InvalidInput, NotAllowed, ScrubjayError
 from scrubjay.graph.jsonl import FORMATS
 from scrubjay.graph.status import restrict_to_space
 from scrubjay.model.draft import Caller
@@ -44,6 +45,7 @@ class RpcCall:
     who: Caller
     arguments: Mapping[str, Json]
     grant: Grant = OWNER
+    over_http: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +81,8 @@ class RpcDispatcher:
             options["progress"] = _progress(send)
         if has_argument(call.verb, "lines"):
             options["lines"] = upload.lines
+        if has_argument(call.verb, "with_sections"):
+            options["with_sections"] = not call.over_http
         target = (self.notes or Notes(engine=self.engine)) if call.verb in NOTES_VERBS else self.engine
         answer = await getattr(target, call.verb)(**options)
         if call.verb == "import_" and not call.grant.allows_all_spaces:
@@ -96,8 +100,19 @@ class RpcDispatcher:
 
     async def _export(self, call: RpcCall, send: SendFrame, drain: Drain) -> Json:
         options = parse_arguments("export", call.arguments)
-        format_name = str(options.get("format", FORMATS[0]))
-        async for batch in _batches(self.engine.export(who=call.who, format=format_name, progress=_progress(send))):
+        if options.get("include") and call.over_http:
+            raise NotAllowed(
+                "documents, answers and vectors are exported only for the owner of the data, and not over HTTP",
+                hint="Export without them, or run `scrubjay export` on the machine of the store",
+                field="include",
+            )
+        lines = self.engine.export(
+            who=call.who,
+            format=str(options.get("format", FORMATS[0])),
+            include=cast("Sequence[str]", options.get("include", ())),
+            progress=_progress(send),
+        )
+        async for batch in _batches(lines):
             for packet in pack_lines(batch):
                 send(packet)
                 await drain()

@@ -129,7 +129,7 @@ async def import_(request: Request, context: WriteContext) -> Response:
 async def _import_lines(upload: UploadBuffer, context: RequestContext) -> Imported:
     # The import continues if its caller disconnects, so the buffer closes only here.
     with closing(upload):
-        return await context.dependencies.engine.import_(upload.lines, who=context.who)
+        return await context.dependencies.engine.import_(upload.lines, who=context.who, with_sections=False)
 
 
 class _ExportResponse(StreamingResponse):

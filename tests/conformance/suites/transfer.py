@@ -29,8 +29,8 @@ from scrubjay.ports.commit import StoredAnswer
 _PLENTY = 1 << 30
 
 
-class InventorySuite:
-    """The port `Inventory`. Needs the fixture `store`: an empty store."""
+class TransferSuite:
+    """The methods that an export reads with and an import writes with. Needs the fixture `store`: an empty store."""
 
     async def test_a_new_store_holds_nothing(self, store: RecordStore) -> None:
         assert await store.spaces() == []
