@@ -42,6 +42,7 @@ from scrubjay.model.query import Filter
 from scrubjay.ports import IdempotencyRecord, RecordStore
 from scrubjay.storage.postgres.database import Transaction
 from scrubjay.storage.sqlite import SqliteStore
+from scrubjay.transfer import export
 from scrubjay.transfer.compare import compare_stores, ignore_progress
 from scrubjay.transfer.migrate import AGENT, plan_migration
 
@@ -326,17 +327,18 @@ async def test_progress_is_reported_to_the_end(stores: StoreFactory) -> None:
     assert progress == {"vectors": (7, 7), **dict.fromkeys(("memories", "relations", "comparing"), (11, 11))}
 
 
-async def test_pages_of_two_stores_are_compared_in_step(new_store: NewStores) -> None:
+async def test_pages_of_two_stores_are_compared_in_step(monkeypatch: pytest.MonkeyPatch, new_store: NewStores) -> None:
+    monkeypatch.setattr(export, "_PAGE", 50)
     source, target = new_store(), new_store()
-    made = [a_memory(f"number {number}") for number in range(2_400)]
+    made = [a_memory(f"number {number}") for number in range(240)]
     for store, held in ((source, made[::2]), (target, made[1::2])):
         await store.commit(a_commit(*held, embedded=vectors_for(held, dimension=2)))
     done, compared = await run_migration(source, target, merging=True)
-    assert (done.memories, done.vectors, compared.same) == (1_200, 1_200, True)
+    assert (done.memories, done.vectors, compared.same) == (120, 120, True)
     again, compared = await run_migration(source, target, merging=True)
-    assert (again.memories, again.known, compared.same) == (0, 1_200, True)
+    assert (again.memories, again.known, compared.same) == (0, 120, True)
     whole = await compare_stores(source, target, report=ignore_progress)
-    assert (whole.different, len(whole.stale["default"])) == (2_400, 1_200)
+    assert (whole.different, len(whole.stale["default"])) == (240, 120)
     assert {difference.what for difference in whole.differences if difference.memory_id} == {"is only in the target"}
 
 
