@@ -5,6 +5,7 @@ from copy import deepcopy
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from scrubjay.errors import BodyDamaged
@@ -113,6 +114,16 @@ class BodyCache:
         """Empty the cache, after a purge of some of the bodies."""
         self._read_small.cache_clear()
         self._last = (b"", b"")
+
+
+def extend_chain(
+    stored: Sequence[StoredVersion], new: Sequence[StoredVersion], *, plain: Callable[[StoredVersion], bytes | None]
+) -> list[Encoded]:
+    """Return how to store the last stored versions of a memory and those that follow them."""
+    chain = [*stored, *new]
+    if len(chain) <= WHOLE_VERSIONS or any(version.number >= newer.number for version, newer in pairwise(chain)):
+        return [version.encoded for version in chain]
+    return encode_deltas([*((version, plain(version)) for version in chain[:-1]), (chain[-1], None)])
 
 
 def encode_deltas(chain: Sequence[tuple[StoredVersion, bytes | None]]) -> list[Encoded]:

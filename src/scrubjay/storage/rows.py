@@ -20,13 +20,17 @@ from scrubjay.model.token import Token
 # In the order of their stored numbers: a new state goes to the end.
 STATES = (State.LIVE, State.MERGED, State.ARCHIVED, State.TRASHED, State.WAITING, State.BRANCHED)
 STATE_NUMBERS = {state: number for number, state in enumerate(STATES)}
+_ID_DIGITS = 32
 TIER_NUMBERS = {tier: number for number, tier in enumerate(Tier)}
 
 
 def id_bytes(memory_id: str) -> bytes:
     """Return an id as 16 bytes, or no bytes for a malformed id, which match nothing."""
+    digits = memory_id.replace("-", "")
     try:
-        return uuid.UUID(memory_id).bytes
+        # A UUID object costs ten times as much; it is needed for unusual spellings only.
+        raw = bytes.fromhex(digits) if len(digits) == _ID_DIGITS else b""
+        return raw if len(raw) == _ID_DIGITS // 2 else uuid.UUID(memory_id).bytes
     except ValueError:
         return b""
 
@@ -35,6 +39,25 @@ def id_text(data: bytes) -> str:
     """Return an id from its 16 bytes; sliced, because a UUID object costs more than reading the row."""
     digits = data.hex()
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def canonical_id(memory_id: str) -> str:
+    """Return an id as stores spell it; empty for a malformed one."""
+    raw = id_bytes(memory_id)
+    return id_text(raw) if raw else ""
+
+
+def canonical_ids(ids: Sequence[str]) -> list[str]:
+    """Return ids as stores spell them, each once, without malformed ones."""
+    return [memory_id for memory_id in dict.fromkeys(map(canonical_id, ids)) if memory_id]
+
+
+def require_id(memory_id: str) -> str:
+    """Return an id as stores spell it; raises InvalidInput for a malformed one."""
+    canonical = canonical_id(memory_id)
+    if not canonical:
+        raise InvalidInput(f"{memory_id[:80]!r} is not an id", field="id")
+    return canonical
 
 
 def key_of(text: str) -> int:
@@ -181,9 +204,9 @@ def subjects_of(document: Document) -> tuple[str, str]:
     return first, second
 
 
-def require_own(document: Document, space: str) -> None:
-    """Raise InvalidInput for a document of another space than its commit."""
-    if document.space != space:
+def require_own(record: Memory | Document, space: str) -> None:
+    """Raise InvalidInput for a memory or document of another space than its commit."""
+    if record.space != space:
         raise InvalidInput("a commit writes to one space only", space=space)
 
 

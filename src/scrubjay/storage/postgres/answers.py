@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from scrubjay.model.change import Origin
 from scrubjay.model.timestamps import from_micros, to_micros
 from scrubjay.ports.commit import StoredAnswer
-from scrubjay.storage.postgres.commit.read import CommitQuery
-from scrubjay.storage.postgres.commit.rows import RowBatch, reserve, run_names, runs_of, sizes_of
+from scrubjay.storage.plan import Dependencies, run_names
+from scrubjay.storage.postgres.commit import CommitQuery
 from scrubjay.storage.postgres.database import Database, Transaction
 from scrubjay.storage.postgres.rows import to_hex
+from scrubjay.storage.postgres.tables import RowBatch, reserve, sizes_of
 from scrubjay.storage.sql_files import read_statements
 
 _SQL = read_statements("postgres/queries/answers")
@@ -29,8 +30,7 @@ async def import_answers(database: Database, space: str, answers: Sequence[Store
     """Copy results of another store, under the runs that wrote the versions they are about; return how many."""
     by_key = {answer.key_digest: answer for answer in answers}
     authors = {key: (answer.run or origin.run, answer.agent) for key, answer in by_key.items()}
-    query = CommitQuery()
-    query.request_runs(run_names(origin, list(authors.values())))
+    query = CommitQuery(Dependencies(), runs=run_names(origin, list(authors.values())))
 
     async def job(transaction: Transaction) -> int:
         query.take_result(transaction)
@@ -38,10 +38,11 @@ async def import_answers(database: Database, space: str, answers: Sequence[Store
         new = {key: answer for key, answer in by_key.items() if key not in existing}
         if not new:
             return 0
-        runs = runs_of(origin, query.rows("runs"), [authors[key] for key in new])
-        runs.assign_numbers((await reserve(transaction, sizes_of([]), changes=0, memories=0, runs=len(runs.new))).runs)
+        runs = query.runs(origin, [authors[key] for key in new])
+        reserved = await reserve(transaction, sizes_of([]), changes=0, memories=0, runs=len(runs.new))
+        runs.numbers |= dict(zip(runs.new, reserved.runs, strict=True))
         batch = RowBatch()
-        runs.put(batch, last_seq=0)
+        batch.put_runs(runs, last_seq=0)
         batch.put(
             "idempotency_keys",
             [

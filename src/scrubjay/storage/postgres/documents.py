@@ -7,8 +7,15 @@ from datetime import datetime
 from scrubjay.model.document import Document
 from scrubjay.model.timestamps import to_micros
 from scrubjay.storage.postgres.database import Database, Rows, SqlQuery, Transaction
-from scrubjay.storage.postgres.rows import canonical_id, canonical_ids
-from scrubjay.storage.rows import document_of, micros_of, require_own, stale_document, subjects_of, value_text
+from scrubjay.storage.rows import (
+    canonical_id,
+    canonical_ids,
+    document_of,
+    micros_of,
+    stale_document,
+    subjects_of,
+    value_text,
+)
 from scrubjay.storage.sql_files import read_statements
 
 _SQL = read_statements("postgres/queries/documents")
@@ -57,10 +64,9 @@ async def all_documents(database: Database, space: str, *, after: tuple[str, str
     return _documents(space, await database.rows(statement, *after, limit, space=space))
 
 
-async def write_documents(transaction: Transaction, documents: Sequence[Document], *, space: str) -> None:
+async def write_documents(transaction: Transaction, documents: Sequence[Document]) -> None:
     """Write the documents of a commit, whatever version is stored."""
     for document in documents:
-        require_own(document, space)
         await transaction.execute(_SQL["put"], *_values(document, version=1))
 
 

@@ -13,8 +13,7 @@ from scrubjay.storage.body_cache import damaged_version, history_of, replay_rela
 from scrubjay.storage.postgres.bodies import Body, PostgresBodies, encoded_of
 from scrubjay.storage.postgres.database import Database, Row
 from scrubjay.storage.postgres.read import relations
-from scrubjay.storage.postgres.rows import canonical_id, canonical_ids
-from scrubjay.storage.rows import first_within
+from scrubjay.storage.rows import canonical_id, canonical_ids, first_within
 from scrubjay.storage.sql_files import read_statements
 
 LAST_VERSION = 2**31 - 1

@@ -7,7 +7,8 @@ from typing import cast
 from scrubjay.model.passage import StoredPassage
 from scrubjay.ports import Neighbours
 from scrubjay.storage.postgres.database import Database
-from scrubjay.storage.postgres.rows import array, canonical_ids
+from scrubjay.storage.postgres.rows import array
+from scrubjay.storage.rows import canonical_ids
 
 _NO_NEIGHBOURS = repeat(())
 # The constructor of the class, without a Python call for each passage.

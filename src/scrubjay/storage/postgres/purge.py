@@ -5,24 +5,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from scrubjay.errors import BodyDamaged
-from scrubjay.model.change import Action, Origin
-from scrubjay.model.timestamps import to_micros
+from scrubjay.model.change import Origin
 from scrubjay.storage.body_cache import BATCH
+from scrubjay.storage.plan import CommitPlan, Counts, Dependencies, IndexEntry, plan_purge, run_names
 from scrubjay.storage.postgres.bodies import NEWEST_DICTIONARY, Body, PostgresBodies, add_newer_versions, encoded_of
-from scrubjay.storage.postgres.commit.plan import ChangeRow, StoredMemory
-from scrubjay.storage.postgres.commit.read import CommitQuery
-from scrubjay.storage.postgres.commit.rows import (
-    Counts,
-    RowBatch,
-    change_rows,
-    reserve,
-    run_names,
-    runs_of,
-    sizes_of,
-    sum_sizes,
-)
+from scrubjay.storage.postgres.commit import CommitQuery
 from scrubjay.storage.postgres.database import Database, Rows, Transaction
 from scrubjay.storage.postgres.documents import delete_documents_about
+from scrubjay.storage.postgres.tables import RowBatch, reserve, sizes_of, sum_sizes
+from scrubjay.storage.rows import canonical_ids
 from scrubjay.storage.sql_files import read_statements
 from scrubjay.text.passages import passages_of
 
@@ -31,17 +22,15 @@ _SQL = read_statements("postgres/queries/purge")
 
 async def purge(database: Database, space: str, ids: Sequence[str], *, origin: Origin, bodies: PostgresBodies) -> int:
     """Delete memories with all their versions, and taint dictionaries that may hold their words; return how many."""
-    query = CommitQuery()
-    query.request_memories(ids)
+    query = CommitQuery(Dependencies(memory_ids=canonical_ids(ids)), runs=run_names(origin))
     query.request_terms(ids)
-    query.request_runs(run_names(origin))
 
     async def job(transaction: Transaction) -> int:
         query.take_result(transaction)
-        stored = query.memories()
-        if stored:
-            await _purge(transaction, space, stored, query, origin=origin, bodies=bodies)
-        return len(stored)
+        plan = plan_purge(ids, query.state(), origin=origin)
+        if plan.before:
+            await _purge(transaction, space, plan, query, bodies=bodies)
+        return len(plan.before)
 
     return await database.write(job, space=space, prefetch=query.queries)
 
@@ -103,15 +92,9 @@ async def spaces_to_repack(database: Database) -> list[str]:
 
 
 async def _purge(
-    transaction: Transaction,
-    space: str,
-    stored: dict[str, StoredMemory],
-    query: CommitQuery,
-    *,
-    origin: Origin,
-    bodies: PostgresBodies,
+    transaction: Transaction, space: str, plan: CommitPlan, query: CommitQuery, *, bodies: PostgresBodies
 ) -> None:
-    numbers = {memory_id: entry.number or 0 for memory_id, entry in stored.items()}
+    numbers = {memory_id: stored.number or 0 for memory_id, stored in plan.before.items()}
     doomed = list(numbers.values())
     rows = await transaction.rows(_SQL["all_versions"], doomed)
     old = add_newer_versions([Body(encoded_of(packed), "", number, no) for no, number, *packed in rows])
@@ -119,28 +102,20 @@ async def _purge(
     hashes = await asyncio.to_thread(_hashes, bodies, old)
     # This deletes the answers of earlier runs; the run of the purge itself is written after it.
     await transaction.execute(_SQL["erase"], doomed)
-    changes = [
-        ChangeRow(memory_id, Action.PURGED, entry.version, entry.version, entry.passages)
-        for memory_id, entry in stored.items()
-    ]
-    runs = runs_of(origin, query.rows("runs"))
+    counts, texts = Counts(), query.texts()
+    for memory_id, stored in plan.before.items():
+        counts.replace(IndexEntry(stored.state, stored.facets, texts.get(memory_id, ())), None)
+    runs = query.runs(plan.origin)
     sizes = sizes_of([body.encoded for body in old], sign=-1)
-    reserved = await reserve(transaction, sizes, changes=len(changes), memories=0, runs=len(runs.new))
-    runs.assign_numbers(reserved.runs)
-    batch, counts, terms = RowBatch(), Counts(space), query.terms()
-    for memory_id, entry in stored.items():
-        counts.remove(entry.state, terms.get(memory_id, []), entry.facets)
-    counts.put(batch)
-    runs.put(batch, last_seq=max(reserved.seqs))
-    entries = change_rows(
-        changes, numbers, seqs=reserved.seqs, last_place=reserved.last_place, run_no=runs.number,
-        at=to_micros(origin.at),
-    )  # fmt: skip
-    batch.put("changes", entries)
+    reserved = await reserve(transaction, sizes, changes=len(plan.changes), memories=0, runs=len(runs.new))
+    runs.numbers |= dict(zip(runs.new, reserved.runs, strict=True))
+    batch = RowBatch()
+    batch.put_counts(counts, space=space)
+    batch.put_log(plan, numbers, runs, reserved)
     batch.put("unindexed_memories", doomed)
     await batch.write(transaction)
     await transaction.execute(_SQL["delete_vectors"], hashes)
-    await delete_documents_about(transaction, list(stored))
+    await delete_documents_about(transaction, list(plan.before))
     await transaction.execute(_SQL["taint_dictionaries"])
     await transaction.execute(_SQL["count_purge"])
 

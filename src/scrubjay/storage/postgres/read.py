@@ -8,19 +8,12 @@ from scrubjay.model.query import Filter, facet
 from scrubjay.model.relation import Relation
 from scrubjay.ports import Handle
 from scrubjay.storage.lexical import similar_names
+from scrubjay.storage.plan import first_answer
 from scrubjay.storage.postgres.bodies import Body, PostgresBodies, memory_body
 from scrubjay.storage.postgres.database import Database, SqlQuery
 from scrubjay.storage.postgres.lexicon import lexical_candidates, passing_test
-from scrubjay.storage.postgres.rows import (
-    LAST_CHARACTER,
-    canonical_id,
-    canonical_ids,
-    digest_of,
-    relation_of,
-    result_of,
-    to_hex,
-)
-from scrubjay.storage.rows import STATE_NUMBERS, STATES, key_of
+from scrubjay.storage.postgres.rows import LAST_CHARACTER, digest_of, relation_of
+from scrubjay.storage.rows import STATE_NUMBERS, STATES, canonical_id, canonical_ids, key_of
 from scrubjay.storage.sql_files import read_statements
 from scrubjay.text.slug import bare_slug, slug
 from scrubjay.text.tokens import terms_of
@@ -42,7 +35,7 @@ async def find_answer(database: Database, space: str, key: str, digest: bytes) -
            WHERE space_no = scrubjay.current_space() AND key_digest = %s""",
         digest_of(key), space=space,
     )  # fmt: skip
-    return result_of([(to_hex(row[0]), row[1]) for row in rows], key=key, digest=digest)
+    return first_answer((bytes(rows[0][0]), str(rows[0][1])) if rows else None, key=key, digest=digest)
 
 
 async def get(database: Database, space: str, ids: Sequence[str], *, bodies: PostgresBodies) -> dict[str, Memory]:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from scrubjay.errors import BodyDamaged
@@ -11,25 +10,10 @@ from scrubjay.model.change import Action, Origin
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, Passage, passage_id
-from scrubjay.model.query import facets_of
-from scrubjay.model.timestamps import to_micros
+from scrubjay.storage.plan import CommitPlan, Dependencies, run_names
 from scrubjay.storage.postgres.bodies import Body, PostgresBodies, memory_body
-from scrubjay.storage.postgres.commit.plan import ChangeRow, StoredMemory
-from scrubjay.storage.postgres.commit.read import CommitQuery
-from scrubjay.storage.postgres.commit.rows import (
-    Counts,
-    Numbers,
-    RowBatch,
-    change_rows,
-    memory_rows,
-    passage_rows,
-    reserve,
-    run_names,
-    runs_of,
-    sizes_of,
-)
+from scrubjay.storage.postgres.commit import CommitQuery, write_plan
 from scrubjay.storage.postgres.database import Database, SqlQuery, Transaction
-from scrubjay.storage.rows import index_key_of
 from scrubjay.storage.sql_files import read_statements
 from scrubjay.text.passages import SHAPE, passages_of
 
@@ -64,7 +48,7 @@ async def reindex_page(database: Database, space: str, bodies: PostgresBodies, *
         return None
     page = await bodies.load(space, [memory_body(row) for row in rows])
     memories = await asyncio.to_thread(_split_page, bodies, page, space)
-    return int(rows[-1][0]), await _write(database, space, memories) if memories else 0
+    return int(rows[-1][0]), await _write(database, space, memories, bodies) if memories else 0
 
 
 async def _reindex_space(database: Database, space: str, bodies: PostgresBodies) -> int:
@@ -85,79 +69,37 @@ def _split_page(bodies: PostgresBodies, page: Sequence[Body], space: str) -> Ind
     return memories
 
 
-async def _write(database: Database, space: str, read: IndexedMemories) -> int:
+async def _write(database: Database, space: str, read: IndexedMemories, bodies: PostgresBodies) -> int:
     """Replace the passages of memories that have not been revised since they were read."""
     origin = Origin(at=datetime.now(UTC), run=new_id(), agent=_AGENT)
-    query = CommitQuery()
-    query.request_memories(list(read))
+    query = CommitQuery(Dependencies(memory_ids=list(read)), runs=run_names(origin))
     query.request_terms(list(read))
-    query.request_runs(run_names(origin))
     query.request_new_words(space, ((memory.state, passages) for memory, passages in read.values()))
 
     async def job(transaction: Transaction) -> int:
         query.take_result(transaction)
-        before = {
-            memory_id: stored
-            for memory_id, stored in query.memories().items()
-            if stored.version == read[memory_id][0].version
-        }
-        unchanged = {memory_id: read[memory_id] for memory_id in before}
-        if unchanged:
-            await _replace(transaction, space, unchanged, before, query, origin=origin)
-        return len(unchanged)
+        plan = CommitPlan(origin, query.state())
+        for memory_id, (memory, passages) in read.items():
+            if memory_id in plan.before and plan.before[memory_id].version == memory.version:
+                plan.put(memory, memory_id, passages, reindex=True)
+        if plan.memories:
+            for memory_id in await _changed_ids(transaction, plan):
+                plan.log_again(memory_id, Action.EMBEDDED)
+            await write_plan(transaction, plan, query, space=space, bodies=bodies)
+        return len(plan.memories)
 
     return await database.write(job, space=space, prefetch=query.queries)
 
 
-async def _replace(
-    transaction: Transaction,
-    space: str,
-    read: IndexedMemories,
-    before: Mapping[str, StoredMemory],
-    query: CommitQuery,
-    *,
-    origin: Origin,
-) -> None:
-    memories = {memory_id: memory for memory_id, (memory, _) in read.items()}
-    passages = {memory_id: parts for memory_id, (_, parts) in read.items()}
-    numbers = {memory_id: stored.number or 0 for memory_id, stored in before.items()}
-    after = {
-        memory_id: replace(before[memory_id], index_key=index_key_of(memory, parts), passages=len(parts))
-        for memory_id, (memory, parts) in read.items()
-    }
-    batch, counts, terms = RowBatch(), Counts(space), query.terms()
-    for memory_id, (memory, parts) in read.items():
-        counts.remove(before[memory_id].state, terms.get(memory_id, []), before[memory_id].facets)
-        counts.add(memory.state, [passage.terms for passage in parts], facets_of(memory))
-    counts.put(batch, new_words=query.new_words())
-    batch.put("revised_memories", memory_rows(memories, after, numbers, indexed=passages))
-    batch.put("unindexed_memories", list(numbers.values()))
-    batch.put("passages", passage_rows(space, memories, passages, numbers))
-    changes = await _changes(transaction, read, before, numbers)
-    if changes:
-        runs = runs_of(origin, query.rows("runs"))
-        reserved = await reserve(transaction, sizes_of([]), changes=len(changes), memories=0, runs=len(runs.new))
-        runs.assign_numbers(reserved.runs)
-        runs.put(batch, last_seq=max(reserved.seqs))
-        entries = change_rows(
-            changes, numbers, seqs=reserved.seqs, last_place=reserved.last_place, run_no=runs.number,
-            at=to_micros(origin.at),
-        )  # fmt: skip
-        batch.put("changes", entries)
-    await batch.write(transaction)
-
-
-async def _changes(
-    transaction: Transaction, read: IndexedMemories, before: Mapping[str, StoredMemory], numbers: Numbers
-) -> list[ChangeRow]:
-    """Return log entries for vector indexes: the memories with other passages or other facets."""
-    firsts = [passage_id(number, 0) for number in numbers.values()]
+async def _changed_ids(transaction: Transaction, plan: CommitPlan) -> list[str]:
+    """Return the memories with other passages or other facets, which vector indexes hold."""
+    firsts = [passage_id(plan.before[memory_id].number or 0, 0) for memory_id in plan.memories]
     rows = await transaction.rows(_SQL["passage_hashes"], firsts, [first + PASSAGES_PER_MEMORY for first in firsts])
     existing = {(int(number), bytes(digest)) for number, digest in rows}
-    changes: list[ChangeRow] = []
-    for memory_id, (memory, parts) in read.items():
-        hashes = {(passage_id(numbers[memory_id], passage.ordinal), passage.hash) for passage in parts}
-        stored = before[memory_id]
-        if len(parts) != stored.passages or not hashes <= existing or set(facets_of(memory)) != set(stored.facets):
-            changes.append(ChangeRow(memory_id, Action.EMBEDDED, stored.version, stored.version, stored.passages))
-    return changes
+    changed: list[str] = []
+    for first, (memory_id, passages) in zip(firsts, plan.passages.items(), strict=True):
+        before, after = plan.before[memory_id], plan.after[memory_id]
+        hashes = {(first + passage.ordinal, passage.hash) for passage in passages}
+        if len(passages) != before.passages or not hashes <= existing or set(after.facets) != set(before.facets):
+            changed.append(memory_id)
+    return changed

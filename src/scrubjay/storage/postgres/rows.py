@@ -1,40 +1,19 @@
-"""Ids, bytes and keys as the tables have them; words of the lexical index are keys that depend on space and state."""
+"""Bytes and keys as the tables have them; words of the lexical index are keys that depend on space and state."""
 
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from scrubjay.errors import InvalidInput, KeyReused
 from scrubjay.model.memory import State
 from scrubjay.model.query import Facet
 from scrubjay.model.relation import Relation
 from scrubjay.model.timestamps import from_micros
-from scrubjay.storage.postgres.database import Rows
-from scrubjay.storage.rows import STATE_NUMBERS, id_bytes, id_text
+from scrubjay.storage.rows import STATE_NUMBERS
 
 # Every text that begins with a prefix sorts before the prefix followed by this character.
 LAST_CHARACTER = "\U0010ffff"
 _TERM, _FACET, _GRAM, _THREAD = b"t", b"f", b"g", b"h"
-
-
-def canonical_id(memory_id: str) -> str:
-    """Return an id as the database spells it; empty for a malformed one."""
-    raw = id_bytes(memory_id)
-    return id_text(raw) if raw else ""
-
-
-def canonical_ids(ids: Sequence[str]) -> list[str]:
-    """Return ids as the database spells them, each once, without malformed ones."""
-    return [canonical for memory_id in dict.fromkeys(ids) if (canonical := canonical_id(memory_id))]
-
-
-def require_id(memory_id: str) -> str:
-    """Return an id as the database spells it; raises InvalidInput for a malformed one."""
-    canonical = canonical_id(memory_id)
-    if not canonical:
-        raise InvalidInput(f"{memory_id[:80]!r} is not an id", field="id")
-    return canonical
 
 
 def to_hex(data: bytes) -> str:
@@ -76,17 +55,6 @@ def grams_for(space: str, state: State, grams: Iterable[str]) -> list[int]:
 def thread_key(space: str, state: State, thread: str) -> int:
     """Return the key of a session, which its passages share."""
     return _word(space, state, _THREAD, thread)
-
-
-def result_of(rows: Rows, *, key: str, digest: bytes) -> str | None:
-    """Return the stored result of a request, if there is one; raises KeyReused if it was for another request."""
-    if not rows:
-        return None
-    if from_hex(rows[0][0]) != digest:
-        raise KeyReused(
-            f"idempotency key {key!r} was used for another request", hint="Use a new key for a new request", key=key
-        )
-    return str(rows[0][1])
 
 
 def relation_of(row: Sequence[object]) -> Relation:

@@ -50,7 +50,7 @@ from scrubjay.storage.postgres import documents as collections
 from scrubjay.storage.postgres.answers import import_answers, stored_answers
 from scrubjay.storage.postgres.bodies import PostgresBodies
 from scrubjay.storage.postgres.cluster import CommitNotifier, Leader, RateLeases, listening
-from scrubjay.storage.postgres.commit import apply
+from scrubjay.storage.postgres.commit import AppliedCommit, adopt, apply_commit, store_vectors, touch
 from scrubjay.storage.postgres.connection import Address
 from scrubjay.storage.postgres.database import Database
 from scrubjay.storage.postgres.schema import prepare
@@ -93,7 +93,7 @@ class PostgresStore:
     # ---- records ----
 
     async def commit(self, commit: Commit) -> Committed:
-        applied = await apply.apply_commit(self.database, commit, bodies=self._bodies)
+        applied = await apply_commit(self.database, commit, bodies=self._bodies)
         self._follow_up(commit.space, applied)
         seq = await self.last_seq() if applied.seq is None else applied.seq
         return Committed(seq=seq, answer=applied.answer)
@@ -117,7 +117,7 @@ class PostgresStore:
             return [(memory_history, passages_of(memory_history.memory)) for memory_history in histories]
 
         prepared = await asyncio.to_thread(prepare)
-        applied = await apply.adopt(self.database, space, prepared, origin=origin, bodies=self._bodies)
+        applied = await adopt(self.database, space, prepared, origin=origin, bodies=self._bodies)
         self._follow_up(space, applied)
         return applied.adopted
 
@@ -130,7 +130,7 @@ class PostgresStore:
         return count
 
     async def touch(self, space: str, ids: Sequence[str], *, at: datetime) -> None:
-        await apply.touch(self.database, space, ids, at=at)
+        await touch(self.database, space, ids, at=at)
 
     async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
         return await read.get(self.database, space, ids, bodies=self._bodies)
@@ -251,7 +251,7 @@ class PostgresStore:
         return await vectors.embedded_among(self.database, space, model, hashes) if hashes else set()
 
     async def store_vectors(self, space: str, embedded: Embedded, *, memory_ids: Sequence[str], origin: Origin) -> None:
-        applied = await apply.store_vectors(
+        applied = await store_vectors(
             self.database, space, embedded, memory_ids=memory_ids, origin=origin, bodies=self._bodies
         )
         self._follow_up(space, applied)
@@ -401,7 +401,7 @@ class PostgresStore:
         self._term_statistics.clear()
         self._vectors.clear()
 
-    def _follow_up(self, space: str, applied: apply.AppliedCommit) -> None:
+    def _follow_up(self, space: str, applied: AppliedCommit) -> None:
         self._term_statistics.clear()
         if applied.seq is not None:
             self._notifier.notify()

@@ -9,7 +9,7 @@ from scrubjay.model.timestamps import from_micros, to_micros
 from scrubjay.ports.commit import StoredAnswer
 from scrubjay.storage.sql_files import read_statements
 from scrubjay.storage.sqlite.commit import make_space
-from scrubjay.storage.sqlite.log import run_number
+from scrubjay.storage.sqlite.log import assign_runs
 from scrubjay.storage.sqlite.rows import run_name, space_number
 
 _SQL = read_statements("sqlite/commit")
@@ -38,7 +38,7 @@ def import_answers(connection: apsw.Connection, *, space: str, answers: Sequence
     copied = 0
     for answer in answers:
         author = Origin(at=origin.at, run=answer.run or origin.run, agent=answer.agent)
-        run_no = run_number(connection, space_no, author)
+        run_no = assign_runs(connection, space_no, author).number
         key_digest = answer.key_digest if isinstance(answer.key, str) else None
         # A key that came as a digest is stored as bytes, which equal no text.
         connection.execute(

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing, suppress
 from functools import partial
 
@@ -18,7 +18,7 @@ from scrubjay.storage.body_cache import (
     BodyCache,
     StoredVersion,
     damaged_memory,
-    encode_deltas,
+    extend_chain,
     is_training_due,
 )
 from scrubjay.storage.codec import Dictionary, Encoded, Encoding, encode, generic_dictionary, pack
@@ -50,24 +50,23 @@ class SqliteBodies:
         self._lock = threading.Lock()
         self._cache = BodyCache()
 
-    def pack(self, connection: apsw.Connection, memory: Memory, *, space_no: int) -> Encoded:
-        """Pack a memory's body with the newest untainted dictionary of its space."""
-        return encode(to_body(memory), dictionary=self._newest_dictionary(connection, space_no))
+    def pack(self, connection: apsw.Connection, memories: Iterable[Memory], *, space_no: int) -> list[Encoded]:
+        """Pack the bodies of memories with the newest untainted dictionary of their space."""
+        dictionary = self._newest_dictionary(connection, space_no)
+        return [encode(to_body(memory), dictionary=dictionary) for memory in memories]
 
-    def replace_by_delta(self, connection: apsw.Connection, memory_no: int, *, number: int) -> None:
-        """Before a version is added, replace the one that need no longer be whole by its difference from the next."""
+    def extend_chain(self, connection: apsw.Connection, memory_no: int, new: Sequence[StoredVersion]) -> list[Encoded]:
+        """Return how to store new versions; replace those that need no longer be whole by differences."""
         rows = connection.execute(
             f"SELECT {BODY_COLUMNS} FROM versions WHERE memory_no = ? ORDER BY number DESC LIMIT {WHOLE_VERSIONS}",
             (memory_no,),
         ).fetchall()
-        if len(rows) < WHOLE_VERSIONS or int(rows[0][0]) >= number:
-            return
-        versions = [_stored_version(row) for row in reversed(rows)]
-        plain = [self._plain_or_none(connection, memory_no, version) for version in versions]
-        # The last one is repeated, as if the new version were stored already.
-        packed = encode_deltas([*zip(versions, plain, strict=True), (versions[-1], None)])[0]
-        if packed is not versions[0].encoded:
-            _update(connection, memory_no, StoredVersion(versions[0].number, packed))
+        stored = [_stored_version(row) for row in reversed(rows)]
+        encoded = extend_chain(stored, new, plain=partial(self._plain_or_none, connection, memory_no))
+        for version, packed in zip(stored, encoded, strict=False):
+            if packed is not version.encoded:
+                _update(connection, memory_no, StoredVersion(version.number, packed))
+        return encoded[len(stored) :]
 
     def read_memory(self, connection: apsw.Connection, row: Row) -> Memory:
         """Return the memory of a row of MEMORY_COLUMNS; the error for a damaged one names its last good version."""

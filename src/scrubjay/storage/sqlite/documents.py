@@ -7,7 +7,7 @@ import apsw
 
 from scrubjay.model.document import Document
 from scrubjay.model.timestamps import to_micros
-from scrubjay.storage.rows import document_of, id_bytes, micros_of, require_own, stale_document, subjects_of, value_text
+from scrubjay.storage.rows import document_of, id_bytes, micros_of, stale_document, subjects_of, value_text
 from scrubjay.storage.sql_files import read_statements
 from scrubjay.storage.sqlite.rows import space_number
 
@@ -88,10 +88,9 @@ def all_documents(connection: apsw.Connection, space: str, *, after: tuple[str, 
     return [document_of(row) for row in rows]
 
 
-def write_documents(connection: apsw.Connection, documents: Sequence[Document], *, space: str, space_no: int) -> None:
+def write_documents(connection: apsw.Connection, documents: Sequence[Document], *, space_no: int) -> None:
     """Write the documents of a commit, whatever version is stored."""
     for document in documents:
-        require_own(document, space)
         connection.execute(_SQL["write"], _values(document, space_no=space_no, version=1)).fetchall()
 
 

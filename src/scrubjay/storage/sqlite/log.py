@@ -1,13 +1,14 @@
 """Runs and the change log."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import apsw
 
 from scrubjay.model.change import Action, Change, Origin
-from scrubjay.model.relation import Relation
 from scrubjay.model.timestamps import to_micros
 from scrubjay.ports import Run
+from scrubjay.storage.plan import Author, ChangeEntry, Runs, StoredRun, plan_runs, run_names
 from scrubjay.storage.rows import change_of, id_text, relation_to_text
 from scrubjay.storage.sql_files import read_statements
 from scrubjay.storage.sqlite.rows import run_key, run_name, space_number
@@ -22,44 +23,57 @@ _TABLES = """changes c JOIN spaces s ON s.no = c.space_no
 _NOT_UNDOABLE = f"('{Action.EMBEDDED}', '{Action.PURGED}', '{Action.IMPORTED}')"
 
 
-def run_number(connection: apsw.Connection, space_no: int, origin: Origin) -> int:
-    """Return the number of a run, which begins with its first change; calls that name the same run share it."""
-    agent_no = _make_agent(connection, origin.agent)
-    key = run_key(origin.run)
-    row = connection.execute(_SQL["find_open_run"], (space_no, key, agent_no)).fetchone()
-    if row is not None and not origin.undoes:
-        return int(row[0])
-    undone_no = _mark_undone(connection, space_no, origin.undoes)
-    connection.execute(
-        "INSERT INTO runs(space_no, id, agent_no, undoes) VALUES(?, ?, ?, ?)", (space_no, key, agent_no, undone_no)
-    )
-    return connection.last_insert_rowid()
+def assign_runs(connection: apsw.Connection, space_no: int, origin: Origin, authors: Sequence[Author] = ()) -> Runs:
+    """Return the runs of a commit with their numbers; those that are new begin with it."""
+    keys = [(space_no, run_key(name)) for name in run_names(origin, authors)]
+    stored = [
+        StoredRun(number, run_name(key), agent, undoes is not None, bool(undone), last_seq)
+        for number, key, agent, undoes, undone, last_seq in connection.executemany(_SQL["find_runs"], keys)
+    ]
+    runs = plan_runs(origin, stored, authors)
+    undone_no = None if runs.undone is None else runs.undone.number
+    if undone_no is not None:
+        connection.execute("UPDATE runs SET undone = 1 WHERE no = ?", (undone_no,))
+    for author in runs.new:
+        run, agent = author
+        undoes = undone_no if author == runs.author else None
+        connection.execute(
+            "INSERT INTO runs(space_no, id, agent_no, undoes) VALUES(?, ?, ?, ?)",
+            (space_no, run_key(run), _make_agent(connection, agent), undoes),
+        )
+        runs.numbers[author] = connection.last_insert_rowid()
+    return runs
 
 
-def append_change(
+def append_changes(
     connection: apsw.Connection,
+    changes: Sequence[ChangeEntry],
+    numbers: Mapping[str, int],
     *,
     space_no: int,
     run_no: int,
-    number: int,
-    action: Action,
-    version: int,
-    base: int | None,
-    passages_before: int,
     at: datetime,
-    relation: Relation | None = None,
-    target_no: int | None = None,
+    bodies: int = 0,
 ) -> int:
-    """Append an entry and return its `seq`, its place in the order of all changes."""
-    ((space_seq,),) = connection.execute(
-        "UPDATE spaces SET change_count = change_count + 1 WHERE no = ? RETURNING change_count", (space_no,)
+    """Append entries and count bodies; return the `seq` of the last entry, its place in the order of all changes."""
+    if not changes:
+        return 0
+    ((last_place,),) = connection.execute(
+        """UPDATE spaces SET change_count = change_count + ?, body_count = body_count + ? WHERE no = ?
+           RETURNING change_count""",
+        (len(changes), bodies, space_no),
     ).fetchall()
-    connection.execute(
+    connection.executemany(
         _SQL["insert_change"],
-        (
-            space_no, space_seq, run_no, number, action.value, version, base, passages_before, to_micros(at),
-            None if relation is None else relation_to_text(relation), target_no,
-        ),
+        [
+            (
+                space_no, place, run_no, numbers[change.memory_id], change.action.value, change.version, change.base,
+                change.passages_before, to_micros(at),
+                None if change.relation is None else relation_to_text(change.relation),
+                numbers[change.target_id] if change.target_id else None,
+            )
+            for place, change in enumerate(changes, start=last_place - len(changes) + 1)
+        ],
     )  # fmt: skip
     seq = connection.last_insert_rowid()
     # A run that is continued becomes the newest again.
@@ -123,19 +137,6 @@ def _make_agent(connection: apsw.Connection, agent: str) -> int:
         return int(row[0])
     connection.execute("INSERT INTO agents(name) VALUES(?)", (agent,))
     return connection.last_insert_rowid()
-
-
-def _mark_undone(connection: apsw.Connection, space_no: int, run: str) -> int | None:
-    """Mark the newest run with a name as undone and return its number."""
-    if not run:
-        return None
-    row = connection.execute(
-        "SELECT max(no) FROM runs WHERE space_no = ? AND id = ? AND undone = 0", (space_no, run_key(run))
-    ).fetchone()
-    if row is None or row[0] is None:
-        return None
-    connection.execute("UPDATE runs SET undone = 1 WHERE no = ?", (row[0],))
-    return int(row[0])
 
 
 def _run(connection: apsw.Connection, run_no: int) -> Run:

@@ -1,32 +1,23 @@
 """The passages of a memory in the lexical index: added, replaced where they differ, removed, and counted."""
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
 
 import apsw
 
-from scrubjay.model.memory import Memory
+from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage, passage_id
-from scrubjay.model.query import Facet
 from scrubjay.model.timestamps import to_micros
+from scrubjay.storage.plan import Counts, StoredMemory
 from scrubjay.storage.rows import id_bytes, key_of
 from scrubjay.storage.sqlite.lexicon import add_trigrams, delete_trigrams, label_of, word_of
-from scrubjay.storage.sqlite.rows import space_of_lexicon
+from scrubjay.storage.sqlite.rows import lexicon_number, space_of_lexicon
 
 # The columns of `passages`: id, space_no, memory_id, hash, date, observation, start, end, terms, session_key, speaker,
 # question.
 _Row = tuple[int, int, bytes, bytes, int, int | None, int, int, str, int | None, str, int]
 _HASH, _TERMS = 3, 8
-# Counts of terms or facets by lexicon.
-_Counts = Mapping[int, Mapping[str, int]]
-
-
-class IndexEntry(NamedTuple):
-    """The place of a memory in the index: the lexicon of its space and state, and its facets."""
-
-    lexicon_no: int
-    facets: tuple[Facet, ...]
+# A lexicon, a term or facet, and a count.
+_Count = tuple[int, str, int]
 
 
 def index_passages(
@@ -35,35 +26,47 @@ def index_passages(
     memory: Memory,
     passages: Sequence[Passage],
     *,
-    entry: IndexEntry,
-    former: IndexEntry | None = None,
-) -> tuple[set[bytes], set[bytes]]:
-    """Index a memory by its terms and facets, in place of its `former` ones.
+    space_no: int,
+    before: StoredMemory | None,
+    after: StoredMemory,
+) -> tuple[list[str], set[bytes], set[bytes]]:
+    """Index a memory by its terms and facets, in place of its former ones.
 
-    Return the hashes of the texts it has lost, then of those it has gained. Only differences are written: an edit of a
-    long memory mostly changes one passage.
+    Return the terms of its former passages, then the hashes of the texts it has lost, then of those it has gained.
+    Only differences are written: an edit of a long memory mostly changes one passage.
     """
-    new = {row[0]: row for row in _rows(number, memory, passages, lexicon_no=entry.lexicon_no)}
-    old = _stored(connection, number) if former else {}
+    lexicon_no = lexicon_number(space_no, after.state)
+    new = {row[0]: row for row in _rows(number, memory, passages, lexicon_no=lexicon_no)}
+    old = _stored(connection, number) if before else {}
     every = sorted(new.keys() | old.keys())
     # Rows of another lexicon differ at least in their session key.
     changed = [rowid for rowid in every if new.get(rowid) != old.get(rowid)]
     # Facets are among the words of each passage.
-    _replace_words(connection, new, old, changed if entry == former else every, entry)
+    is_relabelled = before is None or (before.state, before.facets) != (after.state, after.facets)
+    labels = [label_of(lexicon_no, facet) for facet in after.facets]
+    _replace_words(connection, new, old, every if is_relabelled else changed, lexicon_no=lexicon_no, labels=labels)
     _replace_rows(connection, new, old, changed)
-    added = [new[rowid] for rowid in changed if rowid in new]
-    removed = [old[rowid] for rowid in changed if rowid in old]
-    _count(connection, added, removed, entry=entry, former=former)
-    before, after = ({row[_HASH] for row in rows.values()} for rows in (old, new))
-    return before - after, after - before
+    hashes_before, hashes_after = ({row[_HASH] for row in rows.values()} for rows in (old, new))
+    return [row[_TERMS] for row in old.values()], hashes_before - hashes_after, hashes_after - hashes_before
 
 
-def unindex_passages(connection: apsw.Connection, number: int, *, former: IndexEntry) -> None:
-    """Remove a memory from the index and from the counts."""
+def unindex_passages(connection: apsw.Connection, number: int) -> list[str]:
+    """Remove a memory from the index; return the terms of its passages, to subtract them from the counts."""
     old = _stored(connection, number)
     _delete(connection, "postings", "rowid", old)
     _delete(connection, "passages", "id", old)
-    _count(connection, (), old.values(), entry=None, former=former)
+    return [row[_TERMS] for row in old.values()]
+
+
+def write_counts(connection: apsw.Connection, counts: Counts, *, space_no: int) -> None:
+    """Add differences to the counts."""
+    _add_terms(connection, _nonzero(counts.terms, space_no))
+    _add_facets(connection, _nonzero(counts.facets, space_no))
+    connection.executemany(
+        """INSERT INTO lexicons VALUES(?, ?, ?) ON CONFLICT DO UPDATE
+           SET passage_count = passage_count + excluded.passage_count, term_count = term_count + excluded.term_count""",
+        [(lexicon_number(space_no, state), count, counts.lengths[state]) for state, count in counts.passages.items()],
+    )
 
 
 def _rows(number: int, memory: Memory, passages: Sequence[Passage], *, lexicon_no: int) -> Iterable[_Row]:
@@ -88,12 +91,13 @@ def _replace_words(
     new: Mapping[int, _Row],
     old: Mapping[int, _Row],
     rowids: Sequence[int],
-    entry: IndexEntry,
+    *,
+    lexicon_no: int,
+    labels: Sequence[str],
 ) -> None:
     """Replace the words of some passages, and the labels that all of them have."""
-    labels = [label_of(entry.lexicon_no, facet) for facet in entry.facets]
     # The prefix of every word of the lexicon.
-    prefix = word_of(entry.lexicon_no, "")
+    prefix = word_of(lexicon_no, "")
     _delete(connection, "postings", "rowid", [rowid for rowid in rowids if rowid in old])
     words = {rowid: dict.fromkeys(new[rowid][_TERMS].split()) for rowid in rowids if rowid in new}
     connection.executemany(
@@ -127,51 +131,15 @@ def _delete(connection: apsw.Connection, table: str, column: str, numbers: Itera
     connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(number,) for number in numbers])
 
 
-def _count(
-    connection: apsw.Connection,
-    added: Collection[_Row],
-    removed: Collection[_Row],
-    *,
-    entry: IndexEntry | None,
-    former: IndexEntry | None,
-) -> None:
-    """Add the new rows to the counts and subtract the removed ones."""
-    terms, facets = defaultdict[int, dict[str, int]](dict), defaultdict[int, dict[str, int]](dict)
-    passage_counts, term_counts = Counter[int](), Counter[int]()
-    added_texts, removed_texts = Counter([row[_TERMS] for row in added]), Counter([row[_TERMS] for row in removed])
-    if entry and former and entry.lexicon_no == former.lexicon_no:
-        # A passage that has only moved within its memory is counted already.
-        added_texts, removed_texts = added_texts - removed_texts, removed_texts - added_texts
-    for sign, texts, place in ((1, added_texts, entry), (-1, removed_texts, former)):
-        if place is None:
-            continue
-        split_texts = [text.split() for text in texts.elements()]
-        passage_counts[place.lexicon_no] += sign * len(split_texts)
-        term_counts[place.lexicon_no] += sign * sum(map(len, split_texts))
-        _add(terms[place.lexicon_no], [term for text_terms in split_texts for term in set(text_terms)], sign)
-        _add(facets[place.lexicon_no], place.facets, sign)
-    _add_terms(connection, terms)
-    _add_facets(connection, facets)
-    connection.executemany(
-        """INSERT INTO lexicons VALUES(?, ?, ?) ON CONFLICT DO UPDATE
-           SET passage_count = passage_count + excluded.passage_count, term_count = term_count + excluded.term_count""",
-        [(lexicon_no, count, term_counts[lexicon_no]) for lexicon_no, count in passage_counts.items()],
-    )
-
-
-def _add(totals: dict[str, int], names: Iterable[str], sign: int) -> None:
-    for name, count in Counter(names).items():
-        totals[name] = totals.get(name, 0) + sign * count
-
-
-def _add_terms(connection: apsw.Connection, counts: _Counts) -> None:
-    rows: list[tuple[int, str, int]] = connection.executemany(
+def _add_terms(connection: apsw.Connection, counts: Sequence[_Count]) -> None:
+    added = {(lexicon_no, term): count for lexicon_no, term, count in counts}
+    rows: list[_Count] = connection.executemany(
         """INSERT INTO terms VALUES(?, ?, ?)
            ON CONFLICT DO UPDATE SET passage_count = passage_count + excluded.passage_count
            RETURNING lexicon_no, term, passage_count""",
-        _nonzero(counts),
+        counts,
     ).fetchall()
-    new = [(lexicon_no, term) for lexicon_no, term, total in rows if total == counts[lexicon_no][term]]
+    new = [(lexicon_no, term) for lexicon_no, term, total in rows if total == added[lexicon_no, term]]
     unused = [(lexicon_no, term) for lexicon_no, term, total in rows if total <= 0]
     connection.executemany("DELETE FROM terms WHERE lexicon_no = ? AND term = ?", unused)
     for number in {lexicon_no for lexicon_no, _ in (*new, *unused)}:
@@ -179,19 +147,22 @@ def _add_terms(connection: apsw.Connection, counts: _Counts) -> None:
         delete_trigrams(connection, number, [term for lexicon_no, term in unused if lexicon_no == number])
 
 
-def _add_facets(connection: apsw.Connection, counts: _Counts) -> None:
-    rows = _nonzero(counts)
+def _add_facets(connection: apsw.Connection, counts: Sequence[_Count]) -> None:
     connection.executemany(
         """INSERT INTO facets VALUES(?, ?, ?)
            ON CONFLICT DO UPDATE SET memory_count = memory_count + excluded.memory_count""",
-        rows,
+        counts,
     )
     connection.executemany(
         "DELETE FROM facets WHERE lexicon_no = ? AND facet = ? AND memory_count <= 0",
-        [(lexicon_no, facet) for lexicon_no, facet, count in rows if count < 0],
+        [(lexicon_no, facet) for lexicon_no, facet, count in counts if count < 0],
     )
 
 
-def _nonzero(counts: _Counts) -> list[tuple[int, str, int]]:
+def _nonzero(counts: Mapping[State, Mapping[str, int]], space_no: int) -> list[_Count]:
+    rows: list[_Count] = []
+    for state, by_name in counts.items():
+        lexicon_no = lexicon_number(space_no, state)
+        rows += [(lexicon_no, name, count) for name, count in by_name.items() if count]
     # In order, so that the rows of a page are written one after the other.
-    return sorted((number, name, count) for number, named in counts.items() for name, count in named.items() if count)
+    return sorted(rows)

@@ -6,15 +6,16 @@ from contextlib import suppress
 import apsw
 
 from scrubjay.errors import BodyDamaged
-from scrubjay.model.change import Action, Origin
-from scrubjay.storage.rows import STATES, id_bytes
+from scrubjay.model.change import Origin
+from scrubjay.storage.plan import Counts, Dependencies, IndexEntry, plan_purge
+from scrubjay.storage.rows import canonical_ids, id_bytes
 from scrubjay.storage.sql_files import read_statements
 from scrubjay.storage.sqlite.bodies import BODY_COLUMNS, SqliteBodies
-from scrubjay.storage.sqlite.commit import make_space, stored_facets
+from scrubjay.storage.sqlite.commit import make_space, read_state
 from scrubjay.storage.sqlite.documents import delete_documents_about
-from scrubjay.storage.sqlite.log import append_change, run_number
-from scrubjay.storage.sqlite.postings import IndexEntry, unindex_passages
-from scrubjay.storage.sqlite.rows import lexicon_number, note_purge
+from scrubjay.storage.sqlite.log import append_changes, assign_runs
+from scrubjay.storage.sqlite.postings import unindex_passages, write_counts
+from scrubjay.storage.sqlite.rows import note_purge
 from scrubjay.storage.sqlite.vectors import delete_unused
 from scrubjay.text.passages import passages_of
 
@@ -24,27 +25,21 @@ _SQL = read_statements("sqlite/commit")
 def purge(connection: apsw.Connection, space: str, ids: Sequence[str], *, origin: Origin, bodies: SqliteBodies) -> int:
     """Delete memories with all their versions, and mark the dictionaries that may hold their words; return how many."""
     space_no = make_space(connection, space)
-    run_no = run_number(connection, space_no, origin)
-    count = 0
-    for memory_id in dict.fromkeys(ids):
-        row = connection.execute(
-            "SELECT no, state, passage_count, version FROM memories WHERE id = ? AND space_no = ?",
-            (id_bytes(memory_id), space_no),
-        ).fetchone()
-        if row is None:
-            continue
-        number, state, passage_count, version = (int(value) for value in row)
-        _erase(connection, number, space_no=space_no, state=state, bodies=bodies)
+    state = read_state(connection, Dependencies(memory_ids=canonical_ids(ids)), space_no=space_no)
+    if not state.memories:
+        return 0
+    plan, counts = plan_purge(ids, state, origin=origin), Counts()
+    numbers = {memory_id: stored.number or 0 for memory_id, stored in state.memories.items()}
+    for memory_id, stored in state.memories.items():
+        texts = _erase(connection, numbers[memory_id], space_no=space_no, bodies=bodies)
+        counts.replace(IndexEntry(stored.state, stored.facets, texts), None)
         delete_documents_about(connection, space_no, id_bytes(memory_id))
-        append_change(
-            connection, space_no=space_no, run_no=run_no, number=number, action=Action.PURGED,
-            version=version, base=version, passages_before=passage_count, at=origin.at,
-        )  # fmt: skip
-        count += 1
-    if count:
-        connection.execute("UPDATE dictionaries SET tainted = 1 WHERE space_no = ?", (space_no,))
-        note_purge(connection)
-    return count
+    write_counts(connection, counts, space_no=space_no)
+    run_no = assign_runs(connection, space_no, origin).number
+    append_changes(connection, plan.changes, numbers, space_no=space_no, run_no=run_no, at=origin.at)
+    connection.execute("UPDATE dictionaries SET tainted = 1 WHERE space_no = ?", (space_no,))
+    note_purge(connection)
+    return len(state.memories)
 
 
 def merge_postings(connection: apsw.Connection) -> None:
@@ -60,10 +55,10 @@ def rewrite_file(connection: apsw.Connection) -> bool:
     return not blocked
 
 
-def _erase(connection: apsw.Connection, number: int, *, space_no: int, state: int, bodies: SqliteBodies) -> None:
+def _erase(connection: apsw.Connection, number: int, *, space_no: int, bodies: SqliteBodies) -> list[str]:
+    """Delete all rows of a memory; return the terms of its passages."""
     hashes = _hashes_of_all_versions(connection, number, bodies=bodies)
-    facets = stored_facets(connection, number)
-    unindex_passages(connection, number, former=IndexEntry(lexicon_number(space_no, STATES[state]), facets))
+    texts = unindex_passages(connection, number)
     connection.execute(_SQL["delete_results"], (number,))
     for column in ("memory_no", "target_no"):
         connection.execute(
@@ -78,6 +73,7 @@ def _erase(connection: apsw.Connection, number: int, *, space_no: int, state: in
     connection.execute("INSERT INTO purged_memories SELECT no, id FROM memories WHERE no = ?", (number,))
     connection.execute("DELETE FROM memories WHERE no = ?", (number,))
     delete_unused(connection, space_no, hashes)
+    return texts
 
 
 def _hashes_of_all_versions(connection: apsw.Connection, number: int, *, bodies: SqliteBodies) -> list[bytes]:

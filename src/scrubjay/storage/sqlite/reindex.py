@@ -10,17 +10,14 @@ from scrubjay.errors import BodyDamaged
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.identity import new_id
 from scrubjay.model.passage import passage_id
-from scrubjay.storage.rows import STATES
+from scrubjay.storage.plan import CommitPlan, Dependencies
 from scrubjay.storage.sqlite.bodies import MEMORY_COLUMNS, MEMORY_TABLES, Row, SqliteBodies
-from scrubjay.storage.sqlite.commit import index_memory, stored_facets, update_memory
-from scrubjay.storage.sqlite.log import append_change, run_number
-from scrubjay.storage.sqlite.postings import IndexEntry
-from scrubjay.storage.sqlite.rows import lexicon_number
+from scrubjay.storage.sqlite.commit import read_state, write_plan
 from scrubjay.text.passages import SHAPE, passages_of
 
 _OUTDATED = f"passage_format < {SHAPE}"
 _SIZE = 9  # the position of `v.size` in MEMORY_COLUMNS
-_OutdatedRow = tuple[int, bytes, str, int, int | None, int, int, int, bytes, int, bytes, int, int, int]
+_OutdatedRow = tuple[int, bytes, str, int, int | None, int, int, int, bytes, int, bytes, int]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,7 +47,7 @@ def reindex_page(
     for row in rows:
         # A damaged memory keeps its old passages: they are all that is left of it.
         with suppress(BodyDamaged):
-            _reindex(connection, row[:-3], space_no=row[-3], state=row[-2], passages=row[-1], bodies=bodies)
+            _reindex(connection, row[:-1], space_no=row[-1], bodies=bodies)
             done += 1
     return done, None if is_last else int(rows[-1][0])
 
@@ -60,7 +57,7 @@ def _outdated_rows(connection: apsw.Connection, *, after: int, page: PageSize) -
     rows: list[_OutdatedRow] = []
     size = 0
     cursor = connection.execute(
-        f"""SELECT {MEMORY_COLUMNS}, m.space_no, m.state, m.passage_count
+        f"""SELECT {MEMORY_COLUMNS}, m.space_no
             FROM {MEMORY_TABLES.replace("memories m", "memories m INDEXED BY memories_passage_format")}
             WHERE m.{_OUTDATED} AND m.no > ? ORDER BY m.no LIMIT ?""",
         (after, page.memories),
@@ -75,27 +72,23 @@ def _outdated_rows(connection: apsw.Connection, *, after: int, page: PageSize) -
     return rows, len(rows) < page.memories and size < page.bytes
 
 
-def _reindex(
-    connection: apsw.Connection, row: Row, *, space_no: int, state: int, passages: int, bodies: SqliteBodies
-) -> None:
+def _reindex(connection: apsw.Connection, row: Row, *, space_no: int, bodies: SqliteBodies) -> None:
     number, memory = row[0], bodies.read_memory(connection, row)
-    before = _indexed(connection, number)
-    update_memory(connection, number, memory)
-    former = IndexEntry(lexicon_number(space_no, STATES[state]), before[0])
-    index_memory(connection, number, memory, passages_of(memory), space_no=space_no, former=former)
+    state = read_state(connection, Dependencies(memory_ids=[memory.id]), space_no=space_no)
+    plan = CommitPlan(Origin(at=datetime.now(UTC), run=new_id(), agent=""), state)
+    passages = passages_of(memory)
+    plan.put(memory, memory.id, passages, reindex=True)
     # A vector index holds hashes and facets but no terms: mostly nothing changes for it, and the log need not say so.
-    if _indexed(connection, number) != before:
-        origin = Origin(at=datetime.now(UTC), run=new_id(), agent="")
-        append_change(
-            connection, space_no=space_no, run_no=run_number(connection, space_no, origin), number=number,
-            action=Action.EMBEDDED, version=memory.version, base=memory.version, passages_before=passages, at=origin.at,
-        )  # fmt: skip
+    before, after = plan.before[memory.id], plan.after[memory.id]
+    if (before.facets, _hashes(connection, number)) != (after.facets, [passage.hash for passage in passages]):
+        plan.log_again(memory.id, Action.EMBEDDED)
+    write_plan(connection, plan, space_no=space_no, bodies=bodies)
 
 
-def _indexed(connection: apsw.Connection, number: int) -> tuple[tuple[str, ...], list[tuple[bytes]]]:
-    """Return the facets and hashes that a vector index holds of a memory."""
-    hashes = connection.execute(
+def _hashes(connection: apsw.Connection, number: int) -> list[bytes]:
+    """Return the hashes of the texts that a memory is indexed by."""
+    rows = connection.execute(
         "SELECT hash FROM passages WHERE id >= ? AND id < ? ORDER BY id",
         (passage_id(number, 0), passage_id(number + 1, 0)),
-    ).fetchall()
-    return stored_facets(connection, number), hashes
+    )
+    return [bytes(digest) for (digest,) in rows]

@@ -52,7 +52,7 @@ from scrubjay.storage.sqlite import (
 from scrubjay.storage.sqlite import documents as collections
 from scrubjay.storage.sqlite.answers import import_answers, stored_answers
 from scrubjay.storage.sqlite.bodies import SqliteBodies
-from scrubjay.storage.sqlite.commit import adopt, apply_commit, find_answer, make_space, touch
+from scrubjay.storage.sqlite.commit import adopt, apply_commit, find_answer, make_space, store_vectors, touch
 from scrubjay.storage.sqlite.connection import Readers, connect, mapped_errors
 from scrubjay.storage.sqlite.schema import migrate
 from scrubjay.storage.sqlite.writer import OpenTransaction, Writer
@@ -167,10 +167,7 @@ class SqliteStore:
         return count
 
     async def touch(self, space: str, ids: Sequence[str], *, at: datetime) -> None:
-        def job(connection: apsw.Connection) -> None:
-            touch(connection, make_space(connection, space), ids, to_micros(at))
-
-        await self._writer.run(job)
+        await self._writer.run(partial(touch, space=space, ids=ids, at=to_micros(at)))
 
     async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
         memories = None
@@ -308,12 +305,11 @@ class SqliteStore:
         return await self._read_rows(vectors.embedded_among, space, model, hashes, rows=len(hashes))
 
     async def store_vectors(self, space: str, embedded: Embedded, *, memory_ids: Sequence[str], origin: Origin) -> None:
-        def job(connection: apsw.Connection) -> None:
-            space_no = make_space(connection, space)
-            run_no = log.run_number(connection, space_no, origin)
-            vectors.store_vectors(connection, space_no, run_no, embedded, at=origin.at, memory_ids=memory_ids)
-
-        await self._writer.run(job)
+        await self._writer.run(
+            partial(
+                store_vectors, space=space, embedded=embedded, memory_ids=memory_ids, origin=origin, bodies=self._bodies
+            )
+        )
 
     async def without_vectors(self, model: str, *, limit: int) -> list[tuple[str, str]]:
         return await self._read(vectors.without_vectors, model, limit=limit)

@@ -5,31 +5,24 @@ needs them. When a passage has the text again, its quantized vector is good enou
 """
 
 import json
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from scrubjay.errors import InvalidInput
-from scrubjay.model.change import Action
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, Point, Vector
 from scrubjay.model.query import facet
 from scrubjay.ports import Embedded
-from scrubjay.storage.rows import STATES, id_bytes, id_text
-from scrubjay.storage.sqlite.log import append_change
+from scrubjay.storage.rows import STATES, id_text
 from scrubjay.storage.sqlite.rows import marks, space_number
 
 _POINT_COLUMNS = "p.id, p.date, s.name, m.facets, m.state, v.vector"
 _POINT_TABLES = f"""passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY} JOIN spaces s ON s.no = m.space_no
     JOIN vectors v ON v.space_no = m.space_no AND v.model_no = ? AND v.hash = p.hash"""
-_MEMORIES_WITH_TEXT = f"""SELECT m.no, m.id, m.version, m.passage_count FROM passages p
-    JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY} WHERE p.hash = ? AND p.space_no = ?"""
 _TABLES = ("vectors", "historical_vectors")
 _INSERT = "INSERT OR IGNORE INTO vectors(no, space_no, model_no, hash, vector) VALUES(?, ?, ?, ?, ?)"
-_MEMORY_BY_ID = "SELECT no, id, version, passage_count FROM memories WHERE id = ? AND space_no = ?"
 # Cosines of half-precision vectors differ from exact ones in the fourth digit, at half the size; those of quantized
 # ones in the third, at a sixth of it.
 _HALF = np.dtype(np.float16)
@@ -41,33 +34,25 @@ _SHIFTS = np.arange(_GROUP, dtype=np.uint64) * np.uint64(_BITS)
 _GROUP_TYPE = np.dtype("<u8")
 
 
-def store_vectors(
+def insert_vectors(
     connection: apsw.Connection,
     space_no: int,
-    run_no: int,
     embedded: Embedded,
+    vectors: Mapping[bytes, Vector],
     *,
-    at: datetime,
-    memory_ids: Sequence[str] = (),
-    written: Sequence[str] = (),
     free: Sequence[int] = (),
 ) -> None:
-    """Store vectors, and log which memories have them now so that vector indexes add them.
-
-    A memory that was stored without a vector gets one when another with the same text does. Memories that were written
-    in the same commit have an entry in the log already. Rows that are `free` are filled first.
-    """
-    new_hashes = _insert_vectors(connection, space_no, embedded, free=free)
-    rows = [row for digest in new_hashes for row in connection.execute(_MEMORIES_WITH_TEXT, (digest, space_no))]
-    for memory_id in memory_ids:
-        rows += connection.execute(_MEMORY_BY_ID, (id_bytes(memory_id), space_no)).fetchall()
-    logged_ids = {id_bytes(memory_id) for memory_id in written}
-    for number, raw_id, version, passage_count in dict.fromkeys(rows):
-        if raw_id not in logged_ids:
-            append_change(
-                connection, space_no=space_no, run_no=run_no, number=number, action=Action.EMBEDDED, version=version,
-                base=version, passages_before=passage_count, at=at,
-            )  # fmt: skip
+    """Insert vectors, into free rows first, unless a text has one again."""
+    connection.execute(
+        "INSERT OR IGNORE INTO models(name, dimension) VALUES(?, ?)", (embedded.model, embedded.dimension)
+    )
+    model_no, _ = read_model(connection, embedded.model)
+    free_rows = list(free)
+    for digest, vector in vectors.items():
+        data = pack_vector(vector)
+        connection.execute(_INSERT, (free_rows[-1] if free_rows else None, space_no, model_no, digest, data))
+        if connection.changes():
+            del free_rows[-1:]
 
 
 def retire_vectors(connection: apsw.Connection, space_no: int, hashes: Iterable[bytes]) -> list[int]:
@@ -91,9 +76,15 @@ def restore_vectors(connection: apsw.Connection, space_no: int, hashes: Iterable
             connection.execute(_INSERT, (None, space_no, model_no, digest, data))
 
 
+def read_model(connection: apsw.Connection, model: str) -> tuple[int, int]:
+    """Return the number and the dimension of a model; zeros for one without vectors in this store."""
+    row = connection.execute("SELECT no, dimension FROM models WHERE name = ?", (model,)).fetchone()
+    return (0, 0) if row is None else (int(row[0]), int(row[1]))
+
+
 def vectors(connection: apsw.Connection, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
     """Return stored vectors by text hash."""
-    space_no, (model_no, dimension) = space_number(connection, space), _model(connection, model)
+    space_no, (model_no, dimension) = space_number(connection, space), read_model(connection, model)
     if space_no is None or not hashes:
         return {}
     distinct = list(dict.fromkeys(hashes))
@@ -106,7 +97,7 @@ def vectors(connection: apsw.Connection, space: str, model: str, hashes: Sequenc
 
 def embedded_among(connection: apsw.Connection, space: str, model: str, hashes: Sequence[bytes]) -> set[bytes]:
     """Return the hashes of those texts that have a vector."""
-    space_no, (model_no, _) = space_number(connection, space), _model(connection, model)
+    space_no, (model_no, _) = space_number(connection, space), read_model(connection, model)
     if space_no is None or not hashes:
         return set()
     rows = connection.execute(
@@ -125,7 +116,7 @@ def stored_vectors(
     connection: apsw.Connection, space: str, model: str, *, after: bytes, limit: int
 ) -> dict[bytes, Vector]:
     """Return vectors of a space in the order of their hashes."""
-    model_no, dimension = _model(connection, model)
+    model_no, dimension = read_model(connection, model)
     rows = connection.execute(
         "SELECT hash, vector FROM all_vectors WHERE space_no = ? AND model_no = ? AND hash > ? ORDER BY hash LIMIT ?",
         (space_number(connection, space), model_no, after, limit),
@@ -141,14 +132,14 @@ def without_vectors(connection: apsw.Connection, model: str, *, limit: int) -> l
             WHERE NOT EXISTS (SELECT 1 FROM vectors v
               WHERE v.space_no = m.space_no AND v.model_no = ? AND v.hash = p.hash)
             LIMIT ?""",
-        (_model(connection, model)[0], limit),
+        (read_model(connection, model)[0], limit),
     )
     return [(str(space), id_text(memory_id)) for space, memory_id in rows]
 
 
 def points(connection: apsw.Connection, model: str, *, after: int, limit: int) -> list[Point]:
     """Return embedded passages in the order of their ids."""
-    model_no, dimension = _model(connection, model)
+    model_no, dimension = read_model(connection, model)
     rows = connection.execute(
         f"SELECT {_POINT_COLUMNS} FROM {_POINT_TABLES} WHERE p.id > ? ORDER BY p.id LIMIT ?", (model_no, after, limit)
     ).fetchall()
@@ -157,7 +148,7 @@ def points(connection: apsw.Connection, model: str, *, after: int, limit: int) -
 
 def points_of(connection: apsw.Connection, model: str, numbers: Sequence[int]) -> list[Point]:
     """Return the embedded passages of some memories."""
-    model_no, dimension = _model(connection, model)
+    model_no, dimension = read_model(connection, model)
     rows: list[tuple[int, int, str, str, int, bytes]] = []
     for number in numbers:
         first = number * PASSAGES_PER_MEMORY
@@ -170,7 +161,7 @@ def points_of(connection: apsw.Connection, model: str, numbers: Sequence[int]) -
 
 def point_count(connection: apsw.Connection, model: str) -> int:
     """Return how many points an index of the model holds."""
-    model_no, _ = _model(connection, model)
+    model_no, _ = read_model(connection, model)
     return int(connection.execute(f"SELECT count(*) FROM {_POINT_TABLES}", (model_no,)).fetchall()[0][0])
 
 
@@ -188,12 +179,6 @@ def _is_used(connection: apsw.Connection, space_no: int, digest: bytes) -> bool:
     return rows.fetchone() is not None
 
 
-def _model(connection: apsw.Connection, model: str) -> tuple[int, int]:
-    """Return the number and the dimension of a model; zeros for one without vectors in this store."""
-    row = connection.execute("SELECT no, dimension FROM models WHERE name = ?", (model,)).fetchone()
-    return (0, 0) if row is None else (int(row[0]), int(row[1]))
-
-
 def _delete(connection: apsw.Connection, table: str, space_no: int, digest: bytes) -> list[tuple[int, int, bytes, int]]:
     """Delete the vectors of a text from a table; return (number, model number, vector, dimension) of each."""
     return connection.execute(
@@ -201,35 +186,6 @@ def _delete(connection: apsw.Connection, table: str, space_no: int, digest: byte
             RETURNING no, model_no, vector, (SELECT dimension FROM models WHERE models.no = model_no)""",
         (space_no, digest),
     ).fetchall()
-
-
-def _insert_vectors(
-    connection: apsw.Connection, space_no: int, embedded: Embedded, *, free: Sequence[int]
-) -> list[bytes]:
-    """Insert vectors that are not stored yet, into free rows first; return their hashes."""
-    model_no = _make_model(connection, embedded)
-    free_rows, inserted = list(free), list[bytes]()
-    for digest, vector in embedded.vectors.items():
-        data = pack_vector(vector, embedded.dimension)
-        connection.execute(_INSERT, (free_rows[-1] if free_rows else None, space_no, model_no, digest, data))
-        if connection.changes():
-            inserted.append(digest)
-            del free_rows[-1:]
-    return inserted
-
-
-def _make_model(connection: apsw.Connection, embedded: Embedded) -> int:
-    connection.execute(
-        "INSERT OR IGNORE INTO models(name, dimension) VALUES(?, ?)", (embedded.model, embedded.dimension)
-    )
-    row = connection.execute("SELECT no, dimension FROM models WHERE name = ?", (embedded.model,)).fetchall()[0]
-    if int(row[1]) != embedded.dimension:
-        raise InvalidInput(
-            f"model {embedded.model!r} has {row[1]} dimensions in this store, the embedder gives {embedded.dimension}",
-            hint="Name the changed model differently in SCRUBJAY_EMBEDDING_MODEL",
-            model=embedded.model,
-        )
-    return int(row[0])
 
 
 def _by_hash(rows: Sequence[tuple[bytes, bytes]], dimension: int) -> dict[bytes, Vector]:
@@ -250,10 +206,8 @@ def _labels(facets: str, state: int) -> tuple[str, ...]:
     return (*json.loads(facets), facet("state", STATES[state]))
 
 
-def pack_vector(vector: Vector, dimension: int) -> bytes:
-    """Return a vector in half precision; raises InvalidInput for a malformed one."""
-    if vector.shape != (dimension,) or not np.isfinite(vector).all():
-        raise InvalidInput(f"a vector must be {dimension} finite numbers")
+def pack_vector(vector: Vector) -> bytes:
+    """Return a vector in half precision."""
     return vector.astype(_HALF).tobytes()
 
 

@@ -54,7 +54,7 @@ async def test_a_restored_store_goes_on_and_has_an_identity_of_its_own(
     assert restored.store_id != store.store_id
     assert await restored.changes(after=0, limit=99) == await store.changes(after=0, limit=99)
     assert await restored.point_count(MODEL) == 2
-    done = await restored.commit(a_commit(a_memory(space="ann"), a_memory(space="carol"), space="ann"))
+    done = await restored.commit(a_commit(a_memory(space="ann"), a_memory(space="ann"), space="ann"))
     log = await restored.changes(after=0, limit=99)
     assert done.seq == log[-1].seq
     assert len({change.seq for change in log}) == len({(change.space, change.place) for change in log}) == len(log)

@@ -41,7 +41,7 @@ def hashes(memory: Memory) -> list[bytes]:
 @pytest.mark.parametrize("dimension", [1, 4, 8, 33, 384, 1025])
 def test_a_quantized_vector_has_nearly_the_same_direction(dimension: int) -> None:
     vectors = unit_vectors(7, dimension)
-    halves = [pack_vector(vector, dimension) for vector in vectors]
+    halves = [pack_vector(vector) for vector in vectors]
     quantized = quantize(halves, dimension)
     assert max(map(len, quantized)) <= len(halves[0])
     results = unpack_vectors([*quantized, *halves], dimension)
@@ -53,16 +53,16 @@ def test_a_quantized_vector_has_nearly_the_same_direction(dimension: int) -> Non
 
 
 def test_a_quantized_vector_is_the_same_in_another_store() -> None:
-    quantized = quantize([pack_vector(vector, 384) for vector in unit_vectors(5, 384)], 384)
+    quantized = quantize([pack_vector(vector) for vector in unit_vectors(5, 384)], 384)
     reported = unpack_vectors(quantized, 384)
-    elsewhere = [pack_vector(vector, 384) for vector in reported]
+    elsewhere = [pack_vector(vector) for vector in reported]
     assert np.array_equal(unpack_vectors(elsewhere, 384), reported)
     assert quantize([quantized[0], elsewhere[1], quantized[2]], 384)[::2] == [quantized[0], quantized[2]]
 
 
 def test_zero_and_empty_vectors_are_accepted() -> None:
     nothing = np.zeros(16, np.float32)
-    assert np.array_equal(unpack_vectors(quantize([pack_vector(nothing, 16)], 16), 16), [nothing])
+    assert np.array_equal(unpack_vectors(quantize([pack_vector(nothing)], 16), 16), [nothing])
     assert quantize([], 16) == []
     assert unpack_vectors([], 0).shape == (0, 0)
 

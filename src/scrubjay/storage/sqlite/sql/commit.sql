@@ -1,26 +1,11 @@
--- name: insert_memory
-INSERT INTO memories(
-  id, space_no, created_at, last_accessed, access_count, name, title, title_hash, title_slug_hash, name_slug_hash,
-  content_hash, state, pinned, group_name, version, date, updated_at, tier, relevance, last_confirmed,
-  index_digest, passage_count, facets
-)
-VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, x'', 0, '[]');
-
--- name: update_memory
-UPDATE memories
-SET name = ?, title = ?, title_hash = ?, title_slug_hash = ?, name_slug_hash = ?, content_hash = ?, state = ?,
-  pinned = ?, group_name = ?, version = ?, date = ?, updated_at = ?, tier = ?, relevance = ?, last_confirmed = ?
-WHERE no = ?;
-
 -- name: count_access
 UPDATE memories
 SET access_count = access_count + 1, last_accessed = max(?, coalesce(last_accessed, 0))
 WHERE id = ? AND space_no = ?;
 
--- name: delete_relation
-DELETE FROM relations
-WHERE source_no = ? AND type = ? AND target_no = ?
-RETURNING text, strength, metadata, created_at;
+-- name: find_relation
+SELECT text, strength, metadata, created_at FROM relations
+WHERE source_no = ? AND type = ? AND target_no = ?;
 
 -- name: find_result
 SELECT request_digest, result FROM idempotency_keys

@@ -1,7 +1,8 @@
--- Found by its id: an agent has as many runs as there are changes.
--- name: find_open_run
-SELECT no FROM runs INDEXED BY runs_id
-WHERE space_no = ? AND id = ? AND agent_no = ? AND undoes IS NULL AND undone = 0;
+-- Found by their id: an agent has as many runs as there are changes.
+-- name: find_runs
+SELECT r.no, r.id, a.name, r.undoes, r.undone, r.last_seq
+FROM runs r INDEXED BY runs_id JOIN agents a ON a.no = r.agent_no
+WHERE r.space_no = ? AND r.id = ?;
 
 -- name: insert_change
 INSERT INTO changes(
