@@ -1,7 +1,7 @@
 """Store facts as memories, each once, with their source."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from scrubjay.extraction.speakers import Speakers
@@ -10,15 +10,15 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.fact import Fact, StoredFact
 from scrubjay.model.memory import Flag, Method, Source, State
 from scrubjay.model.query import Filter
+from scrubjay.model.results import Remembered
+from scrubjay.ports import RecordStore
 from scrubjay.writing.context import WriteContext, WriteOutcome
+from scrubjay.writing.many import CHUNK, HandOn, embed_drafts, write_together
 from scrubjay.writing.pipeline import remember
-from scrubjay.writing.prefetch import MAX_PREFETCHED, prefetch_vectors
 
 __all__ = ["FactStore", "HandOn"]
 
 _MAX_MERGED = 5_000
-# Takes the work that a write leaves for later.
-HandOn = Callable[[WriteOutcome], Awaitable[None]]
 _Key = tuple[str, str]
 
 
@@ -40,21 +40,24 @@ class FactStore:
     ) -> list[StoredFact]:
         """Store the facts of a conversation; call `on_progress` with the number that is done."""
         stored: list[StoredFact] = []
-        for first in range(0, len(facts), MAX_PREFETCHED):
-            batch = facts[first : first + MAX_PREFETCHED]
-            drafts = [self._draft(fact, session) for fact in batch]
-            async with prefetch_vectors(drafts, space=self.space, origin=self.origin, context=self.context) as context:
-                for fact, draft in zip(batch, drafts, strict=True):
-                    key = _key(fact.subject, fact.statement)
-                    existing = (await self._merged_in(session)).get(key) or await self._find_existing(fact)
-                    stored.append(
-                        StoredFact(fact=fact, action="unchanged", id=existing)
-                        if existing
-                        else await self._remember(fact, draft, context=context)
-                    )
+        for first in range(0, len(facts), CHUNK):
+            chunk = facts[first : first + CHUNK]
+            drafts = [self._draft(fact, session) for fact in chunk]
+            embedded = await embed_drafts(drafts, space=self.space, origin=self.origin, context=self.context)
+            outcomes: list[WriteOutcome] = []
+            async with write_together(embedded, space=self.space, context=self.context) as context:
+                for fact, draft in zip(chunk, drafts, strict=True):
+                    existing = await self._find_existing(fact, session=session, store=context.store)
+                    if existing:
+                        stored.append(StoredFact(fact=fact, action="unchanged", id=existing))
+                    else:
+                        outcomes.append(await remember(draft, space=self.space, origin=self.origin, context=context))
+                        stored.append(self._stored_fact(fact, outcomes[-1].answer))
                     on_progress(len(stored))
-                    # Let other requests write, too.
+                    # Let other requests read meanwhile.
                     await asyncio.sleep(0)
+            for outcome in outcomes:
+                await self.hand_on(outcome)
         return stored
 
     def _draft(self, fact: Fact, session: str) -> Draft:
@@ -74,18 +77,17 @@ class FactStore:
             metadata={"turn": fact.turn, "confidence": fact.confidence, "extracted_by": fact.method},
         )
 
-    async def _remember(self, fact: Fact, draft: Draft, *, context: WriteContext) -> StoredFact:
-        outcome = await remember(draft, space=self.space, origin=self.origin, context=context)
-        await self.hand_on(outcome)
-        answer = outcome.answer
+    def _stored_fact(self, fact: Fact, answer: Remembered) -> StoredFact:
         # Facts are single sentences: a warning about short texts says nothing here.
         if Flag.THIN not in answer.flags:
             self.warnings += answer.warnings
         return StoredFact(fact=fact, action=answer.action, id=answer.id, conflicts=answer.conflicts)
 
-    async def _find_existing(self, fact: Fact) -> str:
+    async def _find_existing(self, fact: Fact, *, session: str, store: RecordStore) -> str:
         """Return the id of a memory with the same statement, of any time, unless from a less trusted source."""
-        store = self.context.store
+        merged = (await self._merged_in(session, store=store)).get(_key(fact.subject, fact.statement))
+        if merged:
+            return merged
         ids = await store.same_content(self.space, fact.statement)
         memories = (await store.get(self.space, ids)).values() if ids else ()
         key, trust = _key(fact.subject, fact.statement), self.speakers.trust(fact.speaker)
@@ -96,10 +98,9 @@ class FactStore:
         )
         return next((memory.id for memory in same if not trust.outranks(memory.source.trust)), "")
 
-    async def _merged_in(self, session: str) -> dict[_Key, str]:
+    async def _merged_in(self, session: str, *, store: RecordStore) -> dict[_Key, str]:
         """Return the facts of a session that became part of other memories, with the id of each."""
         if session not in self._merged:
-            store = self.context.store
             merged = Filter(session=session, state=State.MERGED)
             ids = await store.list_ids(self.space, merged, limit=_MAX_MERGED)
             parts = (await store.get(self.space, ids)).values() if ids else ()

@@ -21,8 +21,8 @@ from scrubjay.model.memory import MAIN, Json, Memory, Method, Source, State
 from scrubjay.model.results import Similar
 from scrubjay.ports import Commit, RecordStore
 from scrubjay.writing.context import WriteContext
+from scrubjay.writing.many import CHUNK, embed_drafts, write_together
 from scrubjay.writing.pipeline import remember
-from scrubjay.writing.prefetch import MAX_PREFETCHED, prefetch_vectors
 from scrubjay.writing.revise import revise
 from scrubjay.writing.rules import load_rules
 from scrubjay.writing.screen import redact_text
@@ -79,13 +79,14 @@ async def create_entities(
     results: list[dict[str, Json]] = []
     errors: list[Json] = []
     records = list(entities)
-    for start in range(0, len(records), MAX_PREFETCHED):
-        batch = records[start : start + MAX_PREFETCHED]
-        drafts = _drafts(batch, agent=origin.agent)
-        async with prefetch_vectors(drafts, space=space, origin=origin, context=context) as prefetched:
-            writer = _EntityWriter(space=space, origin=origin, context=prefetched)
+    for start in range(0, len(records), CHUNK):
+        chunk = records[start : start + CHUNK]
+        drafts = _drafts(chunk, agent=origin.agent)
+        embedded = await embed_drafts(drafts, space=space, origin=origin, context=context)
+        async with write_together(embedded, space=space, context=context) as chunk_context:
+            writer = _EntityWriter(space=space, origin=origin, context=chunk_context)
             # In sequence, since one may contradict the next.
-            for number, record in enumerate(batch, start):
+            for number, record in enumerate(chunk, start):
                 try:
                     results.append(await writer.put(_parse_new(record)))
                 except ScrubjayError as error:

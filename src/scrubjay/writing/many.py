@@ -7,7 +7,7 @@ same as of one `remember` after the other. The next chunk is embedded while one 
 import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -40,7 +40,7 @@ from scrubjay.writing.rules import load_rules
 from scrubjay.writing.screen import deny_or_screen
 from scrubjay.writing.validate import label, validate
 
-__all__ = ["CHUNK", "MAX_ATOMIC", "embed_drafts", "remember_many", "write_together"]
+__all__ = ["CHUNK", "MAX_ATOMIC", "HandOn", "embed_drafts", "remember_many", "write_together"]
 
 CHUNK = 100
 """The number of drafts in one commit: other writers wait that long."""
@@ -94,10 +94,11 @@ async def remember_many(
     size = max(count, 1) if batch.atomic or (batch.dry_run and count <= MAX_ATOMIC) else CHUNK
     writer = _ChunkWriter(batch=batch, request=request, space=space, origin=origin, context=context, hand_on=hand_on)
     items: list[RememberedItem] = []
-    async for embedded in _embed_chunks(drafts, size, space=space, origin=origin, context=context):
-        items += await writer.write(embedded, first=len(items))
-        if progress is not None:
-            progress(len(items), count)
+    async with aclosing(_embed_chunks(drafts, size, space=space, origin=origin, context=context)) as chunks:
+        async for embedded in chunks:
+            items += await writer.write(embedded, first=len(items))
+            if progress is not None:
+                progress(len(items), count)
     return RememberedMany(items=tuple(items), dry_run=batch.dry_run)
 
 

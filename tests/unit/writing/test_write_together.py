@@ -1,4 +1,4 @@
-"""The texts of several writes are embedded together; each write is stored by itself."""
+"""The texts of several writes are embedded together, and stored with one commit."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -13,13 +13,13 @@ from tests.unit.harness import SPACE, Harness
 from scrubjay.embedding.batching import BatchingEmbedder, BatchRefused
 from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.graph import records
-from scrubjay.model.draft import Draft
+from scrubjay.model.draft import Draft, DraftBatch
 from scrubjay.model.memory import Json
 from scrubjay.model.passage import Vector
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Profile
-from scrubjay.writing.context import WriteContext
-from scrubjay.writing.prefetch import prefetch_vectors
+from scrubjay.writing.context import WriteContext, WriteOutcome
+from scrubjay.writing.many import CHUNK, remember_many
 
 # Of the length of a real key, but invalid.
 SECRET = "ghp_" + "a1B2" * 9
@@ -78,15 +78,15 @@ async def test_entities_that_come_together_share_their_batches(
         harness, [_entity(f"friend {n}", f"likes tea {n}", f"has dog {n}") for n in range(8)], context=context
     )
     assert [result["action"] for result in answer["results"]] == ["created"] * 8
-    assert [len(batch) for batch in encoder.batches] == [2, 4, 8, 2]
+    assert [len(batch) for batch in encoder.batches] == [16]
     assert await harness.store.without_vectors(MODEL, limit=10) == []
 
 
-async def test_the_first_are_made_before_ever_more_of_the_next(
+async def test_the_batches_of_the_model_are_full(
     harness: Harness, encoder: _Encoder, context: WriteContext
 ) -> None:  # fmt: skip
     await _create(harness, [_entity(f"friend {n}", f"likes tea {n}") for n in range(40)], context=context)
-    assert [len(batch) for batch in encoder.batches] == [2, 4, 8, 16, 10]
+    assert [len(batch) for batch in encoder.batches] == [16, 16, 8]
     assert len({text for batch in encoder.batches for text in batch}) == 40
 
 
@@ -149,28 +149,36 @@ async def test_one_is_compared_with_those_before_it_in_the_same_call(harness: Ha
     assert conflict["conflict_type"] == "duplicate"
 
 
-async def test_unused_embeddings_are_cancelled_at_the_end(
+async def test_a_cancelled_batch_leaves_no_task_and_nothing_stored(
     harness: Harness, encoder: _Encoder, context: WriteContext
 ) -> None:
     encoder.may_begin.clear()
     before = asyncio.all_tasks()
-    drafts = [Draft(text="likes tea"), Draft(text="likes jam")]
-    async with prefetch_vectors(drafts, space=SPACE, origin=harness.origin(), context=context):
-        await asyncio.sleep(0)
-        assert len(asyncio.all_tasks() - before) >= 2
-    encoder.may_begin.set()
+    batch = DraftBatch(drafts=[Draft(text=f"likes tea {number}") for number in range(CHUNK + 1)])
+    writing = asyncio.create_task(
+        remember_many(batch, space=SPACE, origin=harness.origin(), context=context, hand_on=_take)
+    )
     await asyncio.sleep(0.01)
+    writing.cancel()
+    await asyncio.gather(writing, return_exceptions=True)
+    encoder.may_begin.set()
+    await asyncio.sleep(0.05)
     assert asyncio.all_tasks() == before
+    assert await harness.store.last_seq() == 0
 
 
-async def test_a_cancelled_caller_does_not_cancel_the_others(
+async def test_the_next_chunk_is_embedded_while_one_is_stored(
     harness: Harness, encoder: _Encoder, context: WriteContext
 ) -> None:
-    encoder.may_begin.clear()
-    drafts = [Draft(text="likes tea"), Draft(text="likes jam")]
-    async with prefetch_vectors(drafts, space=SPACE, origin=harness.origin(), context=context) as ready:
-        impatient = asyncio.create_task(ready.embedder.embed(["likes tea"]))
-        await asyncio.sleep(0.01)
-        impatient.cancel()
-        encoder.may_begin.set()
-        assert len(await ready.embedder.embed(["likes jam", "likes tea", "is new"])) == 3
+    batch = DraftBatch(drafts=[Draft(text=f"likes tea {number}") for number in range(2 * CHUNK)])
+    embedded: list[int] = []
+    await remember_many(
+        batch, space=SPACE, origin=harness.origin(), context=context, hand_on=_take,
+        progress=lambda *_: embedded.append(sum(map(len, encoder.batches))),
+    )  # fmt: skip
+    assert embedded[0] > CHUNK
+    assert embedded[-1] == 2 * CHUNK
+
+
+async def _take(outcome: WriteOutcome) -> None:
+    assert outcome.jobs == ()
