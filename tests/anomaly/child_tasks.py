@@ -11,7 +11,9 @@ from typing import TypeVar
 from scrubjay.client import MemoryClient
 from scrubjay.errors import ScrubjayError
 from scrubjay.indexing.generations import LocalIndexPolicy
-from scrubjay.ports import Progress
+from scrubjay.model.draft import Caller, Draft, DraftBatch
+from scrubjay.ports import Commit, Committed, Progress
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.storage.sqlite.writer import Job, Writer
 from tests.scenarios.wiring import Wiring, open_wiring
 
@@ -90,6 +92,32 @@ async def purge(home: Path, *, names: list[str], steps: int) -> None:
         wiring.store._writer = fragile  # type: ignore[assignment]
         wiring.store.upkeep.writer = fragile  # type: ignore[assignment]
         await wiring.client().purge(names)
+
+
+async def remember_many(home: Path, *, count: int, commits: int) -> None:
+    """Remember many texts under one key, and die in the middle of a chunk, after a number of commits."""
+    async with open_wiring(home) as wiring:
+        if commits:
+            _die_after(commits)
+        batch = DraftBatch(
+            drafts=[Draft(text=f"text {number} {FILLER}", intent="new") for number in range(count)],
+            idempotency_key="batch",
+        )
+        await wiring.engine.remember_many(batch, who=Caller())
+
+
+def _die_after(commits: int) -> None:
+    commit = SqliteStore.commit
+    left = commits
+
+    async def fatal(store: SqliteStore, request: Commit) -> Committed:
+        nonlocal left
+        left -= 1
+        if not left:
+            die()
+        return await commit(store, request)
+
+    SqliteStore.commit = fatal  # type: ignore[method-assign]
 
 
 async def back_up(home: Path, *, target: str, steps: int) -> None:

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from scrubjay.app.restore import restore_backup
+from scrubjay.model.query import Filter
 from scrubjay.settings import Settings
+from scrubjay.writing.many import CHUNK
 from tests.anomaly.child_tasks import FILLER
 from tests.anomaly.process_pool import ProcessPool
 from tests.scenarios.wiring import Wiring, files_with, filled_folder, open_wiring
@@ -62,6 +64,23 @@ async def test_a_purge_cut_off_after_any_step_is_finished_at_the_next_opening(
             assert await wiring.store.check(deep=True) == []
     assert ends[:-1] == [KILLED] * (len(ends) - 1)
     assert len(ends) > 4
+
+
+async def test_many_writes_cut_off_are_whole_chunks_and_the_same_call_writes_the_rest(
+    home: Path, process_pool: ProcessPool
+) -> None:
+    count = 2 * CHUNK + 10
+    # A draft under the key of its batch is two commits.
+    assert process_pool.run("remember_many", home, count=count, commits=3 * CHUNK) == KILLED
+    assert await _count_texts(home) == CHUNK
+    assert process_pool.run("remember_many", home, count=count, commits=0) == 0
+    assert await _count_texts(home) == count
+
+
+async def _count_texts(home: Path) -> int:
+    async with open_wiring(home) as wiring:
+        assert await wiring.store.check(deep=True) == []
+        return len(await wiring.store.list_ids("default", Filter(), limit=1_000))
 
 
 async def test_a_backup_cut_off_is_no_backup_and_the_next_one_is(home: Path, process_pool: ProcessPool) -> None:

@@ -11,8 +11,8 @@ from scrubjay.detection.neighbours import MAX_COMPARED
 from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.job import COLLECTION, EMBEDDING, Job
 from scrubjay.text.passages import passages_of
+from scrubjay.writing.many import embed_drafts, write_together
 from scrubjay.writing.pipeline import remember
-from scrubjay.writing.prefetch import prefetch_vectors
 
 # So many passages are embedded while the caller waits.
 AT_ONCE = 16_000
@@ -130,7 +130,8 @@ async def test_a_long_text_and_the_memory_it_continues_are_both_embedded_later(h
 
 async def test_of_several_drafts_no_more_is_begun_than_is_embedded_at_once(harness: Harness) -> None:
     drafts = [Draft(text=pages(40, of=name)) for name in ("harbour", "river")]
-    async with prefetch_vectors(drafts, space=SPACE, origin=harness.origin(), context=harness.context) as context:
+    embedded_drafts = await embed_drafts(drafts, space=SPACE, origin=harness.origin(), context=harness.context)
+    async with write_together(embedded_drafts, space=SPACE, context=harness.context) as context:
         outcomes = [await remember(draft, space=SPACE, origin=harness.origin(), context=context) for draft in drafts]
     made = harness.embedder.embedded
     assert len(set(made)) == len(made)
