@@ -88,7 +88,7 @@ async def purge(home: Path, *, names: list[str], steps: int) -> None:
     """Purge, and die after a number of steps."""
     async with open_wiring(home) as wiring:
         await wiring.client().recall("anything")
-        fragile = FragileWriter(wiring.store._writer, jobs=steps)
+        fragile = FragileWriter(wiring.store.upkeep.writer, jobs=steps)
         wiring.store._writer = fragile  # type: ignore[assignment]
         wiring.store.upkeep.writer = fragile  # type: ignore[assignment]
         await wiring.client().purge(names)

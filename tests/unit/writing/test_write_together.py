@@ -172,9 +172,13 @@ async def test_the_next_chunk_is_embedded_while_one_is_stored(
 ) -> None:
     batch = DraftBatch(drafts=[Draft(text=f"likes tea {number}") for number in range(2 * CHUNK)])
     embedded: list[int] = []
+
+    def note(done: int, total: int) -> None:
+        assert done <= total
+        embedded.append(sum(map(len, encoder.batches)))
+
     await remember_many(
-        batch, space=SPACE, origin=harness.origin(), context=context, hand_on=_take,
-        progress=lambda *_: embedded.append(sum(map(len, encoder.batches))),
+        batch, space=SPACE, origin=harness.origin(), context=context, hand_on=_take, progress=note
     )  # fmt: skip
     assert embedded[0] > CHUNK
     assert embedded[-1] == 2 * CHUNK
