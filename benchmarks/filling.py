@@ -19,6 +19,7 @@ from scrubjay.ports import Embedder, Progress
 from scrubjay.recalling.answer_cache import AnswerCache
 from scrubjay.settings import Settings
 from scrubjay.storage.sqlite import SqliteStore
+from scrubjay.storage.sqlite.writer import Writer
 
 # No checks: memories are stored as they are.
 PLAIN = Rules(gate="off", density="off", tags="off", secrets="off", injection="off", conflicts="off")
@@ -119,4 +120,5 @@ async def _export_and_import(workspace: Workspace) -> tuple[float, float]:
 def _counts(engine: Engine) -> tuple[int, int]:
     assert isinstance(engine.store, SqliteStore)
     writer = engine.store._writer  # noqa: SLF001 - no surface counts commits
+    assert isinstance(writer, Writer)
     return writer.commits, writer.jobs

@@ -8,6 +8,7 @@ import pytest
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import NameTaken
+from scrubjay.storage.sqlite.writer import Writer
 from tests.scenarios.wiring import Wiring
 
 MANY = 200
@@ -15,6 +16,7 @@ MANY = 200
 
 async def test_writes_that_arrive_together_share_their_commits(wiring: Wiring, memory: MemoryClient) -> None:
     writer = wiring.store._writer
+    assert isinstance(writer, Writer)
     commits, jobs = writer.commits, writer.jobs
     await asyncio.gather(*(memory.remember(f"bird number {number}", name=f"b{number}") for number in range(MANY)))
     assert writer.jobs - jobs >= MANY
@@ -111,10 +113,11 @@ async def test_a_cancelled_call_leaves_the_store_sound(wiring: Wiring, memory: M
 
 @pytest.mark.parametrize("calls", [1, 20])
 async def test_closing_finishes_accepted_calls(wiring: Wiring, memory: MemoryClient, calls: int) -> None:
-    store = wiring.store
-    accepted = [asyncio.create_task(store._writer.run(_count)) for _ in range(calls)]
+    writer = wiring.store._writer
+    assert isinstance(writer, Writer)
+    accepted = [asyncio.create_task(writer.run(_count)) for _ in range(calls)]
     await asyncio.sleep(0)
-    await asyncio.to_thread(store._writer.close)
+    await asyncio.to_thread(writer.close)
     assert await asyncio.gather(*accepted) == [0] * calls
 
 

@@ -59,10 +59,6 @@ class HarnessIndex:
     async def after_commit(self) -> None:
         """It reads the store itself."""
 
-    async def within(self, store: RecordStore, space: str) -> "HarnessIndex":
-        del space
-        return HarnessIndex(replace(self._harness, store=store, index=None))
-
 
 @dataclass(kw_only=True)
 class Harness:
@@ -86,9 +82,13 @@ class Harness:
     @property
     def context(self) -> WriteContext:
         return WriteContext(
-            store=self.store, embedder=self.embedder, limits=self.limits, index=HarnessIndex(self), rules=self.rules,
-            in_flight=self.in_flight, defers=self.defers,
+            store=self.store, embedder=self.embedder, limits=self.limits, index=HarnessIndex(self),
+            open_index=self._open_index, rules=self.rules, in_flight=self.in_flight, defers=self.defers,
         )  # fmt: skip
+
+    async def _open_index(self, store: RecordStore, space: str) -> HarnessIndex:
+        del space
+        return HarnessIndex(replace(self, store=store, index=None))
 
     @property
     def searcher(self) -> PassageSearcher:

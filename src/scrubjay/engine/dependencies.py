@@ -6,8 +6,6 @@ from typing import Protocol
 from scrubjay.model.job import Job
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
-from scrubjay.ports import RecordStore
-from scrubjay.writing.context import WriteIndex
 
 
 class EngineIndex(Protocol):
@@ -23,10 +21,6 @@ class EngineIndex(Protocol):
 
     async def after_commit(self) -> None:
         """Apply the newest commits."""
-        ...
-
-    async def within(self, store: RecordStore, space: str) -> WriteIndex:
-        """Return the index as a new transaction to a space sees it."""
         ...
 
     async def after_purge(self) -> None:

@@ -19,6 +19,7 @@ from scrubjay.graph.jsonl import FORMATS, is_graph, require_format
 from scrubjay.graph.knowledge import KnowledgeGraph
 from scrubjay.graph.transfer import export_graph, import_graph
 from scrubjay.indexing.backfill import backfill, embed_memories
+from scrubjay.indexing.unapplied import TransactionIndex
 from scrubjay.jobs.queue import Queue
 from scrubjay.lookup.references import space_of
 from scrubjay.model.branch import Branches, BranchMerged
@@ -666,9 +667,14 @@ class Engine:
     @property
     def _write_context(self) -> WriteContext:
         return WriteContext(
-            store=self.store, embedder=self.embedder, limits=self.limits, index=self.index, rules=self.default_rules,
-            in_flight=self.in_flight, has_llm=self.llm is not None, defers=self.has_worker,
+            store=self.store, embedder=self.embedder, limits=self.limits, index=self.index,
+            open_index=self._open_index, rules=self.default_rules, in_flight=self.in_flight,
+            has_llm=self.llm is not None, defers=self.has_worker,
         )  # fmt: skip
+
+    async def _open_index(self, store: RecordStore, space: str) -> TransactionIndex:
+        profile = await self.embedder.profile()
+        return await TransactionIndex.open(self.index, store, model=profile.model, space=space)
 
     @property
     def _conflict_checker(self) -> ConflictChecker:

@@ -11,7 +11,6 @@ from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable, ScrubjayErro
 from scrubjay.indexing.build import build_generation
 from scrubjay.indexing.generations import Generations, LocalIndexPolicy, OpenGeneration
 from scrubjay.indexing.protocol import IndexKind, IndexSource
-from scrubjay.indexing.unapplied import TransactionIndex
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
 from scrubjay.ports import Profile, VectorIndex
@@ -86,11 +85,6 @@ class LocalIndex:
         except ScrubjayError:
             # The commit has succeeded, whatever is wrong with the store now; the next search catches up.
             return
-
-    async def within(self, store: IndexSource, space: str) -> TransactionIndex:
-        """Return the index as a new transaction to a space sees it."""
-        model, place = (await self._parts.profile()).model, await store.last_place(space)
-        return TransactionIndex(self, store, model=model, space=space, place=place)
 
     async def after_purge(self) -> None:
         """Replace the index: on disk, deleted points are only hidden."""

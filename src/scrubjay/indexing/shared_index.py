@@ -18,7 +18,6 @@ from scrubjay.indexing.shared_updater import SharedIndexPolicy, SharedIndexUpdat
 from scrubjay.indexing.unapplied import (
     ChangedMemory,
     Hits,
-    TransactionIndex,
     UnappliedChanges,
     count_hidden,
     overlay,
@@ -96,11 +95,6 @@ class SharedIndex:
                     await context.reader.request_rebuild()
             self._count_at = None
             await context.leader.settle()
-
-    async def within(self, store: IndexSource, space: str) -> TransactionIndex:
-        """Return the index as a new transaction to a space sees it."""
-        model, place = (await self._parts.profile()).model, await store.last_place(space)
-        return TransactionIndex(self, store, model=model, space=space, place=place)
 
     async def after_purge(self) -> None:
         """Have the purged points removed, and wait for that if this server leads."""

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +120,11 @@ class TransactionIndex:
         self._changed: dict[int, int] = {}
         self._points: list[Point] = []
         self._matrix: NDArray[np.float32] | None = None
+
+    @classmethod
+    async def open(cls, index: PassageSearcher, store: IndexSource, *, model: str, space: str) -> Self:
+        """Return the index as a transaction sees it that has changed nothing yet."""
+        return cls(index, store, model=model, space=space, place=await store.last_place(space))
 
     async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> Hits:
         """Return (passage number, cosine), best first, including everything that the transaction has changed."""

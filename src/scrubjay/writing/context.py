@@ -1,7 +1,7 @@
 """The bundles that the write path passes from stage to stage, and the writes that are under way."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
@@ -18,7 +18,16 @@ from scrubjay.model.rules import Rules
 from scrubjay.ports import Embedded, Embedder, PassageSearcher, RecordStore
 from scrubjay.writing.results import RememberRequest
 
-__all__ = ["InFlightWrites", "PreparedWrite", "Sliced", "Statement", "WriteContext", "WriteIndex", "WriteOutcome"]
+__all__ = [
+    "InFlightWrites",
+    "OpenIndex",
+    "PreparedWrite",
+    "Sliced",
+    "Statement",
+    "WriteContext",
+    "WriteIndex",
+    "WriteOutcome",
+]
 
 # A memory with its passages.
 Sliced = tuple[Memory, tuple[Passage, ...]]
@@ -34,9 +43,9 @@ class WriteIndex(PassageSearcher, Protocol):
         """Take in the latest commit."""
         ...
 
-    async def within(self, store: RecordStore, space: str) -> "WriteIndex":
-        """Return the index as a new transaction to a space sees it."""
-        ...
+
+OpenIndex = Callable[[RecordStore, str], Awaitable[WriteIndex]]
+"""Returns the index as a new transaction to a space sees it; raises EmbeddingUnavailable without a model."""
 
 
 class Statement(NamedTuple):
@@ -99,6 +108,7 @@ class WriteContext:
     embedder: Embedder
     limits: Limits
     index: WriteIndex
+    open_index: OpenIndex
     rules: Rules = field(default_factory=Rules)
     in_flight: InFlightWrites = field(default_factory=InFlightWrites)
     has_llm: bool = False

@@ -147,7 +147,7 @@ async def write_together(
             async with context.store.transaction(space) as store:
                 index = context.index
                 with suppress(EmbeddingUnavailable):
-                    index = await context.index.within(store, space)
+                    index = await context.open_index(store, space)
                 yield replace(
                     context, store=store, index=index, embedder=embedded.embedder, in_flight=InFlightWrites()
                 )  # fmt: skip

@@ -32,6 +32,7 @@ from scrubjay.model.query import Question
 from scrubjay.observability.exposition import OPEN, PLAIN, DurationHistogram, document, lines_of
 from scrubjay.observability.prometheus import OTHER, Metrics
 from scrubjay.ports import Profile
+from scrubjay.storage.sqlite.writer import Writer
 from scrubjay.surfaces.daemon.limiter import KNOWN_VERBS, RequestLimiter
 from scrubjay.version import VERSION
 
@@ -222,6 +223,7 @@ async def test_the_queue_is_the_number_of_waiting_writes(watched: MeteredEngine)
         release.wait(30)
 
     writer = watched.wiring.store._writer
+    assert isinstance(writer, Writer)
     first = asyncio.create_task(writer.run_outside(hold))
     await asyncio.to_thread(taken.wait, 30)
     others = [asyncio.create_task(watched.remember(text)) for text in ("one", "two", "three")]
