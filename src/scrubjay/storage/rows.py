@@ -5,6 +5,7 @@ import json
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 
 from scrubjay.errors import InvalidInput, StaleVersion
 from scrubjay.model.change import Action, Change
@@ -41,6 +42,8 @@ def id_text(data: bytes) -> str:
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
+# A commit looks up the same few ids several times.
+@lru_cache(maxsize=1000)
 def canonical_id(memory_id: str) -> str:
     """Return an id as stores spell it; empty for a malformed one."""
     raw = id_bytes(memory_id)

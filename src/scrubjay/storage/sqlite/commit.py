@@ -55,7 +55,9 @@ _INDEXED_COLUMNS = (
 )  # fmt: skip
 _STATE_COLUMNS = f"""m.no, m.id, m.version, m.state, m.passage_count, m.index_digest, m.facets,
     {", ".join(f"m.{column}" for column in _INDEXED_COLUMNS)}"""
-_PASSAGE_TABLES = f"passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY}"
+_READ_MEMORY = f"SELECT {_STATE_COLUMNS} FROM memories m WHERE m.space_no = ? AND m.id = ?"
+_READ_SHARERS = f"""SELECT {_STATE_COLUMNS} FROM passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY}
+    WHERE p.hash = ? AND p.space_no = ?"""
 _Record = dict[str, str | int | float | bytes | None]
 
 
@@ -126,7 +128,7 @@ def make_space(connection: apsw.Connection, space: str) -> int:
 def read_state(connection: apsw.Connection, dependencies: Dependencies, *, space_no: int) -> StoredState:
     """Return the state that a plan depends on."""
     rows = connection.executemany(
-        f"SELECT {_STATE_COLUMNS} FROM memories m WHERE space_no = ? AND id = ?",
+        _READ_MEMORY,
         [(space_no, id_bytes(memory_id)) for memory_id in dependencies.memory_ids],
     )
     memories = dict(map(_stored_memory, rows))
@@ -146,7 +148,7 @@ def read_state(connection: apsw.Connection, dependencies: Dependencies, *, space
     )
     embedded = {bytes(digest) for (digest,) in stored}
     sharers = connection.executemany(
-        f"SELECT {_STATE_COLUMNS} FROM {_PASSAGE_TABLES} WHERE p.hash = ? AND p.space_no = ?",
+        _READ_SHARERS,
         [(digest, space_no) for digest in hashes if digest not in embedded],
     )
     return StoredState(

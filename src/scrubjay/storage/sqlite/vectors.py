@@ -43,10 +43,10 @@ def insert_vectors(
     free: Sequence[int] = (),
 ) -> None:
     """Insert vectors, into free rows first, unless a text has one again."""
-    connection.execute(
-        "INSERT OR IGNORE INTO models(name, dimension) VALUES(?, ?)", (embedded.model, embedded.dimension)
-    )
     model_no, _ = read_model(connection, embedded.model)
+    if not model_no:
+        connection.execute("INSERT INTO models(name, dimension) VALUES(?, ?)", (embedded.model, embedded.dimension))
+        model_no = connection.last_insert_rowid()
     free_rows = list(free)
     for digest, vector in vectors.items():
         data = pack_vector(vector)
