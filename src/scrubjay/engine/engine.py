@@ -565,25 +565,18 @@ class Engine:
             graph = self.knowledge_graph(who=who, method=Method.IMPORT)
             return await import_graph(lines, graph=graph, progress=progress)
         return await import_lines(
-            lines,
-            space=who.space,
-            origin=self._origin(who),
-            store=self.store,
-            with_sections=with_sections,
+            lines, space=who.space, origin=self._origin(who), store=self.store, with_sections=with_sections,
             progress=progress,
-        )
+        )  # fmt: skip
 
     async def embed_missing(self, *, progress: Progress | None = None) -> int:
         """Embed texts without a vector; returns their number."""
         count = 0
         with suppress(EmbeddingUnavailable):
             count = await backfill(
-                store=self.store,
-                embedder=self.embedder,
-                clock=self.clock,
-                media_source=self.media_source,
+                store=self.store, embedder=self.embedder, clock=self.clock, media_source=self.media_source,
                 progress=progress,
-            )
+            )  # fmt: skip
         await self.index.after_commit()
         return count
 
@@ -591,13 +584,9 @@ class Engine:
         """Embed the texts and images of some memories that have no vector."""
         with suppress(EmbeddingUnavailable):
             await embed_memories(
-                who.space,
-                ids,
-                store=self.store,
-                embedder=self.embedder,
-                clock=self.clock,
+                who.space, ids, store=self.store, embedder=self.embedder, clock=self.clock,
                 media_source=self.media_source,
-            )
+            )  # fmt: skip
         await self.index.after_commit()
 
     async def status(self, *, who: Caller) -> Status:
