@@ -12,7 +12,7 @@ from random import Random
 from benchmarks.cache import VectorCache, fill_cache
 from benchmarks.corpus import load_corpus
 from benchmarks.embedders import CachedEmbedder
-from benchmarks.filling import Workspace, open_engine_with
+from benchmarks.filling import Workspace, open_store_with
 from benchmarks.memories import CALLER, drafts
 from benchmarks.tables import Table
 from benchmarks.timing import spread
@@ -23,7 +23,7 @@ from scrubjay.detection.neighbours import EmbeddedMemory, ReadCache
 from scrubjay.engine import Engine
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.draft import Draft
-from scrubjay.ports import Commit, Embedded, Write
+from scrubjay.ports import Commit, Embedded, RecordStore, Write
 from scrubjay.settings import Settings
 from scrubjay.writing.compose import compose
 from scrubjay.writing.embed import slice_memory
@@ -51,11 +51,13 @@ async def measure_latency(sizes: Sequence[int], *, writes: int = _WRITES) -> Tab
             corpus = load_corpus(sentences=size + writes, questions=1).sentences
             changed = _change(corpus[:size], writes)
             workspace = await _make_workspace([*corpus, *changed], home=Path(folder) / str(size))
-            async with open_engine_with(workspace.settings, workspace.embedder) as engine:
-                await _fill(engine, drafts(corpus[:size]))
-                await _detect_all(engine, drafts(corpus[size : size + _WARM]))
-                rows.append(_row(f"{size:,}", "new", await _detect_all(engine, drafts(corpus[size:], first=size))))
-                rows.append(_row(f"{size:,}", "one detail changed", await _detect_all(engine, drafts(changed))))
+            async with open_store_with(workspace.settings, workspace.embedder) as (engine, store):
+                await _fill(engine, store, drafts(corpus[:size]))
+                await _detect_all(engine, store, drafts(corpus[size : size + _WARM]))
+                rows.append(
+                    _row(f"{size:,}", "new", await _detect_all(engine, store, drafts(corpus[size:], first=size)))
+                )
+                rows.append(_row(f"{size:,}", "one detail changed", await _detect_all(engine, store, drafts(changed))))
     # On a busy machine a detection waits longer than it computes, so the CPU time is listed too.
     head = ("memories", "statements", "p50, ms", "p95, ms", "p99, ms", "computed p50, ms", "with conflicts")
     return Table(title="Detecting the conflicts of one write, without embedding", head=head, rows=tuple(rows))
@@ -68,8 +70,8 @@ async def measure_scan(sizes: Sequence[int]) -> Table:
         for size in sizes:
             corpus = load_corpus(sentences=size, questions=1).sentences
             workspace = await _make_workspace(corpus, home=Path(folder) / str(size))
-            async with open_engine_with(workspace.settings, workspace.embedder) as engine:
-                await _fill(engine, drafts(corpus))
+            async with open_store_with(workspace.settings, workspace.embedder) as (engine, store):
+                await _fill(engine, store, drafts(corpus))
                 began = time.perf_counter()
                 scan = await engine.scan_conflicts(who=CALLER, limit=1)
                 rows.append((f"{size:,}", f"{time.perf_counter() - began:.1f}", f"{scan.count:,}"))
@@ -95,7 +97,7 @@ async def _make_workspace(sentences: Sequence[str], *, home: Path) -> Workspace:
     return Workspace(home=home, embedder=CachedEmbedder(inner, cache))
 
 
-async def _fill(engine: Engine, memories: Sequence[Draft]) -> None:
+async def _fill(engine: Engine, store: RecordStore, memories: Sequence[Draft]) -> None:
     """Store memories in large commits: this benchmark does not measure writes."""
     profile, now = await engine.embedder.profile(), datetime.now(UTC)
     for start in range(0, len(memories), _BATCH):
@@ -115,11 +117,11 @@ async def _fill(engine: Engine, memories: Sequence[Draft]) -> None:
             Write(memory=memory, base=None, action=Action.CREATED, passages=passages) for memory, passages in sliced
         )
         origin = Origin(at=now, run=f"fill-{start}", agent=CALLER.agent)
-        await engine.store.commit(Commit(space=CALLER.space, origin=origin, writes=writes, embedded=embedded))
+        await store.commit(Commit(space=CALLER.space, origin=origin, writes=writes, embedded=embedded))
     await engine.index.rebuild()
 
 
-async def _detect_all(engine: Engine, statements: Sequence[Draft]) -> _Timings:
+async def _detect_all(engine: Engine, store: RecordStore, statements: Sequence[Draft]) -> _Timings:
     profile = await engine.embedder.profile()
     now = datetime.now(UTC)
     seconds, computed = list[float](), list[float]()
@@ -131,7 +133,7 @@ async def _detect_all(engine: Engine, statements: Sequence[Draft]) -> _Timings:
             zip((passage.hash for passage in passages), await engine.embedder.embed([draft.text]), strict=True)
         )
         written = EmbeddedMemory(memory=memory, passages=passages, vectors=vectors, profile=profile)
-        cache = ReadCache(store=engine.store, index=engine.index)
+        cache = ReadCache(store=store, index=engine.index)
         origin = Origin(at=now, run="check", agent=CALLER.agent)
         began, busy = time.perf_counter(), time.process_time()
         conflicts = await detect(written, source=cache, origin=origin)

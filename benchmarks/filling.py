@@ -10,12 +10,12 @@ from pathlib import Path
 from benchmarks.embedders import CachedEmbedder
 from benchmarks.figures import Filling, Sharing
 from benchmarks.memories import CALLER, drafts
-from scrubjay.app import open_engine
+from scrubjay.app import open_engine_and_store
 from scrubjay.client import MemoryClient
 from scrubjay.engine import Engine
 from scrubjay.model.draft import Draft
 from scrubjay.model.rules import Rules
-from scrubjay.ports import Embedder, Progress
+from scrubjay.ports import Embedder, Progress, RecordStore
 from scrubjay.recalling.answer_cache import AnswerCache
 from scrubjay.settings import Settings
 from scrubjay.storage.sqlite import SqliteStore
@@ -43,8 +43,15 @@ class Workspace:
 @asynccontextmanager
 async def open_engine_with(settings: Settings, embedder: Embedder) -> AsyncGenerator[Engine]:
     """Open the product's engine with another embedder and without a cache of answers."""
-    async with open_engine(settings) as engine:
-        yield replace(engine, embedder=embedder, answers=AnswerCache(0))
+    async with open_store_with(settings, embedder) as (engine, _):
+        yield engine
+
+
+@asynccontextmanager
+async def open_store_with(settings: Settings, embedder: Embedder) -> AsyncGenerator[tuple[Engine, RecordStore]]:
+    """Open the same engine and its store, for figures that no verb returns."""
+    async with open_engine_and_store(settings) as (engine, store):
+        yield replace(engine, embedder=embedder, answers=AnswerCache(0)), store
 
 
 async def fill(workspace: Workspace, sentences: Sequence[str], *, first: int, progress: Progress) -> Filling:
@@ -78,17 +85,17 @@ async def share_commits(workspace: Workspace, sentences: Sequence[str]) -> Shari
     """Time the same number of sequential and of concurrent writes, on a new store."""
     half = len(sentences) // 2
     pending = drafts(sentences)
-    async with open_engine_with(workspace.settings, workspace.embedder) as engine:
+    async with open_store_with(workspace.settings, workspace.embedder) as (engine, store):
         await _remember_concurrently(engine, drafts([f"{text} (a rehearsal)" for text in sentences[:_CONCURRENT]]))
         began = time.perf_counter()
         for draft in pending[:half]:
             await engine.remember(draft, who=CALLER)
         alone = time.perf_counter() - began
-        commits, jobs = _counts(engine)
+        commits, jobs = _counts(store)
         began = time.perf_counter()
         await _remember_concurrently(engine, pending[half:])
         together = time.perf_counter() - began
-        commits_after, jobs_after = _counts(engine)
+        commits_after, jobs_after = _counts(store)
     return Sharing(
         writes=half,
         alone_per_second=half / alone,
@@ -117,8 +124,8 @@ async def _export_and_import(workspace: Workspace) -> tuple[float, float]:
     return exporting, importing
 
 
-def _counts(engine: Engine) -> tuple[int, int]:
-    assert isinstance(engine.store, SqliteStore)
-    writer = engine.store._writer  # noqa: SLF001 - no surface counts commits
+def _counts(store: RecordStore) -> tuple[int, int]:
+    assert isinstance(store, SqliteStore)
+    writer = store._writer  # noqa: SLF001 - no surface counts commits
     assert isinstance(writer, Writer)
     return writer.commits, writer.jobs

@@ -65,7 +65,7 @@ async def measure(memories: int) -> tuple[Table, Table]:
         long, short = (Workspace(home=home / name, embedder=embedder) for name in ("many", "single"))
         async with open_engine_with(long.settings, embedder) as engine:
             ids = await _make_versions(replace(engine, default_rules=_NO_CHECKS), memories)
-            finals = [(await engine.store.get(CALLER.space, [id_]))[id_] for id_ in ids]
+            finals = [(await engine.reader.get(CALLER.space, [id_]))[id_] for id_ in ids]
         async with open_engine_with(short.settings, embedder) as engine:
             await _remember_all(replace(engine, default_rules=_NO_CHECKS), [_as_draft(memory) for memory in finals])
         many, single = _weigh(long), _weigh(short)

@@ -10,16 +10,17 @@ from benchmarks.memories import CALLER, FILTERS
 from scrubjay.engine import Engine
 from scrubjay.model.passage import Point, Vector
 from scrubjay.model.query import Filter
+from scrubjay.ports import RecordStore
 
 _PAGE = 2_000
 _FEW, _MANY = 10, 100
 
 
-async def compare_with_scan(engine: Engine, questions: Sequence[str]) -> Nearness:
+async def compare_with_scan(engine: Engine, store: RecordStore, questions: Sequence[str]) -> Nearness:
     """Return the share of the nearest passages that the index finds, with and without a filter."""
     profile = await engine.embedder.profile()
     vectors = [await engine.embedder.embed_query(question) for question in questions]
-    points = await _all_points(engine, profile.model)
+    points = await _all_points(store, profile.model)
     filter_ = FILTERS["14 %"]
     (facet,) = filter_.facet_groups[0]
     passing = [point for point in points if facet in point.facets]
@@ -31,9 +32,9 @@ async def compare_with_scan(engine: Engine, questions: Sequence[str]) -> Nearnes
     )
 
 
-async def _all_points(engine: Engine, model: str) -> list[Point]:
+async def _all_points(store: RecordStore, model: str) -> list[Point]:
     points: list[Point] = []
-    while page := await engine.store.points(model, after=points[-1].id if points else -1, limit=_PAGE):
+    while page := await store.points(model, after=points[-1].id if points else -1, limit=_PAGE):
         points += page
     return points
 

@@ -1,7 +1,7 @@
 """A store filled with collections through `MemoryClient`, and queried through it, with or without some stages."""
 
 import time
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -84,7 +84,8 @@ async def open_filled_store(
     """Open a store with a new, empty space for each collection."""
     spaces = tuple(f"benchmark-{new_id()}" for _ in collections)
     async with open_engine_with(settings, embedder) as engine:
-        unlogged = replace(engine, access_log=_NoAccessLog(engine.store, clock=engine.clock))
+        # The results of one question must not rank higher for the next.
+        unlogged = replace(engine, access_log=AccessLog(None, clock=engine.clock))
         yield FilledStore(engine=unlogged, collections=tuple(collections), spaces=spaces)
 
 
@@ -148,13 +149,6 @@ async def time_recalls(
         progress(number, len(questions))
     timed = seconds[_WARM_UP:] if len(seconds) > 2 * _WARM_UP else seconds
     return Timed(seconds=tuple(timed), tokens=tuple(tokens))
-
-
-class _NoAccessLog(AccessLog):
-    """Logs nothing, because the results of one question must not rank higher for the next."""
-
-    def note(self, accesses: Iterable[tuple[str, str]]) -> None:
-        """Ignore accesses."""
 
 
 def _questions(filled: FilledStore, engine: Engine) -> list[tuple[MemoryClient, LabelledQuestion]]:

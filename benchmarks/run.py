@@ -22,7 +22,7 @@ from benchmarks.cache import VectorCache, fill_cache
 from benchmarks.corpus import Corpus, load_corpus
 from benchmarks.embedders import CachedEmbedder
 from benchmarks.figures import Filling, Measured, Reference, Results, Serving, Watching
-from benchmarks.filling import Workspace, fill, open_engine_with, share_commits
+from benchmarks.filling import Workspace, fill, open_engine_with, open_store_with, share_commits
 from benchmarks.nearest import compare_with_scan
 from benchmarks.observing_cost import measure_watching
 from benchmarks.probe import Job, probe_in_child
@@ -132,9 +132,9 @@ class Benchmark:
     ) -> Measured:
         size = job.first
         self._say(f"measuring sizes at {size:,}, and comparing the index with a scan")
-        async with open_engine_with(workspace.settings, workspace.embedder) as engine:
-            sizes = await weigh(engine, workspace.settings)
-            nearness = await compare_with_scan(engine, job.questions)
+        async with open_store_with(workspace.settings, workspace.embedder) as (engine, store):
+            sizes = await weigh(store, workspace.settings)
+            nearness = await compare_with_scan(engine, store, job.questions)
         self._say(f"recalling and remembering at {size:,}")
         probe = await probe_in_child(job)
         return Measured(size=size, filling=filling, sizes=sizes, nearness=nearness, probe=probe, reference=reference)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from benchmarks.figures import Sizes
 from benchmarks.memories import CALLER
-from scrubjay.engine import Engine
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter
 from scrubjay.model.snapshot import to_body
+from scrubjay.ports import RecordStore
 from scrubjay.settings import Settings
 
 _PAGE = 500
@@ -19,11 +19,11 @@ _PAGE = 500
 _LEVEL = 6
 
 
-async def weigh(engine: Engine, settings: Settings) -> Sizes:
+async def weigh(store: RecordStore, settings: Settings) -> Sizes:
     """Measure a folder that was filled and closed before, and the bodies in it."""
-    statistics = await engine.store.statistics(CALLER.space)
+    statistics = await store.statistics(CALLER.space)
     as_json = as_pickle = 0
-    async for memory in _memories(engine):
+    async for memory in _memories(store):
         body = to_body(memory)
         as_json += len(json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode())
         # For comparison only: nothing is unpickled.
@@ -39,10 +39,10 @@ async def weigh(engine: Engine, settings: Settings) -> Sizes:
     )
 
 
-async def _memories(engine: Engine) -> AsyncIterator[Memory]:
+async def _memories(store: RecordStore) -> AsyncIterator[Memory]:
     after: str | None = None
-    while ids := await engine.store.list_ids(CALLER.space, Filter(), limit=_PAGE, after=after):
-        for memory in (await engine.store.get(CALLER.space, ids)).values():
+    while ids := await store.list_ids(CALLER.space, Filter(), limit=_PAGE, after=after):
+        for memory in (await store.get(CALLER.space, ids)).values():
             yield memory
         after = ids[-1]
 

@@ -11,12 +11,11 @@ from scrubjay.storage.postgres import PostgresStore
 from scrubjay.vectors.edge import EdgeIndex
 from scrubjay.vectors.scan import ScanIndex
 from tests.fakes import FakeEmbedder
-from tests.postgres import address_of
 
 
-async def engine_over(name: str, data: Path, *, clock: Clock, embedder: FakeEmbedder | None = None) -> Engine:
-    """Return an engine over a database; the caller closes it."""
-    store, embedder = await PostgresStore.open(address_of(name)), embedder or FakeEmbedder()
+def engine_over(store: PostgresStore, data: Path, *, clock: Clock, embedder: FakeEmbedder | None = None) -> Engine:
+    """Return an engine over a store; the caller closes it, and so the store."""
+    embedder = embedder or FakeEmbedder()
 
     def scan(profile: Profile) -> VectorIndex:
         return ScanIndex(store, profile.model, dimension=profile.dimension)
@@ -26,6 +25,6 @@ async def engine_over(name: str, data: Path, *, clock: Clock, embedder: FakeEmbe
 
     means = LocalIndexParts(profile=embedder.profile, kind=EdgeIndex, scan=scan, build=build)
     return Engine(
-        store=store, embedder=embedder, index=LocalIndex(store, means, folder=None), clock=clock, limits=Limits(),
+        _store=store, embedder=embedder, index=LocalIndex(store, means, folder=None), clock=clock, limits=Limits(),
         access_log=AccessLog(store, clock=clock), data=data,
     )  # fmt: skip

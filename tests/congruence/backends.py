@@ -47,7 +47,7 @@ async def every_backend(folder: Path) -> AsyncGenerator[list[Backend]]:
 def _engine(settings: Settings, store: RecordStore) -> Engine:
     embedder, clock = FakeEmbedder(), FakeClock()
     return Engine(
-        store=store,
+        _store=store,
         embedder=embedder,
         index=make_index(settings, store, embedder),
         clock=clock,

@@ -58,12 +58,15 @@ def test_nothing_runs_data_as_code() -> None:
     assert not results
 
 
-def test_no_mcp_tool_bypasses_the_engine() -> None:
+def test_the_store_of_an_engine_is_private() -> None:
+    """Other packages use its narrow ports, and the composition root hands the store to a server."""
     results = [
-        f"{module.name}:{node.lineno}"
-        for module in modules("src/scrubjay/surfaces/mcp/toolsets")
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.Attribute) and dotted(node).endswith("engine.store")
+        f"{module.name}:{node.lineno} {dotted(node)}"
+        for module in modules("src", "tests", "benchmarks", "scripts")
+        if not module.name.startswith(("src/scrubjay/engine/", "src/scrubjay/app/"))
+        for node in module.nodes()
+        if isinstance(node, ast.Attribute)
+        if dotted(node).endswith("engine.store") or (node.attr == "_store" and dotted(node.value) != "self")
     ]
     assert not results
 

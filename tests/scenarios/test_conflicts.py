@@ -1,6 +1,7 @@
 """The life of a conflict: a fact, a contradiction, its resolution, and the undo of the resolution."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,11 +17,11 @@ from scrubjay.jobs.queue import Queue
 from scrubjay.model.draft import Caller
 from scrubjay.model.job import JobState
 from scrubjay.model.memory import State
+from scrubjay.model.rules import Rules
 from scrubjay.recalling.access_log import AccessLog
 from scrubjay.settings import Settings
 from tests.backends import backend
 from tests.fakes import FakeClock, FakeEmbedder
-from tests.fakes.build import a_commit, a_memory
 
 BERLIN, PARIS = "Ann lives in Berlin near the old harbour.", "Ann lives in Paris near the old harbour."
 OSLO = "Ann lives in Oslo near the old harbour."
@@ -35,7 +36,7 @@ async def engine(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
         settings = Settings(home=str(tmp_path), readers=1, **choice)
         store, embedder = await open_store(settings), FakeEmbedder()
         opened = Engine(
-            store=store, embedder=embedder, index=make_index(settings, store, embedder), clock=FakeClock(),
+            _store=store, embedder=embedder, index=make_index(settings, store, embedder), clock=FakeClock(),
             limits=settings.limits, access_log=AccessLog(store, clock=FakeClock()), data=settings.data,
         )  # fmt: skip
         yield opened
@@ -135,15 +136,16 @@ async def test_a_purge_leaves_nothing_of_a_conflict(engine: Engine) -> None:
     await memory.forget(first.id)
     await memory.purge(first.id)
     assert await memory.conflicts(status="all") == ()
-    assert await engine.store.all_documents("default", limit=9) == []
+    assert await engine.documents.all_documents("default", limit=9) == []
     assert (await memory.scan_conflicts()).count == 0
 
 
 async def test_a_job_scans_uncompared_memories(engine: Engine) -> None:
     memory = MemoryClient.over(engine, Caller(agent="scribe"))
-    await engine.store.commit(a_commit(a_memory(BERLIN), a_memory(PARIS)))
-    await engine.embed_missing()
-    await Queue(documents=engine.store, clock=engine.clock).enqueue("conflicts", {}, space="default")
+    uncompared = MemoryClient.over(replace(engine, default_rules=Rules(conflicts="off")), Caller(agent="scribe"))
+    for text in (BERLIN, PARIS):
+        await uncompared.remember(text, intent="new")
+    await Queue(documents=engine.documents, clock=engine.clock).enqueue("conflicts", {}, space="default")
     assert await run_jobs(engine) == 1
     (job,) = await memory.jobs()
     assert (job.state, job.outcome) == (JobState.DONE, "compared 2 memories, new conflicts: 1")

@@ -43,7 +43,7 @@ async def test_writes_leave_no_secret_in_the_log(tmp_path: Path) -> None:
     async with open_engine(Settings.load(home=str(tmp_path))) as engine:
         memory = MemoryClient.over(engine, who)
         made = await memory.remember(TEXT)
-        (version,) = await engine.store.versions("default", made.id, limit=9)
+        (version,) = await engine.reader.versions("default", made.id, limit=9)
         assert (version.agent, version.run) == (f"agent {CUT}", f"run {CUT}")
         assert await engine.outcome([f"run {KEY}"], who=who) == {f"run {KEY}": True}
         assert [change.id for change in (await memory.undo()).done] == [made.id]

@@ -153,7 +153,7 @@ async def test_a_branch_that_outlived_its_memory_is_put_into_the_trash_and_nothi
     tea = await memory.remember("Tea is a drink", name="tea", observations=["black"])
     await memory.branch("tea", "draft")
     await memory.revise("tea", observations=["green"], branch="draft", message="what if")
-    store = wiring.engine.store
+    store = wiring.store
     (lost,) = await store.list_ids("default", Filter(state=State.BRANCHED), limit=9)
     # As a purge does that has not seen the branch.
     await store.purge("default", [tea.id], origin=Origin(at=wiring.engine.clock.now(), run="race"))

@@ -16,14 +16,13 @@ from scrubjay.model.draft import Caller, Draft, Edit, Selection
 from scrubjay.model.query import Question
 from scrubjay.model.results import Remembered
 from scrubjay.model.token import TokenRequest, TokenState
-from scrubjay.ports.cluster import ClusterStore
 from scrubjay.storage.postgres import PostgresStore
 from scrubjay.storage.postgres.rows import digest_of
 from scrubjay.surfaces.changes import ChangeBroadcaster
 from scrubjay.surfaces.daemon.upkeep import run_upkeep
 from scrubjay.vectors.scan import ScanIndex
 from tests.fakes import FakeClock, FakeEmbedder
-from tests.postgres import a_database, shared_server
+from tests.postgres import a_database, address_of, shared_server
 from tests.postgres_engines import engine_over
 
 WHO = Caller(space="default", agent="tester")
@@ -38,15 +37,25 @@ async def name() -> AsyncIterator[str]:
 
 
 @pytest.fixture
-async def ahead(name: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    opened = await engine_over(name, tmp_path, clock=FakeClock(NOON + APART))
+async def ahead_store(name: str) -> PostgresStore:
+    return await PostgresStore.open(address_of(name))
+
+
+@pytest.fixture
+async def ahead(ahead_store: PostgresStore, tmp_path: Path) -> AsyncIterator[Engine]:
+    opened = engine_over(ahead_store, tmp_path, clock=FakeClock(NOON + APART))
     yield opened
     await opened.close()
 
 
 @pytest.fixture
-async def behind(name: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    opened = await engine_over(name, tmp_path, clock=FakeClock(NOON - APART))
+async def behind_store(name: str) -> PostgresStore:
+    return await PostgresStore.open(address_of(name))
+
+
+@pytest.fixture
+async def behind(behind_store: PostgresStore, tmp_path: Path) -> AsyncIterator[Engine]:
+    opened = engine_over(behind_store, tmp_path, clock=FakeClock(NOON - APART))
     yield opened
     await opened.close()
 
@@ -65,7 +74,7 @@ async def test_versions_and_the_log_go_by_order_and_not_by_clocks(ahead: Engine,
     for engine in (ahead, behind):
         history = await engine.history(memory, who=WHO)
         assert [version.number for version in history.versions] == [7, 6, 5, 4, 3, 2, 1]
-        log = await engine.store.changes_in("default", after=0, limit=99)
+        log = await engine.change_log.changes_in("default", after=0, limit=99)
         assert [change.version for change in log if change.version] == sorted(change.version for change in log)
         assert [change.place for change in log] == list(range(1, len(log) + 1))
     # The newest run is that of the slower clock.
@@ -125,7 +134,7 @@ async def test_pages_of_an_answer_may_come_from_different_servers(ahead: Engine,
     assert (len(seen), len(set(seen)), cursor) == (7, 7, "")
 
 
-async def test_a_purge_is_forgotten_everywhere(ahead: Engine, behind: Engine) -> None:
+async def test_a_purge_is_forgotten_everywhere(ahead: Engine, behind: Engine, behind_store: PostgresStore) -> None:
     text = "the code word is periwinkle"
     purged = asyncio.Event()
 
@@ -133,7 +142,7 @@ async def test_a_purge_is_forgotten_everywhere(ahead: Engine, behind: Engine) ->
         behind.answers.clear()
         purged.set()
 
-    async with asyncio.timeout(20), ChangeBroadcaster(behind.store, purged=forget):
+    async with asyncio.timeout(20), ChangeBroadcaster(behind_store, purged=forget):
         # It listens from its first message on.
         await purged.wait()
         purged.clear()
@@ -142,13 +151,12 @@ async def test_a_purge_is_forgotten_everywhere(ahead: Engine, behind: Engine) ->
         await ahead.forget(Selection(refs=(secret,)), who=WHO)
         await ahead.purge(Selection(refs=(secret,)), who=WHO)
         await purged.wait()
-        assert isinstance(behind.store, PostgresStore)
         assert not behind.answers._answers
-        assert behind.store._bodies._cache._read_small.cache_info().currsize == 0
+        assert behind_store._bodies._cache._read_small.cache_info().currsize == 0
         # The vector was purged with the memory, so the same text is embedded again.
         await behind.remember(Draft(text=text, intent="new"), who=WHO)
         model = (await behind.embedder.profile()).model
-        assert await behind.store.without_vectors(model, limit=9) == []
+        assert await behind_store.without_vectors(model, limit=9) == []
 
 
 @asynccontextmanager
@@ -156,7 +164,7 @@ async def under_way(engine: Engine, name: str) -> AsyncGenerator[asyncio.Task[Re
     """Hold a commit open that has taken its numbers, while another one overtakes it."""
     who = Caller(space="slow", agent="tester")
     await engine.remember(Draft(text="the first of its space", intent="new"), who=who)
-    before = await engine.store.last_seq()
+    before = await engine.change_log.last_seq()
     async with await psycopg.AsyncConnection.connect(shared_server().url(name)) as holder:
         await holder.execute(
             """INSERT INTO scrubjay.idempotency_keys(space_no, key_digest, run_no, at, request_digest, answer)
@@ -175,25 +183,24 @@ async def under_way(engine: Engine, name: str) -> AsyncGenerator[asyncio.Task[Re
 
 
 async def test_a_listener_gets_a_commit_that_was_under_way_when_it_started(
-    ahead: Engine, behind: Engine, name: str
+    ahead: Engine, behind_store: PostgresStore, name: str
 ) -> None:
     received: asyncio.Queue[frozenset[str]] = asyncio.Queue()
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(asyncio.timeout(30))
-        changes = await stack.enter_async_context(ChangeBroadcaster(behind.store, seconds=3600))
+        changes = await stack.enter_async_context(ChangeBroadcaster(behind_store, seconds=3600))
         async with under_way(ahead, name) as slow:
-            assert isinstance(behind.store, ClusterStore)
-            assert await behind.store.settled_seq() < await behind.store.last_seq()
+            assert await behind_store.settled_seq() < await behind_store.last_seq()
             listening = changes.subscribe("slow", lambda changed: received.put_nowait(changed.ids))
             await stack.enter_async_context(listening)
         assert (await slow).id in await received.get()
 
 
 async def test_a_scan_finds_commits_that_were_under_way_when_it_started(
-    ahead: Engine, behind: Engine, name: str
+    ahead: Engine, behind: Engine, behind_store: PostgresStore, name: str
 ) -> None:
     profile, everything = await behind.embedder.profile(), Question(query="").filter
-    scan = ScanIndex(behind.store, profile.model, dimension=profile.dimension)
+    scan = ScanIndex(behind_store, profile.model, dimension=profile.dimension)
     vector = await behind.embedder.embed_query("slow but sure")
     async with asyncio.timeout(30):
         async with under_way(ahead, name) as slow:
@@ -202,15 +209,18 @@ async def test_a_scan_finds_commits_that_were_under_way_when_it_started(
         assert len(await scan.search("slow", vector, everything, limit=9)) == 2
 
 
-async def test_the_leader_finishes_the_work_of_others(ahead: Engine, name: str, tmp_path: Path) -> None:
-    dumb = await engine_over(name, tmp_path, clock=FakeClock(NOON), embedder=FakeEmbedder(failing=True))
+async def test_the_leader_finishes_the_work_of_others(
+    ahead: Engine, ahead_store: PostgresStore, name: str, tmp_path: Path
+) -> None:
+    other = await PostgresStore.open(address_of(name))
+    dumb = engine_over(other, tmp_path, clock=FakeClock(NOON), embedder=FakeEmbedder(failing=True))
     await dumb.remember(Draft(text="stored without a vector", intent="new"), who=WHO)
     await dumb.close()
     model = (await ahead.embedder.profile()).model
-    assert len(await ahead.store.without_vectors(model, limit=9)) == 1
-    upkeep = asyncio.create_task(run_upkeep(ahead, seconds=3600))
-    async with asyncio.timeout(20), ChangeBroadcaster(ahead.store, seconds=0.02) as changes:
-        while await ahead.store.without_vectors(model, limit=9):
+    assert len(await ahead_store.without_vectors(model, limit=9)) == 1
+    upkeep = asyncio.create_task(run_upkeep(ahead, ahead_store, seconds=3600))
+    async with asyncio.timeout(20), ChangeBroadcaster(ahead_store, seconds=0.02) as changes:
+        while await ahead_store.without_vectors(model, limit=9):
             changes.nudge()
             await asyncio.sleep(0.01)
     upkeep.cancel()

@@ -72,7 +72,7 @@ async def open_wiring(
         )
         clock = SystemClock()
         engine = Engine(
-            store=store,
+            _store=store,
             embedder=embedder,
             index=local_index,
             clock=clock,

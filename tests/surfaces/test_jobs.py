@@ -34,7 +34,7 @@ async def enqueue_job(settings: Settings, *, kind: str = "tags") -> Job:
     """Store a memory, and enqueue a job about it."""
     async with open_engine(settings) as engine:
         done = await engine.remember(Draft(text=NOTE, intent="new"), who=Caller(space=SPACE))
-        queue = Queue(documents=engine.store, clock=engine.clock)
+        queue = Queue(documents=engine.documents, clock=engine.clock)
         return await queue.enqueue(kind, {"memory_id": done.id}, space=SPACE)
 
 

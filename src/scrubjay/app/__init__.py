@@ -25,6 +25,7 @@ __all__ = [
     "hold_folder",
     "make_embedder",
     "open_engine",
+    "open_engine_and_store",
     "open_scratch_engine",
     "open_store",
     "take_lock",
@@ -42,11 +43,21 @@ class SystemClock:
 @asynccontextmanager
 async def open_engine(settings: Settings, *, has_worker: bool = False) -> AsyncGenerator[Engine]:
     """Open an engine, and close it at the end; with `has_worker` it leaves work to background jobs."""
+    async with open_engine_and_store(settings, has_worker=has_worker) as (engine, _):
+        yield engine
+
+
+@asynccontextmanager
+async def open_engine_and_store(
+    settings: Settings, *, has_worker: bool = False
+) -> AsyncGenerator[tuple[Engine, RecordStore]]:
+    """Open an engine with its store, for a server: it needs the store's tokens, its leases and its upkeep."""
     lock = hold_folder(settings.data)
     try:
-        engine = await _build(settings, await open_store(settings), has_worker=has_worker)
+        store = await open_store(settings)
+        engine = await _build(settings, store, has_worker=has_worker)
         try:
-            yield engine
+            yield engine, store
         finally:
             await engine.close()
     finally:
@@ -94,7 +105,7 @@ async def _build(settings: Settings, store: RecordStore, *, has_worker: bool) ->
         await store.close()
         raise
     engine = Engine(
-        store=store,
+        _store=store,
         embedder=embedder,
         index=index,
         clock=clock,

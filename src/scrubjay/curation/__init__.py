@@ -9,7 +9,6 @@ from scrubjay.curation.suggest_tags import suggest_tags
 from scrubjay.curation.target import JobTarget, open_target
 from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
-from scrubjay.indexing.backfill import embed_memories
 from scrubjay.jobs.queue import Queue
 from scrubjay.jobs.runner import Handler, Postponed, run_due, run_one
 from scrubjay.model.draft import Caller
@@ -29,7 +28,11 @@ _SCAN_AGENT = "scan"
 async def run_jobs(engine: Engine, *, limit: int = _MAX_JOBS, progress: Progress | None = None) -> int:
     """Run the due jobs of all spaces; return how many were tried."""
     return await run_due(
-        handlers_of(engine, llm=engine.llm), documents=engine.store, clock=engine.clock, limit=limit, progress=progress
+        handlers_of(engine, llm=engine.llm),
+        documents=engine.documents,
+        clock=engine.clock,
+        limit=limit,
+        progress=progress,
     )
 
 
@@ -38,7 +41,7 @@ async def run_now(engine: Engine, jobs: Sequence[Job]) -> tuple[Job, ...]:
 
     Each takes at most the time-out of the model. Problems of a model or a memory never raise.
     """
-    queue = Queue(documents=engine.store, clock=engine.clock)
+    queue = Queue(documents=engine.documents, clock=engine.clock)
     results: list[Job] = []
     for job in jobs:
         try:
@@ -79,9 +82,5 @@ async def _scan_conflicts(job: Job, *, engine: Engine) -> str:
 async def _embed_rest(job: Job, *, engine: Engine) -> str:
     """Embed the passages of a memory that have no vector yet; an interrupted run keeps its progress."""
     memory_id = str(job.about.get("memory_id", ""))
-    count = await embed_memories(
-        job.space, [memory_id], store=engine.store, embedder=engine.embedder, clock=engine.clock,
-        media_source=engine.media_source,
-    )  # fmt: skip
-    await engine.index.after_commit()
+    count = await engine.embed_memories([memory_id], who=Caller(space=job.space))
     return f"{count:,} new vectors"

@@ -53,11 +53,11 @@ async def reconstruct(target: JobTarget) -> str:
 
 async def _session_notes(target: JobTarget) -> list[str]:
     """Return other notes of the session, the most recent first."""
-    memory, store = target.memory, target.engine.store
+    memory, reader = target.memory, target.engine.reader
     if not memory.source.session:
         return []
-    ids = await store.list_ids(memory.space, Filter(session=memory.source.session), limit=_MAX_OTHERS + 1)
-    others = await store.get(memory.space, [id_ for id_ in ids if id_ != memory.id][:_MAX_OTHERS])
+    ids = await reader.list_ids(memory.space, Filter(session=memory.source.session), limit=_MAX_OTHERS + 1)
+    others = await reader.get(memory.space, [id_ for id_ in ids if id_ != memory.id][:_MAX_OTHERS])
     return [
         other.content[:_MAX_OTHER_LENGTH]
         for other in others.values()

@@ -28,11 +28,11 @@ _MAX_TEXT_LENGTH = 5_000
 
 async def suggest_tags(target: JobTarget) -> str:
     """Add tags after the existing ones."""
-    memory, store = target.memory, target.engine.store
+    memory, reader = target.memory, target.engine.reader
     if len(memory.tags) >= _ENOUGH_TAGS:
         return "skipped: it has enough"
     text = "\n".join([memory.title, memory.content, *(observation.text for observation in memory.observations)]).strip()
-    existing = await store.labels(memory.space, "tag", prefix="", limit=_MAX_SHOWN_TAGS)
+    existing = await reader.labels(memory.space, "tag", prefix="", limit=_MAX_SHOWN_TAGS)
     material = f"The note:\n{text[:_MAX_TEXT_LENGTH]}\n\nTags in use: {', '.join(existing) or 'none'}\n"
     answer = await target.ask(PROMPT, material)
     if answer is None:
@@ -54,7 +54,7 @@ async def _filter_grounded(tags: Sequence[str], target: JobTarget, *, text: str)
     """Return the tags that are in use in the space, or whose words are in the text."""
     memory = target.memory
     facets = {tag: facet("tag", tag) for tag in tags if len(tag) <= _MAX_TAG_LENGTH}
-    used = await target.engine.store.known_facets(memory.space, list(facets.values()), state=memory.state)
+    used = await target.engine.reader.known_facets(memory.space, list(facets.values()), state=memory.state)
     words = set(running_terms_of(text))
 
     def is_in_text(tag: str) -> bool:

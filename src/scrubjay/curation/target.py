@@ -57,7 +57,7 @@ class JobTarget:
     async def _writer(self) -> Caller:
         """Return the writer of the improved version, in the same run, so that `undo` reverts both."""
         space = self.job.space
-        (newest,) = await self.engine.store.versions(space, self.memory.id, limit=1)
+        (newest,) = await self.engine.reader.versions(space, self.memory.id, limit=1)
         if newest.action == Action.UNDONE:
             return Caller(space=space, agent=_AGENT, run=self.job.id)
         return Caller(space=space, agent=newest.agent, run=newest.run)
@@ -70,7 +70,7 @@ async def open_target(job: Job, *, engine: Engine, llm: Llm | None) -> JobTarget
             "there is no language model", hint="Set SCRUBJAY_LLM", reason="off", put_off=_NO_MODEL_SECONDS
         )
     memory_id = str(job.about.get("memory_id", ""))
-    memory = (await engine.store.get(job.space, [memory_id])).get(memory_id)
+    memory = (await engine.reader.get(job.space, [memory_id])).get(memory_id)
     if memory is None or memory.state not in _EDITABLE_STATES:
         return "skipped: the memory is gone"
     if Flag.SUSPICIOUS in memory.flags:

@@ -1,11 +1,35 @@
-"""The interfaces of the index and the job runner of an engine."""
+"""What an engine works with: its store, and the interfaces of its index and its job runner."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from scrubjay.model.job import Job
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
+from scrubjay.ports import ChangeLog, DocumentStore, MemoryReader, RecordStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreOwner:
+    """Owns a store. Other packages see only these parts of it, and write memories with the verbs of the engine."""
+
+    _store: RecordStore = field(repr=False)
+
+    @property
+    def reader(self) -> MemoryReader:
+        """The memories, for reading."""
+        return self._store
+
+    @property
+    def documents(self) -> DocumentStore:
+        """The documents besides the memories, such as jobs and open conflicts."""
+        return self._store
+
+    @property
+    def change_log(self) -> ChangeLog:
+        """The changes of all spaces, for followers."""
+        return self._store
 
 
 class EngineIndex(Protocol):

@@ -1,6 +1,6 @@
 """The engine: one short method per verb, which passes its dependencies to a function of another package."""
 
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -12,7 +12,7 @@ from scrubjay.conflicts import listing as conflict_listing
 from scrubjay.conflicts import scan
 from scrubjay.conflicts.resolve import reopen, resolve_conflict
 from scrubjay.engine import diagnostics
-from scrubjay.engine.dependencies import EngineIndex, JobRunner
+from scrubjay.engine.dependencies import EngineIndex, JobRunner, StoreOwner
 from scrubjay.errors import EmbeddingUnavailable, InvalidInput
 from scrubjay.graph import network, records, search, status
 from scrubjay.graph.jsonl import FORMATS, is_graph, require_format
@@ -59,7 +59,7 @@ from scrubjay.recalling import pipeline as recalling
 from scrubjay.recalling import read as reading
 from scrubjay.recalling.access_log import AccessLog
 from scrubjay.recalling.answer_cache import AnswerCache
-from scrubjay.recalling.text_cache import TextCaches
+from scrubjay.recalling.text_cache import TextCaches, TextView
 from scrubjay.transfer.export import export_lines, require_sections
 from scrubjay.transfer.import_ import import_lines
 from scrubjay.versions import branches
@@ -86,10 +86,9 @@ _MONTH = 30 * 24 * 60 * 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Engine:
+class Engine(StoreOwner):
     """The memory: its verbs, and the dependencies they work with."""
 
-    store: RecordStore
     embedder: Embedder
     index: EngineIndex
     clock: Clock
@@ -135,7 +134,7 @@ class Engine:
     async def search_text(self, request: SearchText, *, who: Caller) -> TextsFound:
         """Find memories by words, prefixes and phrases."""
         return await fulltext.search_text(
-            request, spaces=who.spaces, now=self.clock.now(), limits=self.limits, store=self.store,
+            request, spaces=who.spaces, now=self.clock.now(), limits=self.limits, store=self._store,
             text_caches=self.text_caches,
         )  # fmt: skip
 
@@ -151,7 +150,7 @@ class Engine:
     ) -> ReadResult:
         """Return whole memories by id, name or title, as they are or as they were."""
         result = await reading.read(
-            refs, format=format, version=version, branch=branch, as_of=as_of, spaces=who.spaces, store=self.store
+            refs, format=format, version=version, branch=branch, as_of=as_of, spaces=who.spaces, store=self._store
         )
         self.access_log.note((memory.space, memory.id) for memory in result.memories)
         return result
@@ -162,9 +161,7 @@ class Engine:
             revise.revise(ref, edit, space=who.space, origin=self._origin(who), context=self._write_context)
         )
 
-    async def write_batch(
-        self, batch: Batch, *, who: Caller, embed: bool = True
-    ) -> tuple[ConflictDetails, ...]:  # fmt: skip
+    async def write_batch(self, batch: Batch, *, who: Caller, embed: bool = True) -> tuple[ConflictDetails, ...]:
         """Apply several writes atomically, without merging or gating them."""
         conflicts = await write_batch(
             batch, space=who.space, origin=self._origin(who), context=self._write_context, embed=embed
@@ -174,18 +171,18 @@ class Engine:
 
     async def forget(self, selection: Selection, *, who: Caller) -> Outcome:
         """Move memories to the trash."""
-        return await self._apply(delete.forget(selection, space=who.space, origin=self._origin(who), store=self.store))
+        return await self._apply(delete.forget(selection, space=who.space, origin=self._origin(who), store=self._store))
 
     async def restore(self, selection: Selection, *, who: Caller) -> Outcome:
         """Restore memories from the trash."""
         return await self._apply(delete.restore(
-            selection, space=who.space, origin=self._origin(who), store=self.store,
+            selection, space=who.space, origin=self._origin(who), store=self._store,
             conflict_checker=self._conflict_checker,
         ))  # fmt: skip
 
     async def purge(self, selection: Selection, *, who: Caller) -> Outcome:
         """Destroy memories in the trash."""
-        result = await delete.purge(selection, space=who.space, origin=self._origin(who), store=self.store)
+        result = await delete.purge(selection, space=who.space, origin=self._origin(who), store=self._store)
         if result.done and not result.dry_run:
             self.answers.clear()
             await self.index.after_purge()
@@ -205,13 +202,13 @@ class Engine:
         """Set a relation between two memories."""
         return await self._apply(relate.relate(
             source, target, relation=relation, text=text, strength=strength, metadata=metadata or {}, space=who.space,
-            origin=self._origin(who), store=self.store, limits=self.limits, rules=self.default_rules,
+            origin=self._origin(who), store=self._store, limits=self.limits, rules=self.default_rules,
         ))  # fmt: skip
 
     async def unrelate(self, source: str, target: str, *, who: Caller, relation: str = LINK) -> Related:
         """Remove a relation."""
         return await self._apply(relate.unrelate(
-            source, target, relation=relation, space=who.space, origin=self._origin(who), store=self.store,
+            source, target, relation=relation, space=who.space, origin=self._origin(who), store=self._store,
             limits=self.limits,
         ))  # fmt: skip
 
@@ -219,22 +216,22 @@ class Engine:
         self, ref: str, *, who: Caller, limit: int = 20, before: int | None = None, branch: str = ""
     ) -> History:
         """Return the versions of a memory."""
-        space = await space_of(self.store, ref, spaces=who.spaces)
+        space = await space_of(self._store, ref, spaces=who.spaces)
         return await version_history.history(
-            ref, limit=limit, before=before, branch=branch, space=space, store=self.store
+            ref, limit=limit, before=before, branch=branch, space=space, store=self._store
         )
 
     async def diff(self, ref: str, *, who: Caller, versions: Sequence[int | str], branch: str = "") -> History:
         """Compare two versions; the name of a branch means its newest version."""
-        space = await space_of(self.store, ref, spaces=who.spaces)
-        return await version_history.compare(ref, versions=versions, branch=branch, space=space, store=self.store)
+        space = await space_of(self._store, ref, spaces=who.spaces)
+        return await version_history.compare(ref, versions=versions, branch=branch, space=space, store=self._store)
 
     async def revert(
         self, ref: str, *, who: Caller, to: int, message: str = "", branch: str = "", idempotency_key: str = ""
     ) -> Written:
         """Restore an earlier version as a new one."""
         return await self._apply(revert(
-            ref, to=to, message=message, branch=branch, space=who.space, origin=self._origin(who), store=self.store,
+            ref, to=to, message=message, branch=branch, space=who.space, origin=self._origin(who), store=self._store,
             key=idempotency_key, conflict_checker=self._conflict_checker,
         ))  # fmt: skip
 
@@ -258,16 +255,16 @@ class Engine:
 
     async def branches(self, ref: str, *, who: Caller) -> Branches:
         """Return the branches of a memory."""
-        space = await space_of(self.store, ref, spaces=who.spaces)
-        return await branches.branches(ref, space=space, store=self.store)
+        space = await space_of(self._store, ref, spaces=who.spaces)
+        return await branches.branches(ref, space=space, store=self._store)
 
     async def switch(self, ref: str, name: str, *, who: Caller) -> Branches:
         """Make another branch the current one of a memory."""
-        return await branches.switch(ref, name, space=who.space, origin=self._origin(who), store=self.store)
+        return await branches.switch(ref, name, space=who.space, origin=self._origin(who), store=self._store)
 
     async def drop_branch(self, ref: str, name: str, *, who: Caller) -> Branches:
         """Move a branch to the trash."""
-        return await self._apply(branches.drop(ref, name, space=who.space, origin=self._origin(who), store=self.store))
+        return await self._apply(branches.drop(ref, name, space=who.space, origin=self._origin(who), store=self._store))
 
     async def merge_branch(
         self,
@@ -291,15 +288,15 @@ class Engine:
         origin = replace(self._origin(who), run=new_id())
         result = await undo_run.undo(
             run=redact_label(require_text(run, field="run")), agent=origin.agent, space=who.space, origin=origin,
-            store=self.store, key=idempotency_key,
+            store=self._store, key=idempotency_key,
         )  # fmt: skip
-        await reopen(result, space=who.space, store=self.store)
+        await reopen(result, space=who.space, store=self._store)
         await self.index.after_commit()
         return result
 
     async def outcome(self, runs: Sequence[str], *, who: Caller) -> dict[str, bool]:
         """Return for each run whether it committed a change, for callers whose answer was lost."""
-        logged = {run: await self.store.run(who.space, redact_label(require_text(run, field="run"))) for run in runs}
+        logged = {run: await self._store.run(who.space, redact_label(require_text(run, field="run"))) for run in runs}
         return {run: changes is not None for run, changes in logged.items()}
 
     async def graph(
@@ -314,10 +311,10 @@ class Engine:
         as_of: datetime | None = None,
     ) -> Network:
         """Return the memories that relations connect to the given ones."""
-        space = await space_of(self.store, refs[0], spaces=who.spaces) if refs else who.space
+        space = await space_of(self._store, refs[0], spaces=who.spaces) if refs else who.space
         return await network.neighbourhood(
             refs, depth=depth, types=types, direction=direction, limit=limit, as_of=as_of, space=space,
-            store=self.store,
+            store=self._store,
         )  # fmt: skip
 
     async def path(
@@ -332,9 +329,9 @@ class Engine:
         as_of: datetime | None = None,
     ) -> Network:
         """Return a shortest path from one memory to another."""
-        space = await space_of(self.store, source, spaces=who.spaces)
+        space = await space_of(self._store, source, spaces=who.spaces)
         return await network.find_path(
-            source, target, types=types, direction=direction, most=most, as_of=as_of, space=space, store=self.store
+            source, target, types=types, direction=direction, most=most, as_of=as_of, space=space, store=self._store
         )
 
     async def conflicts(
@@ -342,7 +339,7 @@ class Engine:
     ) -> tuple[ConflictDetails, ...]:
         """Return the conflicts of a space, or of one memory."""
         return await conflict_listing.conflicts(
-            status=status, ref=ref, limit=limit, now=self.clock.now(), space=who.space, store=self.store
+            status=status, ref=ref, limit=limit, now=self.clock.now(), space=who.space, store=self._store
         )
 
     async def probe_conflicts(
@@ -392,15 +389,23 @@ class Engine:
 
     async def entity(self, ref: str, *, who: Caller) -> Memory:
         """Return the entity of a name or id, following merges."""
-        return await records.resolve_entity(ref, space=who.space, store=self.store)
+        return await records.resolve_entity(ref, space=who.space, store=self._store)
 
     async def entity_named(self, name: str, *, who: Caller) -> Memory | None:
         """Return the entity with exactly this name, following merges; None without one."""
-        return await records.find_entity(name, space=who.space, store=self.store)
+        return await records.find_entity(name, space=who.space, store=self._store)
 
     async def entities(self, ids: Sequence[str], *, who: Caller) -> dict[str, Memory]:
         """Return entities by id, in any state, without counting a read."""
-        return await self.store.get(who.space, list(dict.fromkeys(ids)))
+        return await self._store.get(who.space, list(dict.fromkeys(ids)))
+
+    def note_reads(self, ids: Iterable[str], *, who: Caller) -> None:
+        """Count a read of each of these memories."""
+        self.access_log.note((who.space, memory_id) for memory_id in ids)
+
+    async def texts(self, view: TextView, *, space: str) -> dict[str, str]:
+        """Return the texts of all memories of a view, by id."""
+        return await self.text_caches.all_texts(view, space=space, store=self._store)
 
     async def create_entities(self, entities: Sequence[Mapping[str, Json]], *, who: Caller) -> dict[str, Json]:
         """Create or update entities by name."""
@@ -425,7 +430,7 @@ class Engine:
                 question, cursor="", spaces=(who.space,), now=self.clock.now(), context=self._recall_context
             )
         nodes = await search.search_nodes(
-            query, limit=limit, recalled=semantic, now=self.clock.now(), space=who.space, store=self.store,
+            query, limit=limit, recalled=semantic, now=self.clock.now(), space=who.space, store=self._store,
             text_caches=self.text_caches,
         )  # fmt: skip
         self.access_log.note((who.space, str(node["id"])) for node in cast("list[dict[str, Json]]", nodes["results"]))
@@ -433,14 +438,14 @@ class Engine:
 
     async def get_memory_status(self, *, who: Caller) -> dict[str, Json]:
         """Return counts by type and tier, sizes and versions."""
-        return await status.memory_status(space=who.space, store=self.store)
+        return await status.memory_status(space=who.space, store=self._store)
 
     async def context(self, *, who: Caller, session: str = "", project: str = "", max_tokens: int = 1500) -> Context:
         """Return the context for the start of a session."""
         return await session_context.context(
             session=session, project=project, max_tokens=max_tokens,
             conflicts=await self.conflicts(who=who, limit=_MAX_CONTEXT_CONFLICTS), now=self.clock.now(),
-            space=who.space, store=self.store,
+            space=who.space, store=self._store,
         )  # fmt: skip
 
     async def extract(
@@ -469,46 +474,48 @@ class Engine:
 
     async def rules(self, *, who: Caller) -> Rules:
         """Return the rules of a space."""
-        return (await rules_of_spaces.load_rules(who.space, default=self.default_rules, documents=self.store)).rules
+        return (await rules_of_spaces.load_rules(who.space, default=self.default_rules, documents=self._store)).rules
 
     async def set_rules(self, changes: Mapping[str, Json], *, who: Caller) -> Rules:
         """Change rules of a space; null restores a default."""
         return await rules_of_spaces.set_rules(
-            changes, space=who.space, now=self.clock.now(), default=self.default_rules, documents=self.store
+            changes, space=who.space, now=self.clock.now(), default=self.default_rules, documents=self._store
         )
 
     async def tags(self, *, who: Caller, limit: int = 200) -> TagTable:
         """Return the tags of a space with their counts, and their synonyms."""
-        return await synonyms.table(who.space, store=self.store, limit=limit)
+        return await synonyms.table(who.space, store=self._store, limit=limit)
 
     async def add_synonyms(self, tag: str, variants: Sequence[str], *, who: Caller) -> TagTable:
         """Make other words synonyms of a tag."""
-        return await synonyms.add(tag, variants, space=who.space, store=self.store, now=self.clock.now())
+        return await synonyms.add(tag, variants, space=who.space, store=self._store, now=self.clock.now())
 
     async def remove_synonyms(self, variants: Sequence[str], *, who: Caller) -> TagTable:
         """Remove synonyms: the words become tags of their own again."""
-        return await synonyms.remove(variants, space=who.space, store=self.store, now=self.clock.now())
+        return await synonyms.remove(variants, space=who.space, store=self._store, now=self.clock.now())
 
     async def preview_tags(self, tags: Sequence[str], *, who: Caller, text: str = "") -> TagPreview:
         """Preview the normalization of tags, and suggest tags for a text."""
         return await synonyms.preview(
-            tags, text=text, space=who.space, rules=await self.rules(who=who), store=self.store, embedder=self.embedder
+            tags, text=text, space=who.space, rules=await self.rules(who=who), store=self._store, embedder=self.embedder
         )
 
     async def inbox(self, *, who: Caller, limit: int = 50) -> tuple[Memory, ...]:
         """Return the memories that wait for approval, newest first."""
-        return await review.inbox(who.space, store=self.store, limit=limit)
+        return await review.inbox(who.space, store=self._store, limit=limit)
 
     async def approve(self, selection: Selection, *, who: Caller) -> Outcome:
         """Approve waiting memories."""
         return await self._apply(review.approve(
-            selection, space=who.space, origin=self._origin(who), store=self.store,
+            selection, space=who.space, origin=self._origin(who), store=self._store,
             conflict_checker=self._conflict_checker,
         ))  # fmt: skip
 
     async def decline(self, selection: Selection, *, who: Caller) -> Outcome:
         """Move waiting memories to the trash."""
-        return await self._apply(review.decline(selection, space=who.space, origin=self._origin(who), store=self.store))
+        return await self._apply(
+            review.decline(selection, space=who.space, origin=self._origin(who), store=self._store)
+        )
 
     async def jobs(self, *, who: Caller, limit: int = 50) -> tuple[Job, ...]:
         """Return queued and finished jobs, newest first."""
@@ -552,7 +559,7 @@ class Engine:
                 raise InvalidInput(f"the format {format} has no sections", hint="Export without them", field="include")
             return export_graph(self.knowledge_graph(who=who), progress=progress)
         now = self.clock.now()
-        return export_lines(space=who.space, store=self.store, now=now, include=sections, progress=progress)
+        return export_lines(space=who.space, store=self._store, now=now, include=sections, progress=progress)
 
     async def import_(
         self, lines: Lines, *, who: Caller, with_sections: bool = True, progress: Progress | None = None
@@ -565,7 +572,7 @@ class Engine:
             graph = self.knowledge_graph(who=who, method=Method.IMPORT)
             return await import_graph(lines, graph=graph, progress=progress)
         return await import_lines(
-            lines, space=who.space, origin=self._origin(who), store=self.store, with_sections=with_sections,
+            lines, space=who.space, origin=self._origin(who), store=self._store, with_sections=with_sections,
             progress=progress,
         )  # fmt: skip
 
@@ -574,20 +581,18 @@ class Engine:
         count = 0
         with suppress(EmbeddingUnavailable):
             count = await backfill(
-                store=self.store, embedder=self.embedder, clock=self.clock, media_source=self.media_source,
+                store=self._store, embedder=self.embedder, clock=self.clock, media_source=self.media_source,
                 progress=progress,
             )  # fmt: skip
         await self.index.after_commit()
         return count
 
-    async def embed_memories(self, ids: Sequence[str], *, who: Caller) -> None:
-        """Embed the texts and images of some memories that have no vector."""
-        with suppress(EmbeddingUnavailable):
-            await embed_memories(
-                who.space, ids, store=self.store, embedder=self.embedder, clock=self.clock,
-                media_source=self.media_source,
-            )  # fmt: skip
-        await self.index.after_commit()
+    async def embed_memories(self, ids: Sequence[str], *, who: Caller) -> int:
+        """Embed the texts and images of some memories that have no vector; returns the number of new vectors."""
+        return await self._apply(embed_memories(
+            who.space, ids, store=self._store, embedder=self.embedder, clock=self.clock,
+            media_source=self.media_source,
+        ))  # fmt: skip
 
     async def status(self, *, who: Caller) -> Status:
         """Return health and sizes."""
@@ -596,7 +601,7 @@ class Engine:
 
     async def ready(self) -> None:
         """Check with one query that the store works; raises its error."""
-        await self.store.last_place("")
+        await self._store.last_place("")
 
     async def index_problem(self) -> str:
         """Return the problem of the vector index, or an empty text."""
@@ -609,37 +614,37 @@ class Engine:
 
     async def repair(self, *, who: Caller) -> tuple[str, ...]:
         """Run maintenance, embed missing vectors and rebuild the index; returns the branches without a memory."""
-        await self.store.tidy()
-        lost = await diagnostics.lost_branches(self.store, space=who.space)
+        await self._store.tidy()
+        lost = await diagnostics.lost_branches(self._store, space=who.space)
         if lost:
             selection = Selection(refs=tuple(lost), reason="its memory is gone")
-            await delete.forget(selection, space=who.space, origin=self._origin(who), store=self.store)
+            await delete.forget(selection, space=who.space, origin=self._origin(who), store=self._store)
         await self.embed_missing()
         await self.index.rebuild()
         return tuple(lost)
 
     async def backup(self, target: Path, *, progress: Progress | None = None) -> Path:
         """Copy the store to a file while it is in use; returns the path of the copy."""
-        await self.store.backup(target, progress=progress)
+        await self._store.backup(target, progress=progress)
         return target
 
     async def create_token(self, request: TokenRequest) -> NewToken:
         """Create a token for access over HTTP; only this answer contains its secret."""
-        return await auth_tokens.create(request, tokens=self.store, now=self.clock.now())
+        return await auth_tokens.create(request, tokens=self._store, now=self.clock.now())
 
     async def tokens(self) -> tuple[Token, ...]:
         """Return all tokens, oldest first, including expired and revoked ones."""
-        return tuple(await self.store.tokens())
+        return tuple(await self._store.tokens())
 
     async def revoke_token(self, ref: str) -> Token:
         """Revoke a token by its id or name, at once and for good."""
-        return await auth_tokens.revoke(ref, tokens=self.store, now=self.clock.now())
+        return await auth_tokens.revoke(ref, tokens=self._store, now=self.clock.now())
 
     async def _subject(self) -> diagnostics.Subject:
         with suppress(EmbeddingUnavailable):
             await self.index.open()
         return diagnostics.Subject(
-            store=self.store, embedder=self.embedder, index=await self.index.describe(), data=self.data
+            store=self._store, embedder=self.embedder, index=await self.index.describe(), data=self.data
         )
 
     async def close(self) -> None:
@@ -651,12 +656,12 @@ class Engine:
             await self.reranker.close()
         if self.llm is not None:
             await self.llm.close()
-        await self.store.close()
+        await self._store.close()
 
     @property
     def _write_context(self) -> WriteContext:
         return WriteContext(
-            store=self.store, embedder=self.embedder, limits=self.limits, index=self.index,
+            store=self._store, embedder=self.embedder, limits=self.limits, index=self.index,
             open_index=self._open_index, rules=self.default_rules, in_flight=self.in_flight,
             has_llm=self.llm is not None, defers=self.has_worker,
         )  # fmt: skip
@@ -682,12 +687,12 @@ class Engine:
 
     @property
     def _queue(self) -> Queue:
-        return Queue(documents=self.store, clock=self.clock)
+        return Queue(documents=self._store, clock=self.clock)
 
     @property
     def _recall_context(self) -> recalling.RecallContext:
         return recalling.RecallContext(
-            store=self.store, embedder=self.embedder, index=self.index, limits=self.limits, ranking=self.ranking,
+            store=self._store, embedder=self.embedder, index=self.index, limits=self.limits, ranking=self.ranking,
             text_caches=self.text_caches, answers=self.answers, reranker=self.reranker, rerank_top=self.rerank_top,
         )  # fmt: skip
 

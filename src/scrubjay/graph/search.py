@@ -267,7 +267,7 @@ def _access_order(memory: Memory) -> tuple[int, float, str]:
     return -memory.access_count, -(last - _NEVER).total_seconds(), memory.id
 
 
-async def _read_pages(ids: Sequence[str], *, reader: TolerantReader) -> list[Memory]:
+async def _read_pages(ids: Sequence[str], *, reader: TolerantReader[RecordStore]) -> list[Memory]:
     memories: list[Memory] = []
     for start in range(0, len(ids), _PAGE):
         memories += await reader.get(ids[start : start + _PAGE])

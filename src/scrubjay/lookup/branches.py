@@ -18,7 +18,7 @@ from scrubjay.model.document import Document
 from scrubjay.model.memory import MAIN, Json, Memory, State
 from scrubjay.model.query import Filter
 from scrubjay.model.version import Version
-from scrubjay.ports import RecordStore
+from scrubjay.ports import MemoryReader, RecordStore
 
 # One document for each memory that was ever switched to another branch than main.
 CURRENT_COLLECTION = "branches"
@@ -137,7 +137,7 @@ def require_live(memory: Memory) -> Memory:
     return memory
 
 
-async def trunk_of(store: RecordStore, memory: Memory) -> Memory:
+async def trunk_of(store: MemoryReader, memory: Memory) -> Memory:
     """Return the memory of a branch; any other record is its own."""
     if not memory.trunk:
         return memory
@@ -148,7 +148,7 @@ async def trunk_of(store: RecordStore, memory: Memory) -> Memory:
 
 
 async def branches_of(
-    store: RecordStore, memories: Sequence[Memory], *, states: Sequence[State] = (State.BRANCHED,)
+    store: MemoryReader, memories: Sequence[Memory], *, states: Sequence[State] = (State.BRANCHED,)
 ) -> list[Memory]:
     """Return the branches of memories, in the order of their names."""
     trunks = [memory.id for memory in memories if not memory.trunk]
@@ -254,7 +254,7 @@ async def _first_version(store: RecordStore, record: Memory) -> Version | None:
     return oldest
 
 
-async def _all_ids(store: RecordStore, filter: Filter, *, space: str) -> list[str]:
+async def _all_ids(store: MemoryReader, filter: Filter, *, space: str) -> list[str]:
     ids = page = await store.list_ids(space, filter, limit=_PAGE)
     while len(page) == _PAGE:
         page = await store.list_ids(space, filter, limit=_PAGE, after=page[-1])

@@ -1,21 +1,23 @@
 """References: wherever an id is accepted, a name, a title or half a title is too."""
 
 from collections.abc import Sequence
+from typing import Generic, TypeVar
 
 from scrubjay.errors import Ambiguous, BodyDamaged, NotFound
 from scrubjay.model.checks import require_text, require_texts
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.results import Missing
-from scrubjay.ports import Handle, RecordStore
+from scrubjay.ports import Handle, MemoryReader
 
+S = TypeVar("S", bound=MemoryReader)
 _SUGGESTIONS = 3
 _OTHER_STATES = tuple(state for state in State if state is not State.BRANCHED)
 
 
-class TolerantReader:
+class TolerantReader(Generic[S]):
     """Reads the memories that can be read and records the others: one damaged body must not hide the rest."""
 
-    def __init__(self, store: RecordStore, *, space: str) -> None:
+    def __init__(self, store: S, *, space: str) -> None:
         self.store = store
         self.space = space
         self.problems: dict[str, str] = {}
@@ -37,7 +39,7 @@ class TolerantReader:
             return []
 
 
-async def resolve(store: RecordStore, ref: str, *, space: str, state: State | None = None) -> Memory:
+async def resolve(store: MemoryReader, ref: str, *, space: str, state: State | None = None) -> Memory:
     """Return the one memory of a reference, or raise an error that helps."""
     memory_id = await _resolve_id(store, ref, space=space, state=state)
     if memory_id is not None:
@@ -47,7 +49,7 @@ async def resolve(store: RecordStore, ref: str, *, space: str, state: State | No
     raise await not_found(store, ref, space=space)
 
 
-async def space_of(store: RecordStore, ref: str, *, spaces: Sequence[str]) -> str:
+async def space_of(store: MemoryReader, ref: str, *, spaces: Sequence[str]) -> str:
     """Return the first space in which a reference matches a memory, else the first of all."""
     if len(spaces) > 1:
         for space in spaces:
@@ -57,7 +59,7 @@ async def space_of(store: RecordStore, ref: str, *, spaces: Sequence[str]) -> st
 
 
 async def resolve_all(
-    store: RecordStore, refs: Sequence[str], *, space: str, state: State | None = None
+    store: MemoryReader, refs: Sequence[str], *, space: str, state: State | None = None
 ) -> tuple[list[Memory], list[Missing]]:
     """Return the memories of references, in order and once each, and the references without one."""
     ids: list[str] = []
@@ -73,14 +75,14 @@ async def resolve_all(
     return list(memories.values()), missing
 
 
-async def not_found(store: RecordStore, ref: str, *, space: str) -> NotFound:
+async def not_found(store: MemoryReader, ref: str, *, space: str) -> NotFound:
     """Return the error for a reference without a memory, with the nearest names."""
     names = await store.nearest(space, ref, limit=_SUGGESTIONS)
     hint = f"Did you mean {' or '.join(names)}?" if names else "Find it with `recall`"
     return NotFound(f"no memory is called {ref[:100]!r}", hint=hint, ref=ref[:200], suggestions=names)
 
 
-async def _resolve_id(store: RecordStore, ref: str, *, space: str, state: State | None) -> str | None:
+async def _resolve_id(store: MemoryReader, ref: str, *, space: str, state: State | None) -> str | None:
     handles = await _handles(store, ref, space=space, state=state)
     if len(handles) > 1:
         names = tuple(f"{handle.name} ({handle.id})" for handle in handles)
@@ -93,7 +95,7 @@ async def _resolve_id(store: RecordStore, ref: str, *, space: str, state: State 
     return handles[0].id if handles else None
 
 
-async def _handles(store: RecordStore, ref: str, *, space: str, state: State | None) -> tuple[Handle, ...]:
+async def _handles(store: MemoryReader, ref: str, *, space: str, state: State | None) -> tuple[Handle, ...]:
     """Return the handles that match. A branch is matched by its own id only: its name is that of its memory."""
     handles = await store.find(space, require_text(ref, field="id"), state=state)
     if all(handle.state is State.LIVE for handle in handles) or handles[0].id == ref.lower():
@@ -110,7 +112,7 @@ async def _handles(store: RecordStore, ref: str, *, space: str, state: State | N
     return others
 
 
-async def _first_in(states: Sequence[State], store: RecordStore, ref: str, *, space: str) -> tuple[Handle, ...]:
+async def _first_in(states: Sequence[State], store: MemoryReader, ref: str, *, space: str) -> tuple[Handle, ...]:
     for state in states:
         if handles := await _handles(store, ref, space=space, state=state):
             return handles

@@ -73,7 +73,7 @@ class Notes:
             ),
             who=who,
         )  # fmt: skip
-        memory = (await self.engine.store.get(who.space, [written.id])).get(written.id) if written.id else None
+        memory = (await self.engine.reader.get(who.space, [written.id])).get(written.id) if written.id else None
         # A memory that waits for approval is not a note yet.
         is_live = memory is not None and memory.state is State.LIVE
         paths, warnings = await self._sync_files([written.id] if is_live else [], space=who.space)
@@ -164,7 +164,7 @@ class Notes:
     async def backlinks(self, id: str, *, who: Caller) -> results.Backlinks:
         """Return the notes that link to a note."""
         ref = await self._resolve(id, who=who)
-        handles = await self.engine.store.find(who.space, ref)
+        handles = await self.engine.reader.find(who.space, ref)
         paths = await self._paths([handle.id for handle in handles], space=who.space)
         targets = [link_target(path) for path in paths.values()]
         names = [*targets, *(target.rpartition("/")[2] for target in targets)]
@@ -389,7 +389,7 @@ class Notes:
         ref = require_text(identifier, field="identifier").strip()
         if ref.startswith("[[") and ref.endswith("]]"):
             ref = ref[2:-2].partition("|")[0].partition("#")[0].strip()
-        if not ref or any([await self.engine.store.find(space, ref) for space in who.spaces]):
+        if not ref or any([await self.engine.reader.find(space, ref) for space in who.spaces]):
             return ref
         stem = link_target(ref).rpartition("/")[2]
         is_plain_name = stem == ref and not id_in(ref)
@@ -422,7 +422,7 @@ class Notes:
         words = set(slug(identifier).split("-"))
         if len(words) < _MIN_WORDS:
             return ""
-        names = await self.engine.store.nearest(who.space, identifier, limit=_MAX_NAMES)
+        names = await self.engine.reader.nearest(who.space, identifier, limit=_MAX_NAMES)
         matches = [parts for name in names if words <= set(parts := name.split("-"))]
         return "-".join(matches[0]) if len(matches) == 1 and len(words) * 2 >= len(matches[0]) else ""
 
@@ -495,7 +495,7 @@ class Notes:
         """Return the target of a link to a note."""
         if memory_id in paths and self.vaults is not None:
             return link_target(paths[memory_id].removeprefix(f"{self.vaults.folder}/"))
-        memory = (await self.engine.store.get(space, [memory_id]))[memory_id]
+        memory = (await self.engine.reader.get(space, [memory_id]))[memory_id]
         return link_target(file_name(category=memory.category, title=memory.label, id=memory.id))
 
     # ---- memories ----
@@ -503,21 +503,21 @@ class Notes:
     async def _load(self, memory_id: str, *, branch: str, who: Caller) -> Memory:
         """Return a memory as it is on a branch."""
         if branch == MAIN:
-            return (await self.engine.store.get(who.space, [memory_id]))[memory_id]
+            return (await self.engine.reader.get(who.space, [memory_id]))[memory_id]
         return (await self.engine.read((memory_id,), who=who, format="json", branch=branch)).memories[0]
 
     async def _filter_live(self, ids: Iterable[str], *, space: str) -> tuple[str, ...]:
         """Return the ids of the live memories among these."""
-        memories = await self.engine.store.get(space, list(ids)) if ids else {}
+        memories = await self.engine.reader.get(space, list(ids)) if ids else {}
         return tuple(memory.id for memory in memories.values() if memory.state is State.LIVE)
 
     async def _add_identical(self, memory: Memory, similar: tuple[Similar, ...]) -> tuple[Similar, ...]:
         """Add the notes with the same content to the similar ones; that needs no vectors."""
         seen = {memory.id, *(other.id for other in similar)}
         identical = [
-            id_ for id_ in await self.engine.store.same_content(memory.space, memory.content) if id_ not in seen
+            id_ for id_ in await self.engine.reader.same_content(memory.space, memory.content) if id_ not in seen
         ]
-        others = await self.engine.store.get(memory.space, identical[:_MAX_LISTED]) if identical else {}
+        others = await self.engine.reader.get(memory.space, identical[:_MAX_LISTED]) if identical else {}
         return (*similar, *(Similar(id=other.id, name=other.name, similarity=1.0) for other in others.values()))
 
     async def _note_linked(self, related: Related, *, who: Caller) -> results.NoteLinked:

@@ -95,7 +95,7 @@ class Vault:
             return
         if not self._is_ready:
             # A memory that is younger than this vault cannot have a file already.
-            memories = await self._context.store.get(self.space, ids)
+            memories = await self._context.reader.get(self.space, ids)
             new = [id_ for id_ in ids if id_ in memories and memories[id_].created_at >= self._opened_at]
             if len(new) < len(ids):
                 await self._prepare()
@@ -169,7 +169,7 @@ class Vault:
             relations = [change.relation for change in relevant if change.relation is not None]
             ids |= dict.fromkeys(end for relation in relations for end in (relation.source, relation.target))
             # A change of a branch is a change of its memory.
-            memories = await self._context.store.get(self.space, list(ids)) if ids else {}
+            memories = await self._context.reader.get(self.space, list(ids)) if ids else {}
             trunks = dict.fromkeys(memories[id_].trunk or id_ if id_ in memories else id_ for id_ in ids)
             await self._reconcile_notes(list(trunks), accept_edits=False)
             await self._context.run_blocking(self._ledger.set_cursor, changes[-1].seq)
@@ -200,8 +200,8 @@ class Vault:
             await asyncio.sleep(_RETRY_SECONDS)
             await self._context.run_blocking(self._take_over)
         async with AsyncExitStack() as listeners, asyncio.TaskGroup() as tasks:
-            if isinstance(self._context.store, ClusterStore):
-                await listeners.enter_async_context(self._context.store.listening(self.wake))
+            if isinstance(log := self._context.engine.change_log, ClusterStore):
+                await listeners.enter_async_context(log.listening(self.wake))
             tasks.create_task(self._follow_store())
             tasks.create_task(self._follow_folder())
             tasks.create_task(self._follow_pending())
@@ -209,7 +209,9 @@ class Vault:
     async def _prepare(self) -> None:
         """Compare both sides before the first write if the ledger does not know which files exist."""
         async with self._scanning:
-            if not self._is_ready and await self._is_ledger_behind(await settled_position(self._context.store)):
+            if not self._is_ready and await self._is_ledger_behind(
+                await settled_position(self._context.engine.change_log)
+            ):
                 await self._sync_all(waits=True)
             self._is_ready = True
 
@@ -231,7 +233,7 @@ class Vault:
 
         `waits`: give missing files some time to come back.
         """
-        start = await settled_position(self._context.store)
+        start = await settled_position(self._context.engine.change_log)
         is_ledger_behind = await self._is_ledger_behind(start)
         result = await scan_folder(self._context)
         await self._context.run_blocking(self._ledger.clear_problems, *result.obsolete_problems)
@@ -304,9 +306,9 @@ class Vault:
 
     async def _read_changes(self, *, after: int) -> list[Change]:
         """Read several pages of new changes, so that a memory with many changes is synchronized once."""
-        changes = page = await self._context.store.changes(after=after, limit=_PAGE)
+        changes = page = await self._context.engine.change_log.changes(after=after, limit=_PAGE)
         while len(page) == _PAGE and len(changes) < _MAX_PAGES * _PAGE:
-            page = await self._context.store.changes(after=page[-1].seq, limit=_PAGE)
+            page = await self._context.engine.change_log.changes(after=page[-1].seq, limit=_PAGE)
             changes = [*changes, *page]
         return changes
 
@@ -392,7 +394,7 @@ async def open_vault(
     The notes of another store are taken over if that store had the same `home`, or on `adopt`; both sides are then
     compared completely.
     """
-    opened, store_id = Folder(folder), engine.store.store_id
+    opened, store_id = Folder(folder), engine.reader.store_id
     vault_id = await asyncio.to_thread(opened.open, store_id=store_id, space=space, home=home, adopt=adopt)
     lock = opened.lock
     await asyncio.to_thread(lock.acquire, exclusive=True)

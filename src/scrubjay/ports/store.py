@@ -82,27 +82,12 @@ class StoreStatistics:
     details: Mapping[str, str | int | float | bool] = field(default_factory=dict[str, str | int | float | bool])
 
 
-class Records(Protocol):
-    """Memories, their versions and relations."""
+class MemoryReader(Protocol):
+    """What other packages read of a store: memories, their names and labels, versions and relations."""
 
-    async def commit(self, commit: Commit) -> Committed:
-        """Apply a commit; raises StaleVersion, NameTaken, NotFound or KeyReused and then changes nothing."""
-        ...
-
-    async def find_answer(self, space: str, key: str, digest: bytes) -> str | None:
-        """Return the answer under an idempotency key; raises KeyReused if the request was a different one."""
-        ...
-
-    async def adopt(self, space: str, histories: Sequence[MemoryHistory], *, origin: Origin) -> tuple[str, ...]:
-        """Store memories with their versions unchanged; returns the ids that are new."""
-        ...
-
-    async def purge(self, space: str, ids: Sequence[str], *, origin: Origin) -> int:
-        """Destroy memories and every trace of their text; returns their number."""
-        ...
-
-    async def touch(self, space: str, ids: Sequence[str], *, at: datetime) -> None:
-        """Count a read; creates no version."""
+    @property
+    def store_id(self) -> str:
+        """The identity of the store; a restore changes it, so that indexes know they are stale."""
         ...
 
     async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
@@ -144,6 +129,42 @@ class Records(Protocol):
         """Return the ids that pass a filter, most recently updated first, after a given id."""
         ...
 
+    async def pinned(self, space: str) -> list[str]:
+        """Return the ids of the live pinned memories, oldest first."""
+        ...
+
+    async def facet_values(self, space: str, field: str, *, state: State, limit: int) -> list[tuple[str, int]]:
+        """Return the values of a facet such as `kind`, and how many memories have each; the most frequent first."""
+        ...
+
+    async def known_facets(self, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
+        """Return the facets that exist in a space, and how many memories have each."""
+        ...
+
+
+class Records(MemoryReader, Protocol):
+    """Memories, their versions and relations."""
+
+    async def commit(self, commit: Commit) -> Committed:
+        """Apply a commit; raises StaleVersion, NameTaken, NotFound or KeyReused and then changes nothing."""
+        ...
+
+    async def find_answer(self, space: str, key: str, digest: bytes) -> str | None:
+        """Return the answer under an idempotency key; raises KeyReused if the request was a different one."""
+        ...
+
+    async def adopt(self, space: str, histories: Sequence[MemoryHistory], *, origin: Origin) -> tuple[str, ...]:
+        """Store memories with their versions unchanged; returns the ids that are new."""
+        ...
+
+    async def purge(self, space: str, ids: Sequence[str], *, origin: Origin) -> int:
+        """Destroy memories and every trace of their text; returns their number."""
+        ...
+
+    async def touch(self, space: str, ids: Sequence[str], *, at: datetime) -> None:
+        """Count a read; creates no version."""
+        ...
+
     async def relations_at(self, space: str, ids: Sequence[str], *, at: datetime) -> list[Relation]:
         """Return every relation of the memories at a time, including those that were removed since."""
         ...
@@ -158,10 +179,6 @@ class Records(Protocol):
 
     async def sizes(self, space: str, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
         """Return the current text bytes and stored bytes of each memory that exists."""
-        ...
-
-    async def pinned(self, space: str) -> list[str]:
-        """Return the ids of the live pinned memories, oldest first."""
         ...
 
     async def members(self, space: str, group: str) -> list[str]:
@@ -250,14 +267,6 @@ class Lexicon(Protocol):
         log(1 + passages / passages with one of its terms), counted term by term. A store may treat a common group as
         missing if it never occurs in a passage together with a rarer one.
         """
-        ...
-
-    async def facet_values(self, space: str, field: str, *, state: State, limit: int) -> list[tuple[str, int]]:
-        """Return the values of a facet such as `kind`, and how many memories have each; the most frequent first."""
-        ...
-
-    async def known_facets(self, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
-        """Return the facets that exist in a space, and how many memories have each."""
         ...
 
 
@@ -412,11 +421,6 @@ class Tokens(Protocol):
 
 class Upkeep(Protocol):
     """Health and maintenance of a store."""
-
-    @property
-    def store_id(self) -> str:
-        """The identity of the store; a restore changes it, so that indexes know they are stale."""
-        ...
 
     async def statistics(self, space: str) -> StoreStatistics:
         """Return sizes and counts."""

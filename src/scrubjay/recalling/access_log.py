@@ -10,9 +10,9 @@ _DELAY = 2.0
 
 
 class AccessLog:
-    """Collects which memories were read and writes the counts a little later."""
+    """Collects which memories were read and writes the counts a little later; without records it counts nothing."""
 
-    def __init__(self, records: Records, *, clock: Clock) -> None:
+    def __init__(self, records: Records | None, *, clock: Clock) -> None:
         self._records = records
         self._clock = clock
         self._pending: dict[str, set[str]] = {}
@@ -20,6 +20,8 @@ class AccessLog:
 
     def note(self, accesses: Iterable[tuple[str, str]]) -> None:
         """Record that memories were read, each as its space and its id."""
+        if self._records is None:
+            return
         for space, memory_id in accesses:
             self._pending.setdefault(space, set()).add(memory_id)
         if self._pending and self._task is None:
@@ -27,6 +29,8 @@ class AccessLog:
 
     async def flush(self) -> None:
         """Write the pending counts; a store that fails now loses a count, never a fact."""
+        if self._records is None:
+            return
         pending, self._pending = self._pending, {}
         for space, ids in pending.items():
             try:

@@ -7,6 +7,7 @@ from datetime import datetime
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter, facets_of
+from scrubjay.ports import RecordStore
 from scrubjay.recalling.fuse import ScoredPassage
 
 
@@ -31,7 +32,7 @@ class PageRequest:
 
 
 async def collapse(
-    ranking: Iterable[ScoredPassage], *, request: PageRequest, reader: TolerantReader
+    ranking: Iterable[ScoredPassage], *, request: PageRequest, reader: TolerantReader[RecordStore]
 ) -> list[RankedMemory]:
     """Return the best memories, each checked against its record, each group once."""
     ranked: dict[str, RankedMemory] = {}
@@ -94,7 +95,7 @@ def _is_valid(scored: ScoredPassage, memory: Memory, *, now: datetime) -> bool:
     return number is None or number >= len(memory.observations) or memory.observations[number].holds(now)
 
 
-async def _add_entities(match: RankedMemory, *, filter: Filter, reader: TolerantReader) -> RankedMemory:
+async def _add_entities(match: RankedMemory, *, filter: Filter, reader: TolerantReader[RecordStore]) -> RankedMemory:
     if not match.memory.group or filter.entity:
         return match
     siblings = await reader.get(await reader.store.members(reader.space, match.memory.group))

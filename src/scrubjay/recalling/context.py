@@ -74,7 +74,7 @@ async def context(
 class _ContextSource:
     """Reads the contents of the sections from one space, without those that look like prompt injection."""
 
-    def __init__(self, reader: TolerantReader, *, session: str, project: str, now: datetime) -> None:
+    def __init__(self, reader: TolerantReader[RecordStore], *, session: str, project: str, now: datetime) -> None:
         self._reader = reader
         self._session = facet("session", session)
         self._project = " ".join(project.split())

@@ -103,7 +103,7 @@ class _Search:
     phrases: tuple[str, ...]
     scale: TermScale
     now: datetime
-    reader: TolerantReader
+    reader: TolerantReader[RecordStore]
 
     @property
     def clauses(self) -> tuple[Clause, ...]:
@@ -243,7 +243,7 @@ def _check(request: SearchText, *, limits: Limits) -> None:
 
 
 async def _weigh_clauses(
-    clauses: Sequence[Clause], filter: Filter, *, reader: TolerantReader
+    clauses: Sequence[Clause], filter: Filter, *, reader: TolerantReader[RecordStore]
 ) -> tuple[tuple[tuple[str, ...], ...], TermScale]:
     """Return the groups of terms of which one each must match, and the weight of each clause."""
     store, space, state = reader.store, reader.space, filter.state
@@ -413,7 +413,9 @@ def _snippet(memory: Memory, clauses: Sequence[Clause], passage: StoredPassage |
     return snippet_of(content or "; ".join(texts), ())
 
 
-async def _list_latest(request: SearchText, filter: Filter, *, now: datetime, reader: TolerantReader) -> TextsFound:
+async def _list_latest(
+    request: SearchText, filter: Filter, *, now: datetime, reader: TolerantReader[RecordStore]
+) -> TextsFound:
     """Return the memories that were changed last, for a query without words."""
     count = request.offset + request.limit
     memories: list[Memory] = []

@@ -10,7 +10,7 @@ from scrubjay.model.memory import Memory
 from scrubjay.model.passage import StoredPassage
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.results import Hit, Neighbour
-from scrubjay.ports import Neighbours
+from scrubjay.ports import Neighbours, RecordStore
 from scrubjay.recalling.collapse import RankedMemory, passes
 from scrubjay.recalling.fuse import ScoredPassage
 from scrubjay.text.passages import slices, text_of
@@ -71,7 +71,9 @@ def first_passage(memory: Memory) -> ScoredPassage:
     return ScoredPassage(passage, score=0.0)
 
 
-async def add_neighbours(hits: Sequence[Hit], *, each: int, now: datetime, reader: TolerantReader) -> list[Hit]:
+async def add_neighbours(
+    hits: Sequence[Hit], *, each: int, now: datetime, reader: TolerantReader[RecordStore]
+) -> list[Hit]:
     """Return the hits of one space with the memories before and after each in its session."""
     around: dict[str, tuple[Neighbour, ...]] = {}
     for depth in (each * step for step in _NEIGHBOUR_DEPTHS):

@@ -88,6 +88,13 @@ class TextCaches:
         container = await self.container(view, make=TextMap, space=space, store=store)
         return None if container is None else container.texts
 
+    async def all_texts(self, view: TextView, *, space: str, store: RecordStore) -> dict[str, str]:
+        """Return the current texts by memory id, by reading all memories if they exceed the limit."""
+        texts = await self.texts(view, space=space, store=store)
+        if texts is not None:
+            return dict(texts)
+        return {id_: text async for id_, text in scan(view, reader=TolerantReader(store, space=space))}
+
     async def container(self, view: TextView, *, make: Callable[[], C], space: str, store: RecordStore) -> C | None:
         """Return the current texts in the container that `make` creates, always of the same type for a view."""
         cached = cast("_CachedView[C]", self._views.setdefault((view, space), _CachedView(make())))
@@ -103,7 +110,7 @@ class TextCaches:
             return None if cached.is_too_large else cached.container
 
     async def _fill(
-        self, cached: _CachedView[C], view: TextView, reader: TolerantReader, *, make: Callable[[], C]
+        self, cached: _CachedView[C], view: TextView, reader: TolerantReader[RecordStore], *, make: Callable[[], C]
     ) -> None:
         # Commits during the scan follow from the change log, beginning here.
         cursor = await reader.store.last_place(reader.space)
@@ -127,7 +134,7 @@ class TextCaches:
                 del self._views[key]
 
 
-async def scan(view: TextView, *, reader: TolerantReader) -> AsyncIterator[tuple[str, str]]:
+async def scan(view: TextView, *, reader: TolerantReader[RecordStore]) -> AsyncIterator[tuple[str, str]]:
     """Yield the id and text of every memory of a view, read from the store page by page."""
     ids = await reader.store.list_ids(reader.space, view.filter, limit=_NO_LIMIT)
     for start in range(0, len(ids), _PAGE):
@@ -137,7 +144,7 @@ async def scan(view: TextView, *, reader: TolerantReader) -> AsyncIterator[tuple
                 yield memory.id, text
 
 
-async def _follow(cached: _CachedView[C], cursor: int, view: TextView, reader: TolerantReader) -> None:
+async def _follow(cached: _CachedView[C], cursor: int, view: TextView, reader: TolerantReader[RecordStore]) -> None:
     while cursor < await reader.store.last_place(reader.space):
         changes = await reader.store.changes_in(reader.space, after=cursor, limit=_PAGE)
         changed = list(dict.fromkeys(change.memory_id for change in changes if change.action not in _TEXT_PRESERVING))

@@ -12,7 +12,7 @@ from scrubjay.model.memory import Json, Memory, State
 from scrubjay.model.rules import Rules
 from scrubjay.notes.results import NotesSynced
 from scrubjay.notes.vault import Vault, open_vault
-from scrubjay.ports import RecordStore
+from scrubjay.ports import MemoryReader
 from tests.scenarios.wiring import Wiring, open_wiring
 
 SPACE = "default"
@@ -45,11 +45,11 @@ class VaultHarness:
         await self.engine.restore(Selection(refs=(memory_id,)), who=AGENT)
 
     async def get(self, memory_id: str) -> Memory:
-        return (await self.engine.store.get(SPACE, [memory_id]))[memory_id]
+        return (await self.engine.reader.get(SPACE, [memory_id]))[memory_id]
 
     async def links(self, memory_id: str) -> set[str]:
         """Return the live memories that a memory is related to."""
-        relations = await self.engine.store.relations(SPACE, [memory_id])
+        relations = await self.engine.reader.relations(SPACE, [memory_id])
         ends = {relation.target if relation.source == memory_id else relation.source for relation in relations}
         return {end for end in ends if (await self.get(end)).state is State.LIVE}
 
@@ -80,16 +80,16 @@ class VaultHarness:
 
     async def texts(self, memory_id: str) -> list[str]:
         """Return the contents of all versions of a memory and its branches."""
-        store = self.engine.store
-        versions = list(await store.versions(SPACE, memory_id, limit=500))
-        for branch in await _branches(store, memory_id):
-            versions += await store.versions(SPACE, branch, limit=500)
+        reader = self.engine.reader
+        versions = list(await reader.versions(SPACE, memory_id, limit=500))
+        for branch in await _branches(reader, memory_id):
+            versions += await reader.versions(SPACE, branch, limit=500)
         return [version.memory.content for version in versions]
 
 
-async def _branches(store: RecordStore, memory_id: str) -> list[str]:
+async def _branches(reader: MemoryReader, memory_id: str) -> list[str]:
     names = [f"file-{number}" for number in range(1, 30)]
-    return list(await store.get(SPACE, [branch_id(memory_id, name) for name in names]))
+    return list(await reader.get(SPACE, [branch_id(memory_id, name) for name in names]))
 
 
 @asynccontextmanager

@@ -34,7 +34,7 @@ async def check_in_sync(harness: VaultHarness, *, notes: int) -> None:
     """Check that each memory has one file with its content, and that every link leads to a file."""
     assert await harness.vault.drift() == ()
     assert await harness.vault.problems() == ()
-    ids = await harness.engine.store.list_ids(SPACE, Filter(), limit=99)
+    ids = await harness.engine.reader.list_ids(SPACE, Filter(), limit=99)
     assert (len(ids), len(harness.files())) == (notes, notes)
     stems = {Path(file).stem for file in harness.files()}
     for id_ in ids:
@@ -83,7 +83,7 @@ async def delete(harness: VaultHarness) -> None:
 
 
 async def _titled(harness: VaultHarness, title: str) -> list[str]:
-    return [handle.id for handle in await harness.engine.store.find(SPACE, title, state=State.LIVE)]
+    return [handle.id for handle in await harness.engine.reader.find(SPACE, title, state=State.LIVE)]
 
 
 @pytest.mark.parametrize("after", [False, True])

@@ -10,7 +10,7 @@ from scrubjay.errors import VaultUnavailable
 from scrubjay.model.memory import State
 from scrubjay.notes.markdown.format import parse
 from scrubjay.paths import database_file
-from scrubjay.storage.sqlite import SqliteStore, new_store_id
+from scrubjay.storage.sqlite import new_store_id
 from tests.scenarios.notes.harness import AGENT, open_harness
 from tests.scenarios.wiring import open_wiring
 
@@ -19,8 +19,7 @@ async def test_a_restored_store_gets_its_notes_back_and_loses_none(home: Path) -
     async with open_harness(home) as harness:
         edited, unchanged, gone = [await harness.write(text, title=text) for text in ("Edited", "Unchanged", "Gone")]
         await harness.sync()
-        assert isinstance(harness.engine.store, SqliteStore)
-        await harness.engine.store.backup(home / "backup.db")
+        await harness.engine.backup(home / "backup.db")
         path = await harness.file(edited)
         harness.save(path, path.read_text() + "\nSince then.\n")
         (await harness.file(gone)).unlink()

@@ -24,7 +24,7 @@ async def test_a_memory_becomes_a_file_and_an_edit_of_it_a_version(harness: Vaul
     assert (done.taken, done.written) == (1, 0)
     memory = await harness.get(note_id)
     assert (memory.content, memory.version, memory.source.method) == ("The goals are four.", 2, "file")
-    (version, *_) = await harness.engine.store.versions(SPACE, note_id, limit=1)
+    (version, *_) = await harness.engine.reader.versions(SPACE, note_id, limit=1)
     assert (version.agent, version.message) == ("file", f"edited in {path.name}")
     await harness.edit(note_id, content="The goals are five.")
     await harness.sync()
@@ -38,7 +38,7 @@ async def test_a_new_file_becomes_a_memory_and_its_frontmatter_is_completed(harn
     path = harness.save("ideas/A bird house.md", "Built of oak.\n")
     done = await harness.sync()
     assert done.created == 1
-    (note_id,) = await harness.engine.store.list_ids(SPACE, Filter(), limit=9)
+    (note_id,) = await harness.engine.reader.list_ids(SPACE, Filter(), limit=9)
     memory = await harness.get(note_id)
     assert (memory.title, memory.category, memory.content) == ("A bird house", "ideas", "Built of oak.")
     assert memory.source.method == "file"
@@ -133,7 +133,7 @@ async def test_a_link_to_a_note_that_does_not_exist_yet_is_made_when_it_does(har
         "See [[Future note]] and [[other]].\n\n<!-- scrubjay -->\n\n## Links\n\n- [[Someday|when there is time]]\n",
     )
     await harness.sync()
-    (note_id,) = await harness.engine.store.list_ids(SPACE, Filter(), limit=9)
+    (note_id,) = await harness.engine.reader.list_ids(SPACE, Filter(), limit=9)
     assert "- [[Someday|when there is time]]" in (harness.root / "a.md").read_text()
     future = await harness.write("Here it is.", title="Future note")
     someday = await harness.write("At last.", title="Someday")
@@ -176,7 +176,7 @@ async def test_a_copy_of_a_note_is_a_note_of_its_own(harness: VaultHarness) -> N
     path = await harness.file(note_id)
     harness.save("copy.md", path.read_text())
     assert (await harness.sync()).created == 1
-    ids = await harness.engine.store.list_ids(SPACE, Filter(), limit=9)
+    ids = await harness.engine.reader.list_ids(SPACE, Filter(), limit=9)
     assert len(ids) == 2
     assert f"id: {note_id}" in path.read_text()
     assert f"id: {note_id}" not in (harness.root / "copy.md").read_text()
@@ -209,7 +209,7 @@ async def test_unknown_frontmatter_stays_in_its_place(harness: VaultHarness) -> 
     text = f"---\r\n{head}---\r\n\r\nLine one\r\nLine two\r\n"
     path = harness.save("crlf.md", text)
     await harness.sync()
-    (note_id,) = await harness.engine.store.list_ids(SPACE, Filter(), limit=9)
+    (note_id,) = await harness.engine.reader.list_ids(SPACE, Filter(), limit=9)
     assert (await harness.get(note_id)).content == "Line one\nLine two"
     await harness.edit(note_id, content="Line one\nLine 2")
     await harness.sync()
@@ -249,7 +249,7 @@ async def test_a_secret_stays_in_the_file_and_out_of_the_store(harness: VaultHar
     secret = "AKIA" + "IOSFODNN7EXAMPLE"
     path = harness.save("keys.md", f"The key is {secret}.\n\nLast line.\n")
     await harness.sync()
-    (note_id,) = await harness.engine.store.list_ids(SPACE, Filter(), limit=9)
+    (note_id,) = await harness.engine.reader.list_ids(SPACE, Filter(), limit=9)
     assert secret not in (await harness.get(note_id)).content
     assert secret in path.read_text()
     content = (await harness.get(note_id)).content
@@ -336,7 +336,7 @@ async def test_templates_and_attachments_are_not_notes(harness: VaultHarness) ->
         harness.save(path, "# {{title}}\n")
     await harness.vault.sync_paths(paths)
     await harness.sync()
-    assert await harness.engine.store.list_ids(SPACE, Filter(), limit=9) == []
+    assert await harness.engine.reader.list_ids(SPACE, Filter(), limit=9) == []
     assert await harness.vault.count_files() == 0
 
 

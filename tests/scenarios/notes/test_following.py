@@ -71,7 +71,7 @@ async def test_a_save_by_deleting_and_creating_deletes_no_memory(harness: VaultH
             while (await harness.get(other)).state is not State.TRASHED:  # noqa: ASYNC110 - no event reports it
                 await asyncio.sleep(0.01)
     assert (await harness.get(note_id)).state is State.LIVE
-    actions = [version.action for version in await harness.engine.store.versions(SPACE, note_id, limit=9)]
+    actions = [version.action for version in await harness.engine.reader.versions(SPACE, note_id, limit=9)]
     assert actions == ["revised", "created"]
 
 
@@ -94,7 +94,7 @@ async def test_a_thousand_saves_in_a_second_are_a_few_versions(harness: VaultHar
     assert (await harness.get(note_id)).version < 100
     assert "Draft 1000." in path.read_text()
     assert await harness.engine.conflicts(who=AGENT) == ()
-    assert len(await harness.engine.store.list_ids(SPACE, Filter(), limit=9)) == 2
+    assert len(await harness.engine.reader.list_ids(SPACE, Filter(), limit=9)) == 2
 
 
 async def test_a_folder_that_disappears_and_comes_back_is_followed_again(harness: VaultHarness) -> None:
@@ -142,7 +142,7 @@ async def test_a_file_that_is_moved_while_an_agent_edits_it_stays_one(harness: V
             harness.vault.wake()
             await harness.vault.sync_notes([note_id])
             await until(lambda: f"Here {number}." in path.read_text())  # noqa: B023 - awaited in this iteration
-    assert len(await harness.engine.store.list_ids(SPACE, Filter(), limit=9)) == 2
+    assert len(await harness.engine.reader.list_ids(SPACE, Filter(), limit=9)) == 2
     assert harness.files() == ["moved 4.md", "watched.md"]
 
 
@@ -186,4 +186,4 @@ async def test_a_moved_note_is_never_trashed_even_without_a_notification(harness
             while not all([await harness.vault.find_id(f"many.tmp/{name}.md") for name in names]):  # noqa: ASYNC110 - no event reports it
                 await asyncio.sleep(0.01)
     for id_ in ids:
-        assert [version.action for version in await harness.engine.store.versions(SPACE, id_, limit=9)] == ["created"]
+        assert [version.action for version in await harness.engine.reader.versions(SPACE, id_, limit=9)] == ["created"]

@@ -16,7 +16,8 @@ from scrubjay.notes.requests import NoteDraft, NoteEdit, NoteSearch
 from scrubjay.notes.service import Notes
 from scrubjay.notes.vault import open_vault
 from scrubjay.notes.vault_provider import VaultProvider
-from tests.postgres import a_database, stamp
+from scrubjay.storage.postgres import PostgresStore
+from tests.postgres import a_database, address_of, stamp
 from tests.postgres_engines import engine_over
 from tests.scenarios.notes.harness import AGENT, PLAIN, VaultHarness, open_harness
 from tests.scenarios.notes.test_following import changed, running, until
@@ -44,7 +45,9 @@ async def harness(engine: Engine, home: Path) -> AsyncIterator[VaultHarness]:
 
 
 async def an_engine(name: str, home: Path) -> Engine:
-    return replace(await engine_over(name, home, clock=SystemClock()), default_rules=PLAIN)
+    return replace(
+        engine_over(await PostgresStore.open(address_of(name)), home, clock=SystemClock()), default_rules=PLAIN
+    )
 
 
 async def test_the_life_of_a_note(harness: VaultHarness) -> None:

@@ -162,4 +162,4 @@ async def _id_at(harness: VaultHarness, path: str) -> str:
 
 
 async def _relations(harness: VaultHarness, memory_id: str) -> list[Relation]:
-    return await harness.engine.store.relations(SPACE, [memory_id])
+    return await harness.engine.reader.relations(SPACE, [memory_id])

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scrubjay.model.memory import State
+from scrubjay.model.query import Filter
 from scrubjay.notes.markdown.format import parse
 from tests.scenarios.notes.harness import AGENT, SPACE, VaultHarness
 
@@ -44,18 +45,18 @@ class Round:
         assert await self.harness.engine.conflicts(who=AGENT) == ()
         assert await self.harness.vault.drift() == ()
         await self.check()
-        for id_ in await self.harness.engine.store.ids(SPACE, limit=1000):
+        for id_ in await self.harness.engine.reader.list_ids(SPACE, Filter(), limit=1000):
             memory = await self.harness.get(id_)
-            if memory.state is State.LIVE:
-                note = parse((await self.harness.file(id_)).read_bytes()).note
-                assert (note.id, note.content) == (id_, memory.content)
+            note = parse((await self.harness.file(id_)).read_bytes()).note
+            assert (note.id, note.content) == (id_, memory.content)
 
     async def check(self) -> None:
         """Check that every word is in a version or in a file."""
         stored = "\n".join(file.read_text() for file in self.harness.root.rglob("*.md"))
-        store = self.harness.engine.store
-        for id_ in await store.ids(SPACE, limit=1000):
-            stored += "\n".join(version.memory.content for version in await store.versions(SPACE, id_, limit=200))
+        reader = self.harness.engine.reader
+        for state in State:
+            for id_ in await reader.list_ids(SPACE, Filter(state=state), limit=1000):
+                stored += "\n".join(version.memory.content for version in await reader.versions(SPACE, id_, limit=200))
         lost = [word for word in self.words if word not in stored]
         assert not lost, lost
 

@@ -155,7 +155,7 @@ async def open_server(settings: Settings) -> AsyncGenerator[McpServer]:
     """Open an engine on a new folder."""
     if not settings.database_url:
         new_file(database_file(Path(settings.home)))
-    async with open_engine(settings) as engine, ChangeBroadcaster(engine.store, seconds=0.05) as changes:
+    async with open_engine(settings) as engine, ChangeBroadcaster(engine.change_log, seconds=0.05) as changes:
         yield McpServer(engine=engine, changes=changes)
 
 

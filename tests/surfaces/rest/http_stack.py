@@ -4,11 +4,11 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from scrubjay.app import open_engine
+from scrubjay.app import open_engine_and_store
 from scrubjay.engine import Engine
 from scrubjay.model.token import NewToken, TokenRequest
 from scrubjay.observability.prometheus import Metrics
-from scrubjay.ports import Clock
+from scrubjay.ports import Clock, RecordStore
 from scrubjay.settings import Settings
 from scrubjay.surfaces.changes import ChangeBroadcaster
 from scrubjay.surfaces.daemon.http_server import HttpServer, bind_http, http_address
@@ -24,6 +24,7 @@ class HttpStack:
 
     address: str
     engine: Engine
+    store: RecordStore
     gate: RequestLimiter
     changes: ChangeBroadcaster
 
@@ -51,11 +52,15 @@ async def open_stack(
     web = bind_http(http, required=True)
     assert web is not None
     with web:
-        async with open_engine(settings) as opened, ChangeBroadcaster(opened.store, seconds=0.05) as changes:
+        async with (
+            open_engine_and_store(settings) as (opened, store),
+            ChangeBroadcaster(store, seconds=0.05) as changes,
+        ):
             engine = replace(opened, clock=clock or opened.clock)
             gate = RequestLimiter(max_requests=settings.max_requests, seconds=settings.operation_seconds)
             stack = HttpServer(
                 dispatcher=RpcDispatcher(engine=engine, limiter=gate),
+                store=store,
                 mcp_sessions=McpSessions(
                     engine=engine, limiter=gate, changes=changes, space=settings.space, tools="core"
                 ),
@@ -66,6 +71,6 @@ async def open_stack(
                 send_seconds=send_seconds,
             )
             async with stack.open(web):
-                yield HttpStack(address=http_address(web), engine=engine, gate=gate, changes=changes)
+                yield HttpStack(address=http_address(web), engine=engine, store=store, gate=gate, changes=changes)
                 # Streams end first, as in the daemon.
                 changes.close()

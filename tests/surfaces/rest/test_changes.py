@@ -172,7 +172,7 @@ async def test_a_stream_ends_when_its_token_expires(settings: Settings) -> None:
 async def test_a_stream_ends_when_the_store_is_unavailable(stack: HttpStack, caplog: pytest.LogCaptureFixture) -> None:
     """The client reconnects, to this server or another; the request did not fail."""
     async with open_client(stack.address) as client, streaming(client.web) as stream:
-        await stack.engine.store.close()
+        await stack.store.close()
         assert all(result.data is None for result in await stream.end())
         problem = await client.web.get("/readyz")
         assert (problem.status_code, problem.json()["code"], problem.headers["retry-after"]) == (503, "store_busy", "1")

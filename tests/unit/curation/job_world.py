@@ -32,31 +32,32 @@ class JobWorld:
     """An engine, and shortcuts to run its jobs."""
 
     engine: Engine
+    store: SqliteStore
     llm: Llm | None
 
     async def keep(self, *memories: Memory) -> None:
         """Store memories without the write path."""
         for memory in memories:
-            await self.engine.store.commit(a_commit(a_write(memory, action=Action.CREATED)))
+            await self.store.commit(a_commit(a_write(memory, action=Action.CREATED)))
 
     async def do(self, kind: str, memory: Memory, **about: Json) -> Job:
         """Enqueue a job about a memory and run all due jobs."""
-        queue = Queue(documents=self.engine.store, clock=self.engine.clock)
+        queue = Queue(documents=self.engine.documents, clock=self.engine.clock)
         job = await queue.enqueue(kind, {"memory_id": memory.id, **about}, space=SPACE)
         await self.run()
         return next(listed for listed in await queue.list_jobs(SPACE, limit=100) if listed.id == job.id)
 
     async def run(self) -> int:
         handlers = handlers_of(self.engine, llm=self.llm)
-        return await run_due(handlers, documents=self.engine.store, clock=self.engine.clock, limit=100)
+        return await run_due(handlers, documents=self.engine.documents, clock=self.engine.clock, limit=100)
 
     async def now(self, memory: Memory) -> Memory:
         """Return the current version of a memory."""
-        return (await self.engine.store.get(SPACE, [memory.id]))[memory.id]
+        return (await self.engine.reader.get(SPACE, [memory.id]))[memory.id]
 
     async def versions(self, memory: Memory) -> list[Version]:
         """Return the versions of a memory, newest first."""
-        return await self.engine.store.versions(SPACE, memory.id, limit=100)
+        return await self.engine.reader.versions(SPACE, memory.id, limit=100)
 
 
 @asynccontextmanager
@@ -74,7 +75,7 @@ async def open_job_world(
     embedder, clock = FakeEmbedder(), FakeClock()
     settings = Settings(home=str(folder), vector_index="scan")
     engine = Engine(
-        store=store,
+        _store=store,
         embedder=embedder,
         index=make_index(settings, store, embedder),
         clock=clock,
@@ -85,7 +86,7 @@ async def open_job_world(
     config = LlmConfig(provider="openai", model="tiny", url=url, seconds=seconds, max_answer_tokens=tokens)
     llm = LanguageModel(config, documents=store, clock=clock, attempts=tries) if url else None
     try:
-        yield JobWorld(engine=engine, llm=llm)
+        yield JobWorld(engine=engine, store=store, llm=llm)
     finally:
         if llm is not None:
             await llm.close()

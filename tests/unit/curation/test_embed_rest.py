@@ -50,12 +50,14 @@ class SlowEmbedder(FakeEmbedder):
 
 
 @asynccontextmanager
-async def opened(folder: Path, embedder: FakeEmbedder, clock: FakeClock | None = None) -> AsyncGenerator[Engine]:
-    """Open an engine over a file, with a job runner."""
+async def opened(
+    folder: Path, embedder: FakeEmbedder, clock: FakeClock | None = None
+) -> AsyncGenerator[tuple[Engine, SqliteStore]]:
+    """Open an engine over the store of a file, with a job runner."""
     store = await SqliteStore.open(new_file(folder / "memory.db"), readers=1)
     settings, clock = Settings(home=str(folder), vector_index="scan"), clock or FakeClock()
     engine = Engine(
-        store=store,
+        _store=store,
         embedder=embedder,
         index=make_index(settings, store, embedder),
         clock=clock,
@@ -65,7 +67,7 @@ async def opened(folder: Path, embedder: FakeEmbedder, clock: FakeClock | None =
         has_worker=True,
     )
     try:
-        yield replace(engine, job_runner=JobExecutor(engine))
+        yield replace(engine, job_runner=JobExecutor(engine)), store
     finally:
         await engine.close()
 
@@ -74,12 +76,12 @@ def pages(count: int) -> str:
     return "\n\n".join(f"Page {number}. {f'word{number} ' * 120}".strip() for number in range(count))
 
 
-async def lacking(engine: Engine) -> list[str]:
-    return [memory_id for _, memory_id in await engine.store.without_vectors(MODEL, limit=10)]
+async def lacking(store: SqliteStore) -> list[str]:
+    return [memory_id for _, memory_id in await store.without_vectors(MODEL, limit=10)]
 
 
 async def memory_of(engine: Engine, memory_id: str) -> Memory:
-    return (await engine.store.get(SPACE, [memory_id]))[memory_id]
+    return (await engine.reader.get(SPACE, [memory_id]))[memory_id]
 
 
 async def outcomes(engine: Engine, kind: str) -> list[tuple[JobState, str]]:
@@ -88,55 +90,55 @@ async def outcomes(engine: Engine, kind: str) -> list[tuple[JobState, str]]:
 
 async def test_the_rest_of_a_long_text_is_embedded_afterwards_and_each_part_once(tmp_path: Path) -> None:
     embedder = FakeEmbedder()
-    async with opened(tmp_path, embedder) as engine:
+    async with opened(tmp_path, embedder) as (engine, store):
         done = await engine.remember(Draft(text=pages(60)), who=WHO)
         before = len(embedder.embedded)
-        assert await lacking(engine) == [done.id]
+        assert await lacking(store) == [done.id]
         await run_jobs(engine)
-        assert await lacking(engine) == []
+        assert await lacking(store) == []
         passages = passages_of(await memory_of(engine, done.id))
         assert len(embedder.embedded) == len(set(embedder.embedded)) == len(passages)
         assert await outcomes(engine, EMBEDDING) == [(JobState.DONE, f"{len(passages) - before} new vectors")]
         vector = await embedder.embed_query("word59")
         ((number, cosine),) = await engine.index.search(SPACE, vector, Question(query="").filter, limit=1)
-        (passage,) = await engine.store.stored_passages(SPACE, [number])
+        (passage,) = await store.stored_passages(SPACE, [number])
         assert (passage.memory_id, passage.hash) == (done.id, passages[59].hash)
         assert cosine > 0.9
 
 
 async def test_a_server_that_dies_before_it_is_done_goes_on_after_the_next_start(tmp_path: Path) -> None:
     clock = FakeClock()
-    async with opened(tmp_path, FakeEmbedder(), clock) as engine:
+    async with opened(tmp_path, FakeEmbedder(), clock) as (engine, store):
         done = await engine.remember(Draft(text=pages(60)), who=WHO)
-        assert await lacking(engine) == [done.id]
-    async with opened(tmp_path, FakeEmbedder(), clock) as engine:
+        assert await lacking(store) == [done.id]
+    async with opened(tmp_path, FakeEmbedder(), clock) as (engine, store):
         working = asyncio.create_task(JobExecutor(engine).work(seconds=3600))
         for _ in range(1_000):
-            if not await lacking(engine):
+            if not await lacking(store):
                 break
             await asyncio.sleep(0.01)
         working.cancel()
         await asyncio.gather(working, return_exceptions=True)
-        assert await lacking(engine) == []
+        assert await lacking(store) == []
 
 
 async def test_a_retry_embeds_only_the_missing_passages(tmp_path: Path) -> None:
     embedder, clock = SlowEmbedder(calls=2), FakeClock()
-    async with opened(tmp_path, embedder, clock) as engine:
+    async with opened(tmp_path, embedder, clock) as (engine, store):
         done = await engine.remember(Draft(text=pages(300)), who=WHO)
         await run_jobs(engine)
         assert await outcomes(engine, EMBEDDING) == [(JobState.WAITING, "it is gone")]
-        assert await lacking(engine) == [done.id]
+        assert await lacking(store) == [done.id]
         embedder.calls = 1_000
         clock.advance(timedelta(minutes=1))
         await run_jobs(engine)
-        assert await lacking(engine) == []
+        assert await lacking(store) == []
         assert len(embedder.embedded) == len(set(embedder.embedded))
 
 
 async def test_a_purge_during_embedding_leaves_nothing(tmp_path: Path) -> None:
     embedder = SlowEmbedder()
-    async with opened(tmp_path, embedder) as engine:
+    async with opened(tmp_path, embedder) as (engine, store):
         done = await engine.remember(Draft(text=pages(60)), who=WHO)
         passages = passages_of(await memory_of(engine, done.id))
         embedder.reached.clear()
@@ -147,24 +149,24 @@ async def test_a_purge_during_embedding_leaves_nothing(tmp_path: Path) -> None:
         await engine.purge(Selection(refs=(done.id,)), who=WHO)
         embedder.may_go_on.set()
         await working
-        assert await engine.store.embedded(SPACE, MODEL, [passage.hash for passage in passages]) == set()
+        assert await store.embedded(SPACE, MODEL, [passage.hash for passage in passages]) == set()
 
 
 async def test_conflicts_are_scanned_after_embedding(tmp_path: Path) -> None:
-    async with opened(tmp_path, FakeEmbedder()) as engine:
+    async with opened(tmp_path, FakeEmbedder()) as (engine, _):
         await engine.remember(Draft(text=pages(60)), who=WHO)
-        waiting = await engine.store.due_documents("jobs", now=engine.clock.now(), limit=10)
+        waiting = await engine.documents.due_documents("jobs", now=engine.clock.now(), limit=10)
         assert [document.value["kind"] for document in waiting] == [EMBEDDING, CONFLICTS]
 
 
 async def test_waiting_for_a_language_model_does_not_wait_for_vectors(tmp_path: Path) -> None:
-    async with opened(tmp_path, FakeEmbedder()) as engine:
+    async with opened(tmp_path, FakeEmbedder()) as (engine, store):
         done = await engine.remember(Draft(text=pages(60), wait_for_llm=True), who=WHO)
-        assert await lacking(engine) == [done.id]
+        assert await lacking(store) == [done.id]
 
 
 async def test_a_job_whose_vectors_exist_has_nothing_to_do(tmp_path: Path) -> None:
-    async with opened(tmp_path, FakeEmbedder()) as engine:
+    async with opened(tmp_path, FakeEmbedder()) as (engine, _):
         await engine.remember(Draft(text=pages(60)), who=WHO)
         await engine.embed_missing()
         await run_jobs(engine)

@@ -36,7 +36,7 @@ async def context(server: ChatServer, tmp_path: Path) -> AsyncIterator[JobWorld]
 
 
 async def a_job(engine: Engine, memory: Memory) -> Job:
-    queue = Queue(documents=engine.store, clock=engine.clock)
+    queue = Queue(documents=engine.documents, clock=engine.clock)
     return await queue.enqueue("tags", {"memory_id": memory.id}, space=SPACE)
 
 

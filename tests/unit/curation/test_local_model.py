@@ -101,7 +101,7 @@ async def test_extracted_facts_are_in_the_conversation(context: JobWorld) -> Non
         assert not unsupported_reason(
             fact.fact.statement, Turn(speaker="Ann", text="I moved to Rome in May 2024.", id="1")
         )
-        assert (await context.engine.store.get(SPACE, [fact.id]))[fact.id].source.trust is Trust.USER
+        assert (await context.engine.reader.get(SPACE, [fact.id]))[fact.id].source.trust is Trust.USER
     # It is cut off before it says anything, or invents: both are reported, and patterns replace the first.
     assert extracted.warnings or extracted.facts
     assert bool(extracted.facts) >= ("read by patterns" in "".join(extracted.warnings))

@@ -27,6 +27,7 @@ from scrubjay.notes.attachments.storage import NoteMedia
 from scrubjay.notes.files.folder import Folder
 from scrubjay.notes.requests import NoteDraft
 from scrubjay.settings import Settings
+from scrubjay.storage.sqlite import SqliteStore
 
 WHO = Caller(agent="tester")
 HOSTILE = ("../../etc/passwd.png", "/etc/shadow", "a\nb.png", "..\\..\\x.png", "%2e%2e%2fx.png", "con.png", "ä" * 400)
@@ -37,6 +38,7 @@ class AttachmentWorld:
     """An engine, a folder of notes, and their attachments."""
 
     engine: Engine
+    store: SqliteStore
     root: Path
     attachments: Attachments
     embedder: FakeEmbedder
@@ -46,11 +48,11 @@ class AttachmentWorld:
         return await self.now(done.id)
 
     async def now(self, memory_id: str) -> Memory:
-        return (await self.engine.store.get("default", [memory_id]))[memory_id]
+        return (await self.engine.reader.get("default", [memory_id]))[memory_id]
 
     async def cards(self) -> list[Memory]:
-        ids = await self.engine.store.list_ids("default", Filter(kind=ATTACHMENT), limit=99)
-        return list((await self.engine.store.get("default", ids)).values())
+        ids = await self.engine.reader.list_ids("default", Filter(kind=ATTACHMENT), limit=99)
+        return list((await self.engine.reader.get("default", ids)).values())
 
     async def find_titles(self, query: str, **filter: Json) -> list[str]:
         question = Question(query=query, filter=Filter(**filter))  # type: ignore[arg-type]
@@ -69,7 +71,9 @@ async def a_room(folder: Path, *, sees: bool = False, largest: int = 1_000_000) 
         Folder(root).open(store_id=wiring.store.store_id, space="default")
         engine = replace(wiring.engine, media_source=NoteMedia(root))
         attachments = Attachments(engine, root=root, space="default", largest=largest)
-        yield AttachmentWorld(engine=engine, root=root.resolve(), attachments=attachments, embedder=embedder)
+        yield AttachmentWorld(
+            engine=engine, store=wiring.store, root=root.resolve(), attachments=attachments, embedder=embedder
+        )
 
 
 async def test_a_file_is_stored_once_and_found_by_its_text(tmp_path: Path) -> None:
@@ -138,14 +142,14 @@ async def test_a_picture_is_found_by_its_content_if_the_model_sees(tmp_path: Pat
         broken = await room.attachments.attach(note.id, data=png("x")[:4] + b"\r\n\x1a\nbroken", name="b.png", who=WHO)
         assert broken.attachment.media_type == "image/png"
         profile = await room.embedder.profile()
-        assert await room.engine.store.without_vectors(profile.model, limit=9) == []
+        assert await room.store.without_vectors(profile.model, limit=9) == []
         # After a change of the model, the picture is embedded again.
         eyes = FakeEmbedder(model="other-64", media=("image",))
         later = replace(room.engine, embedder=eyes)
         (room.root / broken.attachment.file).unlink()
         await later.embed_missing()
         assert eyes.seen == [data]
-        assert [memory_id for _, memory_id in await room.engine.store.without_vectors("other-64", limit=9)] == [
+        assert [memory_id for _, memory_id in await room.store.without_vectors("other-64", limit=9)] == [
             broken.attachment.id
         ]
         # Only the exact bytes that a memory names are returned.
@@ -307,7 +311,7 @@ async def test_words_find_a_picture_with_a_model_that_sees(tmp_path: Path) -> No
         # A file that another program adds is noticed a moment later.
         (settings.notestore / "green.png").write_bytes(png(colour=(20, 250, 20)))
         attachments = Attachments(engine, root=settings.notestore, space="default")
-        memory = (await engine.store.get("default", [note.id]))[note.id]
+        memory = (await engine.reader.get("default", [note.id]))[note.id]
         (green,) = (await attachments.take_embeds(memory, "![[green.png]]")).attached
         await asyncio.gather(*attachments._embedding_tasks)
         await attachments.close()

@@ -71,14 +71,14 @@ def state(root: Path) -> dict[str, tuple[str, int]]:
 
 
 async def titled(notes: Notes) -> dict[str, Memory]:
-    store = notes.engine.store
-    ids = await store.list_ids("default", Filter(), limit=1_000)
-    return {memory.title: memory for memory in (await store.get("default", ids)).values()}
+    reader = notes.engine.reader
+    ids = await reader.list_ids("default", Filter(), limit=1_000)
+    return {memory.title: memory for memory in (await reader.get("default", ids)).values()}
 
 
 async def linked(notes: Notes, own: str, type: str = LINK) -> dict[str, str]:
     titles = {memory.id: memory.title for memory in (await titled(notes)).values()}
-    relations = await notes.engine.store.relations("default", [own])
+    relations = await notes.engine.reader.relations("default", [own])
     return {
         titles[relation.target if relation.source == own else relation.source]: relation.text
         for relation in relations
@@ -263,7 +263,7 @@ async def test_frontmatter_that_changed_on_both_sides_is_merged(tmp_path: Path) 
         await notes.sync_notes(who=WHO)
         file.write_text("---\naliases: [Jay]\ncolour: blue\nsize: 31\nsings: no\n---\nIt flies.\n")
         assert (await notes.import_notes(str(file.parent), who=WHO)).skipped == ()
-        metadata = (await notes.engine.store.get("default", [bird.id]))[bird.id].metadata
+        metadata = (await notes.engine.reader.get("default", [bird.id]))[bird.id].metadata
         assert metadata["frontmatter"] == "aliases: [Jay]\ncolour: blue\nsize: 31\nsings: yes\nnest: a tree\n"
         assert metadata["aliases"] == ["Jay"]
         assert str(metadata["frontmatter"]) in path.read_text()

@@ -1,7 +1,7 @@
 """Measures a model on labelled data: recall at each weight of the cosine, and errors at each threshold of equality."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -105,7 +105,8 @@ async def calibrate_recall(
     embedder = _ReweightedEmbedder(engine.embedder)
     ids = await _store_memories(cases, engine=engine)
     await engine.embed_missing(progress=progress)
-    access_log = _DiscardingAccessLog(engine.store, clock=engine.clock)
+    # Reads with one weight must not raise ranks with the next.
+    access_log = AccessLog(None, clock=engine.clock)
     scores: _Scores = {}
     for number, weight in enumerate(weights):
         variant = replace(engine, embedder=embedder.at(weight), answers=AnswerCache(), access_log=access_log)
@@ -181,13 +182,6 @@ class _ReweightedEmbedder:
 
     async def close(self) -> None:
         """Do nothing: the engine closes the wrapped embedder."""
-
-
-class _DiscardingAccessLog(AccessLog):
-    """An access log without entries: reads with one weight must not raise ranks with the next."""
-
-    def note(self, accesses: Iterable[tuple[str, str]]) -> None:
-        """Discard the accesses."""
 
 
 async def _store_memories(cases: LabelledCases, *, engine: Engine) -> _Ids:

@@ -68,8 +68,8 @@ class AttachmentRecords:
     async def all(self) -> AsyncIterator[Memory]:
         """Yield every live memory of an attachment."""
         after: str | None = None
-        while ids := await self._engine.store.list_ids(self.space, Filter(kind=ATTACHMENT), limit=_PAGE, after=after):
-            for memory in (await self._engine.store.get(self.space, ids)).values():
+        while ids := await self._engine.reader.list_ids(self.space, Filter(kind=ATTACHMENT), limit=_PAGE, after=after):
+            for memory in (await self._engine.reader.get(self.space, ids)).values():
                 yield memory
             after = ids[-1]
 
@@ -125,8 +125,8 @@ class AttachmentRecords:
 
     async def _first(self, name: str, value: str) -> Memory | None:
         filter_ = Filter(kind=ATTACHMENT, metadata={name: value})
-        ids = await self._engine.store.list_ids(self.space, filter_, limit=_PAGE)
-        memories = (await self._engine.store.get(self.space, ids)).values()
+        ids = await self._engine.reader.list_ids(self.space, filter_, limit=_PAGE)
+        memories = (await self._engine.reader.get(self.space, ids)).values()
         # Every caller gets the oldest. The filter ignores case, so compare again.
         matches = [memory for memory in memories if memory.metadata.get(name) == value]
         return min(matches, key=lambda memory: (memory.created_at, memory.id), default=None)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from scrubjay.engine import Engine
-from scrubjay.errors import Conflict, InvalidInput, NotFound, ScrubjayError, StaleVersion
+from scrubjay.errors import Conflict, EmbeddingUnavailable, InvalidInput, NotFound, ScrubjayError, StaleVersion
 from scrubjay.lookup.branches import trunk_of
 from scrubjay.lookup.references import resolve
 from scrubjay.model.draft import Caller, Edit
@@ -129,14 +129,14 @@ class Attachments:
         self._require_own(who)
         memory = await self._note(note)
         ids = [relation.target for relation in await self._embeds_of(memory.id)]
-        memories = await self._engine.store.get(self._space, ids)
+        memories = await self._engine.reader.get(self._space, ids)
         attachments = [await self._attachment_of(memories[id_]) for id_ in ids if id_ in memories]
         return tuple(attachment for attachment in attachments if attachment)
 
     async def attachment(self, ref: str, *, who: Caller) -> Attachment:
         """Return the attachment with the id, name or title of its memory."""
         self._require_own(who)
-        memory = await resolve(self._engine.store, ref, space=self._space)
+        memory = await resolve(self._engine.reader, ref, space=self._space)
         attachment = await self._attachment_of(memory)
         if attachment is None:
             raise NotFound(f"{memory.label!r} is not an attachment", hint="List a note's attachments by the note's id")
@@ -198,7 +198,7 @@ class Attachments:
         if not waiting:
             return ()
         self._names.forget()
-        notes = await self._engine.store.get(self._space, sorted(waiting))
+        notes = await self._engine.reader.get(self._space, sorted(waiting))
         live = [memory for memory in notes.values() if memory.state is State.LIVE]
         for memory in live:
             await self.take_embeds(memory, memory.content)
@@ -252,7 +252,7 @@ class Attachments:
     async def _find_embedded(self, note: str, target: str) -> str:
         """Return the id of the attachment that a note already embeds under a file name, or an empty text."""
         ids = [relation.target for relation in await self._embeds_of(note)]
-        memories = await self._engine.store.get(self._space, ids)
+        memories = await self._engine.reader.get(self._space, ids)
         name = key_of(target.rpartition("/")[2])
         files = {memory.id: str(memory.metadata.get("file") or "") for memory in memories.values()}
         return next((id_ for id_, file in files.items() if key_of(file.rpartition("/")[2]) == name), "")
@@ -277,7 +277,7 @@ class Attachments:
             if existing.metadata.get("file") != file and not await self._has_file(existing):
                 await self._records.record_move(existing, file, who=self._self)
             if caption and existing.metadata.get("caption") != caption:
-                fresh = await self._engine.store.get(self._space, [existing.id])
+                fresh = await self._engine.reader.get(self._space, [existing.id])
                 await self._records.change_caption(fresh[existing.id], caption, who=self._self)
             return existing.id, ""
         draft = await self._draft(stored, title=file.rpartition("/")[2], caption=caption)
@@ -358,10 +358,11 @@ class Attachments:
         else:
             raise StaleVersion(f"{note.label!r} is being changed too fast", hint="Try again", memory_id=note.id)
         if existing and draft.caption and existing.metadata.get("caption") != draft.caption:
-            fresh = await self._engine.store.get(self._space, [existing.id])
+            fresh = await self._engine.reader.get(self._space, [existing.id])
             await self._records.change_caption(fresh[existing.id], draft.caption, who=who)
-        await self._engine.embed_memories([memory_id], who=who)
-        attachment = await self._attachment_of((await self._engine.store.get(self._space, [memory_id]))[memory_id])
+        with suppress(EmbeddingUnavailable):
+            await self._engine.embed_memories([memory_id], who=who)
+        attachment = await self._attachment_of((await self._engine.reader.get(self._space, [memory_id]))[memory_id])
         assert attachment is not None
         warnings = tuple(part for part in (draft.stored.sniffed.remark, draft.extracted.warning) if part)
         return Attached(action=action, note=note.id, attachment=attachment, warnings=warnings)
@@ -393,19 +394,19 @@ class Attachments:
         return AttachmentDraft(stored=stored, title=title, caption=caption, extracted=extracted)
 
     async def _note(self, ref: str) -> Memory:
-        memory = await trunk_of(self._engine.store, await resolve(self._engine.store, ref, space=self._space))
+        memory = await trunk_of(self._engine.reader, await resolve(self._engine.reader, ref, space=self._space))
         if memory.kind == ATTACHMENT:
             raise InvalidInput(f"{memory.label!r} is an attachment itself", hint="Name a note", field="note")
         return memory
 
     async def _embeds_of(self, note: str) -> list[Relation]:
-        relations = await self._engine.store.relations(self._space, [note])
+        relations = await self._engine.reader.relations(self._space, [note])
         return [relation for relation in relations if relation.type == EMBEDS and relation.source == note]
 
     async def _is_embedded(self, attachment: str) -> bool:
-        relations = await self._engine.store.relations(self._space, [attachment])
+        relations = await self._engine.reader.relations(self._space, [attachment])
         notes = [relation.source for relation in relations if relation.type == EMBEDS and relation.target == attachment]
-        memories = (await self._engine.store.get(self._space, notes)).values()
+        memories = (await self._engine.reader.get(self._space, notes)).values()
         return any(memory.state is State.LIVE for memory in memories)
 
     async def _has_file(self, memory: Memory) -> bool:

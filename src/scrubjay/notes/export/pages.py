@@ -116,7 +116,7 @@ class NoteReader:
         # A set, because concurrent writes reorder the list and an id may appear twice.
         ids: set[str] = set()
         after: str | None = None
-        while page := await self._engine.store.list_ids(self._who.space, filter, limit=1_000, after=after):
+        while page := await self._engine.reader.list_ids(self._who.space, filter, limit=1_000, after=after):
             ids |= set(page)
             after = page[-1]
         return ids
@@ -124,14 +124,14 @@ class NoteReader:
     async def _memory_pages(self, ids: Sequence[str]) -> AsyncIterator[list[Memory]]:
         for start in range(0, len(ids), _PAGE):
             page = ids[start : start + _PAGE]
-            memories = await self._engine.store.get(self._who.space, page)
+            memories = await self._engine.reader.get(self._who.space, page)
             yield [memories[id_] for id_ in page if id_ in memories and is_note(memories[id_])]
 
     async def _complete(self, memories: Sequence[Memory]) -> list[ExportedNote]:
         """Return memories as notes with their links, attachments and paths."""
-        store, space = self._engine.store, self._who.space
+        reader, space = self._engine.reader, self._who.space
         own = [memory.id for memory in memories]
-        relations = await store.relations(space, own) if own else []
+        relations = await reader.relations(space, own) if own else []
         ends = {
             end
             for relation in relations
@@ -139,7 +139,7 @@ class NoteReader:
             for end in (relation.source, relation.target)
         }
         by_id = {memory.id: memory for memory in memories}
-        by_id |= await store.get(space, [end for end in ends if end not in by_id])
+        by_id |= await reader.get(space, [end for end in ends if end not in by_id])
         paths = await self._file_paths(by_id.values())
         now = self._engine.clock.now()
         by_end: dict[str, list[Relation]] = {}

@@ -126,7 +126,7 @@ class Importer:
             page = changed[start : start + _PAGE]
             try:
                 if attachments is not None and run.tally.attachments:
-                    memories = await self._engine.store.get(self._who.space, page)
+                    memories = await self._engine.reader.get(self._who.space, page)
                     for memory in memories.values():
                         if "![[" in memory.content:
                             run.warn((await attachments.take_embeds(memory, memory.content)).warnings, memory.label)
@@ -154,7 +154,7 @@ class _Run:
     async def read(self, listing: FolderListing) -> list[_File]:
         """Read every file and match it with earlier imports."""
         key = folder_key(self.folder.root)
-        manifest = await Manifest.load(self.engine.store, space=self.who.space, folder=key)
+        manifest = await Manifest.load(self.engine.reader, space=self.who.space, folder=key)
         self.tally.files = len(listing.notes)
         self.report_progress(0, self.tally.files)
         for path in listing.files:
@@ -241,7 +241,7 @@ class _Run:
         for start in range(0, len(files), _PAGE):
             page = files[start : start + _PAGE]
             ids = [file.id for file in page if file.id and file.earlier is None]
-            existing = await self.engine.store.get(self.who.space, ids) if ids else {}
+            existing = await self.engine.reader.get(self.who.space, ids) if ids else {}
             for file in page:
                 if file.earlier is not None or not file.id:
                     matched.append(replace(file, id=""))
@@ -287,7 +287,7 @@ class _Run:
     async def _update(
         self, file: _File, earlier: EarlierImport, parsed: ParsedFile, digest: str, *, dry_run: bool
     ) -> None:
-        memory = (await self.engine.store.get(self.who.space, [earlier.id]))[earlier.id]
+        memory = (await self.engine.reader.get(self.who.space, [earlier.id]))[earlier.id]
         metadata = self._metadata(file, parsed, digest, memory)
         edit, clashes = await edit_for(memory, parsed, facts=metadata, path=file.path, engine=self.engine)
         if clashes:

@@ -114,7 +114,7 @@ class NoteLinker:
     async def _related(self, pairs: Iterable[Iterable[str]]) -> set[frozenset[str]]:
         """Return the pairs of notes that are already linked."""
         ends = list({end for pair in pairs for end in pair})
-        relations = await self._engine.store.relations(self._who.space, ends) if ends else []
+        relations = await self._engine.reader.relations(self._who.space, ends) if ends else []
         return {frozenset((relation.source, relation.target)) for relation in relations if relation.type == LINK}
 
     async def _resolve(self, target: str, path: str) -> str | None:
@@ -124,7 +124,7 @@ class NoteLinker:
             return self._ids[note_path]
         key = key_of(target)
         if key not in self._other_notes:
-            handles = await self._engine.store.find(self._who.space, target[:_MAX_TEXT], state=State.LIVE)
+            handles = await self._engine.reader.find(self._who.space, target[:_MAX_TEXT], state=State.LIVE)
             self._other_notes[key] = handles[0].id if len(handles) == 1 else ""
         return self._other_notes[key] or None
 
@@ -132,7 +132,7 @@ class NoteLinker:
         if not new_links:
             return 0
         related = await self._related(new_links)
-        memories = await self._engine.store.get(self._who.space, list({end for pair in new_links for end in pair}))
+        memories = await self._engine.reader.get(self._who.space, list({end for pair in new_links for end in pair}))
         now = self._engine.clock.now()
         edges: list[Edge] = []
         for (source, target), new_link in new_links.items():

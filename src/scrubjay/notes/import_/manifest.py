@@ -7,7 +7,7 @@ from pathlib import Path
 
 from scrubjay.model.memory import Json, Memory, State
 from scrubjay.model.query import Filter
-from scrubjay.ports import RecordStore
+from scrubjay.ports import MemoryReader
 
 __all__ = ["DIGEST", "PATH", "VERSION", "EarlierImport", "Manifest", "folder_key", "import_metadata"]
 
@@ -37,16 +37,16 @@ class Manifest:
         self._digests: dict[str, list[EarlierImport]] = {}
 
     @classmethod
-    async def load(cls, store: RecordStore, *, space: str, folder: str) -> "Manifest":
+    async def load(cls, reader: MemoryReader, *, space: str, folder: str) -> "Manifest":
         """Load the imported notes of a space."""
         notes = cls(folder)
         for state in reversed(_STATES):
-            values = await store.facet_values(space, f"meta.{FOLDER}", state=state, limit=_MAX_FOLDERS)
+            values = await reader.facet_values(space, f"meta.{FOLDER}", state=state, limit=_MAX_FOLDERS)
             for key in dict.fromkeys((folder, *(value for value, _ in values))):
                 after: str | None = None
                 among = Filter(metadata={FOLDER: key}, state=state)
-                while ids := await store.list_ids(space, among, limit=_PAGE, after=after):
-                    for memory in (await store.get(space, ids)).values():
+                while ids := await reader.list_ids(space, among, limit=_PAGE, after=after):
+                    for memory in (await reader.get(space, ids)).values():
                         notes._add(memory)
                     after = ids[-1]
         return notes

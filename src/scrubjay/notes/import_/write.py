@@ -68,7 +68,7 @@ class BatchWriter:
                 if not name.endswith(suffix):
                     new[path] = replace(item, draft=replace(item.draft, name=f"{name}{suffix}"))
             await self._write(new)
-        memories = await self._engine.store.get(self._who.space, [item.id for item in new.values()])
+        memories = await self._engine.reader.get(self._who.space, [item.id for item in new.values()])
         redacted = {memory.id for memory in memories.values() if Flag.REDACTED in memory.flags}
         return {
             path: StoredDraft(id=item.id, warnings=("a secret was redacted",) if item.id in redacted else ())
@@ -104,7 +104,7 @@ async def edit_for(
     now = engine.clock.now()
     ours = note_of(memory, now=now)
     number = memory.metadata.get(VERSION)
-    past = await engine.store.version(memory.space, memory.id, number) if isinstance(number, int) else None
+    past = await engine.reader.version(memory.space, memory.id, number) if isinstance(number, int) else None
     base = note_of(past.memory, now=now) if past is not None else ours
     note, clashes = merge_notes(base, ours, _complete(parsed.note, ours))
     if clashes:

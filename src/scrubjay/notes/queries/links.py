@@ -13,7 +13,7 @@ from scrubjay.notes.markdown.naming import id_in
 from scrubjay.notes.markdown.note import Link
 from scrubjay.notes.markdown.wiki import key_of, mentions
 from scrubjay.notes.results import Backlink, Backlinks, BrokenLink, BrokenLinks
-from scrubjay.recalling.text_cache import TextView, scan
+from scrubjay.recalling.text_cache import TextView
 from scrubjay.text.clauses import ClauseMatch
 from scrubjay.text.snippets import snippet_of
 
@@ -32,17 +32,17 @@ async def find_backlinks(ref: str, *, engine: Engine, space: str, names: Sequenc
 
     A link counts for both of its ends.
     """
-    memory = await resolve(engine.store, ref, space=space)
+    memory = await resolve(engine.reader, ref, space=space)
     keys = _link_keys(memory) | {key_of(name) for name in names}
-    related = _related_texts(memory.id, await engine.store.relations(space, [memory.id]))
-    cached = await _cached_texts(_MENTIONS, engine=engine, space=space)
+    related = _related_texts(memory.id, await engine.reader.relations(space, [memory.id]))
+    cached = await engine.texts(_MENTIONS, space=space)
     mentioning = [
         id_
         for id_, text in cached.items()
         if id_ != memory.id
         and (memory.id in text or any(item.removeprefix(_EMBED_MARK) in keys for item in text.split(_SEPARATOR)))
     ]
-    reader = TolerantReader(engine.store, space=space)
+    reader = TolerantReader(engine.reader, space=space)
     others = await reader.get(list(dict.fromkeys((*related, *mentioning))))
     backlinks = [
         _backlink(other, related.get(other.id), keys, memory.id) for other in others if other.state is memory.state
@@ -62,10 +62,10 @@ async def find_broken_links(
     """Return the links to notes that do not exist: the missing links of a folder, and links in texts."""
     existing = {key_of(name) for name in file_names}
     has_files = bool(existing)
-    names = await _cached_texts(_NAMES, engine=engine, space=space)
+    names = await engine.texts(_NAMES, space=space)
     existing |= {key for text in names.values() for key in text.split(_SEPARATOR)}
     broken: dict[tuple[str, str], Link] = {}
-    for source, text in sorted((await _cached_texts(_MENTIONS, engine=engine, space=space)).items()):
+    for source, text in sorted((await engine.texts(_MENTIONS, space=space)).items()):
         for item in text.split(_SEPARATOR):
             target = item.removeprefix(_EMBED_MARK)
             # An embed is usually a file, which only a folder knows.
@@ -82,7 +82,7 @@ async def find_broken_links(
 async def ids_by_alias(name: str, *, engine: Engine, space: str) -> tuple[str, ...]:
     """Return the ids of the notes that have a name or alias."""
     key = key_of(name)
-    names = await _cached_texts(_NAMES, engine=engine, space=space) if key else {}
+    names = await engine.texts(_NAMES, space=space) if key else {}
     return tuple(sorted(id_ for id_, text in names.items() if key in text and key in text.split(_SEPARATOR)))
 
 
@@ -90,11 +90,11 @@ async def _describe_links(
     broken: Mapping[tuple[str, str], Link], *, engine: Engine, space: str
 ) -> tuple[BrokenLink, ...]:  # fmt: skip
     """Return broken links with their notes, their spelling in the text, and suggestions."""
-    sources = await TolerantReader(engine.store, space=space).get(list(dict.fromkeys(source for source, _ in broken)))
+    sources = await TolerantReader(engine.reader, space=space).get(list(dict.fromkeys(source for source, _ in broken)))
     memories = {memory.id: memory for memory in sources}
     suggestions: dict[str, tuple[str, ...]] = {}
     for key in islice(dict.fromkeys(key for _, key in broken), _MAX_SUGGESTED_LINKS):
-        suggestions[key] = await engine.store.nearest(space, key, limit=_MAX_SUGGESTIONS)
+        suggestions[key] = await engine.reader.nearest(space, key, limit=_MAX_SUGGESTIONS)
     links: list[BrokenLink] = []
     for (source, key), link in broken.items():
         if (memory := memories.get(source)) is None:
@@ -137,14 +137,6 @@ def _link_keys(memory: Memory) -> set[str]:
     paths = ["/".join((*folders[start:], memory.title)) for start in range(len(folders))]
     names = (memory.id, memory.name, memory.title, *aliases_of(memory.metadata), *paths)
     return {key_of(name) for name in names if name}
-
-
-async def _cached_texts(view: TextView, *, engine: Engine, space: str) -> dict[str, str]:
-    """Return the text of every note in a view, from the cache if it has room for them, else by reading all notes."""
-    texts = await engine.text_caches.texts(view, space=space, store=engine.store)
-    if texts is not None:
-        return dict(texts)
-    return {id_: text async for id_, text in scan(view, reader=TolerantReader(engine.store, space=space))}
 
 
 def _mention_items(memory: Memory) -> str | None:

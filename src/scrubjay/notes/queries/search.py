@@ -21,7 +21,7 @@ from scrubjay.model.timestamps import to_iso, to_micros
 from scrubjay.notes.requests import NoteSearch
 from scrubjay.notes.results import DueNote, DueNotes, NoteHit, NotesFound
 from scrubjay.recalling.fulltext import has_any
-from scrubjay.recalling.text_cache import TextView, scan
+from scrubjay.recalling.text_cache import TextView
 from scrubjay.text.clauses import parse_clauses
 
 __all__ = ["CategoryNode", "category_tree", "find_due_notes", "find_notes", "mark_reviewed"]
@@ -74,7 +74,7 @@ async def _merge_hits(
     by_words = [_note_hit(hit, similarity=similarity.get(hit.id)) for hit in texts.hits]
     text_ids = {hit.id for hit in texts.hits}
     others = {hit.id: hit for hit in recalled if hit.id not in text_ids}
-    memories = await TolerantReader(engine.store, space=space).get(list(others))
+    memories = await TolerantReader(engine.reader, space=space).get(list(others))
     excluded = parse_clauses(query).excluded
     by_meaning = [
         NoteHit(
@@ -113,10 +113,11 @@ async def find_due_notes(
     now = engine.clock.now()
     before, path = _time_key(now - timedelta(days=days)), category_path(category).casefold()
     prefix = f"{path}/" if path else ""
-    texts = await engine.text_caches.texts(_REVIEWS, space=space, store=engine.store)
-    reader = TolerantReader(engine.store, space=space)
-    rows = [row async for row in scan(_REVIEWS, reader=reader)] if texts is None else list(texts.items())
-    oldest = sorted((text, id_) for id_, text in rows if text < before and f"{text[_DIGITS:]}/".startswith(prefix))
+    texts = await engine.texts(_REVIEWS, space=space)
+    reader = TolerantReader(engine.reader, space=space)
+    oldest = sorted(
+        (text, id_) for id_, text in texts.items() if text < before and f"{text[_DIGITS:]}/".startswith(prefix)
+    )
     notes: list[DueNote] = []
     for start in range(0, len(oldest), limit):
         memories = await reader.get([id_ for _, id_ in oldest[start : start + limit]])
@@ -177,7 +178,7 @@ class CategoryNode:
 
 async def category_tree(*, engine: Engine, space: str) -> tuple[CategoryNode, ...]:
     """Return all categories of live notes as a tree, in the order of their names."""
-    counts = dict(await engine.store.facet_values(space, "category", state=State.LIVE, limit=_MAX_CATEGORIES))
+    counts = dict(await engine.reader.facet_values(space, "category", state=State.LIVE, limit=_MAX_CATEGORIES))
     children: dict[str, set[str]] = {}
     for path in counts:
         # Include the parents of very deep categories, which contain no note themselves.

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from scrubjay.conflicts.repository import counterpart, delete_conflict, is_decided
 from scrubjay.conflicts.statement import DisputedStatement, needs_decision
+from scrubjay.engine import Engine
 from scrubjay.errors import StaleVersion
 from scrubjay.lookup.branches import branch_id, branches_of
 from scrubjay.model.conflict import PENDING_COLLECTION, ConflictRecord, ConflictType, Strategy, parse_conflict
@@ -19,25 +20,24 @@ from scrubjay.notes.files.tree import FileInfo
 from scrubjay.notes.markdown.note import Note
 from scrubjay.notes.sync.context import AGENT, SyncContext
 from scrubjay.notes.sync.mapping import edit_between, note_of
-from scrubjay.ports import RecordStore
 
 __all__ = ["discard_conflict", "is_undecided", "save_time", "store_as_branch"]
 
 _BRANCH_PREFIX = "file-"
 
 
-async def is_undecided(memory: Memory, branch: Memory, *, store: RecordStore) -> bool:
+async def is_undecided(memory: Memory, branch: Memory, *, engine: Engine) -> bool:
     """Whether the conflict about a branch that a file shows still needs a decision."""
     if branch.state is not State.BRANCHED:
         return False
-    pending = parse_conflict(await store.document(memory.space, PENDING_COLLECTION, _conflict(memory, branch).id))
+    pending = await _pending(memory, branch, engine=engine)
     if pending is None:
         return False
-    resolution = await counterpart(pending, documents=store)
+    resolution = await counterpart(pending, documents=engine.documents)
     if resolution is not None and is_decided(pending, resolution):
         return False
     # A branch that was merged into main adds nothing to the main of that time.
-    base = await store.version(memory.space, memory.id, branch.forked)
+    base = await engine.reader.version(memory.space, memory.id, branch.forked)
     # A file may have been saved long before it was read.
     now = max(branch.updated_at, branch.last_confirmed or branch.updated_at)
     return base is None or needs_decision(
@@ -45,15 +45,15 @@ async def is_undecided(memory: Memory, branch: Memory, *, store: RecordStore) ->
     )
 
 
-async def discard_conflict(memory: Memory, branch_name: str, *, store: RecordStore) -> None:
+async def discard_conflict(memory: Memory, branch_name: str, *, engine: Engine) -> None:
     """Discard the conflict of a branch that was merged or dropped."""
     id_ = branch_id(memory.id, branch_name)
-    branch = (await store.get(memory.space, [id_])).get(id_)
+    branch = (await engine.reader.get(memory.space, [id_])).get(id_)
     if branch is None:
         return
-    pending = parse_conflict(await store.document(memory.space, PENDING_COLLECTION, _conflict(memory, branch).id))
+    pending = await _pending(memory, branch, engine=engine)
     if pending is not None:
-        await delete_conflict(pending, documents=store)
+        await delete_conflict(pending, documents=engine.documents)
 
 
 async def store_as_branch(
@@ -64,13 +64,15 @@ async def store_as_branch(
     branch = branch or await _create_branch(memory, fork_version, path=info.path, context=context, who=who)
     edit = edit_between(branch, note_of(branch, now=context.now), note, message=f"edited in {info.path}")
     if edit is not None:
-        base = await context.store.version(context.space, memory.id, fork_version)
+        base = await context.reader.version(context.space, memory.id, fork_version)
         saved = save_time(info, after=base.memory.updated_at if base else None, now=context.now)
         await context.engine.revise(memory.id, replace(edit, at=saved), who=who)
-    branch = (await context.store.get(context.space, [branch.id]))[branch.id]
+    branch = (await context.reader.get(context.space, [branch.id]))[branch.id]
     with suppress(StaleVersion):
         # After a crash, the conflict may have been filed already.
-        await context.store.put_document(_conflict(memory, branch, context=context).document(at=context.now), base=None)
+        await context.engine.documents.put_document(
+            _conflict(memory, branch, context=context).document(at=context.now), base=None
+        )
     context.counts["conflicts"] += 1
     return branch
 
@@ -83,13 +85,13 @@ def save_time(info: FileInfo, *, after: datetime | None, now: datetime) -> datet
 
 async def _find_unfinished(memory: Memory, note: Note, *, fork_version: int, context: SyncContext) -> Memory | None:
     """Return the branch that an interrupted sync created for this file, before its conflict was filed."""
-    for branch in await branches_of(context.store, [memory]):
+    for branch in await branches_of(context.reader, [memory]):
         if not branch.branch.startswith(_BRANCH_PREFIX) or branch.forked != fork_version:
             continue
-        if await is_undecided(memory, branch, store=context.store):
+        if await is_undecided(memory, branch, engine=context.engine):
             continue
         current = note_of(branch, now=context.now)
-        base = await context.store.version(context.space, memory.id, fork_version)
+        base = await context.reader.version(context.space, memory.id, fork_version)
         is_unchanged = base is not None and replace(note_of(base.memory, now=context.now), updated_at=None) == replace(
             current, updated_at=None
         )
@@ -102,12 +104,17 @@ async def _create_branch(
     memory: Memory, fork_version: int, *, path: str, context: SyncContext, who: Caller
 ) -> Memory:  # fmt: skip
     number = 1
-    while await context.store.get(context.space, [branch_id(memory.id, f"{_BRANCH_PREFIX}{number}")]):
+    while await context.reader.get(context.space, [branch_id(memory.id, f"{_BRANCH_PREFIX}{number}")]):
         number += 1
     name = f"{_BRANCH_PREFIX}{number}"
     await context.engine.branch(memory.id, name, who=who, description=f"the content of {path}"[:500], at=fork_version)
     id_ = branch_id(memory.id, name)
-    return (await context.store.get(context.space, [id_]))[id_]
+    return (await context.reader.get(context.space, [id_]))[id_]
+
+
+async def _pending(memory: Memory, branch: Memory, *, engine: Engine) -> ConflictRecord | None:
+    id_ = _conflict(memory, branch).id
+    return parse_conflict(await engine.documents.document(memory.space, PENDING_COLLECTION, id_))
 
 
 def _conflict(memory: Memory, branch: Memory, *, context: SyncContext | None = None) -> ConflictRecord:

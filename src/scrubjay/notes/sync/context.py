@@ -20,7 +20,7 @@ from scrubjay.notes.files.tree import FileInfo, digest
 from scrubjay.notes.markdown.format import Page, parse
 from scrubjay.notes.markdown.note import Note
 from scrubjay.notes.sync import FileChange
-from scrubjay.ports import RecordStore
+from scrubjay.ports import MemoryReader
 
 __all__ = ["AGENT", "FileCheck", "NoteFile", "SyncContext", "has_file", "last_path", "path_without_file"]
 
@@ -87,9 +87,9 @@ class SyncContext:
     executor: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="notes"))
 
     @property
-    def store(self) -> RecordStore:
-        """The record store of the engine."""
-        return self.engine.store
+    def reader(self) -> MemoryReader:
+        """The memories, for reading."""
+        return self.engine.reader
 
     @property
     def now(self) -> datetime:

@@ -147,7 +147,7 @@ class FileReader:
         if entry.branch == MAIN:
             return min(max(entry.version, 1), memory.version)
         id_ = branch_id(state.id, entry.branch)
-        branch = (await self._context.store.get(self._context.space, [id_])).get(id_)
+        branch = (await self._context.reader.get(self._context.space, [id_])).get(id_)
         return branch.forked if branch is not None else memory.version
 
     async def _finish(
@@ -180,7 +180,7 @@ class FileReader:
     async def _reload(self, state: NoteState) -> NoteState:
         """Load the state of a note again; its file shows the same branch as before."""
         id_ = state.require_shown().id
-        shown = (await self._context.store.get(self._context.space, [id_])).get(id_)
+        shown = (await self._context.reader.get(self._context.space, [id_])).get(id_)
         if shown is None:
             raise StaleVersion("the memory was purged meanwhile", hint="Try again")
         current = await load_state(state.id, context=self._context)
@@ -189,14 +189,14 @@ class FileReader:
     async def _load_base(self, entry: LedgerEntry) -> Memory | None:
         """Return the version of the memory at the last sync."""
         id_ = entry.memory_id if entry.branch == MAIN else branch_id(entry.memory_id, entry.branch)
-        version = await self._context.store.version(self._context.space, id_, entry.version)
+        version = await self._context.reader.version(self._context.space, id_, entry.version)
         return None if version is None else version.memory
 
     async def _find_version(self, memory: Memory, file: NoteFile) -> tuple[Memory, int] | None:
         """Return the branch and version that a file shows, or else the one with the file's time of last change."""
         by_time: tuple[Memory, int] | None = None
-        for branch in [memory, *await branches_of(self._context.store, [memory])]:
-            for version in await self._context.store.versions(self._context.space, branch.id, limit=_MAX_VERSIONS):
+        for branch in [memory, *await branches_of(self._context.reader, [memory])]:
+            for version in await self._context.reader.versions(self._context.space, branch.id, limit=_MAX_VERSIONS):
                 stored = note_of(version.memory, now=self._context.now)
                 if edit_between(version.memory, stored, note_from_page(file.page, stored), message="") is None:
                     return branch, version.number

@@ -117,7 +117,7 @@ class LinkSync:
         keys = {key_of(link.target) for _, link in missing_links}
         entries = await self._context.run_blocking(self._find_by_any_name, keys)
         ids = [entry.memory_id for entry in entries]
-        memories = await self._context.store.get(self._context.space, ids) if ids else {}
+        memories = await self._context.reader.get(self._context.space, ids) if ids else {}
         changed: list[str] = []
         for entry in entries:
             memory = memories.get(entry.memory_id)
@@ -158,7 +158,7 @@ class LinkSync:
         rest = [key for key in by_key if key not in ids]
         by_alias = await self._context.run_blocking(ledger.by_alias, rest) if rest else {}
         ids |= {key: matches[0].memory_id for key, matches in by_alias.items() if len(matches) == 1}
-        memories = await self._context.store.get(self._context.space, list(set(ids.values()))) if ids else {}
+        memories = await self._context.reader.get(self._context.space, list(set(ids.values()))) if ids else {}
         return {key: id_ for key, id_ in ids.items() if id_ in memories and memories[id_].state is State.LIVE}
 
     def _find_by_any_name(self, keys: Iterable[str]) -> list[LedgerEntry]:
@@ -171,7 +171,7 @@ class LinkSync:
         """Return the id of the only live memory with a title or name, or an empty text."""
         if len(target) > _MAX_TEXT:
             return ""
-        handles = await self._context.store.find(self._context.space, target, state=State.LIVE)
+        handles = await self._context.reader.find(self._context.space, target, state=State.LIVE)
         return handles[0].id if len(handles) == 1 else ""
 
     async def _new_targets(self, renamed: Sequence[RenamedNote]) -> dict[str, str]:
@@ -207,7 +207,7 @@ class LinkSync:
         left_out = ids_named_in(base, [LinkedNote(id=id_, target=link.target, text="") for id_, link in shown.items()])
         frontmatter = {link for link in note.links if is_id(link)}
         other_ids = list({*texts, *frontmatter})
-        others = await self._context.store.get(self._context.space, other_ids) if other_ids else {}
+        others = await self._context.reader.get(self._context.space, other_ids) if other_ids else {}
         listed = {
             id_: _relation_text(text, others[id_])
             for id_, text in texts.items()
@@ -238,7 +238,7 @@ class LinkSync:
             return False
         relations = {
             other_end(relation, own_id): relation
-            for relation in await self._context.store.relations(self._context.space, [own_id])
+            for relation in await self._context.reader.relations(self._context.space, [own_id])
             if relation.type == LINK
         }
         removed = changes.removed & set(relations)
@@ -282,7 +282,7 @@ class LinkSync:
         """Return the relations that only texts have made and neither text names any more."""
         if not from_text:
             return frozenset()
-        readable = await TolerantReader(self._context.store, space=self._context.space).get([own_id, *from_text])
+        readable = await TolerantReader(self._context.reader, space=self._context.space).get([own_id, *from_text])
         memories = {memory.id: memory for memory in readable}
         if own_id not in memories:
             return frozenset()

@@ -264,7 +264,7 @@ class Reconciler:
             state, check = replace(state, entry=entry), FileCheck(change=FileChange.MISSING)
         step = decide(has_entry=state.entry is not None, file=check.change, memory=state.memory_change)
         if state.entry and state.memory and state.entry.branch not in (MAIN, state.branch):
-            await discard_conflict(state.memory, state.entry.branch, store=self._context.store)
+            await discard_conflict(state.memory, state.entry.branch, engine=self._context.engine)
         await self._perform(step, state, check, effects, options)
         entry = self._writer.pop_entry(state)
         if step is not Step.NOTHING:
@@ -380,7 +380,7 @@ class Reconciler:
             return [entries[0].memory_id]
         if id_ and await self._claim(file, effects):
             return [id_]
-        is_free = id_ and not await self._context.store.get(self._context.space, [id_])
+        is_free = id_ and not await self._context.reader.get(self._context.space, [id_])
         return _NewFile(file=file, requested_id=id_ if is_free else "")
 
     async def _claim(self, file: NoteFile, effects: _Effects) -> bool:
@@ -450,7 +450,7 @@ class Reconciler:
         completed = await asyncio.gather(*(self._complete_file(*pair, gate=gate) for pair in created))
         changed = [memory_id for (memory_id, _), is_complete in zip(created, completed, strict=True) if not is_complete]
         ids = [memory_id for memory_id, _ in created]
-        memories = await self._context.store.get(self._context.space, ids) if ids else {}
+        memories = await self._context.reader.get(self._context.space, ids) if ids else {}
         for memory_id, file in created:
             if memory_id in memories:
                 changed += [memory_id, *await self._links.connect_new_note(memories[memory_id], file.path)]

@@ -70,7 +70,7 @@ def is_mass_deletion(missing: int, *, total: int) -> bool:
 async def find_unwritten(context: SyncContext) -> AsyncIterator[list[str]]:
     """Yield pages of ids of live memories that have no file in the ledger."""
     last: str | None = None
-    while ids := await context.store.list_ids(context.space, Filter(state=State.LIVE), limit=_PAGE, after=last):
+    while ids := await context.reader.list_ids(context.space, Filter(state=State.LIVE), limit=_PAGE, after=last):
         last = ids[-1]
         entries = await context.run_blocking(context.get_entries, ids)
         unwritten = [id_ for id_ in ids if id_ not in entries or not has_file(entries[id_])]
@@ -89,7 +89,7 @@ async def describe_drift(context: SyncContext) -> tuple[str, ...]:
     drift += [f"{entry.path}: a linked note was renamed" for entry in entries if is_dirty(entry)]
     for start in range(0, len(entries), _PAGE):
         page = entries[start : start + _PAGE]
-        memories = await context.store.get(context.space, [entry.memory_id for entry in page])
+        memories = await context.reader.get(context.space, [entry.memory_id for entry in page])
         for entry in page:
             memory = memories.get(entry.memory_id)
             if memory is None or not (is_note(memory) or memory.state is State.WAITING):
@@ -97,7 +97,7 @@ async def describe_drift(context: SyncContext) -> tuple[str, ...]:
             elif entry.branch == memory.branch and entry.version != memory.version:
                 drift.append(f"{entry.path}: the memory is at version {memory.version}, the file at {entry.version}")
     async for ids in find_unwritten(context):
-        memories = await context.store.get(context.space, ids)
+        memories = await context.reader.get(context.space, ids)
         drift += [f"{memory.name} has no file" for memory in memories.values() if is_note(memory)]
     return tuple(drift)
 

@@ -121,8 +121,8 @@ async def load_state(memory_id: str, *, context: SyncContext) -> NoteState:
 
 async def load_states(ids: Sequence[str], *, context: SyncContext) -> dict[str, NoteState]:
     """Load the present states of notes."""
-    memories = await context.store.get(context.space, ids)
-    relations = await context.store.relations(context.space, ids) if memories else []
+    memories = await context.reader.get(context.space, ids)
+    relations = await context.reader.relations(context.space, ids) if memories else []
     by_end: dict[str, list[Relation]] = {}
     for relation in relations:
         if relation.type == LINK:
@@ -130,7 +130,7 @@ async def load_states(ids: Sequence[str], *, context: SyncContext) -> dict[str, 
                 by_end.setdefault(end, []).append(relation)
     other_ids = set(by_end) - set(memories)
     # An unreadable memory must not prevent the sync of those that link to it.
-    others = await TolerantReader(context.store, space=context.space).get(list(other_ids))
+    others = await TolerantReader(context.reader, space=context.space).get(list(other_ids))
     readable = memories | {memory.id: memory for memory in others}
     entries = await context.run_blocking(context.get_entries, list({*ids, *other_ids}))
     shown = await _find_shown(memories, entries, context=context)
@@ -161,7 +161,7 @@ class StatePrefetch:
         """Load the states of notes; if one is unreadable, load each by itself later."""
         self._context.ledger.changed_ids.clear()
         self._changed.clear()
-        self._place = await self._context.store.last_place(self._context.space)
+        self._place = await self._context.engine.change_log.last_place(self._context.space)
         try:
             self._states = await load_states(ids, context=self._context)
         except BodyDamaged:
@@ -179,10 +179,10 @@ class StatePrefetch:
 
     async def _read_changes(self) -> None:
         """Collect the ids that have changed in the store since the last look."""
-        store, space = self._context.store, self._context.space
-        if await store.last_place(space) == self._place:
+        log, space = self._context.engine.change_log, self._context.space
+        if await log.last_place(space) == self._place:
             return
-        changes = await store.changes_in(space, after=self._place, limit=_MAX_CHANGES)
+        changes = await log.changes_in(space, after=self._place, limit=_MAX_CHANGES)
         if len(changes) == _MAX_CHANGES:
             self._states.clear()
         for change in changes:
@@ -208,8 +208,8 @@ async def _find_shown(
         if entry is None or entry.branch == MAIN or not is_note(memory):
             continue
         id_ = branch_id(memory.id, entry.branch)
-        branch = (await context.store.get(context.space, [id_])).get(id_)
-        if branch is not None and await is_undecided(memory, branch, store=context.store):
+        branch = (await context.reader.get(context.space, [id_])).get(id_)
+        if branch is not None and await is_undecided(memory, branch, engine=context.engine):
             shown[memory.id] = branch
     return shown
 

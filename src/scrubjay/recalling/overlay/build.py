@@ -80,7 +80,7 @@ async def read_changed_since(
     *,
     states: Iterable[State],
     max_memories: int,
-    reader: TolerantReader,
+    reader: TolerantReader[RecordStore],
     cached: Mapping[str, Memory | None] | None = None,
 ) -> ChangedMemories:
     """Return the memories with these current states that have changed since a moment, as they were then.
@@ -134,7 +134,13 @@ async def _find_previous(key: OverlayKey, *, place: int, cache: OverlayCache, st
 
 
 async def _build(
-    question: Question, branch: str, *, now: datetime, max_memories: int, reader: TolerantReader, previous: _Previous
+    question: Question,
+    branch: str,
+    *,
+    now: datetime,
+    max_memories: int,
+    reader: TolerantReader[RecordStore],
+    previous: _Previous,
 ) -> Overlay:
     overlay = Overlay()
     if question.as_of is not None:
@@ -156,7 +162,12 @@ async def _build(
 
 
 async def _build_as_of(
-    filter: Filter, *, as_of: datetime, max_memories: int, reader: TolerantReader, cached: Mapping[str, Memory | None]
+    filter: Filter,
+    *,
+    as_of: datetime,
+    max_memories: int,
+    reader: TolerantReader[RecordStore],
+    cached: Mapping[str, Memory | None],
 ) -> Overlay:
     """Return the overlay of a moment; if few memories are unchanged, it names all of them."""
     # Changes of a branch do not change the memory on main.
@@ -178,7 +189,9 @@ async def _build_as_of(
     )
 
 
-async def _add_branch(branch: str, overlay: Overlay, *, max_memories: int, reader: TolerantReader) -> Overlay:
+async def _add_branch(
+    branch: str, overlay: Overlay, *, max_memories: int, reader: TolerantReader[RecordStore]
+) -> Overlay:
     """Add the memories that have a branch of this name, as they are on it, or as they were at the overlay's moment."""
     ids = await reader.store.list_ids(reader.space, Filter(state=State.BRANCHED, branch=branch), limit=max_memories + 1)
     records = await _read_branch_records(ids[:max_memories], as_of=overlay.as_of, reader=reader)
@@ -206,7 +219,9 @@ async def _add_branch(branch: str, overlay: Overlay, *, max_memories: int, reade
     )
 
 
-async def _read_branch_records(ids: Sequence[str], *, as_of: datetime | None, reader: TolerantReader) -> list[Memory]:
+async def _read_branch_records(
+    ids: Sequence[str], *, as_of: datetime | None, reader: TolerantReader[RecordStore]
+) -> list[Memory]:
     records: list[Memory] = []
     for start in range(0, len(ids), _BRANCH_BATCH):
         batch = ids[start : start + _BRANCH_BATCH]
@@ -218,7 +233,9 @@ async def _read_branch_records(ids: Sequence[str], *, as_of: datetime | None, re
     return records
 
 
-async def _read_versions_at(ids: Sequence[str], *, as_of: datetime, reader: TolerantReader) -> dict[str, Memory | None]:
+async def _read_versions_at(
+    ids: Sequence[str], *, as_of: datetime, reader: TolerantReader[RecordStore]
+) -> dict[str, Memory | None]:
     """Return memories at a moment, by id; None where one did not exist yet or cannot be read."""
     memories: dict[str, Memory | None] = dict.fromkeys(ids)
     for start in range(0, len(ids), _VERSION_BATCH):
@@ -229,7 +246,9 @@ async def _read_versions_at(ids: Sequence[str], *, as_of: datetime, reader: Tole
     return memories
 
 
-async def _read_sound_versions(ids: Sequence[str], *, as_of: datetime, reader: TolerantReader) -> dict[str, Version]:
+async def _read_sound_versions(
+    ids: Sequence[str], *, as_of: datetime, reader: TolerantReader[RecordStore]
+) -> dict[str, Version]:
     try:
         return await reader.store.versions_at(reader.space, ids, at=as_of)
     except BodyDamaged as error:
@@ -242,7 +261,7 @@ async def _read_sound_versions(ids: Sequence[str], *, as_of: datetime, reader: T
     return first | await _read_sound_versions(ids[half:], as_of=as_of, reader=reader)
 
 
-async def _list_changed_since(as_of: datetime, *, state: State, reader: TolerantReader) -> list[str]:
+async def _list_changed_since(as_of: datetime, *, state: State, reader: TolerantReader[RecordStore]) -> list[str]:
     """Return the ids in a state that were updated after a moment, newest first."""
     changed: list[str] = []
     size = _FIRST_PAGE
@@ -256,7 +275,7 @@ async def _list_changed_since(as_of: datetime, *, state: State, reader: Tolerant
         size = min(size * _GROWTH, _LARGEST_PAGE)
 
 
-async def _count_updated_after(as_of: datetime, ids: Sequence[str], *, reader: TolerantReader) -> int:
+async def _count_updated_after(as_of: datetime, ids: Sequence[str], *, reader: TolerantReader[RecordStore]) -> int:
     """Return how many of some ids, newest first, were updated after a moment; mostly all or none."""
     low, high = 0, len(ids)
     probe = 0

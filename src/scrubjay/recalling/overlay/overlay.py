@@ -32,7 +32,7 @@ class Overlay:
     missing_branch: str = ""
 
 
-class OverlayReader(TolerantReader):
+class OverlayReader(TolerantReader[RecordStore]):
     """Reads memories through an overlay."""
 
     def __init__(self, store: RecordStore, *, space: str, overlay: Overlay | None = None) -> None:

@@ -24,6 +24,7 @@ from scrubjay.errors import InvalidInput, NotAllowed
 from scrubjay.model.grant import Grant
 from scrubjay.model.token import TokenState
 from scrubjay.observability.prometheus import Metrics
+from scrubjay.ports import RecordStore
 from scrubjay.ports.cluster import ClusterStore
 from scrubjay.rpc.codec import error_to_json, problem
 from scrubjay.rpc.frames import PROTOCOL_HEADER, Frame, decode_frame, encode_frame, require_same_protocol
@@ -62,6 +63,7 @@ class HttpServer:
     """Everything that the daemon serves over HTTP."""
 
     dispatcher: RpcDispatcher
+    store: RecordStore
     mcp_sessions: McpSessions
     metrics: Metrics
     settings: Settings
@@ -114,7 +116,7 @@ class HttpServer:
         if not is_local:
             _log.warning("tokens cross the network in clear unless a proxy in front of the daemon provides TLS")
         return Authenticator(
-            engine.store,
+            self.store,
             clock=engine.clock,
             requires_token=settings.require_token or not is_local,
             verifier=_verifier(issuer, engine),
@@ -126,7 +128,7 @@ class HttpServer:
         return tuple(name.strip() for name in self.settings.hosts.split(",") if name.strip())
 
     def _policy(self, authenticator: Authenticator, host: str, port: int) -> RequestPolicy:
-        store, per_minute = self.dispatcher.engine.store, self.settings.requests_per_minute
+        store, per_minute = self.store, self.settings.requests_per_minute
         is_shared = isinstance(store, ClusterStore)
         hosts = (*LOOPBACK, *self._host_names, *(() if host in _ALL_INTERFACES else (host,)))
         return RequestPolicy(

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 from scrubjay import telemetry
-from scrubjay.app import open_engine
+from scrubjay.app import open_engine_and_store
 from scrubjay.app.notes import open_notes
 from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
@@ -90,13 +90,13 @@ async def open_daemon(options: ServeOptions) -> AsyncGenerator[RunningDaemon]:
             stack.callback(listener.close)
         http = http_address(listener) if listener else ""
         running = RunningDaemon(data=settings.data, socket=socket, http=http, stopping=asyncio.Event())
-        engine = await stack.enter_async_context(open_engine(settings, has_worker=True))
+        engine, store = await stack.enter_async_context(open_engine_and_store(settings, has_worker=True))
         notes = await stack.enter_async_context(open_notes(settings, engine))
         limiter = RequestLimiter(max_requests=settings.max_requests, seconds=settings.operation_seconds)
         metrics = Metrics(engine=engine, limiter=limiter)
         stack.enter_context(telemetry.observe(metrics))
         await stack.enter_async_context(tracing(settings.traces))
-        changes = await stack.enter_async_context(ChangeBroadcaster(engine.store, purged=engine.answers.clear))
+        changes = await stack.enter_async_context(ChangeBroadcaster(store, purged=engine.answers.clear))
         sessions = McpSessions(
             engine=engine, limiter=limiter, changes=changes, space=settings.space, tools=options.tools, notes=notes
         )
@@ -104,7 +104,9 @@ async def open_daemon(options: ServeOptions) -> AsyncGenerator[RunningDaemon]:
         record_daemon(settings.data, socket=socket, http=http)
         http_server: RunningServer | None = None
         if listener is not None:
-            server = HttpServer(dispatcher=dispatcher, mcp_sessions=sessions, metrics=metrics, settings=settings)
+            server = HttpServer(
+                dispatcher=dispatcher, store=store, mcp_sessions=sessions, metrics=metrics, settings=settings
+            )  # fmt: skip
             http_server = await stack.enter_async_context(server.open(listener))
         # The socket comes last, so that its clients find everything else open.
         socket_server = await stack.enter_async_context(_serve_socket(socket, dispatcher=dispatcher, sessions=sessions))
@@ -115,7 +117,7 @@ async def open_daemon(options: ServeOptions) -> AsyncGenerator[RunningDaemon]:
 
         idle = _stop_when_idle(options.idle, running, limiter, connections=connections)
         async with _in_background(
-            _warm_up(engine), run_upkeep(engine), run_jobs(engine), run_notes_sync(notes, changes), idle
+            _warm_up(engine), run_upkeep(engine, store), run_jobs(engine, store), run_notes_sync(notes, changes), idle
         ):
             yield running
         # New requests are refused from here on, and running ones get their answers before the sockets close.

@@ -13,6 +13,7 @@ from scrubjay.curation.executor import JobExecutor
 from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
 from scrubjay.notes.service import Notes
+from scrubjay.ports import RecordStore
 from scrubjay.ports.cluster import ClusterStore, Leadership
 from scrubjay.surfaces.changes import ChangeBroadcaster
 
@@ -25,26 +26,29 @@ _JOB_POLL_SECONDS = 5.0
 _NOTES_RETRY_SECONDS = 5.0
 
 
-async def run_upkeep(engine: Engine, *, seconds: float = _SECONDS) -> None:
+async def run_upkeep(engine: Engine, store: RecordStore, *, seconds: float = _SECONDS) -> None:
     """Tidy a shared store, embed what is missing and run jobs while this server is the leader; never returns then.
 
     A store on one machine is tidied when it is opened.
     """
-    if not isinstance(engine.store, ClusterStore):
+    if not isinstance(store, ClusterStore):
         return
-    async with engine.store.leader(_NAME) as leader:
+    async with store.leader(_NAME) as leader:
         with ExitStack() as stack:
             stack.callback(telemetry.gauge("leading", lambda: float(leader.leads)))
             while True:
                 await leader.wait_until_elected()
                 _log.info("leads", extra={"fields": {"work": _NAME}})
-                works = (_maintain(engine, seconds=seconds), _job_executor(engine).work(seconds=_JOB_POLL_SECONDS))
+                works = (
+                    _maintain(engine, store, seconds=seconds),
+                    _job_executor(engine).work(seconds=_JOB_POLL_SECONDS),
+                )
                 await _run_while_leading(works, leader)
 
 
-async def run_jobs(engine: Engine) -> None:
+async def run_jobs(engine: Engine, store: RecordStore) -> None:
     """Run the jobs of a store that only this server uses; never returns then."""
-    if not isinstance(engine.store, ClusterStore):
+    if not isinstance(store, ClusterStore):
         await _job_executor(engine).work()
 
 
@@ -63,9 +67,9 @@ def _job_executor(engine: Engine) -> JobExecutor:
     return engine.job_runner if isinstance(engine.job_runner, JobExecutor) else JobExecutor(engine)
 
 
-async def _maintain(engine: Engine, *, seconds: float) -> None:
+async def _maintain(engine: Engine, store: RecordStore, *, seconds: float) -> None:
     async def tidy_and_embed() -> None:
-        await engine.store.tidy()
+        await store.tidy()
         await engine.embed_missing()
 
     while True:

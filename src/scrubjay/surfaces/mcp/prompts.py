@@ -78,7 +78,7 @@ async def complete(
         values = dict.fromkeys([context.who.space] if context.who.space.startswith(prefix) else [])
     for field in _COMPLETED_BY.get(argument.name, ()):
         values |= dict.fromkeys(
-            await context.engine.store.labels(context.who.space, field, prefix=prefix, limit=_MAX_COMPLETIONS + 1)
+            await context.engine.reader.labels(context.who.space, field, prefix=prefix, limit=_MAX_COMPLETIONS + 1)
         )
     return CompleteResult(
         completion=Completion(values=list(values)[:_MAX_COMPLETIONS], has_more=len(values) > _MAX_COMPLETIONS)

@@ -73,7 +73,7 @@ async def resolve_uri(context: ToolContext, uri: str, *, static: _Static) -> str
     if uri in static:
         return ALL_MEMORIES
     name = name_from_uri(uri, space=context.who.space)
-    return (await resolve(context.engine.store, name, space=context.who.space)).id
+    return (await resolve(context.engine.reader, name, space=context.who.space)).id
 
 
 async def resolve_uris(context: ToolContext, uris: Sequence[str], *, static: _Static) -> dict[str, str]:
@@ -106,15 +106,15 @@ def _cut_to_limit(memory: Memory, text: str) -> str:
 
 async def list_resources(context: ToolContext, cursor: str, *, static: _Static) -> ListResourcesResult:
     """List the static resources, the pinned memories, then the others, most recently changed first."""
-    store, space = context.engine.store, context.who.space
+    reader, space = context.engine.reader, context.who.space
     part, after = _read_cursor(cursor)
-    pinned = await store.pinned(space)
+    pinned = await reader.pinned(space)
     listed = _after(pinned, after) if part == "pinned" else []
     if len(listed) >= _PAGE:
         page = await _page(context, listed[:_PAGE], pack("pinned", listed[_PAGE - 1]))
     else:
         room = _PAGE - len(listed)
-        ids = await store.list_ids(space, Filter(), limit=room, after=after if part == "recent" else None)
+        ids = await reader.list_ids(space, Filter(), limit=room, after=after if part == "recent" else None)
         others = [id_ for id_ in ids if id_ not in set(pinned)]
         page = await _page(context, [*listed, *others], pack("recent", ids[-1]) if len(ids) == room else "")
     if not cursor:
@@ -144,7 +144,7 @@ def list_templates() -> ListResourceTemplatesResult:
 
 
 async def _page(context: ToolContext, ids: Sequence[str], cursor: str) -> ListResourcesResult:
-    memories = await TolerantReader(context.engine.store, space=context.who.space).get(ids)
+    memories = await TolerantReader(context.engine.reader, space=context.who.space).get(ids)
     now = context.engine.clock.now()
     resources = [_describe(memory) for memory in memories if passes(memory, Filter(), now=now)]
     return ListResourcesResult(resources=resources, next_cursor=cursor or None)

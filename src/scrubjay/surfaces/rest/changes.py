@@ -145,7 +145,7 @@ class ChangeFeed:
     @classmethod
     async def start(cls, context: RequestContext, limiter: StreamLimiter, *, after: int | None) -> "ChangeFeed":
         """Return a feed that starts after a change, or with the next change."""
-        last = await context.dependencies.engine.store.last_place(context.who.space)
+        last = await context.dependencies.engine.change_log.last_place(context.who.space)
         if after is not None and after > last:
             raise InvalidInput(
                 f"the last change has the number {last:,}, so none has the number {after:,}",
@@ -182,7 +182,7 @@ class ChangeFeed:
     async def _read_log(self) -> AsyncGenerator[ChangeEvent | None]:
         dependencies, space = self._context.dependencies, self._context.who.space
         while not self.is_closed and await dependencies.authenticator.is_valid(self._context.grant):
-            page = await dependencies.engine.store.changes_in(space, after=self._after, limit=_PAGE_SIZE)
+            page = await dependencies.engine.change_log.changes_in(space, after=self._after, limit=_PAGE_SIZE)
             for change in page:
                 self._after = change.place
                 if change.action not in _HIDDEN_ACTIONS:

@@ -54,7 +54,7 @@ async def engine(tmp_path: Path, store: SqliteStore) -> AsyncIterator[Engine]:
     embedder, clock = BirdEmbedder(), FakeClock()
     settings = Settings(home=str(tmp_path), vector_index="scan")
     engine = Engine(
-        store=store,
+        _store=store,
         embedder=embedder,
         index=make_index(settings, store, embedder),
         clock=clock,

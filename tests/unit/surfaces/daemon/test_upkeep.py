@@ -10,7 +10,7 @@ from typing import cast
 from tests.new_files import NewStores
 from tests.unit.curation.job_world import SPACE, open_job_world
 
-from scrubjay.app import open_engine
+from scrubjay.app import open_engine_and_store
 from scrubjay.engine import Engine
 from scrubjay.jobs.queue import Queue
 from scrubjay.model.draft import Caller, Draft
@@ -21,16 +21,9 @@ from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.surfaces.daemon.upkeep import run_jobs, run_upkeep
 
 
-@dataclass
-class LocalEngine:
-    """An engine of one machine."""
-
-    store: SqliteStore
-
-
-async def test_a_store_of_one_machine_needs_no_leader(store: SqliteStore) -> None:
-    async with asyncio.timeout(5):
-        await run_upkeep(cast("Engine", LocalEngine(store)))
+async def test_a_store_of_one_machine_needs_no_leader(tmp_path: Path) -> None:
+    async with open_job_world(tmp_path) as context, asyncio.timeout(5):
+        await run_upkeep(context.engine, context.store)
 
 
 class SharedStore(SqliteStore):
@@ -66,7 +59,6 @@ class PermanentLeader(LeadershipCandidate):
 class BrokenEngine:
     """An engine with an unexpected error."""
 
-    store: SharedStore
     job_runner: None = None
     rounds: int = 0
     tried: asyncio.Event = field(default_factory=asyncio.Event)
@@ -78,8 +70,8 @@ class BrokenEngine:
 
 
 async def test_an_unexpected_error_does_not_restart_the_work_at_once(new_store: NewStores) -> None:
-    engine = BrokenEngine(new_store(SharedStore))
-    task = asyncio.create_task(run_upkeep(cast("Engine", engine), seconds=3600))
+    engine = BrokenEngine()
+    task = asyncio.create_task(run_upkeep(cast("Engine", engine), new_store(SharedStore), seconds=3600))
     async with asyncio.timeout(10):
         await engine.tried.wait()
     for _ in range(20):
@@ -91,12 +83,12 @@ async def test_an_unexpected_error_does_not_restart_the_work_at_once(new_store: 
 
 async def test_only_the_leader_runs_the_jobs_of_a_shared_store(tmp_path: Path, new_store: NewStores) -> None:
     async with open_job_world(tmp_path, store=new_store(SharedStore)) as context:
-        queue = Queue(documents=context.engine.store, clock=context.engine.clock)
+        queue = Queue(documents=context.engine.documents, clock=context.engine.clock)
         await queue.enqueue("tags", {"memory_id": "gone"}, space=SPACE)
         async with asyncio.timeout(10):
-            await run_jobs(context.engine)
+            await run_jobs(context.engine, context.store)
         assert (await job_of(context.engine)).outcome == ""
-        task = asyncio.create_task(run_upkeep(context.engine))
+        task = asyncio.create_task(run_upkeep(context.engine, context.store))
         for _ in range(1_000):
             if (await job_of(context.engine)).outcome:
                 break
@@ -108,8 +100,8 @@ async def test_only_the_leader_runs_the_jobs_of_a_shared_store(tmp_path: Path, n
 
 async def test_the_only_server_of_a_store_runs_its_jobs_at_its_start(tmp_path: Path) -> None:
     async with open_job_world(tmp_path) as context:
-        await Queue(documents=context.engine.store, clock=context.engine.clock).enqueue("tags", {}, space=SPACE)
-        task = asyncio.create_task(run_jobs(context.engine))
+        await Queue(documents=context.engine.documents, clock=context.engine.clock).enqueue("tags", {}, space=SPACE)
+        task = asyncio.create_task(run_jobs(context.engine, context.store))
         for _ in range(1_000):
             if (await job_of(context.engine)).outcome:
                 break
@@ -121,8 +113,8 @@ async def test_the_only_server_of_a_store_runs_its_jobs_at_its_start(tmp_path: P
 
 async def test_conflicts_of_a_write_are_detected_at_once_without_a_model(tmp_path: Path) -> None:
     settings = Settings.load(environment={}, home=str(tmp_path), embedder="none")
-    async with open_engine(settings) as engine:
-        task = asyncio.create_task(run_jobs(engine))
+    async with open_engine_and_store(settings) as (engine, store):
+        task = asyncio.create_task(run_jobs(engine, store))
         # The queue is empty, and the worker waits.
         await asyncio.sleep(0.5)
         text = " ".join(f"Ann has {number} cups in room {number}." for number in range(20))

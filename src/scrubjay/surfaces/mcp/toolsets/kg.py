@@ -83,7 +83,7 @@ async def search_nodes(context: ToolContext, arguments: Mapping[str, Json]) -> T
     walk, remark = await _graph(context).walk_matching(_text(arguments, "query"))
     page = GraphPage()
     await page.fill(walk, _cursor(arguments))
-    context.engine.access_log.note((context.who.space, memory_id) for memory_id in page.ids)
+    context.engine.note_reads(page.ids, who=context.who)
     return page.result(remark)
 
 
@@ -91,7 +91,7 @@ async def open_nodes(context: ToolContext, arguments: Mapping[str, Json]) -> Too
     """Return the entities with these names."""
     page = GraphPage()
     await page.fill(await _graph(context).walk_named(_texts(arguments, "names")), _cursor(arguments))
-    context.engine.access_log.note((context.who.space, memory_id) for memory_id in page.ids)
+    context.engine.note_reads(page.ids, who=context.who)
     return page.result()
 
 
