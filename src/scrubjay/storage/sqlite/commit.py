@@ -127,15 +127,12 @@ def make_space(connection: apsw.Connection, space: str) -> int:
 
 def read_state(connection: apsw.Connection, dependencies: Dependencies, *, space_no: int) -> StoredState:
     """Return the state that a plan depends on."""
-    rows = connection.executemany(
-        _READ_MEMORY,
-        [(space_no, id_bytes(memory_id)) for memory_id in dependencies.memory_ids],
-    )
-    memories = dict(map(_stored_memory, rows))
+    memory_ids = [(space_no, id_bytes(memory_id)) for memory_id in dependencies.memory_ids]
+    memories = dict(map(_stored_memory, connection.executemany(_READ_MEMORY, memory_ids).fetchall()))
     holders = connection.executemany(
         "SELECT name, id FROM memories WHERE space_no = ? AND name = ? AND state = 0",
         [(space_no, name) for name in dependencies.names],
-    )
+    ).fetchall()
     names = {str(name): id_text(raw_id) for name, raw_id in holders}
     relations = _read_relations(connection, dependencies.relations, memories)
     if dependencies.embedded is None:
@@ -145,12 +142,12 @@ def read_state(connection: apsw.Connection, dependencies: Dependencies, *, space
     stored = connection.executemany(
         "SELECT hash FROM vectors WHERE space_no = ? AND model_no = ? AND hash = ?",
         [(space_no, model_no, digest) for digest in hashes],
-    )
+    ).fetchall()
     embedded = {bytes(digest) for (digest,) in stored}
     sharers = connection.executemany(
         _READ_SHARERS,
         [(digest, space_no) for digest in hashes if digest not in embedded],
-    )
+    ).fetchall()
     return StoredState(
         memories=memories,
         names=names,

@@ -99,7 +99,7 @@ def relations_at(connection: apsw.Connection, space: str, ids: Sequence[str], *,
                 UNION SELECT seq, action, changed_at, relation FROM changes
                 WHERE target_no IN {numbers} AND action IN {_RELATION_ACTIONS} AND relation IS NOT NULL""",
             (space_no, *raw_ids, *raw_ids),
-        )
+        ).fetchall()
         logged |= {
             int(seq): (str(action), int(changed_at), str(relation)) for seq, action, changed_at, relation in rows
         }

@@ -142,7 +142,9 @@ class SqliteUpkeep:
 def statistics(connection: apsw.Connection, space: str, *, path: Path, encrypted: bool) -> StoreStatistics:
     """Return the counts of one space and the sizes of the whole file."""
     space_no = space_number(connection, space) or 0
-    states = connection.execute("SELECT state, count(*) FROM memories WHERE space_no = ? GROUP BY state", (space_no,))
+    states = connection.execute(
+        "SELECT state, count(*) FROM memories WHERE space_no = ? GROUP BY state", (space_no,)
+    ).fetchall()
     memories = {STATES[int(number)].value: int(count) for number, count in states}
     versions = connection.execute("SELECT body_count FROM spaces WHERE no = ?", (space_no,)).fetchone()
     relations = connection.execute("SELECT count(*) FROM relations WHERE space_no = ?", (space_no,)).fetchall()[0][0]
@@ -151,11 +153,11 @@ def statistics(connection: apsw.Connection, space: str, *, path: Path, encrypted
         """SELECT m.name, count(*) FROM all_vectors v JOIN models m ON m.no = v.model_no
            WHERE v.space_no = ? GROUP BY m.name""",
         (space_no,),
-    )
+    ).fetchall()
     facets = connection.execute(
         "SELECT facet, memory_count FROM facets WHERE lexicon_no = ? ORDER BY memory_count DESC LIMIT 1000",
         (lexicon_number(space_no, State.LIVE),),
-    )
+    ).fetchall()
     return StoreStatistics(
         memories=memories,
         versions=int(versions[0]) if versions else 0,
