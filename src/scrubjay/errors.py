@@ -37,8 +37,10 @@ ScrubjayError
 └── DaemonRunning           another daemon serves this data folder
 """
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 Field = str | int | float | bool | None | tuple[str, ...]
 
@@ -56,6 +58,17 @@ class ScrubjayError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message}. {self.hint}" if self.hint else self.message
+
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        """Return the error with other names of arguments: as its field, as the subject, and in `code` of the hint."""
+        hint = re.sub(r"`(\w+)`", lambda match: f"`{names.get(match[1], match[1])}`", self.hint)
+        old = self.fields.get("field")
+        if not isinstance(old, str) or (new := _rename(old, names)) == old:
+            return type(self)(self.message, hint=hint, **self.fields)
+        # "kind must be …", "2,000 tags are too many", "…: the text is empty".
+        subject = re.compile(rf"(^(?:[\d,]+ )?|\bthe (?=\w+ is )){re.escape(old)}(?!\w)")
+        message = subject.sub(lambda match: match[1] + new, self.message, count=1)
+        return type(self)(message, hint=hint, **{**self.fields, "field": new})
 
 
 class InvalidInput(ScrubjayError):
@@ -247,3 +260,8 @@ CODES: dict[type[ScrubjayError], Codes] = {
 def codes_of(error: ScrubjayError) -> Codes:
     """Return the codes of the class of an error, or of its nearest base class in the table."""
     return next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)
+
+
+def _rename(field: str, names: Mapping[str, str]) -> str:
+    root = re.split(r"[.\[]", field, maxsplit=1)[0]
+    return names.get(field) or names.get(root, root) + field[len(root) :]

@@ -196,7 +196,10 @@ def _branch(case: ConflictCase) -> ResolutionPlan:
     trunk, former, name = case.older.memory, case.former, case.branch_name
     if former is not None and former.state is State.BRANCHED:
         raise NameTaken(
-            f"{trunk.name!r} has a branch {name!r} already", hint="Give `branch` another name", name=name, id=trunk.id
+            f"{trunk.name!r} has a branch {name!r} already",
+            hint="Choose another name for the branch",
+            name=name,
+            id=trunk.id,
         )
     content = without_statement(case.older) if case.is_within else replace_statement(case.older, case.newer)
     created = replace(

@@ -33,11 +33,19 @@ _NEW_FIELDS = (
     "name", "entityType", "observations", "always_include", "source_session", "extraction_method", "relevance_score",
     "tags", "metadata",
 )  # fmt: skip
-_CHANGE_FIELDS = (*_NEW_FIELDS, "add_observations", "remove_observations", "tier")
+RECORD_FIELDS = (*_NEW_FIELDS, "add_observations", "remove_observations", "tier")
 # An extracted fact has these fields as well, and may be passed on as it is.
 _FACT_FIELDS = (
     "type", "statement", "subject", "speaker", "turn", "confidence", "at", "action", "id", "conflict", "conflicts",
 )  # fmt: skip
+RECORD_NAMES = {
+    "kind": "entityType", "text": "observations", "content": "observations", "pinned": "always_include",
+    "relevance": "relevance_score", "source.session": "source_session",
+}  # fmt: skip
+"""The fields of a memory that a record calls by other names."""
+# The observations of a record that exists are added to it.
+_CREATE_NAMES = {**RECORD_NAMES, "add_observations": "observations"}
+
 # These describe observations and are no change by themselves.
 _SOURCE_FIELDS = ("source_session", "extraction_method")
 _REQUIRED_FIELDS = ("name", "entityType", "observations")
@@ -90,7 +98,7 @@ async def create_entities(
                 try:
                     results.append(await writer.put(_parse_new(record)))
                 except ScrubjayError as error:
-                    errors.append(f"{_label(record, number)}: {error}")
+                    errors.append(f"{_label(record, number)}: {error.renamed(_CREATE_NAMES)}")
     await _EntityWriter(space=space, origin=origin, context=context).add_compression(results)
     return {"success": bool(results) or not entities, "results": list[Json](results), "errors": errors}
 
@@ -107,6 +115,8 @@ async def update_entity(
         except StaleVersion:
             if attempt == _MAX_ATTEMPTS - 1:
                 raise
+        except InvalidInput as error:
+            raise error.renamed(RECORD_NAMES) from error
         else:
             await writer.add_compression([result])
             return {"success": True, **result}
@@ -172,7 +182,7 @@ class _EntityWriter:
         """Change an entity on its current branch."""
         if is_mention(memory):
             raise InvalidInput(
-                f"{name_of(memory)!r} is only mentioned so far", hint="Create it with create_entities", field="entity"
+                f"{name_of(memory)!r} is only mentioned so far", hint="Create it with `create_entities`", field="entity"
             )
         current = public_record(await on_branch(self.context.store, memory))
         edit = replace(
@@ -241,9 +251,9 @@ def _parse_new(record: object) -> EntityInput:
 def _parse_change(record: object) -> EntityInput:
     """Parse the changes of an entity; raise InvalidInput naming the field."""
     fields = _require_object(record)
-    _require_known_fields(fields, _CHANGE_FIELDS)
+    _require_known_fields(fields, RECORD_FIELDS)
     if not any(value is not None and name not in _SOURCE_FIELDS for name, value in fields.items()):
-        raise InvalidInput("say what to change", hint=f"One of {', '.join(_CHANGE_FIELDS)}", field="changes")
+        raise InvalidInput("say what to change", hint=f"One of {', '.join(RECORD_FIELDS)}", field="changes")
     request = _parse_fields(fields)
     if request.observations is not None and (request.added or request.removed):
         raise InvalidInput(

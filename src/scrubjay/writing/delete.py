@@ -278,7 +278,7 @@ def _require_possible(memory: Memory, change: StateChange) -> None:
     if change is StateChange.RESTORE and memory.state is State.MERGED:
         raise WrongState(
             f"{memory.name!r} is part of another memory now",
-            hint=f"`revert` {memory.merged_into} to the version before",
+            hint=f"`revert {memory.merged_into}` to the version before",
             memory_id=memory.id,
             merged_into=memory.merged_into,
         )
@@ -291,7 +291,7 @@ def _merge_warnings(memory: Memory, whole: Memory | None, change: StateChange) -
     if change is StateChange.RESTORE and whole.state is State.LIVE:
         raise WrongState(
             f"{memory.name!r} is still part of {whole.name!r}",
-            hint=f"`revert` {whole.id} to the version before they were merged, then restore",
+            hint=f"`revert {whole.id}` to the version before they were merged, then `restore` it",
             memory_id=memory.id,
             merged_into=whole.id,
         )

@@ -35,7 +35,7 @@ def validate(draft: Draft, *, limits: Limits) -> Draft:
     if not is_named and not draft.text.strip() and not any(observation.strip() for observation in observations):
         raise InvalidInput(
             "there is nothing to remember: the text is empty",
-            hint="Give a text, or at least a name and a kind",
+            hint="Give `text`, or at least `name` and `kind`",
             field="text",
         )
     for name in ("expires_at", "remind_at"):
@@ -67,12 +67,14 @@ def _require_session(draft: Draft) -> None:
     """Check that a draft with the intent `continue` names a session, and continues one memory."""
     if not draft.session_hint and not draft.source.session:
         raise InvalidInput(
-            "the intent `continue` needs a session", hint="Give session_hint, or leave intent to auto", field="intent"
+            "the intent `continue` needs a session",
+            hint="Give `session_hint`, or leave `intent` to auto",
+            field="intent",
         )
     if len(draft.entities) > 1:
         raise InvalidInput(
             "a text about several entities is stored for each of them and cannot continue a memory",
-            hint="Give one entity, or leave intent to auto",
+            hint="Give one entity, or leave `intent` to auto",
             field="intent",
         )
 
@@ -105,7 +107,7 @@ def label(value: object, *, field: str, limits: Limits) -> str:
     if len(tidy) > limits.label_characters:
         raise TooLarge(
             f"{field} has {len(tidy):,} characters; the limit is {limits.label_characters}",
-            hint="Put the long form into the text",
+            hint="" if field == "text" else "Put the long form into `text`",
             field=field,
             limit=limits.label_characters,
         )

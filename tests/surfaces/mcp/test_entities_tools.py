@@ -83,7 +83,7 @@ async def test_an_error_names_the_problem(settings: Settings) -> None:
         )  # fmt: skip
         assert "10,000 entities are too many; the limit is 100" in many
         long = await refusal(client, "store_memory", text=MEETING, entity="x" * 10_000)
-        assert "entities has 10,000 characters" in long
+        assert "entity has 10,000 characters" in long
         assert "entities must be a list" in await refusal(
             client, "store_multi_entity_memory", text=MEETING, entities="Sarah", memory_type="event", scope="team"
         )

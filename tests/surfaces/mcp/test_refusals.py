@@ -146,12 +146,12 @@ async def test_a_tool_may_call_its_own_answer_an_error(settings: Settings, era: 
 
 async def test_a_program_can_tell_errors_apart(settings: Settings, era: str) -> None:
     async with open_server(settings) as server, server.client(era) as client:
-        for tool, arguments, code in (
-            ("recall", {"limit": 0}, "invalid_input"),
-            ("revise", {"id": "nobody", "text": "x"}, "not_found"),
+        for tool, arguments, about in (
+            ("recall", {"limit": 0}, {"code": "invalid_input", "field": "limit"}),
+            ("revise", {"id": "nobody", "text": "x"}, {"code": "not_found"}),
         ):
             refused = await client.call_tool(tool, arguments)
-            assert (refused.is_error, (refused.meta or {}).get("scrubjay/error")) == (True, {"code": code})
+            assert (refused.is_error, (refused.meta or {}).get("scrubjay/error")) == (True, about)
         for uri, number, code in (
             ("memory://default/nobody", -31001, "not_found"),
             ("memory://other/tea", -31025, "not_allowed"),

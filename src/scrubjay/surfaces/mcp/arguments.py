@@ -102,41 +102,45 @@ class ArgumentChecker:
 
 
 class Arguments:
-    """Checked arguments, read by type."""
+    """Checked arguments, read by type and by the engine's names; `names` gives the tool's names where they differ."""
 
-    def __init__(self, values: Mapping[str, Json]) -> None:
+    def __init__(self, values: Mapping[str, Json], names: Mapping[str, str] | None = None) -> None:
         self._values = values
+        self._names = names or {}
 
     def __contains__(self, name: str) -> bool:
-        return name in self._values
+        return self._names.get(name, name) in self._values
 
     def text(self, name: str, default: str = "") -> str:
         """Return a text."""
-        return cast("str", self._values.get(name, default))
+        return cast("str", self._get(name, default))
 
     def texts(self, name: str) -> tuple[str, ...]:
         """Return a list of texts."""
-        return tuple(cast("list[str]", self._values.get(name, [])))
+        return tuple(cast("list[str]", self._get(name, [])))
 
     def flag(self, name: str) -> bool:
         """Return true or false; false by default."""
-        return cast("bool", self._values.get(name, False))
+        return cast("bool", self._get(name, default=False))
 
     def integer(self, name: str) -> int | None:
         """Return a whole number, or None by default."""
-        return cast("int | None", self._values.get(name))
+        return cast("int | None", self._get(name))
 
     def number(self, name: str, default: float) -> float:
         """Return a number."""
-        return cast("float", self._values.get(name, default))
+        return cast("float", self._get(name, default))
 
     def mapping(self, name: str) -> dict[str, Json]:
         """Return an object; empty by default."""
-        return cast("dict[str, Json]", self._values.get(name, {}))
+        return cast("dict[str, Json]", self._get(name, {}))
 
     def only(self, names: Iterable[str]) -> dict[str, Json]:
         """Return those of the named arguments that the caller sent."""
-        return {name: self._values[name] for name in names if name in self._values}
+        return {name: self._get(name) for name in names if name in self}
+
+    def _get(self, name: str, default: Json = None) -> Json:
+        return self._values.get(self._names.get(name, name), default)
 
 
 def nearest_names(name: str, names: Iterable[str]) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ Wherever a tool takes an id, it also takes a name or a title. Results keep to a 
 how to go on, with a cursor or a larger max_tokens. Older versions are kept, and forgotten memories can be restored."""
 
 ERROR = "scrubjay/error"
-"""The key in a failed call's `_meta` that holds the code of the error, for programs."""
+"""The key in a failed call's `_meta` that holds the code of the error and the wrong argument, for programs."""
 
 _MAX_MESSAGE = 2_000
 
@@ -59,11 +59,14 @@ def tool_result(result: ToolResult) -> CallToolResult:
 
 
 def tool_failure(message: str, error: ScrubjayError | None = None) -> CallToolResult:
-    """Return the result of a failed call: a message for the model, and in `_meta` the error's code for programs."""
+    """Return the result of a failed call: a message for the model, and in `_meta` the code and field for programs."""
     meta: dict[str, Json] = {"code": error.code if error else ScrubjayError.code}
     retry_after = error.fields.get("retry_after") if error else None
     if isinstance(retry_after, int | float):
         meta["retry_after"] = retry_after
+    field = error.fields.get("field") if error else None
+    if isinstance(field, str) and field:
+        meta["field"] = _sanitize(field)
     return CallToolResult(content=[TextContent(text=_sanitize(message))], is_error=True, _meta={ERROR: meta})
 
 

@@ -48,7 +48,7 @@ from scrubjay.surfaces.mcp.cursors import invalid_cursor, pack, unpack
 from scrubjay.surfaces.mcp.protocol import INSTRUCTIONS, describe_tool, protocol_error, tool_failure, tool_result
 from scrubjay.surfaces.mcp.subscriptions import Subscriptions, listen
 from scrubjay.surfaces.mcp.tool import CallLimiter, StaticResource, Tool, ToolContext, ToolResult
-from scrubjay.surfaces.mcp.toolsets import resources_of
+from scrubjay.surfaces.mcp.toolsets import resources_of, reword, reword_remarks
 from scrubjay.version import VERSION
 
 T = TypeVar("T")
@@ -219,7 +219,9 @@ class Handlers:
         try:
             async with self._progress(ctx) as progress:
                 work = _call_tool(tool, replace(context, progress=progress), arguments)
-                return await self.limiter.run(tool.name, work, reads=tool.read_only)
+                return reword_remarks(await self.limiter.run(tool.name, work, reads=tool.read_only), tool)
+        except ScrubjayError as error:
+            raise reword(error, tool) from error
         finally:
             if not tool.read_only:
                 self.changes.nudge()

@@ -1,7 +1,7 @@
 """The types of a tool: its declaration, the context it runs in and the result it returns."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from scrubjay.client import MemoryClient
@@ -62,7 +62,9 @@ class ToolResult:
 class Tool:
     """One tool. `input` is a JSON Schema of an object without additional properties.
 
-    `on_error` makes a result of an error, for toolsets whose calls never fail.
+    `names` maps the engine's names of arguments to this tool's, where they differ: handlers read arguments by it, and
+    errors are reworded by it. `verbs` lists the verbs that hints may name and this tool carries out, each with what to
+    add to the tool's name. `on_error` makes a result of an error, for toolsets whose calls never fail.
     """
 
     name: str
@@ -74,6 +76,8 @@ class Tool:
     read_only: bool = False
     destructive: bool = False
     idempotent: bool = False
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
+    verbs: Mapping[str, str] = field(default_factory=dict[str, str])
     on_error: Callable[[ScrubjayError], ToolResult] | None = None
 
 

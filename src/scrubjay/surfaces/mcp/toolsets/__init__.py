@@ -1,10 +1,16 @@
-"""Toolsets: groups of tools that are switched on together, each for one kind of client."""
+"""Toolsets: groups of tools that are switched on together, each for one kind of client, with errors in its words."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from inspect import getmembers, isfunction, signature
+from typing import cast
 
-from scrubjay.errors import InvalidInput
+from scrubjay.client import MemoryClient
+from scrubjay.errors import InvalidInput, ScrubjayError
+from scrubjay.model.memory import Json
 from scrubjay.surfaces.mcp.arguments import did_you_mean, display
-from scrubjay.surfaces.mcp.tool import StaticResource, Tool
+from scrubjay.surfaces.mcp.tool import StaticResource, Tool, ToolResult
 from scrubjay.surfaces.mcp.toolsets import core, enhanced, entities, items, kg, notes, session, smart
 
 DEFAULT = "core"
@@ -21,6 +27,13 @@ TOOLSETS: dict[str, tuple[Tool, ...]] = {
     "notes": notes.TOOLS,
     "session": session.TOOLS,
 }
+
+# Hints write verbs (with their arguments), names of arguments and values as code.
+_CODE = re.compile(r"`([^`]+)`")
+_CLAUSE_END = re.compile(r"(; |\. |: |, or )")
+_VERBS = {name: verb for name, verb in getmembers(MemoryClient, isfunction) if not name.startswith("_")}
+# The words that a hint may only use where the toolset has them.
+_ENGINE_WORDS = frozenset((*_VERBS, *(name for verb in _VERBS.values() for name in signature(verb).parameters)))
 
 
 def pick(names: str = "") -> tuple[Tool, ...]:
@@ -42,3 +55,75 @@ def resources_of(tools: Sequence[Tool]) -> tuple[StaticResource, ...]:
         for resource, owners in ((kg.GRAPH, kg.TOOLS), (session.CONTEXT, session.TOOLS))
         if any(tool in owners for tool in tools)
     )
+
+
+def reword(error: ScrubjayError, tool: Tool) -> ScrubjayError:
+    """Return an error of the engine in the words of a tool: its names of arguments, and the tools of its toolset."""
+    # A name that the tool has is its own: its handler has raised the error.
+    names = {name: own for name, own in tool.names.items() if name not in _properties(tool) and _is_argument(own, tool)}
+    reworded = error.renamed(names)
+    fields = {name: value for name, value in reworded.fields.items() if name != "field" or _is_argument(value, tool)}
+    return type(error)(reworded.message, hint=_reword_clauses(reworded.hint, tool), **fields)
+
+
+def reword_remarks(result: ToolResult, tool: Tool) -> ToolResult:
+    """Return a result whose warnings and errors name the tools of the toolset."""
+    structured, text = _reword_fields(result.structured, tool), result.text
+    for old, new in zip(_warnings(result.structured), _warnings(structured), strict=True):
+        text = text.replace(old, new)
+    return replace(result, structured=structured, text=text)
+
+
+def _reword_fields(fields: Mapping[str, Json], tool: Tool) -> dict[str, Json]:
+    reworded = dict(fields)
+    for name in ("warnings", "errors", "results"):
+        items = fields.get(name)
+        if isinstance(items, list):
+            reworded[name] = [
+                # The first clause says what happened.
+                _reword_clauses(item, tool, start=1) if isinstance(item, str)
+                else _reword_fields(item, tool) if isinstance(item, dict)
+                else item
+                for item in items
+            ]  # fmt: skip
+    return reworded
+
+
+def _warnings(fields: Mapping[str, Json]) -> list[str]:
+    return [str(warning) for warning in cast("list[Json]", fields.get("warnings", []))]
+
+
+def _reword_clauses(text: str, tool: Tool, *, start: int = 0) -> str:
+    """Return a text without the clauses, from `start` on, that name what the toolset does not have."""
+    # The ends of clauses are at the odd places.
+    first, *rest = _CLAUSE_END.split(text)
+    reworded = ""
+    for number, (end, clause) in enumerate([("", first), *zip(rest[::2], rest[1::2], strict=True)]):
+        codes = {code: _reword_code(code, tool) for code in _CODE.findall(clause)}
+        if not all(codes.values()) and number >= start:
+            continue
+        own = _CODE.sub(lambda match, codes=codes: codes[match[1]] or match[0], clause)
+        reworded += end + own if reworded or not number else own[:1].upper() + own[1:]
+    return reworded
+
+
+def _reword_code(code: str, tool: Tool) -> str:
+    """Return the verb, argument or value of a hint as the tool's toolset has it; empty if it does not."""
+    word, _, rest = code.partition(" ")
+    toolset = next((tools for tools in TOOLSETS.values() if tool in tools), (tool,))
+    # Options in the style of the command line are arguments that no tool has.
+    for other in toolset:
+        if word in other.verbs and "--" not in rest:
+            addition = other.verbs[word]
+            return f"`{other.name} {rest}".rstrip() + f"` {addition}".rstrip()
+    is_value = any(word in cast("list[Json]", schema.get("enum", [])) for schema in _properties(tool).values())
+    is_foreign = word in _ENGINE_WORDS and not is_value and not _is_argument(code, tool)
+    return "" if is_foreign else f"`{code}`"
+
+
+def _is_argument(field: object, tool: Tool) -> bool:
+    return isinstance(field, str) and re.split(r"[.\[]", field, maxsplit=1)[0] in _properties(tool)
+
+
+def _properties(tool: Tool) -> Mapping[str, Mapping[str, Json]]:
+    return cast("Mapping[str, Mapping[str, Json]]", tool.input["properties"])

@@ -3,7 +3,7 @@
 from scrubjay.surfaces.mcp.budget import MIN_TOKENS
 from scrubjay.surfaces.mcp.tool import Tool
 from scrubjay.surfaces.mcp.toolsets import read, write
-from scrubjay.surfaces.mcp.toolsets.filters import FILTERS, QUESTION_FILTERS
+from scrubjay.surfaces.mcp.toolsets.filters import FILTERS, QUESTION_FILTERS, QUESTION_NAMES
 from scrubjay.surfaces.mcp.toolsets.schema import (
     FLAG,
     INTEGER,
@@ -50,6 +50,7 @@ _REMEMBER = Tool(
     ),
     output=output_schema(action=TEXT, id=TEXT, version=INTEGER, merged_into=TEXT, conflicts=LIST),
     call=write.remember,
+    verbs={"remember": ""},
 )
 
 _RECALL = Tool(
@@ -72,6 +73,8 @@ _RECALL = Tool(
     output=output_schema(hits=LIST, pinned=LIST, cursor=TEXT, degraded=LIST),
     call=read.recall,
     read_only=True,
+    names=QUESTION_NAMES,
+    verbs={"recall": ""},
 )
 
 _READ = Tool(
@@ -91,6 +94,7 @@ _READ = Tool(
     output=output_schema(memories=LIST, missing=LIST, cursor=TEXT),
     call=read.read,
     read_only=True,
+    verbs={"read": ""},
 )
 
 _REVISE = Tool(
@@ -122,6 +126,8 @@ _REVISE = Tool(
     ),
     output=output_schema(action=TEXT, id=TEXT, version=INTEGER, conflicts=LIST),
     call=write.revise,
+    names=write.REVISE_NAMES,
+    verbs={"revise": "", "revert": "with revert_to"},
 )
 
 _FORGET = Tool(
@@ -131,8 +137,10 @@ _FORGET = Tool(
     input=input_schema(ids=TEXTS, filters=FILTERS, group=FLAG, reason=TEXT, dry_run=FLAG, restore=FLAG),
     output=output_schema(done=LIST, count=INTEGER, missing=LIST),
     call=write.forget,
+    names={"filter": "filters"},
     destructive=True,
     idempotent=True,
+    verbs={"forget": "", "restore": "with restore"},
 )
 
 _RELATE = Tool(
@@ -153,6 +161,7 @@ _RELATE = Tool(
     output=output_schema(action=TEXT, source=TEXT, target=TEXT),
     call=write.relate,
     idempotent=True,
+    verbs={"relate": "", "unrelate": "with remove"},
 )
 
 _HISTORY = Tool(
@@ -165,6 +174,7 @@ _HISTORY = Tool(
     output=output_schema(id=TEXT, versions=LIST, diff=LIST, cursor=TEXT),
     call=read.history,
     read_only=True,
+    verbs={"history": ""},
 )
 
 TOOLS = (_REMEMBER, _RECALL, _READ, _REVISE, _FORGET, _RELATE, _HISTORY)

@@ -1,5 +1,8 @@
 """`enhanced`: entities with versions, branches and conflicts; every result has a `success` field."""
 
+from collections.abc import Mapping
+
+from scrubjay.graph.records import RECORD_FIELDS, RECORD_NAMES
 from scrubjay.model.conflict import Strategy
 from scrubjay.model.memory import Json
 from scrubjay.surfaces.mcp.tool import Tool
@@ -26,6 +29,12 @@ def _output(**properties: dict[str, Json]) -> dict[str, Json]:
     return output_schema(success=FLAG, error=TEXT, hint=TEXT, code=TEXT, note=TEXT, **properties)
 
 
+def _record_names(argument: str) -> dict[str, str]:
+    """Return the names of a record's fields within an argument."""
+    names = {name: name for name in RECORD_FIELDS} | RECORD_NAMES
+    return {name: f"{argument}.{own}" for name, own in names.items()}
+
+
 def _tool(
     name: str,
     description: str,
@@ -35,10 +44,13 @@ def _tool(
     output: dict[str, Json],
     read_only: bool = False,
     idempotent: bool = False,
+    names: Mapping[str, str] | None = None,
+    verbs: Mapping[str, str] | None = None,
 ) -> Tool:
     return Tool(
         name=name, title=name.replace("_", " ").capitalize(), description=description, input=input, output=output,
-        call=call, read_only=read_only, idempotent=idempotent, on_error=error_result,
+        call=call, read_only=read_only, idempotent=idempotent, names=names or {}, verbs=verbs or {},
+        on_error=error_result,
     )  # fmt: skip
 
 
@@ -58,6 +70,7 @@ TOOLS = (
         ),
         output=_output(results=LIST, errors=LIST),
         idempotent=True,
+        verbs={"create_entities": "", "remember": ""},
     ),
     _tool(
         "search_nodes",
@@ -67,6 +80,7 @@ TOOLS = (
         input=input_schema("query", query=TEXT, limit=described(at_least(1), "default 10")),
         output=_output(query=TEXT, count=INTEGER, results=LIST),
         read_only=True,
+        verbs={"search_nodes": "", "recall": ""},
     ),
     _tool(
         "update_entity",
@@ -84,6 +98,8 @@ TOOLS = (
         ),
         output=_output(id=TEXT, name=TEXT, action=TEXT, version=INTEGER, compression=NUMBER, conflicts=LIST),
         idempotent=True,
+        names={"changes": "updates", **_record_names("updates")},
+        verbs={"update_entity": "", "revise": ""},
     ),
     _tool(
         "get_memory_status",
@@ -95,6 +111,7 @@ TOOLS = (
             database_size_mb=NUMBER,
         ),
         read_only=True,
+        verbs={"get_memory_status": "", "status": ""},
     ),
     _tool(
         "auto_extract_facts",
@@ -103,6 +120,8 @@ TOOLS = (
         enhanced_entities.auto_extract_facts,
         input=input_schema("conversation_text", conversation_text=TEXT, session_id=TEXT, auto_store=FLAG),
         output=_output(facts=LIST, facts_extracted=INTEGER, facts_stored=INTEGER, session_id=TEXT),
+        names=enhanced_entities.EXTRACT_NAMES,
+        verbs={"extract": ""},
     ),
     _tool(
         "detect_conflicts",
@@ -115,6 +134,8 @@ TOOLS = (
         ),
         output=_output(conflict_count=INTEGER, threshold=NUMBER, conflicts=LIST),
         read_only=True,
+        names=_record_names("entity_data"),
+        verbs={"conflicts": ""},
     ),
     _tool(
         "resolve_conflict",
@@ -126,6 +147,8 @@ TOOLS = (
             strategy=choice(*Strategy),
         ),
         output=_output(action=TEXT, conflict_id=TEXT, strategy=TEXT, why=TEXT, kept=TEXT, run=TEXT),
+        names={"conflict_id": "conflict_data.conflict_id", **_record_names("conflict_data.entity_data")},
+        verbs={"resolve_conflict": ""},
     ),
     _tool(
         "memory_commit",
@@ -133,6 +156,8 @@ TOOLS = (
         enhanced_versions.memory_commit,
         input=input_schema("entity_name", "message", entity_name=_ENTITY, message=TEXT),
         output=_output(entity=TEXT, version_id=INTEGER, version=INTEGER, branch=TEXT),
+        names=enhanced_versions.NAMES,
+        verbs={"commit": ""},
     ),
     _tool(
         "memory_diff",
@@ -143,6 +168,7 @@ TOOLS = (
         ),
         output=_output(entity=TEXT, version1=OBJECT, version2=OBJECT, differences=OBJECT),
         read_only=True,
+        names=enhanced_versions.NAMES,
     ),
     _tool(
         "memory_revert",
@@ -150,6 +176,8 @@ TOOLS = (
         enhanced_versions.memory_revert,
         input=input_schema("entity_name", "version", entity_name=_ENTITY, version=at_least(1)),
         output=_output(entity=TEXT, reverted_to=INTEGER, version=INTEGER, branch=TEXT, conflicts=LIST),
+        names=enhanced_versions.NAMES,
+        verbs={"revert": ""},
     ),
     _tool(
         "memory_undo",
@@ -157,6 +185,7 @@ TOOLS = (
         enhanced_versions.memory_undo,
         input=input_schema(run=TEXT),
         output=_output(run=TEXT, undone=LIST, skipped=LIST),
+        verbs={"undo": ""},
     ),
     _tool(
         "memory_branch",
@@ -166,6 +195,8 @@ TOOLS = (
         input=input_schema("entity_name", "branch_name", entity_name=_ENTITY, branch_name=TEXT, description=TEXT),
         output=_output(entity=TEXT, branch_id=TEXT, branch_name=TEXT, created_from_version=INTEGER, version=INTEGER),
         idempotent=True,
+        names=enhanced_versions.NAMES,
+        verbs={"branch": "", "switch": ""},
     ),
     _tool(
         "memory_branches",
@@ -174,6 +205,8 @@ TOOLS = (
         input=input_schema("entity_name", entity_name=_ENTITY),
         output=_output(entity=TEXT, current_branch=TEXT, branches=LIST),
         read_only=True,
+        names=enhanced_versions.NAMES,
+        verbs={"branches": ""},
     ),
     _tool(
         "memory_merge_branch",
@@ -189,6 +222,8 @@ TOOLS = (
             entity=TEXT, action=TEXT, branch_name=TEXT, into=TEXT, version=INTEGER, clashes=LIST, conflicts=LIST,
             run=TEXT,
         ),
+        names=enhanced_versions.NAMES,
+        verbs={"merge_branch": ""},
     ),
     _tool(
         "memory_drop_branch",
@@ -196,5 +231,7 @@ TOOLS = (
         enhanced_versions.memory_drop_branch,
         input=input_schema("entity_name", "branch_name", entity_name=_ENTITY, branch_name=TEXT),
         output=_output(entity=TEXT, branch_name=TEXT, current_branch=TEXT, branches=LIST, run=TEXT),
+        names=enhanced_versions.NAMES,
+        verbs={"drop_branch": ""},
     ),
 )  # fmt: skip

@@ -19,6 +19,7 @@ from scrubjay.surfaces.mcp.toolsets.enhanced_results import failure_fields, fits
 from scrubjay.surfaces.mcp.toolsets.enhanced_versions import in_one_run
 from scrubjay.text.slug import slug_of_first_words
 
+EXTRACT_NAMES = {"text": "conversation_text", "session": "session_id", "store": "auto_store"}
 _RESULTS = 10
 _PINNED = "always included"
 _SHORTENED = "shortened; detect_conflicts lists the conflicts of one entity"
@@ -79,12 +80,12 @@ async def get_memory_status(context: ToolContext, arguments: Mapping[str, Json])
 
 async def auto_extract_facts(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Return the facts of a conversation, each as an entity that other tools accept."""
-    args = Arguments(arguments)
-    stores = args.flag("auto_store") if "auto_store" in args else True
-    session = args.text("session_id")
+    args = Arguments(arguments, EXTRACT_NAMES)
+    stores = args.flag("store") if "store" in args else True
+    session = args.text("session")
     # The text of an agent may come from anywhere, so it is not trusted.
     extracted = await context.memory.extract(
-        args.text("conversation_text"), session=session, store=stores, project=context.project, trusted=False
+        args.text("text"), session=session, store=stores, project=context.project, trusted=False
     )
     # A stored fact has the name of its memory, so that the caller can ask for it by that name.
     stored = await context.engine.entities([fact.id for fact in extracted.facts if fact.id], who=context.who)

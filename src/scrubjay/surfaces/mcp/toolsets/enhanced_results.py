@@ -16,17 +16,14 @@ _MAX_TEXT = 400
 _FIELDS_PER_ITEM = 20
 # The tokens of the note about omitted items.
 _NOTE_TOKENS = 80
-# Hints name verbs; these are the tools of this toolset for them.
-_TOOLS = {"`recall`": "`search_nodes`", "`undo`": "`memory_undo`", "`conflicts` lists": "`detect_conflicts` lists"}
 _LONG_VALUES = "long values are cut"
 
 
 def error_result(error: ScrubjayError) -> ToolResult:
     """Return an error as the result of a call."""
-    hint = error.hint
-    for verb, tool in _TOOLS.items():
-        hint = hint.replace(verb, tool)
-    return ToolResult(structured=failure_fields(error.message, hint=hint, code=error.code))
+    field = error.fields.get("field")
+    fields = failure_fields(error.message, hint=error.hint, code=error.code)
+    return ToolResult(structured=fields | ({"field": _sanitize(field)} if isinstance(field, str) and field else {}))
 
 
 def failure_fields(message: str, *, hint: str = "", code: str = "") -> dict[str, Json]:

@@ -8,19 +8,21 @@ from scrubjay.graph.entity import name_of
 from scrubjay.graph.node_json import conflict_json, naive_iso, statements_at
 from scrubjay.lookup.branches import branch_id
 from scrubjay.model.branch import Branch, Branches, BranchMerged, normalize_branch_name
+from scrubjay.model.checks import require_integer
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import MAIN, Json, Memory
 from scrubjay.surfaces.mcp.arguments import Arguments
 from scrubjay.surfaces.mcp.tool import ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets.enhanced_results import failure_fields, within_budget
 
+NAMES = {"entity": "entity_name", "id": "entity_name", "branch": "branch_name", "to": "version"}
 # These appear as observations, or are no property of the entity.
 _NOT_METADATA = ("observations", "content", "version", "trunk", "forked", "branch", "state")
 
 
 async def memory_commit(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Make a version with a message."""
-    args = Arguments(arguments)
+    args = Arguments(arguments, NAMES)
     entity = await _entity_of(context, args)
     done = await context.memory.commit(entity.id, message=args.text("message"))
     return _render(entity, {"version_id": done.version, "version": done.version, "branch": done.branch})
@@ -28,9 +30,9 @@ async def memory_commit(context: ToolContext, arguments: Mapping[str, Json]) -> 
 
 async def memory_diff(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Return the differences between two versions."""
-    args = Arguments(arguments)
+    args = Arguments(arguments, NAMES)
     entity = await _entity_of(context, args)
-    numbers = [args.integer("version1") or 0, args.integer("version2") or 0]
+    numbers = [require_integer(args.integer(name), field=name) for name in ("version1", "version2")]
     history = await context.memory.history(entity.id, diff=numbers)
     before, after = [(await context.memory.read(entity.id, version=number)).memories[0] for number in numbers]
     # The observations that were valid when each version was written.
@@ -60,9 +62,9 @@ async def memory_diff(context: ToolContext, arguments: Mapping[str, Json]) -> To
 
 async def memory_revert(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Restore a version, as a new one."""
-    args = Arguments(arguments)
+    args = Arguments(arguments, NAMES)
     entity = await _entity_of(context, args)
-    number = args.integer("version") or 0
+    number = args.integer("to") or 0
     done = await context.memory.revert(entity.id, to=number, message=f"Reverted to version {number}")
     fields: dict[str, Json] = {"reverted_to": number, "version": done.version, "branch": done.branch}
     if done.conflicts:
@@ -72,9 +74,9 @@ async def memory_revert(context: ToolContext, arguments: Mapping[str, Json]) -> 
 
 async def memory_branch(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Create a branch and switch to it, or switch to an existing one."""
-    args = Arguments(arguments)
+    args = Arguments(arguments, NAMES)
     entity = await _entity_of(context, args)
-    name = normalize_branch_name(args.text("branch_name"))
+    name = normalize_branch_name(args.text("branch"))
     created = await _create_branch(context, entity, name, description=args.text("description"))
     branches = created or await context.memory.switch(entity.id, name)
     current = next(branch for branch in branches.branches if branch.name == branches.current)
@@ -95,7 +97,7 @@ async def _create_branch(context: ToolContext, entity: Memory, name: str, *, des
 
 async def memory_branches(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Return the branches of an entity, and the current one."""
-    entity = await _entity_of(context, Arguments(arguments))
+    entity = await _entity_of(context, Arguments(arguments, NAMES))
     result = await context.memory.branches(entity.id)
     branches: list[Json] = [_branch_fields(entity, branch) for branch in result.branches]
     return _render(entity, {"current_branch": result.current, "branches": branches}, lists=("branches",))
@@ -103,11 +105,11 @@ async def memory_branches(context: ToolContext, arguments: Mapping[str, Json]) -
 
 async def memory_merge_branch(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Merge a branch into main, or main into a branch; merge nothing if both changed the same field."""
-    args = Arguments(arguments)
+    args = Arguments(arguments, NAMES)
     context = in_one_run(context)
     entity = await _entity_of(context, args)
     done = await context.memory.merge_branch(
-        entity.id, args.text("branch_name"), into=args.text("into", MAIN), prefer=args.text("prefer"),
+        entity.id, args.text("branch"), into=args.text("into", MAIN), prefer=args.text("prefer"),
         message=args.text("message"),
     )  # fmt: skip
     fields: dict[str, Json] = {
@@ -125,10 +127,10 @@ async def memory_merge_branch(context: ToolContext, arguments: Mapping[str, Json
 
 async def memory_drop_branch(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Put a branch into the trash."""
-    args = Arguments(arguments)
+    args = Arguments(arguments, NAMES)
     context = in_one_run(context)
     entity = await _entity_of(context, args)
-    name = args.text("branch_name")
+    name = args.text("branch")
     left = await context.memory.drop_branch(entity.id, name)
     fields: dict[str, Json] = {
         "action": "dropped",
@@ -160,7 +162,7 @@ def in_one_run(context: ToolContext) -> ToolContext:
 
 
 async def _entity_of(context: ToolContext, args: Arguments) -> Memory:
-    return await context.engine.entity(args.text("entity_name"), who=context.who)
+    return await context.engine.entity(args.text("entity"), who=context.who)
 
 
 def _render(entity: Memory, fields: Mapping[str, Json], *, lists: Sequence[str] = ()) -> ToolResult:

@@ -20,17 +20,19 @@ from scrubjay.surfaces.mcp.toolsets.schema import (
 )
 
 _RESULTS = 5
+_NAMES = {"kind": "memory_type"}
+_ONE_ENTITY = {**_NAMES, "entities": "entity"}
 
 
 async def store_memory(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Store a text under one entity, or under none."""
-    args = Arguments(arguments)
-    return await _store(context, args, [args.text("entity")])
+    args = Arguments(arguments, _ONE_ENTITY)
+    return await _store(context, args, [args.text("entities")])
 
 
 async def store_multi_entity_memory(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Store a text under several entities: a memory for each of them, all in one group."""
-    args = Arguments(arguments)
+    args = Arguments(arguments, _NAMES)
     entities = args.texts("entities")
     if not any(entity.strip() for entity in entities):
         raise InvalidInput(
@@ -55,7 +57,7 @@ async def _store(context: ToolContext, args: Arguments, entities: Sequence[str])
     done = await context.memory.remember(
         args.text("text"),
         entities=entities,
-        kind=args.text("memory_type"),
+        kind=args.text("kind"),
         scope=args.text("scope"),
         project=args.text("project", context.project),
         tags=args.texts("tags"),
@@ -67,7 +69,7 @@ async def _store(context: ToolContext, args: Arguments, entities: Sequence[str])
         "memories": [{"entity": memory.entity, "id": memory.id} for memory in memories],
         "group": next((memory.group for memory in memories if memory.group), ""),
     }
-    return render_remembered(done, tags=args.texts("tags"), more=more)
+    return render_remembered(done, tags=args.texts("tags"), more=more, entities="entity")
 
 
 def _describe(hit: Hit, memory: Memory) -> dict[str, Json]:
@@ -97,6 +99,8 @@ TOOLS = (
         input=input_schema("text", text=TEXT, entity=TEXT, memory_type=_KIND, scope=_SCOPE, project=TEXT, tags=TEXTS),
         output=_STORED,
         call=store_memory,
+        names=_ONE_ENTITY,
+        verbs={"remember": ""},
     ),
     Tool(
         name="store_multi_entity_memory",
@@ -108,6 +112,7 @@ TOOLS = (
         ),
         output=_STORED,
         call=store_multi_entity_memory,
+        names=_NAMES,
     ),
     Tool(
         name="search_memory",
@@ -117,5 +122,6 @@ TOOLS = (
         output=output_schema(results=LIST),
         call=search_memory,
         read_only=True,
+        verbs={"recall": ""},
     ),
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """The filters that `recall` and `forget` share: one object, to keep the listing small."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -33,6 +33,7 @@ _FIELDS: dict[str, dict[str, Json]] = {
 _QUESTION_FIELDS: dict[str, dict[str, Json]] = {"contains": TEXT, "today": TEXT, "as_of": TEXT, "branch": TEXT}
 # The schema only names the fields: they are checked here, and the error describes the wrong one.
 QUESTION_FILTERS = described(OBJECT, ", ".join([*_FIELDS, *_QUESTION_FIELDS]))
+QUESTION_NAMES = {name: f"filters.{name}" for name in (*_FIELDS, *_QUESTION_FIELDS)}
 FILTERS = described(OBJECT, f"those of recall but {', '.join(_QUESTION_FIELDS)}")
 
 
@@ -41,17 +42,17 @@ def filter_from(values: Mapping[str, Json], *, tool: str) -> Filter:
     return _filter(Arguments(ArgumentChecker(input_schema(**_FIELDS), tool=tool, path="filters").check(values)))
 
 
-def question_from(values: Mapping[str, Json], question: Question) -> Question:
-    """Return a question with its `filters` object applied; raises InvalidInput that names the wrong field."""
+def question_from(values: Mapping[str, Json], question: Question, *, own: Mapping[str, Json]) -> Question:
+    """Return a question with its `filters` object applied, and with the filters that are arguments of their own."""
     schema = input_schema(**_FIELDS, **_QUESTION_FIELDS)
-    filters = Arguments(ArgumentChecker(schema, tool="recall", path="filters").check(values))
+    filters = Arguments(ArgumentChecker(schema, tool="recall", path="filters").check({**values, **own}))
     return replace(
-        question, filter=_filter(filters), contains=filters.text("contains"), today=_moment(filters, "today"),
+        question, filter=_filter(filters, own=own), contains=filters.text("contains"), today=_moment(filters, "today"),
         as_of=_moment(filters, "as_of"), branch=filters.text("branch", MAIN),
     )  # fmt: skip
 
 
-def _filter(filters: Arguments) -> Filter:
+def _filter(filters: Arguments, *, own: Container[str] = ()) -> Filter:
     result = Filter(
         entity=filters.text("entity"),
         kind=filters.text("kind"),
@@ -65,15 +66,19 @@ def _filter(filters: Arguments) -> Filter:
         agent=filters.text("agent"),
         trust=filters.text("trust"),
         metadata=filters.mapping("metadata"),
-        since=_moment(filters, "since"),
+        since=_moment(filters, "since", own=own),
         until=_moment(filters, "until"),
         state=State(filters.text("state", State.LIVE)),
         flag=filters.text("flag"),
     )
     if result.since and result.until and result.since >= result.until:
-        raise InvalidInput("since must be before until", field="filters.since")
+        raise InvalidInput("since must be before until", field=_path("since", own))
     return result
 
 
-def _moment(filters: Arguments, name: str) -> datetime | None:
-    return parse_moment(filters.text(name), field=f"filters.{name}") if name in filters else None
+def _moment(filters: Arguments, name: str, *, own: Container[str] = ()) -> datetime | None:
+    return parse_moment(filters.text(name), field=_path(name, own)) if name in filters else None
+
+
+def _path(name: str, own: Container[str]) -> str:
+    return name if name in own else f"filters.{name}"

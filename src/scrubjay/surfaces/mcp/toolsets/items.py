@@ -17,14 +17,15 @@ from scrubjay.surfaces.mcp.toolsets.render import (
 from scrubjay.surfaces.mcp.toolsets.schema import LIST, OBJECT, TEXT, at_least, described, input_schema, output_schema
 
 _ITEMS = 5
+_NAMES = {"space": "session_user_id", "limit": "k"}
 _USER = described(TEXT, "whose items; default: the caller's")
-_TEXT_FIELDS = TextFields(describe=lambda _, memory: {"metadata": dict(memory.metadata)}, limit="k")
+_TEXT_FIELDS = TextFields(describe=lambda _, memory: {"metadata": dict(memory.metadata)}, limit=_NAMES["limit"])
 
 
 async def memory_store(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Store a text with its metadata."""
-    args = Arguments(arguments)
-    context = _context_of(context, args.text("session_user_id"))
+    args = Arguments(arguments, _NAMES)
+    context = _context_of(context, args.text("space"))
     done = await context.memory.remember(
         args.text("text"),
         metadata=args.mapping("metadata"),
@@ -40,9 +41,9 @@ async def memory_store(context: ToolContext, arguments: Mapping[str, Json]) -> T
 
 async def memory_recall(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Return the items nearest to a question."""
-    args = Arguments(arguments)
-    context = _context_of(context, args.text("session_user_id"))
-    count = args.integer("k") or _ITEMS
+    args = Arguments(arguments, _NAMES)
+    context = _context_of(context, args.text("space"))
+    count = args.integer("limit") or _ITEMS
     recalled = await context.memory.recall(args.text("query"), limit=count, max_tokens=UNLIMITED, detail="full")
     return render_texts(context, recalled, _TEXT_FIELDS, count=count)
 
@@ -55,6 +56,8 @@ TOOLS = (
         input=input_schema("text", text=TEXT, metadata=OBJECT, session_user_id=_USER),
         output=output_schema(id=TEXT, action=TEXT, created_at=TEXT, warnings=LIST),
         call=memory_store,
+        names=_NAMES,
+        verbs={"remember": ""},
     ),
     Tool(
         name="memory_recall",
@@ -64,6 +67,8 @@ TOOLS = (
         output=output_schema(results=LIST),
         call=memory_recall,
         read_only=True,
+        names=_NAMES,
+        verbs={"recall": ""},
     ),
 )
 

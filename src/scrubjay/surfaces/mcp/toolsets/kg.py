@@ -313,6 +313,8 @@ TOOLS = (
         input=input_schema("entities", entities=_ENTITIES),
         output=_requiring("entities", entities=_ENTITIES, note=TEXT),
         call=create_entities,
+        names={"name": "entities.name", "kind": "entities.entityType"},
+        verbs={"create_entities": ""},
     ),
     Tool(
         name="create_relations",
@@ -321,6 +323,8 @@ TOOLS = (
         input=input_schema("relations", relations=_RELATIONS),
         output=_requiring("relations", relations=_RELATIONS, note=TEXT),
         call=create_relations,
+        names={"name": "relations", "relation": "relations.relationType"},
+        verbs={"relate": ""},
     ),
     Tool(
         name="add_observations",
@@ -335,6 +339,7 @@ TOOLS = (
             note=TEXT,
         ),
         call=add_observations,
+        verbs={"revise": ""},
     ),
     Tool(
         name="delete_entities",
@@ -345,6 +350,7 @@ TOOLS = (
         call=delete_entities,
         destructive=True,
         idempotent=True,
+        verbs={"forget": ""},
     ),
     Tool(
         name="delete_observations",
@@ -367,6 +373,7 @@ TOOLS = (
         call=delete_relations,
         destructive=True,
         idempotent=True,
+        verbs={"unrelate": ""},
     ),
     Tool(
         name="read_graph",
@@ -387,6 +394,7 @@ TOOLS = (
         call=search_nodes,
         read_only=True,
         idempotent=True,
+        verbs={"recall": "", "search_nodes": ""},
     ),
     Tool(
         name="open_nodes",
@@ -397,6 +405,7 @@ TOOLS = (
         call=open_nodes,
         read_only=True,
         idempotent=True,
+        verbs={"read": ""},
     ),
 )
 

@@ -292,6 +292,8 @@ TOOLS = (
         input=input_schema("title", "content", title=TEXT, content=_CONTENT, **_LABELS, template=_TEMPLATE),
         output=_WRITTEN,
         call=write_mem,
+        names={"text": "content"},
+        verbs={"write_note": ""},
     ),
     Tool(
         name="read_mem",
@@ -303,6 +305,7 @@ TOOLS = (
         output=_NOTE_READ,
         call=read_mem,
         read_only=True,
+        verbs={"read_note": "", "read": ""},
     ),
     Tool(
         name="edit_mem",
@@ -311,6 +314,8 @@ TOOLS = (
         input=input_schema("id", id=_REF, title=TEXT, content=_NEW_CONTENT, **_LABELS, expected_version=INTEGER),
         output=_CHANGED,
         call=edit_mem,
+        names={"text": "content"},
+        verbs={"edit_note": "", "revise": ""},
     ),
     Tool(
         name="search_mem",
@@ -329,6 +334,7 @@ TOOLS = (
         output=output_schema(results=LIST, degraded=LIST),
         call=search_mem,
         read_only=True,
+        verbs={"search_notes": "", "recall": ""},
     ),
     Tool(
         name="link_mem",
@@ -337,6 +343,8 @@ TOOLS = (
         input=input_schema(*_BOTH_ENDS, **_BOTH_ENDS, link_text=_LINK_TEXT),
         output=_LINKED,
         call=link_mem,
+        names={"text": "link_text"},
+        verbs={"link_notes": "", "relate": ""},
         idempotent=True,
     ),
     Tool(
@@ -346,6 +354,7 @@ TOOLS = (
         input=input_schema(*_BOTH_ENDS, **_BOTH_ENDS),
         output=_LINKED,
         call=unlink_mem,
+        verbs={"unlink_notes": "", "unrelate": ""},
         idempotent=True,
     ),
     Tool(

@@ -58,7 +58,7 @@ async def recall(context: ToolContext, arguments: Mapping[str, Json]) -> ToolRes
         explain=args.flag("explain"),
         around=args.integer("around") or 0,
     )
-    question = question_from(args.mapping("filters") | args.only(("entity", "tags", "since")), question)
+    question = question_from(args.mapping("filters"), question, own=args.only(("entity", "tags", "since")))
     # With a single space, every hit would name the same one.
     render = partial(_hit_entry, names_space=bool(context.who.also))
     while True:

@@ -39,9 +39,17 @@ _LISTS_DIVISOR = 4
 
 
 def render_remembered(
-    done: Remembered, *, tags: Sequence[str] = (), dry_run: bool = False, more: Mapping[str, Json] | None = None
+    done: Remembered,
+    *,
+    tags: Sequence[str] = (),
+    dry_run: bool = False,
+    more: Mapping[str, Json] | None = None,
+    entities: str = "",
 ) -> ToolResult:
-    """Return the outcome of `remember`; `tags` are the caller's, `more` are fields of the toolset's own."""
+    """Return the outcome of `remember`.
+
+    `tags` are the caller's, `more` are fields of the toolset's own, `entities` is the tool's argument for entities.
+    """
     structured = fields_of(done)
     if not dry_run:
         del structured["trace"]
@@ -49,7 +57,10 @@ def render_remembered(
         del structured["ids"]
     structured["similar"] = [drop_empty(fields_of(similar)) for similar in done.similar]
     structured["conflicts"] = [conflict_fields(conflict) for conflict in done.conflicts]
-    return render_result(_lines(done, tags, dry_run=dry_run), {**structured, **(more or {})}, done.warnings)
+    lines = _lines(done, tags, dry_run=dry_run)
+    if entities and done.suggested_entities and done.action == "created":
+        lines.append(f"It seems to be about {_join(done.suggested_entities)}: give {entities} to file it under them.")
+    return render_result(lines, {**structured, **(more or {})}, done.warnings)
 
 
 def render_result(lines: Sequence[str], structured: Mapping[str, Json], warnings: Sequence[str]) -> ToolResult:
@@ -155,8 +166,6 @@ def _lines(done: Remembered, tags: Sequence[str], *, dry_run: bool) -> list[str]
     lines += [_similar_line(similar, into=done.merged_into) for similar in differing[:_MAX_CONFLICTS]]
     if done.tags and {tag.lstrip("# ").lower() for tag in tags} != set(done.tags):
         lines.append(f"tags: {_join(done.tags)}")
-    if done.suggested_entities and done.action == "created":
-        lines.append(f"It seems to be about {_join(done.suggested_entities)}: give entities to file it under them.")
     return lines
 
 

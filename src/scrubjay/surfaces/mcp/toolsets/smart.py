@@ -41,10 +41,8 @@ _MAX_SCANNED_NOW = 1_000
 _STATEMENT_TOKENS = 60
 # The tokens of the field names and the remarks.
 _NOTE_TOKENS = 90
-# The fields of a memory here, and their names elsewhere.
-_FIELD_NAMES = {
-    "title": "title", "content": "text", "type": "kind", "tags": "tags", "project": "project", "metadata": "metadata",
-}  # fmt: skip
+_NAMES = {"text": "content", "kind": "type"}
+_FIELDS = ("title", "text", "kind", "tags", "project", "metadata")
 
 
 async def create_memory(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
@@ -54,11 +52,11 @@ async def create_memory(context: ToolContext, arguments: Mapping[str, Json]) -> 
 
 async def smart_write(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Write a new memory, or add to the one that the text continues."""
-    args = Arguments(arguments)
+    args = Arguments(arguments, _NAMES)
     done = await context.memory.remember(
-        args.text("content"),
+        args.text("text"),
         title=args.text("title"),
-        kind=args.text("type"),
+        kind=args.text("kind"),
         tags=args.texts("tags"),
         project=args.text("project", context.project),
         metadata=args.mapping("metadata"),
@@ -73,10 +71,10 @@ async def smart_write(context: ToolContext, arguments: Mapping[str, Json]) -> To
 
 async def update_memory(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Change fields of a memory."""
-    args = Arguments(arguments)
-    changes = args.only(_FIELD_NAMES)
+    args = Arguments(arguments, _NAMES)
+    changes = args.only(_FIELDS)
     if not changes:
-        raise InvalidInput("say what to change", hint=f"Give one of {', '.join(_FIELD_NAMES)}")
+        raise InvalidInput("say what to change", hint=f"Give one of {', '.join(_MEMORY)}")
     done = await context.memory.revise(
         args.text("id"),
         add_observations=(),
@@ -86,18 +84,18 @@ async def update_memory(context: ToolContext, arguments: Mapping[str, Json]) -> 
         source={"method": Method.AGENT.value},
         message=args.text("message"),
         expected_version=args.integer("expected_version"),
-        **{_FIELD_NAMES[name]: value for name, value in changes.items()},
+        **changes,
     )
     return render_result([f"{done.action}: {done.name}, now version {done.version}"], fields_of(done), done.warnings)
 
 
 async def search_memories(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Return the memories that best answer a question, filtered by type and tags."""
-    args = Arguments(arguments)
+    args = Arguments(arguments, _NAMES)
     count = args.integer("limit") or _RESULTS
     recalled = await context.memory.recall(
         args.text("query"),
-        kind=args.text("type"),
+        kind=args.text("kind"),
         tags=args.texts("tags"),
         project=args.text("project"),
         since=args.text("since") or None,
@@ -212,6 +210,8 @@ TOOLS = (
         input=input_schema("title", "content", **_MEMORY, session_hint=_SESSION, idempotency_key=TEXT),
         output=_WRITTEN,
         call=create_memory,
+        names=_NAMES,
+        verbs={"remember": ""},
     ),
     Tool(
         name="update_memory",
@@ -220,6 +220,8 @@ TOOLS = (
         input=input_schema("id", id=TEXT, **_MEMORY, message=TEXT, expected_version=INTEGER),
         output=output_schema(action=TEXT, id=TEXT, name=TEXT, version=INTEGER, warnings=LIST),
         call=update_memory,
+        names=_NAMES,
+        verbs={"revise": ""},
     ),
     Tool(
         name="smart_write",
@@ -237,6 +239,7 @@ TOOLS = (
         ),
         output=_WRITTEN,
         call=smart_write,
+        names=_NAMES,
     ),
     Tool(
         name="search_memories",
@@ -246,6 +249,8 @@ TOOLS = (
         output=output_schema(results=LIST),
         call=search_memories,
         read_only=True,
+        names=_NAMES,
+        verbs={"recall": ""},
     ),
     Tool(
         name="intelligence_detect_duplicates",

@@ -32,6 +32,7 @@ _FIELDS = (
     "text", "title", "name", "kind", "category", "project", "scope", "entity", "tags", "pinned", "expires_at",
     "remind_at", "metadata",
 )  # fmt: skip
+REVISE_NAMES = {"to": "revert_to", "content": "text", "observations": "add_observations"}
 _OBSERVATIONS = ("add_observations", "remove_observations")
 _STRENGTH = 0.5
 _MAX_CONFLICTS = 3
@@ -66,7 +67,7 @@ async def remember(context: ToolContext, arguments: Mapping[str, Json]) -> ToolR
         dry_run=args.flag("dry_run"),
     )
     done = replace(done, warnings=(*done.warnings, *remarks))
-    return render_remembered(done, tags=args.texts("tags"), dry_run=args.flag("dry_run"))
+    return render_remembered(done, tags=args.texts("tags"), dry_run=args.flag("dry_run"), entities="entities")
 
 
 def _source(values: Mapping[str, Json]) -> tuple[dict[str, Json], list[str]]:
@@ -83,9 +84,9 @@ def _source(values: Mapping[str, Json]) -> tuple[dict[str, Json], list[str]]:
 
 async def revise(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Change a memory, or go back to one of its versions."""
-    args = Arguments(arguments)
+    args = Arguments(arguments, REVISE_NAMES)
     fields = args.only(_FIELDS)
-    version = args.integer("revert_to")
+    version = args.integer("to")
     changes = [*fields, *args.only(_OBSERVATIONS)]
     if version is None and not changes:
         raise InvalidInput("say what to change", hint=f"Give one of {', '.join((*_FIELDS, *_OBSERVATIONS))}, revert_to")
