@@ -46,12 +46,16 @@ class FactStore:
             embedded = await embed_drafts(drafts, space=self.space, origin=self.origin, context=self.context)
             outcomes: list[WriteOutcome] = []
             async with write_together(embedded, space=self.space, context=self.context) as context:
-                for fact, draft in zip(chunk, drafts, strict=True):
+                for fact, draft, screened in zip(chunk, drafts, embedded.screened, strict=True):
                     existing = await self._find_existing(fact, session=session, store=context.store)
                     if existing:
                         stored.append(StoredFact(fact=fact, action="unchanged", id=existing))
                     else:
-                        outcomes.append(await remember(draft, space=self.space, origin=self.origin, context=context))
+                        outcomes.append(
+                            await remember(
+                                draft, space=self.space, origin=self.origin, context=context, screened=screened
+                            )
+                        )
                         stored.append(self._stored_fact(fact, outcomes[-1].answer))
                     on_progress(len(stored))
                     # Let other requests read meanwhile.

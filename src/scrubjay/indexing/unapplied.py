@@ -1,7 +1,7 @@
 """The end of the change log that a shared index has not applied yet, searched in this process instead."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -20,6 +20,8 @@ from scrubjay.ports import PassageSearcher
 Hits = list[tuple[int, float]]
 
 _PAGE = 500
+# A transaction has few changes since the last search.
+_FEW_CHANGES = 100
 # Long memories have many passages: this many are expected on average.
 _PASSAGES = 8
 
@@ -138,7 +140,12 @@ class TransactionIndex:
         """Do nothing: every search reads the changes itself."""
 
     async def _read_changes(self, *, dimension: int) -> None:
-        while changes := await self._store.changes_in(self._space, after=self._place, limit=_PAGE):
+        is_last = False
+        while not is_last:
+            changes = await self._store.changes_in(self._space, after=self._place, limit=_FEW_CHANGES)
+            is_last = len(changes) < _FEW_CHANGES
+            if not changes:
+                return
             before = max_passages_before(changes)
             for number, count in before.items():
                 # Its first change counts: the index knows nothing of the later ones.
@@ -158,13 +165,14 @@ class TransactionIndex:
         if self._matrix is None or not self._points:
             return []
         cosines = cosine_similarities(self._matrix[: len(self._points)], vector)
+        passes = _test(space, filter)
         hits: Hits = []
         for row in np.argsort(-cosines):
             if len(hits) == limit:
                 break
             at = int(row)
             point = self._points[at]
-            if _passes(point, space, filter):
+            if passes(point):
                 hits.append((point.id, max(-1.0, min(1.0, float(cosines[at])))))
         return hits
 
@@ -181,12 +189,12 @@ def overlay(
     if not changed:
         return hits[:limit]
     merged = [hit for hit in hits if hit[0] // PASSAGES_PER_MEMORY not in changed]
-    dimension = len(vector)
+    dimension, passes = len(vector), _test(space, filter)
     current = [
         point
         for memory in changed.values()
         for point in memory.points
-        if _passes(point, space, filter) and is_valid_vector(point.vector, dimension=dimension)
+        if passes(point) and is_valid_vector(point.vector, dimension=dimension)
     ]
     merged += _score(current, vector)
     return sorted(merged, key=_rank)[:limit]
@@ -215,15 +223,20 @@ def _append(
     return matrix
 
 
-def _passes(point: Point, space: str, filter: Filter) -> bool:
-    facets = set(point.facets)
-    return (
-        point.space == space
-        and facet("state", filter.state) in facets
-        and all(facets.intersection(group) for group in filter.facet_groups)
-        and (filter.since is None or point.at >= to_micros(filter.since))
-        and (filter.until is None or point.at < to_micros(filter.until))
-    )
+def _test(space: str, filter: Filter) -> Callable[[Point], bool]:
+    """Return the test whether a point passes a filter."""
+    groups = [frozenset([facet("state", filter.state)]), *map(frozenset, filter.facet_groups)]
+    since, until = (None if moment is None else to_micros(moment) for moment in (filter.since, filter.until))
+
+    def passes(point: Point) -> bool:
+        return (
+            point.space == space
+            and not any(group.isdisjoint(point.facets) for group in groups)
+            and (since is None or point.at >= since)
+            and (until is None or point.at < until)
+        )
+
+    return passes
 
 
 def _score(points: Sequence[Point], vector: Vector) -> Hits:

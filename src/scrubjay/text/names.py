@@ -16,6 +16,8 @@ _SUFFIXES = _WORDS.words("company_suffixes")
 _SHORT_SUFFIXES = _WORDS.words("short_company_suffixes")
 _DAYS = _WORDS.words("days")
 _OPENERS = _WORDS.words("openers")
+_NO_FIRST_WORDS = _OPENERS | STOP_WORDS
+_NO_NAMES = STOP_WORDS | _DAYS
 _SPACES = re.compile(r"\s+")
 
 _UPPER = (
@@ -68,14 +70,14 @@ def names_in(text: str, *, limit: int = _MAX_NAMES) -> tuple[str, ...]:
 def phrases_in(text: str) -> tuple[str, ...]:
     """Return up to four words in a row, as names have them, that begin and end with no stop word."""
     words = [word.rstrip(".'\u2019-") for word in _WORD.findall(text[:_MAX_TEXT])[:_MAX_WORDS]]
-    spans = (
-        words[at : at + size] for size in range(1, _MAX_PHRASE_WORDS + 1) for at in range(max(0, len(words) - size + 1))
-    )
+    edges = [at for at, word in enumerate(words) if word and word.casefold() not in STOP_WORDS]
+    is_edge = frozenset(edges)
     return tuple(
         dict.fromkeys(
-            " ".join(span)
-            for span in spans
-            if all(word and word.casefold() not in STOP_WORDS for word in (span[0], span[-1]))
+            " ".join(words[at : at + size])
+            for size in range(1, _MAX_PHRASE_WORDS + 1)
+            for at in edges
+            if at + size - 1 in is_edge
         )
     )
 
@@ -109,13 +111,13 @@ def _proper_name(text: str, match: re.Match[str]) -> str:
     words = match[1].split(" ")
     # At the start of a sentence every word has a capital letter: a single word is a name only with other evidence.
     if _SENTENCE_START.search(text[max(0, match.start() - 4) : match.start()]):
-        if words[0].casefold() in _OPENERS | STOP_WORDS:
+        if words[0].casefold() in _NO_FIRST_WORDS:
             words = words[1:]
         elif len(words) == 1 and not _is_name(words[0], text, match):
             return ""
-    while words and words[0].casefold() in STOP_WORDS | _DAYS:
+    while words and words[0].casefold() in _NO_NAMES:
         words = words[1:]
-    while words and words[-1].casefold() in STOP_WORDS | _DAYS:
+    while words and words[-1].casefold() in _NO_NAMES:
         words = words[:-1]
     name = " ".join(words).removesuffix("'s").removesuffix("\u2019s").rstrip("'\u2019-&")
     return name if len(name) > 1 and not name.isdigit() and name.casefold() not in _OPENERS else ""

@@ -22,6 +22,7 @@ __all__ = [
     "InFlightWrites",
     "OpenIndex",
     "PreparedWrite",
+    "ScreenedDraft",
     "Sliced",
     "Statement",
     "WriteContext",
@@ -113,6 +114,15 @@ class WriteContext:
     in_flight: InFlightWrites = field(default_factory=InFlightWrites)
     has_llm: bool = False
     defers: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScreenedDraft:
+    """A valid draft, and what the rules of its space make of it: rejected, or without secrets."""
+
+    valid: Draft
+    draft: Draft
+    rules: Rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,16 +1,18 @@
 """`remember_many`: texts are embedded together, and each chunk of drafts is stored with one commit.
 
 A chunk is a transaction of the store in which every draft takes the ordinary write path, so that the result is the
-same as of one `remember` after the other. The next chunk is embedded while one is stored.
+same as of one `remember` after the other. The next chunks are embedded while one is stored.
 """
 
 import asyncio
 import hashlib
+from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
+from itertools import islice
 
 from scrubjay import telemetry
 from scrubjay.errors import (
@@ -33,7 +35,14 @@ from scrubjay.ports import Commit, Embedder, IdempotencyRecord, Profile, Progres
 from scrubjay.text.passages import passages_of
 from scrubjay.writing import results
 from scrubjay.writing.compose import compose
-from scrubjay.writing.context import InFlightWrites, Sliced, Statement, WriteContext, WriteOutcome
+from scrubjay.writing.context import (
+    InFlightWrites,
+    ScreenedDraft,
+    Sliced,
+    Statement,
+    WriteContext,
+    WriteOutcome,
+)
 from scrubjay.writing.embed import count_immediate, missing_texts
 from scrubjay.writing.pipeline import remember
 from scrubjay.writing.rules import load_rules
@@ -46,6 +55,8 @@ CHUNK = 100
 """The number of drafts in one commit: other writers wait that long."""
 MAX_ATOMIC = 1_000
 """The most drafts that are stored all or none."""
+# With a second chunk waiting, the model need not pause while the drafts of the next are prepared.
+_AHEAD = 2
 # The event loop is free while longer texts are cut in a thread.
 _LONG_TEXT = 20_000
 _MAX_REPORTED = 20
@@ -58,9 +69,13 @@ HandOn = Callable[[WriteOutcome], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedDrafts:
-    """Drafts with the vectors of their texts, as they would be stored: without secrets, and without rejected drafts."""
+    """Drafts with the vectors of their texts, as they would be stored: without secrets, and without rejected drafts.
+
+    `screened` has one entry for each draft, None for an invalid one.
+    """
 
     drafts: Sequence[Draft]
+    screened: Sequence[ScreenedDraft | None]
     embedder: Embedder
     statements: tuple[Statement, ...] = ()
 
@@ -109,7 +124,7 @@ async def embed_drafts(
     rules = (await load_rules(space, default=context.rules, documents=context.store)).rules
     prepare = partial(_slice_drafts, drafts, space=space, origin=origin, limits=context.limits, rules=rules)
     is_long = sum(len(draft.text) + sum(map(len, draft.observations)) for draft in drafts) > _LONG_TEXT
-    by_draft = await asyncio.to_thread(prepare) if is_long else prepare()
+    screened, by_draft = await asyncio.to_thread(prepare) if is_long else prepare()
     try:
         profile = await context.embedder.profile()
         missing = await missing_texts(
@@ -118,13 +133,14 @@ async def embed_drafts(
         )  # fmt: skip
     except EmbeddingUnavailable:
         # Each write reports it.
-        return EmbeddedDrafts(drafts=drafts, embedder=context.embedder)
+        return EmbeddedDrafts(drafts=drafts, screened=screened, embedder=context.embedder)
     vectors = await _embed(by_draft, missing, context=context)
     firsts = {records[0][1][0].hash: records for _, records in by_draft if records[0][1]}
     stored = await context.store.vectors(space, profile.model, [digest for digest in firsts if digest not in missing])
     first_vectors = stored | {digest: vectors[text] for digest, text in missing.items() if text in vectors}
     return EmbeddedDrafts(
         drafts=drafts,
+        screened=screened,
         embedder=_ReadyEmbedder(context.embedder, vectors=vectors),
         statements=tuple(
             Statement(first_vectors.get(records[0][1][0].hash) if records[0][1] else None, draft.session_hint)
@@ -174,8 +190,9 @@ class _ChunkWriter:
                 if first == 0 and self.request.key:
                     once = IdempotencyRecord(key=self.request.key, digest=self.request.digest, answer="{}")
                     await context.store.commit(Commit(space=self.space, origin=self.origin, once=once))
-                for index, draft in enumerate(embedded.drafts, first):
-                    items.append(await self._remember(draft, index, outcomes, context=context))
+                chunk = zip(embedded.drafts, embedded.screened, strict=True)
+                for index, (draft, screened) in enumerate(chunk, first):
+                    items.append(await self._remember(draft, screened, index, outcomes, context=context))
                     # Let other requests read meanwhile.
                     await asyncio.sleep(0)
                 if self.batch.atomic:
@@ -191,20 +208,26 @@ class _ChunkWriter:
         return items
 
     async def _remember(
-        self, draft: Draft, index: int, outcomes: list[WriteOutcome], *, context: WriteContext
+        self,
+        draft: Draft,
+        screened: ScreenedDraft | None,
+        index: int,
+        outcomes: list[WriteOutcome],
+        *,
+        context: WriteContext,
     ) -> RememberedItem:
         # A microsecond apart, so that they keep their order.
         origin = replace(self.origin, at=self.origin.at + timedelta(microseconds=index))
         try:
-            outcome = await remember(draft, space=self.space, origin=origin, context=context)
+            outcome = await remember(draft, space=self.space, origin=origin, context=context, screened=screened)
         except _ITEM_ERRORS as error:
             field_name = str(error.fields.get("field", ""))
             details = ItemError(code=error.code, message=error.message, hint=error.hint, field=field_name)
             return RememberedItem(index=index, error=details)
         outcomes.append(outcome)
-        if self.request.key and not self.batch.drafts[index].idempotency_key:
+        if self.request.key and screened is not None and not self.batch.drafts[index].idempotency_key:
             # Also of a draft that changes nothing: the same batch gets the same answer.
-            once = results.request_of(validate(draft, limits=context.limits)).record(outcome.answer)
+            once = results.request_of(screened.valid).record(outcome.answer)
             await context.store.commit(Commit(space=self.space, origin=origin, once=once))
         return RememberedItem(index=index, result=outcome.answer)
 
@@ -246,21 +269,26 @@ class _ReadyEmbedder:
 async def _embed_chunks(
     drafts: Sequence[Draft], size: int, *, space: str, origin: Origin, context: WriteContext
 ) -> AsyncGenerator[EmbeddedDrafts]:
-    """Yield the chunks in order; the next one is embedded meanwhile."""
+    """Yield the chunks in order; the next ones are embedded meanwhile."""
+    starts = iter(range(0, len(drafts), size))
+    tasks: deque[asyncio.Task[EmbeddedDrafts]] = deque()
 
-    def begin(start: int) -> "asyncio.Task[EmbeddedDrafts]":
-        chunk = drafts[start : start + size]
-        return asyncio.create_task(embed_drafts(chunk, space=space, origin=origin, context=context))
+    def begin(count: int) -> None:
+        for start in islice(starts, count):
+            chunk = drafts[start : start + size]
+            tasks.append(asyncio.create_task(embed_drafts(chunk, space=space, origin=origin, context=context)))
 
-    task = begin(0)
     try:
-        for start in range(0, len(drafts), size):
-            embedded = await task
-            task = begin(start + size)
+        begin(_AHEAD)
+        while tasks:
+            embedded = await tasks[0]
+            tasks.popleft()
+            begin(1)
             yield embedded
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _embed(
@@ -288,19 +316,23 @@ async def _embed(
 
 def _slice_drafts(
     drafts: Sequence[Draft], *, space: str, origin: Origin, limits: Limits, rules: Rules
-) -> list[tuple[Draft, list[Sliced]]]:
-    """Return each draft and its records with their passages; drafts that are not stored are left out."""
-    by_draft: list[tuple[Draft, list[Sliced]]] = []
-    for draft in drafts:
-        try:
-            checked = deny_or_screen(validate(draft, limits=limits), rules)
-        except ScrubjayError:
-            # The write itself reports the error.
-            continue
-        if not checked.rejected:
-            memories = compose(checked, space=space, now=origin.at)
-            by_draft.append((checked, [(memory, passages_of(memory)) for memory in memories]))
-    return by_draft
+) -> tuple[list[ScreenedDraft | None], list[tuple[Draft, list[Sliced]]]]:
+    """Screen drafts, and cut the records of those that are stored into passages."""
+    screened = [_screen(draft, limits=limits, rules=rules) for draft in drafts]
+    stored = [entry.draft for entry in screened if entry is not None and not entry.draft.rejected]
+    return screened, [
+        (draft, [(memory, passages_of(memory)) for memory in compose(draft, space=space, now=origin.at)])
+        for draft in stored
+    ]
+
+
+def _screen(draft: Draft, *, limits: Limits, rules: Rules) -> ScreenedDraft | None:
+    """Validate and screen a draft; the write itself reports an error."""
+    try:
+        valid = validate(draft, limits=limits)
+        return ScreenedDraft(valid=valid, draft=deny_or_screen(valid, rules), rules=rules)
+    except ScrubjayError:
+        return None
 
 
 def _batch_request(batch: DraftBatch, *, limits: Limits) -> results.RememberRequest:

@@ -11,11 +11,12 @@ from scrubjay.errors import StaleVersion
 from scrubjay.model.change import Origin
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, State
+from scrubjay.model.rules import Rules
 from scrubjay.text.tags.synonyms import synonyms_from
 from scrubjay.writing import results, similarity
 from scrubjay.writing.commit import create, free_names, merge_into
 from scrubjay.writing.compose import compose
-from scrubjay.writing.context import PreparedWrite, Statement, WriteContext, WriteOutcome
+from scrubjay.writing.context import PreparedWrite, ScreenedDraft, Statement, WriteContext, WriteOutcome
 from scrubjay.writing.density import check_density
 from scrubjay.writing.duplicate import confirm, exact_duplicates, waiting_duplicates
 from scrubjay.writing.embed import begin_embedding, load_vectors, slice_memory
@@ -33,15 +34,20 @@ MAX_ATTEMPTS = 20
 _LONG_TEXT = 20_000
 
 
-async def remember(draft: Draft, *, space: str, origin: Origin, context: WriteContext) -> WriteOutcome:
-    """Take a draft through the whole write path."""
+async def remember(
+    draft: Draft, *, space: str, origin: Origin, context: WriteContext, screened: ScreenedDraft | None = None
+) -> WriteOutcome:
+    """Take a draft through the whole write path; what was done before, as `screened`, is not done again."""
     with telemetry.stage("write.validate"):
-        draft = validate(draft, limits=context.limits)
-    request = results.request_of(draft)
+        valid = screened.valid if screened else validate(draft, limits=context.limits)
+    request = results.request_of(valid)
     if (earlier := await request.earlier_answer(context.store, space=space)) is not None:
         return WriteOutcome(answer=earlier)
     with telemetry.stage("write.prepare"):
         effective = await load_rules(space, default=context.rules, documents=context.store)
+        # The rules may have changed meanwhile.
+        is_current = screened is not None and screened.rules == effective.rules
+        draft = screened.draft if screened and is_current else await _screen(valid, rules=effective.rules)
         draft = await _apply_rules(draft, space=space, effective=effective, context=context)
     if draft.rejected:
         telemetry.count("writes", action="rejected")
@@ -71,11 +77,14 @@ async def remember(draft: Draft, *, space: str, origin: Origin, context: WriteCo
         return await _commit(write, context=context)
 
 
-async def _apply_rules(draft: Draft, *, space: str, effective: EffectiveRules, context: WriteContext) -> Draft:
-    """Run the stages that may change or reject a text before it is compared: screen, tags, density, entities."""
-    rules = effective.rules
+async def _screen(draft: Draft, *, rules: Rules) -> Draft:
     is_long = len(draft.text) + sum(map(len, draft.observations)) > _LONG_TEXT
-    draft = await asyncio.to_thread(deny_or_screen, draft, rules) if is_long else deny_or_screen(draft, rules)
+    return await asyncio.to_thread(deny_or_screen, draft, rules) if is_long else deny_or_screen(draft, rules)
+
+
+async def _apply_rules(draft: Draft, *, space: str, effective: EffectiveRules, context: WriteContext) -> Draft:
+    """Run the stages that may change or reject a screened text before it is compared: tags, density, entities."""
+    rules = effective.rules
     if draft.rejected:
         return draft
     tags = SpaceTags(

@@ -10,7 +10,7 @@ from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import State
 from scrubjay.model.passage import Vector
-from scrubjay.model.query import Facet, facet
+from scrubjay.model.query import facet
 from scrubjay.model.rules import Rules
 from scrubjay.model.tags import TagPreview, TagReason
 from scrubjay.ports import Embedder, RecordStore
@@ -153,9 +153,11 @@ class SpaceTags:
         phrases = [phrase for phrase in find_phrases(text, title=draft.title) if tag_key(phrase.tag) not in taken]
         if not phrases:
             return []
-        spellings = [facet("tag", tag) for phrase in phrases for tag in (phrase.tag, fold_tag(phrase.tag).key)]
-        counts = await self.store.known_facets(self.space, list(dict.fromkeys(spellings)), state=State.LIVE)
-        used = [phrase for phrase in phrases if counts.get(facet("tag", _used_spelling(phrase, counts)))]
+        spellings = dict.fromkeys(tag for phrase in phrases for tag in (phrase.tag, fold_tag(phrase.tag).key))
+        facets = {tag: facet("tag", tag) for tag in spellings}
+        known = await self.store.known_facets(self.space, list(dict.fromkeys(facets.values())), state=State.LIVE)
+        counts = {tag: known[tag_facet] for tag, tag_facet in facets.items() if tag_facet in known}
+        used = [phrase for phrase in phrases if counts.get(_used_spelling(phrase, counts))]
         names = [phrase for phrase in phrases[:_MAX_NAMES] if is_name(phrase)]
         rare = await self._rare(list(dict.fromkeys((*used, *names))))
         suggestions = [
@@ -281,9 +283,9 @@ def _describe(reason: TagReason, *, is_new: bool) -> str:
     return f"{before}-> {', '.join(reason.becomes) or 'left out'}: {reason.why}"
 
 
-def _used_spelling(phrase: TagPhrase, counts: dict[Facet, int]) -> str:
+def _used_spelling(phrase: TagPhrase, counts: dict[str, int]) -> str:
     """Return the spelling that the space uses: that of the text, or the singular."""
-    return phrase.tag if counts.get(facet("tag", phrase.tag)) else fold_tag(phrase.tag).key
+    return phrase.tag if counts.get(phrase.tag) else fold_tag(phrase.tag).key
 
 
 def _is_tag(name: str) -> bool:
