@@ -51,13 +51,15 @@ def test_replaced_tags_entities_and_warnings_are_rendered() -> None:
     done = replace(
         CREATED, tags=("auth", "oauth"), suggested_entities=("Sarah", "Acme"), flags=("thin",), warnings=("too thin",)
     )
-    result = render_remembered(done, tags=["auth-fix", "oauth"])
+    result = render_remembered(done, tags=["auth-fix", "oauth"], entities="entity")
     assert result.text.splitlines() == [
         "created: kiln",
         "tags: auth, oauth",
-        "It seems to be about Sarah, Acme: give entities to file it under them.",
+        "It seems to be about Sarah, Acme: give entity to file it under them.",
         "too thin",
     ]
+    # A tool without an argument for entities gives no advice about them.
+    assert render_remembered(done).text.splitlines() == ["created: kiln", "tags: auth, oauth", "too thin"]
     assert (result.structured["flags"], result.structured["warnings"]) == (["thin"], ["too thin"])
 
 

@@ -26,7 +26,7 @@ _ENTITY = described(TEXT, "name or id")
 
 
 def _output(**properties: dict[str, Json]) -> dict[str, Json]:
-    return output_schema(success=FLAG, error=TEXT, hint=TEXT, code=TEXT, note=TEXT, **properties)
+    return output_schema(success=FLAG, error=TEXT, hint=TEXT, code=TEXT, field=TEXT, note=TEXT, **properties)
 
 
 def _record_names(argument: str) -> dict[str, str]:
