@@ -102,7 +102,8 @@ bench-knowledge: $(DONE)/test ## measure versions, conflicts, extraction and the
 bench-notes: $(DONE)/test ## measure import, files and following of notes (NOTES=2000)
 	@$(BIN)/python -m benchmarks.notes $(NOTES) $(ARGS)
 
-docs: $(DONE)/core ## write docs/reference from the code
+docs: $(DONE)/core ## write docs/reference and the methods of the clients from the code
+	$(BIN)/python -m scripts.client
 	$(BIN)/python scripts/reference.py
 
 lock: $(DONE)/check ## resolve the newest versions that fit pyproject.toml into requirements/

@@ -11,7 +11,8 @@ from benchmarks.filling import open_engine_with
 from benchmarks.memories import CALLER
 from scrubjay.engine import Engine
 from scrubjay.graph.entity import Entity
-from scrubjay.model.draft import Draft, DraftBatch
+from scrubjay.model.draft import Draft
+from scrubjay.model.requests import RememberManyRequest
 from scrubjay.ports import Embedder
 from scrubjay.settings import Settings
 
@@ -29,7 +30,7 @@ async def measure_bulk(embedder: Embedder, sentences: Sequence[str], *, folder: 
     embedding = await _time_embedding(embedder, texts)
 
     async def remember_many(engine: Engine) -> None:
-        await engine.remember_many(DraftBatch(drafts=drafts), who=CALLER)
+        await engine.remember_many(RememberManyRequest(items=tuple(drafts)), who=CALLER)
 
     async def gather(engine: Engine) -> None:
         await asyncio.gather(*(engine.remember(draft, who=CALLER) for draft in drafts))

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from benchmarks.memories import CALLER
 from scrubjay.app import open_engine
+from scrubjay.model.caller import Caller
 from scrubjay.model.conflict import ConflictDetails, ConflictType
-from scrubjay.model.draft import Caller, Draft
+from scrubjay.model.draft import Draft
 from scrubjay.settings import Settings
 
 __all__ = ["BOTH_TRUE", "ONE_VALUE", "detect_on_write", "everyday_pairs"]

@@ -23,6 +23,7 @@ from scrubjay.detection.neighbours import EmbeddedMemory, ReadCache
 from scrubjay.engine import Engine
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.draft import Draft
+from scrubjay.model.requests import ScanConflictsRequest
 from scrubjay.ports import Commit, Embedded, RecordStore, Write
 from scrubjay.settings import Settings
 from scrubjay.writing.compose import compose
@@ -73,7 +74,7 @@ async def measure_scan(sizes: Sequence[int]) -> Table:
             async with open_store_with(workspace.settings, workspace.embedder) as (engine, store):
                 await _fill(engine, store, drafts(corpus))
                 began = time.perf_counter()
-                scan = await engine.scan_conflicts(who=CALLER, limit=1)
+                scan = await engine.scan_conflicts(ScanConflictsRequest(limit=1), who=CALLER)
                 rows.append((f"{size:,}", f"{time.perf_counter() - began:.1f}", f"{scan.count:,}"))
                 # The largest takes minutes, so each is printed at once.
                 print(f"scanned {size:,} memories in {rows[-1][1]} s", file=sys.stderr, flush=True)

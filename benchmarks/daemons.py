@@ -17,7 +17,7 @@ from benchmarks.timing import busy_seconds, resident_mb
 from scrubjay.client import MemoryClient
 from scrubjay.locking import FileLock
 from scrubjay.paths import daemon_file, socket_file
-from scrubjay.rpc.engine import RemoteEngine
+from scrubjay.rpc.client import RpcClient
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.lock import read_daemon_record
 
@@ -110,7 +110,7 @@ async def daemon(settings: Settings) -> AsyncGenerator[Daemon]:
 async def connected(settings: Settings) -> AsyncGenerator[MemoryClient]:
     """Connect to the daemon; fail if none runs, because a client would then open the store itself."""
     async with MemoryClient(settings=settings) as memory:
-        if not isinstance(memory._engine, RemoteEngine):  # noqa: SLF001 - no surface exposes it
+        if not isinstance(memory._connection.service, RpcClient):  # noqa: SLF001 - no surface exposes it
             raise SystemExit(f"no daemon serves {settings.home}")
         yield memory
 

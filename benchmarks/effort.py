@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.memories import CALLER, drafts
 from benchmarks.timing import busy_seconds
 from scrubjay.engine import Engine
-from scrubjay.model.query import Question
+from scrubjay.model.requests import RecallRequest
 from scrubjay.ports import Embedder
 
 _WARM_UP = 20
@@ -28,7 +28,7 @@ async def effort_of_recall(engine: Engine, questions: Sequence[str], *, postmast
     """Measure recalls with cached vectors."""
 
     async def ask(number: int) -> None:
-        await engine.recall(Question(query=questions[number]), who=CALLER)
+        await engine.recall(RecallRequest(query=questions[number]), who=CALLER)
 
     return await _effort(ask, len(questions), postmaster=postmaster)
 

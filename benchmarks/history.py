@@ -24,8 +24,9 @@ from benchmarks.tables import Table, at_most, ms, rows_of
 from benchmarks.timing import Spread, spread
 from scrubjay.app import make_embedder
 from scrubjay.engine import Engine
-from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory
+from scrubjay.model.requests import Edit, HistoryRequest, RevertRequest
 from scrubjay.paths import database_file
 from scrubjay.settings import Settings
 
@@ -92,7 +93,7 @@ async def _make_versions(engine: Engine, memories: int) -> list[str]:
     for edits in zip(*edits_by_memory, strict=True):
         for start in range(0, len(ids), _CONCURRENT):
             pairs = zip(ids[start : start + _CONCURRENT], edits[start : start + _CONCURRENT], strict=True)
-            done = await asyncio.gather(*(engine.revise(id_, edit, who=CALLER) for id_, edit in pairs))
+            done = await asyncio.gather(*(engine.apply_edit(id_, edit, who=CALLER) for id_, edit in pairs))
             if any(revision.action != "updated" for revision in done):
                 raise SystemExit("an edit changed nothing")
     return ids
@@ -207,8 +208,12 @@ def _row(
 async def _latency(engine: Engine, ids: Sequence[str]) -> Table:
     source = random.Random(SEED)
     chosen = [(source.choice(ids), sorted(source.sample(range(1, VERSIONS + 1), 2))) for _ in range(_TIMED)]
-    compared = [await _seconds(engine.diff(id_, who=CALLER, versions=pair)) for id_, pair in chosen]
-    reverted = [await _seconds(engine.revert(id_, who=CALLER, to=first)) for id_, (first, _) in chosen]
+    compared = [
+        await _seconds(engine.history(HistoryRequest(id=id_, diff=tuple(pair)), who=CALLER)) for id_, pair in chosen
+    ]
+    reverted = [
+        await _seconds(engine.revert(RevertRequest(id=id_, to=first), who=CALLER)) for id_, (first, _) in chosen
+    ]
     rows = (_latency_row("diff of two versions", spread(compared)), _latency_row("revert", spread(reverted)))
     head = ("what", "p50, ms", "p95, ms", "p99, ms")
     return Table(title="Diffs of versions and reverts", head=head, rows=rows)

@@ -25,6 +25,16 @@ from scrubjay.app import make_embedder
 from scrubjay.engine import Engine
 from scrubjay.graph.records import draft_for
 from scrubjay.model.memory import Json
+from scrubjay.model.requests import (
+    ConflictsRequest,
+    CreateEntitiesRequest,
+    ExtractRequest,
+    HistoryRequest,
+    ProbeConflictsRequest,
+    ResolveConflictRequest,
+    SearchNodesRequest,
+    UpdateEntityRequest,
+)
 from scrubjay.settings import Settings
 
 # p50, p95 and p99 in milliseconds.
@@ -85,7 +95,9 @@ async def _fill(engine: Engine, sentences: Sequence[str]) -> None:
     records = [_record(f"entity {at}", sentences[at * _EACH :]) for at in range(len(sentences) // _EACH)]
     for first in range(0, len(records), _CONCURRENT):
         batch = records[first : first + _CONCURRENT]
-        await asyncio.gather(*(unchecked.create_entities([record], who=CALLER) for record in batch))
+        await asyncio.gather(
+            *(unchecked.create_entities(CreateEntitiesRequest.of(entities=[record]), who=CALLER) for record in batch)
+        )
     await engine.index.rebuild()
 
 
@@ -115,25 +127,27 @@ class _Operations:
         match name:
             case "create_entities (1)":
                 record = self._new()
-                return lambda: engine.create_entities([record], who=CALLER)
+                return lambda: engine.create_entities(CreateEntitiesRequest.of(entities=[record]), who=CALLER)
             case "create_entities (10)":
                 ten = [self._new() for _ in range(10)]
-                return lambda: engine.create_entities(ten, who=CALLER)
+                return lambda: engine.create_entities(CreateEntitiesRequest.of(entities=ten), who=CALLER)
             case "search_nodes (limit=10)" | "search_nodes (limit=100)":
                 query, limit = next(self._sentences), int(name.split("=")[1].rstrip(")"))
-                return lambda: engine.search_nodes(query, who=CALLER, limit=limit)
+                return lambda: engine.search_nodes(SearchNodesRequest(query=query, limit=limit), who=CALLER)
             case "auto_extract_facts":
                 text = "\n".join(self._turns())
-                return lambda: engine.extract(text, who=CALLER, store=False)
+                return lambda: engine.extract(ExtractRequest(text=text, store=False), who=CALLER)
             case "detect_conflicts":
                 draft = draft_for(self._new(), agent="benchmark")
-                return lambda: engine.probe_conflicts([draft], who=CALLER)
+                return lambda: engine.probe_conflicts(ProbeConflictsRequest(drafts=(draft,)), who=CALLER)
             case "resolve_conflict (merge)":
                 conflict = await self._duplicate()
-                return lambda: engine.resolve_conflict(conflict, who=CALLER, strategy="merge")
+                return lambda: engine.resolve_conflict(
+                    ResolveConflictRequest(id=conflict, strategy="merge"), who=CALLER
+                )
             case _:
                 revised = await self._revise_entity()
-                return lambda: engine.diff(revised, who=CALLER, versions=[1, 2])
+                return lambda: engine.history(HistoryRequest(id=revised, diff=(1, 2)), who=CALLER)
 
     def _new(self) -> dict[str, Json]:
         return _record(f"newcomer {next(self._numbers)}", [next(self._sentences) for _ in range(_EACH)])
@@ -146,17 +160,17 @@ class _Operations:
         """Return the conflict of two equal entities."""
         first = self._new()
         second = first | {"name": f"twin {next(self._numbers)}"}
-        await self._engine.create_entities([first, second], who=CALLER)
-        for conflict in await self._engine.conflicts(who=CALLER, ref=str(second["name"])):
+        await self._engine.create_entities(CreateEntitiesRequest.of(entities=[first, second]), who=CALLER)
+        for conflict in await self._engine.conflicts(ConflictsRequest(id=str(second["name"])), who=CALLER):
             if conflict.other.name == first["name"] or conflict.memory.name == first["name"]:
                 return conflict.id
         raise AssertionError
 
     async def _revise_entity(self) -> str:
         record = self._new()
-        answer = await self._engine.create_entities([record], who=CALLER)
+        answer = await self._engine.create_entities(CreateEntitiesRequest.of(entities=[record]), who=CALLER)
         more: dict[str, Json] = {"add_observations": [next(self._sentences)]}
-        await self._engine.update_entity(str(record["name"]), more, who=CALLER)
+        await self._engine.update_entity(UpdateEntityRequest(id=str(record["name"]), changes=more), who=CALLER)
         return str(cast("list[dict[str, Json]]", answer["results"])[0]["id"])
 
 

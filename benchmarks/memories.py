@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from scrubjay.client import MemoryClient
-from scrubjay.model.draft import Caller, Draft
+from scrubjay.model.caller import Caller
+from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Method, Source, Trust
 from scrubjay.model.query import Filter
 

@@ -22,7 +22,13 @@ from scrubjay.client import MemoryClient
 from scrubjay.model.draft import Draft
 from scrubjay.model.media import Media
 from scrubjay.model.passage import Vector
-from scrubjay.notes.requests import NoteDraft, NoteSearch, NotesSelection
+from scrubjay.model.requests import (
+    ExportNotesRequest,
+    ImportNotesRequest,
+    SearchNotesRequest,
+    SyncNotesRequest,
+    WriteNoteRequest,
+)
 from scrubjay.notes.service import Notes
 from scrubjay.ports import Embedder, Profile
 from scrubjay.settings import Settings
@@ -106,10 +112,10 @@ async def _import(home: Path, notes: int) -> tuple[list[Table], list[Check]]:
             if done == notes and total == notes:
                 marks.setdefault("part_checks", time.perf_counter() - began)
 
-        done = await context.import_notes(str(vault), who=CALLER, progress=report)
+        done = await context.import_notes(ImportNotesRequest(folder=vault), who=CALLER, progress=report)
         first = time.perf_counter() - began
         began = time.perf_counter()
-        again = await context.import_notes(str(vault), who=CALLER)
+        again = await context.import_notes(ImportNotesRequest(folder=vault), who=CALLER)
         second = time.perf_counter() - began
     assert (done.created, again.unchanged) == (notes, notes)
     began = time.perf_counter()
@@ -148,7 +154,7 @@ async def _write(home: Path) -> tuple[list[Table], list[Check]]:
             plain.append(time.perf_counter() - began)
             began = time.perf_counter()
             await context.write_note(
-                NoteDraft(title=f"Filed {number}", content=other, category="benchmark"), who=CALLER
+                WriteNoteRequest(title=f"Filed {number}", content=other, category="benchmark"), who=CALLER
             )
             filed.append(time.perf_counter() - began)
     low, high = spread(plain[10:]), spread(filed[10:])
@@ -204,11 +210,11 @@ async def _catch_up(home: Path, files: int) -> tuple[list[Table], list[Check]]:
     vault = await asyncio.to_thread(make_vault, home / "many", files)
     settings = replace(_settings(home / "catch-up"), embedder="none")
     async with open_engine(settings) as engine, open_notes(settings, engine) as context:
-        await context.import_notes(str(vault), who=CALLER)
+        await context.import_notes(ImportNotesRequest(folder=vault), who=CALLER)
     await asyncio.to_thread(_touch, settings.notestore)
     async with open_engine(settings) as engine, open_notes(settings, engine) as context:
         began = time.perf_counter()
-        done = await context.sync_notes(who=CALLER)
+        done = await context.sync_notes(SyncNotesRequest(), who=CALLER)
         seconds = time.perf_counter() - began
     rows = ((f"{done.checked:,}", f"{done.taken:,}", f"{seconds:.1f}"),)
     return [Table(title="Catching up at start", head=("files", "changed", "seconds"), rows=rows)], []
@@ -220,7 +226,7 @@ async def _read(home: Path, notes: int) -> tuple[list[Table], list[Check]]:
     settings, out = _settings(home / "read"), home / "out"
     async with open_engine(replace(settings, embedder="none")) as engine, open_notes(settings, engine) as context:
         began = time.perf_counter()
-        await context.import_notes(str(vault), who=CALLER)
+        await context.import_notes(ImportNotesRequest(folder=vault), who=CALLER)
         imported = time.perf_counter() - began
         await asyncio.to_thread(out.mkdir)
         searches = [await _search(context, kind, query) for kind, query in _questions(notes)]
@@ -246,7 +252,7 @@ async def _search(context: Notes, kind: str, query: str) -> tuple[str, ...]:
     hits = 0
     for _ in range(_TIMES):
         began = time.perf_counter()
-        answer = await context.search_notes(NoteSearch(query=query), who=CALLER)
+        answer = await context.search_notes(SearchNotesRequest(query=query), who=CALLER)
         seconds.append(time.perf_counter() - began)
         hits = len(answer.results)
     taken = spread(seconds)
@@ -255,7 +261,7 @@ async def _search(context: Notes, kind: str, query: str) -> tuple[str, ...]:
 
 async def _export(context: Notes, format: str, target: Path) -> tuple[str, str]:
     began = time.perf_counter()
-    await context.export_notes(str(target), NotesSelection(), who=CALLER, format=format)
+    await context.export_notes(ExportNotesRequest.of(target=target, format=format), who=CALLER)
     return f"export as {format}", f"{time.perf_counter() - began:.1f}"
 
 

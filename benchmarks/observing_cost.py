@@ -10,7 +10,7 @@ from benchmarks.memories import CALLER
 from benchmarks.timing import spread
 from scrubjay import telemetry
 from scrubjay.engine import Engine
-from scrubjay.model.query import Question
+from scrubjay.model.requests import RecallRequest
 from scrubjay.observability.prometheus import Metrics
 from scrubjay.surfaces.daemon.limiter import KNOWN_VERBS, RequestLimiter
 
@@ -44,13 +44,13 @@ async def _recalls(
     for number, question in enumerate(questions):
         seconds = dict.fromkeys((False, True) if number % 2 else (True, False), 0.0)
         # An untimed recall first, because the second of two finds warm caches.
-        await engine.recall(Question(query=question), who=CALLER)
+        await engine.recall(RecallRequest(query=question), who=CALLER)
         for is_observed in seconds:
             with ExitStack() as stack:
                 if is_observed:
                     stack.enter_context(telemetry.observe(metrics))
                 began = time.perf_counter()
-                await limiter.run("recall", engine.recall(Question(query=question), who=CALLER), reads=True)
+                await limiter.run("recall", engine.recall(RecallRequest(query=question), who=CALLER), reads=True)
                 seconds[is_observed] = time.perf_counter() - began
         alone.append(seconds[False])
         adds.append(seconds[True] - seconds[False])

@@ -19,7 +19,8 @@ from benchmarks.timing import Spread, resident_mb, spread
 from scrubjay.app import open_engine
 from scrubjay.engine import Engine
 from scrubjay.model.draft import Draft
-from scrubjay.model.query import Filter, Question
+from scrubjay.model.query import Filter
+from scrubjay.model.requests import RecallRequest
 from scrubjay.recalling.answer_cache import AnswerCache
 from scrubjay.settings import Settings
 
@@ -107,7 +108,7 @@ async def _recalls(engine: Engine, questions: Sequence[str], *, clock: TimedEmbe
     for question in questions:
         clock.take()
         began = time.perf_counter()
-        await engine.recall(Question(query=question), who=CALLER)
+        await engine.recall(RecallRequest(query=question), who=CALLER)
         durations.append((time.perf_counter() - began, clock.take()))
     return durations[_WARM_UP:] or durations
 
@@ -116,7 +117,7 @@ async def _rests(engine: Engine, questions: Sequence[str], filter: Filter) -> Sp
     durations: list[float] = []
     for question in questions:
         began = time.perf_counter()
-        await engine.recall(Question(query=question, filter=filter), who=CALLER)
+        await engine.recall(RecallRequest(query=question, filter=filter), who=CALLER)
         durations.append(time.perf_counter() - began)
     return spread(durations[_WARM_UP:])
 

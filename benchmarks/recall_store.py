@@ -13,7 +13,7 @@ from benchmarks.recall_data import Collection, LabelledQuestion, Turn
 from benchmarks.recall_metrics import DEPTH, Answer, answer_of, in_order
 from scrubjay.client import MemoryClient
 from scrubjay.engine import Engine
-from scrubjay.model.draft import Caller
+from scrubjay.model.caller import Caller
 from scrubjay.model.identity import new_id
 from scrubjay.model.media import Media
 from scrubjay.model.memory import Method, Source, Trust

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from benchmarks.memories import CALLER, FILTERS, drafts
 from benchmarks.timing import Spread, spread
 from scrubjay.engine import Engine
-from scrubjay.model.query import Filter, Question
+from scrubjay.model.query import Filter
+from scrubjay.model.requests import RecallRequest
 
 _WARM_UP = 25
 _FILTERED = 125
@@ -57,7 +58,7 @@ async def measure_turns(
 
 def _asking(questions: Sequence[str], filter: Filter) -> Do:
     async def ask(engine: Engine, number: int) -> None:
-        await engine.recall(Question(query=questions[number], filter=filter), who=CALLER)
+        await engine.recall(RecallRequest(query=questions[number], filter=filter), who=CALLER)
 
     return ask
 
@@ -75,7 +76,7 @@ async def _pair(both: tuple[Engine, Engine], do: Do, count: int) -> Pair:
 async def _agreement(engine: Engine, other: Engine, questions: Sequence[str]) -> float:
     shares: list[float] = []
     for question in questions:
-        request = Question(query=question, limit=_HITS, max_tokens=100_000)
+        request = RecallRequest(query=question, limit=_HITS, max_tokens=100_000)
         first, second = [
             {hit.name for hit in (await side.recall(request, who=CALLER)).hits} for side in (engine, other)
         ]

@@ -11,7 +11,7 @@ from typing import TypeVar
 from scrubjay.client import MemoryClient
 from scrubjay.errors import ScrubjayError
 from scrubjay.indexing.generations import LocalIndexPolicy
-from scrubjay.model.draft import Caller, Draft, DraftBatch
+from scrubjay.model.requests import RememberRequest
 from scrubjay.ports import Commit, Committed, Progress
 from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.storage.sqlite.writer import Job, Writer
@@ -99,11 +99,8 @@ async def remember_many(home: Path, *, count: int, commits: int) -> None:
     async with open_wiring(home) as wiring:
         if commits:
             _die_after(commits)
-        batch = DraftBatch(
-            drafts=[Draft(text=f"text {number} {FILLER}", intent="new") for number in range(count)],
-            idempotency_key="batch",
-        )
-        await wiring.engine.remember_many(batch, who=Caller())
+        items = [RememberRequest(text=f"text {number} {FILLER}", intent="new") for number in range(count)]
+        await wiring.client().remember_many(items, idempotency_key="batch")
 
 
 def _die_after(commits: int) -> None:

@@ -7,11 +7,28 @@ from hypothesis import strategies as st
 
 from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
-from scrubjay.model.draft import Caller, Draft, Edit, Selection
+from scrubjay.model.caller import Caller
+from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Json, Source, State
-from scrubjay.model.query import Filter, Question, SearchText
+from scrubjay.model.query import Filter
 from scrubjay.model.relation import LINK
+from scrubjay.model.requests import (
+    Edit,
+    ForgetRequest,
+    HistoryRequest,
+    PurgeRequest,
+    ReadRequest,
+    RecallRequest,
+    RelateRequest,
+    RestoreRequest,
+    RevertRequest,
+    SearchTextRequest,
+    StatusRequest,
+    UndoRequest,
+    UnrelateRequest,
+)
 from scrubjay.model.results import Related
+from scrubjay.service import LocalService
 
 _WORDS = "acorn oak jay tea coffee river stone winter hides finds green old the of C++ naïve 日本 don't node.js".split()
 _MISSPELT = "acron cofee rivver wintre hidse greeen".split()
@@ -56,7 +73,7 @@ filters = st.builds(
     state=st.sampled_from((State.LIVE, State.LIVE, State.TRASHED)),
 )  # fmt: skip
 questions = st.builds(
-    Question, query=st.one_of(queries, queries, st.just("")), filter=st.one_of(st.just(Filter()), filters),
+    RecallRequest, query=st.one_of(queries, queries, st.just("")), filter=st.one_of(st.just(Filter()), filters),
     limit=st.sampled_from((1, 3, 10, 100)), max_tokens=st.just(100_000), around=st.sampled_from((0, 0, 2)),
     contains=st.sampled_from(("", "", "", "e", "EA", "NAI\u0308")), today=st.sampled_from((None, _DAY)),
 )  # fmt: skip
@@ -99,27 +116,36 @@ class OperationSequence:
             return "nothing to do it to"
         first, second = (self.made[number % len(self.made)] for number in (operation.first, operation.second))
         if operation.verb == "revise":
-            return str((await engine.revise(first, Edit(fields={"content": operation.text}), who=who)).version)
+            return str((await engine.apply_edit(first, Edit(fields={"content": operation.text}), who=who)).version)
         if operation.verb == "retag":
             edit = Edit(fields={"tags": list(operation.tags), "category": operation.label, "pinned": operation.flag})
-            return str((await engine.revise(first, edit, who=who)).version)
+            return str((await engine.apply_edit(first, edit, who=who)).version)
         if operation.verb == "revert":
-            return str((await engine.revert(first, to=1 + operation.second % 3, who=who)).version)
+            return str((await engine.revert(RevertRequest(id=first, to=1 + operation.second % 3), who=who)).version)
         if operation.verb == "undo":
-            undone = await engine.undo(who=who)
+            undone = await engine.undo(UndoRequest(), who=who)
             return f"{len(undone.done)} {len(undone.skipped)}"
         if operation.verb == "relate":
-            return _links(await engine.relate(first, second, relation=operation.label or LINK, who=who))
+            return _links(
+                await engine.relate(
+                    RelateRequest(source=first, target=second, relation=operation.label or LINK), who=who
+                )
+            )
         if operation.verb == "unrelate":
-            return _links(await engine.unrelate(first, second, relation=operation.label or LINK, who=who))
-        move = {"forget": engine.forget, "restore": engine.restore, "purge": engine.purge}[operation.verb]
-        return str([change.version for change in (await move(Selection(refs=(first,)), who=who)).done])
+            return _links(
+                await engine.unrelate(
+                    UnrelateRequest(source=first, target=second, relation=operation.label or LINK), who=who
+                )
+            )
+        service = LocalService.over(engine)
+        move = {"forget": ForgetRequest, "restore": RestoreRequest, "purge": PurgeRequest}[operation.verb]
+        return str([change.version for change in (await service.call(move(ids=(first,)), who=who)).done])
 
     def number(self, memory_id: str) -> int:
         """Return the position of a memory in the order of creation; ids differ between backends."""
         return self.made.index(memory_id)
 
-    async def recall(self, question: Question) -> list[tuple[int, str, float]]:
+    async def recall(self, question: RecallRequest) -> list[tuple[int, str, float]]:
         """Return (memory, passage, score) of every hit and every pinned memory, in order."""
         answer = await self.engine.recall(question, who=self.who)
         assert not answer.degraded, answer.degraded
@@ -136,19 +162,19 @@ class OperationSequence:
 
     async def search(self, query: str) -> list[tuple[int, float, str]]:
         """Return (memory, score, snippet) of all memories that have the words, or the most of them."""
-        answer = await self.engine.search_text(SearchText(query=query, limit=100), who=self.who)
+        answer = await self.engine.search_text(SearchTextRequest(query=query, limit=100), who=self.who)
         return sorted((self.number(hit.id), hit.score, hit.snippet) for hit in answer.hits)
 
     async def state(self) -> list[str]:
         """Return every memory with all its versions, and the counts of the space."""
         lines: list[str] = []
         for number, memory_id in enumerate(self.made):
-            read = await self.engine.read([memory_id], who=self.who)
+            read = await self.engine.read(ReadRequest(ids=(memory_id,)), who=self.who)
             for memory in read.memories:
                 # Ids differ, accesses are counted later, and the fields of an object have no order.
                 plain = replace(memory, id="", name="", group="", access_count=0, last_accessed=None)
                 lines.append(f"{number} {replace(plain, metadata=dict(sorted(memory.metadata.items())))}")
-            history = await self.engine.history(memory_id, who=self.who) if read.memories else None
+            history = await self.engine.history(HistoryRequest(id=memory_id), who=self.who) if read.memories else None
             versions = history.versions if history else ()
             lines += [
                 f"{number} v{version.number} {version.action} {version.message} {version.memory.content}"
@@ -159,7 +185,7 @@ class OperationSequence:
                 for relation in read.relations
             }
             lines += [f"{number} {edge}" for edge in sorted(edges)]
-        status = await self.engine.status(who=self.who)
+        status = await self.engine.status(StatusRequest(), who=self.who)
         return [*lines, f"{sorted(status.memories.items())} {status.versions} {status.relations}"]
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.congruence.backends import Backend, every_backend
 from tests.congruence.operations import Operation, OperationSequence, operations, questions
 
-from scrubjay.model.draft import Caller
-from scrubjay.model.query import Question
+from scrubjay.model.caller import Caller
+from scrubjay.model.requests import RecallRequest
 
 _SPACES = count(1)
 # Vectors are stored in half precision; one engine computes in single precision, another in half.
@@ -49,14 +49,14 @@ def test_every_backend_gives_the_same_answers(
     backends: list[Backend],
     runner: asyncio.Runner,
     before: list[Operation],
-    sampled_questions: list[Question],
+    sampled_questions: list[RecallRequest],
     after: list[Operation],
 ) -> None:
     runner.run(_compare(backends, before, sampled_questions, after))
 
 
 async def _compare(
-    backends: list[Backend], before: list[Operation], sampled_questions: list[Question], after: list[Operation]
+    backends: list[Backend], before: list[Operation], sampled_questions: list[RecallRequest], after: list[Operation]
 ) -> None:
     who = Caller(space=f"space-{next(_SPACES)}", agent="tester")
     sequences = [OperationSequence(engine=backend.engine, who=who, made=[]) for backend in backends]

@@ -19,10 +19,12 @@ from scrubjay.conflicts.statement import DisputedStatement
 from scrubjay.conflicts.strategies import ConflictCase, apply_strategy
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, KeyReused
+from scrubjay.model.caller import Caller
 from scrubjay.model.conflict import ConflictRecord, ConflictType, Strategy
-from scrubjay.model.draft import Caller, Draft, Edit, Limits
+from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Flag, Json, Memory, Merged, Observation, Source, State, Tier, Trust
+from scrubjay.model.requests import Edit
 from scrubjay.model.results import Decision, Remembered
 from scrubjay.model.snapshot import as_json, from_body, to_body
 from scrubjay.rpc.codec import to_json

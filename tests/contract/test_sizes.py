@@ -4,12 +4,16 @@ from tests.contract.source import Function, Module, modules
 
 LONGEST_MODULE = 700
 LONGEST_FUNCTION = 60
+# Written from the requests: no one reads it from top to bottom.
+GENERATED = "src/scrubjay/client/verbs.py"
 # Names that do not limit their content.
 EMPTY_NAMES = {"utils", "util", "helpers", "helper", "manager", "managers", "base", "common", "misc"}
 
 
 def test_no_module_is_too_long() -> None:
-    long = {module.name: module.lines for module in _ours() if module.lines > LONGEST_MODULE}
+    long = {
+        module.name: module.lines for module in _ours() if module.lines > LONGEST_MODULE and module.name != GENERATED
+    }
     assert not long
 
 

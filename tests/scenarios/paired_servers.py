@@ -19,9 +19,11 @@ import pytest
 from scrubjay.app import open_store
 from scrubjay.auth.tokens import digest_of, new_secret
 from scrubjay.client.connect import Connection
+from scrubjay.model.caller import Caller
 from scrubjay.model.grant import Access
 from scrubjay.model.identity import new_id
-from scrubjay.model.token import Token, TokenRequest
+from scrubjay.model.requests import CreateTokenRequest, RevokeTokenRequest
+from scrubjay.model.token import Token
 from scrubjay.recalling import access_log
 from scrubjay.settings import Settings
 from tests.backends import Choice, backend
@@ -149,17 +151,19 @@ class TenantServer:
             if len(readable) == 1:
                 self.owners[memory_id] = owner
 
-    def make_tokens(self, requests: Sequence[TokenRequest], *, revoked: Sequence[str] = (), expired: str = "") -> None:
+    def make_tokens(
+        self, requests: Sequence[CreateTokenRequest], *, revoked: Sequence[str] = (), expired: str = ""
+    ) -> None:
         """Create tokens as the owner, and revoke or expire some of them at once."""
 
         async def create() -> None:
             connection = Connection(settings=self.settings)
-            engine = await connection.open()
+            service = await connection.open()
             try:
                 for request in requests:
-                    self.secrets[request.name] = (await engine.create_token(request)).secret
+                    self.secrets[request.name] = (await service.call(request, who=Caller())).secret
                 for name in revoked:
-                    await engine.revoke_token(name)
+                    await service.call(RevokeTokenRequest(ref=name), who=Caller())
             finally:
                 await connection.close()
             if expired:
@@ -221,7 +225,7 @@ def _start_server(home: Path, model: str, choice: Choice) -> Generator[TenantSer
         httpx2.Client(base_url=running.http, timeout=_SECONDS, trust_env=False, verify=False) as http,
     ):
         server = TenantServer(settings=settings, url=running.http, http=http)
-        server.make_tokens([TokenRequest(name=_OWNER, spaces=("*",), access="write")])
+        server.make_tokens([CreateTokenRequest(name=_OWNER, spaces=("*",), access="write")])
         # A thread creates the routes at the first request, and two such threads in one process share their warnings.
         http.get("/healthz")
         yield server

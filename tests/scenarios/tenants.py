@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from scrubjay.model.memory import Json
-from scrubjay.model.token import TokenRequest
+from scrubjay.model.requests import CreateTokenRequest
 from tests.scenarios.paired_servers import Answer, ServerPair, TenantServer
 from tests.scenarios.rest_calls import API, BEYOND, JSON
 from tests.scenarios.tenant_data import ID, HttpRequest, Operation, Tenant, Turn, make_inputs
@@ -28,9 +28,9 @@ class Tenants:
         self.pair.forget_tenants()
         token_requests = [self._token_request("write", self.ann, access="write"), self._token_request("read", self.ann)]
         strangers = [self._token_request("write", tenant, access="write") for tenant in (self.bob, self.eve)]
-        both = TokenRequest(name=self.both_read, spaces=(self.ann.space, self.bob.space))
-        figures = TokenRequest(name=self.figures, access="metrics")
-        revoked_token = TokenRequest(name=self.revoked, spaces=("*",), access="write")
+        both = CreateTokenRequest(name=self.both_read, spaces=(self.ann.space, self.bob.space))
+        figures = CreateTokenRequest(name=self.figures, access="metrics")
+        revoked_token = CreateTokenRequest(name=self.revoked, spaces=("*",), access="write")
         for server in self.pair.both:
             server.make_tokens(
                 [*token_requests, *strangers, both, figures, revoked_token],
@@ -175,8 +175,8 @@ class Tenants:
         return operation.make(inputs)
 
     @staticmethod
-    def _token_request(access_name: str, tenant: Tenant, *, access: str = "read") -> TokenRequest:
-        return TokenRequest(name=token_of(tenant, access_name), spaces=(tenant.space,), access=access)
+    def _token_request(access_name: str, tenant: Tenant, *, access: str = "read") -> CreateTokenRequest:
+        return CreateTokenRequest(name=token_of(tenant, access_name), spaces=(tenant.space,), access=access)
 
 
 def _settle(server: TenantServer, request: HttpRequest) -> None:

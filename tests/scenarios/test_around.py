@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from scrubjay.client import MemoryClient
-from scrubjay.model.draft import Caller
+from scrubjay.model.caller import Caller
 from scrubjay.model.results import Hit
 from tests.scenarios.wiring import Wiring
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from scrubjay.errors import NameTaken, NotFound
+from scrubjay.model.requests import MergeBranchRequest
 from scrubjay.model.version import Version
 from tests.scenarios.branch_model import MAIN, Snapshot, Tree
 from tests.scenarios.wiring import Wiring, open_wiring
@@ -165,7 +166,9 @@ class BranchStateMachine(RuleBasedStateMachine):
             self.revise(agent, MAIN, "swap", shared[0])
             self.revise(agent, name, "swap", shared[0] + len(FACTS))
         name, into = (MAIN, name) if how % 2 else (name, MAIN)
-        done = self.runner.run(self.clients[agent].merge_branch(self.id, name, into=into, prefer=prefer))
+        done = self.runner.run(
+            self.clients[agent].call(MergeBranchRequest.of(id=self.id, name=name, into=into, prefer=prefer))
+        )
         assert done.action == self.tree.merge(agent, name, into, prefer=prefer)
         assert (done.id, done.branch, done.into) == (self.id, name, into)
         assert done.version == self.tree.records[into].last

@@ -14,7 +14,7 @@ from scrubjay.curation import run_jobs
 from scrubjay.engine import Engine
 from scrubjay.errors import WrongState
 from scrubjay.jobs.queue import Queue
-from scrubjay.model.draft import Caller
+from scrubjay.model.caller import Caller
 from scrubjay.model.job import JobState
 from scrubjay.model.memory import State
 from scrubjay.model.rules import Rules

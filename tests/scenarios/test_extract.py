@@ -11,8 +11,9 @@ import pytest
 
 from scrubjay.app import open_engine
 from scrubjay.client import MemoryClient
-from scrubjay.model.draft import Caller
+from scrubjay.model.caller import Caller
 from scrubjay.model.job import Job
+from scrubjay.model.requests import ExtractRequest
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli import extract as command
 from tests.command_line import invoke
@@ -66,7 +67,7 @@ async def test_later_extraction_goes_to_the_job_queue(tmp_path: Path) -> None:
     jobs_ = RecordingJobs()
     async with open_engine(Settings.load(home=str(tmp_path), embedder="none", vector_index="scan")) as engine:
         with_model = replace(engine, llm=ScriptedModel(), job_runner=jobs_)
-        done = await with_model.extract(LOG, who=Caller(agent="reader"), method="patterns")
+        done = await with_model.extract(ExtractRequest(text=LOG, method="patterns"), who=Caller(agent="reader"))
     assert jobs_.jobs
     assert {str(job.about["memory_id"]) for job in jobs_.jobs} <= {fact.id for fact in done.facts}
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from scrubjay.errors import KeyReused
-from scrubjay.model.draft import Caller, Draft
+from scrubjay.model.caller import Caller
+from scrubjay.model.draft import Draft
 from scrubjay.model.identity import new_id
 from tests.scenarios.wiring import Wiring
 

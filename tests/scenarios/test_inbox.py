@@ -8,8 +8,9 @@ from scrubjay.app import open_engine
 from scrubjay.client import MemoryClient
 from scrubjay.errors import WrongState
 from scrubjay.graph.entity import Entity
-from scrubjay.model.draft import Caller
+from scrubjay.model.caller import Caller
 from scrubjay.model.memory import Method, State
+from scrubjay.model.requests import OutcomeRequest
 from scrubjay.settings import Settings
 
 KEY = "AKIAIOSFODNN7EXAMPLE"
@@ -45,5 +46,5 @@ async def test_writes_leave_no_secret_in_the_log(tmp_path: Path) -> None:
         made = await memory.remember(TEXT)
         (version,) = await engine.reader.versions("default", made.id, limit=9)
         assert (version.agent, version.run) == (f"agent {CUT}", f"run {CUT}")
-        assert await engine.outcome([f"run {KEY}"], who=who) == {f"run {KEY}": True}
+        assert await engine.outcome(OutcomeRequest(runs=(f"run {KEY}",)), who=who) == {f"run {KEY}": True}
         assert [change.id for change in (await memory.undo()).done] == [made.id]

@@ -17,7 +17,7 @@ def test_the_same_question_gets_no_neighbours_answer(pair: ServerPair) -> None:
         HttpRequest(method="POST", path=f"{API}/search", headers=JSON, body={"query": "what did the jay hide?"}),
         HttpRequest(
             method="POST", path="/call/recall", headers=JSON,
-            body={"args": {"question": {"query": "what did the jay hide?"}}},
+            body={"args": {"query": "what did the jay hide?"}},
         ),
         tool_call("recall", {"query": "what did the jay hide?"}),
         tool_call("memory_recall", {"query": "what did the jay hide?"}, toolset="items"),

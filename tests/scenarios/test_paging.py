@@ -4,7 +4,7 @@ import pytest
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
-from scrubjay.model.draft import Caller
+from scrubjay.model.caller import Caller
 from scrubjay.model.results import Hit
 from tests.scenarios.wiring import Wiring
 

@@ -8,7 +8,7 @@ from scrubjay.app import open_engine
 from scrubjay.client import MemoryClient
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, NotFound
-from scrubjay.model.draft import Caller
+from scrubjay.model.caller import Caller
 from scrubjay.model.results import Hit
 from scrubjay.settings import Settings
 

@@ -12,10 +12,23 @@ import pytest
 from scrubjay.engine import Engine
 from scrubjay.errors import StaleVersion
 from scrubjay.graph.entity import Entity
-from scrubjay.model.draft import Caller, Draft, Edit, Selection
-from scrubjay.model.query import Question
+from scrubjay.model.caller import Caller
+from scrubjay.model.draft import Draft, replace
+from scrubjay.model.requests import (
+    CreateTokenRequest,
+    Edit,
+    ForgetRequest,
+    HistoryRequest,
+    PurgeRequest,
+    ReadRequest,
+    RecallRequest,
+    RevokeTokenRequest,
+    StatusRequest,
+    TokensRequest,
+    UndoRequest,
+)
 from scrubjay.model.results import Remembered
-from scrubjay.model.token import TokenRequest, TokenState
+from scrubjay.model.token import TokenState
 from scrubjay.storage.postgres import PostgresStore
 from scrubjay.storage.postgres.rows import digest_of
 from scrubjay.surfaces.changes import ChangeBroadcaster
@@ -61,25 +74,25 @@ async def behind(behind_store: PostgresStore, tmp_path: Path) -> AsyncIterator[E
 
 
 async def find(engine: Engine, query: str) -> set[str]:
-    return {hit.id for hit in (await engine.recall(Question(query=query), who=WHO)).hits}
+    return {hit.id for hit in (await engine.recall(RecallRequest(query=query), who=WHO)).hits}
 
 
 async def test_versions_and_the_log_go_by_order_and_not_by_clocks(ahead: Engine, behind: Engine) -> None:
     memory = (await ahead.remember(Draft(text="version 1", name="shared"), who=WHO)).id
     for version, engine in enumerate([behind, ahead] * 3, start=2):
         edit = Edit(fields={"content": f"version {version}"}, expected_version=version - 1)
-        assert (await engine.revise("shared", edit, who=WHO)).version == version
+        assert (await engine.apply_edit("shared", edit, who=WHO)).version == version
     with pytest.raises(StaleVersion):
-        await behind.revise("shared", Edit(fields={"content": "late"}, expected_version=6), who=WHO)
+        await behind.apply_edit("shared", Edit(fields={"content": "late"}, expected_version=6), who=WHO)
     for engine in (ahead, behind):
-        history = await engine.history(memory, who=WHO)
+        history = await engine.history(HistoryRequest(id=memory), who=WHO)
         assert [version.number for version in history.versions] == [7, 6, 5, 4, 3, 2, 1]
         log = await engine.change_log.changes_in("default", after=0, limit=99)
         assert [change.version for change in log if change.version] == sorted(change.version for change in log)
         assert [change.place for change in log] == list(range(1, len(log) + 1))
     # The newest run is that of the slower clock.
-    assert (await ahead.undo(who=WHO)).done[0].version == 8
-    assert (await behind.read([memory], who=WHO)).memories[0].content == "version 6"
+    assert (await ahead.undo(UndoRequest(), who=WHO)).done[0].version == 8
+    assert (await behind.read(ReadRequest(ids=(memory,)), who=WHO)).memories[0].content == "version 6"
 
 
 async def test_a_key_holds_for_both_also_at_the_same_moment(ahead: Engine, behind: Engine) -> None:
@@ -90,15 +103,15 @@ async def test_a_key_holds_for_both_also_at_the_same_moment(ahead: Engine, behin
         same = Draft(text=f"at once {number}", intent="new", idempotency_key=f"key-{number}")
         done = await asyncio.gather(*(engine.remember(same, who=WHO) for engine in (ahead, behind)))
         assert len({outcome.id for outcome in done}) == 1
-    assert (await ahead.status(who=WHO)).memories == {"live": 11}
+    assert (await ahead.status(StatusRequest(), who=WHO)).memories == {"live": 11}
 
 
 async def test_tokens_end_at_once_by_whichever_clock(ahead: Engine, behind: Engine) -> None:
-    made = await ahead.create_token(TokenRequest(name="laptop", spaces=("*",)))
-    (token,) = await behind.tokens()
+    made = await ahead.create_token(CreateTokenRequest(name="laptop", spaces=("*",)), who=Caller())
+    (token,) = await behind.tokens(TokensRequest(), who=Caller())
     assert (token.id, token.state(behind.clock.now())) == (made.token.id, TokenState.LIVE)
-    await ahead.revoke_token("laptop")
-    (token,) = await behind.tokens()
+    await ahead.revoke_token(RevokeTokenRequest(ref="laptop"), who=Caller())
+    (token,) = await behind.tokens(TokensRequest(), who=Caller())
     # By this clock it was revoked in the future.
     assert token.state(behind.clock.now()) is TokenState.REVOKED
 
@@ -110,7 +123,7 @@ async def test_a_write_by_one_is_found_by_the_other_despite_its_cached_answer(ah
     new = (await behind.remember(Draft(text="jays dig up acorns in winter", intent="new"), who=WHO)).id
     for engine in (ahead, behind):
         assert await find(engine, "acorns") == {old, new}
-    await ahead.forget(Selection(refs=(old,)), who=WHO)
+    await ahead.forget(ForgetRequest(ids=(old,)), who=WHO)
     assert await find(behind, "acorns") == {new}
 
 
@@ -126,9 +139,9 @@ async def test_cached_texts_follow_the_writes_of_others(ahead: Engine, behind: E
 async def test_pages_of_an_answer_may_come_from_different_servers(ahead: Engine, behind: Engine) -> None:
     for number in range(7):
         await ahead.remember(Draft(text=f"acorn number {number}", intent="new"), who=WHO)
-    question, seen, cursor = Question(query="acorn", limit=2), list[str](), ""
+    question, seen, cursor = RecallRequest(query="acorn", limit=2), list[str](), ""
     for engine in (ahead, behind, ahead, behind):
-        page = await engine.recall(question, who=WHO, cursor=cursor)
+        page = await engine.recall(replace(question, cursor=cursor), who=WHO)
         seen += [hit.id for hit in page.hits]
         cursor = page.cursor
     assert (len(seen), len(set(seen)), cursor) == (7, 7, "")
@@ -148,8 +161,8 @@ async def test_a_purge_is_forgotten_everywhere(ahead: Engine, behind: Engine, be
         purged.clear()
         secret = (await ahead.remember(Draft(text=text, intent="new"), who=WHO)).id
         assert await find(behind, "code word") == {secret}
-        await ahead.forget(Selection(refs=(secret,)), who=WHO)
-        await ahead.purge(Selection(refs=(secret,)), who=WHO)
+        await ahead.forget(ForgetRequest(ids=(secret,)), who=WHO)
+        await ahead.purge(PurgeRequest(ids=(secret,)), who=WHO)
         await purged.wait()
         assert not behind.answers._answers
         assert behind_store._bodies._cache._read_small.cache_info().currsize == 0
@@ -199,7 +212,7 @@ async def test_a_listener_gets_a_commit_that_was_under_way_when_it_started(
 async def test_a_scan_finds_commits_that_were_under_way_when_it_started(
     ahead: Engine, behind: Engine, behind_store: PostgresStore, name: str
 ) -> None:
-    profile, everything = await behind.embedder.profile(), Question(query="").filter
+    profile, everything = await behind.embedder.profile(), RecallRequest(query="").filter
     scan = ScanIndex(behind_store, profile.model, dimension=profile.dimension)
     vector = await behind.embedder.embed_query("slow but sure")
     async with asyncio.timeout(30):

@@ -22,6 +22,7 @@ from scrubjay.model.rules import Rules
 from scrubjay.paths import database_file
 from scrubjay.ports import Profile, VectorIndex
 from scrubjay.recalling.access_log import AccessLog
+from scrubjay.service import LocalService
 from scrubjay.settings import Settings
 from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.vectors.edge import EdgeIndex
@@ -48,7 +49,7 @@ class Wiring:
     def client(self, *, space: str = "default", agent: str = "tester", run: str = "") -> MemoryClient:
         """Return a client of it; several clients may work at once."""
         client = MemoryClient(settings=Settings(home=str(self.home)), space=space, agent=agent, run=run)
-        client._connection._engine = self.engine  # pyright: ignore[reportAttributeAccessIssue]
+        client._connection._service = LocalService.over(self.engine)  # pyright: ignore[reportAttributeAccessIssue]
         return client
 
 

@@ -154,8 +154,8 @@ async def test_a_bad_hello_gets_an_error_and_the_connection_is_closed(
         (b'{"id": 1, "verb": "status", "who": {"space": 5}}\n', InvalidInput.code),
         (b'{"id": 1, "verb": "status", "who": "me"}\n', InvalidInput.code),
         (b'{"id": 1, "verb": "remember", "args": {}}\n', InvalidInput.code),
-        (b'{"id": 1, "verb": "remember", "args": {"draft": {"text": ""}}}\n', InvalidInput.code),
-        (b'{"id": 1, "verb": "revise", "args": {"ref": "nobody", "edit": {}}}\n', NotFound.code),
+        (b'{"id": 1, "verb": "remember", "args": {"text": ""}}\n', InvalidInput.code),
+        (b'{"id": 1, "verb": "revise", "args": {"id": "nobody"}}\n', NotFound.code),
     ],
 )
 async def test_a_bad_frame_gets_an_error_and_the_connection_stays_open(
@@ -179,7 +179,7 @@ async def test_a_line_of_100_mb_is_refused_and_the_connection_stays_open(running
 
 async def test_half_a_frame_is_ignored(running: RunningDaemon, settings: Settings) -> None:
     async with wire(running.socket) as client:
-        await client.send(b'{"id": 1, "verb": "remember", "args": {"draft": {"te')
+        await client.send(b'{"id": 1, "verb": "remember", "args": {"te')
     async with MemoryClient(settings=settings) as memory:
         assert (await memory.status()).memories == {}
 
@@ -199,7 +199,7 @@ async def test_no_write_is_lost_when_the_client_disconnects(running: RunningDaem
     async with wire(running.socket) as client:
         for number in range(20):
             draft: Json = {"text": f"the last word number {number}"}
-            await client.send(encode_frame({"id": number, "verb": "remember", "args": {"draft": draft}}))
+            await client.send(encode_frame({"id": number, "verb": "remember", "args": draft}))
     async with MemoryClient(settings=settings) as memory:
         for _ in range(200):
             if (await memory.status()).memories.get("live") == 20:
@@ -241,7 +241,7 @@ async def test_an_accepted_write_is_finished_before_the_daemon_exits(settings: S
         async with wire(running.socket) as client:
             for number in range(50):
                 draft: Json = {"text": f"just before the end, number {number}"}
-                await client.send(encode_frame({"id": number, "verb": "remember", "args": {"draft": draft}}))
+                await client.send(encode_frame({"id": number, "verb": "remember", "args": draft}))
             answered = [await client.receive()]
             running.stopping.set()
             answered += [await client.receive() for _ in range(49)]
@@ -333,7 +333,7 @@ async def test_texts_longer_than_a_frame_are_sent_and_received(
         for number, text in enumerate(texts):
             await memory.remember(text, name=f"long-{number}", intent="new")
         for turn in range(3):
-            await memory.revise("long-0", content=f"{turn} {texts[0]}")
+            await memory.revise("long-0", text=f"{turn} {texts[0]}")
         whole = [line async for line in memory.export()]
         assert len(whole) == 3
         assert max(map(len, whole)) > 1_000_000

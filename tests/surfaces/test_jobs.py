@@ -15,7 +15,8 @@ from tests.unit.llm.chat_server import ChatServer, Reply, json_reply
 from scrubjay import MemoryClient, Settings
 from scrubjay.app import open_engine
 from scrubjay.jobs.queue import Queue
-from scrubjay.model.draft import Caller, Draft
+from scrubjay.model.caller import Caller
+from scrubjay.model.draft import Draft
 from scrubjay.model.job import Job, JobState
 from scrubjay.model.memory import Json
 

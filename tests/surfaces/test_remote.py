@@ -1,7 +1,6 @@
 """A client whose daemon goes away: offline answers, repeated calls, and lost writes."""
 
 import asyncio
-import inspect
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -13,22 +12,11 @@ import pytest
 from tests.surfaces.background_daemon import background_daemon
 
 from scrubjay import MemoryClient, Settings
-from scrubjay.engine import Engine
 from scrubjay.errors import DaemonUnavailable, InvalidInput, NotAllowed, ScrubjayError
 from scrubjay.model.memory import Json
-from scrubjay.notes.service import Notes
 from scrubjay.paths import socket_file
-from scrubjay.rpc.engine import RemoteEngine
 from scrubjay.rpc.frames import LineReader, decode_frame, encode_frame
-from scrubjay.rpc.names import VERBS
-from scrubjay.rpc.verbs import NOTES_VERBS
 from scrubjay.version import PROTOCOL, VERSION
-
-
-def test_a_remote_engine_has_the_engines_verbs_with_the_same_signatures() -> None:
-    for verb in VERBS:
-        here = getattr(Notes if verb in NOTES_VERBS else Engine, verb)
-        assert inspect.signature(getattr(RemoteEngine, verb)) == inspect.signature(here), verb
 
 
 async def test_over_http_the_verbs_are_the_same(settings: Settings, tmp_path: Path) -> None:
@@ -38,7 +26,7 @@ async def test_over_http_the_verbs_are_the_same(settings: Settings, tmp_path: Pa
         async with MemoryClient(url=running.http, settings=settings, space="work", agent="bot") as memory:
             done = await memory.remember("Sarah of Acme prefers voice calls", entities=["Sarah", "Acme"])
             assert (await memory.recall("how does Sarah like voice calls?")).hits[0].passage.startswith("Sarah")
-            assert (await memory.revise(done.ids[0], content="Sarah prefers mail")).version == 2
+            assert (await memory.revise(done.ids[0], text="Sarah prefers mail")).version == 2
             assert (await memory.history(done.ids[0], diff=[1, 2])).diff[0].field == "content"
             lines = [line async for line in memory.export()]
             assert len(lines) == 3

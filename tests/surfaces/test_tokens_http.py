@@ -283,7 +283,7 @@ def test_with_several_spaces_each_hit_names_its_space(server: HttpDaemon) -> Non
     assert {hit["name"]: hit["space"] for hit in results} == where
     (only,) = server.get(f"{API}/search?q=acorn&space=elm", both).json()["hits"]
     assert only["space"] == "elm"
-    frame = {"args": {"question": {"query": "acorn"}}}
+    frame = {"args": {"query": "acorn"}}
     called = server.post("/call/recall", frame, both).json()["result"]["hits"]
     assert {hit["name"]: hit["space"] for hit in called} == where
     answer = _called(server, both, "core", "recall")

@@ -8,12 +8,13 @@ from tests.fakes import FakeClock, FakeEmbedder
 from tests.fakes.build import DIMENSION, MODEL, an_origin
 
 from scrubjay.model.change import Origin
-from scrubjay.model.draft import Draft, DraftBatch, Edit, Limits, Selection
+from scrubjay.model.draft import Draft, DraftBatch, Limits
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.passage import Vector
-from scrubjay.model.query import Filter, Question
+from scrubjay.model.query import Filter
 from scrubjay.model.ranking import Ranking
+from scrubjay.model.requests import Edit, ReadRequest, RecallRequest, RelateRequest, Selection, UnrelateRequest
 from scrubjay.model.results import Outcome, ReadResult, Recalled, Related, Remembered, RememberedMany, Written
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Commit, Committed, PassageSearcher, Progress, RecordStore, Reranker
@@ -134,17 +135,17 @@ class Harness:
         return await revise(ref, change, space=SPACE, origin=self.origin(), context=self.context)
 
     async def forget(self, *refs: str, selection: Selection | None = None) -> Outcome:
-        chosen = selection or Selection(refs=refs)
+        chosen = selection or Selection(ids=refs)
         return await delete.forget(chosen, space=SPACE, origin=self.origin(), store=self.store)
 
     async def restore(self, *refs: str, selection: Selection | None = None) -> Outcome:
-        chosen = selection or Selection(refs=refs)
+        chosen = selection or Selection(ids=refs)
         return await delete.restore(
             chosen, space=SPACE, origin=self.origin(), store=self.store, conflict_checker=ConflictChecker(self.context)
         )
 
     async def purge(self, *refs: str, selection: Selection | None = None) -> Outcome:
-        chosen = selection or Selection(refs=refs)
+        chosen = selection or Selection(ids=refs)
         return await delete.purge(chosen, space=SPACE, origin=self.origin(), store=self.store)
 
     async def relate(
@@ -157,25 +158,36 @@ class Harness:
         strength: float = 0.5,
         metadata: dict[str, Json] | None = None,
     ) -> Related:
+        request = RelateRequest(
+            source=source, target=target, relation=relation, text=text, strength=strength, metadata=metadata or {}
+        )
         return await relate.relate(
-            source, target, relation=relation, text=text, strength=strength, metadata=metadata or {},
-            space=SPACE, origin=self.origin(), store=self.store, limits=self.limits,
+            request, space=SPACE, origin=self.origin(), store=self.store, limits=self.limits,
         )  # fmt: skip
 
     async def unrelate(self, source: str, target: str, *, relation: str = "related_to") -> Related:
         return await relate.unrelate(
-            source, target, relation=relation, space=SPACE, origin=self.origin(), store=self.store, limits=self.limits
+            UnrelateRequest(source=source, target=target, relation=relation),
+            space=SPACE,
+            origin=self.origin(),
+            store=self.store,
+            limits=self.limits,
         )
 
     async def recall(
-        self, question: Question | str = "", *, filter: Filter | None = None, limit: int | None = None, cursor: str = ""
+        self,
+        question: RecallRequest | str = "",
+        *,
+        filter: Filter | None = None,
+        limit: int | None = None,
+        cursor: str = "",
     ) -> Recalled:
-        request = Question(query=question) if isinstance(question, str) else question
-        request = replace(request, filter=filter or request.filter, limit=limit or request.limit)
-        return await recall(request, cursor=cursor, spaces=(SPACE,), now=self.clock.now(), context=self.recall_context)
+        request = RecallRequest(query=question) if isinstance(question, str) else question
+        request = replace(request, filter=filter or request.filter, limit=limit or request.limit, cursor=cursor)
+        return await recall(request, spaces=(SPACE,), now=self.clock.now(), context=self.recall_context)
 
     async def read(self, *refs: str, format: str = "markdown", version: int | None = None) -> ReadResult:
-        return await read(refs, format=format, version=version, spaces=(SPACE,), store=self.store)
+        return await read(ReadRequest.of(ids=refs, format=format, version=version), spaces=(SPACE,), store=self.store)
 
     async def get(self, memory_id: str) -> Memory:
         return (await self.store.get(SPACE, [memory_id]))[memory_id]

@@ -14,7 +14,8 @@ from tests.unit.recording_observer import RecordingObserver
 
 from scrubjay import telemetry
 from scrubjay.errors import InvalidInput
-from scrubjay.model.draft import Draft, Selection
+from scrubjay.model.draft import Draft
+from scrubjay.model.requests import Selection
 from scrubjay.telemetry import Span, incoming_request, request_id, trace_parent
 
 
@@ -218,7 +219,7 @@ async def test_writes_are_counted_by_their_action(harness: Harness) -> None:
         await harness.unrelate(first.id, other.id)
         await harness.forget(other.id)
         await harness.restore(other.id)
-        await harness.forget(selection=Selection(refs=(other.id,), dry_run=True))
+        await harness.forget(selection=Selection(ids=(other.id,), dry_run=True))
         await harness.forget(other.id)
         await harness.purge(other.id)
     assert observer.counts == {

@@ -14,8 +14,9 @@ from scrubjay.errors import Ambiguous, InvalidInput, NameTaken, NotFound, TooLar
 from scrubjay.model.checks import require_integer, require_text, require_texts
 from scrubjay.model.grant import ALL_SPACES, Access
 from scrubjay.model.identity import is_id, new_id
+from scrubjay.model.requests import CreateTokenRequest
 from scrubjay.model.timestamps import parse_moment
-from scrubjay.model.token import NewToken, Token, TokenRequest, TokenState
+from scrubjay.model.token import NewToken, Token, TokenState
 from scrubjay.ports import Tokens
 
 _log = logging.getLogger(__name__)
@@ -37,7 +38,7 @@ _UNITS = {
 }
 
 
-async def create(request: TokenRequest, *, tokens: Tokens, now: datetime) -> NewToken:
+async def create(request: CreateTokenRequest, *, tokens: Tokens, now: datetime) -> NewToken:
     """Create a token and store the digest of its secret; only the result contains the secret itself."""
     access = _access(request.access)
     token = Token(

@@ -3,13 +3,14 @@
 import asyncio
 import sys
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scrubjay.errors import DaemonUnavailable, StoreError
 from scrubjay.paths import known_socket
-from scrubjay.rpc.client import Transport
-from scrubjay.rpc.engine import RemoteEngine
+from scrubjay.rpc.client import RpcClient, Transport
 from scrubjay.rpc.socket_transport import SocketTransport
+from scrubjay.service import LocalService, Service
 from scrubjay.settings import Settings
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Connection:
         self._names_space = names_space
         self._alone = alone
         self._stack = AsyncExitStack()
-        self._engine: Engine | RemoteEngine | None = None
+        self._service: Service | None = None
         self._notes: Notes | None = None
         self._opening_notes = asyncio.Lock()
 
@@ -39,35 +40,23 @@ class Connection:
         return bool(self._url)
 
     @property
-    def engine(self) -> "Engine | RemoteEngine":
-        """The engine, here or in a daemon; raises StoreError if the connection is not open."""
-        if self._engine is None:
+    def service(self) -> Service:
+        """The verbs; raises StoreError if the connection is not open."""
+        if self._service is None:
             raise StoreError("the client is not open", hint="Use it as `async with MemoryClient() as memory:`")
-        return self._engine
+        return self._service
 
-    async def open(self) -> "Engine | RemoteEngine":
+    async def open(self) -> Service:
         """Connect to the server or the daemon, else open the store."""
-        self._engine = await self._choose()
-        return self._engine
-
-    async def notes(self) -> "Notes | RemoteEngine":
-        """Return the verbs of notes: those of the daemon, or over the engine here, opened on first use."""
-        engine = self.engine
-        if isinstance(engine, RemoteEngine):
-            return engine
-        async with self._opening_notes:
-            if self._notes is None:
-                from scrubjay.app.notes import open_notes  # noqa: PLC0415 - few clients need notes
-
-                self._notes = await self._stack.enter_async_context(open_notes(self._settings, engine))
-            return self._notes
+        self._service = await self._choose()
+        return self._service
 
     async def close(self) -> None:
         """Close the engine and its connections."""
-        self._engine = self._notes = None
+        self._service = self._notes = None
         await self._stack.aclose()
 
-    async def _choose(self) -> "Engine | RemoteEngine":
+    async def _choose(self) -> Service:
         if self._url:
             # Loaded on demand: the HTTP library takes as long to load as a whole command may take.
             from scrubjay.rpc.http_transport import HttpTransport  # noqa: PLC0415
@@ -84,17 +73,27 @@ class Connection:
         # Loaded on demand: the engine takes longer to load than a daemon takes to answer.
         from scrubjay.app import open_engine  # noqa: PLC0415
 
-        return await self._stack.enter_async_context(open_engine(self._settings))
+        engine = await self._stack.enter_async_context(open_engine(self._settings))
+        return LocalService(engine, notes=partial(self._open_notes, engine))
 
-    async def _remote(self, transport: Transport) -> RemoteEngine:
+    async def _open_notes(self, engine: "Engine") -> "Notes":
+        """Return the notes over the engine, opened on first use."""
+        async with self._opening_notes:
+            if self._notes is None:
+                from scrubjay.app.notes import open_notes  # noqa: PLC0415 - few clients need notes
+
+                self._notes = await self._stack.enter_async_context(open_notes(self._settings, engine))
+            return self._notes
+
+    async def _remote(self, transport: Transport) -> RpcClient:
         try:
             await transport.open()
         except BaseException:
             await transport.close()
             raise
-        engine = RemoteEngine(transport)
-        self._stack.push_async_callback(engine.close)
-        return engine
+        client = RpcClient(transport)
+        self._stack.push_async_callback(client.close)
+        return client
 
 
 class BorrowedConnection:
@@ -103,20 +102,11 @@ class BorrowedConnection:
     is_remote = False
 
     def __init__(self, engine: "Engine", notes: "Notes | None") -> None:
-        self.engine = engine
-        self._notes = notes
+        self.service = LocalService.over(engine, notes)
 
-    async def open(self) -> "Engine":
-        """Return the engine, which is open."""
-        return self.engine
-
-    async def notes(self) -> "Notes":
-        """Return the verbs of notes over the engine."""
-        if self._notes is None:
-            from scrubjay.notes.service import Notes  # noqa: PLC0415 - few clients need notes
-
-            self._notes = Notes(engine=self.engine)
-        return self._notes
+    async def open(self) -> LocalService:
+        """Return the verbs of the engine, which is open."""
+        return self.service
 
     async def close(self) -> None:
         """Leave the engine to its owner."""

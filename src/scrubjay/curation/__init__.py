@@ -11,8 +11,9 @@ from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
 from scrubjay.jobs.queue import Queue
 from scrubjay.jobs.runner import Handler, Postponed, run_due, run_one
-from scrubjay.model.draft import Caller
+from scrubjay.model.caller import Caller
 from scrubjay.model.job import CONFLICTS, EMBEDDING, Job
+from scrubjay.model.requests import ScanConflictsRequest
 from scrubjay.ports import Llm, Progress
 
 __all__ = ["handlers_of", "run_jobs", "run_now"]
@@ -75,7 +76,7 @@ async def _scan_conflicts(job: Job, *, engine: Engine) -> str:
     if isinstance(memory_id, str):
         count = await engine.scan_memory(memory_id, who=who)
         return "the memory is gone" if count is None else f"compared 1 memory, new conflicts: {count:,}"
-    scan = await engine.scan_conflicts(who=who, limit=0)
+    scan = await engine.scan_conflicts(ScanConflictsRequest(limit=0), who=who)
     return f"compared {scan.memories:,} memories, new conflicts: {scan.count:,}"
 
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from scrubjay.engine import Engine
 from scrubjay.errors import LlmUnavailable
+from scrubjay.model.caller import Caller
 from scrubjay.model.change import Action
-from scrubjay.model.draft import Caller, Edit
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Flag, Json, Memory, State
+from scrubjay.model.requests import Edit
 from scrubjay.ports import Llm
 
 NO_ANSWER = "unchanged: the model gave no valid answer"
@@ -51,7 +52,7 @@ class JobTarget:
         """Write a new version; raise StaleVersion if the memory has changed since the model read it."""
         who = await self._writer()
         edit = Edit(fields=fields, message=f"{message} by {self.llm.name}", expected_version=self.memory.version)
-        revised = await self.engine.revise(self.memory.id, edit, who=who)
+        revised = await self.engine.apply_edit(self.memory.id, edit, who=who)
         return f"{message}: version {revised.version}" if revised.action == "updated" else "nothing to change"
 
     async def _writer(self) -> Caller:

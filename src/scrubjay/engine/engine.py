@@ -1,9 +1,9 @@
 """The engine: one short method per verb, which passes its dependencies to a function of another package."""
 
-from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -22,18 +22,19 @@ from scrubjay.indexing.backfill import backfill, embed_memories
 from scrubjay.indexing.unapplied import TransactionIndex
 from scrubjay.jobs.queue import Queue
 from scrubjay.lookup.references import space_of
+from scrubjay.model import requests
 from scrubjay.model.branch import Branches, BranchMerged
+from scrubjay.model.caller import Caller
 from scrubjay.model.change import Origin
-from scrubjay.model.checks import require_integer, require_text
 from scrubjay.model.conflict import ConflictDetails, Resolved, Scan
-from scrubjay.model.draft import Caller, Draft, DraftBatch, Edit, Limits, Selection
+from scrubjay.model.draft import DraftBatch, Limits, as_draft, read_draft
 from scrubjay.model.fact import Extracted
 from scrubjay.model.identity import new_id
 from scrubjay.model.job import CONFLICTS, Job, JobState
-from scrubjay.model.memory import MAIN, Json, Memory, Method, Source
-from scrubjay.model.query import Question, SearchText, TextsFound
+from scrubjay.model.memory import Json, Memory, Method, Source
+from scrubjay.model.query import TextsFound
 from scrubjay.model.ranking import Ranking
-from scrubjay.model.relation import LINK, Network
+from scrubjay.model.relation import Network
 from scrubjay.model.results import (
     Context,
     DoctorReport,
@@ -50,7 +51,7 @@ from scrubjay.model.results import (
 )
 from scrubjay.model.rules import Rules
 from scrubjay.model.tags import TagPreview, TagTable
-from scrubjay.model.token import NewToken, Token, TokenRequest
+from scrubjay.model.token import NewToken, Token
 from scrubjay.model.transfer import Imported, Lines
 from scrubjay.ports import Clock, Embedder, Llm, MediaSource, Progress, RecordStore, Reranker
 from scrubjay.recalling import context as session_context
@@ -108,55 +109,56 @@ class Engine(StoreOwner):
     # Whether a worker runs queued jobs, here or on a server that shares the store.
     has_worker: bool = False
 
-    async def remember(self, draft: Draft, *, who: Caller) -> Remembered:
+    async def remember(self, request: requests.RememberRequest, *, who: Caller) -> Remembered:
         """Store a text once, under every entity it is about."""
+        draft = as_draft(request, agent=who.agent)
         outcome = await writing.remember(draft, space=who.space, origin=self._origin(who), context=self._write_context)
         await self._queue_jobs(outcome)
         return outcome.answer
 
     async def remember_many(
-        self, batch: DraftBatch, *, who: Caller, progress: Progress | None = None
+        self, request: requests.RememberManyRequest, *, who: Caller, progress: Progress | None = None
     ) -> RememberedMany:  # fmt: skip
         """Store many texts, each as `remember` does, with one commit for each chunk of them."""
+        batch = DraftBatch(
+            drafts=[read_draft(item, agent=who.agent) for item in request.items], atomic=request.atomic,
+            idempotency_key=request.idempotency_key, dry_run=request.dry_run,
+        )  # fmt: skip
         return await remember_many(
             batch, space=who.space, origin=self._origin(who), context=self._write_context, hand_on=self._queue_jobs,
             progress=progress,
         )  # fmt: skip
 
-    async def recall(self, question: Question, *, who: Caller, cursor: str = "") -> Recalled:
+    async def recall(self, request: requests.RecallRequest, *, who: Caller) -> Recalled:
         """Find the memories that answer a question."""
         recalled = await recalling.recall(
-            question, cursor=cursor, spaces=who.spaces, now=self.clock.now(), context=self._recall_context
-        )
+            request, spaces=who.spaces, now=self.clock.now(), context=self._recall_context
+        )  # fmt: skip
         self.access_log.note((hit.space, hit.id) for hit in (*recalled.pinned, *recalled.hits))
         return recalled
 
-    async def search_text(self, request: SearchText, *, who: Caller) -> TextsFound:
+    async def search_text(self, request: requests.SearchTextRequest, *, who: Caller) -> TextsFound:
         """Find memories by words, prefixes and phrases."""
         return await fulltext.search_text(
             request, spaces=who.spaces, now=self.clock.now(), limits=self.limits, store=self._store,
             text_caches=self.text_caches,
         )  # fmt: skip
 
-    async def read(
-        self,
-        refs: Sequence[str],
-        *,
-        who: Caller,
-        format: str = "markdown",
-        version: int | None = None,
-        branch: str = "",
-        as_of: datetime | None = None,
-    ) -> ReadResult:
+    async def read(self, request: requests.ReadRequest, *, who: Caller) -> ReadResult:
         """Return whole memories by id, name or title, as they are or as they were."""
-        result = await reading.read(
-            refs, format=format, version=version, branch=branch, as_of=as_of, spaces=who.spaces, store=self._store
-        )
+        result = await reading.read(request, spaces=who.spaces, store=self._store)
         self.access_log.note((memory.space, memory.id) for memory in result.memories)
         return result
 
-    async def revise(self, ref: str, edit: Edit, *, who: Caller) -> Written:
+    async def revise(self, request: requests.ReviseRequest, *, who: Caller) -> Written:
         """Change a memory; the previous state remains as a version."""
+        edit = request.edit
+        if edit.source is not None and not edit.source.agent:
+            edit = replace(edit, source=replace(edit.source, agent=who.agent))
+        return await self.apply_edit(request.id, edit, who=who)
+
+    async def apply_edit(self, ref: str, edit: requests.Edit, *, who: Caller) -> Written:
+        """Change a memory, in ways that only other parts of the program use."""
         return await self._apply(
             revise.revise(ref, edit, space=who.space, origin=self._origin(who), context=self._write_context)
         )
@@ -169,200 +171,169 @@ class Engine(StoreOwner):
         await self.index.after_commit()
         return conflicts
 
-    async def forget(self, selection: Selection, *, who: Caller) -> Outcome:
+    async def forget(self, request: requests.ForgetRequest, *, who: Caller) -> Outcome:
         """Move memories to the trash."""
-        return await self._apply(delete.forget(selection, space=who.space, origin=self._origin(who), store=self._store))
+        return await self._apply(delete.forget(request, space=who.space, origin=self._origin(who), store=self._store))
 
-    async def restore(self, selection: Selection, *, who: Caller) -> Outcome:
+    async def restore(self, request: requests.RestoreRequest, *, who: Caller) -> Outcome:
         """Restore memories from the trash."""
         return await self._apply(delete.restore(
-            selection, space=who.space, origin=self._origin(who), store=self._store,
+            request, space=who.space, origin=self._origin(who), store=self._store,
             conflict_checker=self._conflict_checker,
         ))  # fmt: skip
 
-    async def purge(self, selection: Selection, *, who: Caller) -> Outcome:
+    async def purge(self, request: requests.PurgeRequest, *, who: Caller) -> Outcome:
         """Destroy memories in the trash."""
-        result = await delete.purge(selection, space=who.space, origin=self._origin(who), store=self._store)
+        result = await delete.purge(request, space=who.space, origin=self._origin(who), store=self._store)
         if result.done and not result.dry_run:
             self.answers.clear()
             await self.index.after_purge()
         return result
 
-    async def relate(
-        self,
-        source: str,
-        target: str,
-        *,
-        who: Caller,
-        relation: str = LINK,
-        text: str = "",
-        strength: float = 0.5,
-        metadata: Mapping[str, Json] | None = None,
-    ) -> Related:
+    async def relate(self, request: requests.RelateRequest, *, who: Caller) -> Related:
         """Set a relation between two memories."""
         return await self._apply(relate.relate(
-            source, target, relation=relation, text=text, strength=strength, metadata=metadata or {}, space=who.space,
-            origin=self._origin(who), store=self._store, limits=self.limits, rules=self.default_rules,
+            request, space=who.space, origin=self._origin(who), store=self._store, limits=self.limits,
+            rules=self.default_rules,
         ))  # fmt: skip
 
-    async def unrelate(self, source: str, target: str, *, who: Caller, relation: str = LINK) -> Related:
+    async def unrelate(self, request: requests.UnrelateRequest, *, who: Caller) -> Related:
         """Remove a relation."""
         return await self._apply(relate.unrelate(
-            source, target, relation=relation, space=who.space, origin=self._origin(who), store=self._store,
-            limits=self.limits,
+            request, space=who.space, origin=self._origin(who), store=self._store, limits=self.limits
         ))  # fmt: skip
 
-    async def history(
-        self, ref: str, *, who: Caller, limit: int = 20, before: int | None = None, branch: str = ""
-    ) -> History:
-        """Return the versions of a memory."""
-        space = await space_of(self._store, ref, spaces=who.spaces)
+    async def history(self, request: requests.HistoryRequest, *, who: Caller) -> History:
+        """Return the versions of a memory, or compare two of them."""
+        space = await space_of(self._store, request.id, spaces=who.spaces)
+        if request.diff is not None:
+            return await version_history.compare(
+                request.id, versions=request.diff, branch=request.branch, space=space, store=self._store
+            )
         return await version_history.history(
-            ref, limit=limit, before=before, branch=branch, space=space, store=self._store
-        )
+            request.id, limit=request.limit, before=request.before, branch=request.branch, space=space,
+            store=self._store,
+        )  # fmt: skip
 
-    async def diff(self, ref: str, *, who: Caller, versions: Sequence[int | str], branch: str = "") -> History:
-        """Compare two versions; the name of a branch means its newest version."""
-        space = await space_of(self._store, ref, spaces=who.spaces)
-        return await version_history.compare(ref, versions=versions, branch=branch, space=space, store=self._store)
-
-    async def revert(
-        self, ref: str, *, who: Caller, to: int, message: str = "", branch: str = "", idempotency_key: str = ""
-    ) -> Written:
+    async def revert(self, request: requests.RevertRequest, *, who: Caller) -> Written:
         """Restore an earlier version as a new one."""
         return await self._apply(revert(
-            ref, to=to, message=message, branch=branch, space=who.space, origin=self._origin(who), store=self._store,
-            key=idempotency_key, conflict_checker=self._conflict_checker,
+            request.id, to=request.to, message=request.message, branch=request.branch, space=who.space,
+            origin=self._origin(who), store=self._store, key=request.idempotency_key,
+            conflict_checker=self._conflict_checker,
         ))  # fmt: skip
 
-    async def commit(
-        self, ref: str, *, who: Caller, message: str, branch: str = "", idempotency_key: str = ""
-    ) -> Written:
+    async def commit(self, request: requests.CommitRequest, *, who: Caller) -> Written:
         """Create a version with a message and unchanged content."""
         return await self._apply(branches.commit(
-            ref, message=message, branch=branch, space=who.space, origin=self._origin(who),
-            context=self._write_context, key=idempotency_key,
+            request.id, message=request.message, branch=request.branch, space=who.space, origin=self._origin(who),
+            context=self._write_context, key=request.idempotency_key,
         ))  # fmt: skip
 
-    async def branch(
-        self, ref: str, name: str, *, who: Caller, description: str = "", at: int | None = None, switch: bool = False
-    ) -> Branches:
+    async def branch(self, request: requests.BranchRequest, *, who: Caller) -> Branches:
         """Create a branch of a memory."""
         return await self._apply(branches.branch(
-            ref, name, description=description, at=at, switch=switch, space=who.space, origin=self._origin(who),
-            context=self._write_context,
+            request.id, request.name, description=request.description, at=request.at, switch=request.switch,
+            space=who.space, origin=self._origin(who), context=self._write_context,
         ))  # fmt: skip
 
-    async def branches(self, ref: str, *, who: Caller) -> Branches:
+    async def branches(self, request: requests.BranchesRequest, *, who: Caller) -> Branches:
         """Return the branches of a memory."""
-        space = await space_of(self._store, ref, spaces=who.spaces)
-        return await branches.branches(ref, space=space, store=self._store)
+        space = await space_of(self._store, request.id, spaces=who.spaces)
+        return await branches.branches(request.id, space=space, store=self._store)
 
-    async def switch(self, ref: str, name: str, *, who: Caller) -> Branches:
+    async def switch(self, request: requests.SwitchRequest, *, who: Caller) -> Branches:
         """Make another branch the current one of a memory."""
-        return await branches.switch(ref, name, space=who.space, origin=self._origin(who), store=self._store)
+        return await branches.switch(
+            request.id, request.name, space=who.space, origin=self._origin(who), store=self._store
+        )
 
-    async def drop_branch(self, ref: str, name: str, *, who: Caller) -> Branches:
+    async def drop_branch(self, request: requests.DropBranchRequest, *, who: Caller) -> Branches:
         """Move a branch to the trash."""
-        return await self._apply(branches.drop(ref, name, space=who.space, origin=self._origin(who), store=self._store))
+        return await self._apply(
+            branches.drop(request.id, request.name, space=who.space, origin=self._origin(who), store=self._store)
+        )
 
-    async def merge_branch(
-        self,
-        ref: str,
-        name: str,
-        *,
-        who: Caller,
-        into: str = MAIN,
-        prefer: str = "",
-        message: str = "",
-        idempotency_key: str = "",
-    ) -> BranchMerged:
+    async def merge_branch(self, request: requests.MergeBranchRequest, *, who: Caller) -> BranchMerged:
         """Merge a branch into another; conflicts are reported, and then nothing is written."""
         return await self._apply(merge_branch(
-            ref, name, into=into, prefer=prefer, message=message, space=who.space, origin=self._origin(who),
-            context=self._write_context, key=idempotency_key,
+            request.id, request.name, into=request.into, prefer=request.prefer, message=request.message,
+            space=who.space, origin=self._origin(who), context=self._write_context, key=request.idempotency_key,
         ))  # fmt: skip
 
-    async def undo(self, *, who: Caller, run: str = "", idempotency_key: str = "") -> Undone:
+    async def undo(self, request: requests.UndoRequest, *, who: Caller) -> Undone:
         """Undo the last run of this agent, or a named one."""
         origin = replace(self._origin(who), run=new_id())
         result = await undo_run.undo(
-            run=redact_label(require_text(run, field="run")), agent=origin.agent, space=who.space, origin=origin,
-            store=self._store, key=idempotency_key,
+            run=redact_label(request.run), agent=origin.agent, space=who.space, origin=origin, store=self._store,
+            key=request.idempotency_key,
         )  # fmt: skip
         await reopen(result, space=who.space, store=self._store)
         await self.index.after_commit()
         return result
 
-    async def outcome(self, runs: Sequence[str], *, who: Caller) -> dict[str, bool]:
+    async def outcome(self, request: requests.OutcomeRequest, *, who: Caller) -> dict[str, bool]:
         """Return for each run whether it committed a change, for callers whose answer was lost."""
-        logged = {run: await self._store.run(who.space, redact_label(require_text(run, field="run"))) for run in runs}
+        logged = {run: await self._store.run(who.space, redact_label(run)) for run in request.runs}
         return {run: changes is not None for run, changes in logged.items()}
 
-    async def graph(
-        self,
-        refs: Sequence[str],
-        *,
-        who: Caller,
-        depth: int = 1,
-        types: Sequence[str] = (),
-        direction: str = "both",
-        limit: int = 200,
-        as_of: datetime | None = None,
-    ) -> Network:
+    async def graph(self, request: requests.GraphRequest, *, who: Caller) -> Network:
         """Return the memories that relations connect to the given ones."""
-        space = await space_of(self._store, refs[0], spaces=who.spaces) if refs else who.space
+        space = await space_of(self._store, request.ids[0], spaces=who.spaces) if request.ids else who.space
         return await network.neighbourhood(
-            refs, depth=depth, types=types, direction=direction, limit=limit, as_of=as_of, space=space,
+            request.ids, depth=request.depth, types=request.types, direction=request.direction, limit=request.limit,
+            as_of=request.as_of, space=space, store=self._store,
+        )  # fmt: skip
+
+    async def related(self, request: requests.RelatedRequest, *, who: Caller) -> Network:
+        """Return the memories that relations of a memory lead to."""
+        graph = requests.GraphRequest(
+            ids=(request.id,), types=request.types, direction=request.direction, limit=request.limit,
+            as_of=request.as_of,
+        )  # fmt: skip
+        return await self.graph(graph, who=who)
+
+    async def path(self, request: requests.PathRequest, *, who: Caller) -> Network:
+        """Return a shortest path from one memory to another."""
+        space = await space_of(self._store, request.source, spaces=who.spaces)
+        return await network.find_path(
+            request.source, request.target, types=request.types, direction=request.direction, most=request.most,
+            as_of=request.as_of, space=space, store=self._store,
+        )  # fmt: skip
+
+    async def conflicts(self, request: requests.ConflictsRequest, *, who: Caller) -> tuple[ConflictDetails, ...]:
+        """Return the conflicts of a space, or of one memory."""
+        return await conflict_listing.conflicts(
+            status=request.status, ref=request.id, limit=request.limit, now=self.clock.now(), space=who.space,
             store=self._store,
         )  # fmt: skip
 
-    async def path(
-        self,
-        source: str,
-        target: str,
-        *,
-        who: Caller,
-        types: Sequence[str] = (),
-        direction: str = "both",
-        most: int = 6,
-        as_of: datetime | None = None,
-    ) -> Network:
-        """Return a shortest path from one memory to another."""
-        space = await space_of(self._store, source, spaces=who.spaces)
-        return await network.find_path(
-            source, target, types=types, direction=direction, most=most, as_of=as_of, space=space, store=self._store
-        )
-
-    async def conflicts(
-        self, *, who: Caller, status: str = "pending", ref: str = "", limit: int = 50
-    ) -> tuple[ConflictDetails, ...]:
-        """Return the conflicts of a space, or of one memory."""
-        return await conflict_listing.conflicts(
-            status=status, ref=ref, limit=limit, now=self.clock.now(), space=who.space, store=self._store
-        )
-
     async def probe_conflicts(
-        self, drafts: Sequence[Draft], *, who: Caller, threshold: float = 0.5
-    ) -> tuple[tuple[ConflictDetails, ...], ...]:
+        self, request: requests.ProbeConflictsRequest, *, who: Caller
+    ) -> tuple[tuple[ConflictDetails, ...], ...]:  # fmt: skip
         """Return the conflicts that each draft would have if it were stored."""
+        drafts = [as_draft(draft, agent=who.agent) for draft in request.drafts]
         return await scan.check_drafts(
-            drafts, threshold=threshold, space=who.space, origin=self._origin(who), context=self._write_context
-        )
+            drafts, threshold=request.threshold, space=who.space, origin=self._origin(who),
+            context=self._write_context,
+        )  # fmt: skip
 
-    async def scan_conflicts(self, *, who: Caller, limit: int = 50, progress: Progress | None = None) -> Scan:
+    async def scan_conflicts(
+        self, request: requests.ScanConflictsRequest, *, who: Caller, progress: Progress | None = None
+    ) -> Scan:  # fmt: skip
         """Scan the whole space for conflicts."""
         return await scan.scan(
-            limit=limit, space=who.space, origin=self._origin(who), context=self._write_context, progress=progress
-        )
+            limit=request.limit, space=who.space, origin=self._origin(who), context=self._write_context,
+            progress=progress,
+        )  # fmt: skip
 
     async def scan_memory(self, memory_id: str, *, who: Caller) -> int | None:
         """Scan one memory for conflicts; returns the number of new ones, None if it does not exist."""
         return await scan.scan_memory(memory_id, space=who.space, origin=self._origin(who), context=self._write_context)
 
-    async def scan_later(self, *, who: Caller, after: int = 0) -> Job:
-        """Queue a scan of the whole space after a delay in seconds; a waiting scan is reused."""
-        due = self.clock.now() + timedelta(seconds=require_integer(after, field="after", least=0, most=_MONTH))
+    async def scan_later(self, request: requests.ScanLaterRequest, *, who: Caller) -> Job:
+        """Queue a scan of the whole space after a delay; a waiting scan is reused."""
+        due = self.clock.now() + timedelta(seconds=request.after)
         for job in await self._queue.list_jobs(who.space, limit=200):
             if job.kind == CONFLICTS and job.state is JobState.WAITING and not job.about:
                 return job
@@ -371,20 +342,11 @@ class Engine(StoreOwner):
             await self.job_runner.take((job,), waits=False)
         return job
 
-    async def resolve_conflict(
-        self,
-        conflict_id: str,
-        *,
-        who: Caller,
-        strategy: str = "auto",
-        notes: str = "",
-        branch: str = "",
-        idempotency_key: str = "",
-    ) -> Resolved:
+    async def resolve_conflict(self, request: requests.ResolveConflictRequest, *, who: Caller) -> Resolved:
         """Resolve a conflict; `undo` takes it back."""
         return await self._apply(resolve_conflict(
-            conflict_id, strategy=strategy, notes=notes, branch=branch, space=who.space, origin=self._origin(who),
-            context=self._write_context, combine=merge_records, key=idempotency_key,
+            request.id, strategy=request.strategy, notes=request.notes, branch=request.branch, space=who.space,
+            origin=self._origin(who), context=self._write_context, combine=merge_records, key=request.idempotency_key,
         ))  # fmt: skip
 
     async def entity(self, ref: str, *, who: Caller) -> Memory:
@@ -407,130 +369,124 @@ class Engine(StoreOwner):
         """Return the texts of all memories of a view, by id."""
         return await self.text_caches.all_texts(view, space=space, store=self._store)
 
-    async def create_entities(self, entities: Sequence[Mapping[str, Json]], *, who: Caller) -> dict[str, Json]:
+    async def create_entities(self, request: requests.CreateEntitiesRequest, *, who: Caller) -> dict[str, Json]:
         """Create or update entities by name."""
-        return await self._apply(
-            records.create_entities(entities, space=who.space, origin=self._origin(who), context=self._write_context)
-        )
+        return await self._apply(records.create_entities(
+            request.entities, space=who.space, origin=self._origin(who), context=self._write_context
+        ))  # fmt: skip
 
-    async def update_entity(self, ref: str, changes: Mapping[str, Json], *, who: Caller) -> dict[str, Json]:
+    async def update_entity(self, request: requests.UpdateEntityRequest, *, who: Caller) -> dict[str, Json]:
         """Change fields of an entity."""
-        return await self._apply(
-            records.update_entity(ref, changes, space=who.space, origin=self._origin(who), context=self._write_context)
-        )
+        return await self._apply(records.update_entity(
+            request.id, request.changes, space=who.space, origin=self._origin(who), context=self._write_context
+        ))  # fmt: skip
 
-    async def search_nodes(self, query: str, *, who: Caller, limit: int = 10) -> dict[str, Json]:
+    async def search_nodes(self, request: requests.SearchNodesRequest, *, who: Caller) -> dict[str, Json]:
         """Find entities by name, type and meaning; pinned ones come first."""
         semantic = Recalled(hits=())
-        if query.strip():
-            question = Question(
-                query=query, limit=min(max(1, limit), _MAX_SEMANTIC_NODES), max_tokens=_NO_TOKEN_LIMIT, detail="full"
-            )
+        if request.query.strip():
+            question = requests.RecallRequest(
+                query=request.query, limit=min(request.limit, _MAX_SEMANTIC_NODES), max_tokens=_NO_TOKEN_LIMIT,
+                detail="full",
+            )  # fmt: skip
             semantic = await recalling.recall(
-                question, cursor="", spaces=(who.space,), now=self.clock.now(), context=self._recall_context
-            )
+                question, spaces=(who.space,), now=self.clock.now(), context=self._recall_context
+            )  # fmt: skip
         nodes = await search.search_nodes(
-            query, limit=limit, recalled=semantic, now=self.clock.now(), space=who.space, store=self._store,
-            text_caches=self.text_caches,
+            request.query, limit=request.limit, recalled=semantic, now=self.clock.now(), space=who.space,
+            store=self._store, text_caches=self.text_caches,
         )  # fmt: skip
         self.access_log.note((who.space, str(node["id"])) for node in cast("list[dict[str, Json]]", nodes["results"]))
         return nodes
 
-    async def get_memory_status(self, *, who: Caller) -> dict[str, Json]:
+    async def get_memory_status(self, request: requests.GetMemoryStatusRequest, *, who: Caller) -> dict[str, Json]:
         """Return counts by type and tier, sizes and versions."""
+        del request
         return await status.memory_status(space=who.space, store=self._store)
 
-    async def context(self, *, who: Caller, session: str = "", project: str = "", max_tokens: int = 1500) -> Context:
+    async def context(self, request: requests.ContextRequest, *, who: Caller) -> Context:
         """Return the context for the start of a session."""
         return await session_context.context(
-            session=session, project=project, max_tokens=max_tokens,
-            conflicts=await self.conflicts(who=who, limit=_MAX_CONTEXT_CONFLICTS), now=self.clock.now(),
-            space=who.space, store=self._store,
+            session=request.session, project=request.project, max_tokens=request.max_tokens,
+            conflicts=await self.conflicts(requests.ConflictsRequest(limit=_MAX_CONTEXT_CONFLICTS), who=who),
+            now=self.clock.now(), space=who.space, store=self._store,
         )  # fmt: skip
 
     async def extract(
-        self,
-        text: str,
-        *,
-        who: Caller,
-        session: str = "",
-        store: bool = True,
-        format: str = "auto",
-        method: str = "auto",
-        project: str = "",
-        me: str = "",
-        trusted: bool = True,
-        progress: Progress | None = None,
-    ) -> Extracted:
+        self, request: requests.ExtractRequest, *, who: Caller, progress: Progress | None = None
+    ) -> Extracted:  # fmt: skip
         """Extract the facts of a conversation, and store them."""
         # Its patterns take a tenth of the start time of a process, and few calls need them.
         from scrubjay.extraction.extract import extract  # noqa: PLC0415
 
         return await extract(
-            text, session=session, store=store, format=format, method=method, project=project, me=me, trusted=trusted,
-            space=who.space, origin=self._origin(who), context=self._write_context, llm=self.llm,
+            request, space=who.space, origin=self._origin(who), context=self._write_context, llm=self.llm,
             hand_on=self._queue_jobs, progress=progress,
         )  # fmt: skip
 
-    async def rules(self, *, who: Caller) -> Rules:
+    async def rules(self, request: requests.RulesRequest, *, who: Caller) -> Rules:
         """Return the rules of a space."""
-        return (await rules_of_spaces.load_rules(who.space, default=self.default_rules, documents=self._store)).rules
+        del request
+        return await self._rules(who.space)
 
-    async def set_rules(self, changes: Mapping[str, Json], *, who: Caller) -> Rules:
+    async def set_rules(self, request: requests.SetRulesRequest, *, who: Caller) -> Rules:
         """Change rules of a space; null restores a default."""
         return await rules_of_spaces.set_rules(
-            changes, space=who.space, now=self.clock.now(), default=self.default_rules, documents=self._store
+            request.changes, space=who.space, now=self.clock.now(), default=self.default_rules, documents=self._store
         )
 
-    async def tags(self, *, who: Caller, limit: int = 200) -> TagTable:
+    async def tags(self, request: requests.TagsRequest, *, who: Caller) -> TagTable:
         """Return the tags of a space with their counts, and their synonyms."""
-        return await synonyms.table(who.space, store=self._store, limit=limit)
+        return await synonyms.table(who.space, store=self._store, limit=request.limit)
 
-    async def add_synonyms(self, tag: str, variants: Sequence[str], *, who: Caller) -> TagTable:
+    async def add_synonyms(self, request: requests.AddSynonymsRequest, *, who: Caller) -> TagTable:
         """Make other words synonyms of a tag."""
-        return await synonyms.add(tag, variants, space=who.space, store=self._store, now=self.clock.now())
+        return await synonyms.add(
+            request.tag, request.variants, space=who.space, store=self._store, now=self.clock.now()
+        )
 
-    async def remove_synonyms(self, variants: Sequence[str], *, who: Caller) -> TagTable:
+    async def remove_synonyms(self, request: requests.RemoveSynonymsRequest, *, who: Caller) -> TagTable:
         """Remove synonyms: the words become tags of their own again."""
-        return await synonyms.remove(variants, space=who.space, store=self._store, now=self.clock.now())
+        return await synonyms.remove(request.variants, space=who.space, store=self._store, now=self.clock.now())
 
-    async def preview_tags(self, tags: Sequence[str], *, who: Caller, text: str = "") -> TagPreview:
+    async def preview_tags(self, request: requests.PreviewTagsRequest, *, who: Caller) -> TagPreview:
         """Preview the normalization of tags, and suggest tags for a text."""
         return await synonyms.preview(
-            tags, text=text, space=who.space, rules=await self.rules(who=who), store=self._store, embedder=self.embedder
-        )
+            request.tags, text=request.text, space=who.space, rules=await self._rules(who.space), store=self._store,
+            embedder=self.embedder,
+        )  # fmt: skip
 
-    async def inbox(self, *, who: Caller, limit: int = 50) -> tuple[Memory, ...]:
+    async def inbox(self, request: requests.InboxRequest, *, who: Caller) -> tuple[Memory, ...]:
         """Return the memories that wait for approval, newest first."""
-        return await review.inbox(who.space, store=self._store, limit=limit)
+        return await review.inbox(who.space, store=self._store, limit=request.limit)
 
-    async def approve(self, selection: Selection, *, who: Caller) -> Outcome:
+    async def approve(self, request: requests.ApproveRequest, *, who: Caller) -> Outcome:
         """Approve waiting memories."""
         return await self._apply(review.approve(
-            selection, space=who.space, origin=self._origin(who), store=self._store,
+            request, space=who.space, origin=self._origin(who), store=self._store,
             conflict_checker=self._conflict_checker,
         ))  # fmt: skip
 
-    async def decline(self, selection: Selection, *, who: Caller) -> Outcome:
+    async def decline(self, request: requests.DeclineRequest, *, who: Caller) -> Outcome:
         """Move waiting memories to the trash."""
         return await self._apply(
-            review.decline(selection, space=who.space, origin=self._origin(who), store=self._store)
-        )
+            review.decline(request, space=who.space, origin=self._origin(who), store=self._store)
+        )  # fmt: skip
 
-    async def jobs(self, *, who: Caller, limit: int = 50) -> tuple[Job, ...]:
+    async def jobs(self, request: requests.JobsRequest, *, who: Caller) -> tuple[Job, ...]:
         """Return queued and finished jobs, newest first."""
-        return await self._queue.list_jobs(who.space, limit=limit)
+        return await self._queue.list_jobs(who.space, limit=request.limit)
 
-    async def retry_job(self, job_id: str, *, who: Caller) -> Job:
+    async def retry_job(self, request: requests.RetryJobRequest, *, who: Caller) -> Job:
         """Run a failed job again."""
-        job = await self._queue.retry(who.space, job_id)
+        job = await self._queue.retry(who.space, request.id)
         if self.job_runner is not None:
             await self.job_runner.take((job,), waits=False)
         return job
 
-    async def cancel_job(self, job_id: str, *, who: Caller) -> Job:
+    async def cancel_job(self, request: requests.CancelJobRequest, *, who: Caller) -> Job:
         """Cancel a job."""
-        return await self._queue.cancel(who.space, job_id)
+        return await self._queue.cancel(who.space, request.id)
 
     def knowledge_graph(self, *, who: Caller, project: str = "", method: Method = Method.AGENT) -> KnowledgeGraph:
         """Return a space as a graph of entities and relations."""
@@ -542,42 +498,40 @@ class Engine(StoreOwner):
         )  # fmt: skip
 
     def export(
-        self,
-        *,
-        who: Caller,
-        format: str = FORMATS[0],
-        include: Sequence[str] = (),
-        progress: Progress | None = None,
-    ) -> AsyncIterator[str]:
-        """Return the lines of an export: the whole space, or its knowledge graph in the reference server's format.
-
-        `include` adds optional sections: documents, answers, vectors.
-        """
-        sections = require_sections(include)
-        if require_format(format) != FORMATS[0]:
+        self, request: requests.ExportRequest, *, who: Caller, progress: Progress | None = None
+    ) -> AsyncIterator[str]:  # fmt: skip
+        """Return the lines of an export: the whole space, or its knowledge graph in the reference server's format."""
+        sections = require_sections(request.include)
+        if require_format(request.format) != FORMATS[0]:
             if sections:
-                raise InvalidInput(f"the format {format} has no sections", hint="Export without them", field="include")
+                raise InvalidInput(
+                    f"the format {request.format} has no sections", hint="Export without them", field="include"
+                )
             return export_graph(self.knowledge_graph(who=who), progress=progress)
         now = self.clock.now()
         return export_lines(space=who.space, store=self._store, now=now, include=sections, progress=progress)
 
     async def import_(
-        self, lines: Lines, *, who: Caller, with_sections: bool = True, progress: Progress | None = None
-    ) -> Imported:
-        """Import an export, or a file of the reference knowledge-graph server; `embed_missing` adds the vectors.
-
-        `with_sections` accepts the optional sections of an export, which only the owner may import.
-        """
+        self, request: requests.ImportRequest, lines: Lines, *, who: Caller, progress: Progress | None = None
+    ) -> Imported:  # fmt: skip
+        """Import an export, or a file of the reference knowledge-graph server; `embed_missing` adds the vectors."""
         if is_graph(lines):
             graph = self.knowledge_graph(who=who, method=Method.IMPORT)
             return await import_graph(lines, graph=graph, progress=progress)
         return await import_lines(
-            lines, space=who.space, origin=self._origin(who), store=self._store, with_sections=with_sections,
+            lines, space=who.space, origin=self._origin(who), store=self._store, with_sections=request.sections,
             progress=progress,
         )  # fmt: skip
 
-    async def embed_missing(self, *, progress: Progress | None = None) -> int:
+    async def embed_missing(
+        self,
+        request: requests.EmbedMissingRequest | None = None,
+        *,
+        who: Caller | None = None,
+        progress: Progress | None = None,
+    ) -> int:
         """Embed texts without a vector; returns their number."""
+        del request, who
         count = 0
         with suppress(EmbeddingUnavailable):
             count = await backfill(
@@ -594,8 +548,9 @@ class Engine(StoreOwner):
             media_source=self.media_source,
         ))  # fmt: skip
 
-    async def status(self, *, who: Caller) -> Status:
+    async def status(self, request: requests.StatusRequest, *, who: Caller) -> Status:
         """Return health and sizes."""
+        del request
         status = await diagnostics.status(await self._subject(), space=who.space)
         return status if self.llm is None else replace(status, llm=await self.llm.describe())
 
@@ -607,38 +562,44 @@ class Engine(StoreOwner):
         """Return the problem of the vector index, or an empty text."""
         return str((await self.index.describe()).get("problem", ""))
 
-    async def doctor(self, *, who: Caller, deep: bool = False, repair: bool = False) -> DoctorReport:
+    async def doctor(self, request: requests.DoctorRequest, *, who: Caller) -> DoctorReport:
         """Check everything, after repairing what can be repaired if `repair` is set."""
-        trashed = await self.repair(who=who) if repair else ()
-        return await diagnostics.doctor(await self._subject(), space=who.space, deep=deep, trashed=trashed)
+        trashed = await self.repair(who=who) if request.repair else ()
+        return await diagnostics.doctor(await self._subject(), space=who.space, deep=request.deep, trashed=trashed)
 
     async def repair(self, *, who: Caller) -> tuple[str, ...]:
         """Run maintenance, embed missing vectors and rebuild the index; returns the branches without a memory."""
         await self._store.tidy()
         lost = await diagnostics.lost_branches(self._store, space=who.space)
         if lost:
-            selection = Selection(refs=tuple(lost), reason="its memory is gone")
+            selection = requests.Selection(ids=tuple(lost), reason="its memory is gone")
             await delete.forget(selection, space=who.space, origin=self._origin(who), store=self._store)
         await self.embed_missing()
         await self.index.rebuild()
         return tuple(lost)
 
-    async def backup(self, target: Path, *, progress: Progress | None = None) -> Path:
+    async def backup(
+        self, request: requests.BackupRequest, *, who: Caller, progress: Progress | None = None
+    ) -> Path:  # fmt: skip
         """Copy the store to a file while it is in use; returns the path of the copy."""
-        await self._store.backup(target, progress=progress)
-        return target
+        del who
+        await self._store.backup(request.target, progress=progress)
+        return request.target
 
-    async def create_token(self, request: TokenRequest) -> NewToken:
+    async def create_token(self, request: requests.CreateTokenRequest, *, who: Caller) -> NewToken:
         """Create a token for access over HTTP; only this answer contains its secret."""
+        del who
         return await auth_tokens.create(request, tokens=self._store, now=self.clock.now())
 
-    async def tokens(self) -> tuple[Token, ...]:
+    async def tokens(self, request: requests.TokensRequest, *, who: Caller) -> tuple[Token, ...]:
         """Return all tokens, oldest first, including expired and revoked ones."""
+        del request, who
         return tuple(await self._store.tokens())
 
-    async def revoke_token(self, ref: str) -> Token:
+    async def revoke_token(self, request: requests.RevokeTokenRequest, *, who: Caller) -> Token:
         """Revoke a token by its id or name, at once and for good."""
-        return await auth_tokens.revoke(ref, tokens=self._store, now=self.clock.now())
+        del who
+        return await auth_tokens.revoke(request.ref, tokens=self._store, now=self.clock.now())
 
     async def _subject(self) -> diagnostics.Subject:
         with suppress(EmbeddingUnavailable):
@@ -695,6 +656,9 @@ class Engine(StoreOwner):
             store=self._store, embedder=self.embedder, index=self.index, limits=self.limits, ranking=self.ranking,
             text_caches=self.text_caches, answers=self.answers, reranker=self.reranker, rerank_top=self.rerank_top,
         )  # fmt: skip
+
+    async def _rules(self, space: str) -> Rules:
+        return (await rules_of_spaces.load_rules(space, default=self.default_rules, documents=self._store)).rules
 
     def _origin(self, who: Caller) -> Origin:
         return Origin(at=self.clock.now(), run=redact_label(who.run) or new_id(), agent=redact_label(who.agent))

@@ -14,8 +14,8 @@ from scrubjay.extraction.patterns import facts_of
 from scrubjay.extraction.speakers import speakers_of
 from scrubjay.extraction.store import FactStore, HandOn
 from scrubjay.model.change import Origin
-from scrubjay.model.checks import require_text
 from scrubjay.model.fact import Extracted, StoredFact
+from scrubjay.model.requests import ExtractRequest
 from scrubjay.ports import Llm, Progress
 from scrubjay.writing.context import WriteContext
 from scrubjay.writing.validate import label
@@ -31,15 +31,8 @@ _IDENTIFYING_TURNS = 3
 
 
 async def extract(
-    text: str,
+    request: ExtractRequest,
     *,
-    session: str,
-    store: bool,
-    format: str,
-    method: str,
-    project: str,
-    me: str = "",
-    trusted: bool = True,
     space: str,
     origin: Origin,
     context: WriteContext,
@@ -47,32 +40,35 @@ async def extract(
     hand_on: HandOn,
     progress: Progress | None = None,
 ) -> Extracted:
-    """Return the facts of a log, and store them if `store`; `me` is the speaker who is the user."""
-    for name, value in (("text", text), ("format", format), ("method", method), ("me", me)):
-        require_text(value, field=name)
+    """Return the facts of a log, and store them if it says so."""
     session, project = (
-        label(value, field=name, limits=context.limits) for name, value in (("session", session), ("project", project))
+        label(getattr(request, name), field=name, limits=context.limits) for name in ("session", "project")
     )
+    method = request.method
     if method not in METHODS:
         raise InvalidInput(f"no method is called {method!r}", hint=f"One of: {', '.join(METHODS)}", field="method")
     if method == "llm" and llm is None:
         raise InvalidInput("there is no language model", hint="Set SCRUBJAY_LLM, or ask for patterns", field="method")
     model = None if method == "patterns" else llm
     with telemetry.stage("extract.read"):
-        is_long = len(text) > _LONG_TEXT
+        is_long = len(request.text) > _LONG_TEXT
         in_thread = partial(asyncio.to_thread, read_conversations)
-        conversations = await in_thread(text, format) if is_long else read_conversations(text, format)
-    speakers = speakers_of(conversations, me=me, trusted=trusted)
+        conversations = (
+            await in_thread(request.text, request.format)
+            if is_long
+            else read_conversations(request.text, request.format)
+        )
+    speakers = speakers_of(conversations, me=request.me, trusted=request.trusted)
     facts_store = FactStore(
         space=space, project=project, speakers=speakers, origin=origin, context=context, hand_on=hand_on
     )
     counter = _TurnCounter(total=sum(len(conversation.turns) for conversation in conversations), progress=progress)
     facts: list[StoredFact] = []
-    warnings = [speakers.warning] if speakers.warning and store else []
+    warnings = [speakers.warning] if speakers.warning and request.store else []
     for conversation in conversations:
         async for batch in _find_facts(conversation, llm=model):
             warnings += batch.warnings
-            if store:
+            if request.store:
                 session_name = session or _session_name(conversation)
                 on_progress = partial(counter.report, batch)
                 facts += await facts_store.store(batch.facts, session=session_name, on_progress=on_progress)
@@ -83,7 +79,7 @@ async def extract(
         facts=tuple(facts),
         turns=counter.total,
         session=session or _session_name(conversations[0]),
-        run=origin.run if store else "",
+        run=origin.run if request.store else "",
         method="patterns" if model is None else "llm",
         warnings=tuple(dict.fromkeys((*warnings, *facts_store.warnings)))[:_MAX_WARNINGS],
     )

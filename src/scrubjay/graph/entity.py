@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.draft import Draft
 from scrubjay.model.identity import is_id
 from scrubjay.model.memory import Json, Memory, Source, State
 from scrubjay.model.relation import Relation
+from scrubjay.model.requests import Edit
 
 # The kind of a memory that represents an entity which relations mention and which was never created.
 MENTION = "mention"

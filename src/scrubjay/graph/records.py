@@ -16,8 +16,9 @@ from scrubjay.lookup.branches import on_branch, public_record
 from scrubjay.model.change import Origin
 from scrubjay.model.checks import require_flag, require_fraction, require_text, require_texts, wrong_type
 from scrubjay.model.conflict import ConflictDetails
-from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.draft import Draft
 from scrubjay.model.memory import MAIN, Json, Memory, Method, Source, State
+from scrubjay.model.requests import Edit
 from scrubjay.model.results import Similar
 from scrubjay.ports import Commit, RecordStore
 from scrubjay.writing.context import WriteContext

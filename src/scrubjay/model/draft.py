@@ -1,73 +1,24 @@
-"""Requests of callers: a text to remember, an edit, a selection of memories."""
+"""A text on its way into the store, and the limits of requests."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Self
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self, cast
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.checks import require_text, require_texts
+from scrubjay.model.checks import wrong_type
 from scrubjay.model.memory import Flag, Json, Source
-from scrubjay.model.query import Filter
-from scrubjay.model.results import Decision, Missing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
-    """The agent that calls, and its space. `run` names a series of calls that `undo` takes back together.
-
-    Reads include the spaces in `also`; writes go to `space` alone.
-    """
-
-    space: str = "default"
-    agent: str = ""
-    run: str = ""
-    also: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        """Refuse names that a store cannot hold."""
-        for name in ("space", "agent", "run"):
-            require_text(getattr(self, name), field=name)
-        if not self.space.strip():
-            raise InvalidInput("a space needs a name", hint="The default is `default`", field="space")
-        require_texts(self.also, field="also")
-        if "*" in self.spaces:
-            raise InvalidInput("* means all spaces and cannot be the name of one", hint="Name one space", field="space")
-
-    @property
-    def spaces(self) -> tuple[str, ...]:
-        """The spaces it reads, its own first."""
-        return tuple(dict.fromkeys((self.space, *self.also)))
+from scrubjay.model.requests.memories import RememberRequest
+from scrubjay.model.results import Decision
 
 
 @dataclass(frozen=True, kw_only=True)
-class Draft:
+class Draft(RememberRequest):
     """A memory on its way into the store. Each stage returns a changed copy and adds its decision to the trace."""
 
-    text: str
     # The id that the memory already has elsewhere, as in a file; empty for a new one.
     id: str = ""
-    title: str = ""
-    kind: str = ""
-    name: str = ""
-    entities: tuple[str, ...] = ()
-    observations: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    category: str = ""
-    project: str = ""
-    scope: str = ""
-    session_hint: str = ""
-    intent: str = "auto"
-    pinned: bool = False
     relevance: float = 1.0
-    expires_at: datetime | None = None
-    remind_at: datetime | None = None
     source: Source = field(default_factory=Source)
-    metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])
-    idempotency_key: str = ""
-    dry_run: bool = False
-    # Wait for the improvements of a language model, instead of queueing them.
-    wait_for_llm: bool = False
     # The caller owns its fields, as with a file: changes that the rules would make to its tags are only reported.
     fixed: bool = False
     # The stages of the write path set the fields below.
@@ -78,6 +29,9 @@ class Draft:
     rejected: str = ""
     warnings: tuple[str, ...] = ()
     trace: tuple[Decision, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Leave the checks to the first stage: every stage makes a copy."""
 
     def with_decision(self, stage: str, outcome: str, why: str = "") -> Self:
         """Return a copy with the decision of a stage."""
@@ -98,6 +52,13 @@ class Draft:
         return copied
 
 
+@dataclass(frozen=True, kw_only=True)
+class UnreadableDraft(Draft):
+    """An item of a batch that could not be read; it keeps its place, and the first stage raises the error."""
+
+    error: InvalidInput
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftBatch:
     """Drafts to remember in order. `atomic`: store all of them, or none if one cannot be stored.
@@ -111,42 +72,29 @@ class DraftBatch:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
-    """Changes to one memory: `fields` replaces values, observations are added and removed one by one.
-
-    `may_empty`: the edit may leave nothing but a name and a kind.
-    """
-
-    fields: Mapping[str, Json] = field(default_factory=dict[str, Json])
-    add_observations: tuple[str, ...] = ()
-    remove_observations: tuple[str, ...] = ()
-    message: str = ""
-    expected_version: int | None = None
-    idempotency_key: str = ""
-    may_empty: bool = False
-    # The branch to change; empty for the one that the memory is switched to.
-    branch: str = ""
-    # The source of the added observations; None for the memory's own.
-    source: Source | None = None
-    # When the edit was made, if earlier than now; only an edit of a branch may be older than the stored version.
-    at: datetime | None = None
+def read_draft(item: RememberRequest | Mapping[str, Json], *, agent: str) -> Draft:
+    """Return an item of a batch as a draft, which may say why it cannot be read."""
+    try:
+        request = item if isinstance(item, RememberRequest) else RememberRequest.of(**_names(item))
+    except InvalidInput as error:
+        return UnreadableDraft(text="", error=error)
+    return as_draft(request, agent=agent)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
-    """The memories that a verb applies to: by reference, or all that pass a filter; `group` adds their siblings.
+def _names(item: object) -> Mapping[str, object]:
+    if not isinstance(item, Mapping):
+        raise wrong_type("an item", "an object with the arguments of remember", item)
+    return {str(name): value for name, value in cast("Mapping[object, object]", item).items()}
 
-    `branch`: their branches of this name, instead of the memories themselves.
-    """
 
-    refs: tuple[str, ...] = ()
-    filter: Filter | None = None
-    group: bool = False
-    branch: str = ""
-    reason: str = ""
-    dry_run: bool = False
-    missing: tuple[Missing, ...] = field(default=())
+def as_draft(request: RememberRequest, *, agent: str) -> Draft:
+    """Return a request as a draft; the agent that calls is its source unless it names another."""
+    if isinstance(request, Draft):
+        return request
+    source = request.source or Source()
+    values: dict[str, Any] = {field.name: getattr(request, field.name) for field in fields(RememberRequest)}
+    values["source"] = source if source.agent else replace(source, agent=agent)
+    return Draft(**values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from scrubjay.errors import NotAllowed
-from scrubjay.model.draft import Caller
+from scrubjay.model.caller import Caller
 
 ALL_SPACES = "*"
 """Means all spaces."""

@@ -3,59 +3,63 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Annotated, Literal
 
-from scrubjay.model.checks import require_moment, require_text, require_texts, wrong_type
-from scrubjay.model.memory import MAIN, Json, Memory, State
+from scrubjay.model.arguments import Arg, ArgumentGroup
+from scrubjay.model.memory import Json, Memory, State
 from scrubjay.model.timestamps import to_iso
 
 # A facet is one "field=value" of a memory. A filter is a conjunction of groups of facets; a memory must have at
 # least one facet of each group. Lexical index, vector index and exact scan all test the same strings.
 Facet = str
+LABEL = 300
+"""The largest length of a label, such as a name or a tag."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
+class Filter(ArgumentGroup):
     """Conditions on memories; an empty field sets none."""
 
-    entity: str = ""
-    kind: str = ""
-    # Includes its subcategories: `work` also matches `work/meetings`. A verb that changes memories matches it exactly.
-    category: str = ""
-    tags: tuple[str, ...] = ()
-    any_tags: tuple[str, ...] = ()
-    project: str = ""
-    scope: str = ""
-    tier: str = ""
-    session: str = ""
-    agent: str = ""
-    trust: str = ""
+    entity: Annotated[str, Arg("Only memories filed under this entity.", length=LABEL)] = ""
+    kind: Annotated[str, Arg("Only this kind.", length=LABEL)] = ""
+    # A verb that changes memories matches it exactly.
+    category: Annotated[str, Arg("Only this category and its subcategories.", length=LABEL)] = ""
+    tags: Annotated[
+        tuple[str, ...],
+        Arg("Only memories with this tag; repeatable, all must match.", length=LABEL, items=64, flags="--tag -t"),
+    ] = ()
+    any_tags: Annotated[
+        tuple[str, ...],
+        Arg("Only memories with one of these tags; repeatable.", length=LABEL, items=64, flags="--any-tag"),
+    ] = ()
+    project: Annotated[str, Arg("Only this project.", length=LABEL)] = ""
+    scope: Annotated[str, Arg("Only this scope.", length=LABEL)] = ""
+    tier: Annotated[Literal["", "working", "episodic", "semantic", "procedural"], Arg("Only this tier.")] = ""
+    session: Annotated[str, Arg("Only from this session.", length=LABEL)] = ""
+    agent: Annotated[str, Arg("Only memories that this agent wrote.", length=LABEL, flags="--from-agent")] = ""
+    trust: Annotated[
+        Literal["", "user", "agent", "document", "unknown"], Arg("Only from this kind of source.")
+    ] = ""  # fmt: skip
+    metadata: Annotated[Mapping[str, Json], Arg("Only memories with these values in their metadata.")] = field(
+        default_factory=dict[str, Json]
+    )
+    since: Annotated[datetime | None, Arg("Not older than this time.", example="2026-05-31T14:00:00Z")] = None
+    until: Annotated[datetime | None, Arg("Older than this time.", example="2026-06-30T14:00:00Z")] = None
+    flag: Annotated[
+        Literal["", "thin", "redacted", "suspicious", "unapproved"], Arg("Only memories with this flag.")
+    ] = ""  # fmt: skip
+    # A verb that changes memories chooses the state itself.
+    state: Annotated[State, Arg("Only memories in this state.")] = State.LIVE
     group: str = ""
     # Any name of a memory that has several: see `names_of`.
     alias: str = ""
-    # A flag of the write path: thin, redacted, suspicious, unapproved.
-    flag: str = ""
     # Branches: by their name, and by the memory they belong to.
     branch: str = ""
     trunk: str = ""
     # The month of the reminder, such as 2026-05.
     remind: str = ""
-    metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])
-    since: datetime | None = None
-    until: datetime | None = None
-    state: State = State.LIVE
     # Alternatives to a facet, such as other spellings: for searching only, never for selecting memories to change.
     also: Mapping[Facet, tuple[Facet, ...]] = field(default_factory=dict[Facet, tuple[Facet, ...]])
-
-    def __post_init__(self) -> None:
-        """Refuse values that would silently match nothing, or the letters of a word."""
-        for name in _SINGLE_FIELDS:
-            require_text(getattr(self, name), field=name)
-        for name in ("tags", "any_tags"):
-            require_texts(getattr(self, name), field=name)
-        for name in ("since", "until"):
-            require_moment(getattr(self, name), field=name)
-        if not isinstance(self.metadata, Mapping):
-            raise wrong_type("metadata", "an object", self.metadata)
 
     @property
     def facet_groups(self) -> tuple[tuple[Facet, ...], ...]:
@@ -76,39 +80,6 @@ class Filter:
     def is_empty(self) -> bool:
         """Whether it sets no condition but the state."""
         return not self.facet_groups and self.since is None and self.until is None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """The request of one recall."""
-
-    query: str
-    filter: Filter = field(default_factory=Filter)
-    limit: int = 8
-    max_tokens: int = 1500
-    detail: str = "concise"
-    explain: bool = False
-    # Only memories that contain this text literally, ignoring case.
-    contains: str = ""
-    # The number of memories of the same session to return before and after each hit.
-    around: int = 0
-    # The day that "yesterday" and "in March" refer to; default: now.
-    today: datetime | None = None
-    # Answer as of a time in the past.
-    as_of: datetime | None = None
-    # Read memories that have this branch as they are on it.
-    branch: str = MAIN
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchText:
-    """A full-text search: required words, `prefixes*`, "exact phrases" and -excluded words."""
-
-    query: str
-    filter: Filter = field(default_factory=Filter)
-    limit: int = 10
-    # The number of best hits to skip, for paging.
-    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

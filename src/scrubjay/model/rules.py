@@ -66,7 +66,7 @@ class Rules:
 
     def with_changes(self, changes: Mapping[str, Json]) -> Self:
         """Return a copy with changes; null restores a default. Raises InvalidInput."""
-        return replace(self, **{name: _read(name, value) for name, value in changes.items()})
+        return replace(self, **{name: read_rule(name, value) for name, value in changes.items()})
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -80,7 +80,8 @@ class Rules:
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
 
-def _read(name: str, value: Json) -> object:
+def read_rule(name: str, value: Json) -> object:
+    """Return the value of a rule, from JSON or from text; null is its default. Raises InvalidInput."""
     if name not in _DEFAULTS:
         raise InvalidInput(
             f"there is no rule {name[:100]!r}", hint=f"There are {', '.join(_DEFAULTS)}", field=name[:100]

@@ -47,18 +47,6 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TokenRequest:
-    """A request for a token. `expires` is a duration, such as 90d, or a time; empty means never."""
-
-    name: str
-    spaces: tuple[str, ...] = ()
-    access: str = Access.READ.value
-    expires: str = ""
-    requests_per_minute: int = 0
-    body_bytes: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class NewToken:
     """A new token with its secret, which is shown only once."""
 

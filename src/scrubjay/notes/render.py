@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from scrubjay.errors import InvalidInput
 from scrubjay.model.checks import require_text
 from scrubjay.model.memory import Json, Memory
+from scrubjay.model.notes import CurrentDate, NoteRead
 from scrubjay.model.timestamps import to_iso
-from scrubjay.notes.results import CurrentDate, NoteRead
 
 __all__ = ["DATE_FORMATS", "NOTE_FORMATS", "normalize_category", "render_date", "render_note"]
 

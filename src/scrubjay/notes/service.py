@@ -1,8 +1,6 @@
 """The note verbs: each changes the store, and its files are in sync before it returns."""
 
 import asyncio
-import base64
-import binascii
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
@@ -11,23 +9,51 @@ from typing import TYPE_CHECKING
 
 from scrubjay.engine import Engine
 from scrubjay.errors import Ambiguous, InvalidInput, NotFound, ScrubjayError
+from scrubjay.model import notes as results
+from scrubjay.model.attachments import Attached, Attachment, NoteAttachments, Orphans
+from scrubjay.model.caller import Caller
 from scrubjay.model.checks import require_integer, require_text, require_texts
-from scrubjay.model.draft import Caller, Draft, Edit
+from scrubjay.model.draft import Draft
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import MAIN, Json, Memory, Source, State
+from scrubjay.model.notes import NoteDownload, NotesExported, NotesImported, require_export_format
 from scrubjay.model.relation import LINK
+from scrubjay.model.requests import (
+    AttachFileRequest,
+    AttachPathRequest,
+    BacklinksRequest,
+    BrokenLinksRequest,
+    CurrentDateRequest,
+    DoctorRequest,
+    DueNotesRequest,
+    Edit,
+    EditNoteRequest,
+    ExportNotesRequest,
+    ImportNotesRequest,
+    LinkNotesRequest,
+    NoteAttachmentsRequest,
+    NoteCategoriesRequest,
+    NoteTemplatesRequest,
+    OrphanedFilesRequest,
+    ReadNoteRequest,
+    ReadRequest,
+    RelateRequest,
+    ReviewNoteRequest,
+    SearchNotesRequest,
+    StatusRequest,
+    SyncNotesRequest,
+    UnlinkNotesRequest,
+    UnrelateRequest,
+    WriteNoteRequest,
+)
 from scrubjay.model.results import Check, DoctorReport, Related, Similar, Status
-from scrubjay.notes import results
-from scrubjay.notes.attachments.results import Attached, Attachment, NoteAttachments, Orphans
 from scrubjay.notes.markdown import templates
 from scrubjay.notes.markdown.naming import SUFFIX, file_name, id_in, link_target
 from scrubjay.notes.markdown.note import Link, Note
 from scrubjay.notes.markdown.sections import link_syntax
 from scrubjay.notes.queries import search
 from scrubjay.notes.queries.links import find_backlinks, find_broken_links, ids_by_alias
-from scrubjay.notes.render import NOTE_FORMATS, normalize_category, render_date, render_note
-from scrubjay.notes.requests import NoteDraft, NoteEdit, NoteSearch, NotesSelection
-from scrubjay.notes.results import NoteDownload, NotesExported, NotesImported, require_export_format
+from scrubjay.notes.render import normalize_category, render_date, render_note
 from scrubjay.notes.sync.mapping import FRONTMATTER_KEY
 from scrubjay.notes.vault_provider import VaultProvider
 from scrubjay.ports import Progress
@@ -59,16 +85,16 @@ class Notes:
 
     # ---- write and read ----
 
-    async def write_note(self, draft: NoteDraft, *, who: Caller) -> results.NoteWritten:
+    async def write_note(self, request: WriteNoteRequest, *, who: Caller) -> results.NoteWritten:
         """Write a new note; similar notes are listed, and never merged with it."""
-        title = _require_title(draft.title)
-        note = await self._fill_template(draft, space=who.space)
+        title = _require_title(request.title)
+        note = await self._fill_template(request, space=who.space)
         written = await self.engine.remember(
             Draft(
-                text=note.content, title=title, tags=(*require_texts(draft.tags, field="tags"), *note.tags),
-                category=normalize_category(draft.category) or normalize_category(note.category),
-                project=draft.project, kind=note.kind, pinned=note.pinned, intent="new", fixed=True,
-                source=draft.source or Source(agent=who.agent), idempotency_key=draft.idempotency_key,
+                text=note.content, title=title, tags=(*request.tags, *note.tags),
+                category=normalize_category(request.category) or normalize_category(note.category),
+                project=request.project, kind=note.kind, pinned=note.pinned, intent="new", fixed=True,
+                source=request.source or Source(agent=who.agent), idempotency_key=request.idempotency_key,
                 metadata={FRONTMATTER_KEY: note.extra} if note.extra else {},
             ),
             who=who,
@@ -85,16 +111,15 @@ class Notes:
             similar=await self._add_identical(memory, written.similar) if memory else (),
         )  # fmt: skip
 
-    async def read_note(self, identifier: str, *, who: Caller, format: str = "markdown") -> results.NoteRead:
+    async def read_note(self, request: ReadNoteRequest, *, who: Caller) -> results.NoteRead:
         """Return a note by id, title, name, file name or half of a title, with its content in a format."""
-        if format not in NOTE_FORMATS:
-            formats = ", ".join(NOTE_FORMATS)
-            raise InvalidInput(f"format must be one of {formats}, not {str(format)[:60]!r}", field="format")
-        if not require_text(identifier, field="identifier").strip():
+        identifier = request.identifier
+        if not identifier.strip():
             raise InvalidInput("the identifier is empty", hint="Give the id or the title of a note", field="identifier")
-        answer = await self.engine.read((await self._resolve(identifier, who=who),), who=who, format="json")
+        ref = await self._resolve(identifier, who=who)
+        answer = await self.engine.read(ReadRequest(ids=(ref,), format="json"), who=who)
         if not answer.memories and (name := await self._find_by_words(identifier, who=who)):
-            answer = await self.engine.read((name,), who=who, format="json")
+            answer = await self.engine.read(ReadRequest(ids=(name,), format="json"), who=who)
         if not answer.memories:
             raise _not_found(identifier, answer.missing[0].suggestions)
         memory = answer.memories[0]
@@ -107,17 +132,17 @@ class Notes:
         links = await self._filter_live(dict.fromkeys(ends), space=memory.space)
         path = (await self._paths([memory.id], space=memory.space)).get(memory.id, "")
         return await asyncio.to_thread(
-            render_note, memory, links=links, path=path, format=format, now=self.engine.clock.now()
+            render_note, memory, links=links, path=path, format=request.format, now=self.engine.clock.now()
         )
 
-    async def edit_note(self, id: str, edit: NoteEdit, *, who: Caller) -> results.NoteChanged:
+    async def edit_note(self, request: EditNoteRequest, *, who: Caller) -> results.NoteChanged:
         """Change a note; fields without a value stay the same, and the state before stays a version."""
         memory_edit = Edit(
-            fields=self._changed_fields(edit), expected_version=edit.expected_version, message=edit.message,
-            idempotency_key=edit.idempotency_key,
+            fields=self._changed_fields(request), expected_version=request.expected_version, message=request.message,
+            idempotency_key=request.idempotency_key,
         )  # fmt: skip
         with _errors_about():
-            written = await self.engine.revise(await self._resolve(id, who=who), memory_edit, who=who)
+            written = await self.engine.apply_edit(await self._resolve(request.id, who=who), memory_edit, who=who)
         memory = await self._load(written.id, branch=written.branch, who=who)
         paths, warnings = await self._sync_files([written.id], space=who.space)
         return results.NoteChanged(
@@ -126,44 +151,45 @@ class Notes:
             conflicts=written.conflicts, warnings=(*written.warnings, *warnings),
         )  # fmt: skip
 
-    async def search_notes(self, request: NoteSearch, *, who: Caller) -> results.NotesFound:
+    async def search_notes(self, request: SearchNotesRequest, *, who: Caller) -> results.NotesFound:
         """Find notes by words; with `semantic`, by meaning too."""
         request = replace(request, category=normalize_category(request.category))
         answer = await search.find_notes(request, engine=self.engine, who=who)
         paths = await self._paths([hit.id for hit in answer.results], space=who.space)
         return replace(answer, results=tuple(replace(hit, file_path=paths.get(hit.id, "")) for hit in answer.results))
 
-    async def current_date(self, *, format: str = "iso", timezone: str = "") -> results.CurrentDate:
+    async def current_date(self, request: CurrentDateRequest, *, who: Caller) -> results.CurrentDate:
         """Return the current date and time."""
-        return render_date(self.engine.clock.now(), format=format, timezone=timezone)
+        del who
+        return render_date(self.engine.clock.now(), format=request.format, timezone=request.timezone)
 
     # ---- links ----
 
-    async def link_notes(
-        self, source_id: str, target_id: str, *, who: Caller, link_text: str = ""
-    ) -> results.NoteLinked:
+    async def link_notes(self, request: LinkNotesRequest, *, who: Caller) -> results.NoteLinked:
         """Link two notes with each other; `link_text` replaces the other note's title as the text of the link."""
-        source, target = await self._resolve(source_id, who=who), await self._resolve(target_id, who=who)
+        source, target = [await self._resolve(ref, who=who) for ref in (request.source_id, request.target_id)]
         with _errors_about():
-            related = await self.engine.relate(source, target, who=who, text=link_text)
+            related = await self.engine.relate(
+                RelateRequest(source=source, target=target, text=request.link_text), who=who
+            )
         paths, warnings = await self._sync_files([related.source, related.target], space=who.space)
         link = Link(
             target=await self._link_target(related.target, paths, space=who.space),
-            text=" ".join(link_text.split()) or related.target_name,
+            text=" ".join(request.link_text.split()) or related.target_name,
         )
         return replace(await self._note_linked(related, who=who), markdown_link=link_syntax(link), warnings=warnings)
 
-    async def unlink_notes(self, source_id: str, target_id: str, *, who: Caller) -> results.NoteLinked:
+    async def unlink_notes(self, request: UnlinkNotesRequest, *, who: Caller) -> results.NoteLinked:
         """Remove the link between two notes, from both ends."""
-        source, target = await self._resolve(source_id, who=who), await self._resolve(target_id, who=who)
+        source, target = [await self._resolve(ref, who=who) for ref in (request.source_id, request.target_id)]
         with _errors_about():
-            related = await self.engine.unrelate(source, target, who=who)
+            related = await self.engine.unrelate(UnrelateRequest(source=source, target=target), who=who)
         _, warnings = await self._sync_files([related.source, related.target], space=who.space)
         return replace(await self._note_linked(related, who=who), warnings=warnings)
 
-    async def backlinks(self, id: str, *, who: Caller) -> results.Backlinks:
+    async def backlinks(self, request: BacklinksRequest, *, who: Caller) -> results.Backlinks:
         """Return the notes that link to a note."""
-        ref = await self._resolve(id, who=who)
+        ref = await self._resolve(request.id, who=who)
         handles = await self.engine.reader.find(who.space, ref)
         paths = await self._paths([handle.id for handle in handles], space=who.space)
         targets = [link_target(path) for path in paths.values()]
@@ -174,13 +200,13 @@ class Notes:
         backlinks = (replace(backlink, file_path=paths.get(backlink.id, "")) for backlink in answer.backlinks)
         return replace(answer, backlinks=tuple(backlinks))
 
-    async def broken_links(self, *, who: Caller, limit: int = 100) -> results.BrokenLinks:
+    async def broken_links(self, request: BrokenLinksRequest, *, who: Caller) -> results.BrokenLinks:
         """Return the links to notes that do not exist, with suggestions."""
         vault = await self._vault(who.space)
         answer = await find_broken_links(
             engine=self.engine, space=who.space, missing_links=await vault.missing_links() if vault else (),
             file_names=await vault.link_names() if vault else (),
-            limit=require_integer(limit, field="limit", most=self.engine.limits.results),
+            limit=require_integer(request.limit, field="limit", most=self.engine.limits.results),
         )  # fmt: skip
         paths = await self._paths([link.id for link in answer.links], space=who.space)
         links = (replace(link, file_path=paths.get(link.id, "")) for link in answer.links)
@@ -188,10 +214,10 @@ class Notes:
 
     # ---- reviews, categories, templates ----
 
-    async def review_note(self, id: str, *, who: Caller) -> results.NoteReviewed:
+    async def review_note(self, request: ReviewNoteRequest, *, who: Caller) -> results.NoteReviewed:
         """Record a review of a note."""
         with _errors_about():
-            written = await search.mark_reviewed(await self._resolve(id, who=who), engine=self.engine, who=who)
+            written = await search.mark_reviewed(await self._resolve(request.id, who=who), engine=self.engine, who=who)
         memory = await self._load(written.id, branch=written.branch, who=who)
         paths, _ = await self._sync_files([written.id], space=who.space)
         return results.NoteReviewed(
@@ -199,18 +225,19 @@ class Notes:
             file_path=paths.get(written.id, ""), version=written.version,
         )  # fmt: skip
 
-    async def due_notes(self, *, who: Caller, days: int = 90, limit: int = 20, category: str = "") -> results.DueNotes:
+    async def due_notes(self, request: DueNotesRequest, *, who: Caller) -> results.DueNotes:
         """Return the notes without a review for a number of days."""
         answer = await search.find_due_notes(
-            engine=self.engine, space=who.space, days=require_integer(days, field="days", least=0, most=36_500),
-            limit=require_integer(limit, field="limit", most=self.engine.limits.results),
-            category=normalize_category(category),
+            engine=self.engine, space=who.space, days=request.days,
+            limit=require_integer(request.limit, field="limit", most=self.engine.limits.results),
+            category=normalize_category(request.category),
         )  # fmt: skip
         paths = await self._paths([note.id for note in answer.notes], space=who.space)
         return results.DueNotes(notes=tuple(replace(note, file_path=paths.get(note.id, "")) for note in answer.notes))
 
-    async def note_categories(self, *, who: Caller) -> results.Categories:
+    async def note_categories(self, request: NoteCategoriesRequest, *, who: Caller) -> results.Categories:
         """Return the categories of notes with the numbers of notes in each, alone and with subcategories."""
+        del request
         tree = await search.category_tree(engine=self.engine, space=who.space)
         nodes = (node for root in tree for node in root.flatten())
         categories = (
@@ -218,8 +245,9 @@ class Notes:
         )
         return results.Categories(categories=tuple(categories))
 
-    async def note_templates(self, *, who: Caller) -> results.Templates:
+    async def note_templates(self, request: NoteTemplatesRequest, *, who: Caller) -> results.Templates:
         """Return the templates for new notes."""
+        del request
         folder = self._folder(who.space)
         names = await asyncio.to_thread(templates.template_names, folder) if folder else tuple(templates.BUILT_IN)
         return results.Templates(
@@ -229,37 +257,39 @@ class Notes:
 
     # ---- attachments: they need the folder of the space's notes ----
 
-    async def attach_file(
-        self, note: str, name: str, data: str | bytes, *, who: Caller, caption: str = ""
-    ) -> Attached:  # fmt: skip
-        """Attach the caller's data to a note: bytes, or their base64 text."""
-        if not require_text(name, field="name").strip():
+    async def attach_file(self, request: AttachFileRequest, *, who: Caller) -> Attached:
+        """Attach the caller's data to a note."""
+        if not request.name.strip():
             raise InvalidInput("a file needs a name", hint="Give a name, such as picture.png", field="name")
-        content = data if isinstance(data, bytes) else _decode_base64(data)
         attachments = await self._attachments(who)
-        ref = await self._resolve(note, who=who)
+        ref = await self._resolve(request.note, who=who)
         with _errors_about():
-            attached = await attachments.attach(ref, data=content, name=name, caption=caption, who=who)
+            attached = await attachments.attach(
+                ref, data=request.data, name=request.name, caption=request.caption, who=who
+            )
         return await self._sync_attached(attached)
 
-    async def attach_path(self, note: str, path: str, *, who: Caller, caption: str = "", name: str = "") -> Attached:
+    async def attach_path(self, request: AttachPathRequest, *, who: Caller) -> Attached:
         """Attach a file of this machine to a note; only its owner may do this, since it may be any file."""
         attachments = await self._attachments(who)
-        ref = await self._resolve(note, who=who)
+        ref = await self._resolve(request.note, who=who)
         with _errors_about():
-            attached = await attachments.attach(ref, path=Path(path), name=name, caption=caption, who=who)
+            attached = await attachments.attach(
+                ref, path=request.path, name=request.name, caption=request.caption, who=who
+            )
         return await self._sync_attached(attached)
 
-    async def note_attachments(self, note: str, *, who: Caller) -> NoteAttachments:
+    async def note_attachments(self, request: NoteAttachmentsRequest, *, who: Caller) -> NoteAttachments:
         """Return the files that a note embeds."""
         attachments = await self._attachments(who, make=False)
-        ref = await self._resolve(note, who=who)
+        ref = await self._resolve(request.note, who=who)
         with _errors_about():
             memory_id = await attachments.note(ref)
         return NoteAttachments(note=memory_id, attachments=await attachments.attachments_of(memory_id, who=who))
 
-    async def orphaned_files(self, *, who: Caller) -> Orphans:
+    async def orphaned_files(self, request: OrphanedFilesRequest, *, who: Caller) -> Orphans:
         """Return attachments that no note embeds or whose file is missing, and files that no attachment records."""
+        del request
         attachments = await self._attachments(who, make=False)
         assert self.vaults is not None
         # Before the first note, there is no folder yet, and no file in it.
@@ -280,22 +310,14 @@ class Notes:
     # ---- export and import ----
 
     async def export_notes(
-        self,
-        target: str,
-        selection: NotesSelection,
-        *,
-        who: Caller,
-        format: str = "md",
-        progress: Progress | None = None,
-    ) -> NotesExported:
+        self, request: ExportNotesRequest, *, who: Caller, progress: Progress | None = None
+    ) -> NotesExported:  # fmt: skip
         """Write notes to a file or folder of this machine; only its owner may do this, since it may be any place."""
-        require_export_format(format)
-        if selection.refs and (selection.category or selection.tags):
+        if request.refs and (request.category or request.tags):
             raise InvalidInput("name notes, or a category and tags", hint="Leave one of them out", field="category")
-        refs = tuple([await self._resolve(ref, who=who) for ref in selection.refs])
-        selection = replace(selection, refs=refs, category=normalize_category(selection.category))
-        exporter = await self._exporter(who)
-        return await exporter.export(selection, format=format, target=Path(target), progress=progress)
+        refs = tuple([await self._resolve(ref, who=who) for ref in request.refs])
+        request = replace(request, refs=refs, category=normalize_category(request.category))
+        return await (await self._exporter(who)).export(request, progress=progress)
 
     async def export_note(self, ref: str, *, who: Caller, format: str = "md") -> NoteDownload:
         """Return one note as a file to download."""
@@ -303,24 +325,24 @@ class Notes:
         return await (await self._exporter(who)).download(await self._resolve(ref, who=who), format=format)
 
     async def import_notes(
-        self, folder: str, *, who: Caller, category: str = "", dry_run: bool = False, progress: Progress | None = None
-    ) -> NotesImported:
+        self, request: ImportNotesRequest, *, who: Caller, progress: Progress | None = None
+    ) -> NotesImported:  # fmt: skip
         """Import a folder of Markdown, such as an Obsidian vault; the folder itself is never changed."""
         from scrubjay.notes.import_.importer import Importer  # noqa: PLC0415 - few callers import
 
-        vault = await self._vault(who.space, make=not dry_run)
+        vault = await self._vault(who.space, make=not request.dry_run)
         importer = Importer(
             self.engine, who=who, vault=vault, largest=self.vaults.largest_attachment if self.vaults else 0
         )
         return await importer.import_folder(
-            Path(folder), category=normalize_category(category), dry_run=dry_run, progress=progress
+            request.folder, category=normalize_category(request.category), dry_run=request.dry_run, progress=progress
         )
 
     # ---- sync and health ----
 
     async def sync_notes(
-        self, *, who: Caller, deletions: bool = False, adopt: bool = False, progress: Progress | None = None
-    ) -> results.NotesSynced:
+        self, request: SyncNotesRequest, *, who: Caller, progress: Progress | None = None
+    ) -> results.NotesSynced:  # fmt: skip
         """Synchronize the store with the whole folder; `deletions` confirms that many files were deleted.
 
         `adopt`: take over the folder from another store.
@@ -331,27 +353,27 @@ class Notes:
                 hint="Its notes are in the store alone; only the server's own space has a folder",
                 field="space",
             )
-        vault = await self.vaults.require(adopt=adopt)
-        synced = await vault.sync(progress=progress, deletions=deletions)
+        vault = await self.vaults.require(adopt=request.adopt)
+        synced = await vault.sync(progress=progress, deletions=request.deletions)
         # Report the folder as the user has named it, which may be a link to the real one.
         return replace(
             synced, folder=str(self.vaults.folder), problems=(*self.vaults.take_news(), *synced.problems)
         )  # fmt: skip
 
-    async def status(self, *, who: Caller) -> Status:
+    async def status(self, request: StatusRequest, *, who: Caller) -> Status:
         """Return health and sizes, including those of the folder of notes."""
-        status = await self.engine.status(who=who)
+        status = await self.engine.status(request, who=who)
         return replace(status, vault=await self._vault_status(self.vaults)) if self.vaults is not None else status
 
-    async def doctor(self, *, who: Caller, deep: bool = False, repair: bool = False) -> DoctorReport:
+    async def doctor(self, request: DoctorRequest, *, who: Caller) -> DoctorReport:
         """Check everything, and first repair it if requested."""
         repair_error = ""
-        if repair and self.vaults is not None and (vault := await self.vaults.vault()) is not None:
+        if request.repair and self.vaults is not None and (vault := await self.vaults.vault()) is not None:
             try:
                 await vault.sync()
             except ScrubjayError as error:
                 repair_error = str(error)
-        report = await self.engine.doctor(who=who, deep=deep, repair=repair)
+        report = await self.engine.doctor(request, who=who)
         check = await self._check_vault(self.vaults, repair_error) if self.vaults is not None else None
         return replace(report, checks=(*report.checks, check)) if check is not None else report
 
@@ -504,7 +526,9 @@ class Notes:
         """Return a memory as it is on a branch."""
         if branch == MAIN:
             return (await self.engine.reader.get(who.space, [memory_id]))[memory_id]
-        return (await self.engine.read((memory_id,), who=who, format="json", branch=branch)).memories[0]
+        return (await self.engine.read(ReadRequest(ids=(memory_id,), format="json", branch=branch), who=who)).memories[
+            0
+        ]
 
     async def _filter_live(self, ids: Iterable[str], *, space: str) -> tuple[str, ...]:
         """Return the ids of the live memories among these."""
@@ -538,7 +562,7 @@ class Notes:
             target_links=tuple(id_ for id_ in links[related.target] if id_ in live),
         )  # fmt: skip
 
-    def _changed_fields(self, edit: NoteEdit) -> dict[str, Json]:
+    def _changed_fields(self, edit: EditNoteRequest) -> dict[str, Json]:
         """Return the fields of the memory that an edit of a note changes."""
         fields: dict[str, Json] = {}
         if edit.title is not None:
@@ -551,7 +575,7 @@ class Notes:
             fields["category"] = normalize_category(edit.category)
         return fields
 
-    async def _fill_template(self, draft: NoteDraft, *, space: str) -> Note:
+    async def _fill_template(self, draft: WriteNoteRequest, *, space: str) -> Note:
         """Return a new note: the template, if the draft names one, followed by the content."""
         content = text(draft.content, field="content", limit=self.engine.limits.text_bytes)
         note = Note()
@@ -608,10 +632,3 @@ def _require_title(title: str) -> str:
     if not require_text(title, field="title").strip():
         raise InvalidInput("a note needs a title", field="title")
     return title
-
-
-def _decode_base64(data: str) -> bytes:
-    try:
-        return base64.b64decode("".join(data.split()), validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise InvalidInput("data is not base64", hint="Encode the bytes of the file", field="data") from error

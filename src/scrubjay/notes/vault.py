@@ -11,13 +11,13 @@ from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError, StoreError, VaultUnavailable
 from scrubjay.locking import FileLock
 from scrubjay.model.change import Action, Change
+from scrubjay.model.notes import NotesSynced
 from scrubjay.notes.attachments.service import Attachments
 from scrubjay.notes.files.folder import ATTACHMENTS, TEMPLATES, Folder
 from scrubjay.notes.files.ledger import Ledger
 from scrubjay.notes.files.watch import EVERYTHING, watch_folder
 from scrubjay.notes.markdown.naming import link_target
 from scrubjay.notes.markdown.note import Link
-from scrubjay.notes.results import NotesSynced
 from scrubjay.notes.sync.context import SyncContext, has_file
 from scrubjay.notes.sync.reconciler import PendingWork, Reconciler
 from scrubjay.notes.sync.scan import (

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrubjay.errors import ScrubjayError
-from scrubjay.notes.attachments.results import LARGEST_ATTACHMENT
+from scrubjay.model.attachments import LARGEST_ATTACHMENT
 
 if TYPE_CHECKING:
     from scrubjay.notes.vault import Vault

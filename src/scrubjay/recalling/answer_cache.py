@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from scrubjay.model.memory import Memory
-from scrubjay.model.query import Question
+from scrubjay.model.requests import RecallRequest
 from scrubjay.model.results import Recalled
 from scrubjay.recalling.overlay.overlay import OverlayCache
 
@@ -61,12 +61,12 @@ class AnswerCache:
         self.overlays.clear()
 
 
-def cache_key(question: Question, *, spaces: Sequence[str], cursor: str) -> CacheKey | None:
+def cache_key(question: RecallRequest, *, spaces: Sequence[str]) -> CacheKey | None:
     """Return the cache key of a question; None if its answer depends on more than the change log records."""
     # Whole memories include their access counts, and neighbours may expire.
     if question.detail == "full" or question.around:
         return None
-    return hashlib.sha256(repr((question, tuple(spaces), cursor)).encode("utf-8", "surrogatepass")).digest()
+    return hashlib.sha256(repr((question, tuple(spaces))).encode("utf-8", "surrogatepass")).digest()
 
 
 def _ends(memory: Memory) -> Iterator[datetime]:

@@ -17,7 +17,8 @@ from scrubjay.model.checks import require_integer, wrong_type
 from scrubjay.model.draft import Limits
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import StoredPassage
-from scrubjay.model.query import Filter, SearchText, TextHit, TextsFound
+from scrubjay.model.query import Filter, TextHit, TextsFound
+from scrubjay.model.requests import SearchTextRequest
 from scrubjay.ports import LexicalMatch, RecordStore
 from scrubjay.recalling.collapse import passes
 from scrubjay.recalling.query_terms import expand_filter, idf
@@ -127,7 +128,7 @@ class _ScoredMemory:
 
 
 async def search_text(
-    request: SearchText,
+    request: SearchTextRequest,
     *,
     spaces: Sequence[str],
     now: datetime,
@@ -189,7 +190,7 @@ def score_fields(memory: Memory, clauses: Sequence[Clause], scale: TermScale, *,
 
 
 async def _search_space(
-    request: SearchText, *, space: str, now: datetime, store: RecordStore, text_caches: TextCaches
+    request: SearchTextRequest, *, space: str, now: datetime, store: RecordStore, text_caches: TextCaches
 ) -> TextsFound:
     query = parse_clauses(request.query)
     expanded = await expand_filter(request.filter, spaces=(space,), store=store)
@@ -227,7 +228,7 @@ async def _search_space(
     )
 
 
-def _check(request: SearchText, *, limits: Limits) -> None:
+def _check(request: SearchTextRequest, *, limits: Limits) -> None:
     if not isinstance(request.query, str):
         raise wrong_type("query", "a text", request.query)
     size = len(request.query.encode("utf-8", "replace"))
@@ -414,7 +415,7 @@ def _snippet(memory: Memory, clauses: Sequence[Clause], passage: StoredPassage |
 
 
 async def _list_latest(
-    request: SearchText, filter: Filter, *, now: datetime, reader: TolerantReader[RecordStore]
+    request: SearchTextRequest, filter: Filter, *, now: datetime, reader: TolerantReader[RecordStore]
 ) -> TextsFound:
     """Return the memories that were changed last, for a query without words."""
     count = request.offset + request.limit

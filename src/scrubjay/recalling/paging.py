@@ -15,7 +15,7 @@ from datetime import datetime
 from scrubjay.errors import InvalidInput
 from scrubjay.model.checks import require_text
 from scrubjay.model.memory import Memory
-from scrubjay.model.query import Question
+from scrubjay.model.requests import RecallRequest
 from scrubjay.model.timestamps import from_micros, to_micros
 
 _HEADER = struct.Struct(">6sq")
@@ -39,7 +39,7 @@ class PagePosition:
         return bool(self.shown) and _mark(memory_id) in self.shown
 
 
-def parse_cursor(cursor: str, question: Question, *, spaces: Sequence[str]) -> PagePosition:
+def parse_cursor(cursor: str, question: RecallRequest, *, spaces: Sequence[str]) -> PagePosition:
     """Return the position that a cursor encodes; raise InvalidInput if it is of another question."""
     if not require_text(cursor, field="cursor"):
         return PagePosition()
@@ -60,7 +60,7 @@ def parse_cursor(cursor: str, question: Question, *, spaces: Sequence[str]) -> P
 
 
 def next_cursor(
-    position: PagePosition, shown: Iterable[Memory], question: Question, *, spaces: Sequence[str], now: datetime
+    position: PagePosition, shown: Iterable[Memory], question: RecallRequest, *, spaces: Sequence[str], now: datetime
 ) -> str:
     """Return the cursor for the page after the one that shows these memories."""
     marks = position.shown.union(_mark(memory.group or memory.id) for memory in shown)
@@ -72,7 +72,7 @@ def _mark(key: str) -> bytes:
     return hashlib.blake2b(key.encode(), digest_size=_MARK_BYTES).digest()
 
 
-def _fingerprint(question: Question, spaces: Sequence[str]) -> bytes:
+def _fingerprint(question: RecallRequest, spaces: Sequence[str]) -> bytes:
     # Alternative spellings depend on the space and are no part of the question.
     plain_filter = replace(question.filter, also={})
     identity: Sequence[object] = (

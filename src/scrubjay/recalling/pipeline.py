@@ -12,8 +12,9 @@ from functools import partial
 from scrubjay import telemetry
 from scrubjay.model.draft import Limits
 from scrubjay.model.memory import Memory
-from scrubjay.model.query import Filter, Question
+from scrubjay.model.query import Filter
 from scrubjay.model.ranking import Ranking
+from scrubjay.model.requests import RecallRequest
 from scrubjay.model.results import Hit, Recalled
 from scrubjay.ports import Embedder, PassageSearcher, RecordStore, Reranker
 from scrubjay.recalling.answer_cache import AnswerCache, cache_key
@@ -75,7 +76,7 @@ class _Request:
     context: RecallContext
 
     @property
-    def question(self) -> Question:
+    def question(self) -> RecallRequest:
         return self.query.question
 
 
@@ -125,17 +126,15 @@ class _Matches:
     degraded: tuple[str, ...] = ()
 
 
-async def recall(
-    question: Question, *, cursor: str, spaces: Sequence[str], now: datetime, context: RecallContext
-) -> Recalled:
+async def recall(question: RecallRequest, *, spaces: Sequence[str], now: datetime, context: RecallContext) -> Recalled:
     """Return the memories of all spaces that answer a question best; without a question, the most recent."""
     with telemetry.stage("recall.understand"):
         moment = question.as_of or now
         query = understand(question, limits=context.limits, ranking=context.ranking, now=moment)
-        position = parse_cursor(cursor, question, spaces=spaces)
+        position = parse_cursor(question.cursor, question, spaces=spaces)
         # Read before searching: a commit in the meantime must make the cached answer outdated.
         places = tuple([await context.store.last_place(space) for space in spaces])
-    key = cache_key(question, spaces=spaces, cursor=cursor)
+    key = cache_key(question, spaces=spaces)
     cached = None if key is None else context.answers.get(key, places=places, now=now)
     telemetry.count("recall_cache", result="miss" if cached is None else "hit")
     if cached is not None:

@@ -8,9 +8,10 @@ from datetime import datetime
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.lookup.branches import branch_id, on_branch, public_record, trunk_of, version_of
 from scrubjay.lookup.references import TolerantReader, resolve_all
-from scrubjay.model.checks import require_integer, require_moment, require_text, require_texts
+from scrubjay.model.checks import require_integer, require_moment, require_text
 from scrubjay.model.memory import MAIN, Memory, Observation, State, Trust
 from scrubjay.model.relation import LINK, Relation
+from scrubjay.model.requests import ReadRequest
 from scrubjay.model.results import Missing, ReadResult
 from scrubjay.model.snapshot import as_json
 from scrubjay.model.timestamps import to_iso
@@ -53,28 +54,19 @@ class VersionSelector:
             raise InvalidInput("version and as_of exclude each other", hint="Leave one of them out", field="as_of")
 
 
-async def read(
-    refs: Sequence[str],
-    *,
-    format: str,
-    version: int | None,
-    branch: str = "",
-    as_of: datetime | None = None,
-    spaces: Sequence[str],
-    store: RecordStore,
-) -> ReadResult:
+async def read(request: ReadRequest, *, spaces: Sequence[str], store: RecordStore) -> ReadResult:
     """Return the memories that references name, each from the first space that has it, now or as of a moment."""
-    if format not in FORMATS:
-        raise InvalidInput(f"format must be one of {', '.join(FORMATS)}, not {format!r}", field="format")
-    if not refs:
+    texts = request.ids
+    if not texts:
         raise InvalidInput("say what to read: ids, names or titles", field="ids")
-    texts = require_texts(refs, field="ids")
-    selector = VersionSelector(branch=branch, version=version, as_of=as_of, raises=len(texts) == 1)
+    selector = VersionSelector(
+        branch=request.branch, version=request.version, as_of=request.as_of, raises=len(texts) == 1
+    )
     result = ReadResult(memories=(), missing=tuple(Missing(ref=ref) for ref in texts))
     for space in spaces:
         unresolved = [missing.ref for missing in result.missing]
         if unresolved:
-            in_space = await _read_in(unresolved, selector, format=format, space=space, store=store)
+            in_space = await _read_in(unresolved, selector, format=request.format, space=space, store=store)
             result = _combine(result, in_space)
     return result
 

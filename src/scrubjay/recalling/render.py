@@ -8,7 +8,8 @@ from scrubjay.lookup.branches import branch_of
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import StoredPassage
-from scrubjay.model.query import Filter, Question
+from scrubjay.model.query import Filter
+from scrubjay.model.requests import RecallRequest
 from scrubjay.model.results import Hit, Neighbour
 from scrubjay.ports import Neighbours, RecordStore
 from scrubjay.recalling.collapse import RankedMemory, passes
@@ -22,7 +23,12 @@ _NEIGHBOUR_DEPTHS = (1, 4, 24)
 
 
 def render_hit(
-    match: RankedMemory, question: Question, *, now: datetime, terms: Sequence[str] = (), expansions: Sequence[str] = ()
+    match: RankedMemory,
+    question: RecallRequest,
+    *,
+    now: datetime,
+    terms: Sequence[str] = (),
+    expansions: Sequence[str] = (),
 ) -> Hit:
     """Return a ranked memory as a hit; `terms` and `expansions` of the question explain it."""
     memory, best = match.memory, match.best
@@ -48,7 +54,7 @@ def best_passage_text(match: RankedMemory, *, now: datetime) -> str:
     return _passage_text(match.memory, match.best.passage, now=now)
 
 
-def render_pinned(memories: Sequence[Memory], question: Question, *, now: datetime) -> list[Hit]:
+def render_pinned(memories: Sequence[Memory], question: RecallRequest, *, now: datetime) -> list[Hit]:
     """Return pinned memories as hits, each group once."""
     groups: dict[str, list[Memory]] = {}
     for memory in memories:

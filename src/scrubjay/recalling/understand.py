@@ -9,8 +9,8 @@ from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.checks import require_flag, require_integer, require_moment, require_text, wrong_type
 from scrubjay.model.draft import Limits
 from scrubjay.model.memory import Tier, Trust
-from scrubjay.model.query import Question
 from scrubjay.model.ranking import Ranking
+from scrubjay.model.requests import RecallRequest
 from scrubjay.text.dates.phrases import find_dates
 from scrubjay.text.dates.spans import DateSpan
 from scrubjay.text.tokens import running_terms_of, terms_of
@@ -42,7 +42,7 @@ class ParsedQuery:
     `pairs` are adjacent terms and `phrases` are quoted, both as terms joined by spaces. `spans` are the named days.
     """
 
-    question: Question
+    question: RecallRequest
     text: str
     terms: tuple[str, ...] = ()
     pairs: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class ParsedQuery:
     is_question: bool = True
 
 
-def understand(question: Question, *, limits: Limits, ranking: Ranking, now: datetime) -> ParsedQuery:
+def understand(question: RecallRequest, *, limits: Limits, ranking: Ranking, now: datetime) -> ParsedQuery:
     """Check and parse a question; every text is a valid one, since operators are just text."""
     _check(question, limits=limits)
     text = question.query.replace("\x00", " ").encode("utf-8", "replace").decode().strip()
@@ -82,7 +82,7 @@ def _phrases(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(phrase for phrase in phrases if phrase))[:_MAX_PHRASES]
 
 
-def _check(question: Question, *, limits: Limits) -> None:
+def _check(question: RecallRequest, *, limits: Limits) -> None:
     for name in ("query", "contains"):
         value = getattr(question, name)
         if not isinstance(value, str):

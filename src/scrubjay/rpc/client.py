@@ -5,17 +5,19 @@ import json
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from scrubjay.errors import Busy, DaemonUnavailable
-from scrubjay.model.draft import Caller
+from scrubjay.model.arguments import Request, result_of
+from scrubjay.model.caller import Caller
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Json
-from scrubjay.model.results import Recalled
-from scrubjay.model.transfer import Progress
+from scrubjay.model.requests import ExportRequest, ImportRequest, OutcomeRequest
+from scrubjay.model.transfer import Imported, Lines, Progress
+from scrubjay.model.verbs import Verb, verb_of
 from scrubjay.rpc.codec import from_json, to_json_without_defaults
 
-T = TypeVar("T")
+R = TypeVar("R")
 # A restarting daemon is back within these attempts; each delay is twice the one before.
 _ATTEMPTS = 8
 _FIRST_DELAY = 0.05
@@ -70,65 +72,58 @@ class RpcClient:
         self._answers = OfflineAnswers()
         self._is_away = False
 
-    async def outcome(self, runs: Sequence[str], *, who: Caller) -> dict[str, bool]:
-        """Return for each run whether it committed a change."""
-        return await self.call("outcome", dict[str, bool], who, runs=runs)
-
     async def close(self) -> None:
         """Close the connection."""
         await self._transport.close()
 
-    async def call(self, verb: str, kind: type[T], who: Caller, **arguments: object) -> T:
-        """Call a verb that may run twice."""
-        return cast("T", from_json(kind, await self._try(verb, _to_json(arguments), who)))
+    async def call(self, request: Request[R], *, who: Caller, progress: Progress | None = None) -> R:
+        """Call the verb of a request."""
+        verb, arguments = verb_of(request), _to_json(request)
+        if verb.offline:
+            return await self._read(verb, arguments, who)
+        if verb.logged:
+            return await self._write(verb, arguments, who, progress)
+        answer = await self._try(verb.name, arguments, who, is_write=not verb.idempotent, progress=progress)
+        return _result(verb, answer)
 
-    async def call_once(
-        self, verb: str, kind: type[T], who: Caller, *, progress: Progress | None = None, **arguments: object
-    ) -> T:
-        """Call a verb that must not run twice: repeat it only if the daemon did not receive it."""
-        return cast(
-            "T", from_json(kind, await self._try(verb, _to_json(arguments), who, is_write=True, progress=progress))
-        )
+    def export(
+        self, request: ExportRequest, *, who: Caller, progress: Progress | None = None
+    ) -> AsyncIterator[str]:  # fmt: skip
+        """Return the lines of an export."""
+        return self._transport.pull(verb_of(request).name, _to_json(request), who=who, progress=progress)
 
-    async def read(self, verb: str, kind: type[T], who: Caller, **arguments: object) -> T:
+    async def import_(
+        self, request: ImportRequest, lines: Lines, *, who: Caller, progress: Progress | None = None
+    ) -> Imported:  # fmt: skip
+        """Import lines; the daemon decides whether it accepts optional sections from this caller."""
+        verb = verb_of(request)
+        return _result(verb, await self._transport.push(verb.name, lines(), who=who, progress=progress))
+
+    async def _read(self, verb: Verb, arguments: Mapping[str, Json], who: Caller) -> Any:
         """Call a verb that changes nothing; if the daemon is away, return its last answer, marked as stale."""
-        request = _to_json(arguments)
         try:
-            answer = await self._try(verb, request, who)
+            answer = await self._try(verb.name, arguments, who)
         except DaemonUnavailable:
-            stored = self._answers.find(verb, request, spaces=who.spaces)
+            stored = self._answers.find(verb.name, arguments, spaces=who.spaces)
             if stored is None:
                 raise
-            return cast("T", replace(cast("Recalled", from_json(kind, stored)), stale=True))
-        self._answers.store(verb, request, answer, spaces=who.spaces)
-        return cast("T", from_json(kind, answer))
+            return replace(_result(verb, stored), stale=True)
+        self._answers.store(verb.name, arguments, answer, spaces=who.spaces)
+        return _result(verb, answer)
 
-    async def write(
-        self, verb: str, kind: type[T], who: Caller, *, progress: Progress | None = None, **arguments: object
-    ) -> T:
+    async def _write(self, verb: Verb, arguments: Mapping[str, Json], who: Caller, progress: Progress | None) -> Any:
         """Call a verb that writes; if its answer is lost, raise an error that says whether it was committed."""
         # A run of its own lets the client ask for the outcome.
         caller = who if who.run else replace(who, run=new_id())
         peer = self._transport.peer
         try:
-            return await self.call_once(verb, kind, caller, progress=progress, **arguments)
+            return _result(verb, await self._try(verb.name, arguments, caller, is_write=True, progress=progress))
         except DaemonUnavailable as error:
             if not error.fields.get("sent"):
                 raise
             committed = None if who.run else await self._is_committed(caller, peer=self._transport.peer or peer)
-            raise _lost_error(verb, committed=committed, has_key=_has_key(arguments)) from error
-
-    def pull(
-        self, verb: str, who: Caller, *, progress: Progress | None = None, **arguments: object
-    ) -> AsyncIterator[str]:
-        """Call a verb that answers with lines."""
-        return self._transport.pull(verb, _to_json(arguments), who=who, progress=progress)
-
-    async def push(
-        self, verb: str, kind: type[T], who: Caller, *, lines: Iterable[str], progress: Progress | None = None
-    ) -> T:
-        """Send lines to a verb."""
-        return cast("T", from_json(kind, await self._transport.push(verb, lines, who=who, progress=progress)))
+            has_key = bool(arguments.get("idempotency_key"))
+            raise _lost_error(verb.name, committed=committed, has_key=has_key) from error
 
     async def _try(
         self,
@@ -164,7 +159,7 @@ class RpcClient:
     async def _is_committed(self, who: Caller, *, peer: str) -> bool | None:
         """Return whether a write whose answer was lost was committed; None if that is unknown."""
         try:
-            committed = (await self.outcome([who.run], who=who)).get(who.run)
+            committed = (await self.call(OutcomeRequest(runs=(who.run,)), who=who)).get(who.run)
         except (DaemonUnavailable, Busy):
             return None
         # The same process may still be writing; a change that another process cannot see was never written.
@@ -202,14 +197,12 @@ def _key(verb: str, request: Mapping[str, Json], spaces: Sequence[str]) -> _Key:
     return tuple(spaces), verb, json.dumps(request, sort_keys=True)
 
 
-def _to_json(arguments: Mapping[str, object]) -> dict[str, Json]:
-    return {name: to_json_without_defaults(value) for name, value in arguments.items()}
+def _to_json(request: Request[object]) -> dict[str, Json]:
+    return cast("dict[str, Json]", to_json_without_defaults(request))
 
 
-def _has_key(arguments: Mapping[str, object]) -> bool:
-    """Return whether a request has an idempotency key, as an argument or inside one."""
-    keys = [getattr(argument, "idempotency_key", "") for argument in arguments.values()]
-    return any((*keys, arguments.get("idempotency_key")))
+def _result(verb: Verb, answer: Json) -> Any:
+    return from_json(result_of(verb.request), answer)
 
 
 def _lost_error(verb: str, *, committed: bool | None, has_key: bool) -> DaemonUnavailable:

@@ -1,8 +1,9 @@
-"""JSON codec: results by their fields, arguments by the annotations of their functions, and errors.
+"""JSON codec: requests and results by their fields, and errors.
 
 It converts types only. The engine validates values, so that errors are the same on every surface.
 """
 
+import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
@@ -115,6 +116,8 @@ def _writer(kind: type, *, is_lean: bool = False) -> _Write | None:
         write = _write_member
     elif issubclass(kind, Path):
         write = str
+    elif issubclass(kind, bytes):
+        write = _write_bytes
     elif is_dataclass(cast("object", kind)):
         write = (_lean_memberswriter if is_lean else _memberswriter)(cast("type[Source]", kind))
     return write
@@ -159,6 +162,10 @@ def _items_writer(part: _Write) -> _Write:
         return [part(item) for item in value]
 
     return write
+
+
+def _write_bytes(value: bytes) -> Json:
+    return base64.b64encode(value).decode("ascii")
 
 
 def _write_member(value: Enum) -> Json:

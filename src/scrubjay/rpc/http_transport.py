@@ -7,12 +7,12 @@ from typing import cast
 import httpx2
 
 from scrubjay.errors import DaemonUnavailable, InvalidInput
-from scrubjay.model.draft import Caller
+from scrubjay.model.caller import Caller
 from scrubjay.model.memory import Json
 from scrubjay.model.transfer import Progress
+from scrubjay.model.verbs import VERBS
 from scrubjay.rpc.codec import error_from_problem, to_json_without_defaults
 from scrubjay.rpc.frames import PROTOCOL_HEADER, Frame, LineJoiner, check_answer, encode_frame
-from scrubjay.rpc.names import OWNER_ONLY
 from scrubjay.version import PROTOCOL
 
 # The daemon ends an ordinary call before this; a long one sends progress while it works.
@@ -49,7 +49,7 @@ class HttpTransport:
         self, verb: str, arguments: Mapping[str, Json], *, who: Caller, progress: Progress | None = None
     ) -> Json:
         """Send one request and return its answer."""
-        if verb in OWNER_ONLY:
+        if VERBS[verb].owner_only:
             raise InvalidInput(
                 f"{verb} works only on the machine of the daemon", hint="Run `scrubjay` there; see `scrubjay --help`"
             )

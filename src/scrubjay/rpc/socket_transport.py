@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import cast
 
 from scrubjay.errors import DaemonUnavailable, ScrubjayError
-from scrubjay.model.draft import Caller
+from scrubjay.model.caller import Caller
 from scrubjay.model.memory import Json
 from scrubjay.model.transfer import Progress
+from scrubjay.model.verbs import VERBS
 from scrubjay.rpc.codec import error_from_json, to_json_without_defaults
 from scrubjay.rpc.frames import (
     Frame,
@@ -25,7 +26,6 @@ from scrubjay.rpc.frames import (
     pack_lines,
     require_same_protocol,
 )
-from scrubjay.rpc.names import LONG
 from scrubjay.rpc.peercred import has_peer, require_peer
 
 _HELLO_TIMEOUT = 10.0
@@ -126,7 +126,7 @@ class SocketTransport:
     async def _next(self, call: _Call, frame: Frame) -> Frame | None:
         """Return the next frame of an answer; raise DaemonUnavailable if the daemon hangs."""
         try:
-            async with asyncio.timeout(None if frame.get("verb") in LONG else _CALL_TIMEOUT):
+            async with asyncio.timeout(None if VERBS[str(frame["verb"])].long else _CALL_TIMEOUT):
                 return await call.frames.get()
         except TimeoutError:
             raise DaemonUnavailable(

@@ -10,10 +10,11 @@ from scrubjay.detection.neighbours import ReadCache
 from scrubjay.detection.report import ConflictReport, find_conflicts
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.conflict import ConflictDetails
-from scrubjay.model.draft import Draft, Edit, Limits
+from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.relation import Relation
+from scrubjay.model.requests import Edit
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Commit, Edge, Embedded, Write
 from scrubjay.text.passages import passages_of

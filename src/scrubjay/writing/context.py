@@ -16,7 +16,7 @@ from scrubjay.model.passage import Passage, Vector
 from scrubjay.model.results import Remembered
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Embedded, Embedder, PassageSearcher, RecordStore
-from scrubjay.writing.results import RememberRequest
+from scrubjay.writing.results import KeyedRequest
 
 __all__ = [
     "InFlightWrites",
@@ -133,7 +133,7 @@ class PreparedWrite:
     space: str
     rules: Rules
     origin: Origin
-    request: RememberRequest
+    request: KeyedRequest
     sliced: tuple[Sliced, ...]
     # The first record with all its vectors, also those that the space had; `embedded` are the new ones.
     first: EmbeddedMemory

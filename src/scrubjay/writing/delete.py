@@ -11,9 +11,9 @@ from scrubjay.lookup.branches import branch_id, branch_of, branches_of, no_branc
 from scrubjay.lookup.references import resolve_all
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.checks import require_flag, require_remark, require_text, wrong_type
-from scrubjay.model.draft import Selection
 from scrubjay.model.memory import MAIN, Flag, Memory, State
 from scrubjay.model.query import Filter, category_path, facet
+from scrubjay.model.requests import Selection
 from scrubjay.model.results import Missing, Outcome, Written
 from scrubjay.ports import Commit, RecordStore, Write
 from scrubjay.text.screening.secrets import redact
@@ -195,7 +195,7 @@ async def _pages(
 ) -> AsyncIterator[tuple[Sequence[Memory], list[Missing]]]:
     """Return the selected memories, page by page, with the references that match none."""
     if selection.filter is None:
-        memories, missing = await resolve_all(store, selection.refs, space=space, state=state)
+        memories, missing = await resolve_all(store, selection.ids, space=space, state=state)
         if state is not None and missing:
             # A memory in another state is reported as such, not as missing.
             others, missing = await resolve_all(store, [reference.ref for reference in missing], space=space)
@@ -312,10 +312,10 @@ def _check(selection: Selection, *, state: State) -> Selection:
     if selection.filter is not None and not isinstance(selection.filter, Filter):
         raise wrong_type("filter", "a Filter", selection.filter)
     if selection.filter is None:
-        if not selection.refs:
+        if not selection.ids:
             raise InvalidInput("name the memories: by id, name or title, or by a filter", field="ids")
         return selection
-    if selection.refs:
+    if selection.ids:
         raise InvalidInput("give ids or a filter, not both", field="ids")
     if selection.branch:
         raise InvalidInput("a branch needs the ids of its memories", hint="Give their ids", field="branch")

@@ -18,7 +18,7 @@ from scrubjay.ports import Commit, Records, RecordStore, Write
 from scrubjay.writing import results
 from scrubjay.writing.embed import slice_memory
 from scrubjay.writing.merge import take_over
-from scrubjay.writing.results import RememberRequest
+from scrubjay.writing.results import KeyedRequest
 
 _MAX_ATTEMPTS = 20
 # A person reads the inbox, so that it is short.
@@ -63,7 +63,7 @@ async def confirm(
     composed: Sequence[Memory],
     *,
     origin: Origin,
-    request: RememberRequest,
+    request: KeyedRequest,
     store: RecordStore,
 ) -> Remembered:
     """Give duplicates the draft's source if that is trusted more; those in the inbox stay as they are.

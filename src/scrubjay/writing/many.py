@@ -175,7 +175,7 @@ class _ChunkWriter:
     """Stores the chunks of one batch."""
 
     batch: DraftBatch
-    request: results.RememberRequest
+    request: results.KeyedRequest
     space: str
     origin: Origin
     context: WriteContext
@@ -335,18 +335,18 @@ def _screen(draft: Draft, *, limits: Limits, rules: Rules) -> ScreenedDraft | No
         return None
 
 
-def _batch_request(batch: DraftBatch, *, limits: Limits) -> results.RememberRequest:
+def _batch_request(batch: DraftBatch, *, limits: Limits) -> results.KeyedRequest:
     """Return the request of a batch, identified by its drafts in their order."""
     key = label(batch.idempotency_key, field="idempotency_key", limits=limits)
     if not key or batch.dry_run:
-        return results.RememberRequest()
+        return results.KeyedRequest()
     digest = hashlib.sha256(b"atomic" if batch.atomic else b"")
     for draft in batch.drafts:
         digest.update(results.digest_of(draft) + draft.idempotency_key.encode("utf-8", "surrogatepass") + b"\0")
-    return results.RememberRequest(key=key, digest=digest.digest())
+    return results.KeyedRequest(key=key, digest=digest.digest())
 
 
-def _keyed(drafts: Sequence[Draft], request: results.RememberRequest) -> Sequence[Draft]:
+def _keyed(drafts: Sequence[Draft], request: results.KeyedRequest) -> Sequence[Draft]:
     """Give drafts without a key one of their own, made from the key of the batch: so a repeated batch continues."""
     if not request.key:
         return drafts

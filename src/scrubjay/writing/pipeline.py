@@ -21,7 +21,7 @@ from scrubjay.writing.density import check_density
 from scrubjay.writing.duplicate import confirm, exact_duplicates, waiting_duplicates
 from scrubjay.writing.embed import begin_embedding, load_vectors, slice_memory
 from scrubjay.writing.entities import look_up_entities, name_entities
-from scrubjay.writing.results import RememberRequest
+from scrubjay.writing.results import KeyedRequest
 from scrubjay.writing.review import must_wait, put_into_inbox
 from scrubjay.writing.rules import EffectiveRules, load_rules
 from scrubjay.writing.screen import deny_or_screen
@@ -107,7 +107,7 @@ async def _confirm(
     composed: Sequence[Memory],
     *,
     origin: Origin,
-    request: RememberRequest,
+    request: KeyedRequest,
     context: WriteContext,
 ) -> WriteOutcome:
     """Answer a draft that is stored already; a more trusted source takes the memories over."""
@@ -127,7 +127,7 @@ async def _embed(
     *,
     effective: EffectiveRules,
     origin: Origin,
-    request: RememberRequest,
+    request: KeyedRequest,
     context: WriteContext,
 ) -> PreparedWrite:
     """Cut the records into passages and embed them: the write is then ready to be compared and stored."""

@@ -1,6 +1,5 @@
 """`relate` and `unrelate`: edges between memories."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from scrubjay import telemetry
@@ -8,10 +7,10 @@ from scrubjay.errors import InvalidInput
 from scrubjay.lookup.branches import trunk_of
 from scrubjay.lookup.references import resolve
 from scrubjay.model.change import Origin
-from scrubjay.model.checks import require_fraction
 from scrubjay.model.draft import Limits
-from scrubjay.model.memory import Json, Memory
+from scrubjay.model.memory import Memory
 from scrubjay.model.relation import LINK, Relation
+from scrubjay.model.requests import RelateRequest, UnrelateRequest
 from scrubjay.model.results import Related
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Commit, Edge, RecordStore
@@ -21,13 +20,8 @@ from scrubjay.writing.screen import screen_relation
 
 
 async def relate(
-    source: str,
-    target: str,
+    request: RelateRequest,
     *,
-    relation: str,
-    text: str,
-    strength: float,
-    metadata: Mapping[str, Json],
     space: str,
     origin: Origin,
     store: RecordStore,
@@ -35,16 +29,16 @@ async def relate(
     rules: Rules | None = None,
 ) -> Related:
     """Create or change an edge; a link is one edge, whichever end it is made from."""
-    start, end = [await _memory(ref, space=space, store=store) for ref in (source, target)]
+    start, end = [await _memory(ref, space=space, store=store) for ref in (request.source, request.target)]
     if start.id == end.id:
         raise InvalidInput("a memory cannot be related to itself", field="target")
     edge = Relation(
         source=start.id,
         target=end.id,
-        type=_type(relation, limits),
-        text=validate.label(text, field="text", limits=limits),
-        strength=require_fraction(strength, field="strength"),
-        metadata=validate.metadata(metadata, limits=limits),
+        type=_type(request.relation, limits),
+        text=validate.label(request.text, field="text", limits=limits),
+        strength=request.strength,
+        metadata=validate.metadata(request.metadata, limits=limits),
         created_at=origin.at,
     )
     effective = await load_rules(space, default=rules or Rules(), documents=store)
@@ -64,11 +58,11 @@ async def relate(
 
 
 async def unrelate(
-    source: str, target: str, *, relation: str, space: str, origin: Origin, store: RecordStore, limits: Limits
+    request: UnrelateRequest, *, space: str, origin: Origin, store: RecordStore, limits: Limits
 ) -> Related:
     """Remove an edge; a link goes away from both ends."""
-    start, end = [await _memory(ref, space=space, store=store) for ref in (source, target)]
-    edge = Relation(source=start.id, target=end.id, type=_type(relation, limits), created_at=origin.at)
+    start, end = [await _memory(ref, space=space, store=store) for ref in (request.source, request.target)]
+    edge = Relation(source=start.id, target=end.id, type=_type(request.relation, limits), created_at=origin.at)
     existing = await _matching(edge, space=space, store=store)
     if existing:
         edges = tuple(Edge(relation=relation, present=False) for relation in existing)

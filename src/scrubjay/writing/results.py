@@ -26,7 +26,7 @@ _STORED = ("action", "id", "name", "version", "merged_into", "similarity", *_LIS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RememberRequest:
+class KeyedRequest:
     """A request under an idempotency key; without a key it is carried out every time."""
 
     key: str = ""
@@ -50,11 +50,11 @@ class RememberRequest:
         return IdempotencyRecord(key=self.key, digest=self.digest, answer=json.dumps(stored))
 
 
-def request_of(draft: Draft) -> RememberRequest:
+def request_of(draft: Draft) -> KeyedRequest:
     """Return the request of a draft, identified by its content."""
     if not draft.idempotency_key:
-        return RememberRequest()
-    return RememberRequest(key=draft.idempotency_key, digest=digest_of(draft))
+        return KeyedRequest()
+    return KeyedRequest(key=draft.idempotency_key, digest=digest_of(draft))
 
 
 def digest_of(draft: Draft) -> bytes:

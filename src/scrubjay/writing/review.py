@@ -6,9 +6,10 @@ from dataclasses import replace
 from scrubjay.errors import WrongState
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.change import Origin
-from scrubjay.model.draft import Draft, Selection
+from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Flag, Memory, Method, State
 from scrubjay.model.query import Filter
+from scrubjay.model.requests import Selection
 from scrubjay.model.results import Outcome
 from scrubjay.model.rules import Rules
 from scrubjay.ports import RecordStore

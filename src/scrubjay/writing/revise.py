@@ -22,8 +22,9 @@ from scrubjay.model.checks import (
     require_remark,
     require_texts,
 )
-from scrubjay.model.draft import Edit, Limits
+from scrubjay.model.draft import Limits
 from scrubjay.model.memory import Json, Memory, Method, Observation, Source, State, Tier
+from scrubjay.model.requests import Edit
 from scrubjay.model.results import Written
 from scrubjay.model.rules import Rules
 from scrubjay.model.timestamps import parse_moment

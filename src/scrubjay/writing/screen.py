@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import cast
 
-from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Flag, Json, Memory, Source, Tier, Trust
 from scrubjay.model.relation import Relation
+from scrubjay.model.requests import Edit
 from scrubjay.model.rules import Rules
 from scrubjay.text.screening.injection import find_injections
 from scrubjay.text.screening.secrets import REDACTED, redact, redact_named

@@ -155,8 +155,8 @@ class SpaceTags:
             return []
         spellings = dict.fromkeys(tag for phrase in phrases for tag in (phrase.tag, fold_tag(phrase.tag).key))
         facets = {tag: facet("tag", tag) for tag in spellings}
-        known = await self.store.known_facets(self.space, list(dict.fromkeys(facets.values())), state=State.LIVE)
-        counts = {tag: known[tag_facet] for tag, tag_facet in facets.items() if tag_facet in known}
+        in_use = await self.store.known_facets(self.space, list(dict.fromkeys(facets.values())), state=State.LIVE)
+        counts = {tag: in_use[tag_facet] for tag, tag_facet in facets.items() if tag_facet in in_use}
         used = [phrase for phrase in phrases if counts.get(_used_spelling(phrase, counts))]
         names = [phrase for phrase in phrases[:_MAX_NAMES] if is_name(phrase)]
         rare = await self._rare(list(dict.fromkeys((*used, *names))))

@@ -8,7 +8,7 @@ from typing import cast
 
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.checks import require_flag, require_fraction, require_moment, require_text
-from scrubjay.model.draft import Draft, Limits
+from scrubjay.model.draft import Draft, Limits, UnreadableDraft
 from scrubjay.model.identity import is_id
 from scrubjay.model.memory import Json
 from scrubjay.model.results import Decision
@@ -21,6 +21,8 @@ _LABELS = ("title", "kind", "name", "category", "project", "scope", "session_hin
 
 def validate(draft: Draft, *, limits: Limits) -> Draft:
     """Return a tidy draft, or raise InvalidInput that names the field."""
+    if isinstance(draft, UnreadableDraft):
+        raise draft.error
     text(draft.text, field="text", limit=limits.text_bytes)
     labels = {name: label(getattr(draft, name), field=name, limits=limits) for name in _LABELS}
     if draft.id and not is_id(draft.id):

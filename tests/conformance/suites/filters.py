@@ -129,7 +129,7 @@ _FILTERS: Mapping[str, tuple[Filter, str]] = {
     "remind": (Filter(remind="2026-02"), "acme"),
     "remind-another-month": (Filter(remind="2026-01"), ""),
     "flag": (Filter(flag="suspicious"), "odd"),
-    "flag-any-case": (Filter(flag="THIN"), "odd"),
+    "flag-any-case": (Filter.of(flag="THIN"), "odd"),
     "flag-and-kind": (Filter(flag="thin", kind="note"), ""),
     "metadata-number": (Filter(metadata={"priority": 1}), "sarah"),
     "metadata-float-of-a-number": (Filter(metadata={"priority": 2.0}), "acme"),

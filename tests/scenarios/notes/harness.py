@@ -7,10 +7,12 @@ from pathlib import Path
 
 from scrubjay.engine import Engine
 from scrubjay.lookup.branches import branch_id
-from scrubjay.model.draft import Caller, Draft, Edit, Selection
+from scrubjay.model.caller import Caller
+from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Json, Memory, State
+from scrubjay.model.notes import NotesSynced
+from scrubjay.model.requests import Edit, ForgetRequest, RestoreRequest
 from scrubjay.model.rules import Rules
-from scrubjay.notes.results import NotesSynced
 from scrubjay.notes.vault import Vault, open_vault
 from scrubjay.ports import MemoryReader
 from tests.scenarios.wiring import Wiring, open_wiring
@@ -36,13 +38,13 @@ class VaultHarness:
 
     async def edit(self, memory_id: str, **fields: Json) -> None:
         """Let the agent change a memory on main."""
-        await self.engine.revise(memory_id, Edit(fields=fields, branch="main"), who=AGENT)
+        await self.engine.apply_edit(memory_id, Edit(fields=fields, branch="main"), who=AGENT)
 
     async def forget(self, memory_id: str) -> None:
-        await self.engine.forget(Selection(refs=(memory_id,)), who=AGENT)
+        await self.engine.forget(ForgetRequest(ids=(memory_id,)), who=AGENT)
 
     async def restore(self, memory_id: str) -> None:
-        await self.engine.restore(Selection(refs=(memory_id,)), who=AGENT)
+        await self.engine.restore(RestoreRequest(ids=(memory_id,)), who=AGENT)
 
     async def get(self, memory_id: str) -> Memory:
         return (await self.engine.reader.get(SPACE, [memory_id]))[memory_id]

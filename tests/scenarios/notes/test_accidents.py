@@ -10,6 +10,7 @@ import pytest
 from scrubjay.errors import VaultUnavailable
 from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
+from scrubjay.model.requests import ConflictsRequest, RelateRequest, ResolveConflictRequest
 from scrubjay.notes.markdown.format import parse
 from tests.scenarios.notes.harness import AGENT, SPACE, VaultHarness, open_harness
 from tests.scenarios.notes.interruptions import CrashPoint, SimulatedCrash
@@ -25,7 +26,7 @@ async def begin(harness: VaultHarness) -> tuple[str, str, str]:
     stem = (await harness.file(note_id)).stem
     two = await harness.write(f"See [[{stem}]].", title="Two")
     three = await harness.write("Third.", title="Three")
-    await harness.engine.relate(note_id, three, who=AGENT)
+    await harness.engine.relate(RelateRequest(source=note_id, target=three), who=AGENT)
     await harness.sync()
     return note_id, two, three
 
@@ -43,7 +44,7 @@ async def check_in_sync(harness: VaultHarness, *, notes: int) -> None:
         assert (note.id, note.title, note.content) == (id_, memory.label, memory.content)
         assert {link.target.rpartition("/")[2] for link in note.linked} <= stems
         assert set(note.links) == await harness.links(id_)
-    assert await harness.engine.conflicts(who=AGENT) == ()
+    assert await harness.engine.conflicts(ConflictsRequest(), who=AGENT) == ()
     done = await harness.sync()
     assert (done.taken, done.created, done.written, done.trashed, done.moved) == (0, 0, 0, 0, 0)
 
@@ -154,10 +155,10 @@ async def test_a_lost_ledger_does_not_lose_a_conflict(home: Path) -> None:
             left.unlink()
         async with open_harness(home, wiring=wiring) as harness:
             assert (await harness.sync()).conflicts == 0
-            (waiting,) = await harness.engine.conflicts(who=AGENT)
+            (waiting,) = await harness.engine.conflicts(ConflictsRequest(), who=AGENT)
             assert (waiting.memory.statement, waiting.other.statement) == ("Your word.", "My word.")
             assert "My word." in path.read_text()
-            await harness.engine.resolve_conflict(waiting.id, who=AGENT, strategy="merge")
+            await harness.engine.resolve_conflict(ResolveConflictRequest(id=waiting.id, strategy="merge"), who=AGENT)
             await harness.sync()
             assert (await harness.get(note_id)).content == "Your word.\nMy word."
             await check_in_sync(harness, notes=1)

@@ -3,6 +3,7 @@
 import pytest
 
 from scrubjay.errors import Ambiguous, NotFound
+from scrubjay.model.requests import BacklinksRequest, BrokenLinksRequest, ReadNoteRequest
 from scrubjay.notes.service import Notes
 from tests.scenarios.notes.harness import AGENT, VaultHarness
 
@@ -22,8 +23,10 @@ async def test_a_note_is_linked_and_read_by_its_aliases(harness: VaultHarness) -
     other = await harness.write("See [[Blue one]].", title="Other")
     await harness.sync()
     assert await harness.links(other) == {bird}
-    assert (await _notes(harness).broken_links(who=AGENT)).links == ()
-    assert {backlink.id for backlink in (await _notes(harness).backlinks("Jay", who=AGENT)).backlinks} == {
+    assert (await _notes(harness).broken_links(BrokenLinksRequest(), who=AGENT)).links == ()
+    assert {
+        backlink.id for backlink in (await _notes(harness).backlinks(BacklinksRequest(id="Jay"), who=AGENT)).backlinks
+    } == {
         note_id,
         other,
     }
@@ -83,7 +86,7 @@ async def test_a_title_takes_precedence_over_an_alias_and_a_shared_alias_is_ambi
 
 
 async def _read(harness: VaultHarness, name: str) -> str:
-    return (await _notes(harness).read_note(name, who=AGENT)).id
+    return (await _notes(harness).read_note(ReadNoteRequest(identifier=name), who=AGENT)).id
 
 
 def _notes(harness: VaultHarness) -> Notes:

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from scrubjay.errors import VaultUnavailable
+from scrubjay.model.caller import Caller
 from scrubjay.model.memory import State
+from scrubjay.model.requests import BackupRequest, ConflictsRequest, ResolveConflictRequest
 from scrubjay.notes.markdown.format import parse
 from scrubjay.paths import database_file
 from scrubjay.storage.sqlite import new_store_id
@@ -19,7 +21,7 @@ async def test_a_restored_store_gets_its_notes_back_and_loses_none(home: Path) -
     async with open_harness(home) as harness:
         edited, unchanged, gone = [await harness.write(text, title=text) for text in ("Edited", "Unchanged", "Gone")]
         await harness.sync()
-        await harness.engine.backup(home / "backup.db")
+        await harness.engine.backup(BackupRequest(target=home / "backup.db"), who=Caller())
         path = await harness.file(edited)
         harness.save(path, path.read_text() + "\nSince then.\n")
         (await harness.file(gone)).unlink()
@@ -39,8 +41,10 @@ async def test_a_restored_store_gets_its_notes_back_and_loses_none(home: Path) -
         # The backup does not know the deletion.
         assert (await harness.get(gone)).state is State.LIVE
         assert (await harness.file(gone)).exists()
-        for conflict in await harness.engine.conflicts(who=AGENT):
-            await harness.engine.resolve_conflict(conflict.id, who=AGENT, strategy="supersede")
+        for conflict in await harness.engine.conflicts(ConflictsRequest(), who=AGENT):
+            await harness.engine.resolve_conflict(
+                ResolveConflictRequest(id=conflict.id, strategy="supersede"), who=AGENT
+            )
         await harness.sync()
         assert await harness.vault.drift() == ()
 

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from scrubjay.model.draft import Edit, Selection
 from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
+from scrubjay.model.requests import ApproveRequest, ConflictsRequest, Edit, InboxRequest, RelateRequest
 from scrubjay.model.rules import Rules
 from scrubjay.notes.markdown.format import parse
 from tests.scenarios.notes.harness import AGENT, SPACE, VaultHarness, open_harness
@@ -56,7 +56,7 @@ async def test_a_new_file_becomes_a_memory_and_its_frontmatter_is_completed(harn
 async def test_a_deleted_file_trashes_the_memory_and_one_that_comes_back_restores_it(harness: VaultHarness) -> None:
     note_id = await harness.write("Say it again.", title="Echo")
     other = await harness.write("A wall.", title="Wall")
-    await harness.engine.relate(note_id, other, who=AGENT)
+    await harness.engine.relate(RelateRequest(source=note_id, target=other), who=AGENT)
     await harness.sync()
     path = await harness.file(note_id)
     text = path.read_text()
@@ -75,7 +75,7 @@ async def test_a_deleted_file_trashes_the_memory_and_one_that_comes_back_restore
 
 async def test_a_forgotten_memory_loses_its_file_and_gets_it_back_with_its_links(harness: VaultHarness) -> None:
     note_id, other = await harness.write("First.", title="One"), await harness.write("Second.", title="Two")
-    await harness.engine.relate(note_id, other, who=AGENT, text="see also")
+    await harness.engine.relate(RelateRequest(source=note_id, target=other, text="see also"), who=AGENT)
     await harness.sync()
     first, second = await harness.file(note_id), await harness.file(other)
     assert f"[[{second.stem}|see also]]" in first.read_text()
@@ -95,9 +95,9 @@ async def test_a_moved_file_is_followed_and_links_to_it_are_rewritten(harness: V
     await harness.sync()
     stem = (await harness.file(note_id)).stem
     other = await harness.write(f"See [[{stem}|that]] and [[{stem}#part]].", title="Two")
-    await harness.engine.relate(note_id, other, who=AGENT)
+    await harness.engine.relate(RelateRequest(source=note_id, target=other), who=AGENT)
     third = await harness.write("Third.", title="Three")
-    await harness.engine.relate(note_id, third, who=AGENT)
+    await harness.engine.relate(RelateRequest(source=note_id, target=third), who=AGENT)
     await harness.sync()
     target = harness.root / "archive" / "old one.md"
     target.parent.mkdir()
@@ -151,7 +151,7 @@ async def test_a_link_to_a_note_that_does_not_exist_yet_is_made_when_it_does(har
 
 async def test_links_removed_from_a_file_are_removed_from_the_store(harness: VaultHarness) -> None:
     note_id, other = await harness.write("First.", title="One"), await harness.write("Second.", title="Two")
-    await harness.engine.relate(note_id, other, who=AGENT)
+    await harness.engine.relate(RelateRequest(source=note_id, target=other), who=AGENT)
     await harness.sync()
     path = await harness.file(note_id)
     lines = [line for line in path.read_text().splitlines(keepends=True) if not line.startswith("- [[")]
@@ -161,7 +161,7 @@ async def test_links_removed_from_a_file_are_removed_from_the_store(harness: Vau
     assert "[[" not in (await harness.file(other)).read_text()
     assert "links: []" in path.read_text() or "links:" not in path.read_text()
     # The frontmatter, too, can drop the last link; an item that is not an id was not ours.
-    await harness.engine.relate(note_id, other, who=AGENT)
+    await harness.engine.relate(RelateRequest(source=note_id, target=other), who=AGENT)
     for listed, left in (("[Someone]", {other}), ("[]", set[str]())):
         await harness.sync()
         harness.save(path, re.sub("links: .*", f"links: {listed}", path.read_text()))
@@ -267,11 +267,13 @@ async def test_a_memory_that_waits_for_approval_keeps_its_file(home: Path) -> No
         await harness.sync()
         await harness.sync()
         assert harness.files() == ["mine.md"]
-        (note_id,) = [memory.id for memory in await harness.engine.inbox(who=AGENT) if memory.content == "Mine."]
+        (note_id,) = [
+            memory.id for memory in await harness.engine.inbox(InboxRequest(), who=AGENT) if memory.content == "Mine."
+        ]
         harness.save(path, path.read_text().replace("Mine.", "Mine, and more."))
         await harness.sync()
         assert (await harness.get(note_id)).content == "Mine, and more."
-        await harness.engine.approve(Selection(refs=(note_id,)), who=AGENT)
+        await harness.engine.approve(ApproveRequest(ids=(note_id,)), who=AGENT)
         await harness.sync()
         assert (await harness.get(note_id)).state is State.LIVE
         assert harness.files() == ["mine.md"]
@@ -287,13 +289,15 @@ async def test_tags_observations_and_labels_go_both_ways(harness: VaultHarness) 
     text = path.read_text()
     text = text.replace('tags: ["a", "b"]', "tags: [b, C]").replace("- first\n", "- First of all,\n  in two lines\n")
     harness.save(path, text.replace("kind: decision", "kind: plan\npinned: true"))
-    await harness.engine.revise(note_id, Edit(fields={"tags": ["a", "b", "d"]}, add_observations=("third",)), who=AGENT)
+    await harness.engine.apply_edit(
+        note_id, Edit(fields={"tags": ["a", "b", "d"]}, add_observations=("third",)), who=AGENT
+    )
     await harness.sync()
     memory = await harness.get(note_id)
     assert (set(memory.tags), memory.kind, memory.pinned) == ({"b", "c", "d"}, "plan", True)
     texts = {"First of all,\nin two lines", "second", "third"}
     assert {observation.text for observation in memory.observations} == texts
-    assert await harness.engine.conflicts(who=AGENT) == ()
+    assert await harness.engine.conflicts(ConflictsRequest(), who=AGENT) == ()
     assert set(parse(path.read_bytes()).note.observations) == texts
     # Removing the whole frontmatter removes nothing from the memory.
     harness.save(path, "Text, and nothing else.\n")

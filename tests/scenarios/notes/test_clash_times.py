@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from scrubjay.model.requests import ConflictsRequest, ResolveConflictRequest
 from tests.scenarios.notes.harness import AGENT, VaultHarness
 
 HOUR = 3600.0
@@ -70,8 +71,8 @@ def _pause() -> None:
 async def _superseded(harness: VaultHarness, note_id: str) -> str:
     """Return the content after the newer side has superseded the older; the file has the same."""
     await harness.sync()
-    (conflict,) = await harness.engine.conflicts(who=AGENT)
-    await harness.engine.resolve_conflict(conflict.id, who=AGENT, strategy="supersede")
+    (conflict,) = await harness.engine.conflicts(ConflictsRequest(), who=AGENT)
+    await harness.engine.resolve_conflict(ResolveConflictRequest(id=conflict.id, strategy="supersede"), who=AGENT)
     await harness.sync()
     content = (await harness.get(note_id)).content
     assert content in (await harness.file(note_id)).read_text()

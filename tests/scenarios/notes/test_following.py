@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from scrubjay.model.memory import State
-from scrubjay.model.query import Filter, Question
+from scrubjay.model.query import Filter
+from scrubjay.model.requests import ConflictsRequest, RecallRequest
 from scrubjay.notes.vault import open_vault
 from tests.scenarios.notes.harness import AGENT, SPACE, VaultHarness, open_harness
 
@@ -49,7 +50,7 @@ async def test_an_edit_soon_becomes_a_version_and_a_memory_soon_a_file(harness: 
         path = await harness.file(note_id)
         harness.save(path, path.read_text().replace("ash", "rowan"))
         await changed(harness, note_id, lambda text: "rowan" in text)
-        recalled = await harness.engine.recall(Question(query="rowan"), who=AGENT)
+        recalled = await harness.engine.recall(RecallRequest(query="rowan"), who=AGENT)
         assert [hit.id for hit in recalled.hits][:1] == [note_id]
         await harness.edit(note_id, content="Oak and beech.")
         harness.vault.wake()
@@ -93,7 +94,7 @@ async def test_a_thousand_saves_in_a_second_are_a_few_versions(harness: VaultHar
         await changed(harness, note_id, lambda content: content == "Draft 1000.")
     assert (await harness.get(note_id)).version < 100
     assert "Draft 1000." in path.read_text()
-    assert await harness.engine.conflicts(who=AGENT) == ()
+    assert await harness.engine.conflicts(ConflictsRequest(), who=AGENT) == ()
     assert len(await harness.engine.reader.list_ids(SPACE, Filter(), limit=9)) == 2
 
 

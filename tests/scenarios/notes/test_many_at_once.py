@@ -1,5 +1,6 @@
 """Many linked notes that change at the same time: prefetched states must not be stale."""
 
+from scrubjay.model.requests import RelateRequest
 from scrubjay.notes.sync.state import StatePrefetch
 from tests.scenarios.notes.harness import AGENT, VaultHarness
 
@@ -26,7 +27,7 @@ async def test_notes_that_are_renamed_together_use_the_new_names(harness: VaultH
 async def test_notes_that_are_deleted_together_leave_no_links(harness: VaultHarness) -> None:
     ids = [await harness.write(f"Text {number}.", title=f"Note {number}") for number in range(MANY)]
     for note_id, other in zip(ids, [*ids[1:], ids[0]], strict=True):
-        await harness.engine.relate(note_id, other, who=AGENT)
+        await harness.engine.relate(RelateRequest(source=note_id, target=other), who=AGENT)
     await harness.sync()
     for note_id in ids[::2]:
         await harness.forget(note_id)
@@ -42,7 +43,7 @@ async def test_notes_that_are_deleted_together_leave_no_links(harness: VaultHarn
 
 async def test_a_prefetched_state_is_loaded_again_after_a_change(harness: VaultHarness) -> None:
     note_id, other, third = [await harness.write(f"{name}.", title=name) for name in ("One", "Two", "Three")]
-    await harness.engine.relate(note_id, other, who=AGENT)
+    await harness.engine.relate(RelateRequest(source=note_id, target=other), who=AGENT)
     await harness.sync()
     prefetch = StatePrefetch(harness.vault._context)
     states = await prefetch.load([note_id, other, third])
@@ -55,6 +56,6 @@ async def test_a_prefetched_state_is_loaded_again_after_a_change(harness: VaultH
     assert await prefetch.get(note_id) is states[note_id]
     # A prefetched state is handed out once; the next request loads it again.
     assert await prefetch.get(note_id) is not states[note_id]
-    await harness.engine.relate(third, other, who=AGENT)
+    await harness.engine.relate(RelateRequest(source=third, target=other), who=AGENT)
     assert len((await prefetch.get(third)).linked) == 1
     assert len((await prefetch.get(other)).linked) == 2

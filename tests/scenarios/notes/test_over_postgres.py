@@ -10,9 +10,18 @@ import pytest
 from scrubjay.app import SystemClock
 from scrubjay.engine import Engine
 from scrubjay.errors import NotFound, VaultUnavailable
-from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.draft import Draft
 from scrubjay.model.memory import State
-from scrubjay.notes.requests import NoteDraft, NoteEdit, NoteSearch
+from scrubjay.model.requests import (
+    DoctorRequest,
+    Edit,
+    EditNoteRequest,
+    LinkNotesRequest,
+    ReadNoteRequest,
+    SearchNotesRequest,
+    UnlinkNotesRequest,
+    WriteNoteRequest,
+)
 from scrubjay.notes.service import Notes
 from scrubjay.notes.vault import open_vault
 from scrubjay.notes.vault_provider import VaultProvider
@@ -112,7 +121,7 @@ async def test_a_memory_by_another_server_soon_becomes_a_file(harness: VaultHarn
             path = await harness.file(note_id)
             harness.save(path, path.read_text().replace("ash", "rowan"))
             await changed(harness, note_id, lambda text: "rowan" in text)
-            await other.revise(note_id, Edit(fields={"content": "Oak and beech."}), who=AGENT)
+            await other.apply_edit(note_id, Edit(fields={"content": "Oak and beech."}), who=AGENT)
             await until(lambda: "beech" in path.read_text())
         assert "Oak and rowan." in await harness.texts(note_id)
     finally:
@@ -127,23 +136,29 @@ async def test_the_verbs_of_notes(engine: Engine, home: Path) -> None:
     )  # fmt: skip
     notes = Notes(engine=engine, vaults=vaults)
     try:
-        written = await notes.write_note(NoteDraft(title="Trees", content="Oak and ash."), who=AGENT)
+        written = await notes.write_note(WriteNoteRequest(title="Trees", content="Oak and ash."), who=AGENT)
         path = Path(written.file_path)
         assert "Oak and ash." in path.read_text()
-        other = await notes.write_note(NoteDraft(title="Birds", content="They sing.", category="a/b"), who=AGENT)
-        linked = await notes.link_notes(written.id, other.id, who=AGENT, link_text="who live there")
+        other = await notes.write_note(WriteNoteRequest(title="Birds", content="They sing.", category="a/b"), who=AGENT)
+        linked = await notes.link_notes(
+            LinkNotesRequest(source_id=written.id, target_id=other.id, link_text="who live there"), who=AGENT
+        )
         assert linked.markdown_link in path.read_text()
-        await notes.edit_note("Trees", NoteEdit(content="Oak and beech."), who=AGENT)
+        await notes.edit_note(EditNoteRequest(id="Trees", content="Oak and beech."), who=AGENT)
         assert "beech" in path.read_text()
-        hits = await notes.search_notes(NoteSearch(query="beech"), who=AGENT)
+        hits = await notes.search_notes(SearchNotesRequest(query="beech"), who=AGENT)
         assert [(result.id, result.file_path) for result in hits.results] == [(written.id, str(path))]
-        content = json.loads((await notes.read_note("birds", who=AGENT, format="json")).content)
+        content = json.loads(
+            (await notes.read_note(ReadNoteRequest(identifier="birds", format="json"), who=AGENT)).content
+        )
         assert content["links"] == [written.id]
-        await notes.unlink_notes(written.id, other.id, who=AGENT)
+        await notes.unlink_notes(UnlinkNotesRequest(source_id=written.id, target_id=other.id), who=AGENT)
         assert "[[" not in path.read_text() + Path(other.file_path).read_text()
         with pytest.raises(NotFound):
-            await notes.read_note("Missing", who=AGENT)
-        check = next(check for check in (await notes.doctor(who=AGENT)).checks if check.name == "notes")
+            await notes.read_note(ReadNoteRequest(identifier="Missing"), who=AGENT)
+        check = next(
+            check for check in (await notes.doctor(DoctorRequest(), who=AGENT)).checks if check.name == "notes"
+        )
         assert check.ok, check.detail
     finally:
         await vaults.close()

@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 
 from markdown_it import MarkdownIt
 
+from scrubjay.model.requests import RelateRequest
 from tests.scenarios.notes.harness import AGENT, VaultHarness
 
 TITLES = (
@@ -48,9 +49,14 @@ async def test_every_link_leads_to_a_file(harness: VaultHarness) -> None:
     ]
     for note_id in ids:
         await harness.engine.relate(
-            note_id, rng.choice([other for other in ids if other != note_id]), who=AGENT, text=TITLES[7]
+            RelateRequest(
+                source=note_id, target=rng.choice([other for other in ids if other != note_id]), text=TITLES[7]
+            ),
+            who=AGENT,
         )
-        await harness.engine.relate(note_id, rng.choice([other for other in ids if other != note_id]), who=AGENT)
+        await harness.engine.relate(
+            RelateRequest(source=note_id, target=rng.choice([other for other in ids if other != note_id])), who=AGENT
+        )
     await harness.sync()
     assert unresolved(harness) == {}
     assert sum(len(links_in(harness.root / file)) for file in harness.files()) >= len(ids)
@@ -73,7 +79,8 @@ async def test_every_link_leads_to_a_file(harness: VaultHarness) -> None:
                 await harness.restore(note_id)
             case "link" if path:
                 await harness.engine.relate(
-                    note_id, rng.choice([other for other in ids if other != note_id]), who=AGENT
+                    RelateRequest(source=note_id, target=rng.choice([other for other in ids if other != note_id])),
+                    who=AGENT,
                 )
             case _:
                 continue

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from scrubjay.model.relation import Relation
+from scrubjay.model.requests import RelateRequest
 from tests.scenarios.notes.harness import AGENT, PLAIN, SPACE, VaultHarness, open_harness
 from tests.scenarios.wiring import open_wiring
 
@@ -40,7 +41,7 @@ async def test_an_agent_that_removes_it_from_the_text_removes_the_link(harness: 
 async def test_a_link_that_was_also_made_explicitly_stays(harness: VaultHarness) -> None:
     bird, path = await _pair(harness, "See [[A bird]] there.\n")
     note_id = await _id_at(harness, "a.md")
-    await harness.engine.relate(note_id, bird, who=AGENT)
+    await harness.engine.relate(RelateRequest(source=note_id, target=bird), who=AGENT)
     await harness.sync()
     harness.save(path, path.read_text().replace("See [[A bird]] there.", "Nothing there."))
     await harness.sync()
@@ -50,7 +51,7 @@ async def test_a_link_that_was_also_made_explicitly_stays(harness: VaultHarness)
 
 async def test_a_link_that_existed_before_the_text_named_it_stays(harness: VaultHarness) -> None:
     note_id, bird = await harness.write("Nothing.", title="One"), await harness.write("It flies.", title="A bird")
-    await harness.engine.relate(note_id, bird, who=AGENT, text="which flies")
+    await harness.engine.relate(RelateRequest(source=note_id, target=bird, text="which flies"), who=AGENT)
     await harness.sync()
     await harness.edit(note_id, content="See [[A bird]].")
     await harness.sync()
@@ -90,7 +91,7 @@ async def test_a_link_removed_from_the_list_depends_on_the_text_alone(harness: V
         await harness.write("See [[A bird]].", title="One"),
         await harness.write("It flies.", title="A bird"),
     )
-    await harness.engine.relate(note_id, bird, who=AGENT)
+    await harness.engine.relate(RelateRequest(source=note_id, target=bird), who=AGENT)
     await harness.sync()
     path = await harness.file(note_id)
     harness.save(path, path.read_text().partition("<!-- scrubjay -->")[0])

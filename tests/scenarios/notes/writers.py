@@ -6,6 +6,7 @@ from pathlib import Path
 
 from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
+from scrubjay.model.requests import ConflictsRequest, ResolveConflictRequest
 from scrubjay.notes.markdown.format import parse
 from tests.scenarios.notes.harness import AGENT, SPACE, VaultHarness
 
@@ -42,7 +43,7 @@ class Round:
             await self.harness.sync()
             await self._resolve()
         await self.harness.sync()
-        assert await self.harness.engine.conflicts(who=AGENT) == ()
+        assert await self.harness.engine.conflicts(ConflictsRequest(), who=AGENT) == ()
         assert await self.harness.vault.drift() == ()
         await self.check()
         for id_ in await self.harness.engine.reader.list_ids(SPACE, Filter(), limit=1000):
@@ -115,8 +116,10 @@ class Round:
             await self.harness.restore(self.id)
 
     async def _resolve(self) -> None:
-        for conflict in await self.harness.engine.conflicts(who=AGENT):
-            await self.harness.engine.resolve_conflict(conflict.id, who=AGENT, strategy=self.strategy)
+        for conflict in await self.harness.engine.conflicts(ConflictsRequest(), who=AGENT):
+            await self.harness.engine.resolve_conflict(
+                ResolveConflictRequest(id=conflict.id, strategy=self.strategy), who=AGENT
+            )
 
 
 def _append_word(text: str, line: str, word: str) -> str:

@@ -10,7 +10,7 @@ from tests.surfaces.backend import database_of, drop_database_of
 
 from scrubjay.app import open_engine
 from scrubjay.errors import ScrubjayError
-from scrubjay.model.draft import Caller
+from scrubjay.model.caller import Caller
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
 from scrubjay.surfaces.mcp.arguments import ArgumentChecker

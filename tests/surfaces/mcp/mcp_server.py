@@ -20,7 +20,7 @@ from tests.new_files import new_file
 
 from scrubjay.app import open_engine
 from scrubjay.engine import Engine
-from scrubjay.model.draft import Caller
+from scrubjay.model.caller import Caller
 from scrubjay.model.memory import Json
 from scrubjay.paths import database_file
 from scrubjay.rpc.frames import LineReader

@@ -10,6 +10,7 @@ from tests.surfaces.mcp.expensive_texts import EXPENSIVE
 from tests.surfaces.mcp.mcp_server import ERAS, call, open_server, refusal, text_of
 from tests.surfaces.mcp.token_count import count_tokens
 
+from scrubjay.model.requests import ReadRequest
 from scrubjay.settings import Settings
 
 _PROSE = "The harbour master of Lisbon keeps a ledger of every ship that ties up at the northern quay. "
@@ -142,7 +143,7 @@ async def test_a_long_memory_is_read_in_parts_that_make_up_the_whole(settings: S
             recalled = result.structured_content
             text += "".join(memory["text"] for memory in recalled["memories"] if memory["name"] == "ledger")
             cursor, parts = recalled.get("cursor", ""), parts + 1
-        (expected,) = (await server.context().memory.read("ledger", format=format)).texts
+        (expected,) = (await server.context().memory.call(ReadRequest.of(ids="ledger", format=format))).texts
         assert text == expected
         assert parts > 5
         assert recalled["memories"][-1]["name"] == "note"

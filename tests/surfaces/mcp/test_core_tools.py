@@ -3,6 +3,7 @@
 import pytest
 from tests.surfaces.mcp.mcp_server import ERAS, call, open_server, refusal, text_of
 
+from scrubjay.model.requests import OutcomeRequest
 from scrubjay.settings import Settings
 
 pytestmark = pytest.mark.parametrize("era", ERAS)
@@ -237,7 +238,18 @@ async def test_a_write_gets_the_run_named_in_the_call(settings: Settings, era: s
     async with open_server(settings) as server, server.client(era) as client:
         result = await client.call_tool("remember", {"text": "tea"}, meta={"scrubjay/run": "r-1"})
         assert not result.is_error
-        assert await server.engine.outcome(["r-1", "r-2"], who=server.context().who) == {"r-1": True, "r-2": False}
+        assert await server.engine.outcome(
+            OutcomeRequest(
+                runs=(
+                    "r-1",
+                    "r-2",
+                )
+            ),
+            who=server.context().who,
+        ) == {
+            "r-1": True,
+            "r-2": False,
+        }
         for wrong in (5, "x" * 300):
             bad = await client.call_tool("remember", {"text": "coffee"}, meta={"scrubjay/run": wrong})
             assert bad.is_error

@@ -10,7 +10,7 @@ from tests.surfaces.mcp.kg_calls import Call, link
 from tests.surfaces.mcp.kg_context import CallTool, Reply, all_pages, make_caller, open_context
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.draft import Caller
+from scrubjay.model.caller import Caller
 from scrubjay.model.memory import Json
 from scrubjay.surfaces.mcp.budget import MAX_TOKENS, cost_of
 from scrubjay.surfaces.mcp.tool import ToolContext

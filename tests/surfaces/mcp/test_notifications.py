@@ -15,7 +15,7 @@ from tests.surfaces.mcp.mcp_server import HELLO, READY, SECONDS, McpServer, call
 
 from scrubjay.app import open_engine
 from scrubjay.client import MemoryClient
-from scrubjay.model.draft import Caller
+from scrubjay.model.caller import Caller
 from scrubjay.settings import Settings
 
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 
 from scrubjay.app import open_engine_and_store
 from scrubjay.engine import Engine
-from scrubjay.model.token import NewToken, TokenRequest
+from scrubjay.model.caller import Caller
+from scrubjay.model.requests import CreateTokenRequest
+from scrubjay.model.token import NewToken
 from scrubjay.observability.prometheus import Metrics
 from scrubjay.ports import Clock, RecordStore
 from scrubjay.settings import Settings
@@ -32,10 +34,10 @@ class HttpStack:
         self, name: str, *spaces: str, access: str = "write", requests_per_minute: int = 0, body_bytes: int = 0
     ) -> NewToken:
         """Create a token for some spaces."""
-        token_request = TokenRequest(
+        token_request = CreateTokenRequest(
             name=name, spaces=spaces, access=access, requests_per_minute=requests_per_minute, body_bytes=body_bytes
         )
-        return await self.engine.create_token(token_request)
+        return await self.engine.create_token(token_request, who=Caller())
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from tests.surfaces.rest.raw_client import open_raw_client, request
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
-from scrubjay.model.draft import Caller
+from scrubjay.model.caller import Caller
 from scrubjay.settings import Settings
 
 _MANY = 400

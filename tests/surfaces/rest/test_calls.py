@@ -13,7 +13,7 @@ from tests.surfaces.rest.openapi_document import require_problem
 
 from scrubjay import MemoryClient
 from scrubjay.errors import NotAllowed
-from scrubjay.rpc.names import ALL_SPACES_ONLY, LONG, OWNER_ONLY, READS, VERBS
+from scrubjay.model.verbs import VERBS
 from scrubjay.settings import Settings
 
 
@@ -45,7 +45,7 @@ async def test_a_verb_is_called_by_post_and_nothing_else(client: CheckedClient) 
 
 async def test_a_verb_is_done(client: CheckedClient) -> None:
     who = {"space": client.space, "agent": "tester"}
-    result = (await call(client, "remember", who, draft={"text": "kept"})).json()["result"]
+    result = (await call(client, "remember", who, text="kept")).json()["result"]
     memory = await client.get(f"/memories/{result['id']}")
     assert memory["content"] == "kept"
     status = (await client.web.post("/call/status")).json()["result"]
@@ -68,7 +68,7 @@ async def test_a_verb_is_done(client: CheckedClient) -> None:
         ("status", b'{"who": {"space": ""}}', 422, "invalid_input"),
         ("status", b'{"who": {"also": [1]}}', 422, "invalid_input"),
         ("remember", b"{}", 422, "invalid_input"),
-        ("remember", b'{"args": {"draft": {"text": ""}}}', 422, "invalid_input"),
+        ("remember", b'{"args": {"text": ""}}', 422, "invalid_input"),
         ("import_", b'{"args": 1}\n', 422, "invalid_input"),
         ("remember", b" " * 100_001, 413, "too_large"),
         ("backup", b'{"args": {"target": "/tmp/x"}}', 403, "not_allowed"),
@@ -92,7 +92,9 @@ async def test_another_protocol_version_is_refused(client: CheckedClient, versio
 
 async def test_verbs_of_the_owner_are_refused_over_http(stack: HttpStack) -> None:
     owner, guest = await stack.token("owner", "*"), await stack.token("guest", "work")
-    for secret, verbs in ((owner.secret, OWNER_ONLY), (guest.secret, OWNER_ONLY | ALL_SPACES_ONLY)):
+    owner_only = {name for name, verb in VERBS.items() if verb.owner_only}
+    all_spaces = {name for name, verb in VERBS.items() if verb.all_spaces}
+    for secret, verbs in ((owner.secret, owner_only), (guest.secret, owner_only | all_spaces)):
         async with open_client(stack.address, token=secret) as client:
             for verb in sorted(verbs):
                 response = await call(client, verb)
@@ -105,11 +107,11 @@ async def test_verbs_of_the_owner_are_refused_over_http(stack: HttpStack) -> Non
 async def test_a_read_token_may_call_verbs_that_read(stack: HttpStack) -> None:
     reader = await stack.token("reader", "work", access="read")
     async with open_client(stack.address, token=reader.secret) as client:
-        assert (await call(client, "recall", question={"query": "x"})).status_code == 200
+        assert (await call(client, "recall", query="x")).status_code == 200
         assert frames(await call(client, "export"))[-1] == {"result": None}
-        for verb in sorted(VERBS - READS - OWNER_ONLY - ALL_SPACES_ONLY - {"export"}):
-            response = await call(client, verb)
-            assert response.status_code == 403, verb
+        for name, verb in VERBS.items():
+            if not (verb.reads or verb.owner_only or verb.all_spaces):
+                assert (await call(client, name)).status_code == 403, name
 
 
 async def test_a_metrics_token_may_call_no_verb(stack: HttpStack) -> None:
@@ -122,13 +124,13 @@ async def test_a_metrics_token_may_call_no_verb(stack: HttpStack) -> None:
 async def test_a_caller_stays_in_the_spaces_of_its_token(stack: HttpStack) -> None:
     created = await stack.token("laptop", "work", "home")
     async with open_client(stack.address, token=created.secret) as client:
-        result = (await call(client, "remember", draft={"text": "kept"})).json()["result"]
+        result = (await call(client, "remember", text="kept")).json()["result"]
         assert (await client.get(f"/memories/{result['id']}"))["space"] == "work"
         who = {"space": "home", "also": ["work"]}
-        results = (await call(client, "recall", who, question={"query": "kept"})).json()["result"]
+        results = (await call(client, "recall", who, query="kept")).json()["result"]
         assert [hit["space"] for hit in results["hits"]] == ["work"]
         for who in ({"space": "attic"}, {"space": "work", "also": ["attic"]}):
-            response = await call(client, "recall", who, question={"query": "kept"})
+            response = await call(client, "recall", who, query="kept")
             assert response.status_code == 403
             assert require_problem(response)["field"] == "space"
 
@@ -157,5 +159,5 @@ async def test_long_verbs_respond_line_by_line(client: CheckedClient) -> None:
     assert frames(response)[-1]["result"]["imported"] == 1
     response = await client.web.post("/call/import_", content=f"{other}\nnonsense\n".encode())
     assert frames(response)[-1]["error"]["code"] == "invalid_input"
-    assert frames(await call(client, "purge", who, selection={"refs": ["one"]}))[-1]["error"]["code"] == "wrong_state"
-    assert {"export", "import_", "purge"} <= LONG
+    assert frames(await call(client, "purge", who, ids=["one"]))[-1]["error"]["code"] == "wrong_state"
+    assert all(VERBS[verb].long for verb in ("export", "import", "purge"))

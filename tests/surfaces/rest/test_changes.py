@@ -12,8 +12,9 @@ from tests.surfaces.rest.http_stack import HttpStack, open_stack
 from tests.surfaces.rest.openapi_document import require_problem
 from tests.surfaces.rest.streams import MAX_SECONDS, streaming
 
-from scrubjay.model.draft import Caller, Draft
-from scrubjay.model.token import TokenRequest
+from scrubjay.model.caller import Caller
+from scrubjay.model.draft import Draft
+from scrubjay.model.requests import CreateTokenRequest, RevokeTokenRequest
 from scrubjay.settings import Settings
 from scrubjay.surfaces.http.server import ConnectionLimits
 from scrubjay.surfaces.rest import examples
@@ -137,7 +138,7 @@ async def test_a_stream_ends_when_its_token_is_revoked(settings: Settings) -> No
             async with streaming(client.web) as stream:
                 await client.remember("seen")
                 assert (await stream.event())["seq"] == 1
-                await stack.engine.revoke_token(created.token.id)
+                await stack.engine.revoke_token(RevokeTokenRequest(ref=created.token.id), who=Caller())
                 assert all(result.data is None for result in await stream.end())
             async with streaming(client.web) as stream:
                 await stream.response.aread()
@@ -149,7 +150,7 @@ async def test_a_stream_sends_nothing_after_its_token_is_revoked(settings: Setti
     async with open_stack(replace(settings, require_token=True), heartbeat_seconds=3600) as stack:
         created = await stack.token("laptop", "work")
         async with open_client(stack.address, token=created.secret) as client, streaming(client.web) as stream:
-            await stack.engine.revoke_token(created.token.id)
+            await stack.engine.revoke_token(RevokeTokenRequest(ref=created.token.id), who=Caller())
             await stack.engine.remember(Draft(text="not for you"), who=Caller(space="work"))
             assert await stream.end() == []
 
@@ -160,7 +161,7 @@ async def test_a_stream_ends_when_its_token_expires(settings: Settings) -> None:
         replace(settings, require_token=True), heartbeat_seconds=HEARTBEAT_SECONDS, clock=clock
     ) as stack:
         created = await stack.engine.create_token(
-            TokenRequest(name="laptop", spaces=("work",), access="write", expires="1h")
+            CreateTokenRequest(name="laptop", spaces=("work",), access="write", expires="1h"), who=Caller()
         )
         async with open_client(stack.address, token=created.secret) as client, streaming(client.web) as stream:
             clock.advance(timedelta(minutes=59))

@@ -21,8 +21,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.http11 import Response
 from websockets.typing import Data
 
-from scrubjay.model.draft import Caller, Draft
-from scrubjay.model.token import TokenRequest
+from scrubjay.model.caller import Caller
+from scrubjay.model.draft import Draft
+from scrubjay.model.requests import CreateTokenRequest, RevokeTokenRequest
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.serve import RunningDaemon
 from scrubjay.surfaces.http.server import ConnectionLimits
@@ -152,7 +153,7 @@ async def test_a_token_decides(settings: Settings) -> None:
             mine = await stack.engine.remember(Draft(text="of work"), who=Caller(space="work"))
             event = await receive_event(socket_client)
             assert (event["seq"], event["id"]) == (1, mine.id)
-            await stack.engine.revoke_token(created.token.id)
+            await stack.engine.revoke_token(RevokeTokenRequest(ref=created.token.id), who=Caller())
             assert await close_code_of(socket_client) == 1008
         problem_of(await refusal_of(stack.address, token=created.secret), 401, "not_admitted")
 
@@ -162,7 +163,9 @@ async def test_it_is_closed_when_its_token_expires(settings: Settings) -> None:
     async with open_stack(
         replace(settings, require_token=True), heartbeat_seconds=HEARTBEAT_SECONDS, clock=clock
     ) as stack:
-        created = await stack.engine.create_token(TokenRequest(name="laptop", spaces=("work",), expires="1h"))
+        created = await stack.engine.create_token(
+            CreateTokenRequest(name="laptop", spaces=("work",), expires="1h"), who=Caller()
+        )
         async with open_websocket(stack.address, token=created.secret) as socket_client:
             clock.advance(timedelta(hours=1))
             assert await close_code_of(socket_client) == 1008

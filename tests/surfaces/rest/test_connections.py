@@ -11,7 +11,8 @@ from tests.surfaces.rest.http_stack import HttpStack, open_stack
 from tests.surfaces.rest.polling import MAX_SECONDS, wait_for_streams, wait_until
 from tests.surfaces.rest.raw_client import RawClient, open_raw_client, request
 
-from scrubjay.model.draft import Caller, Draft
+from scrubjay.model.caller import Caller
+from scrubjay.model.draft import Draft
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.serve import RunningDaemon
 from scrubjay.surfaces.http.server import ConnectionLimits

@@ -11,7 +11,8 @@ from tests.surfaces.rest.raw_client import open_raw_client
 
 from scrubjay.app import open_engine
 from scrubjay.errors import InvalidInput
-from scrubjay.model.token import TokenRequest
+from scrubjay.model.caller import Caller
+from scrubjay.model.requests import CreateTokenRequest, RevokeTokenRequest
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.http_server import bind_http, http_address
 
@@ -69,8 +70,8 @@ async def test_another_address_is_not_served_before_a_token_exists(settings: Set
         async with open_stack(settings, http=other_address):
             pass
     async with open_engine(settings) as engine:
-        created = await engine.create_token(TokenRequest(name="gone", spaces=("work",)))
-        await engine.revoke_token(created.token.id)
+        created = await engine.create_token(CreateTokenRequest(name="gone", spaces=("work",)), who=Caller())
+        await engine.revoke_token(RevokeTokenRequest(ref=created.token.id), who=Caller())
     with pytest.raises(InvalidInput, match="scrubjay tokens create"):
         async with open_stack(settings, http=other_address):
             pass
@@ -80,7 +81,7 @@ async def test_another_address_requires_a_token_of_every_client(
     settings: Settings, other_address: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with open_engine(settings) as engine:
-        created = await engine.create_token(TokenRequest(name="laptop", spaces=("work",)))
+        created = await engine.create_token(CreateTokenRequest(name="laptop", spaces=("work",)), who=Caller())
     settings = replace(settings, hosts="memory.example.org, Other.example.org")
     async with open_stack(settings, http=other_address) as stack:
         assert any("TLS" in record.message for record in caplog.records)

@@ -8,7 +8,9 @@ import pytest
 from tests.surfaces.rest.checked_client import open_client
 from tests.surfaces.rest.http_stack import HttpStack, open_stack
 
-from scrubjay.model.draft import Caller, Draft
+from scrubjay.model.caller import Caller
+from scrubjay.model.draft import Draft
+from scrubjay.model.requests import RevokeTokenRequest
 from scrubjay.settings import Settings
 
 READS: list[tuple[str, str, dict[str, Any]]] = [
@@ -167,7 +169,7 @@ async def test_a_revoked_token_is_refused_on_the_next_request(stack: HttpStack) 
     created = await stack.token("laptop", "work")
     async with open_client(stack.address, token=created.secret) as client:
         await client.request("GET", "/status")
-        await stack.engine.revoke_token(created.token.id)
+        await stack.engine.revoke_token(RevokeTokenRequest(ref=created.token.id), who=Caller())
         problem = await client.refused("GET", "/status", 401, "not_admitted")
         assert problem["reason"] == "revoked"
 

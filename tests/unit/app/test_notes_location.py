@@ -14,15 +14,22 @@ from scrubjay.app import open_engine
 from scrubjay.app.notes import open_notes
 from scrubjay.app.notes_location import notes_location
 from scrubjay.errors import VaultUnavailable
-from scrubjay.model.draft import Caller
-from scrubjay.notes.requests import NoteDraft
-from scrubjay.notes.results import NoteWritten
+from scrubjay.model.caller import Caller
+from scrubjay.model.notes import NoteWritten
+from scrubjay.model.requests import (
+    AttachFileRequest,
+    DoctorRequest,
+    NoteAttachmentsRequest,
+    StatusRequest,
+    SyncNotesRequest,
+    WriteNoteRequest,
+)
 from scrubjay.notes.service import Notes
 from scrubjay.paths import notes_location_file
 from scrubjay.settings import Settings
 
 WORK = Caller(space="work")
-TEA = NoteDraft(title="Tea", content="Green tea.")
+TEA = WriteNoteRequest(title="Tea", content="Green tea.")
 
 
 def settings_in(data: Path, *, folder: Path | None = None, space: str = "default") -> Settings:
@@ -64,12 +71,12 @@ def moves_in(made: NoteWritten) -> list[str]:
 async def problem_of(notes: Notes) -> str:
     """Return the problem that a sync, a write, the status and the doctor all report."""
     with pytest.raises(VaultUnavailable) as caught:
-        await notes.sync_notes(who=Caller())
-    made = await notes.write_note(NoteDraft(title="Milk", content="Oat milk."), who=Caller())
+        await notes.sync_notes(SyncNotesRequest(), who=Caller())
+    made = await notes.write_note(WriteNoteRequest(title="Milk", content="Oat milk."), who=Caller())
     assert made.file_path == ""
     assert any(str(caught.value) in warning for warning in made.warnings)
-    assert (await notes.status(who=Caller())).vault["problem"] == str(caught.value)
-    (check,) = [check for check in (await notes.doctor(who=Caller())).checks if check.name == "notes"]
+    assert (await notes.status(StatusRequest(), who=Caller())).vault["problem"] == str(caught.value)
+    (check,) = [check for check in (await notes.doctor(DoctorRequest(), who=Caller())).checks if check.name == "notes"]
     assert (check.ok, check.detail) == (False, str(caught.value))
     return str(caught.value)
 
@@ -77,9 +84,9 @@ async def problem_of(notes: Notes) -> str:
 async def test_without_a_named_folder_the_one_used_last_is_used(data: Path, vault: Path) -> None:
     file = await write_tea(data, folder=vault)
     async with notes_in(data) as notes:
-        done = await notes.sync_notes(who=Caller())
+        done = await notes.sync_notes(SyncNotesRequest(), who=Caller())
         assert (done.folder, done.checked, done.written, done.problems) == (str(vault), 1, 0, ())
-        other = await notes.write_note(NoteDraft(title="Milk", content="Oat milk."), who=Caller())
+        other = await notes.write_note(WriteNoteRequest(title="Milk", content="Oat milk."), who=Caller())
         assert Path(other.file_path).parent == vault
     assert file.exists()
     assert not (data / "notes").exists()
@@ -89,7 +96,7 @@ async def test_without_a_named_folder_the_one_used_last_is_used(data: Path, vaul
 async def test_status_names_the_folder_used_last(data: Path, vault: Path) -> None:
     await write_tea(data, folder=vault)
     async with notes_in(data) as notes:
-        assert (await notes.status(who=Caller())).vault["path"] == str(vault)
+        assert (await notes.status(StatusRequest(), who=Caller())).vault["path"] == str(vault)
 
 
 async def test_another_named_folder_gets_the_notes_with_one_warning(
@@ -98,37 +105,37 @@ async def test_another_named_folder_gets_the_notes_with_one_warning(
     file, other = await write_tea(data, folder=vault), tmp_path / "other"
     before = file.read_bytes()
     async with notes_in(data, folder=vault) as notes:
-        attached = await notes.attach_file("Tea", "leaf.txt", b"a leaf", who=Caller())
+        attached = await notes.attach_file(AttachFileRequest(note="Tea", name="leaf.txt", data=b"a leaf"), who=Caller())
     files = {path: path.read_bytes() for path in vault.rglob("*.*") if path.is_file()}
     with caplog.at_level(logging.WARNING, logger="scrubjay.app.notes"):
         async with notes_in(data, folder=other) as notes:
-            done = await notes.sync_notes(who=Caller())
+            done = await notes.sync_notes(SyncNotesRequest(), who=Caller())
             assert (done.folder, done.written) == (str(other), 1)
             (problem,) = done.problems
             assert problem.startswith(f"{vault}: ")
             assert str(other) in problem
-            assert (await notes.sync_notes(who=Caller())).problems == ()
-            (attachment,) = (await notes.note_attachments("Tea", who=Caller())).attachments
+            assert (await notes.sync_notes(SyncNotesRequest(), who=Caller())).problems == ()
+            (attachment,) = (await notes.note_attachments(NoteAttachmentsRequest(note="Tea"), who=Caller())).attachments
             assert (attachment.id, attachment.path) == (attached.attachment.id, None)
             # Attachments are found after they are copied, as the warning says.
             shutil.copytree(vault / "attachments", other / "attachments")
-            (attachment,) = (await notes.note_attachments("Tea", who=Caller())).attachments
+            (attachment,) = (await notes.note_attachments(NoteAttachmentsRequest(note="Tea"), who=Caller())).attachments
             assert attachment.path == other / attachment.file
     assert [record.getMessage() for record in caplog.records] == ["the notes have moved to another folder"]
     assert {path: path.read_bytes() for path in vault.rglob("*.*") if path.is_file()} == files
     assert file.read_bytes() != before
     async with notes_in(data) as notes:
-        done = await notes.sync_notes(who=Caller())
+        done = await notes.sync_notes(SyncNotesRequest(), who=Caller())
         assert (done.folder, done.problems) == (str(other), ())
 
 
 async def test_the_first_write_warns_that_the_folder_is_another(data: Path, vault: Path) -> None:
     await write_tea(data)
     async with notes_in(data, folder=vault) as notes:
-        made = await notes.write_note(NoteDraft(title="Milk", content="Oat milk."), who=Caller())
+        made = await notes.write_note(WriteNoteRequest(title="Milk", content="Oat milk."), who=Caller())
         (warning,) = moves_in(made)
         assert warning.startswith(f"{data / 'notes'}: ")
-        again = await notes.write_note(NoteDraft(title="Rice", content="Brown rice."), who=Caller())
+        again = await notes.write_note(WriteNoteRequest(title="Rice", content="Brown rice."), who=Caller())
         assert moves_in(again) == []
 
 
@@ -136,7 +143,7 @@ async def test_one_folder_by_two_names_is_one(data: Path, vault: Path, tmp_path:
     await write_tea(data, folder=vault)
     (tmp_path / "link").symlink_to(vault)
     async with notes_in(data, folder=tmp_path / "link") as notes:
-        assert (await notes.sync_notes(who=Caller())).problems == ()
+        assert (await notes.sync_notes(SyncNotesRequest(), who=Caller())).problems == ()
 
 
 async def test_a_missing_folder_is_reported_and_never_created_elsewhere(data: Path, vault: Path) -> None:
@@ -153,7 +160,7 @@ async def test_a_missing_folder_is_reported_and_never_created_elsewhere(data: Pa
         assert not list(vault.iterdir())
         vault.rmdir()
         away.rename(vault)
-        done = await notes.sync_notes(who=Caller())
+        done = await notes.sync_notes(SyncNotesRequest(), who=Caller())
         assert (done.folder, done.written, done.problems) == (str(vault), 2, ())
     assert not (data / "notes").exists()
 
@@ -162,7 +169,7 @@ async def test_a_missing_folder_is_created_again_when_it_is_named(data: Path, va
     file = await write_tea(data, folder=vault)
     shutil.rmtree(vault)
     async with notes_in(data, folder=vault) as notes:
-        assert (await notes.sync_notes(who=Caller())).written == 1
+        assert (await notes.sync_notes(SyncNotesRequest(), who=Caller())).written == 1
     assert file.exists()
 
 
@@ -177,7 +184,7 @@ async def test_each_space_has_the_folder_that_it_used_last(data: Path, vault: Pa
 async def test_notes_left_in_the_default_folder_are_not_used_for_another_space(data: Path, vault: Path) -> None:
     await write_tea(data)
     async with notes_in(data, folder=vault) as notes:
-        await notes.sync_notes(who=Caller())
+        await notes.sync_notes(SyncNotesRequest(), who=Caller())
     location = notes_location(settings_in(data, space="work"))
     assert (location.folder, location.space) == (vault, "default")
 
@@ -186,7 +193,7 @@ async def test_a_folder_inside_the_data_folder_moves_with_it(data: Path, tmp_pat
     await write_tea(data, folder=data / "vault")
     moved = data.rename(tmp_path / "moved")
     async with notes_in(moved) as notes:
-        done = await notes.sync_notes(who=Caller())
+        done = await notes.sync_notes(SyncNotesRequest(), who=Caller())
         assert (done.folder, done.checked, done.problems) == (str(moved / "vault"), 1, ())
 
 
@@ -202,12 +209,12 @@ async def test_a_copy_of_a_data_folder_leaves_the_notes_of_the_first_alone(
         assert "--notestore_path" in problem
     assert not (copy / "notes").exists()
     async with notes_in(data) as notes:
-        assert (await notes.sync_notes(who=Caller())).checked == 1
+        assert (await notes.sync_notes(SyncNotesRequest(), who=Caller())).checked == 1
     # After a move of the data folder, naming the folder once is enough.
     async with notes_in(copy, folder=vault) as notes:
-        await notes.sync_notes(who=Caller())
+        await notes.sync_notes(SyncNotesRequest(), who=Caller())
     async with notes_in(copy) as notes:
-        assert (await notes.sync_notes(who=Caller())).folder == str(vault)
+        assert (await notes.sync_notes(SyncNotesRequest(), who=Caller())).folder == str(vault)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +233,7 @@ async def test_an_unreadable_record_is_an_error(data: Path, vault: Path, text: s
         assert "--notestore_path" in problem
     assert not (data / "notes").exists()
     async with notes_in(data, folder=vault) as notes:
-        await notes.sync_notes(who=Caller())
+        await notes.sync_notes(SyncNotesRequest(), who=Caller())
     assert json.loads(notes_location_file(data).read_text())["folders"] == {"default": str(vault)}
 
 
@@ -243,5 +250,5 @@ async def test_a_folder_of_another_space_is_recorded_for_that_space(data: Path, 
     await write_tea(data, folder=vault)
     async with notes_in(data, folder=vault, space="work") as notes:
         assert (await notes.write_note(TEA, who=WORK)).file_path == ""
-        await notes.sync_notes(who=Caller())
+        await notes.sync_notes(SyncNotesRequest(), who=Caller())
     assert json.loads(notes_location_file(data).read_text())["folders"] == {"default": str(vault)}

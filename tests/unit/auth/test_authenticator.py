@@ -17,11 +17,12 @@ from scrubjay.auth.jwt import JwtVerifier
 from scrubjay.auth.tokens import create, new_secret, revoke
 from scrubjay.errors import NotAdmitted
 from scrubjay.model.grant import OWNER, Grant
-from scrubjay.model.token import NewToken, TokenRequest
+from scrubjay.model.requests import CreateTokenRequest
+from scrubjay.model.token import NewToken
 from scrubjay.ports import RecordStore
 from scrubjay.storage.sqlite import SqliteStore
 
-TOKEN_REQUEST = TokenRequest(name="laptop", spaces=("work",), expires="1h")
+TOKEN_REQUEST = CreateTokenRequest(name="laptop", spaces=("work",), expires="1h")
 
 
 class AuthContext:

@@ -16,15 +16,16 @@ from scrubjay.auth.tokens import create, digest_of, is_secret, new_secret, revok
 from scrubjay.errors import Ambiguous, InvalidInput, NameTaken, NotFound, TooLarge
 from scrubjay.model.grant import ALL_SPACES, Access
 from scrubjay.model.identity import new_id
+from scrubjay.model.requests import CreateTokenRequest
 from scrubjay.model.timestamps import parse_moment
-from scrubjay.model.token import NewToken, Token, TokenRequest, TokenState
+from scrubjay.model.token import NewToken, Token, TokenState
 from scrubjay.ports import RecordStore
 from scrubjay.storage.sqlite import SqliteStore
 
 
 async def made(store: RecordStore, name: str = "laptop", **fields: Any) -> NewToken:
     request: dict[str, Any] = {"name": name, "spaces": ("work",), **fields}
-    return await create(TokenRequest(**request), tokens=store, now=NOW)
+    return await create(CreateTokenRequest(**request), tokens=store, now=NOW)
 
 
 async def test_a_token_is_made_and_its_secret_shown_once(store: RecordStore) -> None:
@@ -117,7 +118,7 @@ async def test_an_invalid_request_is_refused_by_field_and_nothing_is_stored(
 ) -> None:
     request: dict[str, Any] = {"name": "laptop", "spaces": ("work",), **fields}
     with pytest.raises(InvalidInput) as caught:
-        await create(TokenRequest(**request), tokens=store, now=NOW)
+        await create(CreateTokenRequest(**request), tokens=store, now=NOW)
     assert caught.value.fields["field"] == field
     assert await store.tokens() == []
 
@@ -141,7 +142,9 @@ async def test_a_live_name_is_taken_and_an_ended_one_is_free(store: RecordStore)
     assert caught.value.fields["token"] == first.token.id
     await revoke("laptop", tokens=store, now=NOW)
     second = await made(store, expires="1h")
-    later = await create(TokenRequest(name="laptop", spaces=("work",)), tokens=store, now=NOW + timedelta(hours=1))
+    later = await create(
+        CreateTokenRequest(name="laptop", spaces=("work",)), tokens=store, now=NOW + timedelta(hours=1)
+    )
     states = [token.state(NOW + timedelta(hours=1)) for token in await store.tokens()]
     assert states == [TokenState.REVOKED, TokenState.EXPIRED, TokenState.LIVE]
     assert later.token.id != second.token.id
@@ -166,7 +169,7 @@ async def test_to_end_it_again_changes_nothing(store: RecordStore) -> None:
 async def test_of_several_with_one_name_the_live_one_is_meant(store: RecordStore) -> None:
     await made(store, expires="1h")
     later = NOW + timedelta(hours=2)
-    live = await create(TokenRequest(name="laptop", spaces=("work",)), tokens=store, now=later)
+    live = await create(CreateTokenRequest(name="laptop", spaces=("work",)), tokens=store, now=later)
     assert (await revoke("laptop", tokens=store, now=later)).id == live.token.id
 
 

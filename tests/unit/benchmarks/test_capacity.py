@@ -14,7 +14,8 @@ from benchmarks.effort import Effort
 from benchmarks.projection import Assumed, Prices, plan
 from benchmarks.weights import Relation, Weights, weigh_database, weigh_folder
 from scrubjay.app import open_engine
-from scrubjay.model.draft import Caller, Draft
+from scrubjay.model.caller import Caller
+from scrubjay.model.draft import Draft
 from scrubjay.settings import Settings
 
 SAMPLE = Sample(

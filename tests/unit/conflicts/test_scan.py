@@ -14,9 +14,10 @@ from scrubjay.conflicts.repository import list_conflicts
 from scrubjay.conflicts.scan import check_drafts, load_space, scan, scan_memory
 from scrubjay.errors import InvalidInput
 from scrubjay.model.conflict import PENDING_COLLECTION, Scan
-from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.draft import Draft
 from scrubjay.model.job import COLLECTION, CONFLICTS, Job
 from scrubjay.model.memory import Memory, Observation
+from scrubjay.model.requests import Edit
 from scrubjay.text.passages import passages_of
 from scrubjay.writing.embed import embed_new
 

@@ -11,8 +11,8 @@ from tests.unit.harness import SPACE, Harness
 from scrubjay.conflicts.listing import conflicts
 from scrubjay.lookup.branches import branch_id
 from scrubjay.model.conflict import ConflictDetails, ConflictRecord, ConflictStatus, ConflictType, Strategy
-from scrubjay.model.draft import Edit, Selection
 from scrubjay.model.memory import Memory, Observation, State
+from scrubjay.model.requests import Edit, Selection
 from scrubjay.versions import branches
 from scrubjay.versions.merge_branch import merge_branch
 from scrubjay.versions.merge_fields import merge_records
@@ -74,7 +74,7 @@ async def test_both_texts_are_listed(harness: Harness) -> None:
     for ref in ("", "fruit", conflict.id):
         pending = await list_details(harness, ref=ref)
         assert [(details.memory.statement, details.other.statement) for details in pending] == [(MAIN, FILE)]
-    await forget(Selection(refs=(memory.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
+    await forget(Selection(ids=(memory.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
     assert await list_details(harness) == ()
 
 

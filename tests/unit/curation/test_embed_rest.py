@@ -16,11 +16,12 @@ from scrubjay.curation import run_jobs
 from scrubjay.curation.executor import JobExecutor
 from scrubjay.engine import Engine
 from scrubjay.errors import EmbeddingUnavailable
-from scrubjay.model.draft import Caller, Draft, Selection
+from scrubjay.model.caller import Caller
+from scrubjay.model.draft import Draft
 from scrubjay.model.job import CONFLICTS, EMBEDDING, JobState
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import Vector
-from scrubjay.model.query import Question
+from scrubjay.model.requests import ForgetRequest, JobsRequest, PurgeRequest, RecallRequest
 from scrubjay.recalling.access_log import AccessLog
 from scrubjay.settings import Settings
 from scrubjay.storage.sqlite import SqliteStore
@@ -85,7 +86,7 @@ async def memory_of(engine: Engine, memory_id: str) -> Memory:
 
 
 async def outcomes(engine: Engine, kind: str) -> list[tuple[JobState, str]]:
-    return [(job.state, job.outcome) for job in await engine.jobs(who=WHO) if job.kind == kind]
+    return [(job.state, job.outcome) for job in await engine.jobs(JobsRequest(), who=WHO) if job.kind == kind]
 
 
 async def test_the_rest_of_a_long_text_is_embedded_afterwards_and_each_part_once(tmp_path: Path) -> None:
@@ -100,7 +101,7 @@ async def test_the_rest_of_a_long_text_is_embedded_afterwards_and_each_part_once
         assert len(embedder.embedded) == len(set(embedder.embedded)) == len(passages)
         assert await outcomes(engine, EMBEDDING) == [(JobState.DONE, f"{len(passages) - before} new vectors")]
         vector = await embedder.embed_query("word59")
-        ((number, cosine),) = await engine.index.search(SPACE, vector, Question(query="").filter, limit=1)
+        ((number, cosine),) = await engine.index.search(SPACE, vector, RecallRequest(query="").filter, limit=1)
         (passage,) = await store.stored_passages(SPACE, [number])
         assert (passage.memory_id, passage.hash) == (done.id, passages[59].hash)
         assert cosine > 0.9
@@ -145,8 +146,8 @@ async def test_a_purge_during_embedding_leaves_nothing(tmp_path: Path) -> None:
         embedder.may_go_on.clear()
         working = asyncio.create_task(run_jobs(engine))
         await embedder.reached.wait()
-        await engine.forget(Selection(refs=(done.id,)), who=WHO)
-        await engine.purge(Selection(refs=(done.id,)), who=WHO)
+        await engine.forget(ForgetRequest(ids=(done.id,)), who=WHO)
+        await engine.purge(PurgeRequest(ids=(done.id,)), who=WHO)
         embedder.may_go_on.set()
         await working
         assert await store.embedded(SPACE, MODEL, [passage.hash for passage in passages]) == set()

@@ -14,9 +14,11 @@ from scrubjay.curation import run_jobs, run_now
 from scrubjay.curation.executor import JobExecutor
 from scrubjay.engine import Engine
 from scrubjay.jobs.queue import Queue
-from scrubjay.model.draft import Caller, Draft
+from scrubjay.model.caller import Caller
+from scrubjay.model.draft import Draft
 from scrubjay.model.job import Job, JobState
 from scrubjay.model.memory import Memory
+from scrubjay.model.requests import ConflictsRequest, JobsRequest
 
 TEXT = "We renewed the OAuth token of the command line for Keycloak."
 
@@ -56,7 +58,7 @@ async def test_a_failed_job_of_a_waiting_caller_is_retried_later(context: JobWor
     assert result.id == job.id
     assert result.state is JobState.WAITING
     assert (await context.now(memory)).tags == ()
-    (stored,) = await context.engine.jobs(who=Caller(space=SPACE))
+    (stored,) = await context.engine.jobs(JobsRequest(), who=Caller(space=SPACE))
     assert (stored.state, stored.tries) == (JobState.WAITING, 0)
 
 
@@ -84,6 +86,8 @@ async def test_the_rest_of_a_long_memory_is_scanned_in_the_background(context: J
     written = await context.engine.remember(draft, who=who)
     assert "contradiction" not in {conflict.type for conflict in written.conflicts}
     await run_jobs(context.engine)
-    assert "contradiction" in {conflict.type for conflict in await context.engine.conflicts(who=who)}
-    outcomes = {job.kind: job.outcome for job in await context.engine.jobs(who=who)}
+    assert "contradiction" in {
+        conflict.type for conflict in await context.engine.conflicts(ConflictsRequest(), who=who)
+    }
+    outcomes = {job.kind: job.outcome for job in await context.engine.jobs(JobsRequest(), who=who)}
     assert outcomes["conflicts"].startswith("compared 1 memory, new conflicts: ")

@@ -14,10 +14,11 @@ from tests.unit.llm import local_model
 
 from scrubjay.curation.lossless import find_unfaithful
 from scrubjay.extraction.llm import unsupported_reason
-from scrubjay.model.draft import Caller
+from scrubjay.model.caller import Caller
 from scrubjay.model.fact import Turn
 from scrubjay.model.job import JobState
 from scrubjay.model.memory import Merged, Trust
+from scrubjay.model.requests import ExtractRequest
 
 MERGED = "The CLI asks Keycloak for 2 scopes. It refreshes tokens every 45 minutes.\n\nIt does not store the password."
 
@@ -93,7 +94,7 @@ async def test_only_tags_from_the_text_are_added(context: JobWorld) -> None:
 async def test_extracted_facts_are_in_the_conversation(context: JobWorld) -> None:
     engine = replace(context.engine, llm=context.llm)
     extracted = await engine.extract(
-        "Ann: I moved to Rome in May 2024.\nBen: Nice!", who=Caller(), method="llm", me="Ann"
+        ExtractRequest(text="Ann: I moved to Rome in May 2024.\nBen: Nice!", method="llm", me="Ann"), who=Caller()
     )
     assert extracted.method == "llm"
     assert extracted.turns == 2

@@ -11,9 +11,10 @@ from tests.fakes.build import START, a_memory
 from tests.unit.curation.job_world import SPACE, JobWorld, open_job_world
 from tests.unit.llm.chat_server import ChatServer, Reply, json_reply, text_reply
 
-from scrubjay.model.draft import Caller, Edit
+from scrubjay.model.caller import Caller
 from scrubjay.model.job import JobState
 from scrubjay.model.memory import Flag, Memory, Merged, Source, State
+from scrubjay.model.requests import Edit, RevertRequest, UndoRequest
 
 WHO = Caller(space=SPACE, agent="tester")
 MERGED = "The CLI asks for 2 scopes. It refreshes tokens every 45 minutes.\n\nIt does not store the password."
@@ -58,7 +59,7 @@ async def test_a_thin_note_is_put_into_order_and_its_original_kept(context: JobW
     assert first.memory.content == "fixed the 401 in login"
     assert "Keycloak" in server.requests[0].prompt
     assert "elsewhere" not in server.requests[0].prompt
-    await context.engine.revert(note.id, to=1, who=WHO)
+    await context.engine.revert(RevertRequest(id=note.id, to=1), who=WHO)
     assert (await context.now(note)).content == "fixed the 401 in login"
 
 
@@ -106,7 +107,7 @@ async def test_a_merged_memory_is_polished_and_can_be_taken_apart_still(context:
     current = await context.now(memory)
     assert (current.content, [part.id for part in current.merged]) == (POLISHED, [part.id for part in memory.merged])
     assert (await context.do("polish", memory)).outcome == "skipped: done before"
-    await context.engine.revise(memory.id, Edit(fields={"content": f"{POLISHED}\n\nIt is slow."}), who=WHO)
+    await context.engine.apply_edit(memory.id, Edit(fields={"content": f"{POLISHED}\n\nIt is slow."}), who=WHO)
     server.script.append(json_reply(text=f"{POLISHED} It is slow."))
     assert (await context.do("polish", memory)).outcome == "polished: version 4"
 
@@ -197,7 +198,7 @@ async def test_a_memory_changed_meanwhile_is_processed_again(context: JobWorld, 
         name = "slow"
 
         async def ask(self, *_: object, **__: object) -> dict[str, str]:
-            await context.engine.revise(memory.id, Edit(fields={"title": "Changed meanwhile"}), who=WHO)
+            await context.engine.apply_edit(memory.id, Edit(fields={"title": "Changed meanwhile"}), who=WHO)
             return {"text": POLISHED}
 
     context.llm = SlowModel()  # type: ignore[assignment]
@@ -219,12 +220,12 @@ async def test_gone_suspicious_or_long_memories_are_skipped(context: JobWorld, s
 async def test_undo_of_the_run_that_wrote_it_takes_back_both(context: JobWorld, server: ChatServer) -> None:
     memory = merged_memory()
     await context.keep(memory)
-    await context.engine.revise(
+    await context.engine.apply_edit(
         memory.id, Edit(fields={"title": "Auth"}), who=Caller(space=SPACE, agent="tester", run="the write")
     )
     server.script.append(json_reply(text=POLISHED))
     await context.do("polish", memory)
-    undone = await context.engine.undo(who=WHO)
+    undone = await context.engine.undo(UndoRequest(), who=WHO)
     assert (undone.run, undone.skipped) == ("the write", ())
     current = await context.now(memory)
     assert (current.title, current.content) == (memory.title, MERGED)
@@ -233,8 +234,8 @@ async def test_undo_of_the_run_that_wrote_it_takes_back_both(context: JobWorld, 
 async def test_an_improvement_after_an_undo_is_a_run_of_its_own(context: JobWorld, server: ChatServer) -> None:
     memory = merged_memory()
     await context.keep(memory)
-    await context.engine.revise(memory.id, Edit(fields={"title": "Auth"}), who=WHO)
-    await context.engine.undo(who=WHO)
+    await context.engine.apply_edit(memory.id, Edit(fields={"title": "Auth"}), who=WHO)
+    await context.engine.undo(UndoRequest(), who=WHO)
     server.script.append(json_reply(text=POLISHED))
     job = await context.do("polish", memory)
     newest = (await context.versions(memory))[0]

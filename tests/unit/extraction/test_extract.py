@@ -11,6 +11,7 @@ from scrubjay.extraction.extract import extract
 from scrubjay.model.fact import Extracted
 from scrubjay.model.memory import Method, State, Trust
 from scrubjay.model.query import Filter
+from scrubjay.model.requests import ExtractRequest
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Progress
 from scrubjay.writing.context import WriteOutcome
@@ -34,10 +35,14 @@ async def take(
     progress: Progress | None = None,
 ) -> Extracted:
     return await extract(
-        text, session=session, store=store, format="auto", method="auto", project="", me=me, trusted=trusted,
-        space=SPACE, origin=harness.origin(run=run), context=harness.context, llm=None, hand_on=no_jobs,
+        ExtractRequest(text=text, session=session, store=store, me=me, trusted=trusted),
+        space=SPACE,
+        origin=harness.origin(run=run),
+        context=harness.context,
+        llm=None,
+        hand_on=no_jobs,
         progress=progress,
-    )  # fmt: skip
+    )
 
 
 async def no_jobs(outcome: WriteOutcome) -> None:
@@ -91,7 +96,7 @@ async def test_invalid_arguments_are_refused(harness: Harness) -> None:
         request = {"text": LOG, "format": "auto", "method": "auto"} | invalid
         with pytest.raises(InvalidInput) as refused:
             await extract(
-                request["text"], format=request["format"], method=request["method"], session="", store=True, project="",
+                ExtractRequest.of(**request),
                 space=SPACE, origin=harness.origin(),
                 context=harness.context, llm=None, hand_on=no_jobs,
             )  # fmt: skip
@@ -105,7 +110,7 @@ async def test_a_model_is_asked_where_there_is_one_unless_patterns_are_wanted(ha
         ("auto", "Ann moved to Rome in May 2024."),
     ):
         done = await extract(
-            log, session="", store=True, format="auto", method=method, project="p1", space=SPACE,
+            ExtractRequest(text=log, method=method, project="p1"), space=SPACE,
             origin=harness.origin(), context=harness.context,
             llm=ScriptedModel([a_fact("Ann moved to Rome in May 2024.")]),
             hand_on=no_jobs,

@@ -13,7 +13,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.graph import records, search, status
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Json, Memory, Observation
-from scrubjay.model.query import Question
+from scrubjay.model.requests import RecallRequest
 from scrubjay.model.results import Recalled
 from scrubjay.recalling.text_cache import TextCaches
 from scrubjay.storage.sqlite import SqliteStore
@@ -26,7 +26,7 @@ async def _create(harness: Harness, name: str, type_: str, *observations: str, *
 
 
 async def _search(harness: Harness, query: str, *, limit: int = 10, text_caches: TextCaches | None = None) -> Any:
-    request = Question(query=query, limit=max(limit, 1), max_tokens=100_000, detail="full")
+    request = RecallRequest(query=query, limit=max(limit, 1), max_tokens=100_000, detail="full")
     recalled = await harness.recall(request) if query.strip() else Recalled(hits=())
     return await search.search_nodes(
         query, limit=limit, recalled=recalled, now=harness.clock.now(), space=SPACE, store=harness.store,

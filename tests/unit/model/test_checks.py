@@ -6,6 +6,7 @@ import pytest
 from tests.fakes.build import START
 
 from scrubjay.errors import InvalidInput
+from scrubjay.model.caller import Caller
 from scrubjay.model.checks import (
     require_flag,
     require_fraction,
@@ -14,7 +15,6 @@ from scrubjay.model.checks import (
     require_text,
     require_texts,
 )
-from scrubjay.model.draft import Caller
 
 GOOD: list[tuple[Callable[..., object], object, object]] = [
     (require_text, "", ""),

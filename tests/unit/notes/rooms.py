@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.scenarios.wiring import open_wiring
 
-from scrubjay.model.draft import Caller
+from scrubjay.model.caller import Caller
 from scrubjay.model.rules import Rules
 from scrubjay.notes.service import Notes
 from scrubjay.notes.vault import open_vault

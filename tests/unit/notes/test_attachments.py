@@ -18,14 +18,15 @@ from scrubjay.app import open_engine
 from scrubjay.app.notes import open_notes
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, NotFound, ScrubjayError, TooLarge
-from scrubjay.model.draft import Caller, Draft, Edit, Selection
+from scrubjay.model.caller import Caller
+from scrubjay.model.draft import Draft
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Json, Memory, Trust
-from scrubjay.model.query import Filter, Question
+from scrubjay.model.query import Filter
+from scrubjay.model.requests import AttachFileRequest, Edit, ForgetRequest, RecallRequest, WriteNoteRequest
 from scrubjay.notes.attachments.service import Attachments
 from scrubjay.notes.attachments.storage import NoteMedia
 from scrubjay.notes.files.folder import Folder
-from scrubjay.notes.requests import NoteDraft
 from scrubjay.settings import Settings
 from scrubjay.storage.sqlite import SqliteStore
 
@@ -55,7 +56,7 @@ class AttachmentWorld:
         return list((await self.engine.reader.get("default", ids)).values())
 
     async def find_titles(self, query: str, **filter: Json) -> list[str]:
-        question = Question(query=query, filter=Filter(**filter))  # type: ignore[arg-type]
+        question = RecallRequest(query=query, filter=Filter(**filter))  # type: ignore[arg-type]
         return [hit.title for hit in (await self.engine.recall(question, who=WHO)).hits]
 
     def put(self, path: str, data: bytes) -> None:
@@ -215,7 +216,7 @@ async def test_files_that_no_note_embeds_stay_and_are_reported(tmp_path: Path) -
         note = await room.note()
         done = await room.attachments.attach(note.id, data=png("a"), name="a.png", who=WHO)
         room.put("attachments/stray.bin", b"\0\1")
-        await room.engine.forget(Selection(refs=(note.id,)), who=WHO)
+        await room.engine.forget(ForgetRequest(ids=(note.id,)), who=WHO)
         assert {(orphan.why, orphan.file) for orphan in (await room.attachments.orphans()).orphans} == {
             ("no note embeds it", done.attachment.file),
             ("no memory describes it", "attachments/stray.bin"),
@@ -284,7 +285,7 @@ async def test_no_link_is_followed(tmp_path: Path) -> None:
         (card,) = (await room.attachments.take_embeds(note, "![[real.txt]]")).attached
         facts = (await room.now(card)).metadata
         for file in ("out/secret.txt", "link.txt", "../secret.txt", str(tmp_path / "secret.txt")):
-            await room.engine.revise(card, Edit(fields={"metadata": {**facts, "file": file}}), who=WHO)
+            await room.engine.apply_edit(card, Edit(fields={"metadata": {**facts, "file": file}}), who=WHO)
             with pytest.raises((NotFound, InvalidInput)):
                 async with room.attachments.content(card, who=WHO):
                     pass
@@ -302,11 +303,11 @@ async def test_words_find_a_picture_with_a_model_that_sees(tmp_path: Path) -> No
     async with open_engine(settings) as engine, open_notes(settings, engine) as notes:
         for text in ("The rent is due at the end of the month", "Something green grows in the garden"):
             await engine.remember(Draft(text=text, intent="new"), who=WHO)
-        note = await notes.write_note(NoteDraft(title="Pictures", content="All pictures that we have"), who=WHO)
+        note = await notes.write_note(WriteNoteRequest(title="Pictures", content="All pictures that we have"), who=WHO)
         for name, colour in (("0001.png", (250, 20, 20)), ("0002.png", (20, 20, 250))):
-            await notes.attach_file(note.id, name, png(colour=colour), who=WHO)
+            await notes.attach_file(AttachFileRequest(note=note.id, name=name, data=png(colour=colour)), who=WHO)
         for question, first in (("red", "0001.png"), ("blue", "0002.png")):
-            hits = (await engine.recall(Question(query=question), who=WHO)).hits
+            hits = (await engine.recall(RecallRequest(query=question), who=WHO)).hits
             assert hits[0].title == first
         # A file that another program adds is noticed a moment later.
         (settings.notestore / "green.png").write_bytes(png(colour=(20, 250, 20)))
@@ -315,6 +316,6 @@ async def test_words_find_a_picture_with_a_model_that_sees(tmp_path: Path) -> No
         (green,) = (await attachments.take_embeds(memory, "![[green.png]]")).attached
         await asyncio.gather(*attachments._embedding_tasks)
         await attachments.close()
-        question = Question(query="green", filter=Filter(kind=ATTACHMENT))
+        question = RecallRequest(query="green", filter=Filter(kind=ATTACHMENT))
         assert (await engine.recall(question, who=WHO)).hits[0].id == green
         assert await engine.embed_missing() == 0

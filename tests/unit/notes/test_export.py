@@ -15,12 +15,17 @@ from tests.unit.notes.files import png
 from tests.unit.notes.rooms import WHO, open_room
 
 from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.model.requests import (
+    AttachFileRequest,
+    EditNoteRequest,
+    ExportNotesRequest,
+    LinkNotesRequest,
+    WriteNoteRequest,
+)
 from scrubjay.notes.export.rows import COLUMNS, escape_formula
 from scrubjay.notes.markdown.format import parse
-from scrubjay.notes.requests import NoteDraft, NoteEdit, NotesSelection
 from scrubjay.notes.service import Notes
 
-ALL = NotesSelection()
 PLAN = """# The plan
 
 See [[Garden|the garden]], [[Garden#Soil]], [[nowhere at all]] and `[[not a link]]`.
@@ -73,13 +78,17 @@ class Page(HTMLParser):
 async def furnish(notes: Notes) -> str:
     """Write three notes, two of which link to each other, and a picture."""
     garden = "## Soil\n\nIt is heavy, and [[The plan]] says more."
-    await notes.write_note(NoteDraft(title="Garden", content=garden, category="home/out"), who=WHO)
-    draft = NoteDraft(title="The plan", content=PLAN, category="work", tags=("a", "b"))
+    await notes.write_note(WriteNoteRequest(title="Garden", content=garden, category="home/out"), who=WHO)
+    draft = WriteNoteRequest(title="The plan", content=PLAN, category="work", tags=("a", "b"))
     plan = await notes.write_note(draft, who=WHO)
-    await notes.write_note(NoteDraft(title="=1+1 <b>", content="-2 is the first word, says 'quoted'\n"), who=WHO)
+    await notes.write_note(WriteNoteRequest(title="=1+1 <b>", content="-2 is the first word, says 'quoted'\n"), who=WHO)
     if notes.vaults is not None:
-        await notes.attach_file(plan.id, "Walnut tree.png", png("x", side=40), who=WHO, caption="A walnut")
-    await notes.link_notes(plan.id, "Garden", who=WHO, link_text="where it happens")
+        await notes.attach_file(
+            AttachFileRequest(note=plan.id, name="Walnut tree.png", data=png("x", side=40), caption="A walnut"), who=WHO
+        )
+    await notes.link_notes(
+        LinkNotesRequest(source_id=plan.id, target_id="Garden", link_text="where it happens"), who=WHO
+    )
     return plan.id
 
 
@@ -89,7 +98,7 @@ async def test_a_markdown_export_has_the_files_of_the_folder(tmp_path: Path) -> 
         reports: list[tuple[int, int]] = []
         target = tmp_path / "out"
         done = await notes.export_notes(
-            str(target), ALL, who=WHO, progress=lambda done, total: reports.append((done, total))
+            ExportNotesRequest(target=target), who=WHO, progress=lambda done, total: reports.append((done, total))
         )
         assert (done.notes, done.files, done.warnings, reports[-1]) == (3, 1, (), (3, 3))
         own = {
@@ -100,12 +109,12 @@ async def test_a_markdown_export_has_the_files_of_the_folder(tmp_path: Path) -> 
         for path in paths:
             assert (target / path).read_bytes() == (tmp_path / "notes" / path).read_bytes()
             assert (target / path).stat().st_mode & 0o777 == 0o600
-        await notes.export_notes(str(tmp_path / "out.zip"), NotesSelection(category="work"), who=WHO)
+        await notes.export_notes(ExportNotesRequest(target=tmp_path / "out.zip", category="work"), who=WHO)
         with zipfile.ZipFile(tmp_path / "out.zip") as archive:
             assert archive.testzip() is None
             assert sorted(name.split("-")[0] for name in archive.namelist()) == ["attachments/walnut", "work"]
         single = tmp_path / "one.md"
-        await notes.export_notes(str(single), NotesSelection(refs=("The plan",)), who=WHO)
+        await notes.export_notes(ExportNotesRequest(target=single, refs=("The plan",)), who=WHO)
         assert parse(single.read_bytes()).note.id == plan
         # A failed export changes no existing file and leaves no partial one.
         for bad, kind, why in (
@@ -115,9 +124,11 @@ async def test_a_markdown_export_has_the_files_of_the_folder(tmp_path: Path) -> 
             (tmp_path / "x", "docx", "format must be one of"),
         ):  # fmt: skip
             with pytest.raises(InvalidInput, match=why):
-                await notes.export_notes(str(bad), ALL, who=WHO, format=kind)
+                await notes.export_notes(ExportNotesRequest.of(target=bad, format=kind), who=WHO)
         with pytest.raises(NotFound):
-            await notes.export_notes(str(tmp_path / "x.md"), NotesSelection(refs=("nobody of that name",)), who=WHO)
+            await notes.export_notes(
+                ExportNotesRequest(target=tmp_path / "x.md", refs=("nobody of that name",)), who=WHO
+            )
         assert {path.name for path in tmp_path.iterdir()} == {
             "data",
             "notes",
@@ -126,7 +137,9 @@ async def test_a_markdown_export_has_the_files_of_the_folder(tmp_path: Path) -> 
             "out",
             "out.zip",
         } | {path.name for path in tmp_path.glob("notes.db-*")}
-        assert (await notes.export_notes(str(tmp_path / "none"), NotesSelection(category="nobody"), who=WHO)).notes == 0
+        assert (
+            await notes.export_notes(ExportNotesRequest(target=tmp_path / "none", category="nobody"), who=WHO)
+        ).notes == 0
 
 
 async def test_json_and_csv_have_every_field(tmp_path: Path) -> None:
@@ -137,7 +150,7 @@ async def test_json_and_csv_have_every_field(tmp_path: Path) -> None:
             (lines, "json", ()), (whole, "json", ()), (single, "json", (plan,)), (table, "csv", ()),
         )  # fmt: skip
         for target, kind, refs in exports:
-            await notes.export_notes(str(target), NotesSelection(refs=refs), who=WHO, format=kind)
+            await notes.export_notes(ExportNotesRequest(target=target, refs=refs, format=kind), who=WHO)
         rows = [json.loads(line) for line in lines.read_text(encoding="utf-8").splitlines()]
         assert json.loads(whole.read_text(encoding="utf-8")) == rows
         by_title = {note["title"]: note for note in rows}
@@ -155,14 +168,14 @@ async def test_json_and_csv_have_every_field(tmp_path: Path) -> None:
         assert not [cell for row in rows for cell in row.values() if cell[:1] in "=+-@\t\r\n" and cell]
         assert [escape_formula(cell) for cell in ("@x", "\t=1", "a=1", "")] == ["'@x", "'\t=1", "a=1", ""]
         with pytest.raises(InvalidInput, match="Leave one"):
-            await notes.export_notes(str(table), NotesSelection(refs=(plan,), category="work"), who=WHO)
+            await notes.export_notes(ExportNotesRequest(target=table, refs=(plan,), category="work"), who=WHO)
 
 
 async def test_every_link_of_the_pages_leads_somewhere(tmp_path: Path) -> None:
     async with open_room(tmp_path) as notes:
         plan = await furnish(notes)
         target = tmp_path / "web"
-        done = await notes.export_notes(str(target), ALL, who=WHO, format="html")
+        done = await notes.export_notes(ExportNotesRequest(target=target, format="html"), who=WHO)
         assert [warning for warning in done.warnings if "nowhere at all" in warning]
         pages = {path: Page(path.read_text(encoding="utf-8")) for path in target.rglob("*.html")}
         assert len(pages) == 4
@@ -194,7 +207,7 @@ async def test_a_pdf_is_read_back(tmp_path: Path) -> None:
     async with open_room(tmp_path) as notes:
         plan = await furnish(notes)
         target = tmp_path / "all.pdf"
-        done = await notes.export_notes(str(target), ALL, who=WHO, format="pdf")
+        done = await notes.export_notes(ExportNotesRequest(target=target, format="pdf"), who=WHO)
         reader = PdfReader(target)
         words = "\n".join(page.extract_text() for page in reader.pages)
         for text in ("The plan", "rake", "walnut", 'print("[[code]]")', "<script>", "Größe", "Москва", "A walnut"):
@@ -225,10 +238,10 @@ HOSTILE = (
 async def test_hostile_markdown_is_only_text(tmp_path: Path, format: str) -> None:
     async with open_room(tmp_path, has_folder=False) as notes:
         for number, text in enumerate(HOSTILE):
-            draft = NoteDraft(title=f"{number} {text[:100]}", content=text, tags=("<i>",), category="a/<b>")
+            draft = WriteNoteRequest(title=f"{number} {text[:100]}", content=text, tags=("<i>",), category="a/<b>")
             await notes.write_note(draft, who=WHO)
         target = tmp_path / ("x.zip" if format == "html" else "x.pdf")
-        done = await notes.export_notes(str(target), ALL, who=WHO, format=format)
+        done = await notes.export_notes(ExportNotesRequest.of(target=target, format=format), who=WHO)
         assert done.notes == len(HOSTILE)
         if format == "pdf":
             assert len(PdfReader(target).pages) >= len(HOSTILE)
@@ -242,12 +255,16 @@ async def test_hostile_markdown_is_only_text(tmp_path: Path, format: str) -> Non
 
 async def test_the_number_after_the_bar_is_the_size_of_a_picture_and_not_its_caption(tmp_path: Path) -> None:
     async with open_room(tmp_path) as notes:
-        made = await notes.write_note(NoteDraft(title="Trees", content="Text"), who=WHO)
-        attached = await notes.attach_file(made.id, "tree.png", png("x", side=40), who=WHO)
+        made = await notes.write_note(WriteNoteRequest(title="Trees", content="Text"), who=WHO)
+        attached = await notes.attach_file(
+            AttachFileRequest(note=made.id, name="tree.png", data=png("x", side=40)), who=WHO
+        )
         file = attached.attachment.file.rpartition("/")[2]
         written = f"![[{file}|200]] ![[{file}|A tree|300x100]] ![A walnut|50]({file}) ![[Trees#Oak|200]] [[Trees|300]]"
-        await notes.edit_note(made.id, NoteEdit(content=written), who=WHO)
-        await notes.export_notes(str(tmp_path / "out.html"), NotesSelection(refs=(made.id,)), who=WHO, format="html")
+        await notes.edit_note(EditNoteRequest(id=made.id, content=written), who=WHO)
+        await notes.export_notes(
+            ExportNotesRequest(target=tmp_path / "out.html", refs=(made.id,), format="html"), who=WHO
+        )
         page = (tmp_path / "out.html").read_text()
         shown = re.findall(r'alt="([^"]*)"(?: width="(\d+)")?(?: height="(\d+)")? loading', page)
         assert shown == [("A tree", "200", ""), ("A tree", "300", "100"), ("A walnut", "50", "")]

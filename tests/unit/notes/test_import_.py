@@ -10,17 +10,25 @@ from tests.unit.notes.files import png
 from tests.unit.notes.rooms import PLAIN, WHO, open_room
 
 from scrubjay.errors import InvalidInput, StoreError
-from scrubjay.model.draft import Edit, Selection
+from scrubjay.model.attachments import EMBEDS
 from scrubjay.model.memory import Memory
+from scrubjay.model.notes import NotesImported
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import LINK
+from scrubjay.model.requests import (
+    Edit,
+    EditNoteRequest,
+    ForgetRequest,
+    HistoryRequest,
+    ImportNotesRequest,
+    JobsRequest,
+    ReadNoteRequest,
+    SyncNotesRequest,
+)
 from scrubjay.model.rules import Rules
-from scrubjay.notes.attachments.results import EMBEDS
 from scrubjay.notes.import_.links import LinkIndex
 from scrubjay.notes.import_.parse import inline_tags, parse_file
 from scrubjay.notes.markdown.format import parse, render
-from scrubjay.notes.requests import NoteEdit
-from scrubjay.notes.results import NotesImported
 from scrubjay.notes.service import Notes
 
 DETECTING = Rules(gate="off", density="off", tags="off")
@@ -95,11 +103,11 @@ async def test_a_whole_vault_of_obsidian_is_imported(tmp_path: Path) -> None:
     before = state(source)
     rules = replace(PLAIN, secrets="redact") if hasattr(PLAIN, "secrets") else PLAIN
     async with open_room(tmp_path, rules=rules) as notes:
-        tried = await notes.import_notes(str(source), who=WHO, dry_run=True)
+        tried = await notes.import_notes(ImportNotesRequest(folder=source, dry_run=True), who=WHO)
         assert (await titled(notes), not (tmp_path / "notes" / "attachments").exists()) == ({}, True)
         reports: list[tuple[int, int]] = []
         done = await notes.import_notes(
-            str(source), who=WHO, progress=lambda done, total: reports.append((done, total))
+            ImportNotesRequest(folder=source), who=WHO, progress=lambda done, total: reports.append((done, total))
         )
         assert state(source) == before
         assert sums(done) == sums(replace(tried, dry_run=False)) == (13, 8, 0, 0)
@@ -148,22 +156,22 @@ async def test_a_whole_vault_of_obsidian_is_imported(tmp_path: Path) -> None:
 async def test_another_run_imports_only_changed_files(tmp_path: Path) -> None:
     source = make(tmp_path / "vault")
     async with open_room(tmp_path) as notes:
-        await notes.import_notes(str(source), who=WHO)
+        await notes.import_notes(ImportNotesRequest(folder=source), who=WHO)
         first = {memory.id: memory.version for memory in (await titled(notes)).values()}
-        again = await notes.import_notes(str(source), who=WHO)
+        again = await notes.import_notes(ImportNotesRequest(folder=source), who=WHO)
         assert sums(again) == (13, 0, 0, 8)
         assert again.linked == 0
         assert {memory.id: memory.version for memory in (await titled(notes)).values()} == first
         notes_by_title = await titled(notes)
         # Change a note in the folder, another in the store, and a third in both; move a fourth and forget a fifth.
         (source / "People/John Doe.md").write_text("---\ntitle: John Doe\n---\nAn old friend, see [[Soil]].\n")
-        await notes.engine.revise(notes_by_title["Soil"].id, Edit(fields={"content": "Light."}), who=WHO)
+        await notes.engine.apply_edit(notes_by_title["Soil"].id, Edit(fields={"content": "Light."}), who=WHO)
         (source / "Home.md").write_text("Another start.\n")
-        await notes.engine.revise(notes_by_title["Home"].id, Edit(fields={"content": "My own start."}), who=WHO)
+        await notes.engine.apply_edit(notes_by_title["Home"].id, Edit(fields={"content": "My own start."}), who=WHO)
         (source / "Archive").mkdir()
         (source / "Projects/Garden.md").rename(source / "Archive/Garden.md")
-        await notes.engine.forget(Selection(refs=(notes_by_title["Broken"].id,)), who=WHO)
-        done = await notes.import_notes(str(source), who=WHO)
+        await notes.engine.forget(ForgetRequest(ids=(notes_by_title["Broken"].id,)), who=WHO)
+        done = await notes.import_notes(ImportNotesRequest(folder=source), who=WHO)
         assert sums(done) == (13, 0, 2, 4)
         assert {file.path: file.reason for file in done.skipped if file.path in ("Home.md", "People/Broken.md")} == {
             "Home.md": "the file and its note both changed: content",
@@ -174,17 +182,17 @@ async def test_another_run_imports_only_changed_files(tmp_path: Path) -> None:
         assert (now["Soil"].content, now["Home"].content) == ("Light.", "My own start.")
         assert (now["Garden"].id, now["Garden"].category) == (notes_by_title["Garden"].id, "Archive")
         assert "Soil" in await linked(notes, now["John Doe"].id)
-        history = await notes.engine.history(now["John Doe"].id, who=WHO)
+        history = await notes.engine.history(HistoryRequest(id=now["John Doe"].id), who=WHO)
         assert "imported from People/John Doe.md" in str(history)
         # A moved folder is recognized by its content.
         source.rename(tmp_path / "elsewhere")
-        moved = await notes.import_notes(str(tmp_path / "elsewhere"), who=WHO)
+        moved = await notes.import_notes(ImportNotesRequest(folder=tmp_path / "elsewhere"), who=WHO)
         # A file that was moved and changed counts as a new one.
         assert moved.created == 1
         with pytest.raises(InvalidInput, match="overlaps with the folder of notes"):
-            await notes.import_notes(str(tmp_path / "notes"), who=WHO)
+            await notes.import_notes(ImportNotesRequest(folder=tmp_path / "notes"), who=WHO)
         with pytest.raises(InvalidInput, match="there is no folder"):
-            await notes.import_notes(str(tmp_path / "none"), who=WHO)
+            await notes.import_notes(ImportNotesRequest(folder=tmp_path / "none"), who=WHO)
 
 
 async def test_an_interrupted_import_is_continued(tmp_path: Path) -> None:
@@ -200,10 +208,10 @@ async def test_an_interrupted_import_is_continued(tmp_path: Path) -> None:
                 raise StoreError("the disk is full")
 
         with pytest.raises(StoreError):
-            await notes.import_notes(str(source), who=WHO, category="old/", progress=broken_off)
+            await notes.import_notes(ImportNotesRequest(folder=source, category="old/"), who=WHO, progress=broken_off)
         half = len(await titled(notes))
         assert 150 <= half < 300
-        done = await notes.import_notes(str(source), who=WHO, category="old")
+        done = await notes.import_notes(ImportNotesRequest(folder=source, category="old"), who=WHO)
         # Pages in progress during the interruption may have been stored since.
         assert half <= done.unchanged < 300
         assert (done.created + done.unchanged, done.linked) == (300, 299)
@@ -212,7 +220,9 @@ async def test_an_interrupted_import_is_continued(tmp_path: Path) -> None:
             f"old/{number}" for number in range(7)
         }
         # Two concurrent imports create no duplicates.
-        both = await asyncio.gather(*(notes.import_notes(str(source), who=WHO, category="old") for _ in range(2)))
+        both = await asyncio.gather(
+            *(notes.import_notes(ImportNotesRequest(folder=source, category="old"), who=WHO) for _ in range(2))
+        )
         assert [sums(result) for result in both] == [(300, 0, 0, 300)] * 2
 
 
@@ -256,13 +266,13 @@ async def test_frontmatter_that_changed_on_both_sides_is_merged(tmp_path: Path) 
     file.parent.mkdir()
     file.write_text("---\naliases: [Jay, Magpie]\ncolour: blue\nsize: 30\nsings: no\n---\nIt flies.\n")
     async with open_room(tmp_path) as notes:
-        await notes.import_notes(str(file.parent), who=WHO)
+        await notes.import_notes(ImportNotesRequest(folder=file.parent), who=WHO)
         bird = (await titled(notes))["Bird"]
-        path = Path((await notes.read_note("Jay", who=WHO)).file_path)
+        path = Path((await notes.read_note(ReadNoteRequest(identifier="Jay"), who=WHO)).file_path)
         path.write_text(path.read_text().replace("sings: no\n", "sings: yes\nnest: a tree\n"))
-        await notes.sync_notes(who=WHO)
+        await notes.sync_notes(SyncNotesRequest(), who=WHO)
         file.write_text("---\naliases: [Jay]\ncolour: blue\nsize: 31\nsings: no\n---\nIt flies.\n")
-        assert (await notes.import_notes(str(file.parent), who=WHO)).skipped == ()
+        assert (await notes.import_notes(ImportNotesRequest(folder=file.parent), who=WHO)).skipped == ()
         metadata = (await notes.engine.reader.get("default", [bird.id]))[bird.id].metadata
         assert metadata["frontmatter"] == "aliases: [Jay]\ncolour: blue\nsize: 31\nsings: yes\nnest: a tree\n"
         assert metadata["aliases"] == ["Jay"]
@@ -272,17 +282,17 @@ async def test_frontmatter_that_changed_on_both_sides_is_merged(tmp_path: Path) 
 async def test_a_link_that_occurs_only_in_the_text_disappears_with_it(tmp_path: Path) -> None:
     vault = make(tmp_path / "vault")
     async with open_room(tmp_path) as notes:
-        await notes.import_notes(str(vault), who=WHO)
+        await notes.import_notes(ImportNotesRequest(folder=vault), who=WHO)
         home = (await titled(notes))["Home"]
         assert set(await linked(notes, home.id)) == {"Garden", "John Doe", "Soil", "Ours"}
-        await notes.edit_note(home.id, NoteEdit(content="Empty, but for [[JD]]."), who=WHO)
+        await notes.edit_note(EditNoteRequest(id=home.id, content="Empty, but for [[JD]]."), who=WHO)
         # A page has a Markdown link to it as well, another page lists it, and the garden links back.
         assert set(await linked(notes, home.id)) == {"Garden", "John Doe", "Soil", "Ours"}
         garden = (await titled(notes))["Garden"]
-        await notes.edit_note(garden.id, NoteEdit(content="Nothing grows."), who=WHO)
+        await notes.edit_note(EditNoteRequest(id=garden.id, content="Nothing grows."), who=WHO)
         assert set(await linked(notes, home.id)) == {"John Doe", "Soil", "Ours"}
         # The link used its alias.
-        await notes.edit_note(home.id, NoteEdit(content="Empty."), who=WHO)
+        await notes.edit_note(EditNoteRequest(id=home.id, content="Empty."), who=WHO)
         assert set(await linked(notes, home.id)) == {"Soil", "Ours"}
 
 
@@ -294,11 +304,13 @@ async def test_conflicts_of_many_new_notes_are_scanned_for_later(
     for number in range(files):
         (tmp_path / "vault" / f"{number}.md").write_text(f"Note number {number} says {number * 7}.\n")
     async with open_room(tmp_path, rules=rules) as notes:
-        assert (await notes.import_notes(str(tmp_path / "vault"), who=WHO)).created == files
-        assert [job.kind for job in await notes.engine.jobs(who=WHO) if not job.about] == ["conflicts"] * jobs
+        assert (await notes.import_notes(ImportNotesRequest(folder=tmp_path / "vault"), who=WHO)).created == files
+        assert [job.kind for job in await notes.engine.jobs(JobsRequest(), who=WHO) if not job.about] == [
+            "conflicts"
+        ] * jobs
         # Without new notes, there is no other scan.
-        await notes.import_notes(str(tmp_path / "vault"), who=WHO)
-        assert len([job for job in await notes.engine.jobs(who=WHO) if not job.about]) == jobs
+        await notes.import_notes(ImportNotesRequest(folder=tmp_path / "vault"), who=WHO)
+        assert len([job for job in await notes.engine.jobs(JobsRequest(), who=WHO) if not job.about]) == jobs
 
 
 async def test_the_embedded_part_of_a_file_stays(tmp_path: Path) -> None:
@@ -307,7 +319,7 @@ async def test_the_embedded_part_of_a_file_stays(tmp_path: Path) -> None:
     (source / "doc.pdf").write_bytes(b"%PDF-1.4\n%%EOF\n")
     (source / "Note.md").write_text("![[doc.pdf#page=2]] and ![[doc.pdf#page=3|The third]]\n")
     async with open_room(tmp_path) as notes:
-        assert (await notes.import_notes(str(source), who=WHO)).attachments == 1
+        assert (await notes.import_notes(ImportNotesRequest(folder=source), who=WHO)).attachments == 1
         (note,) = [memory for memory in (await titled(notes)).values() if memory.title == "Note"]
         (file,) = (tmp_path / "notes" / "attachments").iterdir()
         assert note.content == f"![[{file.name}#page=2]] and ![[{file.name}#page=3|The third]]"

@@ -11,14 +11,14 @@ from tests.fakes.build import START, a_commit, a_memory
 from scrubjay.app.indexes import make_index
 from scrubjay.engine import Engine
 from scrubjay.errors import NotFound
-from scrubjay.model.draft import Caller, Edit, Selection
+from scrubjay.model.caller import Caller
 from scrubjay.model.memory import Memory, State
-from scrubjay.model.query import Filter, Question
+from scrubjay.model.query import Filter
 from scrubjay.model.relation import Relation
+from scrubjay.model.requests import Edit, ForgetRequest, RecallRequest, RestoreRequest, SearchNotesRequest
 from scrubjay.notes.markdown.note import Link
 from scrubjay.notes.queries.links import find_backlinks, find_broken_links
 from scrubjay.notes.queries.search import CategoryNode, category_tree, find_due_notes, find_notes, mark_reviewed
-from scrubjay.notes.requests import NoteSearch
 from scrubjay.ports import Edge
 from scrubjay.recalling.access_log import AccessLog
 from scrubjay.recalling.text_cache import TextCaches
@@ -58,15 +58,18 @@ async def test_notes_are_found_by_words_with_the_matching_fields(engine: Engine,
     here = a_note("plan", "The otter plan is ready.", category="work/rivers", tags=("otters",))
     await keep(engine, store, here, a_note("other", "Nothing about the plan.", category="home"))
     results = await find_notes(
-        NoteSearch(query="otter plan", category="work", tags=("otters",)), engine=engine, who=WHO
+        SearchNotesRequest(query="otter plan", category="work", tags=("otters",)), engine=engine, who=WHO
     )
     (hit,) = results.results
     assert (hit.id, hit.title, hit.category, hit.tags) == (here.id, "Plan", "work/rivers", ("otters",))
     assert hit.snippet == "The **otter** **plan** is ready."
     assert hit.matched == ("title", "tags", "content")
     assert not results.more
-    assert (await find_notes(NoteSearch(query="plan", limit=1), engine=engine, who=WHO)).more
-    assert len((await find_notes(NoteSearch(query="plan", limit=1), engine=engine, who=WHO, offset=1)).results) == 1
+    assert (await find_notes(SearchNotesRequest(query="plan", limit=1), engine=engine, who=WHO)).more
+    assert (
+        len((await find_notes(SearchNotesRequest(query="plan", limit=1), engine=engine, who=WHO, offset=1)).results)
+        == 1
+    )
 
 
 async def test_hits_by_meaning_are_marked_and_come_after_words(engine: Engine, store: SqliteStore) -> None:
@@ -75,9 +78,9 @@ async def test_hits_by_meaning_are_marked_and_come_after_words(engine: Engine, s
     refused = a_note("refused", "a jay with salt")
     attached = a_note("scan", "the nest of a jay", kind="attachment")
     await keep(engine, store, words, other, refused, attached)
-    plain = await find_notes(NoteSearch(query="jay nest -salt"), engine=engine, who=WHO)
+    plain = await find_notes(SearchNotesRequest(query="jay nest -salt"), engine=engine, who=WHO)
     assert {hit.title: hit.matched for hit in plain.results} == {"Words": ("content",), "Scan": ("attachment",)}
-    results = await find_notes(NoteSearch(query="jay nest -salt", semantic=True), engine=engine, who=WHO)
+    results = await find_notes(SearchNotesRequest(query="jay nest -salt", semantic=True), engine=engine, who=WHO)
     matched = {hit.title: hit.matched for hit in results.results}
     assert matched == {
         "Words": ("content", "meaning"), "Scan": ("attachment", "meaning"), "Other": ("meaning",),
@@ -85,11 +88,11 @@ async def test_hits_by_meaning_are_marked_and_come_after_words(engine: Engine, s
     scores = [hit.score for hit in results.results]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
-    request = NoteSearch(query="jay nest", semantic=True, limit=1)
+    request = SearchNotesRequest(query="jay nest", semantic=True, limit=1)
     pages = [await find_notes(request, engine=engine, who=WHO, offset=offset) for offset in range(4)]
     assert len({page.results[0].id for page in pages}) == 4
     assert [page.more for page in pages] == [True, True, True, False]
-    assert len((await find_notes(NoteSearch(query="*", semantic=True), engine=engine, who=WHO)).results) == 4
+    assert len((await find_notes(SearchNotesRequest(query="*", semantic=True), engine=engine, who=WHO)).results) == 4
 
 
 # ---- categories ----
@@ -125,13 +128,13 @@ async def test_a_category_filter_finds_subcategories_and_a_change_concerns_the_c
     above, below = a_note("above", "otters", category="Work"), a_note("below", "otters", category="work/meetings")
     await keep(engine, store, above, below, a_note("workshop", "otters", category="workshop"))
     for query in ("otters", ""):
-        results = await engine.recall(Question(query=query, filter=Filter(category="work")), who=WHO)
+        results = await engine.recall(RecallRequest(query=query, filter=Filter(category="work")), who=WHO)
         assert {hit.id for hit in results.hits} == {above.id, below.id}
     assert set(await engine.reader.list_ids(SPACE, Filter(category="WORK "), limit=9)) == {above.id, below.id}
-    done = await engine.forget(Selection(filter=Filter(category="work")), who=WHO)
+    done = await engine.forget(ForgetRequest(filter=Filter(category="work")), who=WHO)
     assert [outcome.id for outcome in done.done] == [above.id]
     assert await engine.reader.list_ids(SPACE, Filter(category="work"), limit=9) == [below.id]
-    back = await engine.restore(Selection(filter=Filter(category="Work/")), who=WHO)
+    back = await engine.restore(RestoreRequest(filter=Filter(category="Work/")), who=WHO)
     assert [outcome.id for outcome in back.done] == [above.id]
 
 
@@ -173,7 +176,7 @@ async def test_a_review_is_recorded_and_embeds_nothing(engine: Engine, store: Sq
     assert memory.content == note.content
     assert engine.embedder.embedded == []
     assert (await find_due_notes(engine=engine, space=SPACE)).notes == ()
-    await engine.revise("Old", Edit(fields={"last_reviewed": ""}), who=WHO)
+    await engine.apply_edit("Old", Edit(fields={"last_reviewed": ""}), who=WHO)
     assert len((await find_due_notes(engine=engine, space=SPACE)).notes) == 1
     with pytest.raises(NotFound):
         await mark_reviewed("missing", engine=engine, who=WHO)

@@ -8,9 +8,9 @@ import pytest
 from tests.unit.notes.rooms import WHO, open_room
 
 from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.model.requests import ReadNoteRequest, WriteNoteRequest
 from scrubjay.notes.markdown.note import Note
 from scrubjay.notes.markdown.templates import BUILT_IN, fill_template, note_from_template, template_names, template_text
-from scrubjay.notes.requests import NoteDraft
 
 NOW = datetime(2024, 3, 1, 15, 4, 5, 678_000, tzinfo=UTC)
 
@@ -78,12 +78,15 @@ async def test_a_note_that_begins_with_a_template_has_its_properties(tmp_path: P
     (own / "Log.md").write_text("---\ntags: [daily]\ncategory: log\nmood: good\n---\n# {{title}}\n")
     (own / "Bare.md").write_text("---\ntags: [bare]\n---\n")
     async with open_room(tmp_path) as notes:
-        draft = NoteDraft(title="Monday", content="It rained.", tags=("wet",), template="Log")
+        draft = WriteNoteRequest(title="Monday", content="It rained.", tags=("wet",), template="Log")
         done = await notes.write_note(draft, who=WHO)
         assert (done.tags, done.category) == (("wet", "daily"), "log")
-        assert (await notes.read_note(done.id, who=WHO)).content == "# Monday\n\nIt rained."
+        assert (await notes.read_note(ReadNoteRequest(identifier=done.id), who=WHO)).content == "# Monday\n\nIt rained."
         assert "mood: good\n---\n\n# Monday\n" in Path(done.file_path).read_text()
         moved = await notes.write_note(replace(draft, category="work", content="  "), who=WHO)
-        assert (moved.category, (await notes.read_note(moved.id, who=WHO)).content) == ("work", "# Monday")
+        assert (moved.category, (await notes.read_note(ReadNoteRequest(identifier=moved.id), who=WHO)).content) == (
+            "work",
+            "# Monday",
+        )
         with pytest.raises(InvalidInput, match="needs content"):
-            await notes.write_note(NoteDraft(title="Tuesday", template="Bare"), who=WHO)
+            await notes.write_note(WriteNoteRequest(title="Tuesday", template="Bare"), who=WHO)

@@ -10,8 +10,8 @@ import pytest
 from scrubjay.app import open_engine
 from scrubjay.app.notes import open_notes
 from scrubjay.errors import VaultUnavailable
-from scrubjay.model.draft import Caller
-from scrubjay.notes.requests import NoteDraft
+from scrubjay.model.caller import Caller
+from scrubjay.model.requests import WriteNoteRequest
 from scrubjay.notes.vault import Vault, open_vault
 from scrubjay.notes.vault_provider import VaultProvider
 from scrubjay.settings import Settings
@@ -78,7 +78,10 @@ async def test_a_folder_keeps_its_space(tmp_path: Path) -> None:
         vector_index="scan",
         readers=1,
     )
-    tea, coffee = NoteDraft(title="Tea", content="Green tea."), NoteDraft(title="Coffee", content="Black coffee.")
+    tea, coffee = (
+        WriteNoteRequest(title="Tea", content="Green tea."),
+        WriteNoteRequest(title="Coffee", content="Black coffee."),
+    )
     async with open_engine(settings) as engine:
         async with open_notes(settings, engine) as notes:
             assert (await notes.write_note(tea, who=Caller())).file_path
@@ -87,5 +90,5 @@ async def test_a_folder_keeps_its_space(tmp_path: Path) -> None:
             assert (await notes.write_note(coffee, who=Caller())).file_path
         (tmp_path / "notes" / ".scrubjay" / "vault.json").write_text("{nonsense")
         async with open_notes(settings, engine) as notes:
-            made = await notes.write_note(NoteDraft(title="Milk", content="Oat milk."), who=Caller())
+            made = await notes.write_note(WriteNoteRequest(title="Milk", content="Oat milk."), who=Caller())
             assert (made.file_path, "cannot be read" in made.warnings[-1]) == ("", True)

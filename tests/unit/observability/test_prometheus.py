@@ -26,9 +26,10 @@ from scrubjay import telemetry
 from scrubjay.embedding.batching import BatchingEmbedder
 from scrubjay.errors import Busy, NotFound, StoreError
 from scrubjay.indexing.local_index import LocalIndex
-from scrubjay.model.draft import Caller, Draft
+from scrubjay.model.caller import Caller
+from scrubjay.model.draft import Draft
 from scrubjay.model.passage import Vector
-from scrubjay.model.query import Question
+from scrubjay.model.requests import RecallRequest, RelateRequest, UnrelateRequest
 from scrubjay.observability.exposition import OPEN, PLAIN, DurationHistogram, document, lines_of
 from scrubjay.observability.prometheus import OTHER, Metrics
 from scrubjay.ports import Profile
@@ -55,7 +56,7 @@ class MeteredEngine:
         await self.limiter.run("remember", self.wiring.engine.remember(Draft(text=text), who=WHO))
 
     async def recall(self, query: str) -> None:
-        await self.limiter.run("recall", self.wiring.engine.recall(Question(query=query), who=WHO), reads=True)
+        await self.limiter.run("recall", self.wiring.engine.recall(RecallRequest(query=query), who=WHO), reads=True)
 
     async def families(self, accept: str = "") -> dict[str, Metric]:
         kind, body = await self.metrics.scrape(accept)
@@ -203,9 +204,9 @@ async def test_a_relation_makes_no_index_lag(watched: MeteredEngine) -> None:
     ]
     await watched.recall("oak")
     await watched.wiring.index.settle()
-    await watched.wiring.engine.relate(source, target, who=WHO)
+    await watched.wiring.engine.relate(RelateRequest(source=source, target=target), who=WHO)
     assert await watched.value("scrubjay_index_lag_changes") == 0
-    await watched.wiring.engine.unrelate(source, target, who=WHO)
+    await watched.wiring.engine.unrelate(UnrelateRequest(source=source, target=target), who=WHO)
     assert await watched.value("scrubjay_index_lag_changes") == 0
 
 

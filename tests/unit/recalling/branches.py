@@ -11,6 +11,7 @@ from scrubjay.lookup.branches import CURRENT_COLLECTION, branch_id
 from scrubjay.model.change import Action
 from scrubjay.model.document import Document
 from scrubjay.model.memory import Memory, State
+from scrubjay.model.requests import ReadRequest
 from scrubjay.model.results import ReadResult
 from scrubjay.ports import Embedded
 from scrubjay.recalling.read import read
@@ -57,7 +58,9 @@ async def read_memories(
 ) -> ReadResult:
     """Read memories on a branch or as of a moment."""
     return await read(
-        refs, format=format, version=version, branch=branch, as_of=as_of, spaces=spaces, store=harness.store
+        ReadRequest.of(ids=refs, format=format, version=version, branch=branch, as_of=as_of),
+        spaces=spaces,
+        store=harness.store,
     )
 
 

@@ -6,14 +6,19 @@ from tests.fakes.build import a_commit, a_memory
 from tests.unit.harness import SPACE, Harness
 
 from scrubjay.model.draft import Draft
-from scrubjay.model.query import Filter, Question
+from scrubjay.model.query import Filter
+from scrubjay.model.requests import RecallRequest
 
 
 async def test_the_same_question_gets_the_very_same_answer(harness: Harness) -> None:
     await harness.store_draft("jays hide acorns")
     first = await harness.recall("acorns")
     assert await harness.recall("acorns") is first
-    for other in (Question(query="acorns", limit=3), Question(query="acorns", explain=True), Question(query="jays")):
+    for other in (
+        RecallRequest(query="acorns", limit=3),
+        RecallRequest(query="acorns", explain=True),
+        RecallRequest(query="jays"),
+    ):
         assert await harness.recall(other) is not first
     assert await harness.recall("acorns", filter=Filter(kind="note")) is not first
 
@@ -60,14 +65,14 @@ async def test_an_answer_ends_when_one_of_its_memories_is_superseded(harness: Ha
 
 async def test_a_degraded_answer_is_not_cached(harness: Harness) -> None:
     await harness.store_draft("jays hide acorns")
-    degraded = await harness.recall(Question(query="acorns", max_tokens=1))
+    degraded = await harness.recall(RecallRequest(query="acorns", max_tokens=1))
     assert degraded.degraded
-    assert await harness.recall(Question(query="acorns", max_tokens=1)) is not degraded
+    assert await harness.recall(RecallRequest(query="acorns", max_tokens=1)) is not degraded
 
 
 async def test_whole_memories_are_always_read(harness: Harness) -> None:
     jay = await harness.store_draft("jays hide acorns")
-    question = Question(query="acorns", detail="full")
+    question = RecallRequest(query="acorns", detail="full")
     await harness.recall(question)
     await harness.store.touch(SPACE, [jay.id], at=harness.clock.now())
     memory = (await harness.recall(question)).hits[0].memory

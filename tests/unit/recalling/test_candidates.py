@@ -10,8 +10,9 @@ from scrubjay.errors import IndexUnavailable
 from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.memory import Source
 from scrubjay.model.passage import Vector
-from scrubjay.model.query import Filter, Question
+from scrubjay.model.query import Filter
 from scrubjay.model.ranking import Ranking
+from scrubjay.model.requests import RecallRequest
 from scrubjay.recalling.candidates import Candidates, SpaceSearch, gather_candidates
 from scrubjay.recalling.understand import understand
 
@@ -39,7 +40,7 @@ async def gathered(
     deeper: int = 0,
     numbers: Sequence[int] | None = None,
 ) -> Candidates:
-    question = Question(query=query, filter=filter or Filter())
+    question = RecallRequest(query=query, filter=filter or Filter())
     parsed = understand(question, limits=Limits(), ranking=Ranking(), now=START)
     context = harness.recall_context
     search = SpaceSearch(

@@ -9,8 +9,9 @@ from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.conflict import ConflictDetails, ConflictSide, ConflictStatus, ConflictType, Strategy
-from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Source
+from scrubjay.model.requests import Edit
 from scrubjay.model.results import Context
 from scrubjay.model.rules import Rules
 from scrubjay.recalling.context import context

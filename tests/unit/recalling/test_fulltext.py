@@ -10,7 +10,8 @@ from tests.unit.harness import SPACE
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.draft import Limits
 from scrubjay.model.memory import Memory, Observation, State
-from scrubjay.model.query import Filter, SearchText, TextsFound
+from scrubjay.model.query import Filter, TextsFound
+from scrubjay.model.requests import SearchTextRequest
 from scrubjay.ports import RecordStore
 from scrubjay.recalling.fulltext import search_text
 from scrubjay.recalling.text_cache import TextCaches
@@ -40,7 +41,7 @@ async def search(
     limits: Limits | None = None,
     spaces: tuple[str, ...] = (SPACE,), **criteria: object,
 ) -> TextsFound:  # fmt: skip
-    request = SearchText(query=query, filter=Filter(**criteria), limit=limit, offset=offset)  # type: ignore[arg-type]
+    request = SearchTextRequest(query=query, filter=Filter(**criteria), limit=limit, offset=offset)  # type: ignore[arg-type]
     async with new_stores() as stores:
         used = store or stores()
         if store is None:

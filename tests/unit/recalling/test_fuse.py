@@ -7,8 +7,8 @@ from tests.fakes.build import START
 
 from scrubjay.model.draft import Limits
 from scrubjay.model.passage import StoredPassage
-from scrubjay.model.query import Question
 from scrubjay.model.ranking import Ranking
+from scrubjay.model.requests import RecallRequest
 from scrubjay.model.timestamps import to_micros
 from scrubjay.ports import TermStatistics
 from scrubjay.recalling.candidates import DenseMatches
@@ -39,7 +39,7 @@ def scored(
     without: str = PLAIN,
 ) -> list[ScoredPassage]:
     ranking = Ranking.parse(without=without)
-    parsed = understand(Question(query=query), limits=Limits(), ranking=ranking, now=START)
+    parsed = understand(RecallRequest(query=query), limits=Limits(), ranking=ranking, now=START)
     statistics = TermStatistics(passages=total, total_length=total * 5, frequencies=frequencies or {})
     terms = QueryTerms(weights=dict.fromkeys(parsed.terms, 1.0), statistics=statistics)
     word_scores = score_words(build_window(passages, neighbours), terms, parsed, ranking)

@@ -11,8 +11,8 @@ from tests.unit.strategies import some_examples
 
 from scrubjay.model.draft import Limits
 from scrubjay.model.passage import StoredPassage
-from scrubjay.model.query import Question
 from scrubjay.model.ranking import Ranking
+from scrubjay.model.requests import RecallRequest
 from scrubjay.model.timestamps import to_micros
 from scrubjay.recalling.context_window import build_window
 from scrubjay.recalling.fuse import score_priors
@@ -38,7 +38,7 @@ def prior(
         id=1, memory_id="m", observation=None, start=0, end=1, hash=b"", terms=terms, date=to_micros(NOW)
     )._replace(**fields, **(extra or {}))
     ranking = Ranking.parse(without=without)
-    parsed = understand(Question(query=query), limits=Limits(), ranking=ranking, now=NOW)
+    parsed = understand(RecallRequest(query=query), limits=Limits(), ranking=ranking, now=NOW)
     priors = score_priors(build_window([passage], []), query=parsed, ranking=ranking, now=NOW)
     return Prior(*(float(part[0]) for part in priors))
 

@@ -11,14 +11,15 @@ from tests.unit.strategies import some_examples
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Memory
-from scrubjay.model.query import Filter, Question
+from scrubjay.model.query import Filter
+from scrubjay.model.requests import RecallRequest
 from scrubjay.recalling.paging import PagePosition, next_cursor, parse_cursor
 
-QUESTION = Question(query="tea")
+QUESTION = RecallRequest(query="tea")
 NOW = START + timedelta(days=1)
 
 
-def after(position: PagePosition, *shown: Memory, question: Question = QUESTION) -> PagePosition:
+def after(position: PagePosition, *shown: Memory, question: RecallRequest = QUESTION) -> PagePosition:
     return parse_cursor(next_cursor(position, shown, question, spaces=("a",), now=NOW), question, spaces=("a",))
 
 
@@ -51,13 +52,13 @@ def test_newer_memories_wait_for_the_next_question() -> None:
 @pytest.mark.parametrize(
     ("question", "spaces"),
     [
-        (Question(query="milk"), ("a",)),
-        (Question(query="tea", contains="x"), ("a",)),
-        (Question(query="tea", filter=Filter(kind="fact")), ("a",)),
+        (RecallRequest(query="milk"), ("a",)),
+        (RecallRequest(query="tea", contains="x"), ("a",)),
+        (RecallRequest(query="tea", filter=Filter(kind="fact")), ("a",)),
         (QUESTION, ("a", "b")),
     ],
 )
-def test_a_cursor_belongs_to_its_question(question: Question, spaces: tuple[str, ...]) -> None:
+def test_a_cursor_belongs_to_its_question(question: RecallRequest, spaces: tuple[str, ...]) -> None:
     cursor = next_cursor(PagePosition(), [a_memory("tea")], QUESTION, spaces=("a",), now=NOW)
     with pytest.raises(InvalidInput, match="cursor"):
         parse_cursor(cursor, question, spaces=spaces)

@@ -14,11 +14,12 @@ from tests.unit.harness import SPACE, Harness
 from tests.unit.strategies import few_examples
 
 from scrubjay.errors import IndexUnavailable, InvalidInput
-from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, Observation, Source, State, Trust
 from scrubjay.model.passage import StoredPassage, Vector, passage_id
-from scrubjay.model.query import Filter, Question
+from scrubjay.model.query import Filter
 from scrubjay.model.ranking import Ranking
+from scrubjay.model.requests import Edit, RecallRequest
 from scrubjay.model.results import Recalled
 from scrubjay.ports import RecordStore
 from scrubjay.recalling.budget import cost_of
@@ -68,7 +69,7 @@ def ids(answer: Recalled) -> list[str]:
     return [hit.id for hit in answer.hits]
 
 
-async def list_pages(harness: Harness, question: Question) -> list[list[str]]:
+async def list_pages(harness: Harness, question: RecallRequest) -> list[list[str]]:
     pages: list[list[str]] = []
     cursor = ""
     while not pages or cursor:
@@ -95,7 +96,7 @@ async def test_the_best_answer_comes_first_and_says_all_about_itself(harness: Ha
 
 async def test_detail_and_explanation_are_optional(harness: Harness) -> None:
     memory = await harness.store_draft(Draft(text="", observations=("likes jays", "prefers green tea"), pinned=False))
-    (hit,) = (await harness.recall(Question(query="green tea", detail="full", explain=True))).hits
+    (hit,) = (await harness.recall(RecallRequest(query="green tea", detail="full", explain=True))).hits
     assert hit.memory == memory
     assert hit.passage == "prefers green tea"
     assert hit.why[0].endswith("green, tea")
@@ -108,7 +109,7 @@ async def test_detail_and_explanation_are_optional(harness: Harness) -> None:
 async def test_a_hit_by_meaning_alone_says_that_no_word_matched(store: RecordStore) -> None:
     harness = Harness(store=store, embedder=SameMeaningEmbedder())
     memory = await harness.store_draft("green tea")
-    (hit,) = (await harness.recall(Question(query="a warm drink", explain=True))).hits
+    (hit,) = (await harness.recall(RecallRequest(query="a warm drink", explain=True))).hits
     assert (hit.id, hit.why[:2]) == (memory.id, ("words 0.00: none", "meaning 4.00: cosine 1.000"))
 
 
@@ -123,7 +124,7 @@ async def test_an_empty_query_lists_the_most_recent(harness: Harness) -> None:
 async def test_the_most_recent_are_shown_from_their_beginning(harness: Harness) -> None:
     await harness.remember("tea. " * 500)
     await harness.remember(Draft(text="", observations=("likes tea", "hates milk")))
-    facts, long = (await harness.recall(Question(query="", max_tokens=5000))).hits
+    facts, long = (await harness.recall(RecallRequest(query="", max_tokens=5000))).hits
     assert facts.passage == "likes tea; hates milk"
     assert long.passage != "tea. " * 500
     assert long.passage.startswith("tea. tea. ")
@@ -160,7 +161,7 @@ async def test_pinned_memories_come_first_once_and_are_counted(harness: Harness)
     second = await harness.store_draft(Draft(text="always drink tea", pinned=True, title="Tea"))
     tea = await harness.store_draft("green tea")
     for query in ("tea", ""):
-        recalled = await harness.recall(Question(query=query, explain=True))
+        recalled = await harness.recall(RecallRequest(query=query, explain=True))
         assert [hit.id for hit in recalled.pinned] == [pinned.id, second.id]
         assert ids(recalled) == [tea.id]
         assert recalled.tokens == sum(map(cost_of, (*recalled.pinned, *recalled.hits)))
@@ -172,7 +173,7 @@ async def test_many_pinned_memories_do_not_push_out_a_hit(harness: Harness, max_
     for number in range(30):
         await harness.remember(Draft(text=f"rule {number}: " + "always be kind to all " * 9, pinned=True))
     target = await harness.store_draft("the target is here")
-    recalled = await harness.recall(Question(query="target", max_tokens=max_tokens))
+    recalled = await harness.recall(RecallRequest(query="target", max_tokens=max_tokens))
     assert recalled.hits[0].id == target.id
     assert (0 < len(recalled.pinned) < 30, any("pinned" in why for why in recalled.degraded)) == (True, True)
 
@@ -194,8 +195,8 @@ async def test_pages_have_neither_gap_nor_repetition(harness: Harness, query: st
     await harness.remember(Draft(text="tea for all", entities=("Sarah", "Acme", "Jay")))
     for number in range(5):
         await harness.remember(f"cup {number} of tea")
-    whole = await harness.recall(Question(query=query, limit=100, max_tokens=100_000))
-    recalled = await list_pages(harness, Question(query=query, limit=limit, max_tokens=100_000))
+    whole = await harness.recall(RecallRequest(query=query, limit=100, max_tokens=100_000))
+    recalled = await list_pages(harness, RecallRequest(query=query, limit=limit, max_tokens=100_000))
     assert [hit_id for page in recalled for hit_id in page] == ids(whole)
     assert [len(page) for page in recalled[:-1]] == [limit] * (len(recalled) - 1)
     assert len(ids(whole)) == 11
@@ -214,7 +215,7 @@ async def test_pinned_memories_come_with_the_first_page_only(harness: Harness) -
 async def test_a_page_cut_short_by_its_budget_goes_on_where_it_ended(harness: Harness) -> None:
     for number in range(6):
         await harness.remember(f"tea number {number} " + "with milk " * 20)
-    question = Question(query="tea", limit=5, max_tokens=260)
+    question = RecallRequest(query="tea", limit=5, max_tokens=260)
     recalled = await list_pages(harness, question)
     assert all(len(page) < 5 for page in recalled)
     everything = [hit_id for page in recalled for hit_id in page]
@@ -241,7 +242,7 @@ async def test_a_cursor_belongs_to_its_question(harness: Harness) -> None:
         await harness.remember(f"tea {number}")
     cursor = (await harness.recall("tea", limit=2)).cursor
     assert len((await harness.recall("tea", limit=1, cursor=cursor)).hits) == 1
-    for other in (Question(query="jay"), Question(query="tea", filter=Filter(kind="note"))):
+    for other in (RecallRequest(query="jay"), RecallRequest(query="tea", filter=Filter(kind="note"))):
         with pytest.raises(InvalidInput, match="cursor"):
             await harness.recall(other, cursor=cursor)
 
@@ -265,7 +266,7 @@ async def test_an_unavailable_part_is_reported(harness: Harness) -> None:
 
 async def test_no_room_for_a_hit_is_reported(harness: Harness) -> None:
     await harness.remember("green tea")
-    recalled = await harness.recall(Question(query="tea", max_tokens=5))
+    recalled = await harness.recall(RecallRequest(query="tea", max_tokens=5))
     assert (recalled.hits, recalled.tokens) == ((), 0)
     assert any("max_tokens" in note for note in recalled.degraded)
 
@@ -285,7 +286,9 @@ async def test_no_answer_costs_more_than_its_budget(
     harness = Harness(store=new_store())
     memories = [a_memory(text, pinned=number < pinned) for number, text in enumerate(texts)]
     await harness.store.commit(a_commit(*memories))
-    recalled = await harness.recall(Question(query=query, max_tokens=max_tokens, detail=detail, explain=explain))
+    recalled = await harness.recall(
+        RecallRequest.of(query=query, max_tokens=max_tokens, detail=detail, explain=explain)
+    )
     assert recalled.tokens == sum(map(cost_of, (*recalled.pinned, *recalled.hits)))
     assert recalled.tokens <= max_tokens
 
@@ -327,7 +330,7 @@ async def test_contains_finds_literal_texts(harness: Harness) -> None:
             ("ning", {"grey"}),
             ("%", set[str]()),
         ):
-            recalled = await harness.recall(Question(query=query, contains=needle))
+            recalled = await harness.recall(RecallRequest(query=query, contains=needle))
             assert set(ids(recalled)) == {ids_of[name] for name in expected}, (query, needle)
 
 
@@ -335,7 +338,7 @@ async def test_of_many_that_contain_a_text_none_is_left_out(harness: Harness) ->
     memories = [a_memory(f"cup {number} of {'tea' if number % 3 else 'coffee'}") for number in range(900)]
     await harness.store.commit(a_commit(*memories))
     expected = {memory.id for memory in memories if "coffee" in memory.content}
-    question = Question(query="tea cup", contains="of COFFEE", limit=1000, max_tokens=1_000_000)
+    question = RecallRequest(query="tea cup", contains="of COFFEE", limit=1000, max_tokens=1_000_000)
     assert set(ids(await harness.recall(question))) == expected
     broader = replace(question, contains="cup")
     assert set(ids(await harness.recall(broader))) == {memory.id for memory in memories}
@@ -347,14 +350,14 @@ async def test_hits_come_with_their_neighbours(harness: Harness) -> None:
         for text in ("shall we meet?", "where?", "at the harbour", "see you there", "bye")
     ]
     await harness.remember(Draft(text="harbour dues", source=Source(session="tuesday")))
-    recalled = await harness.recall(Question(query="harbour", around=1, limit=8))
+    recalled = await harness.recall(RecallRequest(query="harbour", around=1, limit=8))
     best = next(hit for hit in recalled.hits if hit.id == turns[2].id)
     assert [(neighbour.place, neighbour.id, neighbour.passage) for neighbour in best.around] == [
         (-1, turns[1].id, "where?"), (1, turns[3].id, "see you there"),
     ]  # fmt: skip
     assert recalled.tokens == sum(map(cost_of, recalled.hits))
     assert all(hit.around == () for hit in (await harness.recall("harbour")).hits)
-    recent = await harness.recall(Question(query="", around=2))
+    recent = await harness.recall(RecallRequest(query="", around=2))
     assert [neighbour.id for neighbour in next(hit for hit in recent.hits if hit.id == turns[0].id).around] == [
         turns[1].id,
         turns[2].id,
@@ -377,7 +380,7 @@ async def test_misspelt_and_partial_words_are_corrected(harness: Harness) -> Non
     receipt = await harness.store_draft("the receipt is in the drawer")
     harness.embedder.failing = True
     for query in ("reciept", "receit", "recei", "RECEIPTT"):
-        recalled = await harness.recall(Question(query=query, explain=True))
+        recalled = await harness.recall(RecallRequest(query=query, explain=True))
         assert ids(recalled) == [receipt.id], query
         assert any("taken for receipt" in why for why in recalled.hits[0].why)
         assert recalled.hits[0].why[0].endswith(": receipt")
@@ -432,11 +435,11 @@ async def test_a_reranker_reorders_the_best(harness: Harness) -> None:
     for letter in "abcdef":
         await harness.remember(f"{letter} tea")
     harness.reranker, harness.rerank_top = AlphabeticalReranker(), 4
-    recalled = await list_pages(harness, Question(query="tea", limit=2))
+    recalled = await list_pages(harness, RecallRequest(query="tea", limit=2))
     assert sorted(hit_id for page in recalled for hit_id in page) == sorted(
-        ids(await harness.recall(Question(query="", limit=9)))
+        ids(await harness.recall(RecallRequest(query="", limit=9)))
     )
-    first = (await harness.recall(Question(query="tea", limit=4, explain=True))).hits
+    first = (await harness.recall(RecallRequest(query="tea", limit=4, explain=True))).hits
     assert [hit.passage for hit in first] == sorted((hit.passage for hit in first), reverse=True)
     assert all("reranked by" in hit.why[-1] for hit in first)
     harness.ranking = Ranking.parse(without="rerank")
@@ -449,7 +452,7 @@ async def test_pinned_memories_without_room_are_found_like_others(harness: Harne
     for number in range(30):
         await harness.remember(Draft(text=f"rule number {number} " + "to be kept " * 20, pinned=True))
     exact = await harness.store_draft(Draft(text="the zeppelin is in the hangar", pinned=True))
-    recalled = await harness.recall(Question(query="zeppelin", max_tokens=600))
+    recalled = await harness.recall(RecallRequest(query="zeppelin", max_tokens=600))
     assert exact.id in ids(recalled)
     assert 0 < len(recalled.pinned) < 31
     assert any("pinned" in note for note in recalled.degraded)
@@ -470,7 +473,7 @@ async def test_memories_of_named_days_are_found_among_many(harness: Harness) -> 
     ]
     lately = [a_memory(f"we decided on oak {n}", source=Source(at=START - timedelta(days=6 + n))) for n in range(3)]
     await harness.store.commit(a_commit(*long_ago[:150], *lately, *long_ago[150:]))
-    recalled = await harness.recall(Question(query="what did we decide last week?", today=START, limit=3))
+    recalled = await harness.recall(RecallRequest(query="what did we decide last week?", today=START, limit=3))
     assert {hit.passage.split()[3] for hit in recalled.hits} == {"oak"}
 
 

@@ -13,8 +13,9 @@ from tests.unit.harness import Harness
 from tests.unit.strategies import few_examples
 
 from scrubjay.model.memory import Json, Memory, Source
-from scrubjay.model.query import Filter, Question
+from scrubjay.model.query import Filter
 from scrubjay.model.ranking import STAGES, Ranking
+from scrubjay.model.requests import RecallRequest
 from scrubjay.recalling.budget import cost_of
 from scrubjay.recalling.collapse import passes
 
@@ -50,8 +51,8 @@ def _perhaps(days_ago: int) -> st.SearchStrategy[datetime | None]:
     return st.none() | st.just(START - timedelta(days=days_ago))
 
 
-def _question(query: str, contains: str, around: int) -> Question:
-    return Question(query=query, contains=contains, around=around, limit=100, max_tokens=1_000_000)
+def _question(query: str, contains: str, around: int) -> RecallRequest:
+    return RecallRequest(query=query, contains=contains, around=around, limit=100, max_tokens=1_000_000)
 
 
 def _ranking(without: set[str]) -> Ranking:
@@ -72,7 +73,7 @@ questions = st.tuples(
 )
 
 
-async def recalled_ids(stored: list[Memory], question: Question, ranking: Ranking) -> list[str]:
+async def recalled_ids(stored: list[Memory], question: RecallRequest, ranking: Ranking) -> list[str]:
     async with harness_over(stored, ranking) as harness:
         return [hit.id for hit in (await harness.recall(question)).hits]
 
@@ -87,7 +88,9 @@ async def harness_over(stored: list[Memory], ranking: Ranking) -> AsyncGenerator
 
 @given(memories, questions, filters)
 @few_examples
-async def test_a_filter_never_widens(stored: list[Memory], drawn: tuple[Question, Ranking], filter: Filter) -> None:
+async def test_a_filter_never_widens(
+    stored: list[Memory], drawn: tuple[RecallRequest, Ranking], filter: Filter
+) -> None:
     question, ranking = drawn
     whole = await recalled_ids(stored, question, ranking)
     narrowed = await recalled_ids(stored, replace(question, filter=filter), ranking)
@@ -98,7 +101,9 @@ async def test_a_filter_never_widens(stored: list[Memory], drawn: tuple[Question
 
 @given(memories, questions, st.integers(1, 300))
 @few_examples
-async def test_a_budget_is_never_exceeded(stored: list[Memory], drawn: tuple[Question, Ranking], limit: int) -> None:
+async def test_a_budget_is_never_exceeded(
+    stored: list[Memory], drawn: tuple[RecallRequest, Ranking], limit: int
+) -> None:
     question, ranking = drawn
     async with harness_over(stored, ranking) as harness:
         answer = await harness.recall(replace(question, max_tokens=limit))
@@ -110,13 +115,15 @@ async def test_a_budget_is_never_exceeded(stored: list[Memory], drawn: tuple[Que
 async def test_an_unrelated_memory_never_removes_an_exact_match_from_the_top(stored: list[Memory], other: str) -> None:
     exact = a_memory("the zeppelin hangar was repainted by Ottokar")
     unrelated = a_memory(f"unrelated {other}")
-    question = Question(query="who repainted the zeppelin hangar?")
+    question = RecallRequest(query="who repainted the zeppelin hangar?")
     assert (await recalled_ids([*stored, exact, unrelated], question, Ranking()))[0] == exact.id
 
 
 @given(memories, questions, st.integers(1, 4))
 @few_examples
-async def test_pages_show_everything_once(stored: list[Memory], drawn: tuple[Question, Ranking], limit: int) -> None:
+async def test_pages_show_everything_once(
+    stored: list[Memory], drawn: tuple[RecallRequest, Ranking], limit: int
+) -> None:
     question, ranking = drawn
     shown: list[str] = []
     cursor = ""

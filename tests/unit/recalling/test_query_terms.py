@@ -6,8 +6,9 @@ from tests.unit.harness import SPACE, Harness
 
 from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.memory import Json, State
-from scrubjay.model.query import Filter, Question
+from scrubjay.model.query import Filter
 from scrubjay.model.ranking import Ranking
+from scrubjay.model.requests import RecallRequest
 from scrubjay.recalling.query_terms import QueryTerms, expand_terms, idf
 from scrubjay.recalling.understand import understand
 from scrubjay.text.names import spellings_of
@@ -15,7 +16,7 @@ from scrubjay.text.names import spellings_of
 
 async def expanded(harness: Harness, query: str, *, without: str = "", filter: Filter | None = None) -> QueryTerms:
     ranking = Ranking.parse(without=without)
-    question = Question(query=query, filter=filter or Filter())
+    question = RecallRequest(query=query, filter=filter or Filter())
     parsed = understand(question, limits=Limits(), ranking=ranking, now=START)
     return await expand_terms(parsed, space=SPACE, store=harness.store, ranking=ranking)
 
@@ -131,14 +132,14 @@ WRITTEN = ("Acme", "Acme Corp.", "ACME, Inc.", "Acme Bakery")
 async def test_an_entity_is_found_by_its_other_names(harness: Harness, entity: str, expected: set[str]) -> None:
     for name in WRITTEN:
         await harness.remember(Draft(text=f"They bake bread, says the one of {name}", entities=(name,)))
-    answer = await harness.recall(Question(query="bread", filter=Filter(entity=entity)))
+    answer = await harness.recall(RecallRequest(query="bread", filter=Filter(entity=entity)))
     assert {name for hit in answer.hits for name in hit.entities} == expected
 
 
 async def test_an_expanded_filter_has_a_next_page(harness: Harness) -> None:
     for entity in WRITTEN:
         await harness.remember(Draft(text=f"They bake bread, says the one of {entity}", entities=(entity,)))
-    question = Question(query="bread", filter=Filter(entity="Acme"), limit=2)
+    question = RecallRequest(query="bread", filter=Filter(entity="Acme"), limit=2)
     first = await harness.recall(question)
     second = await harness.recall(question, cursor=first.cursor)
     assert len({hit.id for hit in (*first.hits, *second.hits)}) == 3

@@ -6,7 +6,8 @@ from tests.unit.harness import SPACE, Harness
 
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import State
-from scrubjay.model.query import Filter, Question
+from scrubjay.model.query import Filter
+from scrubjay.model.requests import RecallRequest
 from scrubjay.recalling.substring import SubstringMatches, contains_text, find_containing, find_in_view, join_lowercase
 from scrubjay.recalling.text_cache import TextCaches, TextView
 from scrubjay.storage.sqlite import SqliteStore
@@ -54,7 +55,7 @@ async def test_recall_compares_letters_not_their_codes(harness: Harness, content
         needle, state=State.LIVE, space=SPACE, store=harness.store, text_caches=TextCaches()
     )
     assert matches.ids == (memory.id,)
-    assert [hit.id for hit in (await harness.recall(Question(query="", contains=needle))).hits] == [memory.id]
+    assert [hit.id for hit in (await harness.recall(RecallRequest(query="", contains=needle))).hits] == [memory.id]
 
 
 def test_an_accent_makes_another_letter() -> None:

@@ -10,9 +10,9 @@ from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import BodyDamaged
 from scrubjay.model.change import Change
-from scrubjay.model.draft import Selection
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter
+from scrubjay.model.requests import Selection
 from scrubjay.recalling.text_cache import TextCaches, TextView
 from scrubjay.storage.sqlite import SqliteStore
 
@@ -61,7 +61,7 @@ async def test_it_follows_every_way_of_changing(harness: Harness) -> None:
     await harness.restore(jam.id)
     assert await texts(text_caches, harness) == ["green tea", "jam"]
     await harness.forget(jam.id)
-    await harness.purge(selection=Selection(refs=(jam.id,)))
+    await harness.purge(selection=Selection(ids=(jam.id,)))
     assert await texts(text_caches, harness) == ["green tea"]
     assert await texts(text_caches, harness, TRASHED) == []
 

@@ -11,8 +11,9 @@ from tests.unit.strategies import some_examples
 
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.draft import Limits
-from scrubjay.model.query import Filter, Question
+from scrubjay.model.query import Filter
 from scrubjay.model.ranking import Ranking
+from scrubjay.model.requests import RecallRequest
 from scrubjay.recalling.understand import ParsedQuery, understand
 from scrubjay.text.tokens import terms_of
 
@@ -20,7 +21,7 @@ LIMITS = Limits(query_bytes=5000, results=50)
 
 
 def parse(text: str, **fields: object) -> ParsedQuery:
-    return understand(replace(Question(query=text), **fields), limits=LIMITS, ranking=Ranking(), now=START)
+    return understand(replace(RecallRequest(query=text), **fields), limits=LIMITS, ranking=Ranking(), now=START)
 
 
 def test_words_become_terms_each_once() -> None:
@@ -58,7 +59,7 @@ def test_days_are_counted_from_today() -> None:
 
 @pytest.mark.parametrize(("stage", "field"), [("pairs", "pairs"), ("phrases", "phrases"), ("dates", "spans")])
 def test_a_stage_can_be_left_out(stage: str, field: str) -> None:
-    question = Question(query='was it "green tea" yesterday?')
+    question = RecallRequest(query='was it "green tea" yesterday?')
     whole = understand(question, limits=LIMITS, ranking=Ranking(), now=START)
     less = understand(question, limits=LIMITS, ranking=Ranking.parse(without=stage), now=START)
     assert getattr(whole, field)

@@ -7,7 +7,8 @@ from tests.unit.harness import SPACE, Harness
 
 from scrubjay.model.draft import Limits
 from scrubjay.model.memory import Memory, Observation
-from scrubjay.model.query import Question, SearchText, TextsFound
+from scrubjay.model.query import TextsFound
+from scrubjay.model.requests import RecallRequest, SearchTextRequest
 from scrubjay.recalling.fulltext import search_text
 from scrubjay.recalling.substring import contains_text, find_containing
 from scrubjay.recalling.text_cache import TextCaches
@@ -29,7 +30,7 @@ async def passages(harness: Harness, query: str) -> list[str]:
 
 async def search(harness: Harness, query: str) -> TextsFound:
     return await search_text(
-        SearchText(query=query), spaces=(SPACE,), now=harness.clock.now(), limits=Limits(), store=harness.store,
+        SearchTextRequest(query=query), spaces=(SPACE,), now=harness.clock.now(), limits=Limits(), store=harness.store,
         text_caches=TextCaches(),
     )  # fmt: skip
 
@@ -44,7 +45,7 @@ async def test_an_observation_is_found_until_its_end(harness: Harness) -> None:
 async def test_a_memory_is_found_by_its_other_statements_after_one_has_ended(harness: Harness) -> None:
     await harness.store.commit(a_commit(tenant(DOG, content="Sarah likes the flat with the dog")))
     harness.clock.set(END)
-    question = Question(query="flat in Oslo dog", limit=1)
+    question = RecallRequest(query="flat in Oslo dog", limit=1)
     assert [hit.passage for hit in (await harness.recall(question)).hits] == ["Sarah likes the flat with the dog"]
 
 
@@ -52,9 +53,9 @@ async def test_a_lower_passage_counts_if_the_best_one_has_ended(harness: Harness
     memories = [a_memory(f"rents a flat in Oslo, number {number}") for number in range(3)]
     await harness.store.commit(a_commit(tenant("saw a flat"), *memories))
     harness.clock.set(END)
-    hits = (await harness.recall(Question(query="rents a flat in Oslo", limit=1, max_tokens=5_000))).hits
+    hits = (await harness.recall(RecallRequest(query="rents a flat in Oslo", limit=1, max_tokens=5_000))).hits
     assert len(hits) == 1
-    every = (await harness.recall(Question(query="rents a flat in Oslo", limit=9, max_tokens=5_000))).hits
+    every = (await harness.recall(RecallRequest(query="rents a flat in Oslo", limit=9, max_tokens=5_000))).hits
     assert {hit.name: hit.passage for hit in every}["sarah"] == "saw a flat"
 
 
@@ -78,7 +79,7 @@ async def test_a_memory_contains_a_text_until_its_end(harness: Harness) -> None:
     await harness.store.commit(a_commit(memory))
     assert contains_text("FLAT", memory, now=START)
     assert not contains_text("flat", memory, now=END)
-    question = Question(query="", contains="a flat")
+    question = RecallRequest(query="", contains="a flat")
     assert [hit.id for hit in (await harness.recall(question)).hits] == [memory.id]
     matches = await find_containing(
         "a flat", state=memory.state, space=SPACE, store=harness.store, text_caches=TextCaches()

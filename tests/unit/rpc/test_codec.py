@@ -9,10 +9,12 @@ import pytest
 from tests.fakes.build import START, a_memory
 
 from scrubjay.errors import CODES, InvalidInput, NotFound, ScrubjayError
-from scrubjay.model.draft import Caller, Draft, Edit, Selection
+from scrubjay.model.caller import Caller
+from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Json, Memory, Observation, Source, State, Trust
-from scrubjay.model.query import Filter, Question
+from scrubjay.model.query import Filter
 from scrubjay.model.relation import Relation
+from scrubjay.model.requests import Edit, RecallRequest, Selection
 from scrubjay.model.results import (
     Check,
     Decision,
@@ -81,9 +83,9 @@ VALUES = [
     DoctorReport(checks=(Check(name="store", ok=False, detail="d", fix="f"),)),
     Imported(imported=1, known=2, relations=3, renamed=("x",)),
     Draft(text="t", tags=("a",), metadata={"k": [1]}, expires_at=AT, source=Source(session="s")),
-    Question(query="q", filter=FILTER, limit=3),
+    RecallRequest(query="q", filter=FILTER, limit=3),
     Edit(fields={"title": "x"}, add_observations=("o",), expected_version=4),
-    Selection(refs=("a",), filter=FILTER),
+    Selection(ids=("a",), filter=FILTER),
     Selection(),
     Caller(space="s", agent="a", run="r"),
     MEMORY,
@@ -99,7 +101,7 @@ def test_every_answer_and_argument_crosses_the_wire_whole(value: object) -> None
 
 def test_default_values_are_left_out() -> None:
     assert to_json_without_defaults(Recalled(hits=())) == {"hits": []}
-    assert to_json_without_defaults(Question(query="q")) == {"query": "q"}
+    assert to_json_without_defaults(RecallRequest(query="q")) == {"query": "q"}
     assert to_json_without_defaults(Draft(text="t", pinned=0)) == {"text": "t", "pinned": 0}  # type: ignore[arg-type]
     assert to_json_without_defaults({"a": (Source(),)}) == {"a": [{}]}
 

@@ -8,8 +8,9 @@ from scrubjay.lookup.branches import branch_id, on_branch
 from scrubjay.lookup.references import resolve
 from scrubjay.model.branch import Branches, BranchMerged
 from scrubjay.model.change import Action, Origin
-from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Json, Memory
+from scrubjay.model.requests import Edit
 from scrubjay.model.results import History, Undone, Written
 from scrubjay.ports import Commit, Write
 from scrubjay.text.passages import passages_of

@@ -9,9 +9,10 @@ from tests.unit.versions.branch_editor import TEA, BranchEditor
 
 from scrubjay.errors import Ambiguous, InvalidInput, NotFound, WrongState
 from scrubjay.lookup.branches import CURRENT_COLLECTION, branch_id
-from scrubjay.model.draft import Draft, Selection
+from scrubjay.model.draft import Draft
 from scrubjay.model.memory import MAIN, State
 from scrubjay.model.query import Filter
+from scrubjay.model.requests import Selection
 
 OF_PROJECT = Filter(project="tearoom")
 
@@ -39,7 +40,7 @@ async def test_a_dry_run_tells_of_the_branches_and_purges_nothing(editor: Branch
     await editor.plant()
     await editor.branch()
     await editor.harness.forget("tea")
-    done = await editor.harness.purge(selection=Selection(refs=("tea",), dry_run=True))
+    done = await editor.harness.purge(selection=Selection(ids=("tea",), dry_run=True))
     assert "draft" in done.done[0].warnings[0]
     assert (await editor.shadow()).state is State.BRANCHED
 
@@ -120,11 +121,11 @@ async def test_a_dropped_branch_comes_back_by_its_name(editor: BranchEditor) -> 
     with pytest.raises(NotFound, match="no branch 'draft'") as caught:
         await editor.record("draft")
     assert "`restore tea --branch draft`" in caught.value.hint
-    back = await editor.harness.restore(selection=Selection(refs=("tea",), branch="draft"))
+    back = await editor.harness.restore(selection=Selection(ids=("tea",), branch="draft"))
     assert [(change.action, change.id, change.branch) for change in back.done] == [("restored", tea.id, "draft")]
     assert "iced" in await editor.facts("draft")
     assert [branch.description for branch in (await editor.branches()).branches] == ["", "cold"]
-    again = await editor.harness.restore(selection=Selection(refs=("tea",), branch="draft"))
+    again = await editor.harness.restore(selection=Selection(ids=("tea",), branch="draft"))
     assert [change.action for change in again.done] == ["unchanged"]
     await editor.drop("draft")
     assert [change.branch for change in (await editor.undo()).done] == ["draft"]
@@ -136,12 +137,12 @@ async def test_a_branch_that_never_was_does_not_come_back(editor: BranchEditor) 
     await editor.branch("draft")
     await editor.drop("draft")
     with pytest.raises(NotFound, match="no branch 'drafts'") as caught:
-        await editor.harness.restore(selection=Selection(refs=("tea",), branch="drafts"))
+        await editor.harness.restore(selection=Selection(ids=("tea",), branch="drafts"))
     assert caught.value.fields["suggestions"] == ("draft",)
     with pytest.raises(InvalidInput, match="ids of its memories"):
         await editor.harness.restore(selection=Selection(filter=OF_PROJECT, branch="draft"))
     with pytest.raises(InvalidInput, match="branch"):
-        await editor.harness.restore(selection=Selection(refs=("tea",), branch=3))  # pyright: ignore[reportArgumentType]
+        await editor.harness.restore(selection=Selection(ids=("tea",), branch=3))  # pyright: ignore[reportArgumentType]
 
 
 async def test_a_dropped_branch_takes_no_further_version(editor: BranchEditor) -> None:

@@ -10,8 +10,9 @@ from tests.unit.versions.branch_editor import TEA, BranchEditor
 
 from scrubjay.errors import NotFound, StaleVersion
 from scrubjay.idempotency import idempotent_request
-from scrubjay.model.draft import Edit, Limits
+from scrubjay.model.draft import Limits
 from scrubjay.model.memory import MAIN, Memory, Observation, Source, Trust
+from scrubjay.model.requests import Edit
 from scrubjay.writing.revise import apply_edit
 
 LATER = START.replace(year=START.year + 1)

@@ -10,9 +10,9 @@ from tests.unit.versions.branch_editor import BranchEditor
 
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.lookup.branches import START_COLLECTION
-from scrubjay.model.draft import Edit
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import MAIN, Merged, State
+from scrubjay.model.requests import Edit
 
 
 async def test_the_past_of_a_branch_goes_on_from_that_of_main(editor: BranchEditor) -> None:

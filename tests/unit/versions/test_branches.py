@@ -13,10 +13,11 @@ from scrubjay.errors import InvalidInput, KeyReused, NameTaken, NotFound, TooLar
 from scrubjay.lookup.branches import START_COLLECTION, branch_id, current_branch, public_record
 from scrubjay.model.change import Action
 from scrubjay.model.document import Document
-from scrubjay.model.draft import Draft, Selection
+from scrubjay.model.draft import Draft
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import MAIN, State
 from scrubjay.model.query import Filter
+from scrubjay.model.requests import Selection
 from scrubjay.model.version import Version
 from scrubjay.storage.sqlite import SqliteStore
 
@@ -252,7 +253,7 @@ async def test_a_branch_is_no_sibling(editor: BranchEditor) -> None:
     text = Draft(text="Sarah of Acme drinks tea", name="tea", entities=("Sarah", "Acme"))
     first = await editor.plant(text)
     await editor.branch(ref=first.id)
-    done = await editor.harness.forget(selection=Selection(refs=(first.id,), group=True))
+    done = await editor.harness.forget(selection=Selection(ids=(first.id,), group=True))
     assert len(done.done) == 2
     assert (await editor.harness.get(branch_id(first.id, "draft"))).state is State.BRANCHED
 

@@ -9,9 +9,10 @@ from tests.unit.versions.branch_editor import BranchEditor
 from scrubjay.conflicts.scan import scan_memory
 from scrubjay.jobs.queue import Queue
 from scrubjay.model.conflict import PENDING_COLLECTION, ConflictDetails, ConflictType
-from scrubjay.model.draft import Draft, Edit, Selection
+from scrubjay.model.draft import Draft
 from scrubjay.model.job import CONFLICTS, Job
 from scrubjay.model.memory import MAIN, Method, Source
+from scrubjay.model.requests import Edit, Selection
 from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.writing.recheck import ConflictChecker
 from scrubjay.writing.review import approve
@@ -63,7 +64,7 @@ async def test_of_a_restored_memory(office: BranchEditor, dry_run: bool) -> None
     await office.plant(Draft(text=THURSDAY, name="tea"))
     await office.harness.forget("tea")
     await office.harness.remember(Draft(text=TUESDAY, name="meeting"))
-    done = await office.harness.restore(selection=Selection(refs=("tea",), dry_run=dry_run))
+    done = await office.harness.restore(selection=Selection(ids=("tea",), dry_run=dry_run))
     if dry_run:
         assert done.done[0].conflicts == ()
     else:
@@ -75,7 +76,7 @@ async def test_of_an_approved_memory(office: BranchEditor) -> None:
     agents = Source(method=Method.AGENT)
     assert (await office.plant(Draft(text=THURSDAY, name="tea", source=agents))).state == "waiting"
     await office.harness.remember(Draft(text=TUESDAY, name="meeting"))
-    selection, harness = Selection(refs=("tea",)), office.harness
+    selection, harness = Selection(ids=("tea",)), office.harness
     done = await approve(
         selection,
         space=SPACE,

@@ -8,8 +8,9 @@ from tests.unit.harness import SPACE, Harness
 from tests.unit.storage.sqlite.damage import spoil_body
 
 from scrubjay.errors import BodyDamaged, InvalidInput, NotFound
-from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.draft import Draft
 from scrubjay.model.memory import State
+from scrubjay.model.requests import Edit
 from scrubjay.model.results import Undone, Written
 from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.versions.revert import revert

@@ -8,9 +8,10 @@ from tests.fakes.build import START
 from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import InvalidInput, NameTaken, StaleVersion, TooLarge
-from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.draft import Draft
 from scrubjay.model.memory import State
 from scrubjay.model.relation import Relation
+from scrubjay.model.requests import Edit
 from scrubjay.ports import Edge
 from scrubjay.writing.batch import Batch, NewMemory, write_batch
 

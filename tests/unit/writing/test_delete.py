@@ -8,9 +8,10 @@ from tests.new_files import NewStores
 from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import Ambiguous, InvalidInput, NotFound, StaleVersion, WrongState
-from scrubjay.model.draft import Draft, Selection
+from scrubjay.model.draft import Draft
 from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
+from scrubjay.model.requests import Selection
 from scrubjay.ports import Commit, Committed
 from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.writing import delete
@@ -22,7 +23,7 @@ async def states(harness: Harness, *ids: str) -> list[str]:
 
 async def test_forgetting_is_a_version_that_restoring_takes_back(harness: Harness) -> None:
     before = await harness.store_draft("tea")
-    gone = await harness.forget(selection=Selection(refs=(before.name,), reason="cold"))
+    gone = await harness.forget(selection=Selection(ids=(before.name,), reason="cold"))
     assert [(change.action, change.id, change.version) for change in gone.done] == [("trashed", before.id, 2)]
     assert await states(harness, before.id) == ["trashed"]
     back = await harness.restore(before.name)
@@ -83,10 +84,10 @@ async def test_two_that_answer_to_one_title_are_not_guessed_between(harness: Har
         (Selection(), "ids"),
         (Selection(filter=Filter()), "filter"),
         (Selection(filter=Filter(state=State.TRASHED)), "filter"),
-        (Selection(refs=("a",), filter=Filter(kind="fact")), "ids"),
-        (Selection(refs=("a",), dry_run=1), "dry_run"),  # pyright: ignore[reportArgumentType]
-        (Selection(refs=("a",), group="no"), "group"),  # pyright: ignore[reportArgumentType]
-        (Selection(refs=("a",), reason=5), "reason"),  # pyright: ignore[reportArgumentType]
+        (Selection(ids=("a",), filter=Filter(kind="fact")), "ids"),
+        (Selection(ids=("a",), dry_run=1), "dry_run"),  # pyright: ignore[reportArgumentType]
+        (Selection(ids=("a",), group="no"), "group"),  # pyright: ignore[reportArgumentType]
+        (Selection(ids=("a",), reason=5), "reason"),  # pyright: ignore[reportArgumentType]
         (Selection(filter={"kind": "fact"}), "filter"),  # pyright: ignore[reportArgumentType]
     ],
 )
@@ -120,28 +121,28 @@ async def test_a_group_goes_and_comes_together_when_asked(harness: Harness) -> N
     done = await harness.remember(Draft(text="tea", entities=("Sarah", "Acme", "Jay")))
     await harness.forget(done.ids[0])
     assert await states(harness, *done.ids) == ["trashed", "live", "live"]
-    gone = await harness.forget(selection=Selection(refs=(done.ids[1],), group=True))
+    gone = await harness.forget(selection=Selection(ids=(done.ids[1],), group=True))
     assert {change.id: change.action for change in gone.done} == {
         done.ids[0]: "unchanged", done.ids[1]: "trashed", done.ids[2]: "trashed",
     }  # fmt: skip
-    await harness.restore(selection=Selection(refs=(done.ids[0],), group=True))
+    await harness.restore(selection=Selection(ids=(done.ids[0],), group=True))
     assert await states(harness, *done.ids) == ["live"] * 3
 
 
 async def test_a_group_of_one_is_itself(harness: Harness) -> None:
     memory, _ = await harness.store_draft("tea"), await harness.store_draft("coffee")
-    gone = await harness.forget(selection=Selection(refs=(memory.id,), group=True))
+    gone = await harness.forget(selection=Selection(ids=(memory.id,), group=True))
     assert [change.id for change in gone.done] == [memory.id]
 
 
 async def test_a_dry_run_reports_the_changes_it_would_make(harness: Harness) -> None:
     memory = await harness.store_draft("tea")
     for verb, action in ((harness.forget, "trashed"), (harness.restore, "unchanged")):
-        would = await verb(selection=Selection(refs=(memory.id,), dry_run=True))
+        would = await verb(selection=Selection(ids=(memory.id,), dry_run=True))
         assert (would.dry_run, [change.action for change in would.done]) == (True, [action])
     assert await harness.get(memory.id) == memory
     await harness.forget(memory.id)
-    would = await harness.purge(selection=Selection(refs=(memory.id,), dry_run=True))
+    would = await harness.purge(selection=Selection(ids=(memory.id,), dry_run=True))
     assert [change.action for change in would.done] == ["purged"]
     assert await states(harness, memory.id) == ["trashed"]
 

@@ -3,7 +3,8 @@
 from tests.fakes.build import MODEL
 from tests.unit.harness import SPACE, Harness
 
-from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.draft import Draft
+from scrubjay.model.requests import Edit
 from scrubjay.text.passages import passages_of
 
 

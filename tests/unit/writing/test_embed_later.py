@@ -8,8 +8,9 @@ from tests.fakes.build import MODEL
 from tests.unit.harness import SPACE, Harness
 
 from scrubjay.detection.neighbours import MAX_COMPARED
-from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.draft import Draft
 from scrubjay.model.job import COLLECTION, EMBEDDING, Job
+from scrubjay.model.requests import Edit
 from scrubjay.text.passages import passages_of
 from scrubjay.writing.many import embed_drafts, write_together
 from scrubjay.writing.pipeline import remember

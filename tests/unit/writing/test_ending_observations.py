@@ -7,8 +7,9 @@ from tests.new_files import NewStores
 from tests.unit.detection.test_detect import NOW, PARIS, ROME, DetectionWorld, types
 
 from scrubjay.model.conflict import ConflictType
-from scrubjay.model.draft import Edit, Limits
+from scrubjay.model.draft import Limits
 from scrubjay.model.memory import Observation, Source, Trust
+from scrubjay.model.requests import Edit
 from scrubjay.writing.merge import take_over
 from scrubjay.writing.revise import apply_edit
 

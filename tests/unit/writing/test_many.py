@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +25,7 @@ from scrubjay.writing.many import CHUNK, MAX_ATOMIC
 from scrubjay.writing.pipeline import remember
 
 
-def notes(count: int, *, intent: str = "auto") -> list[Draft]:
+def notes(count: int, *, intent: Literal["auto", "new"] = "auto") -> list[Draft]:
     return [Draft(text=f"Note {number} is about subject {number * 7919}.", intent=intent) for number in range(count)]
 
 
@@ -68,7 +69,7 @@ async def test_a_duplicate_within_the_batch_is_reported(harness: Harness) -> Non
 
 async def test_a_bad_item_names_its_field_and_the_others_are_stored(harness: Harness) -> None:
     harness.limits = Limits(text_bytes=100)
-    bad = [Draft(text=""), Draft(text="x" * 200), Draft(text="fine", intent="maybe")]
+    bad = [Draft(text=""), Draft(text="x" * 200), Draft(text="fine", intent="maybe")]  # type: ignore[arg-type]
     many = await harness.remember_many([*notes(1), *bad, *notes(2)[1:]])
     assert actions(many) == ["created", "failed", "failed", "failed", "created"]
     errors = [item.error for item in many.items if item.error]

@@ -8,9 +8,10 @@ from tests.unit.harness import PLAIN, SPACE, Harness
 
 from scrubjay.errors import InvalidInput, KeyReused, WrongState
 from scrubjay.model.change import Action
-from scrubjay.model.draft import Draft, Limits, Selection
+from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.memory import Memory, Method, Source, State
 from scrubjay.model.query import Filter
+from scrubjay.model.requests import Selection
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Commit, Committed
 from scrubjay.storage.sqlite import SqliteStore
@@ -168,12 +169,12 @@ async def test_a_memory_of_an_agent_waits_for_approval(harness: Harness) -> None
     assert {memory.id for memory in await inbox(SPACE, store=harness.store, limit=5)} == {first.id, second.id}
     with pytest.raises(WrongState):
         await harness.restore(first.id)
-    await approve(Selection(refs=(first.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
-    await decline(Selection(refs=(second.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
+    await approve(Selection(ids=(first.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
+    await decline(Selection(ids=(second.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
     assert {hit.id for hit in (await harness.recall("what does Sarah prefer?")).hits} == {first.id, mine.id}
     assert (await harness.get(second.id)).state is State.TRASHED
     with pytest.raises(WrongState):
-        await decline(Selection(refs=(mine.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
+        await decline(Selection(ids=(mine.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
 
 
 async def test_work_for_a_language_model_is_left_with_the_write(harness: Harness) -> None:

@@ -6,7 +6,8 @@ from typing import TypeVar
 from tests.new_files import NewStores
 from tests.unit.harness import SPACE, Harness
 
-from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.draft import Draft
+from scrubjay.model.requests import Edit
 from scrubjay.model.results import Remembered, Undone, Written
 from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.versions.undo import undo

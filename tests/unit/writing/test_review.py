@@ -7,8 +7,9 @@ from tests.fakes.build import a_commit, a_memory
 from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import WrongState
-from scrubjay.model.draft import Draft, Selection
+from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, Method, Source, State
+from scrubjay.model.requests import Selection
 from scrubjay.model.rules import Rules
 from scrubjay.versions.revert import revert
 from scrubjay.versions.undo import undo
@@ -39,7 +40,7 @@ async def test_a_waiting_memory_is_in_the_inbox_until_it_is_approved(harness: Ha
     memory, other = await waiting(harness), await waiting(harness, "milk")
     assert {memory.id for memory in await inbox(SPACE, store=harness.store, limit=9)} == {memory.id, other.id}
     assert len(await inbox(SPACE, store=harness.store, limit=1)) == 1
-    done = await approve(Selection(refs=(memory.name,)), space=SPACE, origin=harness.origin(), store=harness.store)
+    done = await approve(Selection(ids=(memory.name,)), space=SPACE, origin=harness.origin(), store=harness.store)
     assert [(change.action, change.version) for change in done.done] == [("approved", 2)]
     assert (await harness.get(memory.id)).state is State.LIVE
     assert [memory.id for memory in await inbox(SPACE, store=harness.store, limit=9)] == [other.id]
@@ -49,7 +50,7 @@ async def test_a_waiting_memory_is_in_the_inbox_until_it_is_approved(harness: Ha
 
 async def test_a_declined_memory_goes_into_the_trash(harness: Harness) -> None:
     memory = await waiting(harness)
-    chosen = Selection(refs=(memory.id,), reason="no")
+    chosen = Selection(ids=(memory.id,), reason="no")
     done = await decline(chosen, space=SPACE, origin=harness.origin(), store=harness.store)
     assert [change.action for change in done.done] == ["trashed"]
     assert (await harness.get(memory.id)).state is State.TRASHED
@@ -59,13 +60,13 @@ async def test_a_declined_memory_goes_into_the_trash(harness: Harness) -> None:
 async def test_a_name_taken_meanwhile_is_given_another(harness: Harness) -> None:
     memory = await waiting(harness, name="tea")
     await harness.store_draft(Draft(text="milk", name="tea"))
-    done = await approve(Selection(refs=(memory.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
+    done = await approve(Selection(ids=(memory.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
     assert done.done[0].name == f"tea-{memory.id[-6:]}"
 
 
 async def test_only_waiting_memories_are_approved_or_declined(harness: Harness) -> None:
     live = await harness.store_draft("tea")
-    chosen = Selection(refs=(live.id,))
+    chosen = Selection(ids=(live.id,))
     with pytest.raises(WrongState):
         await decline(chosen, space=SPACE, origin=harness.origin(), store=harness.store)
     again = await approve(chosen, space=SPACE, origin=harness.origin(), store=harness.store)
@@ -81,7 +82,7 @@ async def test_a_waiting_memory_cannot_go_live_by_another_verb(harness: Harness)
 
 async def test_a_dry_run_leaves_it_waiting(harness: Harness) -> None:
     memory = await waiting(harness)
-    chosen = Selection(refs=(memory.id,), dry_run=True)
+    chosen = Selection(ids=(memory.id,), dry_run=True)
     done = await approve(chosen, space=SPACE, origin=harness.origin(), store=harness.store)
     assert (done.dry_run, done.done[0].action) == (True, "approved")
     assert (await harness.get(memory.id)).state is State.WAITING
@@ -98,7 +99,7 @@ async def test_an_unapproved_memory_waits_again_when_it_is_restored(harness: Har
     undone = await harness.store_draft(Draft(text="salt", source=BY_AGENT))
     assert forgotten.flags == ("unapproved",)
     await harness.forget(forgotten.id)
-    await decline(Selection(refs=(declined.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
+    await decline(Selection(ids=(declined.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
     run = (await harness.store.versions(SPACE, undone.id, limit=1))[0].run
     await undo(run=run, agent="tester", space=SPACE, origin=harness.origin(), store=harness.store)
     for memory in (forgotten, declined, undone):
@@ -111,7 +112,7 @@ async def test_an_unapproved_memory_waits_again_when_it_is_restored(harness: Har
 async def test_an_approved_memory_is_restored_as_it_was(harness: Harness) -> None:
     harness.rules = AGENTS
     memory = await harness.store_draft(Draft(text="tea", source=BY_AGENT))
-    await approve(Selection(refs=(memory.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
+    await approve(Selection(ids=(memory.id,)), space=SPACE, origin=harness.origin(), store=harness.store)
     assert (await harness.get(memory.id)).flags == ()
     await revert(memory.id, to=1, message="", space=SPACE, origin=harness.origin(), store=harness.store)
     await harness.forget(memory.id)
@@ -134,7 +135,7 @@ async def test_the_same_text_waits_once(harness: Harness) -> None:
 async def test_of_two_with_one_name_the_one_that_waits_is_approved(harness: Harness) -> None:
     memory = await waiting(harness, name="tea")
     await harness.store_draft(Draft(text="milk", name="tea"))
-    done = await approve(Selection(refs=("tea", "nobody")), space=SPACE, origin=harness.origin(), store=harness.store)
+    done = await approve(Selection(ids=("tea", "nobody")), space=SPACE, origin=harness.origin(), store=harness.store)
     assert ([change.id for change in done.done], [missing_ref.ref for missing_ref in done.missing]) == (
         [memory.id],
         ["nobody"],
@@ -143,7 +144,7 @@ async def test_of_two_with_one_name_the_one_that_waits_is_approved(harness: Harn
 
 async def test_a_reason_keeps_no_secret(harness: Harness) -> None:
     memory = await harness.store_draft("tea")
-    await harness.forget(selection=Selection(refs=(memory.id,), reason="leaked AKIAIOSFODNN7EXAMPLE"))
+    await harness.forget(selection=Selection(ids=(memory.id,), reason="leaked AKIAIOSFODNN7EXAMPLE"))
     await revert(
         memory.id, to=1, message="AKIAIOSFODNN7EXAMPLE", space=SPACE, origin=harness.origin(), store=harness.store
     )

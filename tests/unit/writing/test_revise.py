@@ -9,8 +9,9 @@ from tests.new_files import NewStores
 from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import InvalidInput, NameTaken, NotFound, StaleVersion, TooLarge
-from scrubjay.model.draft import Draft, Edit, Limits
+from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.memory import Json, Memory, Tier
+from scrubjay.model.requests import Edit
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Commit, Committed
 from scrubjay.storage.sqlite import SqliteStore

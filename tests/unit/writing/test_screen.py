@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 from tests.fakes.build import START, a_memory
 
-from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Flag, Json, Source, Tier, Trust
 from scrubjay.model.relation import Relation
+from scrubjay.model.requests import Edit
 from scrubjay.model.rules import Rules
 from scrubjay.writing.screen import redact_label, redact_text, screen, screen_edit, screen_relation, update_flags
 

@@ -7,8 +7,9 @@ import pytest
 from tests.fakes.build import START, a_memory, moment
 from tests.unit.harness import Harness
 
-from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, Method, Observation, Source, State, Trust
+from scrubjay.model.requests import Edit
 from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.writing.merge import merge, take_over
 

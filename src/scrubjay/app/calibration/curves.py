@@ -10,11 +10,12 @@ import numpy as np
 from scrubjay.app.calibration.labels import LabelledCases, LabelledPair
 from scrubjay.embedding.none import NoEmbedder
 from scrubjay.engine import Engine
-from scrubjay.model.draft import Caller, Draft
+from scrubjay.model.caller import Caller
+from scrubjay.model.draft import Draft
 from scrubjay.model.media import Media
 from scrubjay.model.memory import Source
 from scrubjay.model.passage import Vector
-from scrubjay.model.query import Question
+from scrubjay.model.requests import RecallRequest
 from scrubjay.ports import Embedder, Profile, Progress
 from scrubjay.recalling.access_log import AccessLog
 from scrubjay.recalling.answer_cache import AnswerCache
@@ -200,7 +201,7 @@ async def _ask_all(
 ) -> list[_Score]:
     scores: list[_Score] = []
     for labelled in cases.questions:
-        question = Question(query=labelled.query, limit=_RECALL_DEPTH, max_tokens=_UNLIMITED_TOKENS)
+        question = RecallRequest(query=labelled.query, limit=_RECALL_DEPTH, max_tokens=_UNLIMITED_TOKENS)
         answer = await engine.recall(question, who=_caller(labelled.collection))
         relevant = {ids[labelled.collection, id_] for id_ in labelled.relevant}
         ranks = [rank for rank, hit in enumerate(answer.hits, start=1) if hit.id in relevant]

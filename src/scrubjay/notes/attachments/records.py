@@ -4,14 +4,16 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from scrubjay.engine import Engine
-from scrubjay.model.draft import Caller, Draft, Edit
+from scrubjay.model.attachments import EMBEDS
+from scrubjay.model.caller import Caller
+from scrubjay.model.draft import Draft
 from scrubjay.model.identity import new_id
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Json, Memory, Method, Source, Trust
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import Relation
+from scrubjay.model.requests import Edit
 from scrubjay.notes.attachments.extract import ExtractedText
-from scrubjay.notes.attachments.results import EMBEDS
 from scrubjay.notes.attachments.storage import StoredFile
 from scrubjay.text.slug import slug
 from scrubjay.writing.batch import NewMemory
@@ -121,7 +123,7 @@ class AttachmentRecords:
 
     async def _revise(self, memory: Memory, fields: dict[str, Json], *, message: str, who: Caller) -> None:
         edit = Edit(fields=fields, message=message[:_MAX_LABEL], may_empty=True)
-        await self._engine.revise(memory.id, edit, who=who)
+        await self._engine.apply_edit(memory.id, edit, who=who)
 
     async def _first(self, name: str, value: str) -> Memory | None:
         filter_ = Filter(kind=ATTACHMENT, metadata={name: value})

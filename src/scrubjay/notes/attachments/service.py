@@ -17,13 +17,7 @@ from scrubjay.engine import Engine
 from scrubjay.errors import Conflict, EmbeddingUnavailable, InvalidInput, NotFound, ScrubjayError, StaleVersion
 from scrubjay.lookup.branches import trunk_of
 from scrubjay.lookup.references import resolve
-from scrubjay.model.draft import Caller, Edit
-from scrubjay.model.media import ATTACHMENT
-from scrubjay.model.memory import Memory, State
-from scrubjay.model.relation import Relation
-from scrubjay.notes.attachments.extract import Extractor
-from scrubjay.notes.attachments.records import AttachmentDraft, AttachmentRecords, caption_of
-from scrubjay.notes.attachments.results import (
+from scrubjay.model.attachments import (
     EMBEDS,
     LARGEST_ATTACHMENT,
     Attached,
@@ -33,6 +27,13 @@ from scrubjay.notes.attachments.results import (
     TakenEmbeds,
     attachment_from,
 )
+from scrubjay.model.caller import Caller
+from scrubjay.model.media import ATTACHMENT
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.relation import Relation
+from scrubjay.model.requests import Edit
+from scrubjay.notes.attachments.extract import Extractor
+from scrubjay.notes.attachments.records import AttachmentDraft, AttachmentRecords, caption_of
 from scrubjay.notes.attachments.storage import AttachmentStorage, FileNames, StoredFile
 from scrubjay.notes.files.folder import ATTACHMENTS
 from scrubjay.notes.files.paths import quote_path

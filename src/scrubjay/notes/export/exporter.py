@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, NotFound, ScrubjayError
-from scrubjay.model.draft import Caller
-from scrubjay.notes.attachments.results import LARGEST_ATTACHMENT, Attachment
+from scrubjay.model.attachments import LARGEST_ATTACHMENT, Attachment
+from scrubjay.model.caller import Caller
+from scrubjay.model.notes import EXPORT_MEDIA_TYPES, NoteDownload, NotesExported, require_export_format
+from scrubjay.model.requests import ExportNotesRequest
 from scrubjay.notes.attachments.storage import AttachmentStorage
 from scrubjay.notes.export.pages import ExportedNote, NoteIndex, NoteReader
 from scrubjay.notes.export.rows import csv_head, csv_rows, json_line
@@ -19,8 +21,6 @@ from scrubjay.notes.export.sinks import FileSink, open_file_sink, open_target
 from scrubjay.notes.files.folder import Folder
 from scrubjay.notes.markdown.format import render
 from scrubjay.notes.markdown.naming import link_target
-from scrubjay.notes.requests import NotesSelection
-from scrubjay.notes.results import EXPORT_MEDIA_TYPES, NoteDownload, NotesExported, require_export_format
 from scrubjay.ports import Progress
 
 if TYPE_CHECKING:
@@ -71,25 +71,25 @@ class Exporter:
         self._storage = AttachmentStorage(vault.root, largest=LARGEST_ATTACHMENT) if vault is not None else None
 
     async def export(
-        self, selection: NotesSelection, *, format: str, target: Path, progress: Progress | None = None
-    ) -> NotesExported:
+        self, request: ExportNotesRequest, *, progress: Progress | None = None
+    ) -> NotesExported:  # fmt: skip
         """Write notes to a file, a folder or a .zip, depending on the name of the target."""
-        chosen = require_export_format(format)
+        target = request.target
         await asyncio.to_thread(self._require_valid, target)
-        ids = await self._reader.ids(selection)
-        job = _Job(ids=ids, target=target, is_single=len(selection.refs) == 1, progress=progress)
+        ids = await self._reader.ids(request.refs, category=request.category, tags=request.tags)
+        job = _Job(ids=ids, target=target, is_single=len(request.refs) == 1, progress=progress)
         writers = {"md": self._markdown, "json": self._json, "csv": self._csv, "html": self._html, "pdf": self._pdf}
-        await writers[chosen](job)
+        await writers[request.format](job)
         size = await asyncio.to_thread(_size, target)
         return NotesExported(
-            format=chosen, target=str(target), notes=job.notes, files=len(job.files), bytes=size,
+            format=request.format, target=str(target), notes=job.notes, files=len(job.files), bytes=size,
             warnings=tuple(dict.fromkeys(job.warnings)),
         )  # fmt: skip
 
     async def download(self, ref: str, *, format: str) -> NoteDownload:
         """Return one note as a file for download."""
         chosen = require_export_format(format)
-        ids = await self._reader.ids(NotesSelection(refs=(ref,)))
+        ids = await self._reader.ids((ref,))
         async for page in self._reader.pages(ids):
             for exported in page:
                 data, warnings = await asyncio.to_thread(self._render_single, exported, chosen)

@@ -6,16 +6,16 @@ from pathlib import PurePosixPath
 
 from scrubjay.engine import Engine
 from scrubjay.errors import NotFound
-from scrubjay.model.draft import Caller
+from scrubjay.model.attachments import EMBEDS, Attachment, attachment_from
+from scrubjay.model.caller import Caller
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import LINK, Relation
-from scrubjay.notes.attachments.results import EMBEDS, Attachment, attachment_from
+from scrubjay.model.requests import ReadRequest
 from scrubjay.notes.markdown.naming import file_name, id_in, link_target
 from scrubjay.notes.markdown.note import Note
 from scrubjay.notes.markdown.wiki import key_of
-from scrubjay.notes.requests import NotesSelection
 from scrubjay.notes.sync.links import ids_named_in
 from scrubjay.notes.sync.mapping import LinkedNote, note_of
 from scrubjay.notes.sync.state import is_note
@@ -85,16 +85,18 @@ class NoteReader:
         self._who = who
         self._paths = paths
 
-    async def ids(self, selection: NotesSelection) -> list[str]:
+    async def ids(
+        self, refs: Sequence[str] = (), *, category: str = "", tags: Sequence[str] = ()
+    ) -> list[str]:  # fmt: skip
         """Return the ids of the selected notes by age; raises NotFound for an unknown reference."""
-        if selection.refs:
-            result = await self._engine.read(selection.refs, who=self._who, format="json")
+        if refs:
+            result = await self._engine.read(ReadRequest(ids=tuple(refs), format="json"), who=self._who)
             for missing in result.missing:
                 names = " or ".join(missing.suggestions)
                 hint = f"Did you mean {names}?" if names else "Find it with search_mem"
                 raise NotFound(f"no note is called {missing.ref[:100]!r}", hint=hint, ref=missing.ref[:200])
             return list(dict.fromkeys(memory.trunk or memory.id for memory in result.memories))
-        selected = Filter(category=selection.category, tags=selection.tags)
+        selected = Filter(category=category, tags=tuple(tags))
         files = await self._list(replace(selected, kind=ATTACHMENT))
         return sorted(await self._list(selected) - files)
 

@@ -28,8 +28,8 @@ from reportlab.platypus import (
 from reportlab.platypus.doctemplate import BaseDocTemplate, PageTemplate
 from reportlab.platypus.frames import Frame
 
+from scrubjay.model.attachments import Attachment
 from scrubjay.model.timestamps import to_iso
-from scrubjay.notes.attachments.results import Attachment
 from scrubjay.notes.export.fonts import FONT_SIZE, Typeface
 from scrubjay.notes.export.markup import BOX, SCHEMES, WIKI, markdown, split_size, words_of
 from scrubjay.notes.export.pages import ExportedNote, NoteIndex, NoteIndexEntry, ReadAttachment

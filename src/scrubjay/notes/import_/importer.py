@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, ScrubjayError, StoreError, VaultUnavailable
-from scrubjay.model.draft import Caller, Draft
+from scrubjay.model.attachments import LARGEST_ATTACHMENT
+from scrubjay.model.caller import Caller
+from scrubjay.model.draft import Draft
 from scrubjay.model.identity import is_id, new_id
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Json, Memory, Method, Source, State
-from scrubjay.notes.attachments.results import LARGEST_ATTACHMENT
+from scrubjay.model.notes import ImportedLink, NotesImported, SkippedFile
+from scrubjay.model.requests import RulesRequest, ScanLaterRequest
 from scrubjay.notes.attachments.storage import AttachmentStorage
 from scrubjay.notes.import_.folder import AttachmentCopier, FolderListing, SourceFolder
 from scrubjay.notes.import_.links import FileLinks, LinkIndex, NoteLinker
@@ -22,7 +25,6 @@ from scrubjay.notes.import_.manifest import EarlierImport, Manifest, folder_key,
 from scrubjay.notes.import_.parse import ParsedFile, parse_file
 from scrubjay.notes.import_.write import BatchWriter, edit_for
 from scrubjay.notes.markdown.note import Link
-from scrubjay.notes.results import ImportedLink, NotesImported, SkippedFile
 from scrubjay.notes.sync.mapping import FRONTMATTER_KEY
 from scrubjay.ports import Progress
 from scrubjay.writing.validate import validate
@@ -193,8 +195,8 @@ class _Run:
             await _run_concurrently([files[start : start + _PAGE] for start in range(0, len(files), _PAGE)], store_page)
         finally:
             # Also after an interruption: another run does not check notes that already exist.
-            if writer.needs_scan and (await self.engine.rules(who=self.who)).conflicts != "off":
-                await self.engine.scan_later(who=self.who)
+            if writer.needs_scan and (await self.engine.rules(RulesRequest(), who=self.who)).conflicts != "off":
+                await self.engine.scan_later(ScanLaterRequest(), who=self.who)
 
     def warn(self, warnings: Iterable[str], path: str) -> None:
         """Add warnings about a file."""
@@ -299,7 +301,7 @@ class _Run:
             return
         self.tally.updated += 1
         if not dry_run:
-            done = await self.engine.revise(memory.id, edit, who=self.who)
+            done = await self.engine.apply_edit(memory.id, edit, who=self.who)
             self.warn(done.warnings, file.path)
             self.tally.changed.append(memory.id)
 

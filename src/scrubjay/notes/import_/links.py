@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from scrubjay.engine import Engine
-from scrubjay.model.draft import Caller
+from scrubjay.model.caller import Caller
 from scrubjay.model.memory import State
 from scrubjay.model.relation import LINK, Relation
 from scrubjay.notes.markdown.note import Link

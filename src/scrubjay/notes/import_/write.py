@@ -5,10 +5,12 @@ from dataclasses import dataclass, replace
 
 from scrubjay.engine import Engine
 from scrubjay.errors import NameTaken, ScrubjayError, StoreError
-from scrubjay.model.draft import Caller, Draft, Edit
+from scrubjay.model.caller import Caller
+from scrubjay.model.draft import Draft
 from scrubjay.model.identity import new_id
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Flag, Json, Memory
+from scrubjay.model.requests import Edit, RulesRequest
 from scrubjay.notes.import_.manifest import DIGEST, PATH, VERSION
 from scrubjay.notes.import_.parse import ParsedFile
 from scrubjay.notes.markdown.aliases import ALIASES, aliases_in, aliases_of, with_aliases
@@ -49,7 +51,7 @@ class BatchWriter:
         """Store drafts by path; a draft that cannot be stored does not affect the others."""
         if not drafts:
             return {}
-        if (await self._engine.rules(who=self._who)).review != "none":
+        if (await self._engine.rules(RulesRequest(), who=self._who)).review != "none":
             return {path: await self._store_single(draft) for path, draft in drafts.items()}
         try:
             return await self._store_batch({path: self._new_memory(draft) for path, draft in drafts.items()})

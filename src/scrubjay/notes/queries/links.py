@@ -6,13 +6,13 @@ from itertools import islice
 from scrubjay.engine import Engine
 from scrubjay.lookup.references import TolerantReader, resolve
 from scrubjay.model.memory import Memory
+from scrubjay.model.notes import Backlink, Backlinks, BrokenLink, BrokenLinks
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import LINK, Relation
 from scrubjay.notes.markdown.aliases import aliases_of
 from scrubjay.notes.markdown.naming import id_in
 from scrubjay.notes.markdown.note import Link
 from scrubjay.notes.markdown.wiki import key_of, mentions
-from scrubjay.notes.results import Backlink, Backlinks, BrokenLink, BrokenLinks
 from scrubjay.recalling.text_cache import TextView
 from scrubjay.text.clauses import ClauseMatch
 from scrubjay.text.snippets import snippet_of

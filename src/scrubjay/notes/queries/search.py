@@ -11,15 +11,15 @@ from datetime import datetime, timedelta
 
 from scrubjay.engine import Engine
 from scrubjay.lookup.references import TolerantReader
+from scrubjay.model.caller import Caller
 from scrubjay.model.checks import require_integer
-from scrubjay.model.draft import Caller, Edit
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Memory, State
-from scrubjay.model.query import Filter, Question, SearchText, TextHit, TextsFound, category_lineage, category_path
+from scrubjay.model.notes import DueNote, DueNotes, NoteHit, NotesFound
+from scrubjay.model.query import Filter, TextHit, TextsFound, category_lineage, category_path
+from scrubjay.model.requests import Edit, RecallRequest, SearchNotesRequest, SearchTextRequest
 from scrubjay.model.results import Hit, Written
 from scrubjay.model.timestamps import to_iso, to_micros
-from scrubjay.notes.requests import NoteSearch
-from scrubjay.notes.results import DueNote, DueNotes, NoteHit, NotesFound
 from scrubjay.recalling.fulltext import has_any
 from scrubjay.recalling.text_cache import TextView
 from scrubjay.text.clauses import parse_clauses
@@ -37,12 +37,12 @@ _DIGITS, _SHIFT = 20, 10**18
 # ---- search ----
 
 
-async def find_notes(request: NoteSearch, *, engine: Engine, who: Caller, offset: int = 0) -> NotesFound:
+async def find_notes(request: SearchNotesRequest, *, engine: Engine, who: Caller, offset: int = 0) -> NotesFound:
     """Return the notes with all or most of the words; with `semantic`, also notes of similar meaning.
 
     `offset` is the number of best hits to skip.
     """
-    words = SearchText(
+    words = SearchTextRequest(
         query=request.query, filter=Filter(category=request.category, tags=request.tags), limit=request.limit,
         offset=offset,
     )  # fmt: skip
@@ -55,7 +55,7 @@ async def find_notes(request: NoteSearch, *, engine: Engine, who: Caller, offset
     texts = await engine.search_text(replace(words, limit=count, offset=0), who=who)
     if not texts.words:
         return NotesFound(results=tuple(map(_note_hit, texts.hits[offset:])), more=texts.more, degraded=texts.degraded)
-    question = Question(query=texts.words, filter=words.filter, limit=count, max_tokens=_UNLIMITED_TOKENS)
+    question = RecallRequest(query=texts.words, filter=words.filter, limit=count, max_tokens=_UNLIMITED_TOKENS)
     recalled = await engine.recall(question, who=who)
     results = await _merge_hits(texts, recalled.hits, query=request.query, engine=engine, space=who.space)
     return NotesFound(
@@ -139,7 +139,7 @@ async def find_due_notes(
 async def mark_reviewed(ref: str, *, engine: Engine, who: Caller) -> Written:
     """Record a review of a note; its content and its confidence stay the same."""
     fields = {"last_reviewed": to_iso(engine.clock.now())}
-    return await engine.revise(ref, Edit(fields={**fields}, message="reviewed"), who=who)
+    return await engine.apply_edit(ref, Edit(fields={**fields}, message="reviewed"), who=who)
 
 
 def _review_time(memory: Memory) -> datetime:

@@ -12,9 +12,10 @@ from scrubjay.conflicts.statement import DisputedStatement, needs_decision
 from scrubjay.engine import Engine
 from scrubjay.errors import StaleVersion
 from scrubjay.lookup.branches import branch_id, branches_of
+from scrubjay.model.caller import Caller
 from scrubjay.model.conflict import PENDING_COLLECTION, ConflictRecord, ConflictType, Strategy, parse_conflict
-from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Memory, State
+from scrubjay.model.requests import BranchRequest
 from scrubjay.model.timestamps import from_micros
 from scrubjay.notes.files.tree import FileInfo
 from scrubjay.notes.markdown.note import Note
@@ -66,7 +67,7 @@ async def store_as_branch(
     if edit is not None:
         base = await context.reader.version(context.space, memory.id, fork_version)
         saved = save_time(info, after=base.memory.updated_at if base else None, now=context.now)
-        await context.engine.revise(memory.id, replace(edit, at=saved), who=who)
+        await context.engine.apply_edit(memory.id, replace(edit, at=saved), who=who)
     branch = (await context.reader.get(context.space, [branch.id]))[branch.id]
     with suppress(StaleVersion):
         # After a crash, the conflict may have been filed already.
@@ -107,7 +108,9 @@ async def _create_branch(
     while await context.reader.get(context.space, [branch_id(memory.id, f"{_BRANCH_PREFIX}{number}")]):
         number += 1
     name = f"{_BRANCH_PREFIX}{number}"
-    await context.engine.branch(memory.id, name, who=who, description=f"the content of {path}"[:500], at=fork_version)
+    await context.engine.branch(
+        BranchRequest(id=memory.id, name=name, description=f"the content of {path}"[:500], at=fork_version), who=who
+    )
     id_ = branch_id(memory.id, name)
     return (await context.reader.get(context.space, [id_]))[id_]
 

@@ -10,7 +10,7 @@ from typing import ParamSpec, TypeVar
 
 from scrubjay.engine import Engine
 from scrubjay.errors import NoteUnreadable, NotFound
-from scrubjay.model.draft import Caller
+from scrubjay.model.caller import Caller
 from scrubjay.model.identity import is_id, new_id
 from scrubjay.model.memory import Memory
 from scrubjay.notes.attachments.service import Attachments

@@ -5,7 +5,8 @@ from pathlib import PurePosixPath
 
 from scrubjay.errors import FileChanged, InvalidInput, KeyReused, StaleVersion
 from scrubjay.lookup.branches import branch_id, branches_of
-from scrubjay.model.draft import Caller, Draft
+from scrubjay.model.caller import Caller
+from scrubjay.model.draft import Draft
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import MAIN, Memory, Method, Source
 from scrubjay.notes.files.ledger import LedgerEntry
@@ -52,7 +53,7 @@ class FileReader:
             if state.branch != MAIN:
                 # The times decide which of two differing versions is the newer.
                 edit = replace(edit, at=save_time(file.info, after=base.updated_at, now=self._context.now))
-            await self._context.engine.revise(state.id, edit, who=who)
+            await self._context.engine.apply_edit(state.id, edit, who=who)
             self._context.counts["taken"] += 1
         await self._finish(state, merged, file, base=base.content, who=who)
 
@@ -129,7 +130,7 @@ class FileReader:
         stored = note_of(memory, now=self._context.now)
         edit = edit_between(memory, stored, note_from_page(file.page, stored), message=_edit_message(file))
         if edit is not None:
-            await self._context.engine.revise(state.id, edit, who=self._context.new_caller())
+            await self._context.engine.apply_edit(state.id, edit, who=self._context.new_caller())
             self._context.counts["taken"] += 1
         await self._writer.remove_file(await load_state(state.id, context=self._context), file)
 

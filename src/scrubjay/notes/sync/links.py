@@ -9,10 +9,11 @@ from pathlib import PurePosixPath
 
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.lookup.references import TolerantReader
-from scrubjay.model.draft import Caller, Edit
+from scrubjay.model.caller import Caller
 from scrubjay.model.identity import is_id
 from scrubjay.model.memory import Json, Memory, State
 from scrubjay.model.relation import LINK, Relation
+from scrubjay.model.requests import Edit, RelateRequest, UnrelateRequest
 from scrubjay.notes.files.ledger import LedgerEntry
 from scrubjay.notes.markdown.aliases import aliases_of
 from scrubjay.notes.markdown.naming import id_in, link_target
@@ -136,7 +137,7 @@ class LinkSync:
             fields={"content": content}, message="a linked note was renamed", branch=memory.branch, source=FILE_SOURCE,
             expected_version=memory.version,
         )  # fmt: skip
-        await self._context.engine.revise(memory.trunk or memory.id, edit, who=self._context.new_caller())
+        await self._context.engine.apply_edit(memory.trunk or memory.id, edit, who=self._context.new_caller())
         return True
 
     async def resolve_targets(self, targets: Iterable[str]) -> dict[str, str]:
@@ -249,7 +250,7 @@ class LinkSync:
         }
         removed |= await self._find_unnamed(own_id, from_text, texts=changes.texts) if changes.texts else frozenset()
         for other in removed:
-            await self._context.engine.unrelate(own_id, other, who=who)
+            await self._context.engine.unrelate(UnrelateRequest(source=own_id, target=other), who=who)
         is_changed = bool(removed)
         for other, text in changes.listed.items():
             relation = relations.get(other)
@@ -271,7 +272,9 @@ class LinkSync:
         text = text or (relation.text if relation else "")
         metadata = text_link_metadata(target, relation.metadata if relation else None)
         try:
-            await self._context.engine.relate(own_id, other, who=who, text=text, strength=strength, metadata=metadata)
+            await self._context.engine.relate(
+                RelateRequest(source=own_id, target=other, text=text, strength=strength, metadata=metadata), who=who
+            )
         except (NotFound, InvalidInput):
             return False
         return True

@@ -5,9 +5,9 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from scrubjay.model.draft import Edit
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Json, Memory, Method, Source
+from scrubjay.model.requests import Edit
 from scrubjay.model.timestamps import to_iso
 from scrubjay.notes.markdown.aliases import with_aliases
 from scrubjay.notes.markdown.format import Page

@@ -20,8 +20,8 @@ from scrubjay.errors import (
     StoreError,
     VaultUnavailable,
 )
-from scrubjay.model.draft import Edit, Selection
 from scrubjay.model.memory import MAIN, State
+from scrubjay.model.requests import DropBranchRequest, Edit, ForgetRequest, RestoreRequest
 from scrubjay.notes.files.ledger import LedgerEntry
 from scrubjay.notes.markdown.naming import link_target
 from scrubjay.notes.sync import FileChange, MemoryChange, Step, decide
@@ -327,10 +327,10 @@ class Reconciler:
         """Trash the memory of a deleted file; if file and store are in conflict, drop only the file's branch."""
         engine, path = self._context.engine, last_path(state.require_entry())
         if state.branch != MAIN:
-            await engine.drop_branch(state.id, state.branch, who=self._context.new_caller())
+            await engine.drop_branch(DropBranchRequest(id=state.id, name=state.branch), who=self._context.new_caller())
             raise StaleVersion(f"{path} was deleted", hint="Try again")
         reason = f"its file {path} was deleted"[:500]
-        await engine.forget(Selection(refs=(state.id,), reason=reason), who=self._context.new_caller())
+        await engine.forget(ForgetRequest(ids=(state.id,), reason=reason), who=self._context.new_caller())
         self._context.counts["trashed"] += 1
         await self._writer.forget_file(await load_state(state.id, context=self._context))
 
@@ -400,8 +400,8 @@ class Reconciler:
             return True
         step = decide(has_entry=False, file=FileChange.CHANGED, memory=state.memory_change)
         if step is Step.RESTORE and state.memory.state in (State.TRASHED, State.ARCHIVED):
-            selection = Selection(refs=(id_,), reason=f"{path} is back")
-            await self._context.engine.restore(selection, who=self._context.new_caller())
+            request = RestoreRequest(ids=(id_,), reason=f"{path} is back")
+            await self._context.engine.restore(request, who=self._context.new_caller())
             state = await load_state(id_, context=self._context)
         if state.memory is None or not is_note(state.memory):
             return False
@@ -433,7 +433,7 @@ class Reconciler:
         if old != new and state.require_shown().title == old and not entry.auto_named:
             message = f"renamed to {path}"[:500]
             edit = Edit(fields={"title": new}, message=message, branch=state.branch, source=FILE_SOURCE)
-            await self._context.engine.revise(state.id, edit, who=self._context.new_caller())
+            await self._context.engine.apply_edit(state.id, edit, who=self._context.new_caller())
 
     async def _create_memories(self, new_files: Sequence[_NewFile]) -> list[str]:
         """Create memories of new files, several at once so that they are embedded together; return changed notes."""

@@ -11,7 +11,8 @@ from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.branch import normalize_branch_name
 from scrubjay.model.change import Action
 from scrubjay.model.memory import MAIN, Memory, State
-from scrubjay.model.query import Filter, Question
+from scrubjay.model.query import Filter
+from scrubjay.model.requests import RecallRequest
 from scrubjay.model.timestamps import to_iso
 from scrubjay.model.version import Version
 from scrubjay.ports import RecordStore
@@ -47,7 +48,7 @@ class ChangedMemories:
 
 
 async def open_reader(
-    question: Question,
+    question: RecallRequest,
     *,
     space: str,
     store: RecordStore,
@@ -134,7 +135,7 @@ async def _find_previous(key: OverlayKey, *, place: int, cache: OverlayCache, st
 
 
 async def _build(
-    question: Question,
+    question: RecallRequest,
     branch: str,
     *,
     now: datetime,

@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 from scrubjay.client import MemoryClient
 from scrubjay.errors import NotFound
 from scrubjay.model.conflict import ConflictDetails, ConflictSide, ConflictStatus, Resolved, Scan
+from scrubjay.model.requests import ConflictsRequest
 from scrubjay.surfaces.cli.command import verb
 from scrubjay.surfaces.cli.console import align, progress, shorten
 from scrubjay.surfaces.cli.jobs import JobChange
@@ -113,7 +114,7 @@ async def list_(
     limit: Limit = 50,
 ) -> ConflictList:
     """List conflicts with both statements, the newest first."""
-    return ConflictList(conflicts=await client.conflicts(status=status, id=memory, limit=limit))
+    return ConflictList(conflicts=await client.call(ConflictsRequest.of(status=status, id=memory, limit=limit)))
 
 
 @verb(conflicts_app)

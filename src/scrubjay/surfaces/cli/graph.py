@@ -6,6 +6,7 @@ import typer
 
 from scrubjay.client import MemoryClient
 from scrubjay.model.relation import Network
+from scrubjay.model.requests import GraphRequest, PathRequest, RelatedRequest
 from scrubjay.surfaces.cli.command import verb
 from scrubjay.surfaces.cli.render import RelationPath, RelationTree
 
@@ -34,7 +35,9 @@ async def related(
     as_of: AsOf = None,
 ) -> RelationTree:
     """List the memories related to a memory, the strongest first."""
-    return _as_tree(await client.related(id, types=types or (), direction=direction, limit=limit, as_of=as_of))
+    return _as_tree(
+        await client.call(RelatedRequest.of(id=id, types=types or (), direction=direction, limit=limit, as_of=as_of))
+    )
 
 
 @verb(app)
@@ -52,7 +55,9 @@ async def graph(
 
     Each memory appears once, where it is nearest to a start.
     """
-    network = await client.graph(ids, depth=depth, types=types or (), direction=direction, limit=limit, as_of=as_of)
+    network = await client.call(
+        GraphRequest.of(ids=ids, depth=depth, types=types or (), direction=direction, limit=limit, as_of=as_of)
+    )
     return _as_tree(network)
 
 
@@ -68,7 +73,9 @@ async def path(
     as_of: AsOf = None,
 ) -> RelationPath:
     """Show a shortest path from one memory to another."""
-    network = await client.path(source, target, types=types or (), direction=direction, most=most, as_of=as_of)
+    network = await client.call(
+        PathRequest.of(source=source, target=target, types=types or (), direction=direction, most=most, as_of=as_of)
+    )
     return RelationPath(nodes=network.nodes, edges=network.edges, truncated=network.truncated)
 
 

@@ -8,6 +8,7 @@ from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
 from scrubjay.model.branch import Branches, BranchMerged, parse_version_or_branch
 from scrubjay.model.memory import MAIN
+from scrubjay.model.requests import MergeBranchRequest
 from scrubjay.model.results import History, Written
 from scrubjay.surfaces.cli.command import verb
 
@@ -160,7 +161,7 @@ async def merge_branch(
 
     If both branches changed the same part, nothing is merged and the exit code is 4.
     """
-    return await client.merge_branch(id, name, into=into, prefer=prefer, message=message)
+    return await client.call(MergeBranchRequest.of(id=id, name=name, into=into, prefer=prefer, message=message))
 
 
 @verb(app, name="drop-branch")

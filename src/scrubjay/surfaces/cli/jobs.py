@@ -9,7 +9,7 @@ import typer
 from scrubjay.client import MemoryClient
 from scrubjay.client.connect import Connection
 from scrubjay.model.job import Job, JobState
-from scrubjay.rpc.engine import RemoteEngine
+from scrubjay.service import LocalService
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.command import bare, verb
 from scrubjay.surfaces.cli.console import align
@@ -95,12 +95,12 @@ async def cancel(client: MemoryClient, id: Id) -> JobChange:
 async def _run_jobs(settings: Settings) -> JobRun:
     connection = Connection(settings=settings.short_lived)
     try:
-        engine = await connection.open()
-        if isinstance(engine, RemoteEngine):
+        service = await connection.open()
+        if not isinstance(service, LocalService):
             return JobRun(tried=0, elsewhere=True)
         from scrubjay.curation import run_jobs  # noqa: PLC0415 - only a process with the store open needs it
 
-        return JobRun(tried=await run_jobs(engine))
+        return JobRun(tried=await run_jobs(service.engine))
     finally:
         await connection.close()
 

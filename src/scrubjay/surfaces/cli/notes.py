@@ -10,10 +10,11 @@ import typer
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
+from scrubjay.model import notes as results
+from scrubjay.model.attachments import Attached, NoteAttachments, Orphans
 from scrubjay.model.memory import Trust
-from scrubjay.notes import results
-from scrubjay.notes.attachments.results import Attached, NoteAttachments, Orphans
-from scrubjay.notes.results import EXPORT_FORMATS, NotesExported, NotesImported, require_export_format
+from scrubjay.model.notes import EXPORT_FORMATS, NotesExported, NotesImported, require_export_format
+from scrubjay.model.requests import CurrentDateRequest, ExportNotesRequest, ReadNoteRequest
 from scrubjay.surfaces.cli.command import verb
 from scrubjay.surfaces.cli.console import progress
 from scrubjay.surfaces.cli.verbs import DryRun
@@ -71,7 +72,7 @@ async def read(
     ] = "markdown",
 ) -> results.NoteRead:
     """Print a note."""
-    return await client.read_note(identifier, format=format)
+    return await client.call(ReadNoteRequest.of(identifier=identifier, format=format))
 
 
 @verb(notes_app)
@@ -157,7 +158,7 @@ async def date(
 
     Agents get the same from the tool get_current_date.
     """
-    return await client.current_date(format=format, timezone=timezone)
+    return await client.call(CurrentDateRequest.of(format=format, timezone=timezone))
 
 
 @verb(notes_app)
@@ -285,13 +286,15 @@ async def export_(
     chosen = require_export_format(format or _FORMAT_OF_SUFFIX.get(to.suffix.lower(), "md"))
     with progress("exporting") as report:
         if str(to) != "-":
-            return await client.export_notes(
-                to, refs=note or (), format=chosen, category=category, tags=tag or (), progress=report
+            return await client.call(
+                ExportNotesRequest.of(target=to, refs=note or (), format=chosen, category=category, tags=tag or ()),
+                progress=report,
             )
         with tempfile.TemporaryDirectory(prefix="scrubjay-") as folder:
             file = Path(folder) / _output_name(chosen, is_single=len(note or ()) == 1)
-            await client.export_notes(
-                file, refs=note or (), format=chosen, category=category, tags=tag or (), progress=report
+            await client.call(
+                ExportNotesRequest.of(target=file, refs=note or (), format=chosen, category=category, tags=tag or ()),
+                progress=report,
             )
             with file.open("rb") as stream:
                 shutil.copyfileobj(stream, sys.stdout.buffer)

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
+from scrubjay.model import notes as results
+from scrubjay.model.attachments import Attached, Attachment, NoteAttachments, Orphans
 from scrubjay.model.conflict import ConflictDetails
-from scrubjay.notes import results
-from scrubjay.notes.attachments.results import Attached, Attachment, NoteAttachments, Orphans
-from scrubjay.notes.results import NotesExported, NotesImported
+from scrubjay.model.notes import NotesExported, NotesImported
 from scrubjay.surfaces.cli.console import say, say_each, say_warnings
 
 __all__ = ["NOTE_PRINTERS"]

@@ -9,7 +9,8 @@ import typer
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json
-from scrubjay.model.rules import Rules
+from scrubjay.model.requests import SetRulesRequest
+from scrubjay.model.rules import Rules, read_rule
 from scrubjay.surfaces.cli.command import verb
 
 app = typer.Typer()
@@ -49,9 +50,9 @@ async def reset(
 
 
 async def _set_rules(client: MemoryClient, changes: dict[str, Json]) -> Rules:
-    # Checks the names first: the client would report an unknown one as an unexpected keyword argument.
-    Rules().with_changes(dict.fromkeys(changes))
-    return await client.set_rules(**changes)
+    values = {name: value if value is None else read_rule(name, value) for name, value in changes.items()}
+    Rules().with_changes(dict.fromkeys(values))
+    return await client.call(SetRulesRequest.of(**values))
 
 
 def _parse_change(change: str) -> tuple[str, str, str]:

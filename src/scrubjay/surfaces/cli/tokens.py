@@ -1,29 +1,26 @@
 """`scrubjay tokens`: create, list and revoke the tokens of HTTP clients."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 
-from scrubjay.client.connect import Connection
+from scrubjay.client import MemoryClient
+from scrubjay.model.arguments import Request
 from scrubjay.model.grant import Access
-from scrubjay.model.token import Token, TokenRequest
-from scrubjay.rpc.engine import RemoteEngine
+from scrubjay.model.requests import CreateTokenRequest, RevokeTokenRequest, TokensRequest
+from scrubjay.model.token import Token
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.command import bare
 from scrubjay.surfaces.cli.console import align
-
-if TYPE_CHECKING:
-    from scrubjay.engine import Engine
 
 app = typer.Typer()
 tokens_app = typer.Typer(help="Access tokens of HTTP clients.", no_args_is_help=True)
 app.add_typer(tokens_app, name="tokens")
 
-T = TypeVar("T")
+R = TypeVar("R")
 _OFF = "off"
 _HEAD = ("NAME", "STATE", "ACCESS", "SPACES", "EXPIRES", "ID")
 
@@ -116,7 +113,7 @@ def create(
 ) -> CreatedToken:
     """Create a token and print its secret, this one time."""
     default_spaces = () if access == Access.METRICS else (settings.space,)
-    request = TokenRequest(
+    request = CreateTokenRequest(
         name=name,
         spaces=default_spaces if spaces is None else tuple(filter(None, map(str.strip, spaces.split(",")))),
         access=access,
@@ -124,7 +121,7 @@ def create(
         requests_per_minute=requests_per_minute,
         body_bytes=max_body,
     )
-    created = _call_engine(settings, lambda engine: engine.create_token(request))
+    created = _call(settings, request)
     return CreatedToken(token=created.token, secret=created.secret, address=_address(settings))
 
 
@@ -132,7 +129,7 @@ def create(
 def list_(settings: Settings) -> TokenList:
     """List all tokens and their states, without secrets."""
     now = datetime.now(UTC)
-    tokens = _call_engine(settings, lambda engine: engine.tokens())
+    tokens = _call(settings, TokensRequest())
     return TokenList(tokens=tuple(_row(token, now=now) for token in tokens))
 
 
@@ -141,18 +138,15 @@ def revoke(
     settings: Settings, ref: Annotated[str, typer.Argument(help="Id or name of the token.", show_default=False)]
 ) -> RevokedToken:
     """Revoke a token at once and for good."""
-    return RevokedToken(token=_call_engine(settings, lambda engine: engine.revoke_token(ref)))
+    return RevokedToken(token=_call(settings, RevokeTokenRequest(ref=ref)))
 
 
-def _call_engine(settings: Settings, call: "Callable[[Engine | RemoteEngine], Awaitable[T]]") -> T:
-    """Call the running daemon, else the store itself; the client has no verbs for tokens, which belong to the owner."""
+def _call(settings: Settings, request: Request[R]) -> R:
+    """Call the running daemon, else the store itself."""
 
-    async def connect_and_call() -> T:
-        connection = Connection(settings=settings.short_lived)
-        try:
-            return await call(await connection.open())
-        finally:
-            await connection.close()
+    async def connect_and_call() -> R:
+        async with MemoryClient(settings=settings.short_lived) as memory:
+            return await memory.call(request)
 
     return asyncio.run(connect_and_call())
 

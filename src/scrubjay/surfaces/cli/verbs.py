@@ -12,6 +12,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import MAIN, Json, Trust
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import LINK
+from scrubjay.model.requests import ReadRequest, RecallRequest, RememberRequest, ReviseRequest
 from scrubjay.model.results import (
     Context,
     DoctorReport,
@@ -80,12 +81,12 @@ async def remember(
 
     The exit code is 4 if a rule of the space rejects the text.
     """
-    return await client.remember(
-        _read_text(text), title=title, kind=kind, name=name, entities=entity or (), observations=observation or (),
-        tags=tag or (), category=category, project=project, scope=scope, session_hint=session_hint, intent=intent,
+    return await client.call(RememberRequest.of(
+        text=_read_text(text), title=title, kind=kind, name=name, entities=entity or (), observations=observation or
+        (), tags=tag or (), category=category, project=project, scope=scope, session_hint=session_hint, intent=intent,
         pinned=pinned, expires_at=expires_at, remind_at=remind_at, source={"session": session, "trust": source},
         metadata=_parse_object(metadata), idempotency_key=idempotency_key, dry_run=dry_run, wait_for_llm=wait_for_llm,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 @verb(app)
@@ -133,12 +134,12 @@ async def recall(
     ] = MAIN,
 ) -> Recalled:
     """Find memories that answer a question."""
-    return await client.recall(
-        query, limit=limit, entity=entity, kind=kind, category=category, tags=tag or (), any_tags=any_tag or (),
+    return await client.call(RecallRequest.of(
+        query=query, limit=limit, entity=entity, kind=kind, category=category, tags=tag or (), any_tags=any_tag or (),
         project=project, scope=scope, tier=tier, session=session, agent=from_agent, trust=trust, contains=contains,
         metadata=_parse_object(metadata), since=since, until=until, state=state, around=around, max_tokens=max_tokens,
         detail=detail, cursor=cursor, explain=explain, today=today, as_of=as_of, branch=branch,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 @verb(app)
@@ -152,7 +153,7 @@ async def read(
     as_of: AsOf = None,
 ) -> ReadResult:
     """Print memories in full."""
-    return await client.read(ids, format=format, version=version, branch=branch, as_of=as_of)
+    return await client.call(ReadRequest.of(ids=ids, format=format, version=version, branch=branch, as_of=as_of))
 
 
 @verb(app)
@@ -191,11 +192,11 @@ async def revise(
     changes = {name: value for name, value in changes.items() if value is not None}
     if remind_at == _NEVER:
         changes["remind_at"] = None
-    return await client.revise(
-        id, add_observations=add_observation or (), remove_observations=remove_observation or (), message=message,
-        expected_version=expected_version, branch=branch, idempotency_key="",
-        source={"trust": Trust.USER.value} if add_observation or text is not None else None, **changes,
-    )  # fmt: skip
+    return await client.call(ReviseRequest.of(
+        id=id, add_observations=add_observation or (), remove_observations=remove_observation or (), message=message,
+        expected_version=expected_version, branch=branch, idempotency_key="", source={"trust": Trust.USER.value} if
+        add_observation or text is not None else None, **changes,
+    ))  # fmt: skip
 
 
 OptionalRefs = Annotated[

@@ -21,14 +21,16 @@ from scrubjay.auth.rate_limit import RateLimiter
 from scrubjay.auth.rate_limit_shared import SharedRateLimiter
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, NotAllowed
+from scrubjay.model.caller import Caller
 from scrubjay.model.grant import Grant
+from scrubjay.model.requests import TokensRequest
 from scrubjay.model.token import TokenState
 from scrubjay.observability.prometheus import Metrics
 from scrubjay.ports import RecordStore
 from scrubjay.ports.cluster import ClusterStore
 from scrubjay.rpc.codec import error_to_json, problem
 from scrubjay.rpc.frames import PROTOCOL_HEADER, Frame, decode_frame, encode_frame, require_same_protocol
-from scrubjay.rpc.names import ALL_SPACES_ONLY, LONG, OWNER_ONLY
+from scrubjay.rpc.verbs import find_verb
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.lazy import make_in_background, open_in_background
 from scrubjay.surfaces.daemon.logs import log_access
@@ -218,26 +220,27 @@ async def _call(request: Request, dispatcher: RpcDispatcher) -> Response:
     grant = grant_of(request.scope)
     _require_open(verb, grant)
     # The lines of an import follow the first one; they are read only after the caller's rights are checked.
-    lines = split_lines(request.stream()) if verb == "import_" else None
+    lines = split_lines(request.stream()) if verb == "import" else None
     first = await request.body() if lines is None else await anext(lines, b"")
     call = replace(parse_call(verb, decode_frame(first or b"{}"), grant=grant), over_http=True)
     upload = UploadBuffer()
     if lines is not None:
         await upload.read_from(lines)
-    if verb in LONG:
+    if find_verb(verb).long:
         return StreamingResponse(_stream(call, dispatcher, upload), media_type="application/x-ndjson")
     result = await dispatcher.dispatch(call, send=lambda _: None, drain=_no_wait)
     return Response(encode_frame({"result": result}), media_type="application/json")
 
 
 def _require_open(verb: str, grant: Grant) -> None:
-    if verb in OWNER_ONLY:
+    declared = find_verb(verb)
+    if declared.owner_only:
         raise NotAllowed(
             f"{verb} is only for the owner of the data, and not available over HTTP",
             hint="Run it on the machine itself: `scrubjay --help`",
             verb=verb,
         )
-    if verb in ALL_SPACES_ONLY and not grant.allows_all_spaces:
+    if declared.all_spaces and not grant.allows_all_spaces:
         raise NotAllowed(
             f"{verb} concerns the whole store, and your token is limited to some spaces",
             hint="Ask for a token for all spaces",
@@ -288,7 +291,7 @@ def _verifier(issuer: TrustedIssuer | None, engine: Engine) -> Verifier | None:
 
 async def _has_token(engine: Engine) -> bool:
     now = engine.clock.now()
-    return any(token.state(now) is TokenState.LIVE for token in await engine.tokens())
+    return any(token.state(now) is TokenState.LIVE for token in await engine.tokens(TokensRequest(), who=Caller()))
 
 
 def _split(address: str) -> tuple[str, int]:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from scrubjay import telemetry
 from scrubjay.errors import Busy, ScrubjayError
-from scrubjay.rpc.names import VERBS
+from scrubjay.model.verbs import VERBS
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ _METHODS = frozenset(
 )
 # Downloads over HTTP.
 _FILES = frozenset({"download_attachment", "export_note"})
-KNOWN_VERBS = VERBS | _METHODS | _FILES | {tool.name for tools in TOOLSETS.values() for tool in tools}
+KNOWN_VERBS = frozenset(VERBS) | _METHODS | _FILES | {tool.name for tools in TOOLSETS.values() for tool in tools}
 """The names in metrics, traces and logs; callers can send any name, and the rest is `OTHER`."""
 OTHER = "other"
 

@@ -3,29 +3,31 @@
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import cast
 
 from scrubjay.engine import Engine
 from scrubjay.errors import Busy, InvalidInput, NotAllowed, ScrubjayError
-from scrubjay.graph.jsonl import FORMATS
 from scrubjay.graph.status import restrict_to_space
-from scrubjay.model.draft import Caller
+from scrubjay.model.caller import Caller
 from scrubjay.model.grant import OWNER, Grant
 from scrubjay.model.memory import Json
+from scrubjay.model.requests import ExportRequest, ImportRequest
 from scrubjay.model.results import Status
+from scrubjay.model.transfer import Imported
 from scrubjay.notes.service import Notes
 from scrubjay.ports import Progress
 from scrubjay.rpc.codec import to_json_without_defaults
 from scrubjay.rpc.frames import Frame, pack_lines
-from scrubjay.rpc.names import LONG, READS
-from scrubjay.rpc.verbs import NOTES_VERBS, has_argument, parse_arguments, parse_caller
+from scrubjay.rpc.verbs import find_verb, parse_caller, parse_request
+from scrubjay.service import LocalService
 from scrubjay.surfaces.daemon.limiter import RequestLimiter
 from scrubjay.surfaces.http.body import UploadBuffer
 
 _BATCH = 50
+_EXPORT = "export"
 # A progress bar needs no more updates than this.
 _SECONDS_BETWEEN_REPORTS = 0.1
 
@@ -60,9 +62,10 @@ class RpcDispatcher:
         self, call: RpcCall, *, send: SendFrame, drain: Drain, upload: UploadBuffer | None = None
     ) -> Json:
         """Execute a call and return its answer; progress and exported lines are sent meanwhile."""
-        work = self._export(call, send, drain) if call.verb == "export" else self._execute(call, send, upload)
+        verb = find_verb(call.verb)
+        work = self._export(call, send, drain) if verb.name == _EXPORT else self._execute(call, send, upload)
         try:
-            return await self.limiter.run(call.verb, work, reads=_only_reads(call.verb), long=call.verb in LONG)
+            return await self.limiter.run(verb.name, work, reads=verb.reads, long=verb.long)
         except Busy as error:
             if error.fields.get("refused") and upload is not None:
                 upload.close()
@@ -71,26 +74,22 @@ class RpcDispatcher:
     async def _execute(self, call: RpcCall, send: SendFrame, upload: UploadBuffer | None) -> Json:
         # A write is finished even if its caller is gone: until then it needs the uploaded lines.
         with closing(upload or UploadBuffer()) as lines:
-            return await self._call_engine(call, send, lines)
-
-    async def _call_engine(self, call: RpcCall, send: SendFrame, upload: UploadBuffer) -> Json:
-        options = parse_arguments(call.verb, call.arguments)
-        if has_argument(call.verb, "who"):
-            options["who"] = call.who
-        if has_argument(call.verb, "progress"):
-            options["progress"] = _progress(send)
-        if has_argument(call.verb, "lines"):
-            options["lines"] = upload.lines
-        if has_argument(call.verb, "with_sections"):
-            options["with_sections"] = not call.over_http
-        target = (self.notes or Notes(engine=self.engine)) if call.verb in NOTES_VERBS else self.engine
-        answer = await getattr(target, call.verb)(**options)
-        if call.verb == "import_" and not call.grant.allows_all_spaces:
-            # The caller may not do it: the amount of work would reveal something about other spaces.
-            await self.engine.embed_missing()
-        if call.verb == "get_memory_status" and not call.grant.allows_all_spaces:
-            answer = restrict_to_space(answer)
+            answer = await self._call_service(call, send, lines)
+        if not call.grant.allows_all_spaces:
+            if isinstance(answer, Imported):
+                # The caller may not do it: the amount of work would reveal something about other spaces.
+                await self.engine.embed_missing()
+            if call.verb == "get_memory_status":
+                answer = restrict_to_space(cast("dict[str, Json]", answer))
         return to_json_without_defaults(self._status(answer, call.grant) if isinstance(answer, Status) else answer)
+
+    async def _call_service(self, call: RpcCall, send: SendFrame, upload: UploadBuffer) -> object:
+        request = parse_request(call.verb, call.arguments)
+        service, progress = LocalService.over(self.engine, self.notes), _progress(send)
+        if isinstance(request, ImportRequest):
+            request = replace(request, sections=not call.over_http)
+            return await service.import_(request, upload.lines, who=call.who, progress=progress)
+        return await service.call(request, who=call.who, progress=progress)
 
     def _status(self, answer: Status, grant: Grant) -> Status:
         if not grant.allows_all_spaces:
@@ -99,20 +98,14 @@ class RpcDispatcher:
         return replace(answer, daemon=daemon)
 
     async def _export(self, call: RpcCall, send: SendFrame, drain: Drain) -> Json:
-        options = parse_arguments("export", call.arguments)
-        if options.get("include") and call.over_http:
+        request = cast("ExportRequest", parse_request(_EXPORT, call.arguments))
+        if request.include and call.over_http:
             raise NotAllowed(
                 "documents, answers and vectors are exported only for the owner of the data, and not over HTTP",
                 hint="Export without them, or run `scrubjay export` on the machine of the store",
                 field="include",
             )
-        lines = self.engine.export(
-            who=call.who,
-            format=str(options.get("format", FORMATS[0])),
-            include=cast("Sequence[str]", options.get("include", ())),
-            progress=_progress(send),
-        )
-        async for batch in _batches(lines):
+        async for batch in _batches(self.engine.export(request, who=call.who, progress=_progress(send))):
             for packet in pack_lines(batch):
                 send(packet)
                 await drain()
@@ -127,14 +120,10 @@ def parse_call(verb: str, frame: Frame, *, grant: Grant = OWNER) -> RpcCall:
     caller = frame.get("who")
     who = parse_caller(caller)
     if grant is not OWNER:
+        reads = find_verb(verb).reads
         who = _restrict(grant, who, names_space=isinstance(caller, dict) and "space" in caller)
-        (grant.require_read if _only_reads(verb) else grant.require_write)(verb)
+        (grant.require_read if reads else grant.require_write)(verb)
     return RpcCall(verb=verb, who=who, arguments=arguments, grant=grant)
-
-
-def _only_reads(verb: str) -> bool:
-    """Return whether a verb changes nothing, and so can be cancelled with its caller."""
-    return verb in READS or verb == "export"
 
 
 def _restrict(grant: Grant, who: Caller, *, names_space: bool) -> Caller:

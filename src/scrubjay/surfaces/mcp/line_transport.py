@@ -22,6 +22,7 @@ from mcp_types import (
 
 from scrubjay.errors import ScrubjayError, TooLarge
 from scrubjay.model.memory import Json
+from scrubjay.model.requests import OutcomeRequest
 from scrubjay.rpc.frames import LineReader
 from scrubjay.surfaces.mcp.messages import RejectedMessage, parse_message, reject
 from scrubjay.surfaces.mcp.protocol import protocol_error
@@ -146,7 +147,9 @@ class _LineConnection:
         if not isinstance(runs, list) or len(runs) > _MAX_RUNS or not all(isinstance(run, str) for run in runs):
             return reject(INVALID_PARAMS, f"runs must be a list of at most {_MAX_RUNS:,} texts", request.id).error
         try:
-            committed = await self._context.engine.outcome(cast("list[str]", runs), who=self._context.who)
+            committed = await self._context.engine.outcome(
+                OutcomeRequest(runs=tuple(cast("list[str]", runs))), who=self._context.who
+            )
         except ScrubjayError as error:
             return JSONRPCError(jsonrpc="2.0", id=request.id, error=protocol_error(error).error)
         return JSONRPCResponse(jsonrpc="2.0", id=request.id, result={"committed": committed})

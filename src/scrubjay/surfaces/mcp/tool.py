@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 from scrubjay.client import MemoryClient
 from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
-from scrubjay.model.draft import Caller
+from scrubjay.model.caller import Caller
 from scrubjay.model.grant import OWNER, Grant
 from scrubjay.model.memory import Json
 from scrubjay.notes.service import Notes

@@ -9,8 +9,8 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from scrubjay.errors import InvalidInput
+from scrubjay.model.attachments import Attached, Attachment, NoteAttachments, Orphans
 from scrubjay.model.memory import Json
-from scrubjay.notes.attachments.results import Attached, Attachment, NoteAttachments, Orphans
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import OneSpaceContext, RequestContext, RestDependencies, WriteContext
 from scrubjay.surfaces.rest.requests import Line, Name

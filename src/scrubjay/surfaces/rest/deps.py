@@ -16,7 +16,7 @@ from fastapi.routing import APIRoute
 from scrubjay.client import MemoryClient
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, ScrubjayError
-from scrubjay.model.draft import Caller
+from scrubjay.model.caller import Caller
 from scrubjay.model.grant import Grant
 from scrubjay.notes.service import Notes
 from scrubjay.surfaces.changes import ChangeBroadcaster

@@ -6,8 +6,8 @@ from typing import Annotated
 from fastapi import Header, Query, Response
 
 from scrubjay.errors import InvalidInput, NotFound, StaleVersion
-from scrubjay.model.draft import Selection
 from scrubjay.model.memory import Json, Memory
+from scrubjay.model.requests import ForgetRequest, PurgeRequest, RestoreRequest, ReviseRequest
 from scrubjay.model.results import Missing, Outcome, ReadResult, Remembered, Written
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import ReadContext, RequestContext, WriteContext
@@ -21,7 +21,6 @@ from scrubjay.surfaces.rest.requests import (
     ReviseBody,
     SelectionBody,
     SmartWriteBody,
-    filter_from,
 )
 from scrubjay.surfaces.rest.route import (
     ETAG,
@@ -113,7 +112,7 @@ async def read_many(body: ReadBody, context: ReadContext) -> Response:
 )
 async def forget_many(body: SelectionBody, context: WriteContext) -> Response:
     """Move memories to the trash. `restore` reverts this."""
-    work = context.dependencies.engine.forget(selection_from(body), who=context.who)
+    work = context.dependencies.engine.forget(ForgetRequest.of(**selection_from(body)), who=context.who)
     return json_response(await context.write("forget", work))
 
 
@@ -122,14 +121,14 @@ async def forget_many(body: SelectionBody, context: WriteContext) -> Response:
 )
 async def restore_many(body: SelectionBody, context: WriteContext) -> Response:
     """Restore memories from the trash."""
-    work = context.dependencies.engine.restore(selection_from(body), who=context.who)
+    work = context.dependencies.engine.restore(RestoreRequest.of(**selection_from(body)), who=context.who)
     return json_response(await context.write("restore", work))
 
 
 @routes.post("/memories/purge", summary="Purge several memories", responses=response_schema(Outcome, examples.PURGED))
 async def purge_many(body: SelectionBody, context: WriteContext) -> Response:
     """Destroy memories in the trash, with every version and every trace of their text."""
-    work = context.dependencies.engine.purge(selection_from(body), who=context.who)
+    work = context.dependencies.engine.purge(PurgeRequest.of(**selection_from(body)), who=context.who)
     return json_response(await context.write("purge", work, long=True))
 
 
@@ -172,10 +171,10 @@ async def revise(
 ) -> Response:
     """Change fields of a memory. The previous state remains as a version."""
     fields = body.model_dump(mode="json", exclude_unset=True)
-    work = context.memory.revise(
-        ref, expected_version=version_from(match), branch=branch_from(match, branch), idempotency_key=key, **fields
+    request = ReviseRequest.of(
+        id=ref, expected_version=version_from(match), branch=branch_from(match, branch), idempotency_key=key, **fields
     )
-    written = await context.write("revise", work)
+    written = await context.write("revise", context.memory.call(request))
     return json_response(written, headers=etag(written.version, written.branch))
 
 
@@ -225,15 +224,9 @@ async def require_version(context: RequestContext, ref: str, match: str, *, bran
         )
 
 
-def selection_from(body: SelectionBody) -> Selection:
-    """Return the selection of memories that a body describes."""
-    return Selection(
-        refs=tuple(body.ids),
-        filter=None if body.filter is None else filter_from(body.filter),
-        group=body.group,
-        reason=body.reason,
-        dry_run=body.dry_run,
-    )
+def selection_from(body: SelectionBody) -> dict[str, object]:
+    """Return the selection of memories that a body describes, as arguments."""
+    return body.model_dump(exclude_none=True, exclude_defaults=True)
 
 
 def only_memory(result: ReadResult, ref: str) -> Memory:

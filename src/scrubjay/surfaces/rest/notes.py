@@ -6,9 +6,9 @@ from fastapi import Query, Response
 from pydantic import Field
 
 from scrubjay.errors import InvalidInput
+from scrubjay.model import notes as results
 from scrubjay.model.memory import Json
-from scrubjay.notes import results
-from scrubjay.notes.results import EXPORT_MEDIA_TYPES
+from scrubjay.model.notes import EXPORT_MEDIA_TYPES
 from scrubjay.notes.service import Notes
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import OneSpaceContext, ReadContext, WriteContext

@@ -10,6 +10,16 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from scrubjay.errors import Busy, InvalidInput
+from scrubjay.model.requests import (
+    AddSynonymsRequest,
+    ExportRequest,
+    ImportRequest,
+    PreviewTagsRequest,
+    RemoveSynonymsRequest,
+    RulesRequest,
+    SetRulesRequest,
+    TagsRequest,
+)
 from scrubjay.model.results import Status
 from scrubjay.model.rules import Rules
 from scrubjay.model.tags import TagPreview, TagTable
@@ -35,7 +45,9 @@ Variants = Annotated[list[Name], Query(max_length=100)]
 @rule_routes.get("/rules", summary="Read the rules", responses=response_schema(Rules, examples.RULES))
 async def rules(context: OneSpaceContext) -> Response:
     """Return all rules of the space, including those with default values."""
-    return json_response(await context.read("rules", context.dependencies.engine.rules(who=context.who)))
+    return json_response(
+        await context.read("rules", context.dependencies.engine.rules(RulesRequest(), who=context.who))
+    )
 
 
 @rule_routes.patch("/rules", summary="Change the rules", responses=response_schema(Rules, examples.RULES))
@@ -44,7 +56,7 @@ async def set_rules(body: RulesBody, context: WriteContext) -> Response:
     values = body.model_dump(mode="json", exclude_unset=True)
     if not values:
         return await rules(context)
-    work = context.dependencies.engine.set_rules(values, who=context.who)
+    work = context.dependencies.engine.set_rules(SetRulesRequest.of(**values), who=context.who)
     return json_response(await context.write("set_rules", work))
 
 
@@ -53,13 +65,17 @@ async def tags(
     context: OneSpaceContext, limit: Annotated[UpTo1000, Query(description="Maximum number of tags.")] = 200
 ) -> Response:
     """List the tags of the space, the most used first, and the synonyms that apply."""
-    return json_response(await context.read("tags", context.dependencies.engine.tags(who=context.who, limit=limit)))
+    return json_response(
+        await context.read("tags", context.dependencies.engine.tags(TagsRequest(limit=limit), who=context.who))
+    )
 
 
 @tag_routes.post("/tags/synonyms", summary="Add synonyms", responses=response_schema(TagTable, examples.TAGS))
 async def add_synonyms(body: SynonymsBody, context: WriteContext) -> Response:
     """Replace words with a tag in later writes."""
-    work = context.dependencies.engine.add_synonyms(body.tag, tuple(body.variants), who=context.who)
+    work = context.dependencies.engine.add_synonyms(
+        AddSynonymsRequest(tag=body.tag, variants=tuple(body.variants)), who=context.who
+    )
     return json_response(await context.write("add_synonyms", work))
 
 
@@ -69,14 +85,16 @@ async def remove_synonyms(
     variant: Annotated[Variants, Query(description="The synonyms to remove.", examples=[["db"]])] = [],  # noqa: B006 - FastAPI copies it
 ) -> Response:
     """Remove synonyms. A built-in synonym is switched off in this space."""
-    work = context.dependencies.engine.remove_synonyms(tuple(variant), who=context.who)
+    work = context.dependencies.engine.remove_synonyms(RemoveSynonymsRequest(variants=tuple(variant)), who=context.who)
     return json_response(await context.write("remove_synonyms", work))
 
 
 @tag_routes.post("/tags/preview", summary="Preview tags", responses=response_schema(TagPreview, examples.PREVIEW))
 async def preview_tags(body: PreviewBody, context: OneSpaceContext) -> Response:
     """Return the normalised form of tags, and the tags that a text would get. Nothing is stored."""
-    work = context.dependencies.engine.preview_tags(tuple(body.tags), text=body.text, who=context.who)
+    work = context.dependencies.engine.preview_tags(
+        PreviewTagsRequest(tags=tuple(body.tags), text=body.text), who=context.who
+    )
     return json_response(await context.read("preview_tags", work))
 
 
@@ -103,7 +121,7 @@ async def export(
     format: Annotated[Literal["scrubjay", "kg"], Query(description="The format of the lines.")] = "scrubjay",
 ) -> Response:
     """Export every memory of the space with its history as JSON Lines; `kg` is the reference graph server's format."""
-    lines = context.dependencies.engine.export(who=context.who, format=format)
+    lines = context.dependencies.engine.export(ExportRequest(format=format), who=context.who)
     # Read the first line now: an error cannot become an error response once the response has started.
     first = await anext(lines, None)
     return _ExportResponse(_encode_lines(first, lines, context), dependencies=context.dependencies)
@@ -117,7 +135,7 @@ async def import_(request: Request, context: WriteContext) -> Response:
     if upload.is_empty:
         raise InvalidInput("there is nothing to import: the body is empty", hint="Send the lines of an export")
     try:
-        imported = await context.write("import_", _import_lines(upload, context), long=True)
+        imported = await context.write("import", _import_lines(upload, context), long=True)
     except Busy:
         upload.close()
         raise
@@ -129,7 +147,7 @@ async def import_(request: Request, context: WriteContext) -> Response:
 async def _import_lines(upload: UploadBuffer, context: RequestContext) -> Imported:
     # The import continues if its caller disconnects, so the buffer closes only here.
     with closing(upload):
-        return await context.dependencies.engine.import_(upload.lines, who=context.who, with_sections=False)
+        return await context.dependencies.engine.import_(ImportRequest(sections=False), upload.lines, who=context.who)
 
 
 class _ExportResponse(StreamingResponse):

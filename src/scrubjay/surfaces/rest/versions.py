@@ -47,7 +47,7 @@ async def diff(
     work = context.memory.history(
         ref, diff=[parse_version_or_branch(first), parse_version_or_branch(second)], branch=branch
     )
-    return json_response(await context.read("diff", work))
+    return json_response(await context.read("history", work))
 
 
 @routes.post(

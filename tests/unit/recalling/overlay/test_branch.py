@@ -10,7 +10,8 @@ from tests.unit.recalling.branches import make_branch, rewrite_branch
 from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import State
-from scrubjay.model.query import Filter, Question
+from scrubjay.model.query import Filter
+from scrubjay.model.requests import RecallRequest
 from scrubjay.model.results import Recalled
 from scrubjay.recalling.overlay.build import open_reader
 from scrubjay.recalling.overlay.overlay import OverlayCache
@@ -21,7 +22,7 @@ def passages(answer: Recalled) -> list[str]:
 
 
 async def on(harness: Harness, branch: str, query: str = "office", *, contains: str = "") -> Recalled:
-    return await harness.recall(Question(query=query, branch=branch, contains=contains))
+    return await harness.recall(RecallRequest(query=query, branch=branch, contains=contains))
 
 
 async def test_a_branch_replaces_the_memory_and_main_never_sees_it(harness: Harness) -> None:
@@ -38,7 +39,9 @@ async def test_a_branch_replaces_the_memory_and_main_never_sees_it(harness: Harn
                 "The office has a kitchen",
                 "The office is in Oslo",
             ]
-    (hit,) = (await harness.recall(Question(query="Tromsø", branch="plan", limit=1, detail="full", explain=True))).hits
+    (hit,) = (
+        await harness.recall(RecallRequest(query="Tromsø", branch="plan", limit=1, detail="full", explain=True))
+    ).hits
     assert (hit.id, hit.name) == (office.id, office.name)
     assert hit.memory is not None
     assert (hit.memory.branch, hit.memory.state, hit.memory.id) == ("plan", State.LIVE, office.id)
@@ -58,14 +61,14 @@ async def test_a_branch_of_a_trashed_memory_is_not_shown(harness: Harness) -> No
     await make_branch(harness, office, "plan", "office in Bergen")
     await harness.forget(office.id)
     assert passages(await on(harness, "plan")) == []
-    gone = await harness.recall(Question(query="office", branch="plan", filter=Filter(state=State.TRASHED)))
+    gone = await harness.recall(RecallRequest(query="office", branch="plan", filter=Filter(state=State.TRASHED)))
     assert passages(gone) == ["office in Oslo"]
 
 
 async def test_filters_contained_texts_and_pins_go_by_the_branch(harness: Harness) -> None:
     office = await harness.store_draft(Draft(text="office in Oslo", kind="fact"))
     record = await make_branch(harness, office, "plan", "office in Bergen")
-    expected = Question(query="office", branch="plan", filter=Filter(kind="fact"), contains="BERGEN")
+    expected = RecallRequest(query="office", branch="plan", filter=Filter(kind="fact"), contains="BERGEN")
     assert passages(await harness.recall(expected)) == [record.content]
     assert passages(await on(harness, "plan", contains="oslo")) == []
     profile = await harness.store_draft(Draft(text="profile", pinned=True))
@@ -81,7 +84,7 @@ async def test_pages_of_a_branch_show_each_once(harness: Harness) -> None:
     for query in ("office", ""):
         seen, cursor = list[str](), ""
         while not seen or cursor:
-            page = await harness.recall(Question(query=query, branch="plan", limit=2), cursor=cursor)
+            page = await harness.recall(RecallRequest(query=query, branch="plan", limit=2), cursor=cursor)
             seen += [hit.id for hit in page.hits]
             cursor = page.cursor
         assert sorted(seen) == sorted(memory.id for memory in made)
@@ -107,14 +110,14 @@ async def test_a_branch_of_the_past(harness: Harness) -> None:
 async def _check_moments(harness: Harness, expected: Mapping[datetime, str]) -> None:
     for moment, text in expected.items():
         for query in ("office", ""):
-            assert passages(await harness.recall(Question(query=query, branch="plan", as_of=moment))) == [text]
-            assert passages(await harness.recall(Question(query=query, as_of=moment))) == ["office in Oslo"]
+            assert passages(await harness.recall(RecallRequest(query=query, branch="plan", as_of=moment))) == [text]
+            assert passages(await harness.recall(RecallRequest(query=query, as_of=moment))) == ["office in Oslo"]
 
 
 async def test_branches_beyond_the_limit_are_reported(harness: Harness) -> None:
     for number in range(3):
         await make_branch(harness, await harness.store_draft(f"office {number}"), "plan", f"moved {number}")
-    question = Question(query="", branch="plan")
+    question = RecallRequest(query="", branch="plan")
     reader = await open_reader(
         question, space=SPACE, store=harness.store, now=harness.clock.now(), max_memories=2, cache=OverlayCache()
     )
@@ -124,7 +127,7 @@ async def test_branches_beyond_the_limit_are_reported(harness: Harness) -> None:
 
 async def test_a_branch_is_a_name(harness: Harness) -> None:
     with pytest.raises(InvalidInput, match="branch"):
-        await harness.recall(Question(query="tea", branch=7))  # type: ignore[arg-type]
+        await harness.recall(RecallRequest(query="tea", branch=7))  # type: ignore[arg-type]
 
 
 async def test_a_branch_that_no_memory_has_is_reported(harness: Harness) -> None:

@@ -121,4 +121,4 @@ async def test_no_cursor_stays(store: SqliteStore) -> None:
 
 def _count_cursors() -> int:
     gc.collect()
-    return sum(isinstance(found, apsw.Cursor) for found in gc.get_objects())
+    return sum(isinstance(item, apsw.Cursor) for item in gc.get_objects())

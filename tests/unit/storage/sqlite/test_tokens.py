@@ -6,11 +6,11 @@ from pathlib import Path
 import apsw
 
 from scrubjay.auth.tokens import create, digest_of, revoke
-from scrubjay.model.token import TokenRequest
+from scrubjay.model.requests import CreateTokenRequest
 from scrubjay.storage.sqlite import SqliteStore, verify_backup
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
-REQUEST = TokenRequest(name="laptop", spaces=("work",))
+REQUEST = CreateTokenRequest(name="laptop", spaces=("work",))
 
 
 async def test_no_file_holds_a_secret(store: SqliteStore, path: Path, tmp_path: Path) -> None:

@@ -13,8 +13,10 @@ from tests.unit.curation.job_world import SPACE, open_job_world
 from scrubjay.app import open_engine_and_store
 from scrubjay.engine import Engine
 from scrubjay.jobs.queue import Queue
-from scrubjay.model.draft import Caller, Draft
+from scrubjay.model.caller import Caller
+from scrubjay.model.draft import Draft
 from scrubjay.model.job import Job
+from scrubjay.model.requests import JobsRequest
 from scrubjay.ports.cluster import Leadership, LeadershipCandidate, Lease
 from scrubjay.settings import Settings
 from scrubjay.storage.sqlite import SqliteStore
@@ -129,5 +131,5 @@ async def test_conflicts_of_a_write_are_detected_at_once_without_a_model(tmp_pat
 
 
 async def job_of(engine: Engine) -> Job:
-    (job,) = await engine.jobs(who=Caller(space=SPACE))
+    (job,) = await engine.jobs(JobsRequest(), who=Caller(space=SPACE))
     return job

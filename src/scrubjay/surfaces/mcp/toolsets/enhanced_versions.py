@@ -11,6 +11,7 @@ from scrubjay.model.branch import Branch, Branches, BranchMerged, normalize_bran
 from scrubjay.model.checks import require_integer
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import MAIN, Json, Memory
+from scrubjay.model.requests import MergeBranchRequest
 from scrubjay.surfaces.mcp.arguments import Arguments
 from scrubjay.surfaces.mcp.tool import ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets.enhanced_results import failure_fields, within_budget
@@ -108,10 +109,10 @@ async def memory_merge_branch(context: ToolContext, arguments: Mapping[str, Json
     args = Arguments(arguments, NAMES)
     context = in_one_run(context)
     entity = await _entity_of(context, args)
-    done = await context.memory.merge_branch(
-        entity.id, args.text("branch"), into=args.text("into", MAIN), prefer=args.text("prefer"),
+    done = await context.memory.call(MergeBranchRequest.of(
+        id=entity.id, name=args.text("branch"), into=args.text("into", MAIN), prefer=args.text("prefer"),
         message=args.text("message"),
-    )  # fmt: skip
+    ))  # fmt: skip
     fields: dict[str, Json] = {
         "entity": name_of(entity), "entity_id": entity.id, "action": done.action, "branch_name": done.branch,
         "into": done.into, "version": done.version,

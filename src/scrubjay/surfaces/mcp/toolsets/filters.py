@@ -6,7 +6,8 @@ from datetime import datetime
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import MAIN, Json, State, Tier, Trust
-from scrubjay.model.query import Filter, Question
+from scrubjay.model.query import Filter
+from scrubjay.model.requests import RecallRequest
 from scrubjay.model.timestamps import parse_moment
 from scrubjay.surfaces.mcp.arguments import ArgumentChecker, Arguments
 from scrubjay.surfaces.mcp.toolsets.schema import OBJECT, TEXT, TEXTS, choice, described, input_schema
@@ -42,7 +43,7 @@ def filter_from(values: Mapping[str, Json], *, tool: str) -> Filter:
     return _filter(Arguments(ArgumentChecker(input_schema(**_FIELDS), tool=tool, path="filters").check(values)))
 
 
-def question_from(values: Mapping[str, Json], question: Question, *, own: Mapping[str, Json]) -> Question:
+def question_from(values: Mapping[str, Json], question: RecallRequest, *, own: Mapping[str, Json]) -> RecallRequest:
     """Return a question with its `filters` object applied, and with the filters that are arguments of their own."""
     schema = input_schema(**_FIELDS, **_QUESTION_FIELDS)
     filters = Arguments(ArgumentChecker(schema, tool="recall", path="filters").check({**values, **own}))
@@ -53,7 +54,7 @@ def question_from(values: Mapping[str, Json], question: Question, *, own: Mappin
 
 
 def _filter(filters: Arguments, *, own: Container[str] = ()) -> Filter:
-    result = Filter(
+    result = Filter.of(
         entity=filters.text("entity"),
         kind=filters.text("kind"),
         category=filters.text("category"),

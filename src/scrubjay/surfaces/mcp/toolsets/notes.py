@@ -6,9 +6,10 @@ from typing import cast
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json, Method
+from scrubjay.model.notes import NoteHit, NoteLinked, NoteRead
+from scrubjay.model.requests import CurrentDateRequest, ReadNoteRequest
 from scrubjay.model.timestamps import to_iso
 from scrubjay.notes.render import DATE_FORMATS, NOTE_FORMATS
-from scrubjay.notes.results import NoteHit, NoteLinked, NoteRead
 from scrubjay.surfaces.mcp.arguments import Arguments
 from scrubjay.surfaces.mcp.budget import (
     MAX_TOKENS,
@@ -86,7 +87,9 @@ async def write_mem(context: ToolContext, arguments: Mapping[str, Json]) -> Tool
 async def read_mem(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Return a note, its content within the budget; a long one continues at the cursor."""
     args = Arguments(arguments)
-    note = await context.memory.read_note(args.text("identifier"), format=args.text("format", NOTE_FORMATS[0]))
+    note = await context.memory.call(
+        ReadNoteRequest.of(identifier=args.text("identifier"), format=args.text("format", NOTE_FORMATS[0]))
+    )
     start = 0
     if args.text("cursor"):
         start, version = cast("tuple[int, int]", unpack(args.text("cursor"), int, int))
@@ -169,7 +172,9 @@ async def unlink_mem(context: ToolContext, arguments: Mapping[str, Json]) -> Too
 async def get_current_date(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Return the current date and time."""
     args = Arguments(arguments)
-    now = await context.memory.current_date(format=args.text("format", DATE_FORMATS[0]), timezone=args.text("timezone"))
+    now = await context.memory.call(
+        CurrentDateRequest.of(format=args.text("format", DATE_FORMATS[0]), timezone=args.text("timezone"))
+    )
     return ToolResult(
         structured=fields_of(now), text=f"{now.date} ({now.weekday}, {now.timezone}, UTC{now.utc_offset})"
     )

@@ -7,7 +7,7 @@ from typing import cast
 
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.model.memory import MAIN, Json, Memory, Trust
-from scrubjay.model.query import Question
+from scrubjay.model.requests import ReadRequest, RecallRequest
 from scrubjay.model.results import History, Hit, Missing, Neighbour, ReadResult, Recalled
 from scrubjay.model.timestamps import to_iso
 from scrubjay.model.version import FieldDiff, Version
@@ -50,19 +50,20 @@ async def recall(context: ToolContext, arguments: Mapping[str, Json]) -> ToolRes
     """Return the memories that answer a question, as many as fit."""
     args = Arguments(arguments)
     room = room_for(args.integer("max_tokens"))
-    question = Question(
+    question = RecallRequest.of(
         query=args.text("query"),
         limit=args.integer("limit") or _LIMIT,
         max_tokens=UNLIMITED,
         detail=args.text("detail", "concise"),
         explain=args.flag("explain"),
         around=args.integer("around") or 0,
+        cursor=args.text("cursor"),
     )
     question = question_from(args.mapping("filters"), question, own=args.only(("entity", "tags", "since")))
     # With a single space, every hit would name the same one.
     render = partial(_hit_entry, names_space=bool(context.who.also))
     while True:
-        recalled = await context.engine.recall(question, who=context.who, cursor=args.text("cursor"))
+        recalled = await context.engine.recall(question, who=context.who)
         left = room - _cost_of_rest(recalled, room=room)
         pinned_room = left // 2 if recalled.hits else left
         pinned = fit([render(hit, "pinned, ") for hit in recalled.pinned], room=pinned_room)
@@ -289,8 +290,10 @@ class _MemoryPage:
 async def _read_one(context: ToolContext, ref: str, options: _ReadOptions, *, is_only: bool) -> ReadResult:
     """Read one memory; among several, a missing version counts as a missing memory."""
     try:
-        return await context.memory.read(
-            ref, format=options.format, version=options.version, branch=options.branch, as_of=options.as_of
+        return await context.memory.call(
+            ReadRequest.of(
+                ids=ref, format=options.format, version=options.version, branch=options.branch, as_of=options.as_of
+            )
         )
     except NotFound as error:
         if is_only:

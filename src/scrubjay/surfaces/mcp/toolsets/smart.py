@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.model.conflict import ConflictDetails, ConflictSide, ConflictType
 from scrubjay.model.memory import Json, Memory, Method
+from scrubjay.model.requests import RememberRequest, ReviseRequest
 from scrubjay.model.results import Hit
 from scrubjay.surfaces.mcp.arguments import Arguments
 from scrubjay.surfaces.mcp.budget import DEFAULT_TOKENS, ListEntry, cost_of, fit, room_for, shorten
@@ -53,18 +54,20 @@ async def create_memory(context: ToolContext, arguments: Mapping[str, Json]) -> 
 async def smart_write(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Write a new memory, or add to the one that the text continues."""
     args = Arguments(arguments, _NAMES)
-    done = await context.memory.remember(
-        args.text("text"),
-        title=args.text("title"),
-        kind=args.text("kind"),
-        tags=args.texts("tags"),
-        project=args.text("project", context.project),
-        metadata=args.mapping("metadata"),
-        session_hint=args.text("session_hint"),
-        intent=args.text("intent", INTENTS[0]),
-        source={"method": Method.AGENT.value},
-        idempotency_key=args.text("idempotency_key"),
-        dry_run=args.flag("dry_run"),
+    done = await context.memory.call(
+        RememberRequest.of(
+            text=args.text("text"),
+            title=args.text("title"),
+            kind=args.text("kind"),
+            tags=args.texts("tags"),
+            project=args.text("project", context.project),
+            metadata=args.mapping("metadata"),
+            session_hint=args.text("session_hint"),
+            intent=args.text("intent", INTENTS[0]),
+            source={"method": Method.AGENT.value},
+            idempotency_key=args.text("idempotency_key"),
+            dry_run=args.flag("dry_run"),
+        )
     )
     return render_remembered(done, tags=args.texts("tags"), dry_run=args.flag("dry_run"))
 
@@ -75,16 +78,14 @@ async def update_memory(context: ToolContext, arguments: Mapping[str, Json]) -> 
     changes = args.only(_FIELDS)
     if not changes:
         raise InvalidInput("say what to change", hint=f"Give one of {', '.join(_MEMORY)}")
-    done = await context.memory.revise(
-        args.text("id"),
-        add_observations=(),
-        remove_observations=(),
-        idempotency_key="",
-        branch="",
-        source={"method": Method.AGENT.value},
-        message=args.text("message"),
-        expected_version=args.integer("expected_version"),
-        **changes,
+    done = await context.memory.call(
+        ReviseRequest.of(
+            id=args.text("id"),
+            source={"method": Method.AGENT.value},
+            message=args.text("message"),
+            expected_version=args.integer("expected_version"),
+            **changes,
+        )
     )
     return render_result([f"{done.action}: {done.name}, now version {done.version}"], fields_of(done), done.warnings)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import MAIN, Json, Method, Trust
 from scrubjay.model.relation import LINK
+from scrubjay.model.requests import RememberRequest, ReviseRequest
 from scrubjay.model.results import Outcome, Written
 from scrubjay.surfaces.mcp.arguments import Arguments
 from scrubjay.surfaces.mcp.budget import (
@@ -45,26 +46,28 @@ async def remember(context: ToolContext, arguments: Mapping[str, Json]) -> ToolR
     """Store a text, by default in the caller's project."""
     args = Arguments(arguments)
     source, remarks = _source(args.mapping("source"))
-    done = await context.memory.remember(
-        args.text("text"),
-        title=args.text("title"),
-        kind=args.text("kind"),
-        name=args.text("name"),
-        entities=args.texts("entities"),
-        observations=args.texts("observations"),
-        tags=args.texts("tags"),
-        category=args.text("category"),
-        project=args.text("project", context.project),
-        scope=args.text("scope"),
-        session_hint=args.text("session_hint"),
-        intent=args.text("intent", "auto"),
-        pinned=args.flag("pinned"),
-        expires_at=args.text("expires_at") or None,
-        remind_at=args.text("remind_at") or None,
-        source=source,
-        metadata=args.mapping("metadata"),
-        idempotency_key=args.text("idempotency_key"),
-        dry_run=args.flag("dry_run"),
+    done = await context.memory.call(
+        RememberRequest.of(
+            text=args.text("text"),
+            title=args.text("title"),
+            kind=args.text("kind"),
+            name=args.text("name"),
+            entities=args.texts("entities"),
+            observations=args.texts("observations"),
+            tags=args.texts("tags"),
+            category=args.text("category"),
+            project=args.text("project", context.project),
+            scope=args.text("scope"),
+            session_hint=args.text("session_hint"),
+            intent=args.text("intent", "auto"),
+            pinned=args.flag("pinned"),
+            expires_at=args.text("expires_at") or None,
+            remind_at=args.text("remind_at") or None,
+            source=source,
+            metadata=args.mapping("metadata"),
+            idempotency_key=args.text("idempotency_key"),
+            dry_run=args.flag("dry_run"),
+        )
     )
     done = replace(done, warnings=(*done.warnings, *remarks))
     return render_remembered(done, tags=args.texts("tags"), dry_run=args.flag("dry_run"), entities="entities")
@@ -91,16 +94,18 @@ async def revise(context: ToolContext, arguments: Mapping[str, Json]) -> ToolRes
     if version is None and not changes:
         raise InvalidInput("say what to change", hint=f"Give one of {', '.join((*_FIELDS, *_OBSERVATIONS))}, revert_to")
     if version is None:
-        done = await context.memory.revise(
-            args.text("id"),
-            add_observations=args.texts("add_observations"),
-            remove_observations=args.texts("remove_observations"),
-            message=args.text("message"),
-            expected_version=args.integer("expected_version"),
-            branch=args.text("branch"),
-            source={"method": Method.AGENT.value},
-            idempotency_key="",
-            **fields,
+        done = await context.memory.call(
+            ReviseRequest.of(
+                id=args.text("id"),
+                add_observations=args.texts("add_observations"),
+                remove_observations=args.texts("remove_observations"),
+                message=args.text("message"),
+                expected_version=args.integer("expected_version"),
+                branch=args.text("branch"),
+                source={"method": Method.AGENT.value},
+                idempotency_key="",
+                **fields,
+            )
         )
     elif changes or "expected_version" in args:
         raise InvalidInput("revert_to restores a version as it was", hint="Revise it in a second call")

@@ -1,0 +1,178 @@
+"""The verbs of the graph, of conflicts, and of conversations."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from scrubjay.model.arguments import Arg, Request
+from scrubjay.model.conflict import ConflictDetails, Resolved, Scan
+from scrubjay.model.fact import Extracted
+from scrubjay.model.job import Job
+from scrubjay.model.memory import Json
+from scrubjay.model.query import LABEL
+from scrubjay.model.relation import Network
+from scrubjay.model.requests.memories import AsOf, IdempotencyKey, Project, Ref, Refs, RememberRequest
+from scrubjay.model.results import Context
+
+Types = Annotated[
+    tuple[str, ...],
+    Arg("Only relations of this type; repeatable.", length=LABEL, items=100, flags="--type -t", metavar="NAME"),
+]
+Direction = Annotated[Literal["out", "in", "both"], Arg("Follow relations forwards, backwards, or both.")]
+MaxMemories = Annotated[int, Arg("Maximum number of memories.", flags="--limit -n", metavar="N")]
+_MONTH = 30 * 24 * 60 * 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphRequest(Request[Network]):
+    """Return the memories that relations connect to the given ones, up to `depth` steps away."""
+
+    ids: Refs
+    depth: Annotated[int, Arg("Maximum distance in relations.", flags="--depth -d", metavar="N")] = 1
+    types: Types = ()
+    direction: Direction = "both"
+    limit: MaxMemories = 200
+    as_of: AsOf = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelatedRequest(Request[Network]):
+    """Return the memories that relations of a memory lead to."""
+
+    id: Ref
+    types: Types = ()
+    direction: Direction = "both"
+    limit: MaxMemories = 200
+    as_of: AsOf = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathRequest(Request[Network]):
+    """Return a shortest path from one memory to another, of at most `most` steps."""
+
+    source: Ref
+    target: Ref
+    types: Types = ()
+    direction: Direction = "both"
+    most: Annotated[int, Arg("Maximum number of relations.", metavar="N")] = 6
+    as_of: AsOf = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictsRequest(Request[tuple[ConflictDetails, ...]]):
+    """Return the conflicts of the space, or of one memory."""
+
+    status: Annotated[
+        Literal["pending", "resolved", "ignored", "all"], Arg("Which conflicts to return.")
+    ] = "pending"  # fmt: skip
+    id: Annotated[
+        str, Arg("Only conflicts of this memory: its id, name or title.", length=LABEL, flags="--memory")
+    ] = ""  # fmt: skip
+    limit: Annotated[int, Arg("Maximum number of conflicts.", flags="--limit -n")] = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeConflictsRequest(Request[tuple[tuple[ConflictDetails, ...], ...]]):
+    """Return the conflicts that each draft would have if it were stored."""
+
+    drafts: Annotated[tuple[RememberRequest, ...], Arg("Texts that are not stored yet.", positional=True)]
+    threshold: Annotated[float, Arg("Least confidence of a conflict, from 0 to 1.")] = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanConflictsRequest(Request[Scan]):
+    """Scan the whole space for conflicts."""
+
+    limit: Annotated[int, Arg("Maximum number of conflicts.", flags="--limit -n")] = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanLaterRequest(Request[Job]):
+    """Have the daemon scan the whole space after a delay; a waiting scan is reused."""
+
+    after: Annotated[int, Arg("Delay in seconds.", minimum=0, maximum=_MONTH)] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolveConflictRequest(Request[Resolved]):
+    """Resolve a conflict; `undo` takes it back."""
+
+    id: Annotated[str, Arg("Id of the conflict.", length=LABEL, positional=True)]
+    strategy: Annotated[
+        str, Arg("merge, update, branch, supersede, ignore, or auto, which chooses one.", length=LABEL)
+    ] = "auto"
+    notes: Annotated[str, Arg("Reason, recorded in the history.", length=1_000)] = ""
+    branch: Annotated[str, Arg("Name of the new branch for `branch`.", length=LABEL)] = ""
+    idempotency_key: IdempotencyKey = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractRequest(Request[Extracted]):
+    """Extract the facts of a conversation, and store them."""
+
+    text: Annotated[str, Arg("The chat log.", positional=True)]
+    session: Annotated[str, Arg("Session of the log. Default: the name in the log.", length=LABEL)] = ""
+    store: Annotated[bool, Arg("Store the facts, or only return them.")] = True
+    format: Annotated[
+        str,
+        Arg(
+            "Format of the log: auto, text, markdown, whatsapp, json, jsonl, chatgpt, claude, slack, telegram.",
+            length=LABEL,
+        ),
+    ] = "auto"
+    method: Annotated[
+        str, Arg("`patterns`, `llm`, or `auto`: a language model if one is configured.", length=LABEL)
+    ] = "auto"
+    project: Project = ""
+    me: Annotated[
+        str, Arg("Your name in a conversation between people.", length=LABEL, metavar="NAME")
+    ] = ""  # fmt: skip
+    trusted: Annotated[
+        bool, Arg("Whether you trust the log: the statements of another count as read in a document.")
+    ] = True  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRequest(Request[Context]):
+    """Return the context for the start of a session."""
+
+    session: Annotated[
+        str, Arg("The session that starts; it is not shown as the last one.", length=LABEL)
+    ] = ""  # fmt: skip
+    project: Annotated[str, Arg("The project to which the last session is limited.", length=LABEL)] = ""
+    max_tokens: Annotated[int, Arg("Token budget of the result.")] = 1500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateEntitiesRequest(Request[dict[str, Json]]):
+    """Create or update entities by name; an invalid one does not affect the others."""
+
+    entities: Annotated[
+        tuple[Mapping[str, Json], ...],
+        Arg(
+            "Entities, each with name, entityType and observations.",
+            example=[{"name": "Sarah", "entityType": "person", "observations": ["Prefers voice calls"]}],
+            positional=True,
+        ),
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateEntityRequest(Request[dict[str, Json]]):
+    """Change fields of an entity."""
+
+    id: Ref
+    changes: Annotated[Mapping[str, Json], Arg("New values by field.", positional=True)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchNodesRequest(Request[dict[str, Json]]):
+    """Find entities by name, type and meaning; pinned ones come first."""
+
+    query: Annotated[str, Arg("Name, type or question.", positional=True)]
+    limit: Annotated[int, Arg("Maximum number of entities.")] = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetMemoryStatusRequest(Request[dict[str, Json]]):
+    """Return counts by type and tier, sizes and versions."""

@@ -1,0 +1,165 @@
+"""The registry of verbs: what each one does, and where users meet it. It is read without loading the engine."""
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from types import MappingProxyType
+from typing import Literal
+
+from scrubjay.model import requests
+from scrubjay.model.arguments import Request, label_of
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A verb. `effect`: it reads, writes, or destroys what no `undo` brings back.
+
+    `idempotent`: a repeated call changes nothing more. `logged`: its changes are found by their run, so that a caller
+    whose answer was lost can ask for its outcome. `offline`: a client repeats its last answer while the daemon is away.
+    `long`: it has no time limit; `progress`: it reports how far it is. `owner_only`: it reaches files or tokens outside
+    a space. `all_spaces`: it concerns the whole store. `notes`: the notes carry it out, and keep their files in step.
+    `command`, `route` and `tools` are its names on the surfaces.
+    """
+
+    request: type[Request[object]]
+    _: KW_ONLY
+    effect: Literal["reads", "writes", "destroys"]
+    idempotent: bool = False
+    logged: bool = False
+    offline: bool = False
+    long: bool = False
+    progress: bool = False
+    owner_only: bool = False
+    all_spaces: bool = False
+    notes: bool = False
+    command: str = ""
+    route: str = ""
+    tools: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Its name, as that of its request: `merge_branch` for MergeBranchRequest."""
+        return label_of(self.request)
+
+    @property
+    def reads(self) -> bool:
+        """Whether it changes nothing."""
+        return self.effect == "reads"
+
+
+_reads = partial(Verb, effect="reads", idempotent=True)
+_writes = partial(Verb, effect="writes", logged=True)
+# A repeated call changes nothing more.
+_sets = partial(Verb, effect="writes", idempotent=True)
+# It leaves nothing in the log of changes, and must not run twice.
+_runs = partial(Verb, effect="writes")
+
+_ALL = (
+    _writes(requests.RememberRequest, command="remember", route="POST /memories", tools=("core.remember",)),
+    _writes(requests.RememberManyRequest, long=True, progress=True),
+    _reads(
+        requests.RecallRequest, offline=True, command="recall", route="POST /memories/search", tools=("core.recall",),
+    ),
+    _reads(requests.SearchTextRequest),
+    _reads(requests.ReadRequest, offline=True, command="read", route="POST /memories/read", tools=("core.read",)),
+    _writes(requests.ReviseRequest, command="revise", route="PATCH /memories/{id}", tools=("core.revise",)),
+    _writes(requests.ForgetRequest, command="forget", route="POST /memories/forget", tools=("core.forget",)),
+    _writes(requests.RestoreRequest, command="restore", route="POST /memories/restore", tools=("core.forget",)),
+    Verb(
+        requests.PurgeRequest, effect="destroys", logged=True, long=True, command="purge",
+        route="POST /memories/purge",
+    ),
+    _writes(requests.RelateRequest, command="relate", route="POST /memories/{id}/links", tools=("core.relate",)),
+    _writes(requests.UnrelateRequest, command="unrelate", route="DELETE /memories/{id}/links", tools=("core.relate",)),
+    _reads(
+        requests.HistoryRequest, offline=True, command="history", route="GET /memories/{id}/versions",
+        tools=("core.history",),
+    ),
+    _writes(
+        requests.RevertRequest, command="revert", route="POST /memories/{id}/revert", tools=("core.revise",),
+    ),
+    _writes(requests.CommitRequest, command="commit", route="POST /memories/{id}/commit"),
+    _writes(requests.BranchRequest, command="branch", route="POST /memories/{id}/branches"),
+    _reads(requests.BranchesRequest, command="branches", route="GET /memories/{id}/branches"),
+    _sets(requests.SwitchRequest, command="switch", route="POST /memories/{id}/branches/{name}/switch"),
+    _writes(requests.DropBranchRequest, command="drop-branch", route="DELETE /memories/{id}/branches/{name}"),
+    _writes(requests.MergeBranchRequest, command="merge-branch", route="POST /memories/{id}/branches/{name}/merge"),
+    _writes(requests.UndoRequest, command="undo", route="POST /undo"),
+    _reads(requests.OutcomeRequest),
+    _reads(requests.GraphRequest, command="graph", route="GET /graph"),
+    _reads(requests.RelatedRequest, command="related", route="GET /memories/{id}/related"),
+    _reads(requests.PathRequest, command="path", route="GET /graph/path"),
+    _reads(requests.ConflictsRequest, command="conflicts list", route="GET /conflicts"),
+    _reads(requests.ProbeConflictsRequest),
+    _runs(
+        requests.ScanConflictsRequest, long=True, progress=True, command="conflicts scan",
+        route="POST /conflicts/scan",
+    ),
+    _sets(requests.ScanLaterRequest),
+    _writes(requests.ResolveConflictRequest, command="conflicts resolve", route="POST /conflicts/{id}/resolve"),
+    _writes(requests.ExtractRequest, long=True, progress=True, command="extract", route="POST /extract"),
+    _reads(requests.ContextRequest, command="context", route="GET /context"),
+    _writes(requests.CreateEntitiesRequest),
+    _writes(requests.UpdateEntityRequest),
+    _reads(requests.SearchNodesRequest),
+    _reads(requests.GetMemoryStatusRequest),
+    _reads(requests.RulesRequest, command="rules show", route="GET /rules"),
+    _sets(requests.SetRulesRequest, command="rules set", route="PATCH /rules"),
+    _reads(requests.TagsRequest, command="tags list", route="GET /tags"),
+    _sets(requests.AddSynonymsRequest, command="tags add", route="POST /tags/synonyms"),
+    _sets(requests.RemoveSynonymsRequest, command="tags remove"),
+    _reads(requests.PreviewTagsRequest, command="tags preview", route="POST /tags/preview"),
+    _reads(requests.InboxRequest, command="inbox list", route="GET /inbox"),
+    _writes(requests.ApproveRequest, command="inbox approve", route="POST /inbox/approve"),
+    _writes(requests.DeclineRequest, command="inbox decline", route="POST /inbox/decline"),
+    _reads(requests.JobsRequest, command="jobs list", route="GET /jobs"),
+    _sets(requests.RetryJobRequest, command="jobs retry", route="POST /jobs/{id}/retry"),
+    _runs(requests.CancelJobRequest, command="jobs cancel", route="DELETE /jobs/{id}"),
+    _reads(requests.StatusRequest, notes=True, command="status", route="GET /status"),
+    _runs(requests.DoctorRequest, long=True, all_spaces=True, notes=True, command="doctor"),
+    _runs(requests.EmbedMissingRequest, long=True, progress=True, all_spaces=True),
+    _runs(requests.BackupRequest, long=True, progress=True, owner_only=True, command="backup create"),
+    _reads(requests.ExportRequest, long=True, progress=True, command="export", route="GET /export"),
+    _runs(requests.ImportRequest, long=True, progress=True, command="import", route="POST /import"),
+    _runs(requests.CreateTokenRequest, owner_only=True, command="tokens create"),
+    _reads(requests.TokensRequest, owner_only=True, command="tokens list"),
+    _sets(requests.RevokeTokenRequest, owner_only=True, command="tokens revoke"),
+    _writes(requests.WriteNoteRequest, notes=True, command="notes write", route="POST /notes"),
+    _reads(requests.ReadNoteRequest, notes=True, command="notes read", route="GET /notes/{id}"),
+    _writes(requests.EditNoteRequest, notes=True, command="notes edit", route="PATCH /notes/{id}"),
+    _reads(requests.SearchNotesRequest, notes=True, command="notes search", route="GET /notes/search"),
+    _writes(requests.LinkNotesRequest, notes=True, command="notes link", route="POST /notes/{id}/links"),
+    _writes(requests.UnlinkNotesRequest, notes=True, command="notes unlink"),
+    _reads(requests.CurrentDateRequest, notes=True, command="notes date", route="GET /date"),
+    _writes(requests.ReviewNoteRequest, notes=True, command="notes review", route="POST /notes/{id}/review"),
+    _reads(requests.DueNotesRequest, notes=True, command="notes due", route="GET /notes/due"),
+    _reads(requests.BacklinksRequest, notes=True, command="notes backlinks", route="GET /notes/{id}/backlinks"),
+    _reads(requests.BrokenLinksRequest, notes=True, command="notes broken", route="GET /notes/broken-links"),
+    _reads(requests.NoteCategoriesRequest, notes=True, command="notes categories", route="GET /notes/categories"),
+    _reads(requests.NoteTemplatesRequest, notes=True, command="notes templates", route="GET /notes/templates"),
+    _writes(requests.SyncNotesRequest, notes=True, long=True, progress=True, command="notes sync"),
+    _writes(requests.AttachFileRequest, notes=True, long=True, route="POST /notes/{id}/attachments"),
+    _writes(requests.AttachPathRequest, notes=True, long=True, owner_only=True, command="notes attach"),
+    _reads(
+        requests.NoteAttachmentsRequest, notes=True, command="notes attachments", route="GET /notes/{id}/attachments",
+    ),
+    _reads(requests.OrphanedFilesRequest, notes=True, command="notes orphans"),
+    _writes(
+        requests.ExportNotesRequest, notes=True, long=True, progress=True, owner_only=True, command="notes export",
+    ),
+    _writes(
+        requests.ImportNotesRequest, notes=True, long=True, progress=True, owner_only=True, command="notes import",
+    ),
+)  # fmt: skip
+
+VERBS: Mapping[str, Verb] = MappingProxyType({verb.name: verb for verb in _ALL})
+"""The verbs by name."""
+_BY_REQUEST = {verb.request: verb for verb in _ALL}
+
+
+def verb_of(request: Request[object]) -> Verb:
+    """Return the verb that a request asks for."""
+    for kind in type(request).__mro__:
+        if kind in _BY_REQUEST:
+            return _BY_REQUEST[kind]
+    raise TypeError(f"{type(request).__name__} is not the request of a verb")
