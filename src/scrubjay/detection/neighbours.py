@@ -152,11 +152,13 @@ async def find_neighbours(
     """
     space, passages = written.memory.space, written.passages
     own = await _own_vectors(written, cache=cache)
-    # Both at once: with a remote store each is a round trip.
-    (numbers, problem), session_ids = await asyncio.gather(
-        _search(own, space=space, cache=cache, since=since, is_relevant=is_relevant),
-        _session_memories(session, space=space, cache=cache),
-    )
+    search = _search(own, space=space, cache=cache, since=since, is_relevant=is_relevant)
+    if session:
+        # Both at once: with a remote store each is a round trip.
+        of_session = cache.list_ids(space, Filter(session=session), limit=_MAX_SESSION_MEMORIES)
+        (numbers, problem), session_ids = await asyncio.gather(search, of_session)
+    else:
+        (numbers, problem), session_ids = await search, list[str]()
     stored = await cache.stored_passages(space, numbers) if numbers else []
     if since is not None:
         stored = [passage for passage in stored if passage.date >= to_micros(since)]
@@ -195,10 +197,6 @@ async def _own_vectors(written: EmbeddedMemory, *, cache: ReadCache) -> list[Vec
     stored = await cache.store.vectors(written.memory.space, written.model, missing) if missing else {}
     vectors = {**stored, **written.vectors}
     return [vectors[digest] for digest in hashes] if all(digest in vectors for digest in hashes) else []
-
-
-async def _session_memories(session: str, *, space: str, cache: ReadCache) -> list[str]:
-    return await cache.list_ids(space, Filter(session=session), limit=_MAX_SESSION_MEMORIES) if session else []
 
 
 async def _search(

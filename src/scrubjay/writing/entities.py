@@ -45,9 +45,7 @@ async def look_up_entities(draft: Draft, *, space: str, store: RecordStore) -> E
         return await _look_up_phrases(_text(draft), space=space, store=store)
     names = draft.entities[:_MAX_LOOKED_UP]
     facets = sorted({facet for name in names for facet in _facets(name)})
-    counts, confirmed = await asyncio.gather(
-        store.known_facets(space, facets, state=State.LIVE), _confirm_names(names, space=space, store=store)
-    )
+    counts, confirmed = await _read_known(facets, names, space=space, store=store)
     existing = [entity for entity in _unite_aliases(draft, counts).entities if facet("entity", entity) in counts]
     return EntityLookup(counts=counts, spellings=await _spellings(existing, confirmed, space=space, store=store))
 
@@ -74,10 +72,7 @@ async def _look_up_phrases(text: str, *, space: str, store: RecordStore) -> Enti
     phrases = {facet("entity", phrase): phrase for phrase in reversed(phrases_in(text))}
     if not phrases:
         return EntityLookup(counts={}, spellings={})
-    counts, confirmed = await asyncio.gather(
-        store.known_facets(space, list(phrases), state=State.LIVE),
-        _confirm_names(phrases.values(), space=space, store=store),
-    )
+    counts, confirmed = await _read_known(list(phrases), phrases.values(), space=space, store=store)
     # The longer names first: Acme Corp is not Acme.
     ordered = sorted(counts, key=lambda entity: (-len(entity.split()), -counts[entity], entity))
     names = _drop_contained([phrases[entity] for entity in ordered])[:_MAX_SUGGESTED]
@@ -123,14 +118,21 @@ async def _spellings(
     return spellings
 
 
-async def _confirm_names(names: Iterable[str], *, space: str, store: RecordStore) -> frozenset[str]:
-    """Return the names of which a cached memory is live and still has this very spelling."""
+async def _read_known(
+    facets: Sequence[Facet], names: Iterable[str], *, space: str, store: RecordStore
+) -> tuple[Mapping[Facet, int], frozenset[str]]:
+    """Return how many memories have each facet, and the names that are confirmed."""
     by_entity = _memories.get(store, {})
-    cached = [
-        (name, memory_id) for name in names if (memory_id := by_entity.get((space, name))) is not None
-    ][:_MAX_LOOKED_UP]  # fmt: skip
+    cached = [(name, memory_id) for name in names if (memory_id := by_entity.get((space, name))) is not None]
+    known = store.known_facets(space, facets, state=State.LIVE)
     if not cached:
-        return frozenset()
+        return await known, frozenset()
+    # Both at once: with a remote store each is a round trip.
+    return await asyncio.gather(known, _confirm_names(cached[:_MAX_LOOKED_UP], space=space, store=store))
+
+
+async def _confirm_names(cached: Sequence[tuple[str, str]], *, space: str, store: RecordStore) -> frozenset[str]:
+    """Return the names of which the cached memory is live and still has this very spelling."""
     memories = await store.get(space, [memory_id for _, memory_id in cached])
     confirmed = [
         memory

@@ -51,12 +51,12 @@ from scrubjay.writing.validate import label, validate
 
 __all__ = ["CHUNK", "MAX_ATOMIC", "HandOn", "embed_drafts", "remember_many", "write_together"]
 
-CHUNK = 100
-"""The number of drafts in one commit: other writers wait that long."""
+CHUNK = 50
+"""The number of drafts in one commit: other writers wait that long, and the model idles while the last is stored."""
 MAX_ATOMIC = 1_000
 """The most drafts that are stored all or none."""
-# With a second chunk waiting, the model need not pause while the drafts of the next are prepared.
-_AHEAD = 2
+# With more than one chunk waiting, the model has full batches, and need not pause while the next is prepared.
+_AHEAD = 4
 # The event loop is free while longer texts are cut in a thread.
 _LONG_TEXT = 20_000
 _MAX_REPORTED = 20
