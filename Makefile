@@ -104,7 +104,7 @@ bench-notes: $(DONE)/test ## measure import, files and following of notes (NOTES
 
 docs: $(DONE)/core ## write docs/reference and the methods of the clients from the code
 	$(BIN)/python -m scripts.client
-	$(BIN)/python scripts/reference.py
+	$(BIN)/python -m scripts.reference
 
 lock: $(DONE)/check ## resolve the newest versions that fit pyproject.toml into requirements/
 	$(LOCK) --upgrade pyproject.toml --output-file requirements/core.txt

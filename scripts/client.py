@@ -19,7 +19,7 @@ from scrubjay.model.verbs import VERBS, Verb
 
 TARGET = Path(__file__).parents[1] / "src/scrubjay/client/verbs.py"
 # Their lines are streamed, so the clients write these methods themselves.
-_STREAMED = ("export", "import")
+STREAMED = ("export", "import")
 _HEADER = '''\
 """The verbs as methods, with their arguments. Written by `make docs` from the requests: change those instead."""
 
@@ -30,7 +30,7 @@ _WIDTH = 120
 
 def render() -> str:
     """Return the text of the file."""
-    verbs = [verb for verb in VERBS.values() if verb.name not in _STREAMED]
+    verbs = [verb for verb in VERBS.values() if verb.name not in STREAMED]
     body = "\n".join(
         [
             *_class("AsyncVerbs", "The verbs for programs with an event loop.", verbs, is_async=True),
@@ -76,26 +76,30 @@ def _class(name: str, doc: str, verbs: Iterable[Verb], *, is_async: bool) -> lis
 
 
 def _method(verb: Verb, *, is_async: bool) -> list[str]:
-    arguments = arguments_of(verb.request)
-    positional = [_parameter(argument) for argument in arguments if argument.about.positional]
-    named = [_parameter(argument) for argument in arguments if not argument.about.positional]
-    if verb.progress:
-        named.append("progress: Progress | None = None")
-    parameters = ["self", *positional, *(["*", *named] if named else [])]
-    values = [f"{argument.name}={argument.name}" for argument in arguments]
+    values = [f"{argument.name}={argument.name}" for argument in arguments_of(verb.request)]
     progress = ", progress=progress" if verb.progress else ""
     wait, word = ("await ", "async def") if is_async else ("", "def")
     doc = inspect.cleandoc(verb.request.__doc__ or "")
     result = render_type(result_of(verb.request))
     request = f"requests.{verb.request.__name__}.of"
     return [
-        *_wrapped(f"    {word} {verb.name}(", parameters, f") -> {result}:"),
+        *wrap(f"    {word} {verb.name}(", ["self", *parameters_of(verb)], f") -> {result}:"),
         textwrap.indent(f'"""{doc}' + ("\n" if "\n" in doc else "") + '"""', "        "),
-        *_wrapped(f"        return {wait}self.call({request}(", values, f"){progress})"),
+        *wrap(f"        return {wait}self.call({request}(", values, f"){progress})"),
     ]
 
 
-def _wrapped(start: str, parts: Sequence[str], end: str) -> list[str]:
+def parameters_of(verb: Verb) -> list[str]:
+    """Return the parameters of the method of a verb as source, those by position first."""
+    arguments = arguments_of(verb.request)
+    positional = [_parameter(argument) for argument in arguments if argument.about.positional]
+    named = [_parameter(argument) for argument in arguments if not argument.about.positional]
+    if verb.progress:
+        named.append("progress: Progress | None = None")
+    return [*positional, *(["*", *named] if named else [])]
+
+
+def wrap(start: str, parts: Sequence[str], end: str) -> list[str]:
     """Return a call or signature on one line, or with its parts on lines of their own."""
     whole = start + ", ".join(parts) + end
     if len(whole) <= _WIDTH:
@@ -120,13 +124,18 @@ def _import(module: str, names: Iterable[str]) -> str:
 
 
 def _parameter(argument: Argument) -> str:
+    kind, default = parameter_of(argument)
+    return f"{argument.name}: {kind} = {default}" if default else f"{argument.name}: {kind}"
+
+
+def parameter_of(argument: Argument) -> tuple[str, str]:
+    """Return the annotation and the default of an argument as source; a required one has no default."""
     kind, default = _accepted(argument.type, single=argument.about.single), argument.default
     if argument.is_required:
-        return f"{argument.name}: {kind}"
+        return kind, ""
     if isinstance(default, Mapping):
-        return f"{argument.name}: {kind} | None = None"
-    text = "UNSET" if default is UNSET else _literal(default.value if isinstance(default, Enum) else default)
-    return f"{argument.name}: {kind} = {text}"
+        return f"{kind} | None", "None"
+    return kind, "UNSET" if default is UNSET else _literal(default.value if isinstance(default, Enum) else default)
 
 
 def _accepted(kind: object, *, single: bool = False) -> str:

@@ -4,15 +4,20 @@ import dataclasses
 import inspect
 import re
 import sys
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterable, Iterator
+from enum import Enum
 from pathlib import Path
-from typing import cast
+from typing import cast, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from scrubjay import errors
+from scripts.client import STREAMED, parameter_of, parameters_of, render_type, wrap
+from scrubjay import MemoryClient, errors
+from scrubjay.model.arguments import Argument, arguments_of, result_of
 from scrubjay.model.memory import Json
+from scrubjay.model.verbs import VERBS, Verb
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.main import app
 from scrubjay.surfaces.mcp.tool import Tool
@@ -31,6 +36,7 @@ def main() -> int:
     pages = {
         "settings.md": settings_page(),
         "commands.md": commands_page(),
+        "python.md": python_page(),
         "errors.md": errors_page(),
         "tools.md": tools_page(),
         "rest.md": rest_page(),
@@ -120,6 +126,189 @@ def errors_page() -> str:
         " it means to a shell (exit code), an HTTP client (status) and an agent (MCP error code).",
         _table(("error", "code", "exit", "HTTP", "MCP", "meaning"), rows),
     )
+
+
+def python_page() -> str:
+    """Return the page of the Python clients: the constructor, every verb, and the fields of the results."""
+    verbs = [verb for verb in VERBS.values() if verb.name not in STREAMED]
+    modules = dict.fromkeys(verb.request.__module__ for verb in verbs)
+    sections = [
+        "\n\n".join(
+            [
+                f"## {module.rpartition('.')[2].capitalize()}\n\n{sys.modules[module].__doc__}",
+                *(_verb(verb) for verb in verbs if verb.request.__module__ == module),
+            ]
+        )
+        for module in modules
+    ]
+    return _page(
+        "Python",
+        _PYTHON_OPENING,
+        "\n\n".join([_client(), *sections, "## Results", *map(_class, _result_classes(VERBS.values()))]),
+    )
+
+
+_PYTHON_OPENING = """\
+The clients of Python programs. `MemoryClient` is for programs with an event loop, `SyncMemoryClient` for all others;
+it has the same constructor and methods, without `await`. The type hints are complete: editors and type checkers know
+every argument and result.
+
+```python
+from scrubjay import MemoryClient, SyncMemoryClient
+from scrubjay.model.requests import RecallRequest
+
+async with MemoryClient(space="work") as memory:
+    remembered = await memory.remember("Sarah prefers voice calls", entities=["Sarah"])
+
+with SyncMemoryClient(url="http://127.0.0.1:7272", token="…") as memory:
+    found = memory.recall("how does Sarah like to be reached?")
+    found = memory.call(RecallRequest(query="how does Sarah like to be reached?"))
+```
+
+Each method is a short form of `call` with the request of its verb. Requests are checked when they are made, and
+`RecallRequest.of(...)` also takes the arguments of groups, such as the filter of `recall`, one by one.
+
+Methods raise [errors](errors.md), all of which are a `ScrubjayError` with a `message`, a `hint` and `fields`:
+`InvalidInput` for a wrong argument, which `fields["field"]` names; `NotFound` and `Ambiguous` for an id, name or title;
+`Conflict` if the store has changed; `NotAllowed` and `NotAdmitted` if a server refuses the token; `Busy` and
+`DaemonUnavailable` if no answer comes; if the answer to a write was lost, the error says whether it was committed.
+
+In the signatures, `Moment` is a `datetime`, a text such as `2026-05-31T14:00:00Z` or `2026-05-31`, or None; `Json` is
+any JSON value; `UNSET` leaves a value as it is; `Progress` is a function that is called with two numbers, done and
+total."""
+# The meaning of each argument of the constructor.
+_CONSTRUCTOR = {
+    "path": "Open the store in this folder, in this process. It needs the package `scrubjay`.",
+    "url": "Address of a server, such as `http://127.0.0.1:7272`. Default: `SCRUBJAY_URL`, else the daemon of the data"
+    " folder if one runs, else the store itself.",
+    "token": "Token for the server. Default: `SCRUBJAY_TOKEN`.",
+    "space": "Space to use. Default: `SCRUBJAY_SPACE`; with a token, its first space.",
+    "agent": "Name of the agent, recorded as the source of what it writes. Default: `SCRUBJAY_AGENT`.",
+    "run": "Id under which all writes of this client are recorded; `undo` takes them back together.",
+    "settings": "[Settings](settings.md) to use instead of the environment.",
+}
+
+
+def _client() -> str:
+    rows = [
+        (f"`{name}`", f"`{render_type(parameter.annotation)}`", f"`{parameter.default!r}`", _CONSTRUCTOR[name])
+        for name, parameter in inspect.signature(MemoryClient).parameters.items()
+    ]
+    constructor = _table(("argument", "type", "default", "meaning"), rows)
+    parts = ["## The client", f"### MemoryClient\n\n{inspect.getdoc(MemoryClient)}\n\n{constructor}"]
+    for method in (MemoryClient.call, MemoryClient.export, MemoryClient.import_lines):
+        signature, doc = inspect.getsource(method).split('"""')[:2]
+        parts.append(f"### {method.__name__}\n\n{_code(signature)}\n\n{inspect.cleandoc(doc)}")
+    return "\n\n".join(parts)
+
+
+def _verb(verb: Verb) -> str:
+    result = result_of(verb.request)
+    signature = wrap(f"async def {verb.name}(", ["self", *parameters_of(verb)], f") -> {render_type(result)}:")
+    parts = [f"### {verb.name}", _code("\n".join(signature)), inspect.cleandoc(verb.request.__doc__ or "")]
+    rows = [_argument(argument) for argument in arguments_of(verb.request)]
+    if rows:
+        parts.append(_table(("argument", "type", "default", "meaning"), rows))
+    parts.append(f"Request: `{verb.request.__name__}`. Result: {_linked(result)}. {_facts(verb)}")
+    return "\n\n".join(parts)
+
+
+def _argument(argument: Argument) -> tuple[str, ...]:
+    kind, default = parameter_of(argument)
+    return f"`{argument.name}`", f"`{kind}`", f"`{default}`" if default else "", argument.about.help
+
+
+def _facts(verb: Verb) -> str:
+    """Return what a verb does to the store, and its names on the other surfaces."""
+    effect = {"reads": "It changes nothing", "destroys": "It destroys data, which `undo` does not bring back"}.get(
+        verb.effect, "It writes; a repeated call changes nothing more" if verb.idempotent else "It writes"
+    )
+    limits = {
+        "It concerns the whole store": verb.all_spaces,
+        "It works only on the machine of the daemon": verb.owner_only,
+        "With no daemon to answer, it returns the last answer, marked as `stale`": verb.offline,
+    }
+    tools = ", ".join(f"`{name}` of `{toolset}`" for toolset, name in (tool.split(".") for tool in verb.tools))
+    surfaces = [
+        f"`scrubjay {verb.command}`" if verb.command else "",
+        f"`{verb.route.replace(' ', ' /api/v1', 1)}`" if verb.route else "",
+        f"the {'tool' if len(verb.tools) == 1 else 'tools'} {tools}" if tools else "",
+    ]
+    elsewhere = [surface for surface in surfaces if surface]
+    sentences = [effect, *(text for text, holds in limits.items() if holds)]
+    return ". ".join([*sentences, *([f"Elsewhere: {', '.join(elsewhere)}"] if elsewhere else [])]) + "."
+
+
+def _result_classes(verbs: Iterable[Verb]) -> list[type]:
+    """Return the classes of the project that results consist of, those of results first."""
+    classes: dict[type, None] = {}
+    waiting = [result_of(verb.request) for verb in verbs]
+    while waiting:
+        kind = waiting.pop(0)
+        waiting += get_args(kind)
+        if isinstance(kind, type) and get_origin(kind) is None and kind not in classes and _is_ours(kind):
+            classes[kind] = None
+            waiting += [member for _, member, _ in _members(kind)]
+    return list(classes)
+
+
+def _class(kind: type[object]) -> str:
+    heading = f"### class {kind.__name__}\n\n{inspect.cleandoc(kind.__doc__ or '')}"
+    if issubclass(kind, Enum):
+        values = ", ".join(f"`{member.value}`" for member in kind.__members__.values())
+        return f"{heading}\n\nValues: {values}."
+    rows = [(f"`{name}`", _linked(member), meaning) for name, member, meaning in _members(kind)]
+    return f"{heading}\n\n{_table(('field', 'type', 'meaning'), rows)}"
+
+
+def _members(kind: type[object]) -> list[tuple[str, object, str]]:
+    """Return the fields and properties of a class: name, type and meaning."""
+    if not dataclasses.is_dataclass(kind):
+        return []
+    hints, comments = get_type_hints(kind), _comments(kind)
+    properties = [
+        (name, get_type_hints(member.fget)["return"], inspect.getdoc(member) or "")
+        for name, member in vars(kind).items()
+        # What is stored or sent is no part of a result.
+        if isinstance(member, property) and not name.startswith("as_")
+    ]
+    return [*((field.name, hints[field.name], comments[field.name]) for field in dataclasses.fields(kind)), *properties]
+
+
+def _comments(kind: type[object]) -> dict[str, str]:
+    """Return the comments above the fields of a class."""
+    comments: dict[str, str] = {}
+    above: list[str] = []
+    for line in map(str.strip, inspect.getsource(kind).splitlines()):
+        if line.startswith("# "):
+            above.append(line.removeprefix("# "))
+        else:
+            comments[line.partition(":")[0]] = " ".join(above)
+            above = []
+    return comments
+
+
+def _linked(kind: object) -> str:
+    """Return a type as source, with links to the classes of the project."""
+    text = render_type(kind)
+    for name in sorted({part.__name__ for part in _our_parts(kind)}):
+        text = re.sub(rf"\b{name}\b", f"`[`{name}`](#class-{name.lower()})`", text)
+    return f"`{text}`".replace("``", "")
+
+
+def _our_parts(kind: object) -> Iterator[type]:
+    if isinstance(kind, type) and get_origin(kind) is None and _is_ours(kind):
+        yield kind
+    for part in get_args(kind):
+        yield from _our_parts(part)
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.startswith("scrubjay.")
+
+
+def _code(text: str) -> str:
+    return f"```python\n{textwrap.dedent(text).strip()}\n```"
 
 
 def _commands(command: TyperCommand | TyperGroup, *, path: str) -> Iterator[str]:
