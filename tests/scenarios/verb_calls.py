@@ -34,7 +34,7 @@ def _arguments(verb: str, inputs: CallInputs) -> _Arguments:
     }  # fmt: skip
     arguments: dict[str, _Arguments] = {
         "remember": draft,
-        "remember_many": {"items": [draft, {"text": words[12]}, {"bogus": 1}], "atomic": inputs.every(3)},
+        "remember_many": {"items": [draft, {"text": words[4]}, {"bogus": 1}], "atomic": inputs.every(3)},
         "recall": {**question, "cursor": inputs.cursor if inputs.every(4) else ""},
         "read": {"ids": [inputs.ref, inputs.other], "format": "json" if inputs.every(2) else "markdown"},
         "search_text": {"query": inputs.label if inputs.every(2) else '"the jay" hid*', "limit": 3},

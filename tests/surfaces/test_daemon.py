@@ -186,7 +186,7 @@ async def test_half_a_frame_is_ignored(running: RunningDaemon, settings: Setting
 
 async def test_two_calls_with_the_same_id_are_distinguished(running: RunningDaemon) -> None:
     async with wire(running.socket) as client:
-        await client.send(b'{"id": 1, "verb": "import_", "pushes": true}\n{"id": 1, "lines": 5}\n')
+        await client.send(b'{"id": 1, "verb": "import", "pushes": true}\n{"id": 1, "lines": 5}\n')
         assert code(await client.receive()) == InvalidInput.code
         await client.send(b'{"id": 1, "lines": ["not an export"]}\n{"id": 1, "end": true}\n')
         assert code(await client.receive()) == InvalidInput.code
@@ -351,7 +351,7 @@ async def test_an_import_is_finished_after_its_client_disconnects(running: Runni
             await memory.remember(f"line number {number}", intent="new")
         lines: list[Json] = [line async for line in memory.export()]
     async with wire(running.socket) as client:
-        frame: Json = {"id": 1, "verb": "import_", "pushes": True, "who": {"space": "there"}}
+        frame: Json = {"id": 1, "verb": "import", "pushes": True, "who": {"space": "there"}}
         await client.send(
             encode_frame(frame) + encode_frame({"id": 1, "lines": lines}) + encode_frame({"id": 1, "end": True})
         )
@@ -367,7 +367,7 @@ async def test_an_import_is_finished_after_its_client_disconnects(running: Runni
 
 async def test_a_frame_that_got_lost_fails_the_import(running: RunningDaemon, settings: Settings) -> None:
     async with wire(running.socket) as client:
-        await client.send(b'{"id": 1, "verb": "import_", "pushes": true}\n')
+        await client.send(b'{"id": 1, "verb": "import", "pushes": true}\n')
         for _ in range(70):
             await client.send(b"x" * 1_000_000)
         await client.send(b"\n")
@@ -399,5 +399,5 @@ async def test_invalid_bodies_are_refused(running: RunningDaemon) -> None:
             assert response.status_code == status
         assert (await web.post(f"{running.http}/call/fly")).status_code == 422
         assert (await web.get(f"{running.http}/call/status")).status_code == 405
-        answer = await web.post(f"{running.http}/call/read", json={"args": {"refs": ["nobody"]}})
+        answer = await web.post(f"{running.http}/call/read", json={"args": {"ids": ["nobody"]}})
         assert answer.json()["result"]["missing"][0]["ref"] == "nobody"

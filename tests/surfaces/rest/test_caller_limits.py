@@ -50,7 +50,7 @@ async def test_an_import_is_limited_by_its_token(settings: Settings) -> None:
         token = await stack.token("small", "ann", body_bytes=200)
         headers = {"authorization": f"Bearer {token.secret}"}
         async with httpx2.AsyncClient(base_url=stack.address, headers=headers) as web:
-            for path in ("/api/v1/import", "/call/import_"):
+            for path in ("/api/v1/import", "/call/import"):
                 assert (await web.post(path, content=b'{"who": {}}\n' + b"x" * 5_000)).status_code == 413
 
 

@@ -69,7 +69,7 @@ async def test_a_verb_is_done(client: CheckedClient) -> None:
         ("status", b'{"who": {"also": [1]}}', 422, "invalid_input"),
         ("remember", b"{}", 422, "invalid_input"),
         ("remember", b'{"args": {"text": ""}}', 422, "invalid_input"),
-        ("import_", b'{"args": 1}\n', 422, "invalid_input"),
+        ("import", b'{"args": 1}\n', 422, "invalid_input"),
         ("remember", b" " * 100_001, 413, "too_large"),
         ("backup", b'{"args": {"target": "/tmp/x"}}', 403, "not_allowed"),
     ],
@@ -155,9 +155,9 @@ async def test_long_verbs_respond_line_by_line(client: CheckedClient) -> None:
     await client.remember("one")
     lines = [line for frame in frames(await call(client, "export", who)) for line in frame.get("lines", [])]
     other = json.dumps({"who": {"space": f"{client.space}-copy"}})
-    response = await client.web.post("/call/import_", content="\n".join([other, *lines]).encode())
+    response = await client.web.post("/call/import", content="\n".join([other, *lines]).encode())
     assert frames(response)[-1]["result"]["imported"] == 1
-    response = await client.web.post("/call/import_", content=f"{other}\nnonsense\n".encode())
+    response = await client.web.post("/call/import", content=f"{other}\nnonsense\n".encode())
     assert frames(response)[-1]["error"]["code"] == "invalid_input"
     assert frames(await call(client, "purge", who, ids=["one"]))[-1]["error"]["code"] == "wrong_state"
     assert all(VERBS[verb].long for verb in ("export", "import", "purge"))

@@ -97,7 +97,7 @@ async def test_a_missing_body_times_out(short_body_server: HttpStack) -> None:
             assert reply.headers["connection"] == "close"
             assert await raw.receive_until_close() == b""
 
-    paths = ("/api/v1/memories", "/api/v1/import", "/call/remember", "/call/import_", "/mcp")
+    paths = ("/api/v1/memories", "/api/v1/import", "/call/remember", "/call/import", "/mcp")
     await asyncio.gather(*map(begin, paths))
 
 
@@ -214,7 +214,7 @@ async def test_an_incomplete_handshake_is_refused(short_body_server: HttpStack, 
 
 
 async def test_a_client_that_disconnects_during_a_body_stores_nothing(short_body_server: HttpStack) -> None:
-    for path in ("/api/v1/memories", "/api/v1/import", "/call/import_"):
+    for path in ("/api/v1/memories", "/api/v1/import", "/call/import"):
         async with open_raw_client(short_body_server.address) as raw:
             await raw.send(request("POST", path, JSON, "content-length: 100"), b'{"text": "half')
     async with open_client(short_body_server.address) as client:

@@ -85,15 +85,20 @@ async def test_two_that_answer_to_one_title_are_not_guessed_between(harness: Har
         (Selection(filter=Filter()), "filter"),
         (Selection(filter=Filter(state=State.TRASHED)), "filter"),
         (Selection(ids=("a",), filter=Filter(kind="fact")), "ids"),
-        (Selection(ids=("a",), dry_run=1), "dry_run"),  # pyright: ignore[reportArgumentType]
-        (Selection(ids=("a",), group="no"), "group"),  # pyright: ignore[reportArgumentType]
-        (Selection(ids=("a",), reason=5), "reason"),  # pyright: ignore[reportArgumentType]
-        (Selection(filter={"kind": "fact"}), "filter"),  # pyright: ignore[reportArgumentType]
     ],
 )
 async def test_which_memories_must_be_clear(harness: Harness, verb: str, selection: Selection, field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         await getattr(harness, verb)(selection=selection)
+    assert caught.value.fields["field"] == field
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("dry_run", 1), ("group", "no"), ("reason", 5), ("filter", 3), ("ids", 7)]
+)  # fmt: skip
+def test_a_value_of_the_wrong_type_is_named(field: str, value: object) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        Selection.of(**{field: value})
     assert caught.value.fields["field"] == field
 
 

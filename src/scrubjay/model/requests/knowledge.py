@@ -83,7 +83,7 @@ class ProbeConflictsRequest(Request[tuple[tuple[ConflictDetails, ...], ...]]):
 class ScanConflictsRequest(Request[Scan]):
     """Scan the whole space for conflicts."""
 
-    limit: Annotated[int, Arg("Maximum number of conflicts.", flags="--limit -n")] = 50
+    limit: Annotated[int, Arg("Maximum number of conflicts.", minimum=0, flags="--limit -n")] = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

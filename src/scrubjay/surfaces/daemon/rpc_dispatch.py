@@ -17,6 +17,7 @@ from scrubjay.model.memory import Json
 from scrubjay.model.requests import ExportRequest, ImportRequest
 from scrubjay.model.results import Status
 from scrubjay.model.transfer import Imported
+from scrubjay.model.verbs import VERBS
 from scrubjay.notes.service import Notes
 from scrubjay.ports import Progress
 from scrubjay.rpc.codec import to_json_without_defaults
@@ -62,10 +63,12 @@ class RpcDispatcher:
         self, call: RpcCall, *, send: SendFrame, drain: Drain, upload: UploadBuffer | None = None
     ) -> Json:
         """Execute a call and return its answer; progress and exported lines are sent meanwhile."""
-        verb = find_verb(call.verb)
-        work = self._export(call, send, drain) if verb.name == _EXPORT else self._execute(call, send, upload)
+        verb = VERBS.get(call.verb)
+        work = self._export(call, send, drain) if call.verb == _EXPORT else self._execute(call, send, upload)
         try:
-            return await self.limiter.run(verb.name, work, reads=verb.reads, long=verb.long)
+            return await self.limiter.run(
+                call.verb, work, reads=verb is not None and verb.reads, long=verb is not None and verb.long
+            )
         except Busy as error:
             if error.fields.get("refused") and upload is not None:
                 upload.close()

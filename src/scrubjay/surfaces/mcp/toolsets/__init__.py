@@ -3,12 +3,13 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from inspect import getmembers, isfunction, signature
 from typing import cast
 
-from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput, ScrubjayError
+from scrubjay.model.arguments import arguments_of
 from scrubjay.model.memory import Json
+from scrubjay.model.requests import SetRulesRequest
+from scrubjay.model.verbs import VERBS
 from scrubjay.surfaces.mcp.arguments import did_you_mean, display
 from scrubjay.surfaces.mcp.tool import StaticResource, Tool, ToolResult
 from scrubjay.surfaces.mcp.toolsets import core, enhanced, entities, items, kg, notes, session, smart
@@ -31,9 +32,13 @@ TOOLSETS: dict[str, tuple[Tool, ...]] = {
 # Hints write verbs (with their arguments), names of arguments and values as code.
 _CODE = re.compile(r"`([^`]+)`")
 _CLAUSE_END = re.compile(r"(; |\. |: |, or )")
-_VERBS = {name: verb for name, verb in getmembers(MemoryClient, isfunction) if not name.startswith("_")}
-# The words that a hint may only use where the toolset has them.
-_ENGINE_WORDS = frozenset((*_VERBS, *(name for verb in _VERBS.values() for name in signature(verb).parameters)))
+# The words that a hint may only use where the toolset has them; the names of rules are none of them.
+_ENGINE_WORDS = frozenset(VERBS) | {
+    argument.name
+    for verb in VERBS.values()
+    for argument in arguments_of(verb.request)
+    if verb.request is not SetRulesRequest
+}
 
 
 def pick(names: str = "") -> tuple[Tool, ...]:
