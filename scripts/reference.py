@@ -308,7 +308,7 @@ def _is_ours(kind: type) -> bool:
 
 
 def _code(text: str) -> str:
-    return f"```python\n{textwrap.dedent(text).strip()}\n```"
+    return f"```py\n{textwrap.dedent(text).strip()}\n```"
 
 
 def _commands(command: TyperCommand | TyperGroup, *, path: str) -> Iterator[str]:

@@ -124,8 +124,8 @@ async def test_another_user_is_refused(tmp_path: Path) -> None:
         (b"[]\n", InvalidInput.code),
         (b"{}\n", DaemonUnavailable.code),
         (b'{"protocol": 0, "scrubjay": "0.0.1"}\n', DaemonUnavailable.code),
-        (b'{"protocol": 1, "speak": "klingon"}\n', InvalidInput.code),
-        (b'{"protocol": 1, "speak": ["verbs"]}\n', InvalidInput.code),
+        (b'{"protocol": 2, "speak": "klingon"}\n', InvalidInput.code),
+        (b'{"protocol": 2, "speak": ["verbs"]}\n', InvalidInput.code),
         (b'{"protocol": 1, "x": "' + b"y" * 70_000 + b'"}\n', InvalidInput.code),
     ],
 )
