@@ -1,10 +1,10 @@
 """The bundles that the write path passes from stage to stage, and the writes that are under way."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from scrubjay.detection.neighbours import EmbeddedMemory
 from scrubjay.detection.report import ConflictReport
@@ -30,6 +30,8 @@ __all__ = [
     "WriteOutcome",
 ]
 
+T = TypeVar("T")
+U = TypeVar("U")
 # A memory with its passages.
 Sliced = tuple[Memory, tuple[Passage, ...]]
 
@@ -102,7 +104,8 @@ class InFlightWrites:
 class WriteContext:
     """The dependencies of the write path. `has_llm`: a language model can improve memories later.
 
-    `defers`: a job runner is at work, so that no caller waits for the vectors of a long text's end.
+    `defers`: a job runner is at work, so that no caller waits for the vectors of a long text's end. `in_transaction`:
+    the store is a transaction.
     """
 
     store: RecordStore
@@ -114,6 +117,18 @@ class WriteContext:
     in_flight: InFlightWrites = field(default_factory=InFlightWrites)
     has_llm: bool = False
     defers: bool = False
+    in_transaction: bool = False
+
+    async def both(self, first: Coroutine[Any, Any, T], second: Coroutine[Any, Any, U]) -> tuple[T, U]:
+        """Return the results of two stages that need not wait for each other.
+
+        They run at once, since with a remote store each waits for answers. A transaction has one connection, so that
+        one stage would wait for the other anyway, and tasks take longer than many reads.
+        """
+        if not self.in_transaction:
+            return await asyncio.gather(first, second)
+        with closing(second):
+            return await first, await second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -165,7 +165,8 @@ async def write_together(
                 with suppress(EmbeddingUnavailable):
                     index = await context.open_index(store, space)
                 yield replace(
-                    context, store=store, index=index, embedder=embedded.embedder, in_flight=InFlightWrites()
+                    context, store=store, index=index, embedder=embedded.embedder, in_flight=InFlightWrites(),
+                    in_transaction=True,
                 )  # fmt: skip
         await context.index.after_commit()
 

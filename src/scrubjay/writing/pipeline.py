@@ -55,8 +55,7 @@ async def remember(
     composed = compose(draft, space=space, now=origin.at)
     must_be_approved = must_wait(draft, rules=effective.rules)
     with telemetry.stage("write.duplicate"):
-        # Both at once: with a remote store each is a round trip.
-        duplicates, memories = await asyncio.gather(
+        duplicates, memories = await context.both(
             exact_duplicates(draft, space=space, records=context.store, at=origin.at),
             free_names(composed, draft, space=space, store=context.store),
         )
@@ -92,8 +91,7 @@ async def _apply_rules(draft: Draft, *, space: str, effective: EffectiveRules, c
     )  # fmt: skip
     # Records that share a group, or a file, are the caller's own unit: their tags are only reported.
     is_binding = len(draft.entities) < 2 and not draft.fixed  # noqa: PLR2004
-    # Both at once: neither needs the result of the other.
-    tagged, entities = await asyncio.gather(
+    tagged, entities = await context.both(
         normalise_tags(draft, rules=rules, tags=tags, is_binding=is_binding),
         look_up_entities(draft, space=space, store=context.store),
     )
@@ -151,7 +149,7 @@ async def _commit(write: PreparedWrite, *, context: WriteContext) -> WriteOutcom
         # One cache for both: the gate and the conflict check read the same neighbours.
         cache = ReadCache(store=context.store, index=context.index)
         with telemetry.stage("write.gate"):
-            decision, conflicts = await asyncio.gather(
+            decision, conflicts = await context.both(
                 _decide(write, cache=cache),
                 find_conflicts(write.first, rules=write.rules, origin=write.origin, cache=cache),
             )
