@@ -112,9 +112,10 @@ def _replace_rows(
     # A new tag changes the terms of all passages and nothing else: the indexes on other columns need not be written.
     both = [rowid for rowid in changed if rowid in new and rowid in old]
     new_terms = {rowid: new[rowid][_TERMS] for rowid in both if _differ_in_terms(new[rowid], old[rowid])}
-    connection.executemany(
-        "UPDATE passages SET terms = ? WHERE id = ?", [(terms, rowid) for rowid, terms in new_terms.items()]
-    )
+    if new_terms:
+        connection.executemany(
+            "UPDATE passages SET terms = ? WHERE id = ?", [(terms, rowid) for rowid, terms in new_terms.items()]
+        )
     connection.executemany(
         "INSERT OR REPLACE INTO passages VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [new[rowid] for rowid in changed if rowid in new and rowid not in new_terms],
@@ -128,7 +129,9 @@ def _differ_in_terms(row: _Row, other: _Row) -> bool:
 
 
 def _delete(connection: apsw.Connection, table: str, column: str, numbers: Iterable[int]) -> None:
-    connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(number,) for number in numbers])
+    # Mostly there are none, and even then a statement takes as long as reading a row.
+    if rows := [(number,) for number in numbers]:
+        connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", rows)
 
 
 def _add_terms(connection: apsw.Connection, counts: Sequence[_Count]) -> None:
@@ -141,7 +144,8 @@ def _add_terms(connection: apsw.Connection, counts: Sequence[_Count]) -> None:
     ).fetchall()
     new = [(lexicon_no, term) for lexicon_no, term, total in rows if total == added[lexicon_no, term]]
     unused = [(lexicon_no, term) for lexicon_no, term, total in rows if total <= 0]
-    connection.executemany("DELETE FROM terms WHERE lexicon_no = ? AND term = ?", unused)
+    if unused:
+        connection.executemany("DELETE FROM terms WHERE lexicon_no = ? AND term = ?", unused)
     for number in {lexicon_no for lexicon_no, _ in (*new, *unused)}:
         add_trigrams(connection, number, [term for lexicon_no, term in new if lexicon_no == number])
         delete_trigrams(connection, number, [term for lexicon_no, term in unused if lexicon_no == number])
@@ -153,10 +157,8 @@ def _add_facets(connection: apsw.Connection, counts: Sequence[_Count]) -> None:
            ON CONFLICT DO UPDATE SET memory_count = memory_count + excluded.memory_count""",
         counts,
     )
-    connection.executemany(
-        "DELETE FROM facets WHERE lexicon_no = ? AND facet = ? AND memory_count <= 0",
-        [(lexicon_no, facet) for lexicon_no, facet, count in counts if count < 0],
-    )
+    if fewer := [(lexicon_no, facet) for lexicon_no, facet, count in counts if count < 0]:
+        connection.executemany("DELETE FROM facets WHERE lexicon_no = ? AND facet = ? AND memory_count <= 0", fewer)
 
 
 def _nonzero(counts: Mapping[State, Mapping[str, int]], space_no: int) -> list[_Count]:

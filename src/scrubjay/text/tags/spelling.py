@@ -109,6 +109,7 @@ def _trim_version(parts: tuple[str, ...]) -> tuple[str, ...]:
     return parts[:-1] if rest in ("0", "x") and major.isdigit() and len(parts) > _VERSION else parts
 
 
+@lru_cache(maxsize=_CACHE_SIZE)
 def _normalize_word(word: str) -> str:
     word = _singular(_SPELLINGS.get(word, word))
     word = _OUR.sub(r"\1or", _SPELLINGS.get(word, word))

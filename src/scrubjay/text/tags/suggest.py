@@ -3,8 +3,8 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from scrubjay.text.related_words import is_word
 from scrubjay.text.tags.spelling import normalize_tag
@@ -24,8 +24,7 @@ _NAME = re.compile(r"[A-Za-z]+[a-z][A-Z][A-Za-z]*|[a-z]+(?:-[a-z]+)*|[A-Z]{3,6}|
 _MIN_NAME, _MAX_NAME = 4, 24
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TagPhrase:
+class TagPhrase(NamedTuple):
     """A few words of a text, spelt as a tag; how often the text has them, and whether the title has them."""
 
     tag: str
@@ -52,10 +51,9 @@ def find_phrases(text: str, *, title: str = "") -> list[TagPhrase]:
     return phrases[:_MAX_PHRASES]
 
 
-@lru_cache(maxsize=8_192)
 def is_common(tag: str) -> bool:
     """Return whether all words of a tag are common: such a tag says little unless the text repeats it."""
-    return all(is_word(term) for word in tag.split("-") for term in running_terms_of(word))
+    return all(map(_is_common_word, tag.split("-")))
 
 
 def is_name(phrase: TagPhrase) -> bool:
@@ -64,6 +62,11 @@ def is_name(phrase: TagPhrase) -> bool:
     if not _MIN_NAME <= len(word) <= _MAX_NAME and not (word.isupper() and word.isalpha()):
         return False
     return phrase.words == 1 and _NAME.fullmatch(word) is not None and not is_common(phrase.tag)
+
+
+@lru_cache(maxsize=8_192)
+def _is_common_word(word: str) -> bool:
+    return all(map(is_word, running_terms_of(word)))
 
 
 def _split_phrases(text: str) -> Iterator[tuple[str, str]]:
