@@ -1,10 +1,11 @@
 """The registry of verbs: each verb is declared once, and every surface has what the declaration says."""
 
 import inspect
+import re
 import subprocess
 import sys
-from dataclasses import MISSING
-from typing import get_type_hints
+from dataclasses import MISSING, dataclass
+from typing import Annotated, Literal, cast, get_type_hints
 
 import pytest
 
@@ -13,10 +14,12 @@ from scrubjay.client.verbs import AsyncVerbs, SyncVerbs
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput
 from scrubjay.model import requests
-from scrubjay.model.arguments import Request, arguments_of, result_of
+from scrubjay.model.arguments import Arg, Request, arguments_of, result_of
+from scrubjay.model.memory import Json
 from scrubjay.model.verbs import VERBS, Verb
 from scrubjay.notes.service import Notes
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS
+from scrubjay.surfaces.mcp.toolsets.schema import verb_schema
 
 _VERBS = [pytest.param(verb, id=name) for name, verb in VERBS.items()]
 _WITH_METHOD = [pytest.param(verb, id=name) for name, verb in VERBS.items() if name not in ("export", "import")]
@@ -79,6 +82,62 @@ def test_tools_of_the_registry_exist() -> None:
     named = {tool for verb in VERBS.values() for tool in verb.tools}
     assert named <= tools
     assert {tool for tool in tools if tool.startswith("core.")} <= named
+
+
+# The arguments that the tools of `core` do not take: their listing has few tokens, and a model reads all of it.
+_FEW = "for people and programs; the listing has few tokens"
+_UNLISTED: dict[str, dict[str, str]] = {
+    "remember": {"wait_for_llm": "agents do not wait"},
+    "remember_many": {"atomic": "agents correct the items that fail"},
+    "revise": {
+        "tier": _FEW,
+        "relevance": _FEW,
+        "source": "it is always the agent",
+        "idempotency_key": "an expected version makes a repeated call safe",
+    },
+    "revert": {"idempotency_key": "a repeated call restores the same version"},
+    "restore": {"branch": "the tools of `core` drop no branches"},
+    "history": {"before": "the cursor of the tool has it"},
+}
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS.values() if verb.tools], ids=lambda verb: verb.name)
+def test_tools_of_core_have_its_arguments(verb: Verb) -> None:
+    tools = {f"core.{tool.name}": tool for tool in TOOLSETS["core"]}
+    for tool in (tools[name] for name in verb.tools if name in tools):
+        properties = cast("dict[str, dict[str, Json]]", tool.input["properties"])
+        accepted = {*properties, *(f"filters.{name}" for name in _words(properties.get("filters", {})))}
+        unlisted = {
+            argument.name
+            for argument in arguments_of(verb.request)
+            if not {argument.name, tool.names.get(argument.name)} & accepted
+        }
+        assert unlisted == {*_UNLISTED.get(verb.name, {})}
+        required = {argument.name for argument in arguments_of(verb.request) if argument.is_required}
+        assert {*cast("list[str]", tool.input.get("required", []))} <= required
+
+
+def test_tools_of_core_name_the_verbs_that_name_them() -> None:
+    for tool in TOOLSETS["core"]:
+        assert {*tool.verbs} == {verb.name for verb in VERBS.values() if f"core.{tool.name}" in verb.tools}
+
+
+def test_a_new_argument_is_in_the_schema_by_itself() -> None:
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Extended(requests.ReviseRequest):
+        mood: Annotated[Literal["", "good", "bad"], Arg("Mood.", brief="of the day")] = ""
+        days: Annotated[tuple[int, ...] | None, Arg("Days.")] = None
+        place: Annotated[str, Arg("Place.")]
+
+    schema = verb_schema(Extended, but=("text",))
+    properties = cast("dict[str, Json]", schema["properties"])
+    assert properties["mood"] == {"enum": ["good", "bad"], "description": "of the day"}
+    assert properties["days"] == {"type": "array", "items": {"type": "integer"}}
+    assert (schema["required"], "text" in properties) == (["id", "place"], False)
+
+
+def _words(schema: dict[str, Json]) -> list[str]:
+    return re.findall(r"\w+", str(schema.get("description", "")))
 
 
 def test_a_verb_that_reads_may_be_repeated() -> None:

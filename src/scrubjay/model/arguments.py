@@ -206,6 +206,8 @@ def _checker(kind: object, argument: Argument) -> _Check:
         # Several types, such as a number or a name: the verb checks them.
         return lambda value: value
     check = _single_checker(accepted[0], argument)
+    if accepted[0] is datetime and NoneType in members:
+        check = partial(_optional_moment, field=argument.name)
     empty = tuple(value for member, value in ((NoneType, None), (Unset, UNSET)) if member in members)
     if not empty:
         # A caller that leaves an object out may say so with None.
@@ -273,6 +275,11 @@ def _moment(value: object, *, field: str) -> object:
         return parse_moment(value, field=field)
     require_moment(value, field=field)
     return value
+
+
+def _optional_moment(value: object, *, field: str) -> object:
+    # For those who cannot write null, an empty text means no time.
+    return None if value == "" else _moment(value, field=field)
 
 
 def _source(value: object, *, field: str) -> object:

@@ -56,7 +56,7 @@ _runs = partial(Verb, effect="writes")
 
 _ALL = (
     _writes(requests.RememberRequest, command="remember", route="POST /memories", tools=("core.remember",)),
-    _writes(requests.RememberManyRequest, long=True, progress=True),
+    _writes(requests.RememberManyRequest, long=True, progress=True, tools=("core.remember",)),
     _reads(
         requests.RecallRequest, offline=True, command="recall", route="POST /memories/search", tools=("core.recall",),
     ),

@@ -374,7 +374,7 @@ def _require_all(items: Sequence[RememberedItem]) -> None:
         f"{len(lines)} of {len(items)} drafts cannot be stored, so that none is: "
         f"{'; '.join(lines[:_MAX_REPORTED])}{more}",
         hint="Correct these, or leave atomic off",
-        field="drafts",
+        field="items",
         items=tuple(lines),
     )
 

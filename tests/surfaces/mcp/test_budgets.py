@@ -248,6 +248,21 @@ async def test_results_of_forget_relate_and_remember_are_cut_too(settings: Setti
         assert cost(warned) <= 1_500
 
 
+async def test_the_results_of_many_texts_keep_to_the_budget(settings: Settings) -> None:
+    async with open_server(settings) as server, server.client("auto") as client:
+        good = [{"text": f"{number} {_PROSE}", "intent": "new"} for number in range(60)]
+        for items in (good, [*good, *({"text": 5} for _ in range(100))], [{"text": _PROSE, "name": "n" * 300}]):
+            result = await client.call_tool("remember", {"items": items})
+            assert cost(result) <= 1_500
+            done = result.structured_content
+            assert sum(done["counts"].values()) == len(items)
+            omitted = len(items) - len(done.get("results", []))
+            assert (f"({omitted} more are not listed" in text_of(result)) == bool(omitted)
+        failed = (await call(client, "remember", items=[*good, {"text": 5}]))["results"]
+        # What needs a correction is always among the listed ones.
+        assert (failed[-1]["index"], failed[-1]["field"]) == (60, "items[60].text")
+
+
 async def test_items_keep_to_the_budget(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto") as client:
         for number in range(12):

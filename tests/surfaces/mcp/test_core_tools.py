@@ -3,6 +3,7 @@
 import pytest
 from tests.surfaces.mcp.mcp_server import ERAS, call, open_server, refusal, text_of
 
+from scrubjay.model.memory import Json
 from scrubjay.model.requests import OutcomeRequest
 from scrubjay.settings import Settings
 
@@ -102,6 +103,60 @@ async def test_an_agent_cannot_pass_for_a_person(settings: Settings, era: str) -
         await call(client, "forget", ids=[done["id"]])
         back = await client.call_tool("forget", {"ids": [done["id"]], "restore": True})
         assert "it waits for approval" in text_of(back)
+
+
+async def test_many_texts_are_remembered_in_one_call(settings: Settings, era: str) -> None:
+    async with open_server(settings) as server, server.client(era, context=server.context(project="apollo")) as client:
+        items: list[dict[str, Json]] = [
+            {"text": "Ship on Fridays", "tags": ["process"], "source": {"trust": "user"}},
+            {"text": "The tea is in the cupboard", "project": "kitchen", "title": None},
+            {"text": "x", "tags": "process"},
+            {"title": "No text"},
+            {"text": "x", "expires_at": "soon"},
+            {"text": "x", "tag": []},
+            {"text": "Cleo keeps bees", "name": "bees"},
+        ]
+        result = await client.call_tool("remember", {"items": items})
+        done = result.structured_content
+        assert done["counts"] == {"created": 3, "failed": 4}
+        stored = {item["index"]: item["id"] for item in done["results"] if item["action"] == "created"}
+        assert list(stored) == [0, 1, 6]
+        first, second, third = (await server.context().memory.read([*stored.values()])).memories
+        assert [memory.project for memory in (first, second, third)] == ["apollo", "kitchen", "apollo"]
+        assert (first.source.trust, first.source.method, first.source.agent) == ("agent", "agent", "tester")
+        assert third.source.method == "agent"
+        failures = {item["field"]: item["error"] for item in done["results"] if item["action"] == "failed"}
+        assert [*failures] == ["items[2].tags", "items[3].text", "items[4].expires_at", "items[5].tag"]
+        assert failures["items[2].tags"].startswith("tags must be a list, not a text ('process')")
+        assert failures["items[3].text"].startswith("remember needs the argument 'text'")
+        assert "Did you mean tags" in failures["items[5].tag"]
+        head, *lines = text_of(result).split("\n")
+        assert head == "3 created, 4 failed"
+        assert lines[0].startswith("- items[0] created: ship-on-fridays; ")
+        assert lines[0].endswith("; source.trust is at most agent over MCP")
+        assert lines[2] == f"- items[2] failed: {failures['items[2].tags']}"
+        # What each of them would say is said once.
+        assert sum("found by its words only" in line for line in lines) == 1
+
+
+async def test_many_texts_can_be_rehearsed_and_repeated(settings: Settings, era: str) -> None:
+    async with open_server(settings) as server, server.client(era) as client:
+        items = [{"text": "green tea"}, {"text": "Bob repairs bicycles"}]
+        rehearsed = await client.call_tool("remember", {"items": items, "dry_run": True})
+        assert text_of(rehearsed).startswith("2 created (dry run: nothing was stored)")
+        assert all("id" not in item for item in rehearsed.structured_content["results"])
+        assert (await call(client, "recall"))["hits"] == []
+        once, again = [await call(client, "remember", items=items, idempotency_key="k") for _ in range(2)]
+        assert [item["id"] for item in once["results"]] == [item["id"] for item in again["results"]]
+        assert text_of(await client.call_tool("remember", {"items": []})) == "nothing to remember"
+
+
+async def test_an_empty_text_takes_a_time_away(settings: Settings, era: str) -> None:
+    async with open_server(settings) as server, server.client(era) as client:
+        done = await call(client, "remember", text="green tea", expires_at="2099-12-31", remind_at="")
+        await call(client, "revise", id=done["id"], expires_at="")
+        (memory,) = (await server.context().memory.read(done["id"])).memories
+        assert (memory.expires_at, memory.remind_at) == (None, None)
 
 
 async def test_the_project_is_the_callers_unless_another_is_named(settings: Settings, era: str) -> None:

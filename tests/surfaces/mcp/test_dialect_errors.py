@@ -13,7 +13,9 @@ from tests.surfaces.mcp.mcp_server import McpServer, call, open_server, text_of
 
 from scrubjay.client import MemoryClient
 from scrubjay.graph.records import RECORD_FIELDS
+from scrubjay.model.arguments import arguments_of
 from scrubjay.model.memory import Json
+from scrubjay.model.requests import RememberRequest
 from scrubjay.settings import Settings
 from scrubjay.surfaces.mcp.protocol import ERROR
 from scrubjay.surfaces.mcp.tool import Tool, ToolResult
@@ -43,10 +45,13 @@ _GOOD: dict[str, Json] = {
 }  # fmt: skip
 # Without a change there is no version to be stale.
 _CHANGES: dict[str, dict[str, Json]] = {
+    "remember": {"text": "Cleo keeps bees."},
     "revise": {"pinned": True},
     "update_memory": {"project": "x"},
     "edit_mem": {"category": "x"},
 }
+# Arguments that replace the required ones.
+_INSTEAD: dict[str, Json] = {"items": [{"text": "Cleo keeps bees."}]}
 _TEXTS: list[Json] = [
     5, "", "  ", "a\x00b", _LONG, "x" * 500, "no-such-thing", "gone", "twin", "2026-13-40", "old", "main", "a\tb/..",
 ]  # fmt: skip
@@ -62,6 +67,7 @@ _FIELD_VALUES: list[Json] = [
 # The fields of objects whose schemas name none.
 _FIELDS: dict[str, tuple[str, ...]] = {
     "entities": RECORD_FIELDS,
+    "items": tuple(argument.name for argument in arguments_of(RememberRequest)),
     "updates": RECORD_FIELDS,
     "entity_data": (*RECORD_FIELDS, "id"),
     "conflict_data": ("conflict_id", "entity_data"),
@@ -103,7 +109,10 @@ def _wrong_calls(tool: Tool) -> Iterator[dict[str, Json]]:
     yield {}
     yield good
     for name, schema in properties.items():
-        yield from ({**good, name: value} for value in _wrong_values(name, schema, good.get(name)))
+        if name in _INSTEAD:
+            yield from ({name: value} for value in _wrong_values(name, schema, _INSTEAD[name]))
+        else:
+            yield from ({**good, name: value} for value in _wrong_values(name, schema, good.get(name)))
 
 
 def _good(name: str, schema: dict[str, Any]) -> Json:
@@ -143,6 +152,11 @@ def _errors_of(result: CallToolResult) -> Iterator[tuple[str, str]]:
         hint = structured.get("hint", "")
         yield structured["error"] + (f". {hint}" if hint else ""), structured.get("field", "")
     yield from ((str(remark), "") for remark in structured.get("warnings", []))
+    yield from (
+        (item["error"], item["field"])
+        for item in structured.get("results", [])
+        if isinstance(item, dict) and isinstance(item.get("error"), str)
+    )
     # These begin with the name of an entity.
     yield from ((str(remark).partition(": ")[2], "") for remark in structured.get("errors", []))
 

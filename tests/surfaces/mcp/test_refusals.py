@@ -34,7 +34,15 @@ async def test_an_unknown_tool_is_an_error_of_the_protocol_that_names_the_neares
     [
         ("remember", {}, "remember needs the argument 'text'. Give it as a text"),
         ("remember", {"text": 5}, "text must be a text, not a number (5)"),
-        ("remember", {"text": None}, "text must be a text, not null"),
+        ("remember", {"text": None}, "remember needs the argument 'text'. Give it as a text, or several as `items`"),
+        (
+            "remember",
+            {"text": "x", "items": [{"text": "y"}]},
+            "text does not go with items. Give it in each of `items`",
+        ),
+        ("remember", {"items": [{"text": "y"}], "title": "z"}, "title does not go with items"),
+        ("remember", {"items": {"text": "y"}}, "items must be a list, not an object"),
+        ("remember", {"items": [{"text": "y"}, 5]}, "items[1] must be an object, not a number (5)"),
         ("remember", {"text": "x", "tag": ["a"]}, "remember takes no argument 'tag'. Did you mean tags"),
         ("remember", {"text": "x", "tags": "a"}, "tags must be a list, not a text ('a')"),
         ("remember", {"text": "x", "tags": ["a", 5]}, "tags[1] must be a text, not a number (5)"),

@@ -130,6 +130,7 @@ class RememberManyRequest(Request[RememberedMany]):
         Arg(
             "The texts, each with the arguments of `remember`.",
             example=[{"text": "Sarah prefers voice calls to mail"}, {"text": "The office closes at six"}],
+            brief="many, each with these arguments",
             items=100_000,
             positional=True,
         ),

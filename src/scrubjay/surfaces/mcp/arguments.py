@@ -9,6 +9,7 @@ from jsonschema.protocols import Validator
 from rapidfuzz import process
 
 from scrubjay.errors import InvalidInput
+from scrubjay.model.arguments import ArgumentGroup, arguments_of
 from scrubjay.model.memory import Json
 
 Schema = Mapping[str, Json]
@@ -141,6 +142,11 @@ class Arguments:
 
     def _get(self, name: str, default: Json = None) -> Json:
         return self._values.get(self._names.get(name, name), default)
+
+
+def arguments_for(verb: type[ArgumentGroup], arguments: Mapping[str, Json]) -> dict[str, Json]:
+    """Return those arguments of a tool that a verb has under the same name."""
+    return {argument.name: arguments[argument.name] for argument in arguments_of(verb) if argument.name in arguments}
 
 
 def nearest_names(name: str, names: Iterable[str]) -> tuple[str, ...]:

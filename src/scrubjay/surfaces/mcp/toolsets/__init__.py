@@ -1,7 +1,7 @@
 """Toolsets: groups of tools that are switched on together, each for one kind of client, with errors in its words."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -74,7 +74,7 @@ def reword(error: ScrubjayError, tool: Tool) -> ScrubjayError:
 def reword_remarks(result: ToolResult, tool: Tool) -> ToolResult:
     """Return a result whose warnings and errors name the tools of the toolset."""
     structured, text = _reword_fields(result.structured, tool), result.text
-    for old, new in zip(_warnings(result.structured), _warnings(structured), strict=True):
+    for old, new in zip(_remarks(result.structured), _remarks(structured), strict=True):
         text = text.replace(old, new)
     return replace(result, structured=structured, text=text)
 
@@ -91,11 +91,19 @@ def _reword_fields(fields: Mapping[str, Json], tool: Tool) -> dict[str, Json]:
                 else item
                 for item in items
             ]  # fmt: skip
+    if isinstance(error := fields.get("error"), str):
+        reworded["error"] = _reword_clauses(error, tool, start=1)
     return reworded
 
 
-def _warnings(fields: Mapping[str, Json]) -> list[str]:
-    return [str(warning) for warning in cast("list[Json]", fields.get("warnings", []))]
+def _remarks(fields: Mapping[str, Json]) -> Iterator[str]:
+    """Yield the warnings and the error of a result, and those of its items."""
+    yield from (str(warning) for warning in cast("list[Json]", fields.get("warnings", [])))
+    if isinstance(error := fields.get("error"), str):
+        yield error
+    for item in cast("list[Json]", fields.get("results", [])):
+        if isinstance(item, dict):
+            yield from _remarks(item)
 
 
 def _reword_clauses(text: str, tool: Tool, *, start: int = 0) -> str:

@@ -1,18 +1,18 @@
 """`recall`, `read` and `history`: results within the budget, each with the way to get more."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.model.memory import MAIN, Json, Memory, Trust
-from scrubjay.model.requests import ReadRequest, RecallRequest
+from scrubjay.model.requests import HistoryRequest, ReadRequest
 from scrubjay.model.results import History, Hit, Missing, Neighbour, ReadResult, Recalled
 from scrubjay.model.timestamps import to_iso
 from scrubjay.model.version import FieldDiff, Version
 from scrubjay.rpc.codec import to_json
-from scrubjay.surfaces.mcp.arguments import Arguments
+from scrubjay.surfaces.mcp.arguments import arguments_for
 from scrubjay.surfaces.mcp.budget import (
     DEFAULT_TOKENS,
     ListEntry,
@@ -28,8 +28,6 @@ from scrubjay.surfaces.mcp.tool import ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets.filters import question_from
 from scrubjay.surfaces.mcp.toolsets.render import UNLIMITED
 
-_LIMIT = 8
-_VERSIONS = 20
 _MAX_VERSIONS = 50
 _SHORT_TOKENS = 40
 # A cursor that costs more than this part of the room appears in one form only.
@@ -48,18 +46,8 @@ _MIN_SHOWN_TOKENS = 10
 
 async def recall(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Return the memories that answer a question, as many as fit."""
-    args = Arguments(arguments)
-    room = room_for(args.integer("max_tokens"))
-    question = RecallRequest.of(
-        query=args.text("query"),
-        limit=args.integer("limit") or _LIMIT,
-        max_tokens=UNLIMITED,
-        detail=args.text("detail", "concise"),
-        explain=args.flag("explain"),
-        around=args.integer("around") or 0,
-        cursor=args.text("cursor"),
-    )
-    question = question_from(args.mapping("filters"), question, own=args.only(("entity", "tags", "since")))
+    room = room_for(arguments.get("max_tokens"))
+    question = question_from(arguments, max_tokens=UNLIMITED)
     # With a single space, every hit would name the same one.
     render = partial(_hit_entry, names_space=bool(context.who.also))
     while True:
@@ -79,31 +67,22 @@ async def recall(context: ToolContext, arguments: Mapping[str, Json]) -> ToolRes
 
 async def read(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Return whole memories, one after the other; a long one continues at the cursor."""
-    args = Arguments(arguments)
-    page = _MemoryPage(room_for(args.integer("max_tokens")))
-    refs = tuple(dict.fromkeys(args.texts("ids")))
-    position = unpack(args.text("cursor"), int, int, int) if args.text("cursor") else (0, 0, 0)
-    options = _ReadOptions(
-        format=args.text("format", "markdown"), version=args.integer("version"), branch=args.text("branch"),
-        as_of=args.text("as_of") or None,
-    )  # fmt: skip
-    await page.fill(context, refs, position=position, options=options)
+    page = _MemoryPage(room_for(arguments.get("max_tokens")))
+    cursor = str(arguments.get("cursor", ""))
+    position = unpack(cursor, int, int, int) if cursor else (0, 0, 0)
+    await page.fill(context, ReadRequest.of(**arguments_for(ReadRequest, arguments)), position=position)
     return page.result()
 
 
 async def history(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Return the versions of a memory, newest first, or the difference of two."""
-    args = Arguments(arguments)
-    room = room_for(DEFAULT_TOKENS)
-    branch = args.text("branch")
-    if "diff" in args:
-        # Each is a number or the name of a branch; the engine refuses anything else.
-        versions = cast("list[int | str]", arguments["diff"])
-        return _render_diff(await context.memory.history(args.text("id"), diff=versions, branch=branch), room)
-    before = int(unpack(args.text("cursor"), int)[0]) if args.text("cursor") else None
-    limit = min(args.integer("limit") or _VERSIONS, _MAX_VERSIONS)
-    result = await context.memory.history(args.text("id"), limit=limit, before=before, branch=branch)
-    return _render_versions(result, room)
+    cursor = str(arguments.get("cursor", ""))
+    before = int(unpack(cursor, int)[0]) if cursor and "diff" not in arguments else None
+    values = arguments_for(HistoryRequest, arguments)
+    if "limit" in values:
+        values["limit"] = min(cast("int", values["limit"]), _MAX_VERSIONS)
+    result = await context.memory.call(HistoryRequest.of(**values, before=before))
+    return (_render_diff if "diff" in arguments else _render_versions)(result, room_for(DEFAULT_TOKENS))
 
 
 def _render_recalled(
@@ -204,16 +183,6 @@ def _neighbour_line(neighbour: Neighbour, *, tokens: int | None = None) -> str:
     return f"  {neighbour.place:+} {neighbour.name} ({neighbour.date.date().isoformat()}): {text}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ReadOptions:
-    """The format of memories, and the version, branch or time at which to read them."""
-
-    format: str = "markdown"
-    version: int | None = None
-    branch: str = ""
-    as_of: str | None = None
-
-
 class _MemoryPage:
     """A result of `read`, filled with memories until its room is used up."""
 
@@ -224,11 +193,10 @@ class _MemoryPage:
         self._lines: list[str] = []
         self._cursor = ""
 
-    async def fill(
-        self, context: ToolContext, refs: Sequence[str], *, position: Sequence[str | int], options: _ReadOptions
-    ) -> None:
+    async def fill(self, context: ToolContext, request: ReadRequest, *, position: Sequence[str | int]) -> None:
         """Read the references from a position on: (index of the reference, its character, its version)."""
         first, start, version = cast("tuple[int, int, int]", tuple(position))
+        refs = tuple(dict.fromkeys(request.ids))
         if not refs:
             raise InvalidInput("say what to read: ids, names or titles", field="ids")
         if not 0 <= first < len(refs):
@@ -237,7 +205,7 @@ class _MemoryPage:
             if number > first and self._room < _MIN_PAGE_TOKENS:
                 self._cursor = pack(number, 0, 0)
                 return
-            result = await _read_one(context, refs[number], options, is_only=len(refs) == 1)
+            result = await _read_one(context, replace(request, ids=(refs[number],)), is_only=len(refs) == 1)
             for missing in result.missing:
                 self._add_missing(missing)
             for memory, text in zip(result.memories, result.texts, strict=True):
@@ -287,18 +255,14 @@ class _MemoryPage:
         return end
 
 
-async def _read_one(context: ToolContext, ref: str, options: _ReadOptions, *, is_only: bool) -> ReadResult:
+async def _read_one(context: ToolContext, request: ReadRequest, *, is_only: bool) -> ReadResult:
     """Read one memory; among several, a missing version counts as a missing memory."""
     try:
-        return await context.memory.call(
-            ReadRequest.of(
-                ids=ref, format=options.format, version=options.version, branch=options.branch, as_of=options.as_of
-            )
-        )
+        return await context.memory.call(request)
     except NotFound as error:
         if is_only:
             raise
-        return ReadResult(memories=(), missing=(Missing(ref=ref, why=error.message),))
+        return ReadResult(memories=(), missing=(Missing(ref=request.ids[0], why=error.message),))
 
 
 def _require_unchanged(memory: Memory, text: str, *, start: int, version: int) -> None:

@@ -1,14 +1,24 @@
 """`remember`, `revise`, `forget` and `relate`: the outcome, in lines for a model and in fields for a program."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import cast
 
 from scrubjay.errors import InvalidInput
+from scrubjay.model.draft import UnreadableDraft
 from scrubjay.model.memory import MAIN, Json, Method, Trust
-from scrubjay.model.relation import LINK
-from scrubjay.model.requests import RememberRequest, ReviseRequest
-from scrubjay.model.results import Outcome, Written
-from scrubjay.surfaces.mcp.arguments import Arguments
+from scrubjay.model.requests import (
+    ForgetRequest,
+    RelateRequest,
+    RememberManyRequest,
+    RememberRequest,
+    RestoreRequest,
+    RevertRequest,
+    ReviseRequest,
+    UnrelateRequest,
+)
+from scrubjay.model.results import Outcome, RememberedItem, RememberedMany, Written
+from scrubjay.surfaces.mcp.arguments import ArgumentChecker, arguments_for
 from scrubjay.surfaces.mcp.budget import (
     DEFAULT_TOKENS,
     ListEntry,
@@ -17,6 +27,7 @@ from scrubjay.surfaces.mcp.budget import (
     drop_empty,
     fit,
     room_for,
+    shorten,
     trim_lists,
 )
 from scrubjay.surfaces.mcp.tool import ToolContext, ToolResult
@@ -28,49 +39,66 @@ from scrubjay.surfaces.mcp.toolsets.render import (
     render_remembered,
     render_result,
 )
+from scrubjay.surfaces.mcp.toolsets.schema import argument_schemas, verb_schema
 
-_FIELDS = (
-    "text", "title", "name", "kind", "category", "project", "scope", "entity", "tags", "pinned", "expires_at",
-    "remind_at", "metadata",
-)  # fmt: skip
 REVISE_NAMES = {"to": "revert_to", "content": "text", "observations": "add_observations"}
-_OBSERVATIONS = ("add_observations", "remove_observations")
-_STRENGTH = 0.5
+REMEMBER_UNLISTED = ("wait_for_llm", "atomic")
+"""The arguments that `remember` leaves out: agents do not wait, and correct those of many texts that fail."""
+REVISE_UNLISTED = ("observations", "tier", "relevance", "source", "idempotency_key")
+"""The arguments that `revise` leaves out: agents change facts one by one, and the listing has few tokens."""
+_CHANGES = tuple(
+    name
+    for name in argument_schemas(ReviseRequest)
+    if name not in (*REVISE_UNLISTED, *argument_schemas(RevertRequest), "expected_version")
+)
 _MAX_CONFLICTS = 3
 _MAX_REF = 100
+_MAX_NAME = 100
 # The tokens of a remark about omitted items, and of the names of the lists.
 _NOTE_TOKENS = 60
+_ITEM = ArgumentChecker(verb_schema(RememberRequest, but=REMEMBER_UNLISTED), tool="remember")
 
 
 async def remember(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
-    """Store a text, by default in the caller's project."""
-    args = Arguments(arguments)
-    source, remarks = _source(args.mapping("source"))
-    done = await context.memory.call(
-        RememberRequest.of(
-            text=args.text("text"),
-            title=args.text("title"),
-            kind=args.text("kind"),
-            name=args.text("name"),
-            entities=args.texts("entities"),
-            observations=args.texts("observations"),
-            tags=args.texts("tags"),
-            category=args.text("category"),
-            project=args.text("project", context.project),
-            scope=args.text("scope"),
-            session_hint=args.text("session_hint"),
-            intent=args.text("intent", "auto"),
-            pinned=args.flag("pinned"),
-            expires_at=args.text("expires_at") or None,
-            remind_at=args.text("remind_at") or None,
-            source=source,
-            metadata=args.mapping("metadata"),
-            idempotency_key=args.text("idempotency_key"),
-            dry_run=args.flag("dry_run"),
+    """Store a text, or many, by default in the caller's project."""
+    if "items" in arguments:
+        return await _remember_many(context, arguments)
+    if "text" not in arguments:
+        raise InvalidInput(
+            "remember needs the argument 'text'", hint="Give it as a text, or several as `items`", field="text"
         )
-    )
+    request, remarks = _remember_request(context, arguments)
+    done = await context.memory.call(request)
     done = replace(done, warnings=(*done.warnings, *remarks))
-    return render_remembered(done, tags=args.texts("tags"), dry_run=args.flag("dry_run"), entities="entities")
+    return render_remembered(done, tags=request.tags, dry_run=request.dry_run, entities="entities")
+
+
+async def _remember_many(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
+    if wrong := arguments.keys() - arguments_for(RememberManyRequest, arguments):
+        name = min(wrong, key=[*arguments].index)
+        raise InvalidInput(f"{name} does not go with items", hint="Give it in each of `items`", field=name)
+    items: list[RememberRequest] = []
+    remarks: list[Sequence[str]] = []
+    for values in cast("list[dict[str, Json]]", arguments["items"]):
+        item, about = _read_item(context, values)
+        items.append(item)
+        remarks.append(about)
+    request = RememberManyRequest.of(**{**arguments, "items": items})
+    done = await context.memory.call(request, progress=context.progress)
+    return _render_many(done, remarks)
+
+
+def _read_item(context: ToolContext, values: Mapping[str, Json]) -> tuple[RememberRequest, Sequence[str]]:
+    """Return one of many texts, which may say why it cannot be read, with the remarks about it."""
+    try:
+        return _remember_request(context, _ITEM.check(values))
+    except InvalidInput as error:
+        return UnreadableDraft(text="", error=error), ()
+
+
+def _remember_request(context: ToolContext, values: Mapping[str, Json]) -> tuple[RememberRequest, Sequence[str]]:
+    source, remarks = _source(cast("Mapping[str, Json]", values.get("source", {})))
+    return RememberRequest.of(**{"project": context.project, **values, "source": source}), remarks
 
 
 def _source(values: Mapping[str, Json]) -> tuple[dict[str, Json], list[str]]:
@@ -85,34 +113,67 @@ def _source(values: Mapping[str, Json]) -> tuple[dict[str, Json], list[str]]:
     return source, remarks
 
 
+def _render_many(done: RememberedMany, remarks: Sequence[Sequence[str]]) -> ToolResult:
+    """Return the result of each item, within the budget; failures come first, because they need to be corrected."""
+    warnings = [(*(item.result.warnings if item.result else ()), *remarks[item.index]) for item in done.items]
+    stored = [own for item, own in zip(done.items, warnings, strict=True) if item.result]
+    # What every item says, such as that there is no model for meanings, is said once.
+    shared = [warning for warning in stored[0] if all(warning in own for own in stored)] if len(stored) > 1 else []
+    entries = [
+        _item_entry(item, [warning for warning in own if warning not in shared])
+        for item, own in zip(done.items, warnings, strict=True)
+    ]
+    head = ", ".join(f"{count:,} {action}" for action, count in done.counts.items()) or "nothing to remember"
+    head += " (dry run: nothing was stored)" if done.dry_run else ""
+    structured: dict[str, Json] = {"counts": dict(done.counts), "warnings": [*shared]}
+    room = room_for(DEFAULT_TOKENS) - cost_of("\n".join((head, *shared)), structured) - _NOTE_TOKENS
+    failed = fit([entry for entry in entries if entry.structured["action"] == "failed"], room=room)
+    room -= sum(entry.cost for entry in failed)
+    shown = [*failed, *fit([entry for entry in entries if entry.structured["action"] != "failed"], room=room)]
+    shown.sort(key=lambda entry: cast("int", entry.structured["index"]))
+    omitted = len(entries) - len(shown)
+    more = [f"({omitted:,} more are not listed: the counts include them)"] if omitted else []
+    return ToolResult(
+        structured=drop_empty({**structured, "results": [entry.structured for entry in shown]}),
+        text="\n".join([head, *(entry.line for entry in shown), *shared, *more]),
+    )
+
+
+def _item_entry(item: RememberedItem, warnings: Sequence[str]) -> ListEntry:
+    if item.result is None:
+        assert item.error is not None
+        error = f"{item.error.message}. {item.error.hint}" if item.error.hint else item.error.message
+        field = f"items[{item.index}]" + (f".{item.error.field}" if item.error.field else "")
+        failure: dict[str, Json] = {"index": item.index, "action": "failed", "error": error, "field": field}
+        return ListEntry(structured=failure, line=f"- items[{item.index}] failed: {error}")
+    done = item.result
+    structured: dict[str, Json] = {
+        "index": item.index,
+        "action": done.action,
+        "id": done.id,
+        "name": done.name,
+        "merged_into": done.merged_into,
+        "conflicts": [conflict_fields(conflict) for conflict in done.conflicts],
+        "warnings": [*warnings],
+    }
+    line = "; ".join((f"- items[{item.index}] {done.action}: {shorten(done.name, tokens=_MAX_NAME)}", *warnings))
+    conflicts = [conflict_line(conflict) for conflict in done.conflicts[:_MAX_CONFLICTS]]
+    return ListEntry(structured=drop_empty(structured), line="\n".join((line, *conflicts)))
+
+
 async def revise(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Change a memory, or go back to one of its versions."""
-    args = Arguments(arguments, REVISE_NAMES)
-    fields = args.only(_FIELDS)
-    version = args.integer("to")
-    changes = [*fields, *args.only(_OBSERVATIONS)]
+    version = arguments.get("revert_to")
+    changes = [name for name in _CHANGES if name in arguments]
     if version is None and not changes:
-        raise InvalidInput("say what to change", hint=f"Give one of {', '.join((*_FIELDS, *_OBSERVATIONS))}, revert_to")
+        raise InvalidInput("say what to change", hint=f"Give one of {', '.join(_CHANGES)}, revert_to")
     if version is None:
-        done = await context.memory.call(
-            ReviseRequest.of(
-                id=args.text("id"),
-                add_observations=args.texts("add_observations"),
-                remove_observations=args.texts("remove_observations"),
-                message=args.text("message"),
-                expected_version=args.integer("expected_version"),
-                branch=args.text("branch"),
-                source={"method": Method.AGENT.value},
-                idempotency_key="",
-                **fields,
-            )
-        )
-    elif changes or "expected_version" in args:
+        values = arguments_for(ReviseRequest, arguments) | {"source": {"method": Method.AGENT.value}}
+        done = await context.memory.call(ReviseRequest.of(**values))
+    elif changes or "expected_version" in arguments:
         raise InvalidInput("revert_to restores a version as it was", hint="Revise it in a second call")
     else:
-        done = await context.memory.revert(
-            args.text("id"), to=version, message=args.text("message"), branch=args.text("branch")
-        )
+        done = await context.memory.call(RevertRequest.of(**arguments_for(RevertRequest, arguments), to=version))
     return _render_revised(done)
 
 
@@ -128,41 +189,24 @@ def _render_revised(done: Written) -> ToolResult:
 
 async def forget(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Put memories into the trash, or take them out."""
-    args = Arguments(arguments)
-    filters = args.mapping("filters")
-    if "state" in filters:
+    if "state" in cast("Mapping[str, Json]", arguments.get("filters", {})):
         raise InvalidInput(
             "forget always takes live memories, and restore memories in the trash",
             hint="Leave state out",
             field="filters.state",
         )
-    verb = context.memory.restore if args.flag("restore") else context.memory.forget
-    done = await verb(
-        args.texts("ids"),
-        filter=filter_from(filters, tool="forget") if "filters" in args else None,
-        group=args.flag("group"),
-        reason=args.text("reason"),
-        dry_run=args.flag("dry_run"),
-    )
+    form = RestoreRequest if arguments.get("restore") else ForgetRequest
+    filter_ = filter_from(arguments, tool="forget")
+    done = await context.memory.call(form.of(**arguments_for(form, arguments), filter=filter_))
     return _render_outcome(done)
 
 
 async def relate(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Set a relation between two memories, or remove it."""
-    args = Arguments(arguments)
-    source, target, relation = args.text("source"), args.text("target"), args.text("relation", LINK)
-    if args.flag("remove"):
-        done = await context.memory.unrelate(source, target, relation=relation)
-    else:
-        done = await context.memory.relate(
-            source,
-            target,
-            relation=relation,
-            text=args.text("text"),
-            strength=args.number("strength", _STRENGTH),
-            metadata=args.mapping("metadata"),
-        )
-    line = f"{done.action}: {done.source_name} -[{relation}]-> {done.target_name}"
+    form = UnrelateRequest if arguments.get("remove") else RelateRequest
+    request = form.of(**arguments_for(form, arguments))
+    done = await context.memory.call(request)
+    line = f"{done.action}: {done.source_name} -[{request.relation}]-> {done.target_name}"
     whole: dict[str, Json] = {"action": done.action, "source": done.source, "target": done.target}
     for end, links in (("source_links", done.source_links), ("target_links", done.target_links)):
         whole[end] = [drop_empty(fields_of(link)) for link in links]
