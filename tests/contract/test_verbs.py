@@ -4,22 +4,61 @@ import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import MISSING, dataclass
+from datetime import datetime
 from typing import Annotated, Literal, cast, get_type_hints
 
 import pytest
+import typer
+from typer.core import TyperCommand, TyperGroup
 
 from scripts.client import TARGET, render
 from scrubjay.client.verbs import AsyncVerbs, SyncVerbs
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput
-from scrubjay.model import requests
-from scrubjay.model.arguments import Arg, Request, arguments_of, result_of
+from scrubjay.model import requests, verbs
+from scrubjay.model.arguments import Arg, Argument, ArgumentGroup, Request, arguments_of, result_of
 from scrubjay.model.memory import Json
+from scrubjay.model.query import Filter
+from scrubjay.model.requests import SetRulesRequest
+from scrubjay.model.requests.memories import Ref
 from scrubjay.model.verbs import VERBS, Verb
 from scrubjay.notes.service import Notes
+from scrubjay.surfaces.cli.main import app
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS
 from scrubjay.surfaces.mcp.toolsets.schema import verb_schema
+
+# Verbs without a command, and why.
+WITHOUT_COMMAND = {
+    "remember_many": "`import` takes a file with one text a line",
+    "search_text": "`recall` searches by words too, and `notes search` by words alone",
+    "outcome": "clients ask it by themselves after a lost answer",
+    "probe_conflicts": "`remember --dry-run` shows the conflicts of a text",
+    "scan_later": "it is `conflicts scan --later`",
+    "create_entities": "it has the form of a tool of agents; `remember --entity` files a text under an entity",
+    "update_entity": "it has the form of a tool of agents; the command is `revise`",
+    "search_nodes": "it has the form of a tool of agents; the command is `recall`",
+    "get_memory_status": "it has the form of a tool of agents; the command is `status`",
+    "embed_missing": "it is a part of `doctor --repair` and `import`",
+    "attach_file": "`notes attach` takes a file of this machine",
+}
+_STATE = "the verb chooses the state of the memories that it changes"
+_LISTED = "a person decides about memories of the list, by their ids or all"
+_USER = "a person types it: the source is the user"
+# Arguments without an option of the same name, and why.
+WITHOUT_OPTION: dict[str, dict[str, str]] = {
+    "revise": {"source": _USER},
+    "forget": {"state": _STATE},
+    "restore": {"state": _STATE},
+    "purge": {"state": _STATE, "reason": "nothing is left that could show it"},
+    "approve": dict.fromkeys(("group", *(argument.name for argument in arguments_of(Filter))), _LISTED),
+    "decline": dict.fromkeys(("group", *(argument.name for argument in arguments_of(Filter))), _LISTED),
+    "set_rules": dict.fromkeys((argument.name for argument in arguments_of(SetRulesRequest)), "NAME=VALUE sets a rule"),
+    "extract": {"text": "it is in the file", "store": "--dry-run does not store"},
+    "write_note": {"source": _USER},
+    "export_notes": {"target": "it is --to", "refs": "they are the arguments of the command"},
+}
 
 _VERBS = [pytest.param(verb, id=name) for name, verb in VERBS.items()]
 _WITH_METHOD = [pytest.param(verb, id=name) for name, verb in VERBS.items() if name not in ("export", "import")]
@@ -75,6 +114,32 @@ def test_clients_have_its_arguments(verb: Verb, client: type) -> None:
 
 def test_the_methods_of_the_clients_are_up_to_date() -> None:
     assert TARGET.read_text(encoding="utf-8") == render(), "run `make docs`"
+
+
+def test_every_verb_has_a_command_or_a_reason() -> None:
+    assert {name for name, verb in VERBS.items() if not verb.command} == set(WITHOUT_COMMAND)
+
+
+@pytest.mark.parametrize("verb", [pytest.param(verb, id=verb.command) for verb in VERBS.values() if verb.command])
+def test_commands_have_its_arguments(verb: Verb) -> None:
+    names = {parameter.name for parameter in _command_of(verb).params} - {"data", "space", "agent"}
+    missing = {argument.name for argument in _single_arguments(verb.request) if not _names_of(argument) & names}
+    assert missing == set(WITHOUT_OPTION.get(verb.name, {}))
+
+
+def test_a_new_argument_is_an_option_and_a_new_verb_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class PraiseRequest(Request[str]):
+        """Praise a memory."""
+
+        id: Ref
+        words: Annotated[tuple[str, ...], Arg("A word; repeatable.", flags="--word -w")] = ()
+        until: Annotated[datetime | None, Arg("Stop then.")] = None
+
+    verb = Verb(PraiseRequest, effect="reads", command="praise")
+    monkeypatch.setattr(verbs, "VERBS", {**VERBS, "praise": verb})
+    options = {parameter.name: parameter.opts for parameter in _command_of(verb).params}
+    assert (options["id"], options["word"], options["until"]) == (["id"], ["--word", "-w"], ["--until"])
 
 
 def test_tools_of_the_registry_exist() -> None:
@@ -163,3 +228,26 @@ def test_unknown_and_missing_arguments_are_named(verb: Verb) -> None:
     if required:
         with pytest.raises(InvalidInput, match=f"needs the argument {required[0]}"):
             verb.request.of()
+
+
+def _command_of(verb: Verb) -> TyperCommand:
+    node: object = typer.main.get_command(app)
+    for name in verb.command.split():
+        assert isinstance(node, TyperGroup)
+        node = node.commands[name]
+    assert isinstance(node, TyperCommand)
+    return node
+
+
+def _single_arguments(kind: type[ArgumentGroup]) -> Iterator[Argument]:
+    """Yield its arguments, and those of a filter in the place of the filter."""
+    for argument in arguments_of(kind):
+        if argument.name == "filter":
+            yield from arguments_of(Filter)
+        else:
+            yield argument
+
+
+def _names_of(argument: Argument) -> set[str]:
+    flag = argument.about.flags.split(" ")[0].removeprefix("--").replace("-", "_")
+    return {argument.name, flag, argument.about.metavar.lower(), argument.name.removesuffix("_id")}

@@ -443,3 +443,44 @@ def _texts(*arguments: str) -> list[str]:
     texts = run_json(*arguments)["texts"]
     assert isinstance(texts, list)
     return [str(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (("remember", "tea", "--entity", "x" * 301), "--entity has 301 characters"),
+        (("recall", "tea", "-n", "0"), "--limit must be at least 1"),
+        (("forget", "--trust", "nobody"), "--trust must be one of user"),
+        (("revise", "tea", "--expires-at", "someday"), "--expires-at: 'someday' is not a date or time"),
+    ],
+)
+def test_errors_name_the_option(command: tuple[str, ...], words: str) -> None:
+    answer = run(*command)
+    assert answer.code == CODES[InvalidInput].exit
+    assert words in answer.err
+    assert not str(run(*command, "--json").error()["field"]).startswith("-")
+
+
+def test_every_field_can_be_revised() -> None:
+    memory_id = remember("tea", "--expires-at", "2099-01-01", "-o", "hot")
+    run_json(
+        "revise", memory_id, "--entity", "Sarah", "--scope", "team", "--tier", "semantic", "--relevance", "0.25",
+        "--expires-at", "never", "-o", "cold", "-o", "sweet",
+    )  # fmt: skip
+    (memory,) = [json.loads(text) for text in _texts("read", memory_id, "-f", "json")]
+    assert (memory["entity"], memory["scope"], memory["tier"], memory["relevance"]) == (
+        "Sarah",
+        "team",
+        "semantic",
+        0.25,
+    )
+    assert "expires_at" not in memory
+    assert [item["text"] for item in memory["observations"]] == ["cold", "sweet"]
+
+
+def test_memories_are_selected_by_every_condition() -> None:
+    other = remember("tea", "--category", "kitchen/hot")
+    forgotten = remember("coffee", "--category", "kitchen", "--metadata", '{"cups": 2}')
+    (done,) = json.loads(run("forget", "--category", "kitchen", "--metadata", '{"cups": 2}', "--json").out)["done"]
+    assert done["id"] == forgotten
+    assert run_json("read", other)["missing"] == []

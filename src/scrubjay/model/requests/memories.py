@@ -28,7 +28,13 @@ AsOf = Annotated[
     datetime | None, Arg("Show the state at this time.", example="2026-05-31T14:00:00Z", metavar="TIME")
 ]  # fmt: skip
 OnBranch = Annotated[
-    str, Arg("Branch to use. Default: the current branch of the memory.", length=LABEL, flags="--branch -b")
+    str,
+    Arg(
+        "Branch to use. Default: the current branch of the memory.",
+        length=LABEL,
+        flags="--branch -b",
+        metavar="NAME",
+    ),
 ]
 Reason = Annotated[str, Arg("Reason, recorded in the history.", length=1_000)]
 Message = Annotated[str, Arg("Reason, recorded in the history.", length=1_000, flags="--message -m")]
@@ -186,7 +192,9 @@ class RecallRequest(Request[Recalled]):
     as_of: AsOf = None
     branch: Annotated[
         str,
-        Arg("Show memories that have this branch as they are on it.", length=LABEL, flags="--branch -b"),
+        Arg(
+            "Show memories that have this branch as they are on it.", length=LABEL, flags="--branch -b", metavar="NAME"
+        ),
     ] = MAIN
 
 
@@ -330,7 +338,12 @@ class RestoreRequest(Selection, Request[Outcome]):
 
     branch: Annotated[
         str,
-        Arg("Restore the dropped branch of this name, not the memories.", length=LABEL, flags="--branch -b"),
+        Arg(
+            "Restore the dropped branch of this name, not the memories.",
+            length=LABEL,
+            flags="--branch -b",
+            metavar="NAME",
+        ),
     ] = ""
 
 

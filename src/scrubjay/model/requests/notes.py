@@ -197,7 +197,7 @@ class AttachPathRequest(Request[Attached]):
     """Attach a file of this machine to a note; a remote server receives its bytes."""
 
     note: NoteRef
-    path: Annotated[Path, Arg("Picture, recording or document.", positional=True)]
+    path: Annotated[Path, Arg("Picture, recording or document.", positional=True, metavar="FILE")]
     caption: Caption = ""
     name: Annotated[
         str, Arg("Name of the attachment. Default: the file name.", length=LABEL, metavar="NAME")

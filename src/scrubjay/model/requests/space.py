@@ -200,7 +200,7 @@ class EmbedMissingRequest(Request[int]):
 class BackupRequest(Request[Path]):
     """Copy the store to a file while it is in use, and verify the copy; returns the path of the copy."""
 
-    target: Annotated[Path, Arg("The file to write.", positional=True)]
+    target: Annotated[Path, Arg("The file to write.", positional=True, metavar="FILE")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,7 +240,7 @@ class CreateTokenRequest(Request[NewToken]):
     expires: Annotated[str, Arg("90d, 12h or a time. Default: never.", metavar="WHEN")] = ""
     requests_per_minute: Annotated[int, Arg("Rate limit. Default: that of the server.", minimum=0, metavar="N")] = 0
     body_bytes: Annotated[
-        int, Arg("Maximum size of a body. Default: that of the server.", minimum=0, flags="--max-body")
+        int, Arg("Maximum size of a body. Default: that of the server.", minimum=0, flags="--max-body", metavar="BYTES")
     ] = 0
 
 

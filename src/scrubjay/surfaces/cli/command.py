@@ -1,23 +1,30 @@
-"""Registration of commands: shared options, output for people or as JSON, error messages, and exit codes."""
+"""Registration of commands: options from a request, output for people or as JSON, error messages, and exit codes."""
 
 import asyncio
 import inspect
 import json
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import wraps
-from typing import Annotated, cast
+from types import MappingProxyType
+from typing import Annotated, TypeVar, Unpack, cast, get_args
 
 import typer
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import CODES, Conflict, NotFound, ScrubjayError, codes_of
+from scrubjay.model import verbs
+from scrubjay.model.arguments import Request
 from scrubjay.model.results import Undone
 from scrubjay.rpc.codec import error_to_json, to_json
 from scrubjay.settings import Settings
+from scrubjay.surfaces.cli.console import progress
+from scrubjay.surfaces.cli.options import Differences, RequestOptions
 from scrubjay.surfaces.cli.render import show
 
+R = TypeVar("R")
+Make = Callable[..., R]
+"""Makes the request of a command from its options and from further arguments."""
 Verb = Callable[..., Awaitable[object]]
 Plain = Callable[..., object]
 
@@ -41,20 +48,58 @@ _SHARED = {
 # A long-running command prints no result, and writes no memories of its own.
 _LONG_RUNNING = {name: _SHARED[name] for name in ("data", "space")}
 DEFAULT_AGENT = "cli"
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]
 
 
-def verb(app: typer.Typer, *, name: str | None = None, holds_index: bool = False) -> Callable[[Verb], Verb]:
-    """Register a coroutine that takes an open client as a command, and print its result."""
+def plain(
+    app: typer.Typer,
+    request: type[Request[R]],
+    help: str,
+    *,
+    shown: Callable[[R], object] = lambda result: result,
+    label: str = "",
+    holds_index: bool = False,
+    **differences: Unpack[Differences],
+) -> None:
+    """Register a command that does no more than its verb; `shown` prepares the result, `label` is for the progress."""
+    declared = _declaration(request)
+
+    async def call(client: MemoryClient, *, make: Make[Request[R]]) -> object:
+        if not declared.progress:
+            return shown(await client.call(make()))
+        with progress(label or declared.command) as report:
+            return shown(await client.call(make(), progress=report))
+
+    call.__doc__ = help
+    _add_verb(app, call, RequestOptions(request, (), differences), name=_name_of(request), holds_index=holds_index)
+
+
+def verb(
+    app: typer.Typer, *, name: str = "", holds_index: bool = False, **differences: Unpack[Differences]
+) -> Callable[[Verb], Verb]:
+    """Register a coroutine that takes an open client as a command, and print its result.
+
+    If it has the parameter `make`, its options are those of that request; further parameters are its own options.
+    """
 
     def register(function: Verb) -> Verb:
-        def call(*, settings: Settings, space: str | None, **options: object) -> object:
-            adjusted = settings.owning_index if holds_index else settings.short_lived
-            return asyncio.run(_call_with_client(function, adjusted, options, space=space))
-
-        _add_command(app, function, call, name=name)
-        return function
+        parameters = inspect.signature(function, eval_str=True).parameters
+        own = [parameter for name, parameter in parameters.items() if name not in ("client", "make", "settings")]
+        request = get_args(parameters["make"].annotation)[-1] if "make" in parameters else None
+        chosen = name or (_name_of(request) if request else function.__name__)
+        options = RequestOptions(request, own, differences)
+        return _add_verb(app, function, options, name=chosen, holds_index=holds_index)
 
     return register
+
+
+def _declaration(request: type[Request[object]]) -> verbs.Verb:
+    return next(declared for declared in verbs.VERBS.values() if declared.request is request)
+
+
+def _name_of(request: type[Request[object]]) -> str:
+    """Return the name of the command of a request, without that of its group."""
+    return _declaration(request).command.split()[-1]
 
 
 def bare(app: typer.Typer, *, name: str | None = None, answers: bool = True) -> Callable[[Plain], Plain]:
@@ -65,23 +110,51 @@ def bare(app: typer.Typer, *, name: str | None = None, answers: bool = True) -> 
             del space  # It is part of the settings.
             return function(settings=settings, **options)
 
-        _add_command(app, function, call, name=name, shared=_SHARED if answers else _LONG_RUNNING)
+        parameters = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        _add_command(
+            app, call, parameters, name=name or function.__name__, help=function.__doc__,
+            shared=_SHARED if answers else _LONG_RUNNING,
+        )  # fmt: skip
         return function
 
     return register
 
 
+def _add_verb(app: typer.Typer, function: Verb, options: RequestOptions, *, name: str, holds_index: bool) -> Verb:
+    """Add a command, and return it as a function of a client and of what was typed."""
+    takes = inspect.signature(function).parameters
+
+    async def call_with(client: MemoryClient, **values: object) -> object:
+        own = {name: value for name, value in values.items() if name in takes}
+        return await function(client, **own, **({"make": options.make(values)} if "make" in takes else {}))
+
+    async def connect_and_call(settings: Settings, space: str | None, values: dict[str, object]) -> object:
+        # A server needs to know whether the user chose the space, even the default one; if not, the token decides.
+        async with MemoryClient(settings=settings, space=space) as client:
+            return await call_with(client, **values)
+
+    def call(*, settings: Settings, space: str | None, **values: object) -> object:
+        adjusted = settings.owning_index if holds_index else settings.short_lived
+        values |= {"settings": settings} if "settings" in takes else {}
+        return asyncio.run(connect_and_call(adjusted, space, values))
+
+    _add_command(app, call, options.parameters, name=name, help=function.__doc__, names=options.names)
+    call_with.__signature__ = inspect.Signature(options.parameters)
+    return call_with
+
+
 def _add_command(
     app: typer.Typer,
-    function: Callable[..., object],
     call: Plain,
+    parameters: Sequence[inspect.Parameter],
     *,
-    name: str | None,
+    name: str,
+    help: str | None,
+    names: Mapping[str, str] = MappingProxyType({}),
     shared: Mapping[str, tuple[object, object]] = _SHARED,
 ) -> None:
-    """Add a command with the parameters of the function after its first, and the shared options."""
+    """Add a command with these parameters and the shared options; `names` are those of its arguments in messages."""
 
-    @wraps(function)
     def command(**options: object) -> None:
         shared_values = {option: options.pop(option, None) for option in _SHARED}
         as_json = bool(shared_values["as_json"])
@@ -89,27 +162,20 @@ def _add_command(
             settings = _load_settings(shared_values)
             result = call(settings=settings, space=shared_values["space"], **options)
         except ScrubjayError as error:
-            _fail(error, as_json=as_json)
+            _fail(error, as_json=as_json, names=names)
         else:
             if result is not None:
                 _print_result(result, as_json=as_json)
             raise typer.Exit(_exit_code(result))
 
-    parameters = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
-    parameters += [
+    added = [
         inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
         for option, (annotation, default) in shared.items()
     ]
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    app.command(name=name)(command)
-
-
-async def _call_with_client(
-    function: Verb, settings: Settings, options: dict[str, object], *, space: str | None
-) -> object:
-    # A server needs to know whether the user chose the space, even the default one; if not, the token decides.
-    async with MemoryClient(settings=settings, space=space) as client:
-        return await function(client, **options)
+    keyword_only = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    command.__signature__ = inspect.Signature([*keyword_only, *added])
+    command.__doc__ = help
+    app.command(name=name.strip("_").replace("_", "-"))(command)
 
 
 def _load_settings(shared: dict[str, object]) -> Settings:
@@ -142,10 +208,13 @@ def _exit_code(result: object) -> int:
     return 0
 
 
-def _fail(error: ScrubjayError, *, as_json: bool) -> None:
+def _fail(error: ScrubjayError, *, as_json: bool, names: Mapping[str, str]) -> None:
     """Print what happened and what to do next, and exit with the error's code."""
+    renamed = error.renamed(names)
     if as_json:
-        sys.stderr.write(json.dumps({"error": error_to_json(error)}, ensure_ascii=False) + "\n")
+        # In JSON, the field has the same name as on every other surface.
+        renamed.fields |= {name: value for name, value in error.fields.items() if name == "field"}
+        sys.stderr.write(json.dumps({"error": error_to_json(renamed)}, ensure_ascii=False) + "\n")
     else:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {renamed}\n")
     raise typer.Exit(codes_of(error).exit)

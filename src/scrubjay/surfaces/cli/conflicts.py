@@ -10,8 +10,8 @@ from typer.core import TyperGroup
 from scrubjay.client import MemoryClient
 from scrubjay.errors import NotFound
 from scrubjay.model.conflict import ConflictDetails, ConflictSide, ConflictStatus, Resolved, Scan
-from scrubjay.model.requests import ConflictsRequest
-from scrubjay.surfaces.cli.command import verb
+from scrubjay.model.requests import ConflictsRequest, ResolveConflictRequest, ScanConflictsRequest
+from scrubjay.surfaces.cli.command import Make, plain, verb
 from scrubjay.surfaces.cli.console import align, progress, shorten
 from scrubjay.surfaces.cli.jobs import JobChange
 
@@ -101,24 +101,18 @@ class ResolutionReport:
         return "\n".join(lines)
 
 
-Id = Annotated[str, typer.Argument(help="Id of the conflict.", show_default=False)]
-Limit = Annotated[int, typer.Option("--limit", "-n", help="Maximum number of conflicts.")]
-
-
-@verb(conflicts_app, name="list")
-async def list_(
-    client: MemoryClient,
-    *,
-    status: Annotated[str, typer.Option(help="pending, resolved, ignored or all.")] = "pending",
-    memory: Annotated[str, typer.Option(help="Only conflicts of this memory: its id, name or title.")] = "",
-    limit: Limit = 50,
-) -> ConflictList:
-    """List conflicts with both statements, the newest first."""
-    return ConflictList(conflicts=await client.call(ConflictsRequest.of(status=status, id=memory, limit=limit)))
+plain(
+    conflicts_app,
+    ConflictsRequest,
+    "List conflicts with both statements, the newest first.",
+    shown=lambda conflicts: ConflictList(conflicts=conflicts),
+)
 
 
 @verb(conflicts_app)
-async def show(client: MemoryClient, id: Id) -> ConflictView:
+async def show(
+    client: MemoryClient, id: Annotated[str, typer.Argument(help="Id of the conflict.", show_default=False)]
+) -> ConflictView:
     """Show one conflict, pending or not."""
     conflicts = await client.conflicts(status="all", id=id, limit=1)
     matches = [conflict for conflict in conflicts if conflict.id == id]
@@ -127,33 +121,26 @@ async def show(client: MemoryClient, id: Id) -> ConflictView:
     return ConflictView(conflict=matches[0])
 
 
-@verb(conflicts_app, holds_index=True)
+@verb(conflicts_app, holds_index=True, defaults={"limit": 10})
 async def scan(
     client: MemoryClient,
+    make: Make[ScanConflictsRequest],
     *,
-    limit: Limit = 10,
     later: Annotated[bool, typer.Option(help="Leave the scan to the daemon, as a job.")] = False,
 ) -> ScanReport | JobChange:
     """Compare all stored memories; new conflicts are pending."""
     if later:
         return JobChange(job=await client.scan_later(), action="left for later:")
     with progress("comparing") as report:
-        return ScanReport(scan=await client.scan_conflicts(limit=limit, progress=report))
+        return ScanReport(scan=await client.call(make(), progress=report))
 
 
-@verb(conflicts_app)
-async def resolve(
-    client: MemoryClient,
-    id: Id,
-    *,
-    strategy: Annotated[
-        str, typer.Option(help="merge, update, branch, supersede, ignore, or auto, which chooses one.")
-    ] = "auto",
-    notes: Annotated[str, typer.Option(help="Reason, recorded in the history.")] = "",
-    branch: Annotated[str, typer.Option(help="Name of the new branch for `branch`.")] = "",
-) -> ResolutionReport:
-    """Resolve a conflict; `undo` reverts it."""
-    return ResolutionReport(resolved=await client.resolve_conflict(id, strategy=strategy, notes=notes, branch=branch))
+plain(
+    conflicts_app,
+    ResolveConflictRequest,
+    "Resolve a conflict; `undo` reverts it.",
+    shown=lambda resolved: ResolutionReport(resolved=resolved),
+)
 
 
 def _row(conflict: ConflictDetails) -> tuple[str, ...]:

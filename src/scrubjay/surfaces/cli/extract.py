@@ -9,11 +9,11 @@ import typer
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput, TooLarge
-from scrubjay.extraction.formats import FORMATS, MAX_LENGTH
+from scrubjay.extraction.formats import MAX_LENGTH
 from scrubjay.model.fact import Extracted
-from scrubjay.surfaces.cli.command import verb
+from scrubjay.model.requests import ExtractRequest
+from scrubjay.surfaces.cli.command import DryRun, Make, verb
 from scrubjay.surfaces.cli.console import progress
-from scrubjay.surfaces.cli.verbs import DryRun
 
 app = typer.Typer()
 _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -23,18 +23,12 @@ _MAX_BYTES = MAX_LENGTH * 4
 _CHUNK_BYTES = 1_048_576
 
 
-@verb(app)
+@verb(app, omits=("text", "store"), helps={"project": "Project of the facts."})
 async def extract(
     client: MemoryClient,
-    file: Annotated[Path, typer.Argument(help="The chat log; `-` is standard input.", show_default=False)],
+    make: Make[ExtractRequest],
     *,
-    session: Annotated[str, typer.Option(help="Session of the log. Default: the name in the log.")] = "",
-    project: Annotated[str, typer.Option(help="Project of the facts.")] = "",
-    format: Annotated[str, typer.Option(help=f"Format of the log: {', '.join(FORMATS)}.")] = "auto",
-    method: Annotated[
-        str, typer.Option(help="`patterns`, `llm`, or `auto`: a language model if one is configured.")
-    ] = "auto",
-    me: Annotated[str, typer.Option(metavar="NAME", help="Your name in a conversation between people.")] = "",
+    file: Annotated[Path, typer.Argument(help="The chat log; `-` is standard input.", show_default=False)],
     dry_run: DryRun = False,
 ) -> Extracted:
     """Extract facts from a conversation and store them.
@@ -44,10 +38,7 @@ async def extract(
     """
     text = _read_log(file)
     with progress("extracting facts") as report:
-        return await client.extract(
-            text, session=session, project=project, format=format, method=method, me=me, store=not dry_run,
-            progress=report,
-        )  # fmt: skip
+        return await client.call(make(text=text, store=not dry_run), progress=report)
 
 
 def _read_log(file: Path) -> str:

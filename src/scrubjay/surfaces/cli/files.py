@@ -9,11 +9,12 @@ import typer
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
-from scrubjay.graph.jsonl import FORMATS, require_format
+from scrubjay.graph.jsonl import require_format
+from scrubjay.model.requests import BackupRequest, ExportRequest
 from scrubjay.model.results import Restored
 from scrubjay.model.transfer import Imported
 from scrubjay.settings import Settings
-from scrubjay.surfaces.cli.command import bare, verb
+from scrubjay.surfaces.cli.command import Make, bare, verb
 from scrubjay.surfaces.cli.console import progress
 
 app = typer.Typer()
@@ -26,18 +27,12 @@ _MEMORY_LINES = ('{"memory"', '{"type":"entity"')
 File = Annotated[Path, typer.Argument(help="The file.", show_default=False)]
 
 
-@verb(app, name="export")
+@verb(app)
 async def export_(
     client: MemoryClient,
-    file: Annotated[Path, typer.Argument(help="Target file; `-` is standard output.")] = Path("-"),
+    make: Make[ExportRequest],
     *,
-    format: Annotated[
-        str,
-        typer.Option(
-            help="`scrubjay`: everything with its history. `kg`: the current entities and relations, in the "
-            "`memory.jsonl` format of the reference knowledge-graph server."
-        ),
-    ] = FORMATS[0],
+    file: Annotated[Path, typer.Argument(help="Target file; `-` is standard output.")] = Path("-"),
     include: Annotated[
         str,
         typer.Option(
@@ -53,17 +48,17 @@ async def export_(
 
     An export has the whole history, or with `--format kg` the current knowledge graph. It has no tokens and no keys.
     """
-    require_format(format)
-    sections = [name.strip() for name in include.split(",") if name.strip()]
+    request = make(include=[name.strip() for name in include.split(",") if name.strip()])
+    require_format(request.format)
     if str(file) == "-":
-        async for line in client.export(format=format, include=sections):
+        async for line in client.export(format=request.format, include=request.include):
             typer.echo(line)
         return None
     partial = file.with_name(file.name + ".partial")
     count = 0
     with progress("exporting") as report, _report_write_errors(partial):
         with partial.open("w", encoding="utf-8") as target:
-            async for line in client.export(format=format, include=sections, progress=report):
+            async for line in client.export(format=request.format, include=request.include, progress=report):
                 target.write(line + "\n")
                 count += line.startswith(_MEMORY_LINES)
         partial.replace(file)
@@ -97,13 +92,15 @@ async def import_(
             ) from None
 
 
-@verb(backup_app, name="create")
-async def backup_create(client: MemoryClient, file: File) -> str:
+@verb(backup_app)
+async def backup_create(client: MemoryClient, make: Make[BackupRequest]) -> str:
     """Copy the store to a file while it is in use."""
+    request = make()
+    file = request.target
     if file.exists():
         raise InvalidInput(f"{file} exists already", hint="Choose another name", path=str(file))
     with progress("copying") as report, _report_write_errors(file):
-        path = await client.backup(file, progress=report)
+        path = await client.call(request, progress=report)
     return f"backed up to {path} ({path.stat().st_size:,} bytes), verified"
 
 

@@ -1,22 +1,27 @@
 """`scrubjay inbox`: memories of agents that wait for a person's approval."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Memory
+from scrubjay.model.requests import ApproveRequest, DeclineRequest, InboxRequest
 from scrubjay.model.results import Outcome
-from scrubjay.surfaces.cli.command import verb
+from scrubjay.surfaces.cli.command import Make, plain, verb
 from scrubjay.surfaces.cli.console import shorten
-from scrubjay.surfaces.cli.verbs import DryRun
 
 app = typer.Typer()
 inbox_app = typer.Typer(help="Memories that wait for approval.", no_args_is_help=True)
 app.add_typer(inbox_app, name="inbox")
 
+Decision = TypeVar("Decision", ApproveRequest, DeclineRequest)
+All = Annotated[bool, typer.Option("--all", help="All waiting memories.")]
+# A person approves what they have seen in the list, by its id.
+_OMITS = ("filter", "group")
+_HELPS = {"ids": "Ids, names or titles; or --all."}
 _MAX_TEXT = 300
 _MAX_MEMORIES = 1_000
 
@@ -33,43 +38,32 @@ class InboxList:
         return "\n".join(_describe(memory) for memory in self.memories)
 
 
-@verb(inbox_app, name="list")
-async def list_(
-    client: MemoryClient,
-    *,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Maximum number of memories.")] = 50,
-) -> InboxList:
-    """List the waiting memories, the newest first."""
-    return InboxList(memories=await client.inbox(limit=limit))
+def _inbox_list(memories: tuple[Memory, ...]) -> InboxList:
+    return InboxList(memories=memories)
 
 
-Refs = Annotated[list[str] | None, typer.Argument(help="Ids, names or titles; or --all.", show_default=False)]
-All = Annotated[bool, typer.Option("--all", help="All waiting memories.")]
-Reason = Annotated[str, typer.Option(help="Reason, recorded in the history.")]
+plain(inbox_app, InboxRequest, "List the waiting memories, the newest first.", shown=_inbox_list)
 
 
-@verb(inbox_app)
-async def approve(
-    client: MemoryClient, ids: Refs = None, *, everything: All = False, reason: Reason = "", dry_run: DryRun = False
-) -> Outcome:
-    """Approve waiting memories."""
-    return await client.approve(await _select_ids(client, ids, everything=everything), reason=reason, dry_run=dry_run)
-
-
-@verb(inbox_app)
-async def decline(
-    client: MemoryClient, ids: Refs = None, *, everything: All = False, reason: Reason = "", dry_run: DryRun = False
-) -> Outcome:
-    """Move waiting memories to the trash; `restore` brings them back."""
-    return await client.decline(await _select_ids(client, ids, everything=everything), reason=reason, dry_run=dry_run)
-
-
-async def _select_ids(client: MemoryClient, ids: list[str] | None, *, everything: bool) -> list[str]:
+async def _selected(client: MemoryClient, make: Make[Decision], *, everything: bool) -> Decision:
+    request = make()
     if not everything:
-        return ids or []
-    if ids:
+        return request
+    if request.ids:
         raise InvalidInput("ids and --all exclude each other", hint="Give one of them", field="ids")
-    return [memory.id for memory in await client.inbox(limit=_MAX_MEMORIES)]
+    return make(ids=[memory.id for memory in await client.inbox(limit=_MAX_MEMORIES)])
+
+
+@verb(inbox_app, omits=_OMITS, helps=_HELPS)
+async def approve(client: MemoryClient, make: Make[ApproveRequest], *, everything: All = False) -> Outcome:
+    """Approve waiting memories."""
+    return await client.call(await _selected(client, make, everything=everything))
+
+
+@verb(inbox_app, omits=_OMITS, helps=_HELPS)
+async def decline(client: MemoryClient, make: Make[DeclineRequest], *, everything: All = False) -> Outcome:
+    """Move waiting memories to the trash; `restore` brings them back."""
+    return await client.call(await _selected(client, make, everything=everything))
 
 
 def _describe(memory: Memory) -> str:

@@ -2,16 +2,15 @@
 
 import asyncio
 from dataclasses import dataclass
-from typing import Annotated
 
 import typer
 
-from scrubjay.client import MemoryClient
 from scrubjay.client.connect import Connection
 from scrubjay.model.job import Job, JobState
+from scrubjay.model.requests import CancelJobRequest, JobsRequest, RetryJobRequest
 from scrubjay.service import LocalService
 from scrubjay.settings import Settings
-from scrubjay.surfaces.cli.command import bare, verb
+from scrubjay.surfaces.cli.command import bare, plain
 from scrubjay.surfaces.cli.console import align
 
 app = typer.Typer()
@@ -58,20 +57,19 @@ class JobChange:
         return f"{self.action} {self.job.kind} ({self.job.id})"
 
 
-Id = Annotated[str, typer.Argument(help="Id of the job.", show_default=False)]
+def _job_list(jobs: tuple[Job, ...]) -> JobList:
+    return JobList(jobs=jobs)
 
 
-@verb(jobs_app, name="list")
-async def list_(
-    client: MemoryClient,
-    *,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Maximum number of jobs.")] = 50,
-) -> JobList:
+plain(
+    jobs_app,
+    JobsRequest,
     """List the jobs of the space, the newest first.
 
     Finished jobs stay in the list for a day, failed ones for a week.
-    """
-    return JobList(jobs=await client.jobs(limit=limit))
+    """,
+    shown=_job_list,
+)
 
 
 @bare(jobs_app)
@@ -80,16 +78,13 @@ def run(settings: Settings) -> JobRun:
     return asyncio.run(_run_jobs(settings))
 
 
-@verb(jobs_app)
-async def retry(client: MemoryClient, id: Id) -> JobChange:
-    """Run a failed or finished job again."""
-    return JobChange(job=await client.retry_job(id), action="retrying")
-
-
-@verb(jobs_app)
-async def cancel(client: MemoryClient, id: Id) -> JobChange:
-    """Cancel a job."""
-    return JobChange(job=await client.cancel_job(id), action="cancelled")
+plain(
+    jobs_app,
+    RetryJobRequest,
+    "Run a failed or finished job again.",
+    shown=lambda job: JobChange(job=job, action="retrying"),
+)
+plain(jobs_app, CancelJobRequest, "Cancel a job.", shown=lambda job: JobChange(job=job, action="cancelled"))
 
 
 async def _run_jobs(settings: Settings) -> JobRun:

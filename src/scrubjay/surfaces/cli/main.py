@@ -15,12 +15,9 @@ __all__ = ["COMMANDS_BY_MODULE", "app", "load_commands", "main"]
 COMMANDS_BY_MODULE = {
     "verbs": (
         "remember", "recall", "read", "revise", "forget", "restore", "purge", "relate", "unrelate", "undo", "context",
-        "status", "doctor",
+        "status", "doctor", "history", "log", "diff", "commit", "revert", "branch", "branches", "switch",
+        "merge-branch", "drop-branch", "related", "graph", "path",
     ),
-    "history": (
-        "history", "log", "diff", "commit", "revert", "branch", "branches", "switch", "merge-branch", "drop-branch",
-    ),
-    "graph": ("related", "graph", "path"),
     "rules": ("rules",),
     "tags": ("tags",),
     "inbox": ("inbox",),
@@ -35,6 +32,7 @@ COMMANDS_BY_MODULE = {
     "daemon": ("serve", "mcp"),
     "install": ("install", "service"),
 }  # fmt: skip
+_VERBS = "verbs"
 _MODULE_OF_COMMAND = {command: module for module, commands in COMMANDS_BY_MODULE.items() for command in commands}
 
 Command = TyperCommand | TyperGroup
@@ -61,21 +59,35 @@ class _LazyCommands(Mapping[str, Command]):
 
     def __getitem__(self, name: str) -> Command:
         if name not in self._loaded:
-            self._loaded |= load_commands(_MODULE_OF_COMMAND[name])
+            self._loaded |= load_commands(_MODULE_OF_COMMAND.get(name, _VERBS))
         return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_MODULE_OF_COMMAND)
+        return iter(dict.fromkeys((*_MODULE_OF_COMMAND, *load_commands(_VERBS))))
 
     def __len__(self) -> int:
-        return len(_MODULE_OF_COMMAND)
+        return len(list(iter(self)))
 
 
 def load_commands(module: str) -> dict[str, Command]:
-    """Return the commands of a module by name."""
+    """Return the commands of a module by name, with those of verbs that need no code of their own."""
+    # Printing the version does not wait for these imports.
+    from scrubjay.model.verbs import VERBS  # noqa: PLC0415
+    from scrubjay.surfaces.cli.command import plain  # noqa: PLC0415
+
     group = _new_app()
     group.add_typer(cast("typer.Typer", import_module(f"scrubjay.surfaces.cli.{module}").app))
-    return cast("dict[str, Command]", typer.main.get_group(group).commands)
+    commands = cast("dict[str, Command]", typer.main.get_group(group).commands)
+    for verb in VERBS.values():
+        parent, _, name = verb.command.rpartition(" ")
+        if not name or _MODULE_OF_COMMAND.get(parent or name, _VERBS) != module:
+            continue
+        siblings = cast("dict[str, Command]", getattr(commands.get(parent), "commands", {})) if parent else commands
+        if name not in siblings:
+            alone = _new_app()
+            plain(alone, verb.request, verb.request.__doc__ or "")
+            siblings[name] = cast("dict[str, Command]", typer.main.get_group(alone).commands)[name]
+    return commands
 
 
 def _new_app(*, help: str | None = None, cls: type[TyperGroup] | None = None) -> typer.Typer:

@@ -9,9 +9,9 @@ import typer
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json
-from scrubjay.model.requests import SetRulesRequest
+from scrubjay.model.requests import RulesRequest, SetRulesRequest
 from scrubjay.model.rules import Rules, read_rule
-from scrubjay.surfaces.cli.command import verb
+from scrubjay.surfaces.cli.command import plain, verb
 
 app = typer.Typer()
 rules_app = typer.Typer(help="Rules of a space, applied to every new memory.", no_args_is_help=True)
@@ -20,12 +20,10 @@ app.add_typer(rules_app, name="rules")
 _CHANGE = re.compile(r"(?P<name>\w+)\s*(?P<operator>\+=|-=|=)\s*(?P<value>.*)", re.DOTALL)
 
 
-@verb(rules_app)
-async def show(client: MemoryClient) -> Rules:
-    """Show all rules; a star marks changed ones."""
-    return await client.rules()
+plain(rules_app, RulesRequest, "Show all rules; a star marks changed ones.")
 
 
+# The rules are given as NAME=VALUE, not as options.
 @verb(rules_app, name="set")
 async def set_(
     client: MemoryClient,

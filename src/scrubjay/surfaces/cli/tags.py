@@ -2,19 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
 
 import typer
 
 from scrubjay.client import MemoryClient
+from scrubjay.model import requests
 from scrubjay.model.tags import TagCount, TagPreview, TagReason, TagSynonyms, TagTable
-from scrubjay.surfaces.cli.command import verb
+from scrubjay.surfaces.cli.command import plain, verb
 
 app = typer.Typer()
 tags_app = typer.Typer(help="Tags of a space, and their synonyms.", no_args_is_help=True)
 app.add_typer(tags_app, name="tags")
-
-_Variants = Annotated[list[str], typer.Argument(help="Synonyms of a tag.", show_default=False)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,54 +60,16 @@ class TagPreviewResult:
         return "\n".join((head, *more, *reasons))
 
 
-@verb(tags_app, name="list")
-async def list_(
-    client: MemoryClient, *, limit: Annotated[int, typer.Option(metavar="N", help="Maximum number of tags.")] = 200
-) -> TagList:
-    """List the tags of the space, the most used first.
-
-    Each line shows how many memories have the tag.
-    """
-    table = await client.tags(limit=limit)
+def _tag_list(table: TagTable) -> TagList:
     return TagList(tags=table.tags, more=table.more)
-
-
-@verb(tags_app)
-async def synonyms(client: MemoryClient) -> SynonymList:
-    """List the synonyms of the space, and the built-in ones."""
-    return _synonym_list(await client.tags(limit=1))
-
-
-@verb(tags_app)
-async def add(
-    client: MemoryClient,
-    tag: Annotated[str, typer.Argument(help="The tag that replaces them.", show_default=False)],
-    variants: _Variants,
-) -> SynonymList:
-    """Add synonyms of a tag, for memories written from now on."""
-    return _synonym_list(await client.add_synonyms(tag, variants))
-
-
-@verb(tags_app)
-async def remove(client: MemoryClient, variants: _Variants) -> SynonymList:
-    """Remove synonyms; built-in ones are disabled in this space."""
-    return _synonym_list(await client.remove_synonyms(variants))
-
-
-@verb(tags_app)
-async def preview(
-    client: MemoryClient,
-    tags: Annotated[list[str] | None, typer.Argument(help="Tags to normalize.", show_default=False)] = None,
-    *,
-    text: Annotated[str, typer.Option(help="Text for which to suggest more tags.")] = "",
-) -> TagPreviewResult:
-    """Show how tags would be stored, and why; nothing is stored."""
-    result: TagPreview = await client.preview_tags(tags or [], text=text)
-    return TagPreviewResult(before=result.before, after=result.after, suggested=result.suggested, why=result.why)
 
 
 def _synonym_list(table: TagTable) -> SynonymList:
     return SynonymList(synonyms=table.synonyms, built_in=table.built_in, off=table.off)
+
+
+def _preview(preview: TagPreview) -> TagPreviewResult:
+    return TagPreviewResult(before=preview.before, after=preview.after, suggested=preview.suggested, why=preview.why)
 
 
 def _describe_synonyms(synonyms: Sequence[TagSynonyms]) -> list[str]:
@@ -119,3 +79,40 @@ def _describe_synonyms(synonyms: Sequence[TagSynonyms]) -> list[str]:
         variants = [", ".join(synonym.variants)] if synonym.variants else []
         lines.append(f"  {synonym.tag}: {'; '.join([*variants, *named])}")
     return lines
+
+
+plain(
+    tags_app,
+    requests.TagsRequest,
+    """List the tags of the space, the most used first.
+
+    Each line shows how many memories have the tag.
+    """,
+    shown=_tag_list,
+)
+
+
+@verb(tags_app)
+async def synonyms(client: MemoryClient) -> SynonymList:
+    """List the synonyms of the space, and the built-in ones."""
+    return _synonym_list(await client.tags(limit=1))
+
+
+plain(
+    tags_app,
+    requests.AddSynonymsRequest,
+    "Add synonyms of a tag, for memories written from now on.",
+    shown=_synonym_list,
+)
+plain(
+    tags_app,
+    requests.RemoveSynonymsRequest,
+    "Remove synonyms; built-in ones are disabled in this space.",
+    shown=_synonym_list,
+)
+plain(
+    tags_app,
+    requests.PreviewTagsRequest,
+    "Show how tags would be stored, and why; nothing is stored.",
+    shown=_preview,
+)

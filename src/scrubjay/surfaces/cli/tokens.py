@@ -1,26 +1,23 @@
 """`scrubjay tokens`: create, list and revoke the tokens of HTTP clients."""
 
-import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
 
 from scrubjay.client import MemoryClient
-from scrubjay.model.arguments import Request
 from scrubjay.model.grant import Access
 from scrubjay.model.requests import CreateTokenRequest, RevokeTokenRequest, TokensRequest
 from scrubjay.model.token import Token
 from scrubjay.settings import Settings
-from scrubjay.surfaces.cli.command import bare
+from scrubjay.surfaces.cli.command import Make, plain, verb
 from scrubjay.surfaces.cli.console import align
 
 app = typer.Typer()
 tokens_app = typer.Typer(help="Access tokens of HTTP clients.", no_args_is_help=True)
 app.add_typer(tokens_app, name="tokens")
 
-R = TypeVar("R")
 _OFF = "off"
 _HEAD = ("NAME", "STATE", "ACCESS", "SPACES", "EXPIRES", "ID")
 
@@ -93,62 +90,43 @@ class RevokedToken:
         return f"revoked {self.token.name} ({self.token.id}): it gives no access any more"
 
 
-@bare(tokens_app)
-def create(
-    settings: Settings,
+@verb(
+    tokens_app,
+    helps={
+        "requests_per_minute": "Rate limit. Default: SCRUBJAY_REQUESTS_PER_MINUTE.",
+        "body_bytes": "Maximum size of a body. Default: SCRUBJAY_MAX_BODY_BYTES.",
+    },
+)
+async def create(
+    client: MemoryClient,
+    make: Make[CreateTokenRequest],
     *,
-    name: Annotated[str, typer.Option(help="Person or program that uses the token.", show_default=False)],
+    settings: Settings,
     spaces: Annotated[
         str | None,
         typer.Option(metavar="LIST", help="Spaces, for example work,home; `*` is all. Default: that of --space."),
     ] = None,
-    access: Annotated[str, typer.Option(help="read, write (which includes read), or metrics.")] = Access.READ.value,
-    expires: Annotated[str, typer.Option(metavar="WHEN", help="90d, 12h or a time. Default: never.")] = "",
-    requests_per_minute: Annotated[
-        int, typer.Option(metavar="N", help="Rate limit. Default: SCRUBJAY_REQUESTS_PER_MINUTE.")
-    ] = 0,
-    max_body: Annotated[
-        int, typer.Option(metavar="BYTES", help="Maximum size of a body. Default: SCRUBJAY_MAX_BODY_BYTES.")
-    ] = 0,
 ) -> CreatedToken:
     """Create a token and print its secret, this one time."""
-    default_spaces = () if access == Access.METRICS else (settings.space,)
-    request = CreateTokenRequest(
-        name=name,
-        spaces=default_spaces if spaces is None else tuple(filter(None, map(str.strip, spaces.split(",")))),
-        access=access,
-        expires=expires,
-        requests_per_minute=requests_per_minute,
-        body_bytes=max_body,
-    )
-    created = _call(settings, request)
+    request = make(spaces=[name.strip() for name in (spaces or "").split(",") if name.strip()])
+    if spaces is None and request.access != Access.METRICS:
+        request = replace(request, spaces=(settings.space,))
+    created = await client.call(request)
     return CreatedToken(token=created.token, secret=created.secret, address=_address(settings))
 
 
-@bare(tokens_app, name="list")
-def list_(settings: Settings) -> TokenList:
-    """List all tokens and their states, without secrets."""
+def _token_list(tokens: tuple[Token, ...]) -> TokenList:
     now = datetime.now(UTC)
-    tokens = _call(settings, TokensRequest())
     return TokenList(tokens=tuple(_row(token, now=now) for token in tokens))
 
 
-@bare(tokens_app)
-def revoke(
-    settings: Settings, ref: Annotated[str, typer.Argument(help="Id or name of the token.", show_default=False)]
-) -> RevokedToken:
-    """Revoke a token at once and for good."""
-    return RevokedToken(token=_call(settings, RevokeTokenRequest(ref=ref)))
-
-
-def _call(settings: Settings, request: Request[R]) -> R:
-    """Call the running daemon, else the store itself."""
-
-    async def connect_and_call() -> R:
-        async with MemoryClient(settings=settings.short_lived) as memory:
-            return await memory.call(request)
-
-    return asyncio.run(connect_and_call())
+plain(tokens_app, TokensRequest, "List all tokens and their states, without secrets.", shown=_token_list)
+plain(
+    tokens_app,
+    RevokeTokenRequest,
+    "Revoke a token at once and for good.",
+    shown=lambda token: RevokedToken(token=token),
+)
 
 
 def _row(token: Token, *, now: datetime) -> TokenRow:
