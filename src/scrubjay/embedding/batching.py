@@ -153,7 +153,7 @@ class BatchingEmbedder:
             query, batch = self._next_batch()
             if not batch:
                 return
-            task = asyncio.ensure_future(self._run(batch, query=query))
+            task = asyncio.ensure_future(self._run_batches(batch, query=query))
             self._running.add(task)
             task.add_done_callback(self._finish)
 
@@ -172,6 +172,12 @@ class BatchingEmbedder:
         self._running.discard(task)
         if not self._closed and not task.cancelled():
             self._start_batches()
+
+    async def _run_batches(self, batch: Sequence["_QueuedText"], *, query: bool) -> None:
+        """Run a batch and those that wait by then: between two tasks the model would be idle."""
+        while batch:
+            await self._run(batch, query=query)
+            query, batch = (query, []) if self._closed else self._next_batch()
 
     async def _run(self, batch: Sequence["_QueuedText"], *, query: bool) -> None:
         try:

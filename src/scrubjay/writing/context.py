@@ -128,7 +128,10 @@ class WriteContext:
         if not self.in_transaction:
             return await asyncio.gather(first, second)
         with closing(second):
-            return await first, await second
+            done = await first
+            # Let other requests read meanwhile, and the model take its next texts.
+            await asyncio.sleep(0)
+            return done, await second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
