@@ -160,7 +160,7 @@ from scrubjay.model.requests import RecallRequest
 async with MemoryClient(space="work") as memory:
     remembered = await memory.remember("Sarah prefers voice calls", entities=["Sarah"])
 
-with SyncMemoryClient(url="http://127.0.0.1:7272", token="…") as memory:
+with SyncMemoryClient(space="work") as memory:
     found = memory.recall("how does Sarah like to be reached?")
     found = memory.call(RecallRequest(query="how does Sarah like to be reached?"))
 ```

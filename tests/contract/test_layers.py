@@ -135,6 +135,32 @@ def test_every_dependency_is_used_and_every_used_package_is_declared() -> None:
     assert all(item & (core | extra) for item in existing)
 
 
+def test_the_thin_client_needs_no_other_module_and_one_package() -> None:
+    project = tomllib.loads((ROOT / "packages/scrubjay-client/pyproject.toml").read_text(encoding="utf-8"))
+    build = project["tool"]["hatch"]["build"]
+    thin = [
+        module
+        for module in modules("src")
+        if any(_is_part(module.name, path) for path in build["only-include"]) and module.name not in build["exclude"]
+    ]
+    names = {module.dotted for module in thin}
+    assert "scrubjay.client.sync" in names
+    # A store in the same process, which only the product has; imported when one is opened, or for its types.
+    product = {"scrubjay.app", "scrubjay.app.notes", "scrubjay.engine", "scrubjay.notes.service"}
+    strays = [
+        f"{module.name}:{line} imports {name}"
+        for module in thin
+        for name, line in module.imports()
+        if _is_in(name, "scrubjay") and not {name, name.rpartition(".")[0]} & (names | product)
+    ]
+    assert not strays
+    needed = {package for module in thin for package, _ in _third_party(module)}
+    assert needed == {_distribution(line) for line in project["project"]["dependencies"]}
+    whole = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {*project["project"]["dependencies"]} <= {*whole["dependencies"]}
+    assert project["project"]["requires-python"] == whole["requires-python"]
+
+
 HEAVY = {
     "apsw", "qdrant_edge", "onnxruntime", "typer", "rich", "httpx2", "mcp", "fastapi", "jwt", "psycopg",
     "qdrant_client",
@@ -151,6 +177,10 @@ def test_importing_the_package_loads_no_heavy_one() -> None:
 
 def _is_in(name: str, room: str) -> bool:
     return name == room or name.startswith(f"{room}.")
+
+
+def _is_part(file: str, path: str) -> bool:
+    return file == path or file.startswith(f"{path}/")
 
 
 def _third_party(module: Module) -> list[tuple[str, int]]:

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
-from scrubjay.errors import DaemonUnavailable, StoreError
+from scrubjay.errors import DaemonUnavailable, InvalidInput, StoreError
 from scrubjay.paths import known_socket
 from scrubjay.rpc.client import RpcClient, Transport
 from scrubjay.rpc.socket_transport import SocketTransport
@@ -71,8 +71,12 @@ class Connection:
                 if "version" in error.fields:
                     raise
         # Loaded on demand: the engine takes longer to load than a daemon takes to answer.
-        from scrubjay.app import open_engine  # noqa: PLC0415
-
+        try:
+            from scrubjay.app import open_engine  # noqa: PLC0415
+        except ModuleNotFoundError as error:
+            if error.name != "scrubjay.app":
+                raise
+            raise self._no_engine_error() from None
         engine = await self._stack.enter_async_context(open_engine(self._settings))
         return LocalService(engine, notes=partial(self._open_notes, engine))
 
@@ -84,6 +88,20 @@ class Connection:
 
                 self._notes = await self._stack.enter_async_context(open_notes(self._settings, engine))
             return self._notes
+
+    def _no_engine_error(self) -> DaemonUnavailable | InvalidInput:
+        """Return the error of `scrubjay-client`, which can only call a server or a daemon."""
+        if self._alone:
+            return InvalidInput(
+                "scrubjay-client cannot open a store",
+                hint="Install the package `scrubjay`, or give the url of a server",
+                field="path",
+            )
+        return DaemonUnavailable(
+            f"no daemon runs for {self._settings.data}, and scrubjay-client cannot open the store itself",
+            hint="Start `scrubjay serve`, give the url of a server, or install the package `scrubjay`",
+            sent=False,
+        )
 
     async def _remote(self, transport: Transport) -> RpcClient:
         try:

@@ -143,7 +143,8 @@ class RpcClient:
             try:
                 answer = await self._transport.call(verb, request, who=who, progress=progress)
             except DaemonUnavailable as error:
-                if is_last or (is_write and error.fields.get("sent")):
+                # Another version stays another version.
+                if is_last or "version" in error.fields or (is_write and error.fields.get("sent")):
                     self._is_away = is_last
                     raise
             except Busy as error:

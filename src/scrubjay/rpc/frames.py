@@ -6,7 +6,7 @@ A client sends a hello frame and the daemon replies; then frames of calls and an
 import asyncio
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import cast
+from typing import Literal, cast
 
 from scrubjay.errors import DaemonUnavailable, InvalidInput, TooLarge
 from scrubjay.model.memory import Json
@@ -116,16 +116,19 @@ def hello(speak: str, **options: str) -> Frame:
     return {"scrubjay": VERSION, "protocol": PROTOCOL, "speak": speak, **options}
 
 
-def require_same_protocol(greeting: Mapping[str, Json], *, other: str) -> None:
+def require_same_protocol(greeting: Mapping[str, Json], *, other: Literal["client", "daemon"]) -> None:
     """Raise DaemonUnavailable if the protocol of the other side differs; the hint names the older side."""
     theirs = greeting.get("protocol")
     if theirs == PROTOCOL:
         return
-    older = other if not isinstance(theirs, int) or theirs < PROTOCOL else "this side"
+    this = "client" if other == "daemon" else "daemon"
+    older = other if not isinstance(theirs, int) or theirs < PROTOCOL else this
+    version = str(greeting.get("scrubjay", "of an unknown version"))[:40]
+    restart, update = "Update Scrubjay if needed, and restart the daemon", "Update the client and restart its program"
     raise DaemonUnavailable(
-        f"the {other} is Scrubjay {str(greeting.get('scrubjay', 'of an unknown version'))[:40]} and this is {VERSION}; "
-        "their protocols differ",
-        hint=f"Restart the {other}" if older == other else f"Update and restart the program that talks to the {other}",
+        f"the {other} (Scrubjay {version}, protocol {str(theirs)[:20]}) and the {this} (Scrubjay {VERSION}, protocol "
+        f"{PROTOCOL}) cannot understand each other",
+        hint=restart if older == "daemon" else update,
         version=VERSION,
     )
 

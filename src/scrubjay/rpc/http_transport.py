@@ -13,7 +13,7 @@ from scrubjay.model.transfer import Progress
 from scrubjay.model.verbs import VERBS
 from scrubjay.rpc.codec import error_from_problem, to_json_without_defaults
 from scrubjay.rpc.frames import PROTOCOL_HEADER, Frame, LineJoiner, check_answer, encode_frame
-from scrubjay.version import PROTOCOL
+from scrubjay.version import PROTOCOL, VERSION
 
 # The daemon ends an ordinary call before this; a long one sends progress while it works.
 _TIMEOUT = 60.0
@@ -31,7 +31,7 @@ class HttpTransport:
         self._url = url.rstrip("/")
         self.peer = ""
         self._names_space = names_space
-        headers = {PROTOCOL_HEADER: str(PROTOCOL)} | (
+        headers = {PROTOCOL_HEADER: str(PROTOCOL), "user-agent": f"scrubjay/{VERSION}"} | (
             {"authorization": f"Bearer {_require_header_value(token)}"} if token else {}
         )
         self._client = httpx2.AsyncClient(headers=headers, timeout=_TIMEOUT)

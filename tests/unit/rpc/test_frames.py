@@ -51,9 +51,14 @@ def test_the_older_side_is_named() -> None:
     require_same_protocol(hello("verbs"), other="daemon")
     with pytest.raises(DaemonUnavailable) as caught:
         require_same_protocol({"scrubjay": "0.0.1", "protocol": PROTOCOL - 1}, other="daemon")
-    assert caught.value.hint == "Restart the daemon"
+    assert caught.value.hint == "Update Scrubjay if needed, and restart the daemon"
+    assert f"the daemon (Scrubjay 0.0.1, protocol {PROTOCOL - 1}) and the client" in caught.value.message
     with pytest.raises(DaemonUnavailable) as caught:
         require_same_protocol({"scrubjay": "9.9", "protocol": PROTOCOL + 1}, other="daemon")
-    assert caught.value.hint == "Update and restart the program that talks to the daemon"
-    with pytest.raises(DaemonUnavailable):
+    assert caught.value.hint == "Update the client and restart its program"
+    with pytest.raises(DaemonUnavailable) as caught:
+        require_same_protocol({"protocol": PROTOCOL + 1}, other="client")
+    assert caught.value.hint == "Update Scrubjay if needed, and restart the daemon"
+    with pytest.raises(DaemonUnavailable) as caught:
         require_same_protocol({}, other="client")
+    assert caught.value.hint == "Update the client and restart its program"

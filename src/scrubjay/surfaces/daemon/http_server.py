@@ -216,7 +216,9 @@ async def _method_not_allowed(_: Request, __: Exception) -> Response:
 async def _call(request: Request, dispatcher: RpcDispatcher) -> Response:
     verb = request.path_params["verb"]
     if (protocol := request.headers.get(PROTOCOL_HEADER)) is not None:
-        require_same_protocol({"protocol": int(protocol) if protocol.isdecimal() else None}, other="client")
+        version = request.headers.get("user-agent", "").removeprefix("scrubjay/")
+        greeting: Frame = {"protocol": int(protocol) if protocol.isdecimal() else None, "scrubjay": version}
+        require_same_protocol(greeting, other="client")
     grant = grant_of(request.scope)
     _require_open(verb, grant)
     # The lines of an import follow the first one; they are read only after the caller's rights are checked.
