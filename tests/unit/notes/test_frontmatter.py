@@ -73,6 +73,8 @@ def test_the_simple_patterns_agree_with_the_parser(text: str) -> None:
 
 
 @given(text=LINES)
+@example("\ufeff\n")
+@example("\ufeff# by hand\nmood: good\n")
 @settings(max_examples=150, deadline=None)
 def test_the_parsed_entries_form_the_text(text: str) -> None:
     try:

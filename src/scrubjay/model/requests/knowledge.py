@@ -14,6 +14,23 @@ from scrubjay.model.relation import Network
 from scrubjay.model.requests.memories import AsOf, IdempotencyKey, Project, Ref, Refs, RememberRequest
 from scrubjay.model.results import Context
 
+__all__ = [
+    "ConflictsRequest",
+    "ContextRequest",
+    "CreateEntitiesRequest",
+    "ExtractRequest",
+    "GetMemoryStatusRequest",
+    "GraphRequest",
+    "PathRequest",
+    "ProbeConflictsRequest",
+    "RelatedRequest",
+    "ResolveConflictRequest",
+    "ScanConflictsRequest",
+    "ScanLaterRequest",
+    "SearchNodesRequest",
+    "UpdateEntityRequest",
+]
+
 Types = Annotated[
     tuple[str, ...],
     Arg("Only relations of this type; repeatable.", length=LABEL, items=100, flags="--type -t", metavar="NAME"),

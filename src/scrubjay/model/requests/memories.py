@@ -12,6 +12,22 @@ from scrubjay.model.relation import LINK
 from scrubjay.model.results import Missing, Outcome, ReadResult, Recalled, Related, Remembered, RememberedMany, Written
 from scrubjay.model.timestamps import to_iso
 
+__all__ = [
+    "Edit",
+    "ForgetRequest",
+    "PurgeRequest",
+    "ReadRequest",
+    "RecallRequest",
+    "RelateRequest",
+    "RememberManyRequest",
+    "RememberRequest",
+    "RestoreRequest",
+    "ReviseRequest",
+    "SearchTextRequest",
+    "Selection",
+    "UnrelateRequest",
+]
+
 Ref = Annotated[str, Arg("Id, name or title.", example="how-to-reach-sarah", length=LABEL, positional=True)]
 Refs = Annotated[
     tuple[str, ...],

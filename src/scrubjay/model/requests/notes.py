@@ -27,6 +27,29 @@ from scrubjay.model.notes import (
 from scrubjay.model.query import LABEL
 from scrubjay.model.requests.memories import MAX_TAGS, DryRun, IdempotencyKey, Message, Project
 
+__all__ = [
+    "AttachFileRequest",
+    "AttachPathRequest",
+    "BacklinksRequest",
+    "BrokenLinksRequest",
+    "CurrentDateRequest",
+    "DueNotesRequest",
+    "EditNoteRequest",
+    "ExportNotesRequest",
+    "ImportNotesRequest",
+    "LinkNotesRequest",
+    "NoteAttachmentsRequest",
+    "NoteCategoriesRequest",
+    "NoteTemplatesRequest",
+    "OrphanedFilesRequest",
+    "ReadNoteRequest",
+    "ReviewNoteRequest",
+    "SearchNotesRequest",
+    "SyncNotesRequest",
+    "UnlinkNotesRequest",
+    "WriteNoteRequest",
+]
+
 NoteRef = Annotated[str, Arg("Id, title, name or file name.", length=LABEL, positional=True)]
 InCategory = Annotated[
     str, Arg("Only this category and its subcategories.", length=LABEL, metavar="NAME")

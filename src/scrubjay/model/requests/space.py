@@ -16,6 +16,30 @@ from scrubjay.model.tags import TagPreview, TagTable
 from scrubjay.model.token import NewToken, Token
 from scrubjay.model.transfer import Imported
 
+__all__ = [
+    "AddSynonymsRequest",
+    "ApproveRequest",
+    "BackupRequest",
+    "CancelJobRequest",
+    "CreateTokenRequest",
+    "DeclineRequest",
+    "DoctorRequest",
+    "EmbedMissingRequest",
+    "ExportRequest",
+    "ImportRequest",
+    "InboxRequest",
+    "JobsRequest",
+    "PreviewTagsRequest",
+    "RemoveSynonymsRequest",
+    "RetryJobRequest",
+    "RevokeTokenRequest",
+    "RulesRequest",
+    "SetRulesRequest",
+    "StatusRequest",
+    "TagsRequest",
+    "TokensRequest",
+]
+
 Variants = Annotated[
     tuple[str, ...],
     Arg("Synonyms of a tag.", example=["payments-fix", "paying"], length=LABEL, items=100, positional=True),

@@ -10,6 +10,19 @@ from scrubjay.model.query import LABEL
 from scrubjay.model.requests.memories import IdempotencyKey, Message, OnBranch, Ref
 from scrubjay.model.results import History, Undone, Written
 
+__all__ = [
+    "BranchRequest",
+    "BranchesRequest",
+    "CommitRequest",
+    "DropBranchRequest",
+    "HistoryRequest",
+    "MergeBranchRequest",
+    "OutcomeRequest",
+    "RevertRequest",
+    "SwitchRequest",
+    "UndoRequest",
+]
+
 BranchName = Annotated[str, Arg("Name of the branch.", example="draft", length=LABEL, positional=True)]
 
 

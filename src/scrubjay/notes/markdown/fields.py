@@ -63,7 +63,8 @@ def read_fields(head: Frontmatter) -> ParsedFields:
                 at = line + entry.lead.count("\n")
                 warnings.append(f"line {at}: {field.key} should be {wrong}; the line stays, and its value is ignored")
         line += entry.text.count("\n")
-    text = "".join([*extra, head.tail]).replace("\r\n", "\n")
+    # A byte order mark belongs to the start of a text: elsewhere it is no valid YAML.
+    text = "".join([*extra, head.tail]).replace("\r\n", "\n").removeprefix("\ufeff")
     note = replace(Note(extra=text if text.strip() else ""), **values)
     return ParsedFields(note=note, set_fields=frozenset(values), warnings=tuple(warnings))
 

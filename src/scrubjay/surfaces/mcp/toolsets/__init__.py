@@ -3,22 +3,25 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from inspect import getdoc
 from typing import cast
 
 from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.model.arguments import arguments_of
 from scrubjay.model.memory import Json
 from scrubjay.model.requests import SetRulesRequest
-from scrubjay.model.verbs import VERBS
+from scrubjay.model.verbs import VERBS, Verb
+from scrubjay.rpc.codec import to_json
 from scrubjay.surfaces.mcp.arguments import did_you_mean, display
-from scrubjay.surfaces.mcp.tool import StaticResource, Tool, ToolResult
+from scrubjay.surfaces.mcp.budget import DEFAULT_TOKENS, drop_empty, room_for, trim_lists
+from scrubjay.surfaces.mcp.tool import StaticResource, Tool, ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets import core, enhanced, entities, items, kg, notes, session, smart
+from scrubjay.surfaces.mcp.toolsets.schema import output_schema, verb_schema
 
 DEFAULT = "core"
 ALL = "all"
 
-# If two toolsets have a tool of the same name, the later one serves it.
-TOOLSETS: dict[str, tuple[Tool, ...]] = {
+_WRITTEN: dict[str, tuple[Tool, ...]] = {
     "core": core.TOOLS,
     "kg": kg.TOOLS,
     "enhanced": enhanced.TOOLS,
@@ -27,6 +30,34 @@ TOOLSETS: dict[str, tuple[Tool, ...]] = {
     "smart": smart.TOOLS,
     "notes": notes.TOOLS,
     "session": session.TOOLS,
+}
+
+
+def _plain_tools(toolset: str, written: Sequence[Tool]) -> Iterator[Tool]:
+    """Yield tools for the verbs that the registry puts into a toolset and that need no code of their own."""
+    names = {tool.name for tool in written}
+    for verb in VERBS.values():
+        for place, _, name in (tool.partition(".") for tool in verb.tools):
+            if place == toolset and name not in names:
+                yield _plain_tool(verb, name)
+
+
+def _plain_tool(verb: Verb, name: str) -> Tool:
+    async def call(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
+        result = to_json(await context.memory.call(verb.request.of(**arguments), progress=context.progress))
+        fields = result if isinstance(result, dict) else {"result": result}
+        return ToolResult(structured=trim_lists(drop_empty(fields), room=room_for(DEFAULT_TOKENS)))
+
+    return Tool(
+        name=name, title=name.replace("_", " ").capitalize(), description=getdoc(verb.request) or "",
+        input=verb_schema(verb.request), output=output_schema(), call=call, read_only=verb.reads,
+        destructive=verb.effect == "destroys", idempotent=verb.idempotent, verbs={verb.name: ""},
+    )  # fmt: skip
+
+
+# If two toolsets have a tool of the same name, the later one serves it.
+TOOLSETS: dict[str, tuple[Tool, ...]] = {
+    toolset: (*tools, *_plain_tools(toolset, tools)) for toolset, tools in _WRITTEN.items()
 }
 
 # Hints write verbs (with their arguments), names of arguments and values as code.
