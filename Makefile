@@ -71,6 +71,7 @@ check: $(DONE)/check ## format, lint, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
+	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
 interop: $(DONE)/interop ## try it with the clients and suites of others (ARGS="inspector"); needs npm
