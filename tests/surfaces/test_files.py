@@ -159,6 +159,70 @@ def test_a_backup_is_made_verified_and_restored(tmp_path: Path, home: Path) -> N
     assert renamed.exists()
 
 
+def _texts(folder: Path, *lines: str | bytes) -> str:
+    file = folder / "texts.jsonl"
+    file.write_bytes(b"\n".join(line.encode() if isinstance(line, str) else line for line in lines))
+    return str(file)
+
+
+def test_texts_are_imported_with_the_arguments_of_remember(tmp_path: Path) -> None:
+    file = _texts(
+        tmp_path, '\ufeff{"text": "green tea", "name": "tea", "tags": ["drinks"]}', "",
+        '{"content": "black coffee", "type": "fact", "source": {"trust": "document"}}',
+    )  # fmt: skip
+    assert run("import", file, "--dry-run").out == "would import 2 lines: 2 created\n"
+    assert contents() == set()
+    answer = run("import", file)
+    assert (answer.code, answer.out) == (0, "imported 2 lines: 2 created\n")
+    assert run_json("import", file, "--atomic") == {
+        "lines": 2, "counts": {"unchanged": 2}, "failed": [], "dry_run": False,
+    }  # fmt: skip
+    tea, coffee = json.loads(run("read", "tea", "black-coffee", "--json").out)["memories"]
+    assert (tea["tags"], tea["source"]["method"], tea["source"]["trust"]) == (["drinks"], "import", "user")
+    assert (coffee["kind"], coffee["source"]["trust"]) == ("fact", "document")
+
+
+def test_lines_that_cannot_be_stored_are_named(tmp_path: Path) -> None:
+    run("rules", "set", "never=secret plan*")
+    file = _texts(
+        tmp_path, '{"text": "green tea"}', '{"txt": "tea"}', "tea", '["tea"]', b'{"text": "caf\xe9"}',
+        '{"text": "black tea", "remind_at": "someday"}', '{"text": "the secret plan"}', '{"text": "white tea"}',
+    )  # fmt: skip
+    atomic = run("import", file, "--atomic", "--json")
+    assert (atomic.code, atomic.json()["counts"]) == (1, {})
+    assert contents() == set()
+    answer = run("import", file, "--json")
+    failed = answer.json()["failed"]
+    assert answer.code == 1
+    assert isinstance(failed, list)
+    assert [(line["line"], str(line["message"])[:12]) for line in failed if isinstance(line, dict)] == [
+        (2, "remember has"), (3, "not JSON: Ex"), (4, "not an objec"), (5, "not UTF-8 te"), (6, "remind_at: '"),
+        (7, "rejected: pa"),
+    ]  # fmt: skip
+    assert contents() == {"green tea", "white tea"}
+    assert "imported 2 of 8 lines: 2 unchanged" in run("import", file).out
+
+
+def test_all_texts_or_none_are_imported(tmp_path: Path) -> None:
+    file = _texts(tmp_path, '{"text": "green tea"}', '{"text": "black tea", "remind_at": "someday"}')
+    answer = run("import", file, "--atomic")
+    assert (answer.code, answer.out.splitlines()[0]) == (1, "imported 0 of 2 lines")
+    assert "line 2: remind_at: 'someday'" in answer.out
+    assert contents() == set()
+    many = _texts(tmp_path, *(f'{{"text": "tea number {number}"}}' for number in range(1_001)))
+    assert "the limit is 1,000" in run("import", many, "--atomic").err
+    assert contents() == set()
+
+
+def test_an_export_is_checked_whole_whatever_is_asked(tmp_path: Path) -> None:
+    remember("green tea")
+    file = tmp_path / "out.jsonl"
+    run("export", str(file))
+    answer = run("import", str(file), "--dry-run")
+    assert answer.code == CODES[InvalidInput].exit
+    assert "--dry-run" in answer.err
+
+
 @pytest.mark.embedded
 def test_a_backup_is_restored_into_a_new_folder(tmp_path: Path) -> None:
     remember("green tea")

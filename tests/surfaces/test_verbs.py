@@ -2,12 +2,14 @@
 
 import json
 import re
+from dataclasses import fields
 
 import pytest
 from tests.surfaces.shell import remember, run, run_json
 
 from scrubjay.errors import CODES, Ambiguous, InvalidInput, KeyReused, NameTaken, NotFound, StaleVersion, WrongState
 from scrubjay.model.identity import is_id
+from scrubjay.model.memory import Memory
 from scrubjay.version import VERSION
 
 pytestmark = pytest.mark.usefixtures("home")
@@ -484,3 +486,10 @@ def test_memories_are_selected_by_every_condition() -> None:
     (done,) = json.loads(run("forget", "--category", "kitchen", "--metadata", '{"cups": 2}', "--json").out)["done"]
     assert done["id"] == forgotten
     assert run_json("read", other)["missing"] == []
+
+
+def test_read_as_json_has_every_field_of_a_memory() -> None:
+    remember("tea", "--name", "tea")
+    (memory,) = json.loads(run("read", "tea", "--json").out)["memories"]
+    assert set(memory) == {field.name for field in fields(Memory)}
+    assert (memory["title"], memory["tags"], memory["expires_at"], memory["state"]) == ("", [], None, "live")

@@ -5,7 +5,7 @@ import inspect
 import json
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Annotated, TypeVar, Unpack, cast, get_args
 
@@ -15,7 +15,8 @@ from scrubjay.client import MemoryClient
 from scrubjay.errors import CODES, Conflict, NotFound, ScrubjayError, codes_of
 from scrubjay.model import verbs
 from scrubjay.model.arguments import Request
-from scrubjay.model.results import Undone
+from scrubjay.model.memory import Json, Memory
+from scrubjay.model.results import ReadResult, Undone
 from scrubjay.rpc.codec import error_to_json, to_json
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.console import progress
@@ -190,9 +191,18 @@ def _load_settings(shared: dict[str, object]) -> Settings:
 
 def _print_result(result: object, *, as_json: bool) -> None:
     if as_json:
-        sys.stdout.write(json.dumps(to_json(result), ensure_ascii=False, indent=2) + "\n")
+        sys.stdout.write(json.dumps(_result_json(result), ensure_ascii=False, indent=2) + "\n")
     else:
         show(result)
+
+
+def _result_json(result: object) -> Json:
+    """Return a result as JSON; of a memory that is read, every field."""
+    if not isinstance(result, ReadResult):
+        return to_json(result)
+    names = [field.name for field in fields(Memory)]
+    memories: list[Json] = [{name: to_json(getattr(memory, name)) for name in names} for memory in result.memories]
+    return {**cast("dict[str, Json]", to_json(result)), "memories": memories}
 
 
 def _exit_code(result: object) -> int:
