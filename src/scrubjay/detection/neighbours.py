@@ -78,14 +78,14 @@ class ReadCache:
         key = space, vector.tobytes(), limit
         if key not in self._searches:
             # A second caller waits for the search of the first, or gets its error.
-            found = self._searches[key] = asyncio.get_running_loop().create_future()
+            result = self._searches[key] = asyncio.get_running_loop().create_future()
             try:
-                found.set_result(await self.index.search(space, vector, filter, limit=limit))
+                result.set_result(await self.index.search(space, vector, filter, limit=limit))
             except asyncio.CancelledError:
-                found.cancel()
+                result.cancel()
                 raise
             except Exception as error:  # noqa: BLE001 - the callers get it
-                found.set_exception(error)
+                result.set_exception(error)
         return list(await self._searches[key])
 
     async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:

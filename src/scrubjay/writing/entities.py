@@ -124,11 +124,11 @@ async def _read_known(
     """Return how many memories have each facet, and the names that are confirmed."""
     by_entity = _memories.get(store, {})
     cached = [(name, memory_id) for name in names if (memory_id := by_entity.get((space, name))) is not None]
-    known = store.known_facets(space, facets, state=State.LIVE)
+    counts = store.known_facets(space, facets, state=State.LIVE)
     if not cached:
-        return await known, frozenset()
+        return await counts, frozenset()
     # Both at once: with a remote store each is a round trip.
-    return await asyncio.gather(known, _confirm_names(cached[:_MAX_LOOKED_UP], space=space, store=store))
+    return await asyncio.gather(counts, _confirm_names(cached[:_MAX_LOOKED_UP], space=space, store=store))
 
 
 async def _confirm_names(cached: Sequence[tuple[str, str]], *, space: str, store: RecordStore) -> frozenset[str]:
