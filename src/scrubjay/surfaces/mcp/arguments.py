@@ -144,9 +144,12 @@ class Arguments:
         return self._values.get(self._names.get(name, name), default)
 
 
-def arguments_for(verb: type[ArgumentGroup], arguments: Mapping[str, Json]) -> dict[str, Json]:
-    """Return those arguments of a tool that a verb has under the same name."""
-    return {argument.name: arguments[argument.name] for argument in arguments_of(verb) if argument.name in arguments}
+def arguments_for(
+    verb: type[ArgumentGroup], arguments: Mapping[str, Json], names: Mapping[str, str] | None = None
+) -> dict[str, Json]:  # fmt: skip
+    """Return those arguments of a tool that a verb has; `names` gives the tool's names where they differ."""
+    own = {argument.name: (names or {}).get(argument.name, argument.name) for argument in arguments_of(verb)}
+    return {name: arguments[here] for name, here in own.items() if here in arguments}
 
 
 def nearest_names(name: str, names: Iterable[str]) -> tuple[str, ...]:

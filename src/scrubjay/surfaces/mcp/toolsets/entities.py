@@ -1,11 +1,13 @@
 """`entities`: texts filed under the entities they are about, one memory for each, and found by their names."""
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json, Memory, Method
+from scrubjay.model.requests import RecallRequest, RememberRequest
 from scrubjay.model.results import Hit
-from scrubjay.surfaces.mcp.arguments import Arguments
+from scrubjay.surfaces.mcp.arguments import arguments_for
 from scrubjay.surfaces.mcp.tool import Tool, ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets.render import UNLIMITED, TextFields, render_remembered, render_texts
 from scrubjay.surfaces.mcp.toolsets.schema import (
@@ -26,50 +28,39 @@ _ONE_ENTITY = {**_NAMES, "entities": "entity"}
 
 async def store_memory(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Store a text under one entity, or under none."""
-    args = Arguments(arguments, _ONE_ENTITY)
-    return await _store(context, args, [args.text("entities")])
+    return await _store(context, arguments, [str(arguments.get("entity", ""))])
 
 
 async def store_multi_entity_memory(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Store a text under several entities: a memory for each of them, all in one group."""
-    args = Arguments(arguments, _NAMES)
-    entities = args.texts("entities")
+    entities = cast("list[str]", arguments["entities"])
     if not any(entity.strip() for entity in entities):
         raise InvalidInput(
             "entities contains no name",
             hint="Name the people or things that the text is about, or use store_memory",
             field="entities",
         )
-    return await _store(context, args, entities)
+    return await _store(context, arguments, entities)
 
 
 async def search_memory(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Return the texts that best answer a question, of all memories or of one entity."""
-    args = Arguments(arguments)
-    count = args.integer("limit") or _RESULTS
-    recalled = await context.memory.recall(
-        args.text("query"), entity=args.text("entity"), limit=count, max_tokens=UNLIMITED, detail="full"
-    )
-    return render_texts(context, recalled, _TEXT_FIELDS, count=count)
+    values = {"limit": _RESULTS, **arguments_for(RecallRequest, arguments)}
+    request = RecallRequest.of(**values, max_tokens=UNLIMITED, detail="full")
+    return render_texts(context, await context.memory.call(request), _TEXT_FIELDS, count=request.limit)
 
 
-async def _store(context: ToolContext, args: Arguments, entities: Sequence[str]) -> ToolResult:
-    done = await context.memory.remember(
-        args.text("text"),
-        entities=entities,
-        kind=args.text("kind"),
-        scope=args.text("scope"),
-        project=args.text("project", context.project),
-        tags=args.texts("tags"),
-        source={"method": Method.AGENT.value},
-    )
+async def _store(context: ToolContext, arguments: Mapping[str, Json], entities: Sequence[str]) -> ToolResult:
+    values = {"project": context.project, **arguments_for(RememberRequest, arguments, _NAMES), "entities": entities}
+    request = RememberRequest.of(**values, source={"method": Method.AGENT.value})
+    done = await context.memory.call(request)
     # Read the names under which they are stored: several spellings of an entity are one.
     memories = (await context.memory.read(done.ids, format="json")).memories if done.ids else ()
     more: dict[str, Json] = {
         "memories": [{"entity": memory.entity, "id": memory.id} for memory in memories],
         "group": next((memory.group for memory in memories if memory.group), ""),
     }
-    return render_remembered(done, tags=args.texts("tags"), more=more, entities="entity")
+    return render_remembered(done, tags=request.tags, more=more, entities="entity")
 
 
 def _describe(hit: Hit, memory: Memory) -> dict[str, Json]:

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.model.conflict import ConflictDetails, ConflictSide, ConflictType
 from scrubjay.model.memory import Json, Memory, Method
-from scrubjay.model.requests import RememberRequest, ReviseRequest
+from scrubjay.model.requests import RecallRequest, RememberRequest, ReviseRequest
 from scrubjay.model.results import Hit
-from scrubjay.surfaces.mcp.arguments import Arguments
+from scrubjay.surfaces.mcp.arguments import Arguments, arguments_for
 from scrubjay.surfaces.mcp.budget import DEFAULT_TOKENS, ListEntry, cost_of, fit, room_for, shorten
 from scrubjay.surfaces.mcp.tool import Tool, ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets.render import (
@@ -34,7 +34,6 @@ from scrubjay.surfaces.mcp.toolsets.schema import (
 )
 from scrubjay.writing.validate import INTENTS
 
-_RESULTS = 8
 _DUPLICATES = 10
 _MAX_CONFLICTS = 1_000
 # Above this number the server compares the memories in the background: a tool call cannot wait so long.
@@ -43,7 +42,6 @@ _STATEMENT_TOKENS = 60
 # The tokens of the field names and the remarks.
 _NOTE_TOKENS = 90
 _NAMES = {"text": "content", "kind": "type"}
-_FIELDS = ("title", "text", "kind", "tags", "project", "metadata")
 
 
 async def create_memory(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
@@ -53,58 +51,26 @@ async def create_memory(context: ToolContext, arguments: Mapping[str, Json]) -> 
 
 async def smart_write(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Write a new memory, or add to the one that the text continues."""
-    args = Arguments(arguments, _NAMES)
-    done = await context.memory.call(
-        RememberRequest.of(
-            text=args.text("text"),
-            title=args.text("title"),
-            kind=args.text("kind"),
-            tags=args.texts("tags"),
-            project=args.text("project", context.project),
-            metadata=args.mapping("metadata"),
-            session_hint=args.text("session_hint"),
-            intent=args.text("intent", INTENTS[0]),
-            source={"method": Method.AGENT.value},
-            idempotency_key=args.text("idempotency_key"),
-            dry_run=args.flag("dry_run"),
-        )
-    )
-    return render_remembered(done, tags=args.texts("tags"), dry_run=args.flag("dry_run"))
+    values = {"project": context.project, **arguments_for(RememberRequest, arguments, _NAMES)}
+    request = RememberRequest.of(**values, source={"method": Method.AGENT.value})
+    done = await context.memory.call(request)
+    return render_remembered(done, tags=request.tags, dry_run=request.dry_run)
 
 
 async def update_memory(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Change fields of a memory."""
-    args = Arguments(arguments, _NAMES)
-    changes = args.only(_FIELDS)
-    if not changes:
+    if not arguments.keys() & _MEMORY:
         raise InvalidInput("say what to change", hint=f"Give one of {', '.join(_MEMORY)}")
-    done = await context.memory.call(
-        ReviseRequest.of(
-            id=args.text("id"),
-            source={"method": Method.AGENT.value},
-            message=args.text("message"),
-            expected_version=args.integer("expected_version"),
-            **changes,
-        )
-    )
+    values = arguments_for(ReviseRequest, arguments, _NAMES)
+    done = await context.memory.call(ReviseRequest.of(**values, source={"method": Method.AGENT.value}))
     return render_result([f"{done.action}: {done.name}, now version {done.version}"], fields_of(done), done.warnings)
 
 
 async def search_memories(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Return the memories that best answer a question, filtered by type and tags."""
-    args = Arguments(arguments, _NAMES)
-    count = args.integer("limit") or _RESULTS
-    recalled = await context.memory.recall(
-        args.text("query"),
-        kind=args.text("kind"),
-        tags=args.texts("tags"),
-        project=args.text("project"),
-        since=args.text("since") or None,
-        limit=count,
-        max_tokens=UNLIMITED,
-        detail="full",
-    )
-    return render_texts(context, recalled, _TEXT_FIELDS, count=count)
+    values = arguments_for(RecallRequest, arguments, _NAMES)
+    request = RecallRequest.of(**values, max_tokens=UNLIMITED, detail="full")
+    return render_texts(context, await context.memory.call(request), _TEXT_FIELDS, count=request.limit)
 
 
 async def intelligence_detect_duplicates(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
