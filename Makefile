@@ -19,7 +19,7 @@ TRACED := tests/conformance tests/unit tests/surfaces
 UNTRACED := unit/benchmarks unit/interop unit/curation/test_local_model.py unit/indexing/test_build.py \
 	unit/storage/postgres/test_plans.py unit/storage/postgres/test_restart.py surfaces/rest/test_busy_server.py \
 	surfaces/rest/test_caller_limits.py surfaces/test_bad_databases.py surfaces/test_install.py surfaces/test_long_texts.py \
-	surfaces/test_process.py surfaces/test_serve.py surfaces/test_tokens_http.py surfaces/mcp/test_bridge.py \
+	surfaces/test_process.py surfaces/test_serve.py surfaces/test_thin_client.py surfaces/test_tokens_http.py surfaces/mcp/test_bridge.py \
 	surfaces/mcp/test_bridge_recovery.py surfaces/mcp/test_bridge_start.py surfaces/mcp/test_budgets.py \
 	surfaces/mcp/test_kg_differential.py surfaces/mcp/test_many_bridges.py surfaces/mcp/test_sdks.py
 CASES ?= 2

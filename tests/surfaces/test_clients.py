@@ -1,6 +1,7 @@
 """`MemoryClient`, and `SyncMemoryClient` for programs without an event loop."""
 
 import inspect
+import sys
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scrubjay import Filter, MemoryClient, Settings, Source, SyncMemoryClient
-from scrubjay.errors import InvalidInput, NotFound, ScrubjayError, StoreError
+from scrubjay.errors import DaemonUnavailable, InvalidInput, NotFound, ScrubjayError, StoreError
 from scrubjay.model.memory import Trust
 
 
@@ -34,6 +35,18 @@ def test_the_sync_client_returns_results_not_coroutines() -> None:
         if name != "export":
             assert inspect.iscoroutinefunction(verb), name
             assert not inspect.iscoroutinefunction(getattr(SyncMemoryClient, name)), name
+
+
+async def test_without_the_engine_the_error_says_what_to_install(
+    home: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "scrubjay.app", None)
+    with pytest.raises(InvalidInput, match="cannot open a store") as alone:
+        await MemoryClient(path=home, settings=settings).__aenter__()
+    with pytest.raises(DaemonUnavailable, match="no daemon runs") as away:
+        await MemoryClient(settings=settings).__aenter__()
+    assert "package `scrubjay`" in alone.value.hint
+    assert "package `scrubjay`" in away.value.hint
 
 
 async def test_verbs_work_as_the_readme_says(settings: Settings) -> None:
