@@ -52,14 +52,14 @@ class _LazyGroup(TyperGroup):
 
 
 class _LazyCommands(Mapping[str, Command]):
-    """Commands by name; the first use of a command loads all commands of its module."""
+    """Commands by name; the first use of a command loads its module."""
 
     def __init__(self) -> None:
         self._loaded: dict[str, Command] = {}
 
     def __getitem__(self, name: str) -> Command:
         if name not in self._loaded:
-            self._loaded |= load_commands(_MODULE_OF_COMMAND.get(name, _VERBS))
+            self._loaded |= load_commands(_MODULE_OF_COMMAND.get(name, _VERBS), only=name)
         return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -69,18 +69,20 @@ class _LazyCommands(Mapping[str, Command]):
         return len(list(iter(self)))
 
 
-def load_commands(module: str) -> dict[str, Command]:
-    """Return the commands of a module by name, with those of verbs that need no code of their own."""
+def load_commands(module: str, *, only: str = "") -> dict[str, Command]:
+    """Return the commands of a module by name, or one of them, with those of verbs that need no code of their own."""
     # Printing the version does not wait for these imports.
     from scrubjay.model.verbs import VERBS  # noqa: PLC0415
     from scrubjay.surfaces.cli.command import plain  # noqa: PLC0415
 
+    declared = cast("typer.Typer", import_module(f"scrubjay.surfaces.cli.{module}").app)
     group = _new_app()
-    group.add_typer(cast("typer.Typer", import_module(f"scrubjay.surfaces.cli.{module}").app))
+    group.registered_commands = [info for info in declared.registered_commands if only in ("", info.name)]
+    group.registered_groups = [info for info in declared.registered_groups if only in ("", info.name)]
     commands = cast("dict[str, Command]", typer.main.get_group(group).commands)
     for verb in VERBS.values():
         parent, _, name = verb.command.rpartition(" ")
-        if not name or _MODULE_OF_COMMAND.get(parent or name, _VERBS) != module:
+        if not name or _MODULE_OF_COMMAND.get(parent or name, _VERBS) != module or only not in ("", parent or name):
             continue
         siblings = cast("dict[str, Command]", getattr(commands.get(parent), "commands", {})) if parent else commands
         if name not in siblings:
