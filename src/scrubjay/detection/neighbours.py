@@ -84,8 +84,11 @@ class ReadCache:
             except asyncio.CancelledError:
                 result.cancel()
                 raise
-            except Exception as error:  # noqa: BLE001 - the callers get it
+            except BaseException as error:
                 result.set_exception(error)
+                # Without a second caller, it is not asked for again.
+                result.exception()
+                raise
         return list(await self._searches[key])
 
     async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
