@@ -24,6 +24,7 @@ _HEADER = '''\
 """The verbs as methods, with their arguments. Written by `make docs` from the requests: change those instead."""
 
 # fmt: off
+# ruff: noqa: E501
 '''
 _WIDTH = 120
 

@@ -3,6 +3,7 @@
 ScrubjayError
 ├── InvalidInput            the request is invalid: change it
 │   ├── TooLarge            over a limit that the message names
+│   ├── Rejected            a rule of the space rejects the text
 │   ├── NoteUnreadable      a file is not a readable note; the message gives the line and the reason
 │   └── PathRefused         the path of a note leaves the folder, or passes through a file
 ├── NotFound                no such memory; the error suggests similar names
@@ -77,6 +78,10 @@ class InvalidInput(ScrubjayError):
 
 class TooLarge(InvalidInput):
     code = "too_large"
+
+
+class Rejected(InvalidInput):
+    code = "rejected"
 
 
 class PathRefused(InvalidInput):
@@ -222,6 +227,7 @@ CODES: dict[type[ScrubjayError], Codes] = {
     ScrubjayError: Codes(exit=1, http=500, mcp=-32603),
     InvalidInput: Codes(exit=2, http=422, mcp=-32602),
     TooLarge: Codes(exit=2, http=413, mcp=-32602),
+    Rejected: Codes(exit=2, http=422, mcp=-32602),
     NoteUnreadable: Codes(exit=65, http=422, mcp=-32602),
     PathRefused: Codes(exit=2, http=422, mcp=-32602),
     NotFound: Codes(exit=3, http=404, mcp=-31001),

@@ -31,7 +31,7 @@ from scrubjay.rpc.codec import to_json
 from scrubjay.surfaces.cli import verbs
 from scrubjay.surfaces.mcp.tool import ToolContext
 from scrubjay.surfaces.mcp.toolsets import core
-from scrubjay.surfaces.rest.requests import RememberBody
+from scrubjay.surfaces.rest.requests import REMEMBER
 from scrubjay.surfaces.rest.schemas import MemorySchema
 from scrubjay.versions.history import diff
 from scrubjay.versions.merge_fields import merge_records
@@ -291,9 +291,9 @@ async def _by_mcp(engine: Engine, arguments: dict[str, Any]) -> None:
 
 
 async def _by_rest(engine: Engine, arguments: dict[str, Any]) -> None:
-    if unknown := set(arguments) - set(RememberBody.model_fields):
+    if unknown := set(arguments) - set(REMEMBER.model.model_fields):
         raise _Unknown(unknown)
-    body = RememberBody.model_validate({"text": TEXT, **_json(arguments)})
+    body = REMEMBER.model.model_validate({"text": TEXT, **_json(arguments)})
     await _remember(MemoryClient.over(engine, _WHO), body.model_dump(exclude_none=True, exclude_defaults=True))
 
 

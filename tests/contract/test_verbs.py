@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass
 from datetime import datetime
-from typing import Annotated, Literal, cast, get_type_hints
+from typing import Annotated, Any, Literal, cast, get_type_hints
 
 import pytest
 import typer
@@ -28,6 +28,8 @@ from scrubjay.notes.service import Notes
 from scrubjay.surfaces.cli.main import app
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS
 from scrubjay.surfaces.mcp.toolsets.schema import verb_schema
+from scrubjay.surfaces.rest.app import make_bare_app
+from scrubjay.surfaces.rest.openapi import describe_app
 
 # Verbs without a command, and why.
 WITHOUT_COMMAND = {
@@ -203,6 +205,23 @@ def test_a_new_argument_is_in_the_schema_by_itself() -> None:
 
 def _words(schema: dict[str, Json]) -> list[str]:
     return re.findall(r"\w+", str(schema.get("description", "")))
+
+
+def test_routes_of_the_registry_are_those_of_the_app() -> None:
+    served = {
+        f"{method.upper()} {path.removeprefix('/api/v1')}": operation["operationId"]
+        for path, operations in cast("dict[str, Any]", describe_app(make_bare_app())["paths"]).items()
+        for method, operation in operations.items()
+    }
+    routes = {verb.route: verb.name for verb in VERBS.values() if verb.route}
+    assert set(routes) <= set(served)
+    names = {f"{name}_many" for name in routes.values()} | {*routes.values(), "search_by_body", "versions"}
+    assert [served[route] for route in routes if served[route] not in names] == []
+    # Other ways to call these verbs, and what is not a verb: streams, files, and the state of the server.
+    assert set(served.values()) - {served[route] for route in routes} == {
+        "smart_write", "list_memories", "read", "forget", "restore", "purge", "search", "diff", "links", "conflict",
+        "changes", "export_note", "download_attachment", "health", "ready", "metrics",
+    }  # fmt: skip
 
 
 def test_a_verb_that_reads_may_be_repeated() -> None:

@@ -1,6 +1,7 @@
 """The verbs as methods, with their arguments. Written by `make docs` from the requests: change those instead."""
 
 # fmt: off
+# ruff: noqa: E501
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -303,7 +304,8 @@ class AsyncVerbs(ABC):
         return await self.call(requests.ScanLaterRequest.of(after=after))
 
     async def resolve_conflict(
-        self, id: str, *, strategy: str = "auto", notes: str = "", branch: str = "", idempotency_key: str = "",
+        self, id: str, *, strategy: Literal["merge", "update", "branch", "supersede", "ignore", "auto"] = "auto",
+        notes: str = "", branch: str = "", idempotency_key: str = "",
     ) -> Resolved:
         """Resolve a conflict; `undo` takes it back."""
         return await self.call(requests.ResolveConflictRequest.of(
@@ -311,8 +313,10 @@ class AsyncVerbs(ABC):
         ))
 
     async def extract(
-        self, text: str, *, session: str = "", store: bool = True, format: str = "auto", method: str = "auto",
-        project: str = "", me: str = "", trusted: bool = True, progress: Progress | None = None,
+        self, text: str, *, session: str = "", store: bool = True,
+        format: Literal["auto", "text", "markdown", "whatsapp", "json", "jsonl", "chatgpt", "claude", "slack", "telegram"] = "auto",
+        method: Literal["auto", "patterns", "llm"] = "auto", project: str = "", me: str = "", trusted: bool = True,
+        progress: Progress | None = None,
     ) -> Extracted:
         """Extract the facts of a conversation, and store them."""
         return await self.call(requests.ExtractRequest.of(
@@ -803,7 +807,8 @@ class SyncVerbs(ABC):
         return self.call(requests.ScanLaterRequest.of(after=after))
 
     def resolve_conflict(
-        self, id: str, *, strategy: str = "auto", notes: str = "", branch: str = "", idempotency_key: str = "",
+        self, id: str, *, strategy: Literal["merge", "update", "branch", "supersede", "ignore", "auto"] = "auto",
+        notes: str = "", branch: str = "", idempotency_key: str = "",
     ) -> Resolved:
         """Resolve a conflict; `undo` takes it back."""
         return self.call(requests.ResolveConflictRequest.of(
@@ -811,8 +816,10 @@ class SyncVerbs(ABC):
         ))
 
     def extract(
-        self, text: str, *, session: str = "", store: bool = True, format: str = "auto", method: str = "auto",
-        project: str = "", me: str = "", trusted: bool = True, progress: Progress | None = None,
+        self, text: str, *, session: str = "", store: bool = True,
+        format: Literal["auto", "text", "markdown", "whatsapp", "json", "jsonl", "chatgpt", "claude", "slack", "telegram"] = "auto",
+        method: Literal["auto", "patterns", "llm"] = "auto", project: str = "", me: str = "", trusted: bool = True,
+        progress: Progress | None = None,
     ) -> Extracted:
         """Extract the facts of a conversation, and store them."""
         return self.call(requests.ExtractRequest.of(

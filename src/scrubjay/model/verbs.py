@@ -56,9 +56,11 @@ _runs = partial(Verb, effect="writes")
 
 _ALL = (
     _writes(requests.RememberRequest, command="remember", route="POST /memories", tools=("core.remember",)),
-    _writes(requests.RememberManyRequest, long=True, progress=True, tools=("core.remember",)),
+    _writes(
+        requests.RememberManyRequest, long=True, progress=True, route="POST /memories/batch", tools=("core.remember",),
+    ),
     _reads(
-        requests.RecallRequest, offline=True, command="recall", route="POST /memories/search", tools=("core.recall",),
+        requests.RecallRequest, offline=True, command="recall", route="POST /search", tools=("core.recall",),
     ),
     _reads(requests.SearchTextRequest),
     _reads(requests.ReadRequest, offline=True, command="read", route="POST /memories/read", tools=("core.read",)),
@@ -93,9 +95,9 @@ _ALL = (
     _reads(requests.ProbeConflictsRequest),
     _runs(
         requests.ScanConflictsRequest, long=True, progress=True, command="conflicts scan",
-        route="POST /conflicts/scan",
+        route="POST /scan",
     ),
-    _sets(requests.ScanLaterRequest),
+    _sets(requests.ScanLaterRequest, route="POST /scan/later"),
     _writes(requests.ResolveConflictRequest, command="conflicts resolve", route="POST /conflicts/{id}/resolve"),
     _writes(requests.ExtractRequest, long=True, progress=True, command="extract", route="POST /extract"),
     _reads(requests.ContextRequest, command="context", route="GET /context"),
@@ -107,7 +109,7 @@ _ALL = (
     _sets(requests.SetRulesRequest, command="rules set", route="PATCH /rules"),
     _reads(requests.TagsRequest, command="tags list", route="GET /tags"),
     _sets(requests.AddSynonymsRequest, command="tags add", route="POST /tags/synonyms"),
-    _sets(requests.RemoveSynonymsRequest, command="tags remove"),
+    _sets(requests.RemoveSynonymsRequest, command="tags remove", route="DELETE /tags/synonyms"),
     _reads(requests.PreviewTagsRequest, command="tags preview", route="POST /tags/preview"),
     _reads(requests.InboxRequest, command="inbox list", route="GET /inbox"),
     _writes(requests.ApproveRequest, command="inbox approve", route="POST /inbox/approve"),
@@ -129,21 +131,23 @@ _ALL = (
     _writes(requests.EditNoteRequest, notes=True, command="notes edit", route="PATCH /notes/{id}"),
     _reads(requests.SearchNotesRequest, notes=True, command="notes search", route="GET /notes/search"),
     _writes(requests.LinkNotesRequest, notes=True, command="notes link", route="POST /notes/{id}/links"),
-    _writes(requests.UnlinkNotesRequest, notes=True, command="notes unlink"),
-    _reads(requests.CurrentDateRequest, notes=True, command="notes date", route="GET /date"),
+    _writes(requests.UnlinkNotesRequest, notes=True, command="notes unlink", route="DELETE /notes/{id}/links"),
+    _reads(requests.CurrentDateRequest, notes=True, command="notes date", route="GET /notes/date"),
     _writes(requests.ReviewNoteRequest, notes=True, command="notes review", route="POST /notes/{id}/review"),
     _reads(requests.DueNotesRequest, notes=True, command="notes due", route="GET /notes/due"),
     _reads(requests.BacklinksRequest, notes=True, command="notes backlinks", route="GET /notes/{id}/backlinks"),
     _reads(requests.BrokenLinksRequest, notes=True, command="notes broken", route="GET /notes/broken-links"),
     _reads(requests.NoteCategoriesRequest, notes=True, command="notes categories", route="GET /notes/categories"),
     _reads(requests.NoteTemplatesRequest, notes=True, command="notes templates", route="GET /notes/templates"),
-    _writes(requests.SyncNotesRequest, notes=True, long=True, progress=True, command="notes sync"),
+    _writes(
+        requests.SyncNotesRequest, notes=True, long=True, progress=True, command="notes sync", route="POST /notes/sync",
+    ),
     _writes(requests.AttachFileRequest, notes=True, long=True, route="POST /notes/{id}/attachments"),
     _writes(requests.AttachPathRequest, notes=True, long=True, owner_only=True, command="notes attach"),
     _reads(
         requests.NoteAttachmentsRequest, notes=True, command="notes attachments", route="GET /notes/{id}/attachments",
     ),
-    _reads(requests.OrphanedFilesRequest, notes=True, command="notes orphans"),
+    _reads(requests.OrphanedFilesRequest, notes=True, command="notes orphans", route="GET /attachments/orphans"),
     _writes(
         requests.ExportNotesRequest, notes=True, long=True, progress=True, owner_only=True, command="notes export",
     ),

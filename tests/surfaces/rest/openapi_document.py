@@ -7,6 +7,7 @@ from typing import Any, cast
 import httpx2
 from jsonschema import Draft202012Validator
 
+from scrubjay.model.arguments import ArgumentGroup, arguments_of
 from scrubjay.surfaces.rest.app import make_bare_app
 from scrubjay.surfaces.rest.openapi import describe_app
 
@@ -81,3 +82,8 @@ def require_problem(response: httpx2.Response) -> dict[str, Any]:
     for secret in ("Traceback", 'File "', "sj_", "/site-packages/"):
         assert secret not in response.text
     return body
+
+
+def choices_of(request: type[ArgumentGroup], name: str) -> tuple[str, ...]:
+    """Return the values that an argument of a request may have."""
+    return next(argument.choices for argument in arguments_of(request) if argument.name == name)

@@ -24,7 +24,7 @@ async def _require_refusals(client: CheckedClient, path: str, allowed: set[str])
     if "GET" in allowed and path not in {f"{API}/changes", f"{API}/export"}:
         allowed.add("HEAD")
     # These paths could also name memories and notes.
-    if path.removeprefix(f"{API}/memories/") in {"read", "forget", "restore", "purge", "smart-write"}:
+    if path.removeprefix(f"{API}/memories/") in {"read", "forget", "restore", "purge", "smart-write", "batch"}:
         allowed |= {"GET", "HEAD", "PATCH", "DELETE"}
     if path.removeprefix(f"{API}/notes/") in NOTES:
         allowed |= {"GET", "HEAD", "PATCH"}

@@ -1,12 +1,11 @@
 """Conflicts, by REST."""
 
-from typing import get_args
-
 import pytest
 from tests.surfaces.rest.checked_client import CheckedClient
+from tests.surfaces.rest.openapi_document import choices_of
 
 from scrubjay.model.conflict import ConflictStatus, Strategy
-from scrubjay.surfaces.rest.conflicts import Statuses, Strategies
+from scrubjay.model.requests import ConflictsRequest, ResolveConflictRequest
 
 BERLIN, PARIS = "Ann lives in Berlin near the old harbour.", "Ann lives in Paris near the old harbour."
 
@@ -49,5 +48,5 @@ async def test_invalid_requests_are_refused(conflicting_client: CheckedClient) -
 
 
 def test_the_choices_are_those_of_the_model() -> None:
-    assert set(get_args(Strategies)) == set(Strategy)
-    assert set(get_args(Statuses)) == {*ConflictStatus, "all"}
+    assert set(choices_of(ResolveConflictRequest, "strategy")) == set(Strategy)
+    assert set(choices_of(ConflictsRequest, "status")) == {*ConflictStatus, "all"}

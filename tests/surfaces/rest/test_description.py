@@ -4,18 +4,21 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, get_args
+from enum import StrEnum
+from typing import Any
 
 import pytest
 from fastapi.routing import iter_route_contexts
 from jsonschema import Draft202012Validator
 from tests.contract.source import ROOT
 from tests.surfaces.rest.checked_client import API, CheckedClient
-from tests.surfaces.rest.openapi_document import PROBLEM, document, resolved, validator
+from tests.surfaces.rest.openapi_document import PROBLEM, choices_of, document, resolved, validator
 
 from scrubjay.graph.jsonl import FORMATS
-from scrubjay.model.memory import Method, State, Tier, Trust
-from scrubjay.surfaces.rest import examples, requests, space
+from scrubjay.model.arguments import ArgumentGroup
+from scrubjay.model.memory import Flag, State, Tier, Trust
+from scrubjay.model.requests import RecallRequest, ReviseRequest
+from scrubjay.surfaces.rest import examples, space
 from scrubjay.surfaces.rest.app import make_bare_app
 from scrubjay.surfaces.rest.openapi import OpenApiDescription
 from scrubjay.surfaces.rest.route import Route
@@ -23,7 +26,8 @@ from scrubjay.surfaces.rest.schemas import component_schemas
 
 OPEN = ("/healthz", "/readyz")
 VERBS = {
-    "remember", "read_many", "forget_many", "restore_many", "purge_many", "read", "revise", "forget", "restore",
+    "remember", "remember_many", "list_memories", "read_many", "forget_many", "restore_many", "purge_many", "read",
+    "revise", "forget", "restore",
     "purge", "search", "search_by_body", "versions", "diff", "revert", "undo", "links", "relate", "unrelate", "changes",
     "status", "export", "import", "health", "ready", "metrics", "smart_write", "rules", "set_rules", "inbox", "approve",
     "decline", "tags", "add_synonyms", "remove_synonyms", "preview_tags", "jobs", "retry_job", "cancel_job",
@@ -174,12 +178,36 @@ def test_the_reference_lists_every_operation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("choices", "kind"),
-    [(requests.Tiers, Tier), (requests.Trusts, Trust), (requests.States, State), (requests.Methods, Method)],
+    ("request_type", "name", "kind"),
+    [
+        (ReviseRequest, "tier", Tier),
+        (RecallRequest, "tier", Tier),
+        (RecallRequest, "trust", Trust),
+        (RecallRequest, "state", State),
+        (RecallRequest, "flag", Flag),
+    ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_choices_are_those_of_the_model(choices: object, kind: type[Tier | Trust | State | Method]) -> None:
-    assert get_args(choices) == tuple(item.value for item in kind)
+def test_choices_are_those_of_the_model(request_type: type[ArgumentGroup], name: str, kind: type[StrEnum]) -> None:
+    assert tuple(filter(None, choices_of(request_type, name))) == tuple(kind)
+
+
+def test_every_property_of_a_request_is_described() -> None:
+    schemas = {name: schema for name, schema in document()["components"]["schemas"].items() if name.endswith("Body")}
+    undescribed = [
+        f"{name}.{field}"
+        for name, schema in schemas.items()
+        for field, member in schema["properties"].items()
+        if not member.get("description")
+    ]
+    undescribed += [
+        f"{operation['operationId']}.{parameter['name']}"
+        for _, _, operation in operations()
+        for parameter in operation.get("parameters", [])
+        if not parameter.get("description")
+    ]
+    assert len(schemas) > 20
+    assert undescribed == []
 
 
 def test_formats_are_those_of_the_engine() -> None:

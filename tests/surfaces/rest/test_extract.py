@@ -1,12 +1,11 @@
 """Extraction of facts by REST."""
 
-from typing import get_args
-
 from tests.surfaces.rest.checked_client import CheckedClient
+from tests.surfaces.rest.openapi_document import choices_of
 
 from scrubjay.extraction.extract import METHODS
 from scrubjay.extraction.formats import FORMATS
-from scrubjay.surfaces.rest.extract import ExtractionMethods, Formats
+from scrubjay.model.requests import ExtractRequest
 
 LOG = "Ann: I prefer tea to coffee.\nBen: Wow!\nBen: I live in Rome."
 
@@ -32,5 +31,5 @@ async def test_an_unreadable_log_is_refused(client: CheckedClient) -> None:
 
 
 def test_the_description_lists_every_format_and_method() -> None:
-    assert set(get_args(Formats)) == set(FORMATS)
-    assert set(get_args(ExtractionMethods)) == set(METHODS)
+    assert set(choices_of(ExtractRequest, "format")) == set(FORMATS)
+    assert set(choices_of(ExtractRequest, "method")) == set(METHODS)

@@ -214,3 +214,68 @@ async def test_an_empty_selection_is_refused(client: CheckedClient, verb: str) -
         problem = await client.refused("POST", f"/memories/{verb}", 422, "invalid_input", json=body)
         assert problem["detail"]
     assert (await client.get("/status"))["memories"] == {"live": 1}
+
+
+async def test_memories_are_listed_page_by_page(client: CheckedClient) -> None:
+    ids = [(await client.remember(f"text {number}", kind="fact"))["id"] for number in range(5)]
+    other = (await client.remember("something else", kind="decision", tags=["x"]))["id"]
+    everything = await client.get("/memories")
+    assert [memory["id"] for memory in everything["memories"]] == [other, *reversed(ids)]
+    assert everything["memories"][0]["content"] == "something else"
+    assert everything["cursor"] == ""
+    shown: list[str] = []
+    cursor = ""
+    for size in (2, 2, 1):
+        page = await client.get("/memories", params={"kind": "fact", "limit": 2, "cursor": cursor})
+        assert len(page["memories"]) == size
+        shown += [memory["id"] for memory in page["memories"]]
+        cursor = page["cursor"]
+    assert (shown, cursor) == ([*reversed(ids)], "")
+    tagged = await client.get("/memories", params={"tags": ["x"], "limit": 1})
+    assert [memory["id"] for memory in tagged["memories"]] == [other]
+    await client.request("DELETE", f"/memories/{other}")
+    trashed = await client.get("/memories", params={"state": "trashed"})
+    assert [memory["id"] for memory in trashed["memories"]] == [other]
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"cursor": "x"}, "cursor"),
+        ({"cursor": "0197f3c2-6d3e-7bb0-b8a5-9f4c1e2d3a4b"}, "cursor"),
+        ({"limit": 0}, "limit"),
+        ({"limit": 1001}, "limit"),
+        ({"state": "gone"}, "state"),
+        ({"since": "soon"}, "since"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+async def test_an_invalid_list_is_refused(client: CheckedClient, query: dict[str, Any], field: str) -> None:
+    problem = await client.refused("GET", "/memories", 422, "invalid_input", params=query)
+    assert problem["field"] == field
+
+
+async def test_a_batch_has_a_result_for_each_item(client: CheckedClient) -> None:
+    body = {"items": [{"text": "the first"}, {"txt": "wrong"}, {"content": "the third", "type": "fact"}, 4]}
+    with_objects = {"items": body["items"][:3]}
+    dry = await client.post("/memories/batch", {**with_objects, "dry_run": True})
+    assert dry["dry_run"] is True
+    assert (await client.get("/status"))["memories"] == {}
+    problem = await client.refused(
+        "POST", "/memories/batch", 422, "invalid_input", json={**with_objects, "atomic": True}
+    )
+    assert "item 1 (txt)" in problem["detail"]
+    assert (await client.get("/status"))["memories"] == {}
+    key = {"idempotency-key": "b1"}
+    first = await client.post("/memories/batch", with_objects, headers=key)
+    assert [item["index"] for item in first["items"]] == [0, 1, 2]
+    assert [item["result"] and item["result"]["action"] for item in first["items"]] == ["created", None, "created"]
+    assert first["items"][1]["error"]["field"] == "txt"
+    again = await client.post("/memories/batch", with_objects, headers=key)
+    assert again["items"][0]["result"]["id"] == first["items"][0]["result"]["id"]
+    changed = {"items": [{"text": "another"}]}
+    await client.refused("POST", "/memories/batch", 422, "key_reused", json=changed, headers=key)
+    problem = await client.refused("POST", "/memories/batch", 422, "invalid_input", json=body)
+    assert problem["field"] == "items.3"
+    stored = await client.get(f"/memories/{first['items'][2]['result']['id']}")
+    assert (stored["content"], stored["kind"]) == ("the third", "fact")

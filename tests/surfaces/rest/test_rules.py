@@ -45,7 +45,7 @@ async def test_invalid_rules_are_refused(client: CheckedClient, wrong: dict[str,
 
 
 def test_the_description_lists_every_rule_and_its_choices() -> None:
-    request = document()["components"]["schemas"]["RulesBody"]["properties"]
+    request = document()["components"]["schemas"]["SetRulesBody"]["properties"]
     result = document()["components"]["schemas"]["Rules"]["properties"]
     assert list(request) == list(result) == list(Rules().as_json)
     values = {name: item["anyOf"][0] for name, item in request.items()}

@@ -51,11 +51,10 @@ async def test_a_continued_session_is_merged(client: CheckedClient) -> None:
 async def test_a_forbidden_text_is_refused_with_the_reason(client: CheckedClient) -> None:
     await client.request("PATCH", "/rules", json={"never": ["kiln in the cellar"]})
     for path, body in ((PATH, BODY), ("/memories", {"text": CONTENT})):
-        response = await client.request("POST", path, json=body)
-        result = response.json()
-        assert (result["action"], result["id"], result["ids"]) == ("rejected", "", [])
-        assert result["warnings"] or result["trace"][-1]["why"]
-        assert not {"etag", "location"} & set(response.headers)
+        problem = await client.refused("POST", path, 422, "rejected", json=body)
+        assert "rule `never` matches it" in problem["detail"]
+        assert "rules" in problem["hint"]
+    await client.refused("POST", "/notes", 422, "rejected", json={"title": TITLE, "content": CONTENT})
     assert (await client.get("/status"))["memories"] == {}
 
 
@@ -82,18 +81,35 @@ async def test_a_retry_gets_the_first_response(client: CheckedClient) -> None:
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [
-        ({"content": " \n"}, "content"),
+        ({"content": " \n"}, "text"),
         ({"content": None}, "content"),
         ({"content": "a\x00b"}, "text"),
         ({"intent": "maybe"}, "intent"),
         ({"tags": "auth"}, "tags"),
-        ({"text": "x"}, "text"),
+        ({"text": "x"}, "content"),
+        ({"kind": "x"}, "type"),
+        ({"titel": "x"}, "titel"),
         ({"wait_for_llm": "yes"}, "wait_for_llm"),
     ],
 )
 async def test_invalid_fields_are_named(client: CheckedClient, wrong: dict[str, Any], field: str) -> None:
     problem = await client.refused("POST", PATH, 422, "invalid_input", json=BODY | wrong)
     assert problem["field"] == field
+
+
+@pytest.mark.parametrize("path", [PATH, "/memories"])
+async def test_fields_have_the_same_names_on_every_route(client: CheckedClient, path: str) -> None:
+    for number, (text, kind) in enumerate((("text", "kind"), ("content", "type"), ("content", "kind"))):
+        body = {text: f"{CONTENT} {number}", kind: "project", "intent": "new"}
+        memory = (await client.post(path, body, status=201))["id"]
+        await client.request("PATCH", f"/memories/{memory}", json={text: "another text", kind: "fact"})
+        stored = await client.get(f"/memories/{memory}")
+        assert (stored["content"], stored["kind"]) == ("another text", "fact")
+    twice = await client.refused("POST", path, 422, "invalid_input", json={"text": "a", "content": "b"})
+    assert twice["hint"] == "`content` is another name of `text`: send one of them"
+    for wrong, right in (("txt", "text"), ("contnt", "content"), ("tag", "tags"), ("Title", "title")):
+        problem = await client.refused("POST", path, 422, "invalid_input", json={"text": "x", wrong: "y"})
+        assert (problem["field"], problem["hint"]) == (wrong, f"Did you mean `{right}`?")
 
 
 async def test_a_memory_may_have_the_name_of_a_route(client: CheckedClient) -> None:

@@ -36,7 +36,7 @@ Types = Annotated[
     Arg("Only relations of this type; repeatable.", length=LABEL, items=100, flags="--type -t", metavar="NAME"),
 ]
 Direction = Annotated[Literal["out", "in", "both"], Arg("Follow relations forwards, backwards, or both.")]
-MaxMemories = Annotated[int, Arg("Maximum number of memories.", flags="--limit -n", metavar="N")]
+MaxMemories = Annotated[int, Arg("Maximum number of memories.", maximum=10_000, flags="--limit -n", metavar="N")]
 _MONTH = 30 * 24 * 60 * 60
 
 
@@ -45,7 +45,9 @@ class GraphRequest(Request[Network]):
     """Return the memories that relations connect to the given ones, up to `depth` steps away."""
 
     ids: Refs
-    depth: Annotated[int, Arg("Maximum distance in relations.", flags="--depth -d", metavar="N")] = 1
+    depth: Annotated[
+        int, Arg("Maximum distance in relations.", minimum=0, maximum=10, flags="--depth -d", metavar="N")
+    ] = 1  # fmt: skip
     types: Types = ()
     direction: Direction = "both"
     limit: MaxMemories = 200
@@ -71,7 +73,7 @@ class PathRequest(Request[Network]):
     target: Ref
     types: Types = ()
     direction: Direction = "both"
-    most: Annotated[int, Arg("Maximum number of relations.", metavar="N")] = 6
+    most: Annotated[int, Arg("Maximum number of relations.", minimum=0, maximum=20, metavar="N")] = 6
     as_of: AsOf = None
 
 
@@ -85,7 +87,7 @@ class ConflictsRequest(Request[tuple[ConflictDetails, ...]]):
     id: Annotated[
         str, Arg("Only conflicts of this memory: its id, name or title.", length=LABEL, flags="--memory")
     ] = ""  # fmt: skip
-    limit: Annotated[int, Arg("Maximum number of conflicts.", flags="--limit -n")] = 50
+    limit: Annotated[int, Arg("Maximum number of conflicts.", maximum=1_000, flags="--limit -n")] = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +102,9 @@ class ProbeConflictsRequest(Request[tuple[tuple[ConflictDetails, ...], ...]]):
 class ScanConflictsRequest(Request[Scan]):
     """Scan the whole space for conflicts."""
 
-    limit: Annotated[int, Arg("Maximum number of conflicts.", minimum=0, flags="--limit -n")] = 50
+    limit: Annotated[
+        int, Arg("Maximum number of conflicts.", minimum=0, maximum=1_000, flags="--limit -n")
+    ] = 50  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,9 +120,12 @@ class ResolveConflictRequest(Request[Resolved]):
 
     id: Annotated[str, Arg("Id of the conflict.", length=LABEL, positional=True)]
     strategy: Annotated[
-        str, Arg("merge, update, branch, supersede, ignore, or auto, which chooses one.", length=LABEL)
+        Literal["merge", "update", "branch", "supersede", "ignore", "auto"],
+        Arg("How to resolve it; `auto` chooses.", example="supersede"),
     ] = "auto"
-    notes: Annotated[str, Arg("Reason, recorded in the history.", length=1_000)] = ""
+    notes: Annotated[
+        str, Arg("Reason, recorded in the history.", example="She moved in May", length=1_000)
+    ] = ""  # fmt: skip
     branch: Annotated[str, Arg("Name of the new branch for `branch`.", length=LABEL)] = ""
     idempotency_key: IdempotencyKey = ""
 
@@ -127,19 +134,18 @@ class ResolveConflictRequest(Request[Resolved]):
 class ExtractRequest(Request[Extracted]):
     """Extract the facts of a conversation, and store them."""
 
-    text: Annotated[str, Arg("The chat log.", positional=True)]
+    text: Annotated[
+        str, Arg("The chat log.", example="Sarah: I prefer voice calls to mail.", positional=True)
+    ]  # fmt: skip
     session: Annotated[str, Arg("Session of the log. Default: the name in the log.", length=LABEL)] = ""
     store: Annotated[bool, Arg("Store the facts, or only return them.")] = True
     format: Annotated[
-        str,
-        Arg(
-            "Format of the log: auto, text, markdown, whatsapp, json, jsonl, chatgpt, claude, slack, telegram.",
-            length=LABEL,
-        ),
+        Literal["auto", "text", "markdown", "whatsapp", "json", "jsonl", "chatgpt", "claude", "slack", "telegram"],
+        Arg("Format of the log; `auto` detects it."),
     ] = "auto"
-    method: Annotated[
-        str, Arg("`patterns`, `llm`, or `auto`: a language model if one is configured.", length=LABEL)
-    ] = "auto"
+    method: Annotated[Literal["auto", "patterns", "llm"], Arg("`auto` uses a language model if one is configured.")] = (
+        "auto"
+    )
     project: Project = ""
     me: Annotated[
         str, Arg("Your name in a conversation between people.", length=LABEL, metavar="NAME")

@@ -29,6 +29,9 @@ __all__ = [
 ]
 
 Ref = Annotated[str, Arg("Id, name or title.", example="how-to-reach-sarah", length=LABEL, positional=True)]
+OtherRef = Annotated[
+    str, Arg("Id, name or title of the other memory.", example="sarah", length=LABEL, positional=True)
+]  # fmt: skip
 Refs = Annotated[
     tuple[str, ...],
     Arg(
@@ -373,7 +376,7 @@ class RelateRequest(Request[Related]):
     """Relate two memories; both ends show a link."""
 
     source: Ref
-    target: Ref
+    target: OtherRef
     relation: Annotated[str, Arg("Type of the relation.", length=LABEL, flags="--relation -r")] = LINK
     text: Annotated[str, Arg("Text of the link.", length=LABEL)] = ""
     strength: Annotated[float, Arg("Strength from 0 to 1.")] = 0.5
@@ -385,7 +388,7 @@ class UnrelateRequest(Request[Related]):
     """Remove a relation."""
 
     source: Ref
-    target: Ref
+    target: OtherRef
     relation: Annotated[str, Arg("Type of the relation.", length=LABEL, flags="--relation -r")] = LINK
 
 

@@ -51,6 +51,9 @@ __all__ = [
 ]
 
 NoteRef = Annotated[str, Arg("Id, title, name or file name.", length=LABEL, positional=True)]
+OtherNote = Annotated[
+    str, Arg("Id, title, name or file name of the other note.", example="sarah", length=LABEL, positional=True)
+]  # fmt: skip
 InCategory = Annotated[
     str, Arg("Only this category and its subcategories.", length=LABEL, metavar="NAME")
 ]  # fmt: skip
@@ -127,7 +130,7 @@ class LinkNotesRequest(Request[NoteLinked]):
     """Link two notes with each other."""
 
     source_id: NoteRef
-    target_id: NoteRef
+    target_id: OtherNote
     link_text: Annotated[
         str, Arg("Text of the link. Default: the title of the target.", length=LABEL, flags="--text")
     ] = ""  # fmt: skip
@@ -138,7 +141,7 @@ class UnlinkNotesRequest(Request[NoteLinked]):
     """Remove the link between two notes, at both ends."""
 
     source_id: NoteRef
-    target_id: NoteRef
+    target_id: OtherNote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -129,7 +129,7 @@ class SetRulesRequest(Request[Rules]):
 class TagsRequest(Request[TagTable]):
     """Return the tags of the space with their counts, and their synonyms."""
 
-    limit: Annotated[int, Arg("Maximum number of tags.", metavar="N")] = 200
+    limit: Annotated[int, Arg("Maximum number of tags.", maximum=5_000, metavar="N")] = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +168,7 @@ class PreviewTagsRequest(Request[TagPreview]):
 class InboxRequest(Request[tuple[Memory, ...]]):
     """Return the memories that wait for approval, newest first."""
 
-    limit: Annotated[int, Arg("Maximum number of memories.", flags="--limit -n")] = 50
+    limit: Annotated[int, Arg("Maximum number of memories.", maximum=1_000, flags="--limit -n")] = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +185,7 @@ class DeclineRequest(Selection, Request[Outcome]):
 class JobsRequest(Request[tuple[Job, ...]]):
     """Return queued and finished jobs, newest first."""
 
-    limit: Annotated[int, Arg("Maximum number of jobs.", flags="--limit -n")] = 50
+    limit: Annotated[int, Arg("Maximum number of jobs.", maximum=1_000, flags="--limit -n")] = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,7 +232,7 @@ class ExportRequest(Request[AsyncIterator[str]]):
     """Return all memories with their versions as JSON Lines."""
 
     format: Annotated[
-        str,
+        Literal["scrubjay", "kg"],
         Arg(
             "`scrubjay`: everything with its history. `kg`: the current entities and relations, in the `memory.jsonl` "
             "format of the reference knowledge-graph server."

@@ -4,16 +4,17 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Annotated
 
-from fastapi import Query, Request, Response
+from fastapi import Depends, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.attachments import Attached, Attachment, NoteAttachments, Orphans
 from scrubjay.model.memory import Json
+from scrubjay.model.requests import AttachFileRequest, NoteAttachmentsRequest, OrphanedFilesRequest
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import OneSpaceContext, RequestContext, RestDependencies, WriteContext
-from scrubjay.surfaces.rest.requests import Line, Name
+from scrubjay.surfaces.rest.requests import Fields, query_of
 from scrubjay.surfaces.rest.route import MemoryRef, download_headers, is_head, json_response, router
 from scrubjay.surfaces.rest.schemas import response_schema
 
@@ -45,16 +46,13 @@ async def attach_file(
     request: Request,
     ref: MemoryRef,
     context: WriteContext,
-    name: Annotated[Name, Query(description="The file's name.", examples=["Sarah at her desk.png"])],
-    caption: Annotated[Line, Query(description="A description of the content; searches include it.")] = "",
+    query: Annotated[Fields, Depends(query_of(AttachFileRequest, without=["note", "data"]))],
 ) -> Response:
     """Store the body as a file in the folder of notes, and embed it in a note. The same bytes are stored once."""
     data = await request.body()
     if not data:
         raise InvalidInput("there is nothing to attach: the body is empty", hint="Send the bytes of the file")
-    attached = await context.write(
-        "attach_file", context.memory.attach_file(ref, name, data, caption=caption), long=True
-    )
+    attached = await context.call(AttachFileRequest.of(note=ref, data=data, **query))
     return json_response(attached, status=_CREATED if attached.action == "created" else 200)
 
 
@@ -65,13 +63,13 @@ async def attach_file(
 )
 async def note_attachments(ref: MemoryRef, context: OneSpaceContext) -> Response:
     """List the files that a note embeds, with their types, sizes and captions."""
-    return json_response(await context.read("note_attachments", context.memory.note_attachments(ref)))
+    return json_response(await context.call(NoteAttachmentsRequest(note=ref)))
 
 
 @routes.get("/attachments/orphans", summary="List orphaned files", responses=response_schema(Orphans, examples.ORPHANS))
 async def orphaned_files(context: OneSpaceContext) -> Response:
     """List attachments that no note embeds or whose file is missing, and files that belong to no attachment."""
-    return json_response(await context.read("orphaned_files", context.memory.orphaned_files()))
+    return json_response(await context.call(OrphanedFilesRequest()))
 
 
 @routes.get(

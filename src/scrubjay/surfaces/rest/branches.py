@@ -7,12 +7,19 @@ from fastapi import Path, Response
 from scrubjay.errors import Conflict
 from scrubjay.model.branch import Branches, BranchMerged
 from scrubjay.model.memory import Json
+from scrubjay.model.requests import (
+    BranchesRequest,
+    BranchRequest,
+    DropBranchRequest,
+    MergeBranchRequest,
+    SwitchRequest,
+)
 from scrubjay.rpc.codec import problem_from_error, to_json
 from scrubjay.surfaces.http.problems import problem_response
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import ReadContext, WriteContext
 from scrubjay.surfaces.rest.memories import IdempotencyKey
-from scrubjay.surfaces.rest.requests import MAX_LABEL_LENGTH, BranchBody, MergeBody
+from scrubjay.surfaces.rest.requests import MAX_LABEL_LENGTH, Fields, body_of
 from scrubjay.surfaces.rest.route import MemoryRef, etag, json_response, router
 from scrubjay.surfaces.rest.schemas import response_schema
 from scrubjay.telemetry import request_id
@@ -33,7 +40,7 @@ BranchName = Annotated[
 )
 async def branches(ref: MemoryRef, context: ReadContext) -> Response:
     """List every branch, main first, and name the branch that the memory is switched to."""
-    return json_response(await context.read("branches", context.memory.branches(ref)))
+    return json_response(await context.call(BranchesRequest(id=ref)))
 
 
 @routes.post(
@@ -42,10 +49,11 @@ async def branches(ref: MemoryRef, context: ReadContext) -> Response:
     status_code=_CREATED,
     responses=response_schema(Branches, examples.BRANCHES, status=_CREATED, description="A new branch"),
 )
-async def branch(ref: MemoryRef, body: BranchBody, context: WriteContext) -> Response:
+async def branch(
+    ref: MemoryRef, body: Annotated[Fields, body_of(BranchRequest, without=["id"])], context: WriteContext
+) -> Response:
     """Create another line of versions. Searches on main do not see its changes until it is merged."""
-    work = context.memory.branch(ref, body.name, description=body.description, at=body.at, switch=body.switch)
-    return json_response(await context.write("branch", work), status=_CREATED)
+    return json_response(await context.call(BranchRequest.of(id=ref, **body)), status=_CREATED)
 
 
 @routes.post(
@@ -53,7 +61,7 @@ async def branch(ref: MemoryRef, body: BranchBody, context: WriteContext) -> Res
 )
 async def switch(ref: MemoryRef, name: BranchName, context: WriteContext) -> Response:
     """Select the branch that reads and writes of a memory use if they name none."""
-    return json_response(await context.write("switch", context.memory.switch(ref, name)))
+    return json_response(await context.call(SwitchRequest(id=ref, name=name)))
 
 
 @routes.post(
@@ -62,16 +70,17 @@ async def switch(ref: MemoryRef, name: BranchName, context: WriteContext) -> Res
     responses=response_schema(BranchMerged, examples.BRANCH_MERGED, headers=("ETag",)),
 )
 async def merge_branch(
-    ref: MemoryRef, name: BranchName, body: MergeBody, context: WriteContext, key: IdempotencyKey = ""
+    ref: MemoryRef,
+    name: BranchName,
+    body: Annotated[Fields, body_of(MergeBranchRequest, without=["id", "name"])],
+    context: WriteContext,
+    key: IdempotencyKey = "",
 ) -> Response:
     """Merge the changes of a branch into another.
 
     If both branches have changed the same field differently, nothing is merged, and the problem lists the `clashes`.
     """
-    work = context.memory.merge_branch(
-        ref, name, into=body.into, prefer=body.prefer, message=body.message, idempotency_key=key
-    )
-    merged = await context.write("merge_branch", work)
+    merged = await context.call(MergeBranchRequest.of(id=ref, name=name, idempotency_key=key, **body))
     if merged.clashes:
         return _clash_response(merged)
     return json_response(merged, headers=etag(merged.version, merged.into))
@@ -80,7 +89,7 @@ async def merge_branch(
 @routes.delete(_BRANCH_PATH, summary="Drop a branch", responses=response_schema(Branches, examples.DROPPED))
 async def drop_branch(ref: MemoryRef, name: BranchName, context: WriteContext) -> Response:
     """Move a branch to the trash. Main does not change."""
-    return json_response(await context.write("drop_branch", context.memory.drop_branch(ref, name)))
+    return json_response(await context.call(DropBranchRequest(id=ref, name=name)))
 
 
 def _clash_response(merged: BranchMerged) -> Response:

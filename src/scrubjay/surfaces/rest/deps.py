@@ -16,8 +16,10 @@ from fastapi.routing import APIRoute
 from scrubjay.client import MemoryClient
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, ScrubjayError
+from scrubjay.model.arguments import Request
 from scrubjay.model.caller import Caller
 from scrubjay.model.grant import Grant
+from scrubjay.model.verbs import verb_of
 from scrubjay.notes.service import Notes
 from scrubjay.surfaces.changes import ChangeBroadcaster
 from scrubjay.surfaces.http.auth_middleware import grant_of
@@ -109,6 +111,12 @@ class RequestContext:
     def memory(self) -> MemoryClient:
         """The verbs, on behalf of this caller."""
         return MemoryClient.over(self.dependencies.engine, self.who, notes=self.dependencies.notes)
+
+    async def call(self, request: Request[T]) -> T:
+        """Carry out a request."""
+        verb = verb_of(request)
+        run = self.read if verb.reads else self.write
+        return await run(verb.name, self.memory.call(request), long=verb.long)
 
     async def read(self, verb: str, work: Coroutine[object, object, T], *, long: bool = False) -> T:
         """Run an operation that only reads."""

@@ -16,13 +16,13 @@ from scrubjay.model.memory import Json
 from scrubjay.rpc.codec import problem, problem_from_error
 from scrubjay.surfaces.http.auth_middleware import is_websocket_open
 from scrubjay.surfaces.http.problems import error_response, problem_response, unexpected_error
+from scrubjay.surfaces.rest.requests import MAX_ERRORS
 from scrubjay.surfaces.rest.route import Route
 from scrubjay.telemetry import request_id
 
 _CLIENT_CLOSED_REQUEST = 499
 _NOT_FOUND = 404
 _METHOD_NOT_ALLOWED = 405
-_MAX_ERRORS = 20
 _MAX_NAME_LENGTH = 60
 _HTTP_ERRORS = {
     _NOT_FOUND: ("no_such_path", "is not a path of this server"),
@@ -31,7 +31,6 @@ _HTTP_ERRORS = {
 # The types of pydantic's errors, as text that follows the name of a field.
 _MESSAGES = {
     "missing": "is missing",
-    "extra_forbidden": "is not a known field",
     "string_type": "must be a text",
     "string_too_long": "is longer than {max_length:,} characters",
     "string_too_short": "must not be empty",
@@ -54,7 +53,6 @@ _MESSAGES = {
     "literal_error": "must be one of {expected}",
     "recursion_loop": "is nested too deeply",
 }
-_NULL_REQUIRED = "none_required"
 _TOO_LONG = frozenset({"string_too_long", "too_long"})
 _ValidationError = Mapping[str, object]
 
@@ -80,8 +78,8 @@ async def _handle_scrubjay_error(connection: Request | WebSocket, error: Excepti
 async def _handle_validation_error(_: Request | WebSocket, error: Exception) -> Response:
     """Answer an invalid request with its first error as the detail, and all errors as a list."""
     validation = cast("RequestValidationError | WebSocketRequestValidationError", error)
-    errors = _merge_alternatives(cast("Sequence[_ValidationError]", validation.errors()))
-    messages = [f"{_field_name(item)} {_message(item)}" for item in errors[:_MAX_ERRORS]]
+    errors = cast("Sequence[_ValidationError]", validation.errors())
+    messages = [f"{_field_name(item)} {_message(item)}" for item in errors[:MAX_ERRORS]]
     is_too_large = errors[0]["type"] in _TOO_LONG and _location(errors[0])[0] == "body"
     refusal = (TooLarge if is_too_large else InvalidInput)(messages[0], field=_field_name(errors[0]))
     members: dict[str, Json] = {"errors": [*messages]}
@@ -126,22 +124,6 @@ def _allowed_methods(request: Request | WebSocket) -> set[str]:
         if isinstance(route, Route) and compile_path(str(context.path))[0].match(path):
             methods |= route.allowed_methods
     return methods
-
-
-def _merge_alternatives(errors: Sequence[_ValidationError]) -> Sequence[_ValidationError]:
-    """Drop the errors of optional fields that say "not null", and the type that pydantic adds to the others' names.
-
-    Pydantic validates an optional field as a union with null, and reports one error for each member of the union.
-    """
-    optional = {_location(error)[:-1] for error in errors if error["type"] == _NULL_REQUIRED}
-    merged: list[_ValidationError] = []
-    for error in errors:
-        if error["type"] == _NULL_REQUIRED:
-            continue
-        location = _location(error)
-        length = next((len(field) for field in optional if location[: len(field)] == field), None)
-        merged.append(error if length is None else {**error, "loc": (*location[:length], *location[length + 1 :])})
-    return merged or errors
 
 
 def _location(error: _ValidationError) -> tuple[object, ...]:

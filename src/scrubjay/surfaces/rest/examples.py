@@ -31,6 +31,7 @@ MEMORY: dict[str, Json] = {
     "created_at": _AT,
     "updated_at": _AT,
 }
+MEMORY_LIST: dict[str, Json] = {"memories": [MEMORY], "cursor": _ID}
 
 CREATED: dict[str, Json] = {
     "action": "created",
@@ -56,6 +57,22 @@ _MERGED_FIELDS: dict[str, Json] = {
     "trace": [{"stage": "gate", "outcome": "merged", "why": "it says the same, similarity 0.97"}],
 }
 MERGED: dict[str, Json] = CREATED | _MERGED_FIELDS
+REMEMBERED_MANY: dict[str, Json] = {
+    "items": [
+        {"index": 0, "result": CREATED, "error": None},
+        {
+            "index": 1,
+            "result": None,
+            "error": {
+                "code": "invalid_input",
+                "message": "remember has no argument 'txt'",
+                "hint": "Its arguments are text, title, kind",
+                "field": "txt",
+            },
+        },
+    ],
+    "dry_run": False,
+}
 RULES: dict[str, Json] = Rules(gate="report", window_days=14, never=("do not remember*",)).as_json
 
 

@@ -1,31 +1,41 @@
 """Memories: write, read, revise, forget, restore and purge them."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Header, Query, Response
+from fastapi import Depends, Header, Query, Response
 
-from scrubjay.errors import InvalidInput, NotFound, StaleVersion
+from scrubjay.errors import InvalidInput, NotFound, Rejected, StaleVersion
+from scrubjay.lookup.references import TolerantReader
+from scrubjay.model.identity import is_id
 from scrubjay.model.memory import Json, Memory
-from scrubjay.model.requests import ForgetRequest, PurgeRequest, RestoreRequest, ReviseRequest
-from scrubjay.model.results import Missing, Outcome, ReadResult, Remembered, Written
+from scrubjay.model.notes import NoteWritten
+from scrubjay.model.query import Filter
+from scrubjay.model.requests import (
+    ForgetRequest,
+    PurgeRequest,
+    ReadRequest,
+    RememberManyRequest,
+    RememberRequest,
+    RestoreRequest,
+    ReviseRequest,
+)
+from scrubjay.model.results import Missing, Outcome, ReadResult, Remembered, RememberedMany, Written
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.deps import ReadContext, RequestContext, WriteContext
+from scrubjay.surfaces.rest.deps import OneSpaceContext, ReadContext, RequestContext, WriteContext
 from scrubjay.surfaces.rest.requests import (
-    GROUP,
     MAX_LABEL_LENGTH,
-    REASON,
+    REMEMBER,
+    Fields,
     Label,
-    ReadBody,
-    RememberBody,
-    ReviseBody,
     SelectionBody,
-    SmartWriteBody,
+    body_of,
+    query_of,
 )
 from scrubjay.surfaces.rest.route import (
     ETAG,
     MARKDOWN,
-    AsOf,
     MemoryRef,
     OnBranch,
     branch_from,
@@ -38,6 +48,15 @@ from scrubjay.surfaces.rest.route import (
 from scrubjay.surfaces.rest.schemas import ResponseSchemas, response_schema
 
 routes = router("memories")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryList:
+    """A page of memories; `cursor` leads to the next one."""
+
+    memories: tuple[Memory, ...]
+    cursor: str = ""
+
 
 IdempotencyKey = Annotated[
     Label,
@@ -77,34 +96,64 @@ def _written_response(example: Mapping[str, Json]) -> ResponseSchemas:
 _REMEMBER_RESPONSES = response_schema(
     Remembered, examples.CREATED, status=_CREATED, description="A new memory", headers=("ETag", "Location")
 ) | response_schema(
-    Remembered, examples.MERGED, description="Merged into another memory, known already, or refused", headers=("ETag",)
+    Remembered, examples.MERGED, description="Merged into another memory, or known already", headers=("ETag",)
 )
 
 
 @routes.post("/memories", summary="Remember a text", status_code=_CREATED, responses=_REMEMBER_RESPONSES)
-async def remember(body: RememberBody, context: WriteContext, key: IdempotencyKey = "") -> Response:
+async def remember(body: Annotated[Fields, REMEMBER], context: WriteContext, key: IdempotencyKey = "") -> Response:
     """Store a text once, under every entity that it is about. The response lists the decision of each stage."""
-    fields = body.model_dump(exclude_none=True, exclude_defaults=True)
-    remembered = await context.write("remember", context.memory.remember(**fields, idempotency_key=key))
-    return _remember_response(remembered, context, dry_run=body.dry_run)
+    request = RememberRequest.of(idempotency_key=key, **body)
+    return _remember_response(await context.call(request), context, dry_run=request.dry_run)
+
+
+@routes.get("/memories", summary="List memories", responses=response_schema(MemoryList, examples.MEMORY_LIST))
+async def list_memories(
+    context: OneSpaceContext,
+    query: Annotated[Fields, Depends(query_of(Filter, without=["metadata"]))],
+    limit: Annotated[int, Query(ge=1, le=1_000, description="Maximum number of memories.")] = 50,
+    cursor: Annotated[str, Query(max_length=MAX_LABEL_LENGTH, description="The cursor of the previous page.")] = "",
+) -> Response:
+    """List whole memories of the space, the most recently changed first.
+
+    `cursor` leads to the next page, and is empty on the last one. A memory that changes meanwhile moves to the front.
+    """
+    work = _list(context, Filter.of(**query), limit=limit, after=cursor)
+    return json_response(await context.read("list_memories", work))
 
 
 @routes.post("/memories/smart-write", summary="Write smartly", status_code=_CREATED, responses=_REMEMBER_RESPONSES)
-async def smart_write(body: SmartWriteBody, context: WriteContext, key: IdempotencyKey = "") -> Response:
+async def smart_write(
+    body: Annotated[Fields, body_of(RememberRequest, name="SmartWriteBody")],
+    context: WriteContext,
+    key: IdempotencyKey = "",
+) -> Response:
     """Create a memory, or append to the memory that the content continues; `intent` controls the choice."""
-    fields = body.model_dump(exclude_none=True, exclude_defaults=True)
-    text, kind = fields.pop("content"), fields.pop("type", "")
-    if not text.strip():
-        raise InvalidInput("there is nothing to remember: the content is empty", field="content")
-    work = context.memory.remember(text, kind=kind, **fields, idempotency_key=key)
-    return _remember_response(await context.write("remember", work), context, dry_run=body.dry_run)
+    request = RememberRequest.of(idempotency_key=key, **body)
+    if not request.text.strip():
+        raise InvalidInput("there is nothing to remember: the text is empty", field="text")
+    return _remember_response(await context.call(request), context, dry_run=request.dry_run)
+
+
+@routes.post(
+    "/memories/batch",
+    summary="Remember many texts",
+    responses=response_schema(RememberedMany, examples.REMEMBERED_MANY),
+)
+async def remember_many(
+    body: Annotated[Fields, body_of(RememberManyRequest)], context: WriteContext, key: IdempotencyKey = ""
+) -> Response:
+    """Store many texts. The response has an entry for each, in order: what `POST /memories` returns, or its error.
+
+    With `atomic`, all are stored, or none, and then the problem names each item that cannot be stored.
+    """
+    return json_response(await context.call(RememberManyRequest.of(idempotency_key=key, **body)))
 
 
 @routes.post("/memories/read", summary="Read several memories", responses=response_schema(ReadResult, examples.READ))
-async def read_many(body: ReadBody, context: ReadContext) -> Response:
+async def read_many(body: Annotated[Fields, body_of(ReadRequest)], context: ReadContext) -> Response:
     """Read whole memories by id, name or title. The response names missing memories, with suggestions."""
-    work = context.memory.read(body.ids, format=body.format, version=body.version, branch=body.branch, as_of=body.as_of)
-    return json_response(await context.read("read", work))
+    return json_response(await context.call(ReadRequest.of(**body)))
 
 
 @routes.post(
@@ -112,8 +161,7 @@ async def read_many(body: ReadBody, context: ReadContext) -> Response:
 )
 async def forget_many(body: SelectionBody, context: WriteContext) -> Response:
     """Move memories to the trash. `restore` reverts this."""
-    work = context.dependencies.engine.forget(ForgetRequest.of(**selection_from(body)), who=context.who)
-    return json_response(await context.write("forget", work))
+    return json_response(await context.call(ForgetRequest.of(**body)))
 
 
 @routes.post(
@@ -121,15 +169,13 @@ async def forget_many(body: SelectionBody, context: WriteContext) -> Response:
 )
 async def restore_many(body: SelectionBody, context: WriteContext) -> Response:
     """Restore memories from the trash."""
-    work = context.dependencies.engine.restore(RestoreRequest.of(**selection_from(body)), who=context.who)
-    return json_response(await context.write("restore", work))
+    return json_response(await context.call(RestoreRequest.of(**body)))
 
 
 @routes.post("/memories/purge", summary="Purge several memories", responses=response_schema(Outcome, examples.PURGED))
 async def purge_many(body: SelectionBody, context: WriteContext) -> Response:
     """Destroy memories in the trash, with every version and every trace of their text."""
-    work = context.dependencies.engine.purge(PurgeRequest.of(**selection_from(body)), who=context.who)
-    return json_response(await context.write("purge", work, long=True))
+    return json_response(await context.call(PurgeRequest.of(**body)))
 
 
 @routes.get(
@@ -140,17 +186,14 @@ async def purge_many(body: SelectionBody, context: WriteContext) -> Response:
 async def read(
     ref: MemoryRef,
     context: ReadContext,
-    version: Annotated[int | None, Query(ge=1, le=(1 << 63) - 1, description="An earlier version.")] = None,
-    branch: OnBranch = "",
-    as_of: AsOf = None,
+    query: Annotated[Fields, Depends(query_of(ReadRequest, without=["ids", "format"]))],
     accept: Annotated[str, Header(include_in_schema=False)] = "",
     none_match: IfNoneMatch = "",
 ) -> Response:
     """Read one memory as JSON, or as Markdown with `Accept: text/markdown`."""
     is_markdown = MARKDOWN in accept.lower()
     form = "markdown" if is_markdown else "json"
-    work = context.memory.read(ref, format=form, version=version, branch=branch, as_of=as_of)
-    result = await context.read("read", work)
+    result = await context.call(ReadRequest.of(ids=[ref], format=form, **query))
     memory = only_memory(result, ref)
     headers = etag(memory.version, memory.branch) | {"vary": "accept"}
     if none_match.strip() == "*" or headers["etag"] in none_match:
@@ -163,18 +206,17 @@ async def read(
 @routes.patch("/memories/{id}", summary="Revise a memory", responses=_written_response(examples.REVISED))
 async def revise(
     ref: MemoryRef,
-    body: ReviseBody,
+    body: Annotated[Fields, body_of(ReviseRequest, without=["id", "branch"], not_blank=["name"], nullable=False)],
     context: WriteContext,
     branch: OnBranch = "",
     match: IfMatch = "",
     key: IdempotencyKey = "",
 ) -> Response:
     """Change fields of a memory. The previous state remains as a version."""
-    fields = body.model_dump(mode="json", exclude_unset=True)
     request = ReviseRequest.of(
-        id=ref, expected_version=version_from(match), branch=branch_from(match, branch), idempotency_key=key, **fields
+        id=ref, expected_version=version_from(match), branch=branch_from(match, branch), idempotency_key=key, **body
     )
-    written = await context.write("revise", context.memory.call(request))
+    written = await context.call(request)
     return json_response(written, headers=etag(written.version, written.branch))
 
 
@@ -182,27 +224,36 @@ async def revise(
 async def forget(
     ref: MemoryRef,
     context: WriteContext,
+    query: Annotated[Fields, Depends(query_of(ForgetRequest, without=["ids", "filter", "dry_run"]))],
     match: IfMatch = "",
-    group: Annotated[bool, Query(description=GROUP)] = False,
-    reason: Annotated[str, Query(max_length=1_000, description=REASON)] = "",
 ) -> Response:
     """Move a memory to the trash. `restore` reverts this."""
     await require_version(context, ref, match)
-    return _single_response(await context.write("forget", context.memory.forget(ref, group=group, reason=reason)))
+    return _single_response(await context.call(ForgetRequest.of(ids=[ref], **query)))
 
 
 @routes.post("/memories/{id}/restore", summary="Restore a memory", responses=_written_response(examples.RESTORED_ONE))
 async def restore(ref: MemoryRef, context: WriteContext, match: IfMatch = "", branch: DroppedBranch = "") -> Response:
     """Restore a memory, or a dropped branch of it, from the trash."""
     await require_version(context, ref, match)
-    return _single_response(await context.write("restore", context.memory.restore(ref, branch=branch)))
+    return _single_response(await context.call(RestoreRequest(ids=(ref,), branch=branch)))
 
 
 @routes.post("/memories/{id}/purge", summary="Purge a memory", responses=_written_response(examples.PURGED_ONE))
 async def purge(ref: MemoryRef, context: WriteContext, match: IfMatch = "") -> Response:
     """Destroy a memory in the trash, with every version and every trace of its text."""
     await require_version(context, ref, match)
-    return _single_response(await context.write("purge", context.memory.purge(ref), long=True))
+    return _single_response(await context.call(PurgeRequest(ids=(ref,))))
+
+
+async def _list(context: RequestContext, filter: Filter, *, limit: int, after: str) -> MemoryList:
+    reader, space = context.dependencies.engine.reader, context.who.space
+    if after and not (is_id(after) and await reader.get(space, [after])):
+        raise InvalidInput("the cursor is not one of this list", hint="List again without a cursor", field="cursor")
+    # One more tells whether there is another page.
+    ids = await reader.list_ids(space, filter, limit=limit + 1, after=after or None)
+    memories = await TolerantReader(reader, space=space).get(ids[:limit])
+    return MemoryList(memories=tuple(memories), cursor=ids[limit - 1] if len(ids) > limit else "")
 
 
 async def require_version(context: RequestContext, ref: str, match: str, *, branch: str = "") -> None:
@@ -213,7 +264,7 @@ async def require_version(context: RequestContext, ref: str, match: str, *, bran
     expected = version_from(match)
     if expected is None:
         return
-    current = only_memory(await context.read("read", context.memory.read(ref, format="json", branch=branch)), ref)
+    current = only_memory(await context.call(ReadRequest(ids=(ref,), format="json", branch=branch)), ref)
     if current.version != expected:
         raise StaleVersion(
             f"memory {current.name!r} is at version {current.version}, not {expected}",
@@ -224,11 +275,6 @@ async def require_version(context: RequestContext, ref: str, match: str, *, bran
         )
 
 
-def selection_from(body: SelectionBody) -> dict[str, object]:
-    """Return the selection of memories that a body describes, as arguments."""
-    return body.model_dump(exclude_none=True, exclude_defaults=True)
-
-
 def only_memory(result: ReadResult, ref: str) -> Memory:
     """Return the memory of a result; raise NotFound if it is missing."""
     if not result.memories:
@@ -236,7 +282,19 @@ def only_memory(result: ReadResult, ref: str) -> Memory:
     return result.memories[0]
 
 
+def require_accepted(written: Remembered | NoteWritten) -> None:
+    """Raise Rejected if a rule of the space rejects a text."""
+    if written.action == "rejected":
+        reason, *warnings = written.warnings
+        raise Rejected(
+            reason,
+            hint="Change the text, or the rules of the space: GET /api/v1/rules shows them",
+            warnings=tuple(warnings),
+        )
+
+
 def _remember_response(remembered: Remembered, context: RequestContext, *, dry_run: bool) -> Response:
+    require_accepted(remembered)
     is_new = remembered.action == "created" and not dry_run
     headers = etag(remembered.version) if remembered.id else {}
     if is_new:

@@ -1,20 +1,40 @@
-"""Request bodies, and the types of their fields.
+"""Bodies and query parameters, made from the requests of the verbs.
 
 The patterns of fields appear only in the OpenAPI description: the engine checks the values and words the errors.
 """
 
-from typing import Annotated, Literal, cast
+import inspect
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import MISSING, dataclass
+from datetime import datetime
+from difflib import get_close_matches
+from enum import Enum
+from types import NoneType, UnionType
+from typing import Annotated, Any, ClassVar, Literal, Union, cast, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
-from pydantic.json_schema import SkipJsonSchema
+from fastapi import Query
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    JsonValue,
+    create_model,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
 
-from scrubjay.model.memory import MAIN
-from scrubjay.model.query import Filter
-from scrubjay.model.relation import LINK
-from scrubjay.recalling.understand import MAX_AROUND
-from scrubjay.rpc.codec import from_json
+from scrubjay.errors import InvalidInput
+from scrubjay.model.arguments import Arg, Argument, ArgumentGroup, Unset, arguments_of
+from scrubjay.model.memory import Method, Source, Trust
+from scrubjay.model.query import LABEL, Filter
+from scrubjay.model.requests import ReadRequest, RecallRequest, RememberRequest, Selection
 
-MAX_LABEL_LENGTH = 300
+MAX_LABEL_LENGTH = LABEL
 # The characters that count as blank, listed because `\s` differs between regex engines.
 _BLANK = r"\t-\r\u001c- \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _NO_NUL = r"^[^\u0000]*$"
@@ -22,6 +42,26 @@ NOT_BLANK = rf"^[^\u0000]*[^\u0000{_BLANK}][^\u0000]*$"
 _NOT_ONLY_BLANK = rf"[^{_BLANK}]"
 # The largest integer that every JSON parser represents exactly.
 _MAX_INTEGER = (1 << 53) - 1
+MAX_ERRORS = 20
+_MAX_NAME_LENGTH = 60
+# A URL has no room for more.
+_MAX_IN_URL = 8_000
+# What these look for may contain any character.
+_SEARCHES = (Filter, ReadRequest, RecallRequest)
+# Headers carry these.
+_IN_HEADERS = ("idempotency_key", "expected_version")
+# Texts that are compared with stored ones or go to the log; these may contain any character.
+_NOT_STORED = frozenset(
+    {"id", "ids", "source", "target", "run", "template", "remove_observations", "message", "reason"}
+)
+
+Fields = dict[str, object]
+"""The arguments of a request that a body or a query string has, by name."""
+Label = Annotated[str, Field(max_length=MAX_LABEL_LENGTH)]
+Name = Annotated[str, Field(max_length=MAX_LABEL_LENGTH, min_length=1, json_schema_extra={"pattern": NOT_BLANK})]
+SpaceName = Annotated[str, Field(max_length=MAX_LABEL_LENGTH, json_schema_extra={"pattern": rf"^$|{_NOT_ONLY_BLANK}"})]
+"""An empty name is the default space."""
+_Time = Annotated[str, Field(min_length=1, json_schema_extra={"format": "date-time"})]
 
 
 def _as_integer(value: object) -> object:
@@ -29,276 +69,253 @@ def _as_integer(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-INTEGER = BeforeValidator(_as_integer)
-Label = Annotated[str, Field(max_length=MAX_LABEL_LENGTH)]
-Line = Annotated[str, Field(max_length=MAX_LABEL_LENGTH, json_schema_extra={"pattern": _NO_NUL})]
-"""A label that is stored."""
-Name = Annotated[str, Field(max_length=MAX_LABEL_LENGTH, min_length=1, json_schema_extra={"pattern": NOT_BLANK})]
-SpaceName = Annotated[str, Field(max_length=MAX_LABEL_LENGTH, json_schema_extra={"pattern": rf"^$|{_NOT_ONLY_BLANK}"})]
-"""An empty name is the default space."""
-# A setting limits its length, and the engine enforces it.
-Text = Annotated[str, Field(json_schema_extra={"pattern": _NO_NUL})]
-NonBlankText = Annotated[str, Field(min_length=1, json_schema_extra={"pattern": NOT_BLANK})]
-_Time = Annotated[str, Field(min_length=1, json_schema_extra={"format": "date-time"})]
-Moment = Annotated[_Time, Field(examples=["2026-05-31T14:00:00Z"])]
-Until = Annotated[_Time, Field(examples=["2026-06-30T14:00:00Z"])]
-Count = Annotated[int, Field(ge=1, le=_MAX_INTEGER), INTEGER]
-UpTo1000 = Annotated[int, Field(ge=1, le=1_000), INTEGER]
-Around = Annotated[int, Field(ge=0, le=MAX_AROUND), INTEGER]
-Comment = Annotated[str, Field(max_length=1_000)]
-Labels = Annotated[list[Line], Field(max_length=100)]
-Tags = Annotated[list[Line], Field(max_length=64)]
-Texts = Annotated[list[Text], Field(max_length=5_000)]
-Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Query = Annotated[str, Field(max_length=100_000)]
-# A cursor names every hit shown so far: this is enough for twenty pages of a thousand.
-Cursor = Annotated[str, Field(max_length=120_000)]
-Refs = Annotated[list[Label], Field(max_length=1_000, examples=[["how-to-reach-sarah"]])]
-Metadata = dict[str, JsonValue]
-Patterns = Annotated[list[Line], Field(max_length=200)]
-Omitted = SkipJsonSchema[None]
-"""The value of an omitted field; the description does not offer null."""
-_FilterTags = Annotated[list[Label], Field(max_length=64)]
-# A test compares these choices with the model.
-Tiers = Literal["working", "episodic", "semantic", "procedural"]
-Trusts = Literal["user", "agent", "document", "unknown"]
-States = Literal["live", "merged", "archived", "trashed", "waiting", "branched"]
-Methods = Literal["manual", "auto", "import", "file", "agent"]
-Intents = Literal["auto", "new", "continue"]
-AS_OF = "Read the state at this moment."
-CONTAINS = "Only memories whose title, content or observations contain this text, in any case."
-AROUND = "Return this many memories before and after each hit in its session."
-TODAY = "The moment that `yesterday` and `in March` refer to. Default: now."
-BRANCH = "Show memories that have this branch as they are on it."
-SESSION_HINT = "The same value for everything that belongs to one task: one memory collects it."
-INTENT = "`new` never merges, `continue` appends to the memory of the session hint, `auto` decides."
-WAIT_FOR_LLM = "Wait for the improvements of a language model, if one is configured, instead of leaving them to a job."
-EXPLAIN = "Explain each hit: every part of its score."
-REASON = "The reason, for the history."
-GROUP = "Include the memories that were made from the same text."
-
-
 class RequestBody(BaseModel):
     """A JSON body. Unknown fields are an error, so that a misspelled name is noticed."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+    # Other names of the fields.
+    also: ClassVar[Mapping[str, str]] = {}
+
+    # The field that has such a body, and a dot.
+    prefix: ClassVar[str] = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_names(cls, value: object) -> object:
+        names = cast("Mapping[str, object]", value if isinstance(value, Mapping) else {})
+        wrong = [name for name in names if name not in cls.model_fields and cls.also.get(name, name) in (name, *names)]
+        if wrong:
+            shown = [f"{cls.prefix}{name[:_MAX_NAME_LENGTH]}" for name in wrong[:MAX_ERRORS]]
+            problems = ["is given twice" if name in cls.also else "is not a known field" for name in wrong]
+            errors = tuple(f"{name} {problem}" for name, problem in zip(shown, problems, strict=False))
+            # Pydantic's own errors have no room for a hint.
+            raise InvalidInput(errors[0], hint=cls._hint(wrong[0]), field=shown[0], errors=errors)
+        return cast("object", value)
+
+    @classmethod
+    def _hint(cls, name: str) -> str:
+        if name in cls.also:
+            return f"`{name}` is another name of `{cls.also[name]}`: send one of them"
+        near = get_close_matches(name[:LABEL].lower(), [*cls.model_fields, *cls.also], n=1)
+        return f"Did you mean `{near[0]}`?" if near else f"The fields are {', '.join(cls.model_fields)}"
 
 
-class SourceBody(RequestBody):
-    """The source of a memory."""
+@dataclass(frozen=True, slots=True)
+class JsonBody:
+    """The annotation of a body: its model validates the body, which becomes the arguments of the request."""
 
-    session: Line = ""
-    conversation: Line = ""
-    agent: Line = ""
-    tool: Line = ""
-    at: Moment | None = None
-    method: Methods = "manual"
-    trust: Trusts = "unknown"
+    model: type[RequestBody]
+    # The arguments that have other names in the body.
+    arguments: Mapping[str, str]
 
+    def __get_pydantic_core_schema__(self, _: object, handler: GetCoreSchemaHandler) -> object:
+        """Validate as the model."""
+        return handler.generate_schema(Annotated[self.model, AfterValidator(self._fields)])
 
-class RememberBody(RequestBody):
-    """A text to remember. Without a text, send an observation, or a name and a kind."""
-
-    text: Text = Field(examples=["Sarah prefers voice calls to mail"])
-    title: Line = ""
-    kind: Line = Field(default="", examples=["preference"])
-    name: Line = ""
-    entities: Labels = Field(default_factory=list[str], examples=[["Sarah"]])
-    observations: Texts = Field(default_factory=list[str])
-    tags: Tags = Field(default_factory=list[str], examples=[["contact"]])
-    category: Line = ""
-    project: Line = ""
-    scope: Line = ""
-    session_hint: Line = Field(default="", description=SESSION_HINT)
-    intent: Intents = "auto"
-    pinned: bool = False
-    expires_at: Moment | None = None
-    remind_at: Moment | None = None
-    source: SourceBody | None = None
-    metadata: Metadata = Field(default_factory=dict[str, JsonValue])
-    dry_run: bool = False
-    wait_for_llm: bool = Field(default=False, description=WAIT_FOR_LLM)
+    def _fields(self, body: RequestBody) -> Fields:
+        values = body.model_dump(exclude_unset=True)
+        return {self.arguments.get(name, name): value for name, value in values.items()}
 
 
-class SmartWriteBody(RequestBody):
-    """Content to write: as a new memory, or appended to the memory that it continues."""
+def body_of(
+    kind: type[ArgumentGroup],
+    *,
+    without: Sequence[str] = (),
+    renamed: Mapping[str, str] | None = None,
+    may_be_blank: Sequence[str] = (),
+    not_blank: Sequence[str] = (),
+    nullable: bool = True,
+    name: str = "",
+) -> JsonBody:
+    """Return the body of a request, without the arguments that the path, the query or headers carry.
 
-    title: Line = Field(default="", examples=["Sign-in by command line"])
-    content: NonBlankText = Field(examples=["The token was read before it was refreshed; the order is reversed now."])
-    type: Line = Field(default="", examples=["project"])
-    tags: Tags = Field(default_factory=list[str], examples=[["auth", "cli"]])
-    session_hint: Line = Field(default="", description=SESSION_HINT, examples=["2026-02-21-cli-auth"])
-    intent: Intents = Field(default="auto", description=INTENT, examples=["continue"])
-    project: Line = ""
-    source: SourceBody | None = None
-    metadata: Metadata = Field(default_factory=dict[str, JsonValue])
-    dry_run: bool = False
-    wait_for_llm: bool = Field(default=False, description=WAIT_FOR_LLM)
-
-
-class ReviseBody(RequestBody):
-    """Fields to change. An omitted field stays as it is; only a time may be null, which removes it."""
-
-    content: Text | Omitted = None
-    title: Line | Omitted = Field(default=None, examples=["How to reach Sarah"])
-    kind: Line | Omitted = None
-    name: Name | Omitted = None
-    entity: Line | Omitted = None
-    category: Line | Omitted = None
-    project: Line | Omitted = None
-    scope: Line | Omitted = None
-    tags: Tags | Omitted = None
-    observations: Texts | Omitted = None
-    tier: Tiers | Omitted = None
-    pinned: bool | Omitted = None
-    relevance: Fraction | Omitted = None
-    expires_at: Moment | None = None
-    remind_at: Moment | None = None
-    metadata: Metadata | Omitted = None
-    add_observations: Texts = Field(default_factory=list[str], examples=[["She is in the office on Mondays"]])
-    remove_observations: Annotated[list[str], Field(max_length=5_000)] = Field(default_factory=list[str])
-    message: Comment = Field(default="", description=REASON)
-
-
-class FilterBody(RequestBody):
-    """A filter of memories. An omitted field matches everything."""
-
-    entity: Label = ""
-    kind: Label = ""
-    category: Label = ""
-    tags: _FilterTags = Field(default_factory=list[str])
-    any_tags: _FilterTags = Field(default_factory=list[str])
-    project: Label = ""
-    scope: Label = ""
-    tier: Literal[Tiers, ""] = ""
-    session: Label = ""
-    agent: Label = ""
-    trust: Literal[Trusts, ""] = ""
-    metadata: Metadata = Field(default_factory=dict[str, JsonValue])
-    since: Moment | None = None
-    until: Until | None = None
-
-
-class SearchBody(FilterBody):
-    """A question, and a filter of the memories to search."""
-
-    query: Query = Field(default="", examples=["how does Sarah like to be reached?"])
-    contains: Query = Field(default="", description=CONTAINS)
-    state: States = "live"
-    limit: UpTo1000 = 8
-    around: Around = Field(default=0, description=AROUND)
-    max_tokens: Count = 1_500
-    detail: Literal["concise", "full"] = "concise"
-    explain: bool = Field(default=False, description=EXPLAIN)
-    today: Moment | None = Field(default=None, description=TODAY)
-    as_of: Moment | None = Field(default=None, description=AS_OF)
-    branch: Label = Field(default=MAIN, description=BRANCH)
-    cursor: Cursor = Field(default="", description="The cursor of the previous page.")
-
-
-class SelectionBody(RequestBody):
-    """Memories by id, name or title, or all memories that match a filter."""
-
-    ids: Refs = Field(default_factory=list[str])
-    filter: FilterBody | None = None
-    group: bool = Field(default=False, description=GROUP)
-    reason: Comment = ""
-    dry_run: bool = False
-
-
-class ReadBody(RequestBody):
-    """Memories to read."""
-
-    ids: Refs = Field(min_length=1)
-    format: Literal["markdown", "plain", "json"] = "markdown"
-    version: Count | None = None
-    branch: Label = Field(default="", description="Default: the branch that each memory is switched to.")
-    as_of: Moment | None = Field(default=None, description=AS_OF)
-
-
-class RevertBody(RequestBody):
-    """The version to revert to."""
-
-    to: Count = Field(examples=[1])
-    message: Comment = ""
-
-
-class CommitBody(RequestBody):
-    """The message of a commit."""
-
-    message: Annotated[Comment, Field(min_length=1)] = Field(examples=["As agreed with Sarah"])
-
-
-class BranchBody(RequestBody):
-    """A branch to create."""
-
-    name: Name = Field(examples=["draft"])
-    description: Comment = Field(default="", examples=["What if she moves?"])
-    at: Count | None = Field(default=None, description="Start at this version of main. Default: its newest.")
-    switch: bool = Field(default=False, description="Switch the memory to the new branch.")
-
-
-class MergeBody(RequestBody):
-    """The target of a merge, and which side wins a conflict."""
-
-    into: Name = Field(default=MAIN, description="The target branch.")
-    prefer: Literal["", "ours", "theirs"] = Field(
-        default="",
-        description="Resolve conflicts: `ours` keeps the value of `into`, `theirs` that of the merged branch.",
+    `renamed` has other names of arguments, `may_be_blank` and `not_blank` exceptions about texts. If it is not
+    `nullable`, only arguments for which null differs from an omission may be null.
+    """
+    names = renamed or {}
+    arguments = [item for item in arguments_of(kind) if item.name not in (*without, *_IN_HEADERS)]
+    rules = {
+        item.name: _Rules(
+            is_stored=kind not in _SEARCHES and item.name not in _NOT_STORED,
+            # A required text, and one whose default says something, must say something.
+            is_blank=item.name not in not_blank
+            and (item.name in may_be_blank or not (item.is_required or _default(item))),
+            is_nullable=nullable,
+        )
+        for item in arguments
+    }
+    model = _model(
+        name or f"{kind.__name__.removesuffix('Request')}Body",
+        inspect.cleandoc(kind.__doc__ or ""),
+        {names.get(item.name, item.name): (item, rules[item.name]) for item in arguments},
     )
-    message: Comment = ""
+    return JsonBody(model, {wire: argument for argument, wire in names.items()})
 
 
-class LinkBody(RequestBody):
-    """A relation to another memory."""
+def query_of(
+    kind: type[ArgumentGroup], *, without: Sequence[str] = (), renamed: Mapping[str, str] | None = None
+) -> Callable[..., Coroutine[object, object, Fields]]:
+    """Return a dependency that reads the arguments of a request from the query string, `renamed` under other names."""
+    arguments = [item for item in arguments_of(kind) if item.name not in (*without, *_IN_HEADERS)]
 
-    target: Annotated[Label, Field(min_length=1)] = Field(examples=["sarah"])
-    relation: Name = LINK
-    text: Line = ""
-    strength: Fraction = 0.5
-    metadata: Metadata = Field(default_factory=dict[str, JsonValue])
+    async def read_query(**values: object) -> Fields:
+        return {item.name: values[item.name] for item in arguments if values[item.name] != _default(item)}
 
-
-class RulesBody(RequestBody):
-    """Rules to change. An omitted rule stays as it is; null restores its default."""
-
-    gate: Literal["merge", "report", "off"] | None = Field(default=None, examples=["report"])
-    window_days: Annotated[int, Field(ge=0, le=36_500), INTEGER] | None = Field(default=None, examples=[14])
-    same: Fraction | None = None
-    density: Literal["warn", "reject", "reconstruct", "off"] | None = None
-    least_characters: Annotated[int, Field(ge=0, le=10_000), INTEGER] | None = None
-    tags: Literal["normalise", "off"] | None = None
-    least_tags: Annotated[int, Field(ge=0, le=64), INTEGER] | None = None
-    most_tags: Annotated[int, Field(ge=1, le=64), INTEGER] | None = None
-    secrets: Literal["redact", "off"] | None = None
-    injection: Literal["label", "off"] | None = None
-    conflicts: Literal["detect", "off"] | None = None
-    review: Literal["none", "agents", "all"] | None = None
-    never: Patterns | None = Field(default=None, examples=[["do not remember*"]])
-    never_paths: Patterns | None = None
-    llm: Literal["later", "wait", "off"] | None = None
+    parameters = [_query_parameter(item, (renamed or {}).get(item.name, item.name)) for item in arguments]
+    # The signature tells FastAPI what to read.
+    read_query.__signature__ = inspect.Signature(parameters)
+    return read_query
 
 
-class SynonymsBody(RequestBody):
-    """A tag, and the synonyms to replace with it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rules:
+    """What the description says about the text of a field, and whether it may be null."""
 
-    tag: Name = Field(examples=["payment"])
-    variants: Annotated[list[Name], Field(min_length=1, max_length=100)] = Field(examples=[["payments-fix", "paying"]])
-
-
-class PreviewBody(RequestBody):
-    """Tags to normalise for a preview, and the text of the memory."""
-
-    tags: Tags = Field(default_factory=list[str], examples=[["auth-fix", "oauth", "cli"]])
-    text: Text = ""
+    is_stored: bool = False
+    is_blank: bool = True
+    is_nullable: bool = True
 
 
-class UndoBody(RequestBody):
-    """The run to undo. Default: the last run of this agent."""
+class _RememberItem:
+    """An item of a batch, which the engine reads, so that one that is wrong does not affect the others."""
 
-    run: Label = ""
+    @classmethod
+    def __get_pydantic_json_schema__(cls, _: object, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return handler(REMEMBER.model.__pydantic_core_schema__)
 
 
-def filter_from(body: FilterBody) -> Filter:
-    """Return the filter that a body describes."""
-    return cast("Filter", from_json(Filter, body.model_dump(mode="json", include=set(FilterBody.model_fields))))
+def _model(name: str, about: str, members: Mapping[str, tuple[Argument, _Rules]]) -> type[RequestBody]:
+    fields = {wire: (_annotation(item, rules), _field(item, rules)) for wire, (item, rules) in members.items()}
+    # Its annotations cannot express fields that are known only at run time.
+    make = cast("Callable[..., type[RequestBody]]", create_model)
+    model = make(name, __base__=RequestBody, __doc__=about, **fields)
+    model.also = {alias: wire for wire, (item, _) in members.items() for alias in item.about.aliases}
+    return model
+
+
+def _field(argument: Argument, rules: _Rules) -> object:
+    about, default = argument.about, _default(argument)
+    options: dict[str, Any] = {"description": _description(about)}
+    if about.example is not None:
+        options["examples"] = [about.example]
+    if about.aliases:
+        options["validation_alias"] = AliasChoices(argument.name, *about.aliases)
+    if argument.is_required:
+        return Field(**options)
+    if isinstance(default, list | dict) or (default is None and not _is_nullable(argument, rules)):
+        # The description shows no default.
+        return Field(default_factory=lambda: cast("object", default), **options)
+    return Field(default=default, **options)
+
+
+def _query_parameter(argument: Argument, wire: str) -> inspect.Parameter:
+    about, rules = argument.about, _Rules(is_blank=not argument.is_required)
+    query = Query(
+        alias=wire, description=about.help, examples=None if about.example is None else [about.example]
+    )  # fmt: skip
+    return inspect.Parameter(
+        argument.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if argument.is_required else _default(argument),
+        annotation=Annotated[_annotation(argument, rules, max_length=_MAX_IN_URL), query],
+    )
+
+
+def _description(about: Arg) -> str:
+    aliases = " and ".join(f"`{alias}`" for alias in about.aliases)
+    return f"{about.help} {aliases} is another name." if aliases else about.help
+
+
+def _default(argument: Argument) -> object:
+    """Return the default as JSON; None also stands for UNSET."""
+    default = argument.default
+    if default is MISSING or isinstance(default, Unset):
+        return None
+    if isinstance(default, Enum):
+        return default.value
+    return [*cast("tuple[object, ...]", default)] if isinstance(default, tuple) else default
+
+
+def _is_nullable(argument: Argument, rules: _Rules) -> bool:
+    members = _members(argument.type)
+    return NoneType in members and (rules.is_nullable or Unset in members)
+
+
+def _annotation(argument: Argument, rules: _Rules, *, max_length: int | None = None) -> object:
+    """Return the type of a field in JSON."""
+    members = [kind for kind in _members(argument.type) if kind is not NoneType and kind is not Unset]
+    annotation = _json_type(members[0], argument, rules, max_length=max_length)
+    return cast("Any", annotation) | None if _is_nullable(argument, rules) else annotation
+
+
+def _json_type(kind: object, argument: Argument, rules: _Rules, *, max_length: int | None) -> object:
+    about = argument.about
+    if get_origin(kind) is tuple:
+        item = _json_type(get_args(kind)[0], argument, rules, max_length=max_length)
+        least = 1 if argument.is_required else None
+        return Annotated[list.__class_getitem__(item), Field(min_length=least, max_length=about.items)]
+    if argument.choices:
+        # The empty choice, which means any, comes last.
+        return Literal[tuple(sorted(map(str, argument.choices), key=lambda choice: not choice))]
+    if kind is str:
+        return _text_type(argument, rules, max_length=max_length)
+    if kind is int:
+        least, most = about.minimum, about.maximum
+        limits = Field(ge=1 if least is None else least, le=_MAX_INTEGER if most is None else most)
+        return Annotated[int, limits, BeforeValidator(_as_integer)]
+    if kind is float:
+        return Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+    if RememberRequest in _members(kind):
+        return Annotated[dict[str, JsonValue], _RememberItem]
+    return _OTHER_TYPES.get(kind, dict[str, JsonValue])
+
+
+def _text_type(argument: Argument, rules: _Rules, *, max_length: int | None) -> object:
+    lengths = [length for length in (argument.about.length, max_length) if length is not None]
+    pattern = _NO_NUL if rules.is_blank else NOT_BLANK
+    return Annotated[
+        str,
+        Field(
+            min_length=None if rules.is_blank else 1,
+            max_length=min(lengths, default=None),
+            json_schema_extra={"pattern": pattern} if rules.is_stored else None,
+        ),
+    ]
+
+
+def _members(kind: object) -> tuple[object, ...]:
+    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+
+
+_OTHER_TYPES: dict[object, object] = {
+    bool: bool,
+    datetime: _Time,
+}
+
+
+def _source_model() -> type[RequestBody]:
+    label = _Rules(is_stored=True)
+    members: dict[str, tuple[type, str, object]] = {
+        "session": (str, "Session that it comes from.", ""),
+        "conversation": (str, "Conversation that it comes from.", ""),
+        "agent": (str, "Agent that wrote it. Default: the calling agent.", ""),
+        "tool": (str, "Tool that wrote it.", ""),
+        "at": (cast("type", datetime | None), "When it was said or written.", None),
+        "method": (Method, "How it was written.", Method.MANUAL),
+        "trust": (Trust, "The kind of source it comes from.", Trust.UNKNOWN),
+    }
+    return _model(
+        "SourceBody",
+        "The source of a memory.",
+        {
+            name: (Argument(name=name, type=kind, about=Arg(about, length=LABEL), default=default), label)
+            for name, (kind, about, default) in members.items()
+        },
+    )
+
+
+_SOURCE, _FILTER = _source_model(), body_of(Filter).model
+_SOURCE.prefix, _FILTER.prefix = "source.", "filter."
+_OTHER_TYPES.update({Source: _SOURCE, Filter: _FILTER})
+REMEMBER = body_of(RememberRequest, may_be_blank=("text",))
+SelectionBody = Annotated[Fields, body_of(Selection)]

@@ -17,7 +17,7 @@ from scrubjay.rpc.codec import problem, to_json
 from scrubjay.rpc.frames import encode_frame
 from scrubjay.surfaces.http.problems import problem_response
 from scrubjay.surfaces.rest.deps import RequestContext
-from scrubjay.surfaces.rest.requests import AS_OF, MAX_LABEL_LENGTH
+from scrubjay.surfaces.rest.requests import MAX_LABEL_LENGTH
 from scrubjay.surfaces.rest.strict_json import NotJsonError, parse_json
 from scrubjay.telemetry import request_id
 
@@ -45,8 +45,6 @@ OnBranch = Annotated[
         max_length=MAX_LABEL_LENGTH, description="The branch to use. Default: the one that the memory is switched to."
     ),
 ]
-AsOf = Annotated[str | None, Query(min_length=1, description=AS_OF, json_schema_extra={"format": "date-time"})]
-ListLimit = Annotated[int, Query(ge=1, le=1_000, description="Maximum number of results.")]
 
 
 class Route(APIRoute):

@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import closing
-from typing import Annotated, Literal
+from typing import Annotated
 
-from fastapi import Query, Request, Response
+from fastapi import Depends, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -18,6 +18,7 @@ from scrubjay.model.requests import (
     RemoveSynonymsRequest,
     RulesRequest,
     SetRulesRequest,
+    StatusRequest,
     TagsRequest,
 )
 from scrubjay.model.results import Status
@@ -27,7 +28,7 @@ from scrubjay.model.transfer import Imported
 from scrubjay.surfaces.http.body import ClientGone, UploadBuffer, split_lines
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import OneSpaceContext, RequestContext, RestDependencies, WriteContext
-from scrubjay.surfaces.rest.requests import Name, PreviewBody, RulesBody, SynonymsBody, UpTo1000
+from scrubjay.surfaces.rest.requests import Fields, body_of, query_of
 from scrubjay.surfaces.rest.route import json_response, router
 from scrubjay.surfaces.rest.schemas import response_schema
 
@@ -38,70 +39,52 @@ _NDJSON = "application/x-ndjson"
 _LINES_PER_CHECK = 200
 _TEXT = {"type": "string", "minLength": 1}
 _BODY = {"requestBody": {"required": True, "content": {_NDJSON: {"schema": _TEXT, "example": examples.LINES}}}}
-# The default is a list, which shows generated clients that the parameter may be repeated.
-Variants = Annotated[list[Name], Query(max_length=100)]
 
 
 @rule_routes.get("/rules", summary="Read the rules", responses=response_schema(Rules, examples.RULES))
 async def rules(context: OneSpaceContext) -> Response:
     """Return all rules of the space, including those with default values."""
-    return json_response(
-        await context.read("rules", context.dependencies.engine.rules(RulesRequest(), who=context.who))
-    )
+    return json_response(await context.call(RulesRequest()))
 
 
 @rule_routes.patch("/rules", summary="Change the rules", responses=response_schema(Rules, examples.RULES))
-async def set_rules(body: RulesBody, context: WriteContext) -> Response:
+async def set_rules(body: Annotated[Fields, body_of(SetRulesRequest)], context: WriteContext) -> Response:
     """Change rules for later writes."""
-    values = body.model_dump(mode="json", exclude_unset=True)
-    if not values:
-        return await rules(context)
-    work = context.dependencies.engine.set_rules(SetRulesRequest.of(**values), who=context.who)
-    return json_response(await context.write("set_rules", work))
+    request = SetRulesRequest.of(**body) if body else RulesRequest()
+    return json_response(await context.call(request))
 
 
 @tag_routes.get("/tags", summary="List tags", responses=response_schema(TagTable, examples.TAGS))
-async def tags(
-    context: OneSpaceContext, limit: Annotated[UpTo1000, Query(description="Maximum number of tags.")] = 200
-) -> Response:
+async def tags(context: OneSpaceContext, query: Annotated[Fields, Depends(query_of(TagsRequest))]) -> Response:
     """List the tags of the space, the most used first, and the synonyms that apply."""
-    return json_response(
-        await context.read("tags", context.dependencies.engine.tags(TagsRequest(limit=limit), who=context.who))
-    )
+    return json_response(await context.call(TagsRequest.of(**query)))
 
 
 @tag_routes.post("/tags/synonyms", summary="Add synonyms", responses=response_schema(TagTable, examples.TAGS))
-async def add_synonyms(body: SynonymsBody, context: WriteContext) -> Response:
+async def add_synonyms(body: Annotated[Fields, body_of(AddSynonymsRequest)], context: WriteContext) -> Response:
     """Replace words with a tag in later writes."""
-    work = context.dependencies.engine.add_synonyms(
-        AddSynonymsRequest(tag=body.tag, variants=tuple(body.variants)), who=context.who
-    )
-    return json_response(await context.write("add_synonyms", work))
+    return json_response(await context.call(AddSynonymsRequest.of(**body)))
 
 
 @tag_routes.delete("/tags/synonyms", summary="Remove synonyms", responses=response_schema(TagTable, examples.TAGS))
 async def remove_synonyms(
     context: WriteContext,
-    variant: Annotated[Variants, Query(description="The synonyms to remove.", examples=[["db"]])] = [],  # noqa: B006 - FastAPI copies it
+    query: Annotated[Fields, Depends(query_of(RemoveSynonymsRequest, renamed={"variants": "variant"}))],
 ) -> Response:
     """Remove synonyms. A built-in synonym is switched off in this space."""
-    work = context.dependencies.engine.remove_synonyms(RemoveSynonymsRequest(variants=tuple(variant)), who=context.who)
-    return json_response(await context.write("remove_synonyms", work))
+    return json_response(await context.call(RemoveSynonymsRequest.of(**query)))
 
 
 @tag_routes.post("/tags/preview", summary="Preview tags", responses=response_schema(TagPreview, examples.PREVIEW))
-async def preview_tags(body: PreviewBody, context: OneSpaceContext) -> Response:
+async def preview_tags(body: Annotated[Fields, body_of(PreviewTagsRequest)], context: OneSpaceContext) -> Response:
     """Return the normalised form of tags, and the tags that a text would get. Nothing is stored."""
-    work = context.dependencies.engine.preview_tags(
-        PreviewTagsRequest(tags=tuple(body.tags), text=body.text), who=context.who
-    )
-    return json_response(await context.read("preview_tags", work))
+    return json_response(await context.call(PreviewTagsRequest.of(**body)))
 
 
 @routes.get("/status", summary="Get the status", responses=response_schema(Status, examples.STATUS))
 async def status(context: OneSpaceContext) -> Response:
     """Return the health and sizes of a space, or of the whole store if the token allows every space."""
-    result = await context.read("status", context.memory.status())
+    result = await context.call(StatusRequest())
     return json_response(result if context.grant.allows_all_spaces else result.limited_to_space)
 
 
@@ -117,11 +100,10 @@ async def status(context: OneSpaceContext) -> Response:
     },
 )
 async def export(
-    context: OneSpaceContext,
-    format: Annotated[Literal["scrubjay", "kg"], Query(description="The format of the lines.")] = "scrubjay",
+    context: OneSpaceContext, query: Annotated[Fields, Depends(query_of(ExportRequest, without=["include"]))]
 ) -> Response:
     """Export every memory of the space with its history as JSON Lines; `kg` is the reference graph server's format."""
-    lines = context.dependencies.engine.export(ExportRequest(format=format), who=context.who)
+    lines = context.dependencies.engine.export(ExportRequest.of(**query), who=context.who)
     # Read the first line now: an error cannot become an error response once the response has started.
     first = await anext(lines, None)
     return _ExportResponse(_encode_lines(first, lines, context), dependencies=context.dependencies)

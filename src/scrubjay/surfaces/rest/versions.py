@@ -2,15 +2,16 @@
 
 from typing import Annotated
 
-from fastapi import Query, Response
+from fastapi import Depends, Query, Response
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.branch import parse_version_or_branch
+from scrubjay.model.requests import CommitRequest, HistoryRequest, RevertRequest, UndoRequest
 from scrubjay.model.results import History, Undone, Written
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import ReadContext, WriteContext
 from scrubjay.surfaces.rest.memories import IdempotencyKey, IfMatch, require_version
-from scrubjay.surfaces.rest.requests import CommitBody, Count, Name, RevertBody, UndoBody
+from scrubjay.surfaces.rest.requests import Fields, Name, body_of, query_of
 from scrubjay.surfaces.rest.route import MemoryRef, OnBranch, branch_from, etag, json_response, router
 from scrubjay.surfaces.rest.schemas import response_schema
 
@@ -26,13 +27,10 @@ _VERSION_OR_BRANCH = "A version, or the name of a branch for its newest version.
 async def versions(
     ref: MemoryRef,
     context: ReadContext,
-    limit: Annotated[int, Query(ge=1, le=1_000)] = 20,
-    before: Annotated[Count | None, Query(description="Only versions before this one, for the next page.")] = None,
-    branch: OnBranch = "",
+    query: Annotated[Fields, Depends(query_of(HistoryRequest, without=["id", "diff"]))],
 ) -> Response:
     """List the versions of a memory, newest first."""
-    work = context.memory.history(ref, limit=limit, before=before, branch=branch)
-    return json_response(await context.read("history", work))
+    return json_response(await context.call(HistoryRequest.of(id=ref, **query)))
 
 
 @routes.get("/memories/{id}/diff", summary="Compare two versions", responses=response_schema(History, examples.DIFF))
@@ -44,10 +42,8 @@ async def diff(
     branch: OnBranch = "",
 ) -> Response:
     """Return the differences between two versions."""
-    work = context.memory.history(
-        ref, diff=[parse_version_or_branch(first), parse_version_or_branch(second)], branch=branch
-    )
-    return json_response(await context.read("history", work))
+    versions = (parse_version_or_branch(first), parse_version_or_branch(second))
+    return json_response(await context.call(HistoryRequest(id=ref, diff=versions, branch=branch)))
 
 
 @routes.post(
@@ -57,7 +53,7 @@ async def diff(
 )
 async def revert(
     ref: MemoryRef,
-    body: RevertBody,
+    body: Annotated[Fields, body_of(RevertRequest, without=["id", "branch"])],
     context: WriteContext,
     branch: OnBranch = "",
     match: IfMatch = "",
@@ -71,8 +67,7 @@ async def revert(
         )
     target = branch_from(match, branch)
     await require_version(context, ref, match, branch=target)
-    work = context.memory.revert(ref, to=body.to, message=body.message, branch=target, idempotency_key=key)
-    written = await context.write("revert", work)
+    written = await context.call(RevertRequest.of(id=ref, branch=target, idempotency_key=key, **body))
     return json_response(written, headers=etag(written.version, written.branch))
 
 
@@ -82,15 +77,20 @@ async def revert(
     responses=response_schema(Written, examples.COMMITTED, headers=("ETag",)),
 )
 async def commit(
-    ref: MemoryRef, body: CommitBody, context: WriteContext, branch: OnBranch = "", key: IdempotencyKey = ""
+    ref: MemoryRef,
+    body: Annotated[Fields, body_of(CommitRequest, without=["id", "branch"])],
+    context: WriteContext,
+    branch: OnBranch = "",
+    key: IdempotencyKey = "",
 ) -> Response:
     """Create a new version with the same content and a message."""
-    work = context.memory.commit(ref, message=body.message, branch=branch, idempotency_key=key)
-    written = await context.write("commit", work)
+    written = await context.call(CommitRequest.of(id=ref, branch=branch, idempotency_key=key, **body))
     return json_response(written, headers=etag(written.version, written.branch))
 
 
 @routes.post("/undo", summary="Undo", responses=response_schema(Undone, examples.UNDONE))
-async def undo(body: UndoBody, context: WriteContext, key: IdempotencyKey = "") -> Response:
+async def undo(
+    body: Annotated[Fields, body_of(UndoRequest)], context: WriteContext, key: IdempotencyKey = ""
+) -> Response:
     """Revert the last change of this agent (`X-Scrubjay-Agent`), or a named run."""
-    return json_response(await context.write("undo", context.memory.undo(run=body.run, idempotency_key=key)))
+    return json_response(await context.call(UndoRequest.of(idempotency_key=key, **body)))
