@@ -12,7 +12,6 @@ import typer
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import Ambiguous, Conflict, InvalidInput, NotFound, ScrubjayError, TooLarge
-from scrubjay.graph.jsonl import require_format
 from scrubjay.model.memory import Json, Method, Trust
 from scrubjay.model.requests import BackupRequest, ExportRequest, ImportRequest, RememberManyRequest
 from scrubjay.model.results import Restored
@@ -58,7 +57,6 @@ async def export_(
     An export has the whole history, or with `--format kg` the current knowledge graph. It has no tokens and no keys.
     """
     request = make(include=[name.strip() for name in include.split(",") if name.strip()])
-    require_format(request.format)
     if str(file) == "-":
         async for line in client.export(format=request.format, include=request.include):
             typer.echo(line)
