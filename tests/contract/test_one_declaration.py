@@ -38,6 +38,7 @@ from scrubjay import MemoryClient, SyncMemoryClient
 from scrubjay.surfaces.cli.main import app
 from scrubjay.surfaces.mcp.toolsets import pick
 from scrubjay.surfaces.rest.app import make_bare_app
+from scrubjay.surfaces.rest.openapi import describe_app
 import typer
 
 def command(name):
@@ -54,7 +55,7 @@ print(json.dumps({
                for kind in (MemoryClient, SyncMemoryClient)],
     "commands": [command("remember"), command("count-words")],
     "tools": [tools["remember"], tools["count_words"]],
-    "rest": make_bare_app().openapi(),
+    "rest": describe_app(make_bare_app()),
     "result": asyncio.run(use()),
 }, default=str))
 """
@@ -94,6 +95,14 @@ def test_the_tools_have_both(copied: dict[str, list[dict[str, dict[str, object]]
     remember, count_words = copied["tools"]
     assert remember["language"] == {"type": "string", "description": "of the text"}
     assert set(count_words) == {"ids", "least"}
+
+
+def test_the_routes_have_both(copied: dict[str, dict[str, dict[str, dict[str, object]]]]) -> None:
+    description = copied["rest"]
+    assert "/api/v1/words/count" in description["paths"]
+    described = json.dumps(description["components"]["schemas"])
+    assert "Language of the text." in described
+    assert "Least number of characters of a word." in described
 
 
 def _edit(file: Path, mark: str, *, before: str) -> None:

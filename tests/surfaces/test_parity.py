@@ -164,6 +164,14 @@ class ThroughClient:
             return {"error": error_to_json(error)["code"]}
 
 
+# The arguments that have shorter names in a query or a body.
+_WIRE_NAMES = {
+    "graph": {"ids": "id"}, "path": {"source": "from", "target": "to"}, "search_notes": {"query": "q"},
+    "link_notes": {"target_id": "target"}, "unlink_notes": {"target_id": "target"},
+    "remove_synonyms": {"variants": "variant"},
+}  # fmt: skip
+
+
 class ThroughRest:
     """The route of a verb: names in its path, and the rest as its query or its body."""
 
@@ -184,6 +192,8 @@ class ThroughRest:
             before, after = cast("list[int]", left.pop("diff"))
             path = path.replace("versions", "diff")
             left |= {"from": before, "to": after}
+        names = _WIRE_NAMES.get(verb.name, {})
+        left = {names.get(name, name): value for name, value in left.items()}
         query: dict[str, Json] = {}
         if method in ("GET", "DELETE"):
             query, left = left, {}
@@ -255,7 +265,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> list[Json]:
     return asyncio.run(call_all())
 
 
-@pytest.mark.parametrize("surface", ["socket", "http", "commands"])
+@pytest.mark.parametrize("surface", ["socket", "http", "rest", "commands"])
 async def test_results_are_the_same_everywhere(settings: Settings, expected: list[Json], surface: str) -> None:
     with background_daemon(settings) as running:
         async with _connect(surface, settings, running) as connected:

@@ -1,13 +1,18 @@
 """The application of `/api/v1`: its routes, its error responses and its description."""
 
+import re
 from collections import deque
+from collections.abc import Awaitable, Callable
 from copy import copy
 from functools import cache
+from inspect import Parameter, Signature, getdoc
+from typing import Annotated
 
-from fastapi import FastAPI
+from fastapi import APIRouter, Depends, FastAPI, Response
 from fastapi.routing import APIRoute, iter_route_contexts
 from starlette.datastructures import State
 
+from scrubjay.model.verbs import VERBS, Verb
 from scrubjay.surfaces.rest import (
     attachments,
     branches,
@@ -26,10 +31,12 @@ from scrubjay.surfaces.rest import (
     versions,
 )
 from scrubjay.surfaces.rest.changes import StreamLimiter
-from scrubjay.surfaces.rest.deps import RestDependencies
+from scrubjay.surfaces.rest.deps import ReadContext, RequestContext, RestDependencies, WriteContext
 from scrubjay.surfaces.rest.errors import add_error_handlers
 from scrubjay.surfaces.rest.health import ReadinessProbe
 from scrubjay.surfaces.rest.openapi import OpenApiDescription
+from scrubjay.surfaces.rest.requests import Fields, Label, body_of, query_of
+from scrubjay.surfaces.rest.route import json_response, router
 from scrubjay.version import VERSION
 
 PREFIX = "/api/v1"
@@ -99,13 +106,52 @@ def make_bare_app() -> FastAPI:
         generate_unique_id_function=_operation_id,
     )
     app.state.description = OpenApiDescription(app)
-    for routes in _ROUTERS:
+    for routes in (*_ROUTERS, _plain_routes()):
         app.include_router(routes, prefix=PREFIX)
     for routes in (health.routes, openapi.routes):
         app.include_router(routes)
         app.include_router(routes, prefix=PREFIX, include_in_schema=False)
     add_error_handlers(app)
     return app
+
+
+def _plain_routes() -> APIRouter:
+    """Return routes for the verbs of the registry that need no code of their own."""
+    written = {
+        f"{method} {route.path}"
+        for routes in _ROUTERS
+        for route in routes.routes
+        if isinstance(route, APIRoute)
+        for method in route.methods
+    }
+    plain = router("other")
+    for verb in VERBS.values():
+        if verb.route and verb.route not in written:
+            method, _, path = verb.route.partition(" ")
+            about, summary = getdoc(verb.request), verb.name.replace("_", " ").capitalize()
+            plain.add_api_route(
+                path, _plain_endpoint(verb), methods=[method], name=verb.name, summary=summary, description=about
+            )
+    return plain
+
+
+def _plain_endpoint(verb: Verb) -> Callable[..., Awaitable[Response]]:
+    """Return a function that reads a request from the path, and from the body or the query, and carries it out."""
+    method, _, path = verb.route.partition(" ")
+    names = re.findall(r"{(\w+)}", path)
+
+    async def endpoint(context: RequestContext, fields: Fields, **places: str) -> Response:
+        return json_response(await context.call(verb.request.of(**places, **fields)))
+
+    has_body = method in ("POST", "PATCH", "PUT")
+    source = body_of(verb.request, without=names) if has_body else Depends(query_of(verb.request, without=names))
+    kinds: dict[str, object] = {"context": ReadContext if verb.reads else WriteContext}
+    kinds |= {"fields": Annotated[Fields, source], **dict.fromkeys(names, Label)}
+    # The signature tells FastAPI what to read.
+    endpoint.__signature__ = Signature(  # type: ignore[attr-defined]
+        [Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind) for name, kind in kinds.items()]
+    )
+    return endpoint
 
 
 def _operation_id(route: APIRoute) -> str:
