@@ -192,12 +192,12 @@ def test_choices_are_those_of_the_model(request_type: type[ArgumentGroup], name:
     assert tuple(filter(None, choices_of(request_type, name))) == tuple(kind)
 
 
-def test_every_property_of_a_request_is_described() -> None:
-    schemas = {name: schema for name, schema in document()["components"]["schemas"].items() if name.endswith("Body")}
+def test_every_property_is_described() -> None:
+    schemas = document()["components"]["schemas"]
     undescribed = [
         f"{name}.{field}"
         for name, schema in schemas.items()
-        for field, member in schema["properties"].items()
+        for field, member in schema.get("properties", {}).items()
         if not member.get("description")
     ]
     undescribed += [
@@ -206,7 +206,6 @@ def test_every_property_of_a_request_is_described() -> None:
         for parameter in operation.get("parameters", [])
         if not parameter.get("description")
     ]
-    assert len(schemas) > 20
     assert undescribed == []
 
 
