@@ -118,11 +118,12 @@ def make_bare_app() -> FastAPI:
 def _plain_routes() -> APIRouter:
     """Return routes for the verbs of the registry that need no code of their own."""
     written = {
-        f"{method} {route.path}"
+        # A parameter may have a converter: `{name:path}`.
+        f"{method} {re.sub(':[a-z]+}', '}', route.path)}"
         for routes in _ROUTERS
         for route in routes.routes
         if isinstance(route, APIRoute)
-        for method in route.methods
+        for method in route.methods or ()
     }
     plain = router("other")
     for verb in VERBS.values():
@@ -148,7 +149,7 @@ def _plain_endpoint(verb: Verb) -> Callable[..., Awaitable[Response]]:
     kinds: dict[str, object] = {"context": ReadContext if verb.reads else WriteContext}
     kinds |= {"fields": Annotated[Fields, source], **dict.fromkeys(names, Label)}
     # The signature tells FastAPI what to read.
-    endpoint.__signature__ = Signature(  # type: ignore[attr-defined]
+    endpoint.__signature__ = Signature(
         [Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind) for name, kind in kinds.items()]
     )
     return endpoint
