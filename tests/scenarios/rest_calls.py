@@ -251,6 +251,21 @@ def _smart_write(inputs: CallInputs) -> HttpRequest:
     return _send("POST", "/memories/smart-write", inputs, body, headers=_write_headers(inputs))
 
 
+def _remember_many(inputs: CallInputs) -> HttpRequest:
+    items: list[Json] = [{"text": inputs.text, "title": inputs.label}, {"text": inputs.words[4]}, {"bogus": 1}]
+    body: dict[str, Json] = {"items": items, "atomic": inputs.every(3)}
+    return _send("POST", "/memories/batch", inputs, body, headers=_write_headers(inputs))
+
+
+def _list_memories(inputs: CallInputs) -> HttpRequest:
+    query = {
+        0: (("kind", inputs.label),),
+        1: (("cursor", inputs.ref),),
+        2: (("tags", inputs.label), ("state", "trashed")),
+    }[inputs.number % 3]
+    return _send("GET", "/memories", inputs, query=(*query, ("limit", "3")))
+
+
 def _rules(inputs: CallInputs) -> HttpRequest:
     return _send("PATCH", "/rules", inputs, {"never": [inputs.words[4]], "window_days": 3})
 
@@ -388,6 +403,8 @@ _ROUTES: dict[str, MakeRequest] = {
     "GET /changes": _changes,
     "GET /status": _status,
     "POST /memories/smart-write": _smart_write,
+    "POST /memories/batch": _remember_many,
+    "GET /memories": _list_memories,
     "GET /rules": lambda inputs: _send("GET", "/rules", inputs),
     "PATCH /rules": _rules,
     "GET /inbox": lambda inputs: _send("GET", "/inbox", inputs),
