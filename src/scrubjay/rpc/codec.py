@@ -7,6 +7,7 @@ import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
+from difflib import get_close_matches
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -14,9 +15,12 @@ from types import NoneType, UnionType
 from typing import Union, cast, get_args, get_origin, get_type_hints
 
 from scrubjay.errors import CODES, InvalidInput, ScrubjayError, codes_of
+from scrubjay.model.arguments import Request
+from scrubjay.model.caller import Caller
 from scrubjay.model.memory import Json, Memory, Source
 from scrubjay.model.snapshot import as_json, from_body
 from scrubjay.model.timestamps import parse_moment, to_iso
+from scrubjay.model.verbs import VERBS, Verb
 
 PROBLEM = "application/problem+json"
 _PROBLEM_TYPE = "urn:scrubjay:problem:"
@@ -92,6 +96,25 @@ def error_from_problem(problem: Mapping[str, Json]) -> ScrubjayError:
     """Read the error of a problem."""
     members = {name: value for name, value in problem.items() if name not in _PROBLEM_MEMBERS}
     return error_from_json({**members, "message": members["detail"], "detail": {}})
+
+
+def find_verb(name: str) -> Verb:
+    """Return a verb by its name; raises InvalidInput with the nearest one."""
+    if name not in VERBS:
+        near = get_close_matches(name[:100], sorted(VERBS), n=1)
+        hint = f"Did you mean {near[0]}?" if near else f"The verbs are {', '.join(sorted(VERBS))}"
+        raise InvalidInput(f"there is no verb {name[:100]!r}", hint=hint, field="verb")
+    return VERBS[name]
+
+
+def parse_request(verb: str, arguments: Mapping[str, Json]) -> Request[object]:
+    """Read the arguments of a verb; raises InvalidInput for an unknown, missing or wrong one."""
+    return find_verb(verb).request.of(**arguments)
+
+
+def parse_caller(value: Json) -> Caller:
+    """Read the caller."""
+    return cast("Caller", from_json(Caller, {} if value is None else value))
 
 
 @cache

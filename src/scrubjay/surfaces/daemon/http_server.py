@@ -28,9 +28,8 @@ from scrubjay.model.token import TokenState
 from scrubjay.observability.prometheus import Metrics
 from scrubjay.ports import RecordStore
 from scrubjay.ports.cluster import ClusterStore
-from scrubjay.rpc.codec import error_to_json, problem
+from scrubjay.rpc.codec import error_to_json, find_verb, problem
 from scrubjay.rpc.frames import PROTOCOL_HEADER, Frame, decode_frame, encode_frame, require_same_protocol
-from scrubjay.rpc.verbs import find_verb
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.lazy import make_in_background, open_in_background
 from scrubjay.surfaces.daemon.logs import log_access

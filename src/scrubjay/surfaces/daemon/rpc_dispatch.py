@@ -20,9 +20,8 @@ from scrubjay.model.transfer import Imported
 from scrubjay.model.verbs import VERBS
 from scrubjay.notes.service import Notes
 from scrubjay.ports import Progress
-from scrubjay.rpc.codec import to_json_without_defaults
+from scrubjay.rpc.codec import find_verb, parse_caller, parse_request, to_json_without_defaults
 from scrubjay.rpc.frames import Frame, pack_lines
-from scrubjay.rpc.verbs import find_verb, parse_caller, parse_request
 from scrubjay.service import LocalService
 from scrubjay.surfaces.daemon.limiter import RequestLimiter
 from scrubjay.surfaces.http.body import UploadBuffer

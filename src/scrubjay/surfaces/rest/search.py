@@ -1,19 +1,21 @@
-"""Search, by query string or by body, and the context for a new session."""
+"""Search, by query string or by body, the context for a new session, and the facts of one that ended."""
 
 from typing import Annotated
 
 from fastapi import Depends, Header, Response
 
-from scrubjay.model.requests import ContextRequest, RecallRequest
+from scrubjay.model.fact import Extracted
+from scrubjay.model.requests import ContextRequest, ExtractRequest, RecallRequest
 from scrubjay.model.results import Context, Recalled
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.deps import OneSpaceContext, ReadContext
+from scrubjay.surfaces.rest.deps import OneSpaceContext, ReadContext, WriteContext
 from scrubjay.surfaces.rest.requests import Fields, body_of, query_of
 from scrubjay.surfaces.rest.route import MARKDOWN, json_response, router
 from scrubjay.surfaces.rest.schemas import response_schema
 
 routes = router("search")
 context_routes = router("context")
+extract_routes = router("extract")
 
 _Question = query_of(RecallRequest, without=["metadata"], renamed={"query": "q"})
 
@@ -48,3 +50,16 @@ async def context(
     if MARKDOWN in accept.lower():
         return Response(result.text, headers={"vary": "accept"}, media_type=MARKDOWN)
     return json_response(result, headers={"vary": "accept"})
+
+
+@extract_routes.post(
+    "/extract",
+    summary="Extract facts from a conversation",
+    responses=response_schema(Extracted, examples.EXTRACTED),
+)
+async def extract(body: Annotated[Fields, body_of(ExtractRequest)], context: WriteContext) -> Response:
+    """Extract the facts of a conversation, sentence by sentence, and store them.
+
+    Stored facts stay as they are, so you can send a log again. Pass `run` to `undo` to revert the call.
+    """
+    return json_response(await context.call(ExtractRequest.of(**body)))

@@ -1,40 +1,51 @@
-"""A space as a whole: its status, rules and tags, and its export and import."""
+"""A space as a whole: its status, rules, tags, inbox and jobs, and its export and import."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, Request, Response
+from fastapi import Depends, Path, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from scrubjay.errors import Busy, InvalidInput
+from scrubjay.model.job import Job
+from scrubjay.model.memory import Memory
 from scrubjay.model.requests import (
     AddSynonymsRequest,
+    ApproveRequest,
+    CancelJobRequest,
+    DeclineRequest,
     ExportRequest,
     ImportRequest,
+    InboxRequest,
+    JobsRequest,
     PreviewTagsRequest,
     RemoveSynonymsRequest,
+    RetryJobRequest,
     RulesRequest,
     SetRulesRequest,
     StatusRequest,
     TagsRequest,
 )
-from scrubjay.model.results import Status
+from scrubjay.model.results import Outcome, Status
 from scrubjay.model.rules import Rules
 from scrubjay.model.tags import TagPreview, TagTable
 from scrubjay.model.transfer import Imported
 from scrubjay.surfaces.http.body import ClientGone, UploadBuffer, split_lines
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import OneSpaceContext, RequestContext, RestDependencies, WriteContext
-from scrubjay.surfaces.rest.requests import Fields, body_of, query_of
+from scrubjay.surfaces.rest.requests import MAX_LABEL_LENGTH, Fields, SelectionBody, body_of, query_of
 from scrubjay.surfaces.rest.route import json_response, router
 from scrubjay.surfaces.rest.schemas import response_schema
 
 routes = router("space")
 rule_routes = router("rules")
 tag_routes = router("tags")
+inbox_routes = router("inbox")
+job_routes = router("jobs")
 _NDJSON = "application/x-ndjson"
 _LINES_PER_CHECK = 200
 _TEXT = {"type": "string", "minLength": 1}
@@ -79,6 +90,61 @@ async def remove_synonyms(
 async def preview_tags(body: Annotated[Fields, body_of(PreviewTagsRequest)], context: OneSpaceContext) -> Response:
     """Return the normalised form of tags, and the tags that a text would get. Nothing is stored."""
     return json_response(await context.call(PreviewTagsRequest.of(**body)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inbox:
+    """Memories that wait for approval."""
+
+    memories: tuple[Memory, ...]
+
+
+@inbox_routes.get("/inbox", summary="List the inbox", responses=response_schema(Inbox, examples.INBOX))
+async def inbox(context: OneSpaceContext, query: Annotated[Fields, Depends(query_of(InboxRequest))]) -> Response:
+    """List the memories that wait for approval. Searches do not find them until then."""
+    return json_response(Inbox(memories=await context.call(InboxRequest.of(**query))))
+
+
+@inbox_routes.post("/inbox/approve", summary="Approve memories", responses=response_schema(Outcome, examples.APPROVED))
+async def approve(body: SelectionBody, context: WriteContext) -> Response:
+    """Approve memories that wait in the inbox."""
+    return json_response(await context.call(ApproveRequest.of(**body)))
+
+
+@inbox_routes.post("/inbox/decline", summary="Decline memories", responses=response_schema(Outcome, examples.DECLINED))
+async def decline(body: SelectionBody, context: WriteContext) -> Response:
+    """Move memories that wait in the inbox to the trash. `restore` reverts this."""
+    return json_response(await context.call(DeclineRequest.of(**body)))
+
+
+JobId = Annotated[
+    str, Path(alias="id", max_length=MAX_LABEL_LENGTH, description="Id of a job.", examples=[examples.JOB["id"]])
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jobs:
+    """The jobs of a space, newest first."""
+
+    jobs: tuple[Job, ...]
+
+
+@job_routes.get("/jobs", summary="List jobs", responses=response_schema(Jobs, {"jobs": [examples.JOB]}))
+async def jobs(context: OneSpaceContext, query: Annotated[Fields, Depends(query_of(JobsRequest))]) -> Response:
+    """List the jobs of a space. Completed jobs are kept for a day, failed jobs for a week."""
+    return json_response(Jobs(jobs=await context.call(JobsRequest.of(**query))))
+
+
+@job_routes.post("/jobs/{id}/retry", summary="Retry a job", responses=response_schema(Job, examples.RETRIED_JOB))
+async def retry_job(job_id: JobId, context: WriteContext) -> Response:
+    """Run a failed or completed job again."""
+    return json_response(await context.call(RetryJobRequest(id=job_id)))
+
+
+@job_routes.delete("/jobs/{id}", summary="Cancel a job", responses=response_schema(Job, examples.JOB))
+async def cancel_job(job_id: JobId, context: WriteContext) -> Response:
+    """Cancel a job."""
+    return json_response(await context.call(CancelJobRequest(id=job_id)))
 
 
 @routes.get("/status", summary="Get the status", responses=response_schema(Status, examples.STATUS))

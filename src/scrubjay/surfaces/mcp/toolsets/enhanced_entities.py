@@ -13,6 +13,7 @@ from scrubjay.lookup.branches import branch_id
 from scrubjay.model.conflict import Resolved
 from scrubjay.model.fact import StoredFact
 from scrubjay.model.memory import Json, Memory, Method
+from scrubjay.model.requests import ResolveConflictRequest
 from scrubjay.surfaces.mcp.arguments import Arguments
 from scrubjay.surfaces.mcp.tool import ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets.enhanced_results import failure_fields, fits, within_budget
@@ -140,7 +141,7 @@ async def resolve_conflict(context: ToolContext, arguments: Mapping[str, Json]) 
         if not conflict_id:
             remark = "the entity is stored, and no memory contradicts it now"
             return within_budget({"success": True, "action": "stored", "entity": stored, "note": remark})
-    done = await context.memory.resolve_conflict(conflict_id, strategy=strategy)
+    done = await context.memory.call(ResolveConflictRequest.of(id=conflict_id, strategy=strategy))
     fields = await _resolved_fields(context, done)
     return within_budget(fields | ({"entity": stored} if stored else {}))
 
