@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, Self, cast
 
 from scrubjay.paths import socket_file
+from scrubjay.version import PROTOCOL
 
 SECONDS = 30.0
 Json = dict[str, Any]
@@ -31,7 +32,7 @@ class FakeDaemon:
     """
 
     def __init__(self, data: Path, *, greeting: Json | None = None) -> None:
-        self.greeting: Json = {"scrubjay": "0.1.0", "protocol": 1} if greeting is None else greeting
+        self.greeting: Json = {"scrubjay": "0.1.0", "protocol": PROTOCOL} if greeting is None else greeting
         # For clients that connect after a death; None: the same as before.
         self.later_greeting: Json | None = None
         self.committed: bool | None = None

@@ -15,7 +15,7 @@ from tests.surfaces.mcp.fake_daemon import SECONDS, BridgeProcess, FakeDaemon
 
 from scrubjay.paths import daemon_file, socket_file
 from scrubjay.surfaces.mcp import bridge
-from scrubjay.version import VERSION
+from scrubjay.version import PROTOCOL, VERSION
 
 MEGABYTE = 1024 * 1024
 
@@ -25,7 +25,7 @@ def test_the_hello_identifies_the_client(data: Path, fake_daemon: FakeDaemon, tm
     with BridgeProcess(data, *arguments) as client:
         client.request(1, "tools/list")
         assert client.answer()["id"] == 1
-    expected = {"scrubjay": VERSION, "protocol": 1, "speak": "mcp"}
+    expected = {"scrubjay": VERSION, "protocol": PROTOCOL, "speak": "mcp"}
     assert fake_daemon.hellos == [{**expected, "tools": "core,kg", "space": "work", "agent": "jay", "project": "nest"}]
 
 
@@ -294,7 +294,7 @@ REFUSAL = {"code": "invalid_input", "message": "there is no toolset 'kgg'", "hin
 REFUSED = "the daemon refuses this client: there is no toolset 'kgg'. Did you mean kg?"
 
 
-@pytest.mark.parametrize("more", [{}, {"scrubjay": VERSION, "protocol": 1}])
+@pytest.mark.parametrize("more", [{}, {"scrubjay": VERSION, "protocol": PROTOCOL}])
 def test_a_refusal_of_the_daemon_is_passed_on_verbatim(data: Path, more: dict[str, object]) -> None:
     with (
         FakeDaemon(data, greeting={"error": REFUSAL, **more}) as daemon,
@@ -325,7 +325,7 @@ def test_a_client_refused_before_its_first_line_gets_the_reason(data: Path) -> N
 
 
 def test_another_version_with_the_same_speech_works_and_is_mentioned(data: Path) -> None:
-    with FakeDaemon(data, greeting={"scrubjay": "9.9.9", "protocol": 1}), BridgeProcess(data) as client:
+    with FakeDaemon(data, greeting={"scrubjay": "9.9.9", "protocol": PROTOCOL}), BridgeProcess(data) as client:
         client.request(1, "ping")
         assert client.answer()["result"]
         assert "9.9.9" in client.stderr_text()
@@ -338,11 +338,11 @@ def test_another_server_on_the_socket_is_recognised(data: Path) -> None:
 
 
 def test_a_daemon_that_is_too_busy_to_greet_is_asked_again(data: Path) -> None:
-    busy = {"error": {"code": "busy", "message": "too many clients"}, "protocol": 1}
+    busy = {"error": {"code": "busy", "message": "too many clients"}, "protocol": PROTOCOL}
     with FakeDaemon(data, greeting=busy) as daemon, BridgeProcess(data) as client:
         client.request(1, "ping")
         daemon.wait_until(lambda: len(daemon.hellos) >= 2)
-        daemon.greeting = {"scrubjay": VERSION, "protocol": 1}
+        daemon.greeting = {"scrubjay": VERSION, "protocol": PROTOCOL}
         assert client.answer()["result"]
 
 

@@ -100,7 +100,7 @@ async def test_invalid_arguments_are_refused(harness: Harness) -> None:
                 space=SPACE, origin=harness.origin(),
                 context=harness.context, llm=None, hand_on=no_jobs,
             )  # fmt: skip
-        assert refused.value.hint
+        assert refused.value.hint or "must be one of" in refused.value.message
 
 
 async def test_a_model_is_asked_where_there_is_one_unless_patterns_are_wanted(harness: Harness) -> None:

@@ -183,7 +183,7 @@ def test_every_verb_of_the_limiter_has_a_label() -> None:
         for argument in node.args
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
     }
-    assert {"resources/read", "recall"} <= verbs <= KNOWN_VERBS
+    assert {"resources/read"} <= verbs <= KNOWN_VERBS
 
 
 async def test_the_lag_is_the_number_of_changes_not_indexed_yet(watched: MeteredEngine) -> None:
