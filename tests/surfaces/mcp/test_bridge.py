@@ -269,7 +269,7 @@ def test_a_signal_ends_it_at_once(data: Path, fake_daemon: FakeDaemon, number: i
 
 
 @pytest.mark.parametrize(
-    ("protocol", "older"), [(0, "The daemon is older: stop it (`kill 1000`)"), (2, "This bridge is older")]
+    ("protocol", "older"), [(0, "The daemon is older: stop it (`kill 1000`)"), (PROTOCOL + 1, "This bridge is older")]
 )
 def test_sides_that_do_not_understand_each_other_say_which_is_older(data: Path, protocol: int, older: str) -> None:
     with (

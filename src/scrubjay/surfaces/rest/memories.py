@@ -119,7 +119,7 @@ async def list_memories(
     `cursor` leads to the next page, and is empty on the last one. A memory that changes meanwhile moves to the front.
     """
     work = _list(context, Filter.of(**query), limit=limit, after=cursor)
-    return json_response(await context.read("list_memories", work))
+    return json_response(await context.read("read", work))
 
 
 @routes.post("/memories/smart-write", summary="Write smartly", status_code=_CREATED, responses=_REMEMBER_RESPONSES)
