@@ -118,7 +118,7 @@ class Round:
     async def _resolve(self) -> None:
         for conflict in await self.harness.engine.conflicts(ConflictsRequest(), who=AGENT):
             await self.harness.engine.resolve_conflict(
-                ResolveConflictRequest(id=conflict.id, strategy=self.strategy), who=AGENT
+                ResolveConflictRequest.of(id=conflict.id, strategy=self.strategy), who=AGENT
             )
 
 

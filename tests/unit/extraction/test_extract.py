@@ -110,7 +110,7 @@ async def test_a_model_is_asked_where_there_is_one_unless_patterns_are_wanted(ha
         ("auto", "Ann moved to Rome in May 2024."),
     ):
         done = await extract(
-            ExtractRequest(text=log, method=method, project="p1"), space=SPACE,
+            ExtractRequest.of(text=log, method=method, project="p1"), space=SPACE,
             origin=harness.origin(), context=harness.context,
             llm=ScriptedModel([a_fact("Ann moved to Rome in May 2024.")]),
             hand_on=no_jobs,
