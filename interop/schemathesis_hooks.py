@@ -29,6 +29,8 @@ def before_call(_: schemathesis.HookContext, case: "schemathesis.Case[Any]", __:
     if headers.get(_VERSION[0]) == _VERSION[1]:
         headers[_VERSION[0]] = "*"
     case.query, case.body = _without_empty_period(case.query), _without_empty_period(case.body)
+    if case.operation.path.endswith("/rules"):
+        case.body = _without_rejection(case.body)
 
 
 def _without_empty_period(value: Any) -> Any:
@@ -36,3 +38,13 @@ def _without_empty_period(value: Any) -> Any:
     if isinstance(value, dict) and (fields := cast("dict[str, object]", value)).get("since") == fields.get("until"):
         return {name: value for name, value in fields.items() if name != "until"}
     return cast("object", value)
+
+
+def _without_rejection(value: Any) -> Any:
+    """Drop rules that reject texts: the requests that follow would be refused."""
+    if not isinstance(value, dict):
+        return cast("object", value)
+    fields = cast("dict[str, object]", value)
+    dropped = {name for name in ("never", "never_paths") if fields.get(name)}
+    dropped |= {"density"} if fields.get("density") == "reject" else set()
+    return {name: value for name, value in fields.items() if name not in dropped}
