@@ -45,6 +45,12 @@ def _without_rejection(value: Any) -> Any:
     if not isinstance(value, dict):
         return cast("object", value)
     fields = cast("dict[str, object]", value)
-    dropped = {name for name in ("never", "never_paths") if fields.get(name)}
+    dropped = {name for name in ("never", "never_paths") if _are_patterns(fields.get(name))}
     dropped |= {"density"} if fields.get("density") == "reject" else set()
     return {name: value for name, value in fields.items() if name not in dropped}
+
+
+def _are_patterns(value: object) -> bool:
+    """Return whether the server would accept these; an invalid list must stay invalid."""
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return 0 < len(items) <= 200 and all(isinstance(item, str) and len(item) <= 300 for item in items)
