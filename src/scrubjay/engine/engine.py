@@ -401,7 +401,6 @@ class Engine(StoreOwner):
 
     async def get_memory_status(self, request: requests.GetMemoryStatusRequest, *, who: Caller) -> dict[str, Json]:
         """Return counts by type and tier, sizes and versions."""
-        del request
         return await status.memory_status(space=who.space, store=self._store)
 
     async def context(self, request: requests.ContextRequest, *, who: Caller) -> Context:
@@ -426,7 +425,6 @@ class Engine(StoreOwner):
 
     async def rules(self, request: requests.RulesRequest, *, who: Caller) -> Rules:
         """Return the rules of a space."""
-        del request
         return await self._rules(who.space)
 
     async def set_rules(self, request: requests.SetRulesRequest, *, who: Caller) -> Rules:
@@ -531,7 +529,6 @@ class Engine(StoreOwner):
         progress: Progress | None = None,
     ) -> int:
         """Embed texts without a vector; returns their number."""
-        del request, who
         count = 0
         with suppress(EmbeddingUnavailable):
             count = await backfill(
@@ -550,7 +547,6 @@ class Engine(StoreOwner):
 
     async def status(self, request: requests.StatusRequest, *, who: Caller) -> Status:
         """Return health and sizes."""
-        del request
         status = await diagnostics.status(await self._subject(), space=who.space)
         return status if self.llm is None else replace(status, llm=await self.llm.describe())
 
@@ -582,23 +578,19 @@ class Engine(StoreOwner):
         self, request: requests.BackupRequest, *, who: Caller, progress: Progress | None = None
     ) -> Path:  # fmt: skip
         """Copy the store to a file while it is in use; returns the path of the copy."""
-        del who
         await self._store.backup(request.target, progress=progress)
         return request.target
 
     async def create_token(self, request: requests.CreateTokenRequest, *, who: Caller) -> NewToken:
         """Create a token for access over HTTP; only this answer contains its secret."""
-        del who
         return await auth_tokens.create(request, tokens=self._store, now=self.clock.now())
 
     async def tokens(self, request: requests.TokensRequest, *, who: Caller) -> tuple[Token, ...]:
         """Return all tokens, oldest first, including expired and revoked ones."""
-        del request, who
         return tuple(await self._store.tokens())
 
     async def revoke_token(self, request: requests.RevokeTokenRequest, *, who: Caller) -> Token:
         """Revoke a token by its id or name, at once and for good."""
-        del who
         return await auth_tokens.revoke(request.ref, tokens=self._store, now=self.clock.now())
 
     async def _subject(self) -> diagnostics.Subject:

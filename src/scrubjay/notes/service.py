@@ -160,7 +160,6 @@ class Notes:
 
     async def current_date(self, request: CurrentDateRequest, *, who: Caller) -> results.CurrentDate:
         """Return the current date and time."""
-        del who
         return render_date(self.engine.clock.now(), format=request.format, timezone=request.timezone)
 
     # ---- links ----
@@ -237,7 +236,6 @@ class Notes:
 
     async def note_categories(self, request: NoteCategoriesRequest, *, who: Caller) -> results.Categories:
         """Return the categories of notes with the numbers of notes in each, alone and with subcategories."""
-        del request
         tree = await search.category_tree(engine=self.engine, space=who.space)
         nodes = (node for root in tree for node in root.flatten())
         categories = (
@@ -247,7 +245,6 @@ class Notes:
 
     async def note_templates(self, request: NoteTemplatesRequest, *, who: Caller) -> results.Templates:
         """Return the templates for new notes."""
-        del request
         folder = self._folder(who.space)
         names = await asyncio.to_thread(templates.template_names, folder) if folder else tuple(templates.BUILT_IN)
         return results.Templates(
@@ -289,7 +286,6 @@ class Notes:
 
     async def orphaned_files(self, request: OrphanedFilesRequest, *, who: Caller) -> Orphans:
         """Return attachments that no note embeds or whose file is missing, and files that no attachment records."""
-        del request
         attachments = await self._attachments(who, make=False)
         assert self.vaults is not None
         # Before the first note, there is no folder yet, and no file in it.

@@ -92,7 +92,10 @@ async def test_a_dry_run_stores_nothing(harness: Harness) -> None:
 
 
 async def test_invalid_arguments_are_refused(harness: Harness) -> None:
-    for invalid in ({"method": "magic"}, {"method": "llm"}, {"format": "morse"}, {"text": "  "}):
+    for invalid, words in (
+        ({"method": "magic"}, "auto, patterns, llm"), ({"method": "llm"}, "SCRUBJAY_LLM"),
+        ({"format": "morse"}, "telegram"), ({"text": "  "}, ""),
+    ):  # fmt: skip
         request = {"text": LOG, "format": "auto", "method": "auto"} | invalid
         with pytest.raises(InvalidInput) as refused:
             await extract(
@@ -100,7 +103,8 @@ async def test_invalid_arguments_are_refused(harness: Harness) -> None:
                 space=SPACE, origin=harness.origin(),
                 context=harness.context, llm=None, hand_on=no_jobs,
             )  # fmt: skip
-        assert refused.value.hint or "must be one of" in refused.value.message
+        assert refused.value.fields["field"] == next(iter(invalid))
+        assert words in f"{refused.value.message} {refused.value.hint}"
 
 
 async def test_a_model_is_asked_where_there_is_one_unless_patterns_are_wanted(harness: Harness) -> None:

@@ -30,6 +30,7 @@ from scrubjay.model.caller import Caller
 from scrubjay.model.draft import Draft
 from scrubjay.model.passage import Vector
 from scrubjay.model.requests import RecallRequest, RelateRequest, UnrelateRequest
+from scrubjay.model.verbs import VERBS
 from scrubjay.observability.exposition import OPEN, PLAIN, DurationHistogram, document, lines_of
 from scrubjay.observability.prometheus import OTHER, Metrics
 from scrubjay.ports import Profile
@@ -184,6 +185,8 @@ def test_every_verb_of_the_limiter_has_a_label() -> None:
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
     }
     assert {"resources/read"} <= verbs <= KNOWN_VERBS
+    # REST calls its verbs by their names in the registry.
+    assert set(VERBS) <= KNOWN_VERBS
 
 
 async def test_the_lag_is_the_number_of_changes_not_indexed_yet(watched: MeteredEngine) -> None:
