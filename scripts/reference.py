@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from scripts.client import STREAMED, parameter_of, parameters_of, render_type, wrap
 from scrubjay import MemoryClient, errors
 from scrubjay.model.arguments import Argument, arguments_of, result_of
+from scrubjay.model.descriptions import describe_field
 from scrubjay.model.memory import Json
 from scrubjay.model.verbs import VERBS, Verb
 from scrubjay.settings import Settings
@@ -265,27 +266,17 @@ def _members(kind: type[object]) -> list[tuple[str, object, str]]:
     """Return the fields and properties of a class: name, type and meaning."""
     if not dataclasses.is_dataclass(kind):
         return []
-    hints, comments = get_type_hints(kind), _comments(kind)
+    hints = get_type_hints(kind)
     properties = [
         (name, get_type_hints(member.fget)["return"], inspect.getdoc(member) or "")
         for name, member in vars(kind).items()
         # What is stored or sent is no part of a result.
         if isinstance(member, property) and not name.startswith("as_")
     ]
-    return [*((field.name, hints[field.name], comments[field.name]) for field in dataclasses.fields(kind)), *properties]
-
-
-def _comments(kind: type[object]) -> dict[str, str]:
-    """Return the comments above the fields of a class."""
-    comments: dict[str, str] = {}
-    above: list[str] = []
-    for line in map(str.strip, inspect.getsource(kind).splitlines()):
-        if line.startswith("# "):
-            above.append(line.removeprefix("# "))
-        else:
-            comments[line.partition(":")[0]] = " ".join(above)
-            above = []
-    return comments
+    fields = [
+        (field.name, hints[field.name], describe_field(kind.__name__, field.name)) for field in dataclasses.fields(kind)
+    ]
+    return [*fields, *properties]
 
 
 def _linked(kind: object) -> str:
