@@ -10,6 +10,7 @@ import pytest
 from scrubjay.client import MemoryClient
 from scrubjay.errors import Ambiguous, InvalidInput, NotFound, StaleVersion, TooLarge
 from scrubjay.model.query import Filter
+from scrubjay.model.requests import ReviseRequest
 from scrubjay.settings import Settings
 from tests.scenarios.wiring import Wiring, run_command
 
@@ -69,7 +70,6 @@ REFUSED: dict[str, dict[str, list[object]]] = {
         "tier": [*TEXT, "golden"],
         "metadata": OBJECT,
         **each(("expires_at", "remind_at"), MOMENT),
-        **each(("id_", "state", "version", "space", "created_at", "nonsense"), ["x"]),
     },
     **{
         verb: {
@@ -205,6 +205,13 @@ async def test_too_many_of_anything(memory: MemoryClient) -> None:
     with pytest.raises(InvalidInput, match="metadata"):
         await memory.remember("text", metadata=deep)  # type: ignore[arg-type]
     assert (await memory.status()).memories == {}
+
+
+@pytest.mark.parametrize("field", ["state", "version", "space", "created_at", "nonsense"])
+async def test_a_field_that_cannot_be_changed_is_refused_by_name(memory: MemoryClient, field: str) -> None:
+    memory_id = (await memory.remember("a bird")).id
+    with pytest.raises(InvalidInput, match=field):
+        await memory.call(ReviseRequest.of(id=memory_id, **{field: "x"}))
 
 
 @pytest.mark.parametrize("text", ["a\0b", "\0", "a\ud800b", "\udfff"])
