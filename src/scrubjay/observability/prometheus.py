@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector, disable_created_metrics
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
 
 from scrubjay.engine import EngineIndex
 from scrubjay.errors import ScrubjayError
@@ -21,6 +21,7 @@ from scrubjay.version import VERSION
 
 _REQUEST_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0)
 _STAGE_BOUNDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 5.0)
+_LAG_BOUNDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
 _MAX_ROUTES = 200
 # Spans are counted in batches of this size, which is cheaper than one by one during other work.
 _BATCH = 64
@@ -105,6 +106,9 @@ class Metrics:
         self._counters = {name: _LabelledCounter(name, registry=registry) for name in _COUNTERS}
         self._http = _HttpMetrics(registry)
         self._gauges = _Gauges(registry)
+        self._loop_lag = Histogram(
+            "scrubjay_loop_lag_seconds", "How late the event loop runs.", buckets=_LAG_BOUNDS, registry=registry
+        )
         ProcessCollector(registry=registry)
 
     # ---- called by telemetry ----
@@ -132,6 +136,10 @@ class Metrics:
     def clients(self, kind: str, read: Callable[[], int]) -> None:
         """Register a function that returns the number of connected clients of a kind."""
         self._clients[kind] = read
+
+    def loop_lag(self, seconds: float) -> None:
+        """Count one measurement of the event loop's lag."""
+        self._loop_lag.observe(seconds)
 
     # ---- called by a scrape ----
 

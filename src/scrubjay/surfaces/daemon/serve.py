@@ -19,6 +19,7 @@ from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
 from scrubjay.observability.prometheus import Metrics
 from scrubjay.observability.tracing import tracing
+from scrubjay.observability.watchdog import watch_loop
 from scrubjay.paths import socket_file
 from scrubjay.rpc.frames import LineReader
 from scrubjay.settings import Settings
@@ -95,6 +96,7 @@ async def open_daemon(options: ServeOptions) -> AsyncGenerator[RunningDaemon]:
         limiter = RequestLimiter(max_requests=settings.max_requests, seconds=settings.operation_seconds)
         metrics = Metrics(engine=engine, limiter=limiter)
         stack.enter_context(telemetry.observe(metrics))
+        stack.enter_context(watch_loop(metrics.loop_lag))
         await stack.enter_async_context(tracing(settings.traces))
         changes = await stack.enter_async_context(ChangeBroadcaster(store, purged=engine.answers.clear))
         sessions = McpSessions(

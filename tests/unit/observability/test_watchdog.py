@@ -1,0 +1,100 @@
+"""The watchdog of the event loop: it measures the lag, and logs where a stalled loop stands."""
+
+import asyncio
+import logging
+import re
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from scrubjay.observability.watchdog import STALL, watch_loop
+
+_PATIENCE = 30.0
+
+
+def stand_still(seconds: float = 2 * STALL) -> None:
+    """Block the event loop, in Python or in a call that lets other threads run."""
+    time.sleep(seconds)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(_PATIENCE):
+        while not condition():  # noqa: ASYNC110 - another thread's work
+            await asyncio.sleep(0.01)
+
+
+def fields_of(caplog: pytest.LogCaptureFixture, event: str) -> list[dict[str, Any]]:
+    return [
+        cast("dict[str, Any]", record.__dict__["fields"]) for record in caplog.records if record.message == event
+    ]  # fmt: skip
+
+
+async def test_the_lag_is_measured_again_and_again() -> None:
+    lags: list[float] = []
+    with watch_loop(lags.append):
+        await until(lambda: len(lags) >= 3)
+    assert all(lag >= 0 for lag in lags)
+
+
+async def test_a_stall_is_measured_and_its_stack_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    lags: list[float] = []
+    with caplog.at_level(logging.WARNING), watch_loop(lags.append):
+        await until(lambda: bool(lags))
+        stand_still()
+        await until(lambda: bool(fields_of(caplog, "the event loop runs again")))
+    assert max(lags) >= STALL
+    (stall,) = fields_of(caplog, "the event loop stalls")
+    assert stall["stack"][0].startswith(f"{__name__}.stand_still:")
+    assert all(re.fullmatch(r"[\w.<>?]+:\d+", place) for place in stall["stack"])
+    (end,) = fields_of(caplog, "the event loop runs again")
+    assert end["ms"] >= STALL * 1000
+
+
+async def test_one_of_many_stalls_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    lags: list[float] = []
+    with caplog.at_level(logging.WARNING), watch_loop(lags.append):
+        for number in range(1, 4):
+            stand_still()
+            await until(lambda number=number: sum(lag >= STALL / 2 for lag in lags) >= number)
+    assert len(fields_of(caplog, "the event loop stalls")) == 1
+
+
+async def test_the_next_line_counts_the_stalls_that_were_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    lags: list[float] = []
+    with caplog.at_level(logging.WARNING), watch_loop(lags.append, quiet=5 * STALL):
+        for _ in range(2):
+            seen = len(lags)
+            stand_still()
+            await until(lambda seen=seen: len(lags) > seen)
+        await asyncio.sleep(5 * STALL)
+        stand_still()
+        await until(lambda: len(fields_of(caplog, "the event loop stalls")) == 2)
+    assert [stall["stalls_not_logged"] for stall in fields_of(caplog, "the event loop stalls")] == [0, 1]
+
+
+async def test_the_watchdog_ends_with_its_block_even_during_a_stall() -> None:
+    with watch_loop(lambda _: None):
+        stand_still()
+    assert "scrubjay-watchdog" not in {thread.name for thread in threading.enumerate()}
+
+
+async def test_the_watchdog_ends_with_a_loop_that_closes() -> None:
+    def run() -> None:
+        loop = asyncio.new_event_loop()
+
+        async def enter() -> None:
+            await asyncio.to_thread(stand_still, 0)
+            watching.__enter__()
+
+        watching = watch_loop(lambda _: None)
+        loop.run_until_complete(enter())
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
+        time.sleep(2 * STALL)
+        watching.__exit__(None, None, None)
+
+    await asyncio.to_thread(run)
+    assert "scrubjay-watchdog" not in {thread.name for thread in threading.enumerate()}
