@@ -522,13 +522,13 @@ class Engine(StoreOwner):
         )  # fmt: skip
 
     async def embed_missing(
-        self,
-        request: requests.EmbedMissingRequest | None = None,
-        *,
-        who: Caller | None = None,
-        progress: Progress | None = None,
+        self, request: requests.EmbedMissingRequest, *, who: Caller, progress: Progress | None = None
     ) -> int:
         """Embed texts without a vector; returns their number."""
+        return await self.backfill(progress=progress)
+
+    async def backfill(self, *, progress: Progress | None = None) -> int:
+        """Embed texts of all spaces that have no vector, and tell the index; returns their number."""
         count = 0
         with suppress(EmbeddingUnavailable):
             count = await backfill(
@@ -570,7 +570,7 @@ class Engine(StoreOwner):
         if lost:
             selection = requests.Selection(ids=tuple(lost), reason="its memory is gone")
             await delete.forget(selection, space=who.space, origin=self._origin(who), store=self._store)
-        await self.embed_missing()
+        await self.backfill()
         await self.index.rebuild()
         return tuple(lost)
 

@@ -169,6 +169,6 @@ async def test_waiting_for_a_language_model_does_not_wait_for_vectors(tmp_path: 
 async def test_a_job_whose_vectors_exist_has_nothing_to_do(tmp_path: Path) -> None:
     async with opened(tmp_path, FakeEmbedder()) as (engine, _):
         await engine.remember(Draft(text=pages(60)), who=WHO)
-        await engine.embed_missing()
+        await engine.backfill()
         await run_jobs(engine)
         assert await outcomes(engine, EMBEDDING) == [(JobState.DONE, "0 new vectors")]

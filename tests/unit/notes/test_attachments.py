@@ -148,7 +148,7 @@ async def test_a_picture_is_found_by_its_content_if_the_model_sees(tmp_path: Pat
         eyes = FakeEmbedder(model="other-64", media=("image",))
         later = replace(room.engine, embedder=eyes)
         (room.root / broken.attachment.file).unlink()
-        await later.embed_missing()
+        await later.backfill()
         assert eyes.seen == [data]
         assert [memory_id for _, memory_id in await room.store.without_vectors("other-64", limit=9)] == [
             broken.attachment.id
@@ -318,4 +318,4 @@ async def test_words_find_a_picture_with_a_model_that_sees(tmp_path: Path) -> No
         await attachments.close()
         question = RecallRequest(query="green", filter=Filter(kind=ATTACHMENT))
         assert (await engine.recall(question, who=WHO)).hits[0].id == green
-        assert await engine.embed_missing() == 0
+        assert await engine.backfill() == 0

@@ -48,7 +48,7 @@ def a_note(name: str, content: str = "Some text.", **fields: object) -> Memory:
 
 async def keep(engine: Engine, store: SqliteStore, *notes: Memory) -> None:
     await store.commit(a_commit(*notes))
-    await engine.embed_missing()
+    await engine.backfill()
 
 
 # ---- search ----

@@ -105,7 +105,7 @@ async def calibrate_recall(
     profile = await engine.embedder.profile()
     embedder = _ReweightedEmbedder(engine.embedder)
     ids = await _store_memories(cases, engine=engine)
-    await engine.embed_missing(progress=progress)
+    await engine.backfill(progress=progress)
     # Reads with one weight must not raise ranks with the next.
     access_log = AccessLog(None, clock=engine.clock)
     scores: _Scores = {}

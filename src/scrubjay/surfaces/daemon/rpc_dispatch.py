@@ -80,7 +80,7 @@ class RpcDispatcher:
         if not call.grant.allows_all_spaces:
             if isinstance(answer, Imported):
                 # The caller may not do it: the amount of work would reveal something about other spaces.
-                await self.engine.embed_missing()
+                await self.engine.backfill()
             if call.verb == "get_memory_status":
                 answer = restrict_to_space(cast("dict[str, Json]", answer))
         return to_json_without_defaults(self._status(answer, call.grant) if isinstance(answer, Status) else answer)

@@ -70,7 +70,7 @@ def _job_executor(engine: Engine) -> JobExecutor:
 async def _maintain(engine: Engine, store: RecordStore, *, seconds: float) -> None:
     async def tidy_and_embed() -> None:
         await store.tidy()
-        await engine.embed_missing()
+        await engine.backfill()
 
     while True:
         await _attempt(tidy_and_embed(), name="upkeep")

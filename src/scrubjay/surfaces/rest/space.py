@@ -188,7 +188,7 @@ async def import_(request: Request, context: WriteContext) -> Response:
         upload.close()
         raise
     # Searches by words find the memories at once, searches by meaning when they are embedded.
-    context.dependencies.run_in_background("embed_missing", context.dependencies.engine.embed_missing())
+    context.dependencies.run_in_background("embed_missing", context.dependencies.engine.backfill())
     return json_response(imported)
 
 
