@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
@@ -46,7 +47,7 @@ def connect(path: Path, *, key: str = "", cache_mb: int = 8) -> apsw.Connection:
         try:
             applied(connection, path)
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
-            connection.pragma("journal_mode", "wal")
+            _use_write_ahead_log(connection)
         except apsw.NotADBError:
             connection.close()
             raise _not_readable(path, key) from None
@@ -171,6 +172,19 @@ def _busy_handler() -> Callable[[int], bool]:
         return True
 
     return wait
+
+
+def _use_write_ahead_log(connection: apsw.Connection) -> None:
+    # Two processes that open a new file at once would wait for each other: SQLite refuses one without its busy handler.
+    wait = _busy_handler()
+    for attempt in count():
+        try:
+            connection.pragma("journal_mode", "wal")
+        except apsw.BusyError:
+            if not wait(attempt):
+                raise
+        else:
+            return
 
 
 def _refuse_truncated(path: Path) -> None:

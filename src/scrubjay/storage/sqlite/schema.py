@@ -15,6 +15,11 @@ Migration = Callable[[apsw.Connection], None]
 FIRST_SCHEMA = 10
 _FIRST_TABLES = read_sql("sqlite/schema")
 _APPLICATION_ID = 0x53_4A_41_59  # "SJAY": distinguishes our files from other SQLite databases
+# One statement, so that a migration by another process does not come between.
+_STATE = """
+SELECT application_id, user_version, EXISTS(SELECT 1 FROM sqlite_schema)
+FROM pragma_application_id, pragma_user_version
+"""
 
 
 def migrate(connection: apsw.Connection, *, path: Path) -> None:
@@ -42,9 +47,8 @@ def newest_schema() -> int:
 
 def applied(connection: apsw.Connection, path: Path) -> int:
     """Return how many migrations a file has had; raise if this version of Scrubjay cannot use the file."""
-    application_id = connection.pragma("application_id")
-    schema = int(connection.pragma("user_version"))
-    if application_id not in (0, _APPLICATION_ID) or (application_id == 0 and _has_tables(connection)):
+    application_id, schema, has_tables = connection.execute(_STATE).fetchall()[0]
+    if application_id not in (0, _APPLICATION_ID) or (application_id == 0 and has_tables):
         raise StoreDamaged(
             f"{path} is a database of another program", hint="Choose another folder with --data", path=str(path)
         )
@@ -56,7 +60,7 @@ def applied(connection: apsw.Connection, path: Path) -> int:
             schema=schema,
         )
     if schema == 0:
-        if not _has_tables(connection):
+        if not has_tables:
             return 0
         raise StoreDamaged(
             f"{path} is incomplete: it has tables, but no schema version",
@@ -72,10 +76,6 @@ def applied(connection: apsw.Connection, path: Path) -> int:
             schema=schema,
         )
     return schema - FIRST_SCHEMA + 1
-
-
-def _has_tables(connection: apsw.Connection) -> bool:
-    return connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is not None
 
 
 def _create_tables(connection: apsw.Connection) -> None:
