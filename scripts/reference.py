@@ -1,5 +1,9 @@
-"""Writes docs/reference from the code; with --check it only reports whether the pages are up to date."""
+"""Writes docs/reference from the code, and the promises of SECURITY.md from tests/attacks.
 
+With --check it only reports whether the pages are up to date.
+"""
+
+import ast
 import dataclasses
 import inspect
 import re
@@ -26,7 +30,11 @@ from scrubjay.surfaces.mcp.toolsets import TOOLSETS
 from scrubjay.surfaces.rest.app import make_bare_app
 from scrubjay.surfaces.rest.openapi import describe_app
 
-FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "docs" / "reference"
+SECURITY = ROOT / "SECURITY.md"
+ATTACKS = ROOT / "tests" / "attacks"
+_PROMISES = "<!-- Written by `make docs` from the docstrings of tests/attacks: change those. -->"
 _GENERATED = "<!-- Written by `make docs` from the code. Change the code, not this page. -->"
 _Parts = dict[str, dict[str, Json]]
 _BRANCH = re.compile(r"^[│├└─ ]*(?P<name>[A-Z]\w+)(?: {2,}(?P<meaning>.+))?$", re.MULTILINE)
@@ -35,23 +43,49 @@ _BRANCH = re.compile(r"^[│├└─ ]*(?P<name>[A-Z]\w+)(?: {2,}(?P<meaning>.+
 def main() -> int:
     """Write the pages, or with --check name those that are out of date."""
     pages = {
-        "settings.md": settings_page(),
-        "commands.md": commands_page(),
-        "python.md": python_page(),
-        "errors.md": errors_page(),
-        "tools.md": tools_page(),
-        "rest.md": rest_page(),
+        FOLDER / "settings.md": settings_page(),
+        FOLDER / "commands.md": commands_page(),
+        FOLDER / "python.md": python_page(),
+        FOLDER / "errors.md": errors_page(),
+        FOLDER / "tools.md": tools_page(),
+        FOLDER / "rest.md": rest_page(),
+        SECURITY: _read(SECURITY).partition(_PROMISES)[0] + f"{_PROMISES}\n\n{promises()}\n",
     }
     if "--check" in sys.argv[1:]:
-        stale = [name for name, text in pages.items() if _read(FOLDER / name) != text]
-        for name in stale:
-            print(f"docs/reference/{name} is out of date: run make docs")
+        stale = [path for path, text in pages.items() if _read(path) != text]
+        for path in stale:
+            print(f"{path.relative_to(ROOT)} is out of date: run make docs")
         return 1 if stale else 0
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name, text in pages.items():
-        (FOLDER / name).write_text(text, encoding="utf-8")
-        print(f"docs/reference/{name}")
+    for path, text in pages.items():
+        path.write_text(text, encoding="utf-8")
+        print(path.relative_to(ROOT))
     return 0
+
+
+def promises() -> str:
+    """Return the promises of `SECURITY.md`, each beside its test: the docstrings of the tests, a heading a file."""
+    sections: list[str] = []
+    for path in sorted(ATTACKS.glob("test_*.py")):
+        module = ast.parse(_read(path))
+        tests = [
+            node
+            for node in ast.walk(module)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+        ]
+        rows = [(_docstring(test, path), f"`{test.name}`") for test in tests]
+        place = f"[{path.name}]({path.relative_to(ROOT).as_posix()})"
+        sections.append(f"### {_docstring(module, path)}\n\n{_table(('promise', f'test in {place}'), rows)}")
+    return "\n\n".join(sections)
+
+
+def _docstring(node: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef, path: Path) -> str:
+    """Return the first line of a docstring, which in tests/attacks states a promise."""
+    text = (ast.get_docstring(node) or "").partition("\n")[0].rstrip(".")
+    if not text:
+        name = "the module" if isinstance(node, ast.Module) else node.name
+        raise SystemExit(f"{path.relative_to(ROOT)}: {name} needs a docstring that says what is promised")
+    return text
 
 
 def settings_page() -> str:

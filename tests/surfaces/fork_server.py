@@ -125,6 +125,8 @@ def _run_child(request: dict[str, object]) -> None:
     """Run the command line as if a shell had started it."""
     from scrubjay.__main__ import main
 
+    # The caller of the tests may ignore it, as `nohup` does, and a process inherits that.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
     log = os.open(str(request["log"]), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     os.dup2(log, 1)

@@ -395,7 +395,9 @@ async def test_invalid_bodies_are_refused(running: RunningDaemon) -> None:
         for body, status in (
             (b"not json", 422), (b"[]", 422), (b'{"args": 5}', 422), (deep, 422), (b"x" * 17_000_000, 413),
         ):  # fmt: skip
-            response = await web.post(f"{running.http}/call/status", content=body)
+            response = await web.post(
+                f"{running.http}/call/status", content=body, headers={"content-type": "application/json"}
+            )
             assert response.status_code == status
         assert (await web.post(f"{running.http}/call/fly")).status_code == 422
         assert (await web.get(f"{running.http}/call/status")).status_code == 405

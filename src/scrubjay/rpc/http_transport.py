@@ -31,9 +31,10 @@ class HttpTransport:
         self._url = url.rstrip("/")
         self.peer = ""
         self._names_space = names_space
-        headers = {PROTOCOL_HEADER: str(PROTOCOL), "user-agent": f"scrubjay/{VERSION}"} | (
-            {"authorization": f"Bearer {_require_header_value(token)}"} if token else {}
-        )
+        headers = {
+            PROTOCOL_HEADER: str(PROTOCOL), "user-agent": f"scrubjay/{VERSION}", "content-type": "application/json",
+            **({"authorization": f"Bearer {_require_header_value(token)}"} if token else {}),
+        }  # fmt: skip
         self._client = httpx2.AsyncClient(headers=headers, timeout=_TIMEOUT)
 
     async def open(self) -> None:

@@ -75,7 +75,7 @@ async def test_undo_reverts_changes_of_the_same_token_only(settings: Settings) -
             stored = await client.remember("by the first")
         headers = {"authorization": f"Bearer {second.secret}"}
         async with httpx2.AsyncClient(base_url=stack.address, headers=headers) as web:
-            assert (await web.post("/call/undo", content=b"{}")).status_code == 404
+            assert (await web.post("/call/undo", json={})).status_code == 404
         async with open_client(stack.address, token=first.secret) as client:
             assert (await client.get(f"/memories/{stored['id']}")).get("state", "live") == "live"
 

@@ -16,6 +16,8 @@ from scrubjay.errors import NotAllowed
 from scrubjay.model.verbs import VERBS
 from scrubjay.settings import Settings
 
+JSON = {"content-type": "application/json"}
+
 
 @pytest.fixture
 async def stack(settings: Settings) -> AsyncGenerator[HttpStack]:
@@ -78,7 +80,7 @@ async def test_a_verb_is_done(client: CheckedClient) -> None:
 async def test_invalid_calls_become_problems(
     client: CheckedClient, verb: str, body: bytes, status: int, code: str
 ) -> None:
-    response = await client.web.post(f"/call/{verb}", content=body)
+    response = await client.web.post(f"/call/{verb}", content=body, headers=JSON)
     assert response.status_code == status
     assert require_problem(response)["code"] == code
 
@@ -155,9 +157,9 @@ async def test_long_verbs_respond_line_by_line(client: CheckedClient) -> None:
     await client.remember("one")
     lines = [line for frame in frames(await call(client, "export", who)) for line in frame.get("lines", [])]
     other = json.dumps({"who": {"space": f"{client.space}-copy"}})
-    response = await client.web.post("/call/import", content="\n".join([other, *lines]).encode())
+    response = await client.web.post("/call/import", content="\n".join([other, *lines]).encode(), headers=JSON)
     assert frames(response)[-1]["result"]["imported"] == 1
-    response = await client.web.post("/call/import", content=f"{other}\nnonsense\n".encode())
+    response = await client.web.post("/call/import", content=f"{other}\nnonsense\n".encode(), headers=JSON)
     assert frames(response)[-1]["error"]["code"] == "invalid_input"
     assert frames(await call(client, "purge", who, ids=["one"]))[-1]["error"]["code"] == "wrong_state"
     assert all(VERBS[verb].long for verb in ("export", "import", "purge"))

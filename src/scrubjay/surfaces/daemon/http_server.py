@@ -44,7 +44,7 @@ from scrubjay.surfaces.http.auth_middleware import (
     grant_of,
 )
 from scrubjay.surfaces.http.body import BodyReader, UploadBuffer, split_lines
-from scrubjay.surfaces.http.problems import error_response, problem_response
+from scrubjay.surfaces.http.problems import error_response, is_json, not_declared_as_json, problem_response
 from scrubjay.surfaces.http.server import ConnectionLimits, RunningServer, serve_http
 from scrubjay.telemetry import request_id
 
@@ -214,7 +214,8 @@ async def _method_not_allowed(_: Request, __: Exception) -> Response:
 
 async def _call(request: Request, dispatcher: RpcDispatcher) -> Response:
     verb = request.path_params["verb"]
-    if (protocol := request.headers.get(PROTOCOL_HEADER)) is not None:
+    content_type, protocol = request.headers.get("content-type", ""), request.headers.get(PROTOCOL_HEADER)
+    if protocol is not None:
         version = request.headers.get("user-agent", "").removeprefix("scrubjay/")
         greeting: Frame = {"protocol": int(protocol) if protocol.isdecimal() else None, "scrubjay": version}
         require_same_protocol(greeting, other="client")
@@ -223,6 +224,9 @@ async def _call(request: Request, dispatcher: RpcDispatcher) -> Response:
     # The lines of an import follow the first one; they are read only after the caller's rights are checked.
     lines = split_lines(request.stream()) if verb == "import" else None
     first = await request.body() if lines is None else await anext(lines, b"")
+    # A page can send a body without a content type, but not our own header, which clients of earlier versions send.
+    if not is_json(content_type) and (content_type or (first and protocol is None)):
+        return not_declared_as_json(content_type)
     call = replace(parse_call(verb, decode_frame(first or b"{}"), grant=grant), over_http=True)
     upload = UploadBuffer()
     if lines is not None:

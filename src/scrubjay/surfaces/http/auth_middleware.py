@@ -42,6 +42,8 @@ _PREFIXES = ("/api/v1",)
 _PUBLIC_PATHS = frozenset(
     f"{prefix}/{name}" for prefix in ("", "/api/v1") for name in ("healthz", "readyz", "openapi.json")
 )
+# The values of `Sec-Fetch-Site` for our own pages and for what the user typed.
+_OWN_SITES = ("same-origin", "none")
 _METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _REFUSAL_REASONS = {
     NotAdmitted: "token", KeysUnavailable: "token", TooManyRequests: "rate", TooLarge: "body", TooSlow: "body",
@@ -168,7 +170,7 @@ class AuthMiddleware:
 
 
 class OriginCheck:
-    """Refuses requests with a foreign Host or Origin, on every route: a web page must not use the server via a browser.
+    """Refuses requests of foreign hosts, origins and sites, on every route: no web page may use us via a browser.
 
     `any_address`: the server listens on all interfaces, so any IP address may be its own. Names must be configured,
     because anyone's DNS can point a name at this machine.
@@ -190,7 +192,15 @@ class OriginCheck:
                 hint=f"Use {', '.join(sorted(self._hosts))}, or add the name to SCRUBJAY_HOSTS",
                 header="Host",
             )
-        for origin in headers.getlist("origin"):
+        origins = headers.getlist("origin")
+        # A browser tells the origin of every request that can change something; of an image or a script, only the site.
+        if not origins and _is_part_of_foreign_page(headers):
+            raise NotAllowed(
+                "web pages of other sites may not use this server",
+                hint="Call it from a program, or from a page that this server serves",
+                header="Sec-Fetch-Site",
+            )
+        for origin in origins:
             if not self._is_same_origin(origin, name):
                 raise NotAllowed(
                     f"web pages from {origin[:100]!r} may not use this server",
@@ -209,6 +219,13 @@ class OriginCheck:
             return address.hostname in self._hosts and port == self._port
         # A proxy may publish another port. An IP address counts only if the request names the same one as its Host.
         return address.hostname is not None and (address.hostname in self._hosts or address.hostname == name)
+
+
+def _is_part_of_foreign_page(headers: Headers) -> bool:
+    """Whether a browser makes a request for a page of another site; a link that the user follows is none."""
+    sites = headers.getlist("sec-fetch-site")
+    follows_link = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+    return any(site.lower() not in _OWN_SITES for site in sites) and not follows_link
 
 
 def grant_of(scope: Scope) -> Grant:

@@ -15,15 +15,13 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import MAIN, Json
 from scrubjay.rpc.codec import problem, to_json
 from scrubjay.rpc.frames import encode_frame
-from scrubjay.surfaces.http.problems import problem_response
+from scrubjay.surfaces.http.problems import is_json, not_declared_as_json, problem_response, unsupported_media_type
 from scrubjay.surfaces.rest.deps import RequestContext
 from scrubjay.surfaces.rest.requests import MAX_LABEL_LENGTH
 from scrubjay.surfaces.rest.strict_json import NotJsonError, parse_json
 from scrubjay.telemetry import request_id
 
 _BAD_REQUEST = 400
-_UNSUPPORTED_MEDIA_TYPE = 415
-_JSON_TYPES = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
 _VERSION = re.compile(r'(?:W/)?"([1-9][0-9]{0,17})(?:~([^"]*))?"')
 _IS_HEAD = "scrubjay.is_head"
 MARKDOWN = "text/markdown"
@@ -57,13 +55,14 @@ class Route(APIRoute):
 
         async def handle_strictly(request: Request) -> Response:
             if encoding := request.headers.get("content-encoding", ""):
-                return _unsupported(f"a body must not be encoded, and this one is encoded as {encoding[:100]!r}")
+                return unsupported_media_type(
+                    f"a body must not be encoded, and this one is encoded as {encoding[:100]!r}"
+                )
             if not takes_json:
                 return await handle(request)
             content_type, strict = request.headers.get("content-type", ""), _JsonRequest(request.scope, request.receive)
-            if not _JSON_TYPES.fullmatch(content_type) and (content_type or await strict.body()):
-                declared = f"{content_type[:100]!r}" if content_type else "without a content type"
-                return _unsupported(f"a body must be declared as JSON, and this one is {declared}")
+            if not is_json(content_type) and (content_type or await strict.body()):
+                return not_declared_as_json(content_type)
             try:
                 await strict.parse()
             except NotJsonError as error:
@@ -161,11 +160,6 @@ def branch_from(header: str, branch: str = "") -> str:
     """Return the given branch, or the branch of an If-Match header."""
     match = _VERSION.fullmatch(header.strip())
     return branch or (unquote(match[2] or "") if match else "")
-
-
-def _unsupported(detail: str) -> Response:
-    body = problem(_UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail, request_id=request_id.get())
-    return problem_response(body | {"hint": "Send content-type: application/json, and no content-encoding"})
 
 
 def _invalid_json(error: NotJsonError) -> Response:
