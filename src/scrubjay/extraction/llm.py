@@ -1,5 +1,6 @@
 """Facts by a language model, each checked against the turn that it names: an unsupported fact is dropped."""
 
+import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -56,6 +57,32 @@ _MAX_TURN_LENGTH = 4_000
 _THIRD_PERSON = frozenset(
     running_terms_of("user speaker person people say said tell told has have is was does did they their his her he she")
 )
+# Words that give what stands after them another role than what stands before: "tea to coffee", "from Oslo to Rome".
+_ROLE_WORDS = frozenset(
+    "to into onto than from over under not without against before after vor statt als nach von".split()
+)
+_ROLE_PHRASES = {
+    "instead of": "than", "rather than": "than", "in place of": "than", "anstatt": "than", "anstelle von": "than",
+    "cannot": "can not", "nicht": "not", "kein": "not", "keine": "not", "keinen": "not", "never": "not",
+}  # fmt: skip
+# What stands after one of these has no part in the role.
+_ROLE_ENDS = frozenset(
+    """
+    and or but in at on for with by of as because since when while so that which who if then und oder aber mit
+    i you he she it we they ich du er sie es wir
+    """.split()
+)
+# After one of these "to" begins a verb and not a role.
+_INFINITIVES = frozenset(
+    """
+    want plan need have has had got going like love hate try decide learn hope start begin continue prefer used able
+    ought wish intend agree promise refuse forget remember happy ready glad about supposed
+    """.split()
+)
+_CHOICES = frozenset(running_terms_of("prefer preference favour favor choose chose chosen pick like love rather enjoy"))
+_COMPARISONS = frozenset({"than", "statt"})
+_CHOICE_WORDS = frozenset({"to", "over", "vor"})
+_ROLE_TOKEN = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?|[,.;:!?()\n\u2014\u2013]")
 _NO_FACTS = ("question", "hedge", "hypothetical", "quotation")
 _MAX_CONFIDENCE = 0.99
 
@@ -109,7 +136,53 @@ def unsupported_reason(statement: str, turn: Turn) -> str:
         return f"it comes from a {reason}"
     if bool(claims_of(source.text).negations) != bool(claims_of(statement).negations):
         return "it lost a negation"
-    return ""
+    return _exchanged_sides(source.text, statement)
+
+
+def _exchanged_sides(source: str, statement: str) -> str:
+    """Return why what stands before and after a word such as "to" or "than" is not as in the source."""
+    original, rewritten = _terms_after(source), _terms_after(statement)
+    if not original:
+        return ""
+    spoken, answered = set(running_terms_of(source)), set(running_terms_of(statement))
+    all_original, all_rewritten = set[str]().union(*original.values()), set[str]().union(*rewritten.values())
+    pairs = [(word, original[word], rewritten[word]) for word in original if word in rewritten]
+    for word, before, after in (*pairs, ("a word such as to", all_original, all_rewritten)):
+        if (after - before) & spoken and (before - after) & answered:
+            return f"it exchanged what stands before and after {word}"
+    is_choice = bool(spoken & _CHOICES)
+    lesser = {
+        term
+        for word, terms in original.items()
+        if word in _COMPARISONS or (is_choice and word in _CHOICE_WORDS)
+        for term in terms
+    }
+    return "it lost what a choice was made against" if (lesser - all_rewritten) & answered else ""
+
+
+def _terms_after(text: str) -> dict[str, set[str]]:
+    """Return the terms after each word that gives them a role."""
+    terms_by_role: dict[str, set[str]] = {}
+    lowered = text.lower().replace("\u2019", "'").replace("n't", " not")
+    for phrase, word in _ROLE_PHRASES.items():
+        lowered = re.sub(rf"\b{phrase}\b", word, lowered)
+    role = previous = ""
+    for word in _ROLE_TOKEN.findall(lowered):
+        if word in _ROLE_WORDS:
+            role = "" if word == "to" and _takes_a_verb(previous) else word
+        elif word in _ROLE_ENDS or not word[0].isalnum():
+            role = ""
+        elif role:
+            terms_by_role.setdefault(role, set()).update(running_terms_of(word))
+        previous = word
+    return terms_by_role
+
+
+def _takes_a_verb(word: str) -> bool:
+    return word in _INFINITIVES or any(term in _INFINITIVE_TERMS for term in running_terms_of(word))
+
+
+_INFINITIVE_TERMS = frozenset(running_terms_of(" ".join(_INFINITIVES)))
 
 
 def _batches(turns: Sequence[Turn]) -> Iterator[Sequence[Turn]]:
