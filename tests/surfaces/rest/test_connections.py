@@ -248,13 +248,14 @@ async def test_a_client_that_reads_no_events_is_disconnected(settings: Settings)
                 await wait_until(lambda: has_metric(client, 'scrubjay_clients{kind="http"} 1.0'))
 
 
-async def test_too_many_clients_get_a_retry_response(short_body_server: HttpStack) -> None:
+async def test_too_many_busy_clients_get_a_retry_response(short_body_server: HttpStack) -> None:
     clients = [open_raw_client(short_body_server.address) for _ in range(SHORT_LIMITS.connections)]
     raw_clients = [await opened.__aenter__() for opened in clients]
     for raw in raw_clients:
-        assert (await raw.request("GET", "/healthz")).status == 200
+        await raw.send(request("GET", "/api/v1/changes"))
+    await wait_for_streams(short_body_server, len(clients))
     async with open_raw_client(short_body_server.address) as late:
-        reply = await late.request("GET", "/healthz")
+        reply = await late.request("GET", "/api/v1/status")
         assert (reply.status, reply.problem["code"], reply.headers["retry-after"]) == (503, "busy", "1")
         assert await late.receive_until_close() == b""
     for opened in clients:
@@ -262,7 +263,7 @@ async def test_too_many_clients_get_a_retry_response(short_body_server: HttpStac
     async with asyncio.timeout(MAX_SECONDS):
         while True:
             async with open_raw_client(short_body_server.address) as raw:
-                if (await raw.request("GET", "/healthz")).status == 200:
+                if (await raw.request("GET", "/api/v1/status")).status == 200:
                     break
 
 

@@ -17,6 +17,9 @@ _access = logging.getLogger("scrubjay.access")
 # Monitoring polls these routes.
 _POLLED = ("/healthz", "/readyz", "/metrics")
 _CLIENT_ERROR = 400
+# Anyone who can connect causes these records of asyncio and uvicorn, thousands in a second.
+_REPEATED = ("socket.accept() out of system resource", "Invalid HTTP request received.")
+_SECONDS_BETWEEN_REPEATS = 60.0
 # The first group, which marks a secret, stays; the rest is hidden.
 _SECRETS = (
     # Tokens of Scrubjay.
@@ -38,6 +41,7 @@ def set_up_logs(level: str) -> None:
     """Send the logs of this process to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
+    handler.addFilter(RepeatFilter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
@@ -58,6 +62,24 @@ def redact(text: str) -> str:
     for secret in _SECRETS:
         text = secret.sub(rf"\1{REDACTED}", text)
     return _RUN.sub(_redact_jwt, text)
+
+
+class RepeatFilter(logging.Filter):
+    """Drops repetitions of the records that strangers can cause, except for one of each kind a minute."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._next: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether a record is logged."""
+        kind = next((kind for kind in _REPEATED if str(record.msg).startswith(kind)), "")
+        if not kind:
+            return True
+        if record.created < self._next.get(kind, 0.0):
+            return False
+        self._next[kind] = record.created + _SECONDS_BETWEEN_REPEATS
+        return True
 
 
 class JsonFormatter(logging.Formatter):

@@ -33,7 +33,7 @@ from scrubjay.surfaces.daemon.rpc_dispatch import RpcDispatcher
 from scrubjay.surfaces.daemon.rpc_session import RpcSession
 from scrubjay.surfaces.daemon.socket_server import BACKLOG, SocketServer, bind_socket
 from scrubjay.surfaces.daemon.upkeep import run_jobs, run_notes_sync, run_upkeep
-from scrubjay.surfaces.http.server import RunningServer
+from scrubjay.surfaces.http.server import ACCEPTED_AT_ONCE, ConnectionLimits, RunningServer, allowed_connections
 from scrubjay.surfaces.mcp.toolsets import pick
 from scrubjay.text import related_words
 
@@ -107,7 +107,8 @@ async def open_daemon(options: ServeOptions) -> AsyncGenerator[RunningDaemon]:
         http_server: RunningServer | None = None
         if listener is not None:
             server = HttpServer(
-                dispatcher=dispatcher, store=store, mcp_sessions=sessions, metrics=metrics, settings=settings
+                dispatcher=dispatcher, store=store, mcp_sessions=sessions, metrics=metrics, settings=settings,
+                limits=ConnectionLimits(connections=allowed_connections()),
             )  # fmt: skip
             http_server = await stack.enter_async_context(server.open(listener))
         # The socket comes last, so that its clients find everything else open.
@@ -139,7 +140,9 @@ async def _serve_socket(
         await RpcSession(lines, writer, dispatcher=dispatcher).run()
 
     socket_server = SocketServer({"verbs": lambda _: handle_verbs, "mcp": sessions.handshake})
-    server = await asyncio.start_unix_server(socket_server.accept, sock=bind_socket(path), backlog=BACKLOG)
+    listener = bind_socket(path)
+    server = await asyncio.start_unix_server(socket_server.accept, sock=listener, backlog=ACCEPTED_AT_ONCE)
+    listener.listen(BACKLOG)
     _log.info("listening", extra={"fields": {"socket": str(path), "pid": os.getpid()}})
     try:
         yield socket_server

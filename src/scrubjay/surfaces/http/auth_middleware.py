@@ -38,10 +38,10 @@ _CLIENT_CLOSED_REQUEST = 499
 _RETRY_AFTER = 1
 _WEBSOCKET_INTERNAL_ERROR = 1011
 _PREFIXES = ("/api/v1",)
-# Health checks and the OpenAPI description need no token.
-_PUBLIC_PATHS = frozenset(
+PUBLIC_PATHS = frozenset(
     f"{prefix}/{name}" for prefix in ("", "/api/v1") for name in ("healthz", "readyz", "openapi.json")
 )
+"""Health checks and the OpenAPI description, which need no token."""
 # The values of `Sec-Fetch-Site` for our own pages and for what the user typed.
 _OWN_SITES = ("same-origin", "none")
 _METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -150,7 +150,7 @@ class AuthMiddleware:
     async def _authenticate(self, scope: Scope) -> Grant:
         headers = Headers(scope=scope)
         self._policy.origin_check.check(headers)
-        if scope["path"] in _PUBLIC_PATHS:
+        if scope["path"] in PUBLIC_PATHS:
             # These paths take no body: a caller without a token must not use up memory for bodies.
             return Grant(spaces=(), body_bytes=1)
         authorization = headers.getlist("authorization")

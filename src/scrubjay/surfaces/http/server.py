@@ -1,13 +1,17 @@
 """The HTTP server: uvicorn with limits on the time and size of a request's head, on idle clients and on connections."""
 
 import asyncio
+import logging
 import socket
+import sys
+import time
 from asyncio import AbstractEventLoop, TimerHandle, Transport
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
+from itertools import chain
 from typing import cast
 
 import uvicorn
@@ -21,15 +25,27 @@ from uvicorn.server import ServerState
 from scrubjay.errors import Busy
 from scrubjay.rpc.codec import PROBLEM, problem
 from scrubjay.rpc.frames import encode_frame
+from scrubjay.surfaces.http.auth_middleware import PUBLIC_PATHS
 from scrubjay.surfaces.http.problems import error_response
 from scrubjay.telemetry import incoming_request, new_request_id
 
+_log = logging.getLogger(__name__)
 _START_POLL_SECONDS = 0.005
 _RETRY_AFTER = 1
 # Clients send no messages on a WebSocket, only pings.
 _MAX_MESSAGE_BYTES = 4096
 # The parser refuses longer URLs.
 _MAX_URL_BYTES = 65_535
+_BACKLOG = 2048
+ACCEPTED_AT_ONCE = 32
+"""Connections that the event loop accepts before it looks at them: they have descriptors and are not counted yet."""
+_MAX_CONNECTIONS = 4096
+# Descriptors for the store, the files, the clients on the socket, and connections that are accepted but not counted.
+_RESERVED_DESCRIPTORS = 384
+_WANTED_DESCRIPTORS = 2 * _MAX_CONNECTIONS
+# Connections over the limit that wait for an answer: health checks get theirs, others are asked to retry.
+_SPARE_CONNECTIONS = 16
+_SECONDS_BETWEEN_REPORTS = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +57,24 @@ class ConnectionLimits:
     keep_alive_seconds: int = 30
     ping_seconds: float = 20.0
     close_seconds: int = 5
-    connections: int = 4096
+    connections: int = _MAX_CONNECTIONS
+
+
+def allowed_connections() -> int:
+    """Raise this process's limit of open files, and return how many connections leave enough of them for the rest."""
+    if sys.platform == "win32":
+        return _MAX_CONNECTIONS
+    import resource  # noqa: PLC0415 - not available on Windows
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # `RLIM_INFINITY` is negative on some systems.
+    limit = _WANTED_DESCRIPTORS if hard < 0 else min(hard, _WANTED_DESCRIPTORS)
+    if 0 <= soft < limit:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+        except (OSError, ValueError):
+            limit = soft
+    return min(_MAX_CONNECTIONS, max(limit // 4, limit - _RESERVED_DESCRIPTORS))
 
 
 class RunningServer:
@@ -65,6 +98,8 @@ async def serve_http(
     task = asyncio.create_task(server.serve(sockets=[listener]))
     while not server.started and not task.done():  # noqa: ASYNC110 - uvicorn has no event to wait for
         await asyncio.sleep(_START_POLL_SECONDS)
+    # The server has made its queue as short as the number that it accepts at once.
+    listener.listen(_BACKLOG)
     try:
         yield RunningServer(server)
     finally:
@@ -75,13 +110,14 @@ async def serve_http(
 def _config(app: ASGIApp, limits: ConnectionLimits) -> Config:
     return Config(
         app,
-        http=cast("type[asyncio.Protocol]", partial(_HttpConnection, limits=limits)),
+        http=cast("type[asyncio.Protocol]", partial(_HttpConnection, limits=limits, idle=_IdleConnections())),
         ws=cast("type[asyncio.Protocol]", partial(_WebSocketConnection, limits=limits)),
         ws_max_size=_MAX_MESSAGE_BYTES,
         ws_ping_interval=limits.ping_seconds,
         ws_ping_timeout=limits.ping_seconds,
         timeout_keep_alive=limits.keep_alive_seconds,
         timeout_graceful_shutdown=limits.close_seconds,
+        backlog=ACCEPTED_AT_ONCE,
         # `/healthz` gives the version; no proxy's header is trusted for the client's address.
         server_header=False,
         proxy_headers=False,
@@ -98,6 +134,47 @@ class _Server(uvicorn.Server):
         yield
 
 
+class _IdleConnections:
+    """The connections without a request, from which the oldest make room for new ones."""
+
+    def __init__(self) -> None:
+        # Those that have been used come after those that never were. Dictionaries keep their order.
+        self._unused: dict[_HttpConnection, None] = {}
+        self._used: dict[_HttpConnection, None] = {}
+        self._closed = 0
+        self._next_report = 0.0
+
+    def add(self, connection: "_HttpConnection", *, used: bool) -> None:
+        """Add a connection that waits for a request from now on; one that is here keeps its place."""
+        if connection not in self._unused and connection not in self._used:
+            (self._used if used else self._unused)[connection] = None
+
+    def remove(self, connection: "_HttpConnection") -> None:
+        """Remove a connection that got a request, or that is closed."""
+        self._unused.pop(connection, None)
+        self._used.pop(connection, None)
+
+    def close_oldest(self, *, before: "_HttpConnection") -> bool:
+        """Close the connection that has been idle for longest; return whether there was one besides the newest."""
+        oldest = next((each for each in chain(self._unused, self._used) if each is not before), None)
+        if oldest is None:
+            return False
+        self.remove(oldest)
+        oldest.transport.abort()
+        self.report()
+        return True
+
+    def report(self) -> None:
+        """Count a connection that was closed for lack of room, and log the number once a minute."""
+        self._closed += 1
+        if (now := time.monotonic()) >= self._next_report:
+            self._next_report = now + _SECONDS_BETWEEN_REPORTS
+            _log.warning(
+                "too many connections; the oldest idle ones are closed", extra={"fields": {"closed": self._closed}}
+            )
+            self._closed = 0
+
+
 class _HttpConnection(HttpToolsProtocol):
     """A connection that is closed if a request's head, or the rest of its body, takes too long or is too large."""
 
@@ -109,9 +186,11 @@ class _HttpConnection(HttpToolsProtocol):
         _loop: AbstractEventLoop | None = None,
         *,
         limits: ConnectionLimits,
+        idle: _IdleConnections,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._limits = limits
+        self._idle = idle
         self._timer: TimerHandle | None = None
         self._head_size = 0
         self.url = b""
@@ -125,9 +204,18 @@ class _HttpConnection(HttpToolsProtocol):
     def connection_made(self, transport: Transport) -> None:
         super().connection_made(transport)
         self._start_timer()
+        self._idle.add(self, used=False)
+        if (
+            self._is_over_limit()
+            and not self._idle.close_oldest(before=self)
+            and self._is_over_limit(_SPARE_CONNECTIONS)
+        ):
+            self._idle.report()
+            transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        self._idle.remove(self)
         # uvicorn notifies only the newest request, but with pipelining an earlier one may still be active.
         if self._active is not None and not self._active.response_complete:
             self._active.disconnected = True
@@ -161,8 +249,11 @@ class _HttpConnection(HttpToolsProtocol):
         if self.cycle.response_complete and self.cycle.more_body and not self.transport.is_closing():
             # The response came before the end of the body; the client gets limited time for the rest.
             self._start_timer()
+        if not self._is_responding and not self.transport.is_closing():
+            self._idle.add(self, used=True)
 
     def handle_websocket_upgrade(self) -> None:
+        self._idle.remove(self)
         if self._is_responding:
             self.transport.abort()
         else:
@@ -187,8 +278,11 @@ class _HttpConnection(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._active = cycle
-        is_full = len(self.connections) > self._limits.connections
-        application = _refuse_busy if is_full else cast("ASGIApp", app)
+        is_public = cycle.scope["path"] in PUBLIC_PATHS
+        if not is_public:
+            # Without a token no one can keep a connection from being idle, for example by reading no response.
+            self._idle.remove(self)
+        application = _refuse_busy if self._is_over_limit() and not is_public else cast("ASGIApp", app)
 
         async def respond(scope: Scope, receive: Receive, send: Send) -> None:
             try:
@@ -199,6 +293,9 @@ class _HttpConnection(HttpToolsProtocol):
                     self.loop.call_later(self._limits.close_seconds, self.transport.abort)
 
         super()._start_asgi_task(cycle, cast("ASGI3Application", respond))
+
+    def _is_over_limit(self, spare: int = 0) -> bool:
+        return len(self.connections) > self._limits.connections + spare
 
     def _refuse_head(self) -> None:
         self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the URL and the headers are too long")
