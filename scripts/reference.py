@@ -20,6 +20,7 @@ from typer.core import TyperCommand, TyperGroup
 from scripts.client import STREAMED, parameter_of, parameters_of, render_type, wrap
 from scrubjay import MemoryClient, errors
 from scrubjay.model.arguments import Argument, arguments_of, result_of
+from scrubjay.model.caller import Access
 from scrubjay.model.descriptions import describe_field
 from scrubjay.model.memory import Json
 from scrubjay.model.verbs import VERBS, Verb
@@ -260,7 +261,8 @@ def _facts(verb: Verb) -> str:
     )
     limits = {
         "It concerns the whole store": verb.all_spaces,
-        "It works only on the machine of the daemon": verb.owner_only,
+        "It works only on the machine of the daemon": verb.needs is Access.OWNER,
+        f"A token needs the access `{verb.needs}`": verb.needs is not Access.OWNER,
         "With no daemon to answer, it returns the last answer, marked as `stale`": verb.offline,
     }
     tools = ", ".join(f"`{name}` of `{toolset}`" for toolset, name in (tool.split(".") for tool in verb.tools))

@@ -37,7 +37,10 @@ class Service(Protocol):
 
 
 class LocalService:
-    """The verbs of an engine in this process; the notes are opened for the first verb that needs them."""
+    """The verbs of an engine in this process; the notes are opened for the first verb that needs them.
+
+    It holds every caller, of every surface, to the level of access that the registry declares for a verb.
+    """
 
     def __init__(self, engine: "Engine", *, notes: "Callable[[], Awaitable[Notes]]") -> None:
         self.engine = engine
@@ -57,6 +60,7 @@ class LocalService:
     async def call(self, request: Request[R], *, who: Caller, progress: Progress | None = None) -> R:
         """Carry out a request."""
         verb = verb_of(request)
+        who.access.require(verb.needs, verb=verb.name)
         target = await self._notes() if verb.notes else self.engine
         carry_out = cast("Callable[..., Awaitable[R]]", getattr(target, verb.name))
         return await (
@@ -67,10 +71,12 @@ class LocalService:
         self, request: ExportRequest, *, who: Caller, progress: Progress | None = None
     ) -> AsyncIterator[str]:  # fmt: skip
         """Return the lines of an export."""
+        who.access.require(verb_of(request).needs, verb="export")
         return self.engine.export(request, who=who, progress=progress)
 
     async def import_(
         self, request: ImportRequest, lines: Lines, *, who: Caller, progress: Progress | None = None
     ) -> Imported:  # fmt: skip
         """Import lines."""
+        who.access.require(verb_of(request).needs, verb="import")
         return await self.engine.import_(request, lines, who=who, progress=progress)

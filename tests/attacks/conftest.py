@@ -4,10 +4,10 @@ from collections.abc import AsyncGenerator
 from dataclasses import replace
 
 import pytest
-from tests.surfaces.conftest import home, settings
-from tests.surfaces.rest.http_stack import HttpStack, open_stack
 
 from scrubjay.settings import Settings
+from tests.surfaces.conftest import home, settings
+from tests.surfaces.rest.http_stack import HttpStack, open_stack
 
 __all__ = ["home", "settings", "stack"]
 

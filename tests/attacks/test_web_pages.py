@@ -5,10 +5,10 @@ from collections.abc import AsyncGenerator
 
 import httpx2
 import pytest
-from tests.surfaces.rest.http_stack import HttpStack, open_stack
 
 from scrubjay.settings import Settings
 from scrubjay.version import PROTOCOL
+from tests.surfaces.rest.http_stack import HttpStack, open_stack
 
 _CALLS = ("/call/remember", "/call/purge", "/call/undo", "/call/export", "/call/import", "/call/nothing")
 _BODY = json.dumps({"args": {"text": "planted"}})

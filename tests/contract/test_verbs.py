@@ -19,6 +19,7 @@ from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput
 from scrubjay.model import requests, verbs
 from scrubjay.model.arguments import Arg, Argument, ArgumentGroup, Request, arguments_of, result_of
+from scrubjay.model.caller import Access
 from scrubjay.model.memory import Json
 from scrubjay.model.query import Filter
 from scrubjay.model.requests import SetRulesRequest
@@ -138,7 +139,7 @@ def test_a_new_argument_is_an_option_and_a_new_verb_a_command(monkeypatch: pytes
         words: Annotated[tuple[str, ...], Arg("A word; repeatable.", flags="--word -w")] = ()
         until: Annotated[datetime | None, Arg("Stop then.")] = None
 
-    verb = Verb(PraiseRequest, effect="reads", command="praise")
+    verb = Verb(PraiseRequest, effect="reads", needs=Access.READ, command="praise")
     monkeypatch.setattr(verbs, "VERBS", {**VERBS, "praise": verb})
     options = {parameter.name: parameter.opts for parameter in _command_of(verb).params}
     assert (options["id"], options["word"], options["until"]) == (["id"], ["--word", "-w"], ["--until"])

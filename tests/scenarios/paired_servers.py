@@ -19,8 +19,7 @@ import pytest
 from scrubjay.app import open_store
 from scrubjay.auth.tokens import digest_of, new_secret
 from scrubjay.client.connect import Connection
-from scrubjay.model.caller import Caller
-from scrubjay.model.grant import Access
+from scrubjay.model.caller import Access, Caller
 from scrubjay.model.identity import new_id
 from scrubjay.model.requests import CreateTokenRequest, RevokeTokenRequest
 from scrubjay.model.token import Token

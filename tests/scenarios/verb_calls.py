@@ -2,6 +2,7 @@
 
 import json
 
+from scrubjay.model.caller import Access
 from scrubjay.model.memory import Json
 from scrubjay.model.verbs import VERBS, Verb
 from tests.scenarios.rest_calls import branch_for, import_lines
@@ -141,7 +142,7 @@ def _operation(verb: Verb) -> Operation:
         name=f"call/{verb.name}",
         make=lambda inputs: call(verb.name, inputs),
         writes=not verb.reads,
-        closed=verb.owner_only or verb.all_spaces,
+        closed=verb.needs is Access.OWNER or verb.all_spaces,
     )
 
 

@@ -15,6 +15,7 @@ from tests.surfaces.shell import run
 from scrubjay import MemoryClient
 from scrubjay.errors import ScrubjayError
 from scrubjay.model.arguments import arguments_of
+from scrubjay.model.caller import Access
 from scrubjay.model.memory import Json
 from scrubjay.model.verbs import VERBS, Verb
 from scrubjay.rpc.codec import error_to_json, to_json
@@ -302,7 +303,7 @@ class _OwnerElsewhere:
         self._settings = settings
 
     async def call(self, verb: Verb, values: _Values) -> Json:
-        if not verb.owner_only:
+        if verb.needs is not Access.OWNER:
             return await self._surface.call(verb, values)
         async with MemoryClient(settings=self._settings, agent=_AGENT) as client:
             return await ThroughClient(client).call(verb, values)

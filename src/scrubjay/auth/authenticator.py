@@ -5,7 +5,7 @@ from typing import Protocol
 
 from scrubjay.auth.tokens import PREFIX, digest_of, is_secret
 from scrubjay.errors import NotAdmitted
-from scrubjay.model.grant import Grant
+from scrubjay.model.caller import Grant
 from scrubjay.model.token import TokenState
 from scrubjay.ports import Clock, Tokens
 

@@ -12,16 +12,17 @@ from scrubjay.auth.issuer import TrustedIssuer
 from scrubjay.auth.jwks import ALGORITHMS, KeyRing, PublicKey, source_of
 from scrubjay.auth.tokens import MAX_SPACES, space_problem
 from scrubjay.errors import NotAdmitted, NotAllowed
-from scrubjay.model.grant import ALL_SPACES, Access, Grant
+from scrubjay.model.caller import ALL_SPACES, Access, Grant
 from scrubjay.ports import Clock
 
 _LEEWAY_SECONDS = 30
 _MAX_SUBJECT = 255
 _SUBJECT = "sub"
 _REQUIRED = ["exp", "iss", "aud", _SUBJECT]
-# The widest first: writing includes reading.
+# The widest first: each includes the next, except metrics.
 _SCOPES = {
     "scrubjay:write": Access.WRITE,
+    "scrubjay:agent": Access.AGENT,
     "scrubjay:read": Access.READ,
     "scrubjay:metrics": Access.METRICS,
 }

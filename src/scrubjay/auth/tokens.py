@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from difflib import get_close_matches
 
 from scrubjay.errors import Ambiguous, InvalidInput, NameTaken, NotFound, TooLarge
+from scrubjay.model.caller import ALL_SPACES, TOKEN_LEVELS, Access
 from scrubjay.model.checks import require_integer, require_text, require_texts
-from scrubjay.model.grant import ALL_SPACES, Access
 from scrubjay.model.identity import is_id, new_id
 from scrubjay.model.requests import CreateTokenRequest
 from scrubjay.model.timestamps import parse_moment
@@ -153,11 +153,9 @@ def _name(value: object) -> str:
 
 def _access(value: object) -> Access:
     text = require_text(value, field="access")
-    try:
-        return Access(text)
-    except ValueError:
-        choices = ", ".join(Access)
-        raise InvalidInput(f"access must be one of {choices}, not {text[:60]!r}", field="access") from None
+    if text not in TOKEN_LEVELS:
+        raise InvalidInput(f"access must be one of {', '.join(TOKEN_LEVELS)}, not {text[:60]!r}", field="access")
+    return Access(text)
 
 
 def _spaces(value: object, *, access: Access) -> tuple[str, ...]:

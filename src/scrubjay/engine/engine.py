@@ -24,7 +24,7 @@ from scrubjay.jobs.queue import Queue
 from scrubjay.lookup.references import space_of
 from scrubjay.model import requests
 from scrubjay.model.branch import Branches, BranchMerged
-from scrubjay.model.caller import Caller
+from scrubjay.model.caller import Access, Caller
 from scrubjay.model.change import Origin
 from scrubjay.model.conflict import ConflictDetails, Resolved, Scan
 from scrubjay.model.draft import DraftBatch, Limits, as_draft, read_draft
@@ -653,4 +653,7 @@ class Engine(StoreOwner):
         return (await rules_of_spaces.load_rules(space, default=self.default_rules, documents=self._store)).rules
 
     def _origin(self, who: Caller) -> Origin:
-        return Origin(at=self.clock.now(), run=redact_label(who.run) or new_id(), agent=redact_label(who.agent))
+        return Origin(
+            at=self.clock.now(), run=redact_label(who.run) or new_id(), agent=redact_label(who.agent),
+            is_agent=who.access is Access.AGENT,
+        )  # fmt: skip

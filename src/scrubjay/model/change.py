@@ -1,9 +1,10 @@
 """The change log: every change, in commit order."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
+from scrubjay.model.memory import Method, Source, Trust
 from scrubjay.model.relation import Relation
 
 
@@ -31,12 +32,24 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """The agent that makes a change, and the run it belongs to: one call, or a named series of calls."""
+    """The agent that makes a change, and the run it belongs to: one call, or a named series of calls.
+
+    `is_agent`: the change is made with an agent's token, so that nothing it writes counts as the user's.
+    """
 
     at: datetime
     run: str
     agent: str = ""
     undoes: str = ""
+    is_agent: bool = False
+
+    def limit(self, source: Source) -> Source:
+        """Return a source as far as the caller may claim it."""
+        if not self.is_agent:
+            return source
+        trust = source.trust if source.trust is Trust.DOCUMENT else Trust.AGENT
+        method = source.method if source.method is Method.AUTO else Method.AGENT
+        return replace(source, trust=trust, method=method, agent=self.agent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from scrubjay.model.grant import Access, Grant
+from scrubjay.model.caller import Access, Grant
 
 
 class TokenState(StrEnum):

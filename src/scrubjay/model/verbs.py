@@ -8,6 +8,7 @@ from typing import Literal
 
 from scrubjay.model import requests
 from scrubjay.model.arguments import Request, label_of
+from scrubjay.model.caller import Access
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,20 +17,20 @@ class Verb:
 
     `idempotent`: a repeated call changes nothing more. `logged`: its changes are found by their run, so that a caller
     whose answer was lost can ask for its outcome. `offline`: a client repeats its last answer while the daemon is away.
-    `long`: it has no time limit; `progress`: it reports how far it is. `owner_only`: it reaches files or tokens outside
-    a space. `all_spaces`: it concerns the whole store. `notes`: the notes carry it out, and keep their files in step.
-    `command`, `route` and `tools` are its names on the surfaces.
+    `long`: it has no time limit; `progress`: it reports how far it is. `needs`: the least level of access; the owner's
+    for what reaches files or tokens outside a space. `all_spaces`: it concerns the whole store. `notes`: the notes
+    carry it out, and keep their files in step. `command`, `route` and `tools` are its names on the surfaces.
     """
 
     request: type[Request[object]]
     _: KW_ONLY
     effect: Literal["reads", "writes", "destroys"]
+    needs: Access
     idempotent: bool = False
     logged: bool = False
     offline: bool = False
     long: bool = False
     progress: bool = False
-    owner_only: bool = False
     all_spaces: bool = False
     notes: bool = False
     command: str = ""
@@ -47,12 +48,15 @@ class Verb:
         return self.effect == "reads"
 
 
-_reads = partial(Verb, effect="reads", idempotent=True)
-_writes = partial(Verb, effect="writes", logged=True)
+_reads = partial(Verb, effect="reads", idempotent=True, needs=Access.READ)
+# What an agent may do: it changes memories, and `undo` takes it back.
+_writes = partial(Verb, effect="writes", logged=True, needs=Access.AGENT)
+# What an agent may not decide: which of two statements holds, what leaves the inbox, which files become memories.
+_decides = partial(Verb, effect="writes", logged=True, needs=Access.WRITE)
 # A repeated call changes nothing more.
-_sets = partial(Verb, effect="writes", idempotent=True)
+_sets = partial(Verb, effect="writes", idempotent=True, needs=Access.WRITE)
 # It leaves nothing in the log of changes, and must not run twice.
-_runs = partial(Verb, effect="writes")
+_runs = partial(Verb, effect="writes", needs=Access.WRITE)
 
 _ALL = (
     _writes(requests.RememberRequest, command="remember", route="POST /memories", tools=("core.remember",)),
@@ -68,7 +72,7 @@ _ALL = (
     _writes(requests.ForgetRequest, command="forget", route="POST /memories/forget", tools=("core.forget",)),
     _writes(requests.RestoreRequest, command="restore", route="POST /memories/restore", tools=("core.forget",)),
     Verb(
-        requests.PurgeRequest, effect="destroys", logged=True, long=True, command="purge",
+        requests.PurgeRequest, effect="destroys", needs=Access.WRITE, logged=True, long=True, command="purge",
         route="POST /memories/purge",
     ),
     _writes(requests.RelateRequest, command="relate", route="POST /memories/{id}/links", tools=("core.relate",)),
@@ -83,7 +87,10 @@ _ALL = (
     _writes(requests.CommitRequest, command="commit", route="POST /memories/{id}/commit"),
     _writes(requests.BranchRequest, command="branch", route="POST /memories/{id}/branches"),
     _reads(requests.BranchesRequest, command="branches", route="GET /memories/{id}/branches"),
-    _sets(requests.SwitchRequest, command="switch", route="POST /memories/{id}/branches/{name}/switch"),
+    _sets(
+        requests.SwitchRequest, needs=Access.AGENT, command="switch",
+        route="POST /memories/{id}/branches/{name}/switch",
+    ),
     _writes(requests.DropBranchRequest, command="drop-branch", route="DELETE /memories/{id}/branches/{name}"),
     _writes(requests.MergeBranchRequest, command="merge-branch", route="POST /memories/{id}/branches/{name}/merge"),
     _writes(requests.UndoRequest, command="undo", route="POST /undo"),
@@ -98,7 +105,7 @@ _ALL = (
         route="POST /scan",
     ),
     _sets(requests.ScanLaterRequest, route="POST /scan/later"),
-    _writes(requests.ResolveConflictRequest, command="conflicts resolve", route="POST /conflicts/{id}/resolve"),
+    _decides(requests.ResolveConflictRequest, command="conflicts resolve", route="POST /conflicts/{id}/resolve"),
     _writes(requests.ExtractRequest, long=True, progress=True, command="extract", route="POST /extract"),
     _reads(requests.ContextRequest, command="context", route="GET /context"),
     _writes(requests.CreateEntitiesRequest),
@@ -112,20 +119,20 @@ _ALL = (
     _sets(requests.RemoveSynonymsRequest, command="tags remove", route="DELETE /tags/synonyms"),
     _reads(requests.PreviewTagsRequest, command="tags preview", route="POST /tags/preview"),
     _reads(requests.InboxRequest, command="inbox list", route="GET /inbox"),
-    _writes(requests.ApproveRequest, command="inbox approve", route="POST /inbox/approve"),
-    _writes(requests.DeclineRequest, command="inbox decline", route="POST /inbox/decline"),
+    _decides(requests.ApproveRequest, command="inbox approve", route="POST /inbox/approve"),
+    _decides(requests.DeclineRequest, command="inbox decline", route="POST /inbox/decline"),
     _reads(requests.JobsRequest, command="jobs list", route="GET /jobs"),
     _sets(requests.RetryJobRequest, command="jobs retry", route="POST /jobs/{id}/retry"),
     _runs(requests.CancelJobRequest, command="jobs cancel", route="DELETE /jobs/{id}"),
     _reads(requests.StatusRequest, notes=True, command="status", route="GET /status"),
     _runs(requests.DoctorRequest, long=True, all_spaces=True, notes=True, command="doctor"),
     _runs(requests.EmbedMissingRequest, long=True, progress=True, all_spaces=True),
-    _runs(requests.BackupRequest, long=True, progress=True, owner_only=True, command="backup create"),
+    _runs(requests.BackupRequest, long=True, progress=True, needs=Access.OWNER, command="backup create"),
     _reads(requests.ExportRequest, long=True, progress=True, command="export", route="GET /export"),
     _runs(requests.ImportRequest, long=True, progress=True, command="import", route="POST /import"),
-    _runs(requests.CreateTokenRequest, owner_only=True, command="tokens create"),
-    _reads(requests.TokensRequest, owner_only=True, command="tokens list"),
-    _sets(requests.RevokeTokenRequest, owner_only=True, command="tokens revoke"),
+    _runs(requests.CreateTokenRequest, needs=Access.OWNER, command="tokens create"),
+    _reads(requests.TokensRequest, needs=Access.OWNER, command="tokens list"),
+    _sets(requests.RevokeTokenRequest, needs=Access.OWNER, command="tokens revoke"),
     _writes(requests.WriteNoteRequest, notes=True, command="notes write", route="POST /notes"),
     _reads(requests.ReadNoteRequest, notes=True, command="notes read", route="GET /notes/{id}"),
     _writes(requests.EditNoteRequest, notes=True, command="notes edit", route="PATCH /notes/{id}"),
@@ -139,20 +146,20 @@ _ALL = (
     _reads(requests.BrokenLinksRequest, notes=True, command="notes broken", route="GET /notes/broken-links"),
     _reads(requests.NoteCategoriesRequest, notes=True, command="notes categories", route="GET /notes/categories"),
     _reads(requests.NoteTemplatesRequest, notes=True, command="notes templates", route="GET /notes/templates"),
-    _writes(
+    _decides(
         requests.SyncNotesRequest, notes=True, long=True, progress=True, command="notes sync", route="POST /notes/sync",
     ),
     _writes(requests.AttachFileRequest, notes=True, long=True, route="POST /notes/{id}/attachments"),
-    _writes(requests.AttachPathRequest, notes=True, long=True, owner_only=True, command="notes attach"),
+    _writes(requests.AttachPathRequest, notes=True, long=True, needs=Access.OWNER, command="notes attach"),
     _reads(
         requests.NoteAttachmentsRequest, notes=True, command="notes attachments", route="GET /notes/{id}/attachments",
     ),
     _reads(requests.OrphanedFilesRequest, notes=True, command="notes orphans", route="GET /attachments/orphans"),
     _writes(
-        requests.ExportNotesRequest, notes=True, long=True, progress=True, owner_only=True, command="notes export",
+        requests.ExportNotesRequest, notes=True, long=True, progress=True, needs=Access.OWNER, command="notes export",
     ),
     _writes(
-        requests.ImportNotesRequest, notes=True, long=True, progress=True, owner_only=True, command="notes import",
+        requests.ImportNotesRequest, notes=True, long=True, progress=True, needs=Access.OWNER, command="notes import",
     ),
 )  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import cast
 import httpx2
 
 from scrubjay.errors import DaemonUnavailable, InvalidInput
-from scrubjay.model.caller import Caller
+from scrubjay.model.caller import Access, Caller
 from scrubjay.model.memory import Json
 from scrubjay.model.transfer import Progress
 from scrubjay.model.verbs import VERBS
@@ -50,7 +50,7 @@ class HttpTransport:
         self, verb: str, arguments: Mapping[str, Json], *, who: Caller, progress: Progress | None = None
     ) -> Json:
         """Send one request and return its answer."""
-        if VERBS[verb].owner_only:
+        if VERBS[verb].needs is Access.OWNER:
             raise InvalidInput(
                 f"{verb} works only on the machine of the daemon", hint="Run `scrubjay` there; see `scrubjay --help`"
             )

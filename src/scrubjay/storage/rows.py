@@ -8,9 +8,9 @@ from datetime import datetime
 from functools import lru_cache
 
 from scrubjay.errors import InvalidInput, StaleVersion
+from scrubjay.model.caller import Access
 from scrubjay.model.change import Action, Change
 from scrubjay.model.document import Document
-from scrubjay.model.grant import Access
 from scrubjay.model.memory import Json, Memory, State, Tier
 from scrubjay.model.passage import Passage
 from scrubjay.model.query import Facet, facets_of

@@ -22,12 +22,15 @@ _UNVERSIONED = (Action.EMBEDDED, Action.PURGED, Action.IMPORTED, Action.RELATED,
 
 
 async def undo(*, run: str, agent: str, space: str, origin: Origin, store: RecordStore, key: str = "") -> Undone:
-    """Take back a named run, or the last one of this agent; leave alone what others changed since."""
+    """Take back a named run, or the last one of this agent; leave alone what others changed since.
+
+    An agent's token takes back only its own runs; those of others do not exist for it.
+    """
     request = idempotent_request(key, {"verb": "undo", "run": run, "agent": agent})
     if (earlier := await request.find_answer(store, space=space)) is not None:
         return _from_json(earlier)
     undone = await store.run(space, run) if require_text(run, field="run") else await store.last_run(space, agent=agent)
-    if undone is None:
+    if undone is None or (origin.is_agent and undone.agent != agent):
         # The same request may have taken it back a moment ago.
         if (earlier := await request.find_answer(store, space=space)) is not None:
             return _from_json(earlier)

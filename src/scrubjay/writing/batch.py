@@ -22,7 +22,7 @@ from scrubjay.writing.compose import compose
 from scrubjay.writing.context import WriteContext
 from scrubjay.writing.deny import require_allowed, require_allowed_edit
 from scrubjay.writing.embed import embed_new, load_vectors
-from scrubjay.writing.revise import apply_edit
+from scrubjay.writing.revise import apply_edit, limit_source
 from scrubjay.writing.rules import load_rules
 from scrubjay.writing.screen import screen, screen_edit, screen_relation, update_flags
 from scrubjay.writing.validate import label, metadata, validate
@@ -60,7 +60,7 @@ async def write_batch(
     """Store a batch. Raises StaleVersion or NameTaken if the caller must make it again from what is stored now."""
     with telemetry.stage("write.validate"):
         rules = (await load_rules(space, default=context.rules, documents=context.store)).rules
-        checked = _check(batch, limits=context.limits, rules=rules)
+        checked = _check(batch, limits=context.limits, rules=rules, origin=origin)
     prepare = partial(_writes, checked, space=space, origin=origin, limits=context.limits, rules=rules)
     with telemetry.stage("write.slice"):
         writes = prepare() if _is_small(checked) else await asyncio.to_thread(prepare)
@@ -118,7 +118,7 @@ async def _find_conflicts(
     return await find_conflicts(written, before=before, rules=rules, origin=origin, cache=cache)
 
 
-def _check(batch: Batch, *, limits: Limits, rules: Rules) -> Batch:
+def _check(batch: Batch, *, limits: Limits, rules: Rules, origin: Origin) -> Batch:
     new: list[NewMemory] = []
     edges: list[Edge] = []
     for edge in batch.edges:
@@ -127,7 +127,7 @@ def _check(batch: Batch, *, limits: Limits, rules: Rules) -> Batch:
             edge = replace(edge, relation=screen_relation(edge.relation, rules=rules))  # noqa: PLW2901
         edges.append(edge)
     for memory in batch.new:
-        draft = validate(memory.draft, limits=limits)
+        draft = validate(memory.draft, limits=limits, origin=origin)
         require_allowed(draft, rules=rules)
         new.append(replace(memory, draft=draft))
     return replace(batch, new=tuple(new), edges=tuple(edges))
@@ -149,8 +149,8 @@ def _create(new: NewMemory, *, space: str, origin: Origin, message: str, rules: 
 
 def _revise(batch: Batch, *, origin: Origin, limits: Limits, rules: Rules) -> Iterable[Write]:
     for memory, requested in batch.edits:
-        edit, _, _ = screen_edit(requested, rules=rules)
-        edited, _ = apply_edit(memory, edit, now=origin.at, limits=limits)
+        edit, _, _ = screen_edit(limit_source(requested, origin), rules=rules)
+        edited, _ = apply_edit(memory, edit, now=origin.at, limits=limits, by_agent=origin.is_agent)
         if edited != memory:
             require_allowed_edit(memory, edited, rules=rules)
             edited, _ = update_flags(memory, edited, rules=rules)

@@ -319,7 +319,7 @@ def _slice_drafts(
     drafts: Sequence[Draft], *, space: str, origin: Origin, limits: Limits, rules: Rules
 ) -> tuple[list[ScreenedDraft | None], list[tuple[Draft, list[Sliced]]]]:
     """Screen drafts, and cut the records of those that are stored into passages."""
-    screened = [_screen(draft, limits=limits, rules=rules) for draft in drafts]
+    screened = [_screen(draft, limits=limits, rules=rules, origin=origin) for draft in drafts]
     stored = [entry.draft for entry in screened if entry is not None and not entry.draft.rejected]
     return screened, [
         (draft, [(memory, passages_of(memory)) for memory in compose(draft, space=space, now=origin.at)])
@@ -327,10 +327,10 @@ def _slice_drafts(
     ]
 
 
-def _screen(draft: Draft, *, limits: Limits, rules: Rules) -> ScreenedDraft | None:
+def _screen(draft: Draft, *, limits: Limits, rules: Rules, origin: Origin) -> ScreenedDraft | None:
     """Validate and screen a draft; the write itself reports an error."""
     try:
-        valid = validate(draft, limits=limits)
+        valid = validate(draft, limits=limits, origin=origin)
         return ScreenedDraft(valid=valid, draft=deny_or_screen(valid, rules), rules=rules)
     except ScrubjayError:
         return None

@@ -26,6 +26,8 @@ __all__ = ["merge", "not_merged", "rewrite_source", "take_over"]
 
 _MAX_TAGS = 8
 _SINGLE_FIELDS = ("title", "category", "project", "scope", "entity")
+# The labels by which a memory is shown.
+_SHOWN_LABELS = ("title", "name", "entity")
 # The kind of a memory whose caller named none.
 _DEFAULT_KIND = "note"
 
@@ -121,9 +123,13 @@ def take_over(memory: Memory, incoming: Memory, *, at: datetime) -> Memory:
     return _take_over_observations(memory, keys, source, at=at)
 
 
-def rewrite_source(before: Memory, after: Memory, source: Source | None) -> Memory:
-    """Give a rewritten text the source of the edit, if that is trusted more or less than the former one."""
-    if source is None or after.content in ("", before.content):
+def rewrite_source(before: Memory, after: Memory, source: Source | None, *, by_agent: bool = False) -> Memory:
+    """Give a rewritten text the source of the edit, if that is trusted more or less than the former one.
+
+    `by_agent`: the edit is made with an agent's token, whose title must not stand over the words of the user.
+    """
+    is_renamed = by_agent and any(getattr(before, name) != getattr(after, name) for name in _SHOWN_LABELS)
+    if source is None or (after.content in ("", before.content) and not is_renamed):
         return after
     ours, theirs = before.source.trust, source.trust
     if not ours.outranks(theirs) and not theirs.outranks(ours):

@@ -39,7 +39,7 @@ async def remember(
 ) -> WriteOutcome:
     """Take a draft through the whole write path; what was done before, as `screened`, is not done again."""
     with telemetry.stage("write.validate"):
-        valid = screened.valid if screened else validate(draft, limits=context.limits)
+        valid = screened.valid if screened else validate(draft, limits=context.limits, origin=origin)
     request = results.request_of(valid)
     if (earlier := await request.earlier_answer(context.store, space=space)) is not None:
         return WriteOutcome(answer=earlier)

@@ -53,14 +53,16 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, context: W
     memory = await open_record(ref, branch=edit.branch, space=space, context=context)
     rules = (await load_rules(space, default=context.rules, documents=context.store)).rules
     # The flags depend on the memory after the edit.
-    screened, screen_warnings, _ = screen_edit(edit, rules=rules)
+    screened, screen_warnings, _ = screen_edit(limit_source(edit, origin), rules=rules)
     for _ in range(_MAX_ATTEMPTS):
         if edit.expected_version not in (None, memory.version):
             # The same request may have made the newer version a moment ago.
             if (earlier := await _earlier_answer(request, space=space, context=context)) is not None:
                 return earlier
             raise _stale(memory, edit.expected_version)
-        edited, edit_warnings = apply_edit(memory, screened, now=origin.at, limits=context.limits)
+        edited, edit_warnings = apply_edit(
+            memory, screened, now=origin.at, limits=context.limits, by_agent=origin.is_agent
+        )
         require_allowed_edit(memory, edited, rules=rules)
         edited, flag_warnings = update_flags(memory, edited, rules=rules) if edited != memory else (edited, ())
         warnings = (*screen_warnings, *edit_warnings, *flag_warnings)
@@ -142,8 +144,18 @@ async def commit_version(
     return replace(answer, conflicts=report.details) if earlier is None else Written.from_json(earlier)
 
 
-def apply_edit(memory: Memory, edit: Edit, *, now: datetime, limits: Limits) -> tuple[Memory, tuple[str, ...]]:
-    """Return the memory after an edit, and warnings of changes that could not be made."""
+def limit_source(edit: Edit, origin: Origin) -> Edit:
+    """Return an edit with a source that its origin may claim."""
+    return replace(edit, source=origin.limit(edit.source or Source())) if origin.is_agent else edit
+
+
+def apply_edit(
+    memory: Memory, edit: Edit, *, now: datetime, limits: Limits, by_agent: bool = False
+) -> tuple[Memory, tuple[str, ...]]:
+    """Return the memory after an edit, and warnings of changes that could not be made.
+
+    `by_agent`: it is made with an agent's token.
+    """
     changes = {_field(name): _READERS[_field(name)](name, value, limits, now) for name, value in edit.fields.items()}
     edited = cast("Memory", replace(memory, **changes))  # type: ignore[arg-type]
     # An observation without a source has the memory's.
@@ -173,7 +185,7 @@ def apply_edit(memory: Memory, edit: Edit, *, now: datetime, limits: Limits) -> 
     texts = [observation.text for observation in observations]
     validate.texts(texts, field="observations", limit=limits.observations, limits=limits)
     edited = _drop_removed_statements(replace(edited, observations=tuple(observations)))
-    edited = rewrite_source(memory, edited, edit.source)
+    edited = rewrite_source(memory, edited, edit.source, by_agent=by_agent)
     if edited != memory and edit.source is not None and edit.source.method is Method.FILE:
         # A text that is edited in a file has that as its method.
         edited = replace(edited, source=replace(edited.source, method=Method.FILE))

@@ -7,22 +7,28 @@ from dataclasses import replace
 from typing import cast
 
 from scrubjay.errors import InvalidInput, TooLarge
+from scrubjay.model.change import Origin
 from scrubjay.model.checks import require_flag, require_fraction, require_moment, require_text
 from scrubjay.model.draft import Draft, Limits, UnreadableDraft
 from scrubjay.model.identity import is_id
-from scrubjay.model.memory import Json
+from scrubjay.model.memory import Json, Trust
 from scrubjay.model.results import Decision
 
+_NOT_THE_USER = "source.trust is at most agent with an agent's token"
 INTENTS = ("auto", "new", "continue")
 # NUL in JSON, unless the backslash is itself escaped.
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _LABELS = ("title", "kind", "name", "category", "project", "scope", "session_hint", "idempotency_key")
 
 
-def validate(draft: Draft, *, limits: Limits) -> Draft:
-    """Return a tidy draft, or raise InvalidInput that names the field."""
+def validate(draft: Draft, *, limits: Limits, origin: Origin | None = None) -> Draft:
+    """Return a tidy draft with a source that its origin may claim, or raise InvalidInput that names the field."""
     if isinstance(draft, UnreadableDraft):
         raise draft.error
+    if origin is not None and origin.is_agent:
+        if draft.source.trust is Trust.USER:
+            draft = draft.with_warning(_NOT_THE_USER)
+        draft = replace(draft, source=origin.limit(draft.source))
     text(draft.text, field="text", limit=limits.text_bytes)
     labels = {name: label(getattr(draft, name), field=name, limits=limits) for name in _LABELS}
     if draft.id and not is_id(draft.id):

@@ -9,7 +9,7 @@ import pytest
 from tests.fakes.build import a_commit, a_memory, an_origin, moment
 
 from scrubjay.errors import Conflict
-from scrubjay.model.grant import ALL_SPACES, Access
+from scrubjay.model.caller import ALL_SPACES, Access
 from scrubjay.model.identity import new_id
 from scrubjay.model.token import Token, TokenState
 from scrubjay.ports import RecordStore

@@ -19,7 +19,7 @@ from tests.fakes.build import (
 )
 
 from scrubjay.errors import KeyReused, StaleVersion
-from scrubjay.model.grant import Access
+from scrubjay.model.caller import Access
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import State
 from scrubjay.model.token import Token

@@ -10,7 +10,7 @@ from mcp.client.client import Client
 from tests.surfaces.mcp.mcp_server import ERAS, call, open_server, text_of
 from tests.surfaces.mcp.token_count import count_tokens
 
-from scrubjay.model.grant import Grant
+from scrubjay.model.caller import Grant
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.surfaces.mcp.mcp_server import ERAS, call, open_server, refusal, text_of
 
-from scrubjay.model.grant import Grant
+from scrubjay.model.caller import Grant
 from scrubjay.settings import Settings
 
 pytestmark = pytest.mark.parametrize("era", ERAS)

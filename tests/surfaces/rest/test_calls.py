@@ -13,6 +13,7 @@ from tests.surfaces.rest.openapi_document import require_problem
 
 from scrubjay import MemoryClient
 from scrubjay.errors import NotAllowed
+from scrubjay.model.caller import Access
 from scrubjay.model.verbs import VERBS
 from scrubjay.settings import Settings
 
@@ -94,7 +95,7 @@ async def test_another_protocol_version_is_refused(client: CheckedClient, versio
 
 async def test_verbs_of_the_owner_are_refused_over_http(stack: HttpStack) -> None:
     owner, guest = await stack.token("owner", "*"), await stack.token("guest", "work")
-    owner_only = {name for name, verb in VERBS.items() if verb.owner_only}
+    owner_only = {name for name, verb in VERBS.items() if verb.needs is Access.OWNER}
     all_spaces = {name for name, verb in VERBS.items() if verb.all_spaces}
     for secret, verbs in ((owner.secret, owner_only), (guest.secret, owner_only | all_spaces)):
         async with open_client(stack.address, token=secret) as client:
@@ -112,7 +113,7 @@ async def test_a_read_token_may_call_verbs_that_read(stack: HttpStack) -> None:
         assert (await call(client, "recall", query="x")).status_code == 200
         assert frames(await call(client, "export"))[-1] == {"result": None}
         for name, verb in VERBS.items():
-            if not (verb.reads or verb.owner_only or verb.all_spaces):
+            if not (verb.reads or verb.needs is Access.OWNER or verb.all_spaces):
                 assert (await call(client, name)).status_code == 403, name
 
 

@@ -17,7 +17,7 @@ from tests.surfaces.rest.test_changes_socket import close_code_of, open_websocke
 from websockets.exceptions import ConnectionClosed
 
 from scrubjay.errors import DiskFull, KeysUnavailable, ScrubjayError, StoreBusy
-from scrubjay.model.grant import OWNER, Grant
+from scrubjay.model.caller import OWNER, Grant
 from scrubjay.surfaces.daemon.http_server import bind_http, http_address
 from scrubjay.surfaces.http.auth_middleware import LOOPBACK, AuthMiddleware, OriginCheck, RequestPolicy, RequestRecord
 from scrubjay.surfaces.http.body import BodyReader

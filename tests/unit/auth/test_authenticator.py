@@ -16,7 +16,7 @@ from scrubjay.auth.issuer import TrustedIssuer
 from scrubjay.auth.jwt import JwtVerifier
 from scrubjay.auth.tokens import create, new_secret, revoke
 from scrubjay.errors import NotAdmitted
-from scrubjay.model.grant import OWNER, Grant
+from scrubjay.model.caller import OWNER, Access, Grant
 from scrubjay.model.requests import CreateTokenRequest
 from scrubjay.model.token import NewToken
 from scrubjay.ports import RecordStore
@@ -55,7 +55,7 @@ async def test_without_a_token_it_depends_on_the_house(store: RecordStore, new_s
     error = await closed.refused(None)
     assert (error.fields["reason"], "Bearer" in error.hint) == ("missing", True)
     assert await opened.authenticator.authenticate(None) == ANONYMOUS
-    assert (ANONYMOUS.id, ANONYMOUS.spaces, ANONYMOUS.access) == ("", OWNER.spaces, OWNER.access)
+    assert (ANONYMOUS.id, ANONYMOUS.spaces, ANONYMOUS.access) == ("", OWNER.spaces, Access.WRITE)
 
 
 async def test_all_invalid_credentials_get_the_same_answer(store: RecordStore) -> None:

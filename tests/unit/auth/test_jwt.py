@@ -31,7 +31,7 @@ from tests.unit.auth.issuer import (
 from scrubjay.auth.issuer import TrustedIssuer
 from scrubjay.auth.jwt import JwtVerifier
 from scrubjay.errors import KeysUnavailable, NotAdmitted, NotAllowed
-from scrubjay.model.grant import Access, Grant
+from scrubjay.model.caller import Access, Grant
 
 SECONDS = int(NOW.timestamp())
 

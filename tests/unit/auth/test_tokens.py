@@ -14,7 +14,7 @@ from tests.unit.auth.issuer import NOW
 
 from scrubjay.auth.tokens import create, digest_of, is_secret, new_secret, revoke
 from scrubjay.errors import Ambiguous, InvalidInput, NameTaken, NotFound, TooLarge
-from scrubjay.model.grant import ALL_SPACES, Access
+from scrubjay.model.caller import ALL_SPACES, Access
 from scrubjay.model.identity import new_id
 from scrubjay.model.requests import CreateTokenRequest
 from scrubjay.model.timestamps import parse_moment

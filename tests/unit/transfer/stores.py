@@ -19,8 +19,8 @@ from tests.fakes.build import (
 from tests.postgres import a_database, address_of, stamp
 
 from scrubjay.errors import StoreError
+from scrubjay.model.caller import Access
 from scrubjay.model.document import Document
-from scrubjay.model.grant import Access
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Flag, Memory, Merged, Observation, Source, State, Tier
 from scrubjay.model.relation import Relation

@@ -260,7 +260,9 @@ class CreateTokenRequest(Request[NewToken]):
 
     name: Annotated[str, Arg("Person or program that uses the token.")]
     spaces: Annotated[tuple[str, ...], Arg("Spaces; `*` is all.")] = ()
-    access: Annotated[str, Arg("read, write (which includes read), or metrics.")] = "read"
+    access: Annotated[
+        str, Arg("read; agent, which also remembers, revises, relates and forgets; write, which does all; or metrics.")
+    ] = "read"
     expires: Annotated[str, Arg("90d, 12h or a time. Default: never.", metavar="WHEN")] = ""
     requests_per_minute: Annotated[int, Arg("Rate limit. Default: that of the server.", minimum=0, metavar="N")] = 0
     body_bytes: Annotated[

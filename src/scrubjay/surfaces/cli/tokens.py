@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from scrubjay.client import MemoryClient
-from scrubjay.model.grant import Access
+from scrubjay.model.caller import Access
 from scrubjay.model.requests import CreateTokenRequest, RevokeTokenRequest, TokensRequest
 from scrubjay.model.token import Token
 from scrubjay.settings import Settings

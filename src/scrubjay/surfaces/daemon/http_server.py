@@ -21,8 +21,7 @@ from scrubjay.auth.rate_limit import RateLimiter
 from scrubjay.auth.rate_limit_shared import SharedRateLimiter
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, NotAllowed
-from scrubjay.model.caller import Caller
-from scrubjay.model.grant import Grant
+from scrubjay.model.caller import Caller, Grant
 from scrubjay.model.requests import TokensRequest
 from scrubjay.model.token import TokenState
 from scrubjay.observability.prometheus import Metrics
@@ -239,12 +238,7 @@ async def _call(request: Request, dispatcher: RpcDispatcher) -> Response:
 
 def _require_open(verb: str, grant: Grant) -> None:
     declared = find_verb(verb)
-    if declared.owner_only:
-        raise NotAllowed(
-            f"{verb} is only for the owner of the data, and not available over HTTP",
-            hint="Run it on the machine itself: `scrubjay --help`",
-            verb=verb,
-        )
+    grant.access.require(declared.needs, verb=verb)
     if declared.all_spaces and not grant.allows_all_spaces:
         raise NotAllowed(
             f"{verb} concerns the whole store, and your token is limited to some spaces",

@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from scrubjay.engine import Engine
 from scrubjay.errors import NotAllowed
-from scrubjay.model.grant import OWNER, Grant
+from scrubjay.model.caller import OWNER, Grant
 from scrubjay.notes.service import Notes
 from scrubjay.rpc.frames import Frame, LineReader
 from scrubjay.surfaces.changes import ChangeBroadcaster

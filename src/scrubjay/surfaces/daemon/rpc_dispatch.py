@@ -11,8 +11,7 @@ from typing import cast
 from scrubjay.engine import Engine
 from scrubjay.errors import Busy, InvalidInput, NotAllowed, ScrubjayError
 from scrubjay.graph.status import restrict_to_space
-from scrubjay.model.caller import Caller
-from scrubjay.model.grant import OWNER, Grant
+from scrubjay.model.caller import OWNER, Caller, Grant
 from scrubjay.model.memory import Json
 from scrubjay.model.requests import ExportRequest, ImportRequest
 from scrubjay.model.results import Status
@@ -107,7 +106,8 @@ class RpcDispatcher:
                 hint="Export without them, or run `scrubjay export` on the machine of the store",
                 field="include",
             )
-        async for batch in _batches(self.engine.export(request, who=call.who, progress=_progress(send))):
+        lines = LocalService.over(self.engine, self.notes).export(request, who=call.who, progress=_progress(send))
+        async for batch in _batches(lines):
             for packet in pack_lines(batch):
                 send(packet)
                 await drain()
@@ -122,9 +122,8 @@ def parse_call(verb: str, frame: Frame, *, grant: Grant = OWNER) -> RpcCall:
     caller = frame.get("who")
     who = parse_caller(caller)
     if grant is not OWNER:
-        reads = find_verb(verb).reads
+        grant.access.require(find_verb(verb).needs, verb=verb)
         who = _restrict(grant, who, names_space=isinstance(caller, dict) and "space" in caller)
-        (grant.require_read if reads else grant.require_write)(verb)
     return RpcCall(verb=verb, who=who, arguments=arguments, grant=grant)
 
 

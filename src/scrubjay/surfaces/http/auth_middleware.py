@@ -25,7 +25,7 @@ from scrubjay.errors import (
     TooManyRequests,
     TooSlow,
 )
-from scrubjay.model.grant import Grant
+from scrubjay.model.caller import Grant
 from scrubjay.surfaces.http.body import BodyReader, ClientGone, replay_body
 from scrubjay.surfaces.http.problems import error_response, unexpected_error
 

@@ -39,6 +39,7 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from scrubjay.errors import InvalidInput, ScrubjayError
+from scrubjay.model.caller import Access
 from scrubjay.model.memory import Json
 from scrubjay.ports import Progress
 from scrubjay.surfaces.changes import ChangeBroadcaster
@@ -215,7 +216,8 @@ class Handlers:
         checker = ArgumentChecker(tool.input, tool=tool.name)
         arguments = checker.check(cast("dict[str, Json]", params.arguments or {}))
         context = self._tool_context(ctx)
-        (context.grant.require_read if tool.read_only else context.grant.require_write)(tool.name)
+        # The verbs that the tool calls may need more.
+        context.grant.access.require(Access.READ if tool.read_only else Access.AGENT, verb=tool.name)
         try:
             async with self._progress(ctx) as progress:
                 work = _call_tool(tool, replace(context, progress=progress), arguments)
@@ -246,7 +248,7 @@ class Handlers:
 
         async def work() -> T:
             context = self.context(ctx)
-            context.grant.require_read(verb)
+            context.grant.access.require(Access.READ, verb=verb)
             return await read(context)
 
         try:

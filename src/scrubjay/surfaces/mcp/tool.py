@@ -7,8 +7,7 @@ from typing import Protocol, TypeVar
 from scrubjay.client import MemoryClient
 from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
-from scrubjay.model.caller import Caller
-from scrubjay.model.grant import OWNER, Grant
+from scrubjay.model.caller import OWNER, Caller, Grant
 from scrubjay.model.memory import Json
 from scrubjay.notes.service import Notes
 from scrubjay.ports import Progress

@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Protocol, TypeVar, cast, get_origin
 
 from fastapi import Depends, Header, Query
@@ -17,10 +17,10 @@ from scrubjay.client import MemoryClient
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.model.arguments import Request
-from scrubjay.model.caller import Caller
-from scrubjay.model.grant import Grant
-from scrubjay.model.verbs import verb_of
+from scrubjay.model.caller import Access, Caller, Grant
+from scrubjay.model.verbs import VERBS, verb_of
 from scrubjay.notes.service import Notes
+from scrubjay.service import LocalService
 from scrubjay.surfaces.changes import ChangeBroadcaster
 from scrubjay.surfaces.http.auth_middleware import grant_of
 from scrubjay.surfaces.rest.requests import Label, SpaceName
@@ -108,6 +108,11 @@ class RequestContext:
     who: Caller
 
     @property
+    def service(self) -> LocalService:
+        """The front door of the memory."""
+        return LocalService.over(self.dependencies.engine, self.dependencies.notes)
+
+    @property
     def memory(self) -> MemoryClient:
         """The verbs, on behalf of this caller."""
         return MemoryClient.over(self.dependencies.engine, self.who, notes=self.dependencies.notes)
@@ -155,22 +160,19 @@ Run = Annotated[
 
 async def read_context(request: HTTPConnection, space: Spaces = [], agent: Agent = "") -> RequestContext:  # noqa: B006 - FastAPI copies it
     """Return the context of a request that reads the given spaces, or all that the token allows."""
-    grant = grant_of(request.scope)
-    grant.require_read("this")
+    grant = _require_access(request, Access.READ)
     return _context(request, grant, spaces=space, agent=agent)
 
 
 async def write_context(request: HTTPConnection, space: Space = "", agent: Agent = "", run: Run = "") -> RequestContext:
     """Return the context of a request that writes to one space."""
-    grant = grant_of(request.scope)
-    grant.require_write("this")
+    grant = _require_access(request, Access.AGENT)
     return _context(request, grant, spaces=[space] if space else [], agent=agent, run=run)
 
 
 async def one_space_context(connection: HTTPConnection, space: Space = "") -> RequestContext:
     """Return the context of a request that reads one space."""
-    grant = grant_of(connection.scope)
-    grant.require_read("this")
+    grant = _require_access(connection, Access.READ)
     return _context(connection, grant, spaces=[space] if space else [], agent="")
 
 
@@ -184,6 +186,15 @@ def dependencies_of(request: HTTPConnection) -> RestDependencies:
     return cast("RestDependencies", request.app.state.dependencies)
 
 
+def _require_access(request: HTTPConnection, least: Access) -> Grant:
+    """Return the grant of a caller that may call the verb of the route, before its body is read."""
+    grant, verb = grant_of(request.scope), VERBS.get(str(request.scope["route"].name).rstrip("_"))
+    grant.access.require(least, verb="this")
+    if verb is not None:
+        grant.access.require(verb.needs, verb=verb.name)
+    return grant
+
+
 def _context(request: HTTPConnection, grant: Grant, *, spaces: list[str], agent: str, run: str = "") -> RequestContext:
     _check_query_names(request)
     dependencies = dependencies_of(request)
@@ -193,7 +204,7 @@ def _context(request: HTTPConnection, grant: Grant, *, spaces: list[str], agent:
     who = grant.caller(space=first, agent=name, run=_decode_header(run), default=dependencies.space)
     if also:
         others = tuple(grant.require(_require_name(space)) for space in also)
-        who = Caller(space=grant.require(_require_name(first)), also=others, agent=who.agent, run=who.run)
+        who = replace(who, space=grant.require(_require_name(first)), also=others)
     return RequestContext(dependencies=dependencies, grant=grant, who=who)
 
 

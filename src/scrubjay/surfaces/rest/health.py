@@ -8,7 +8,7 @@ from typing import Annotated, Protocol
 from fastapi import Header, Request, Response
 
 from scrubjay.errors import NotAllowed, ScrubjayError, StoreBusy
-from scrubjay.model.grant import Access
+from scrubjay.model.caller import Access
 from scrubjay.surfaces.http.auth_middleware import grant_of
 from scrubjay.surfaces.rest.deps import dependencies_of
 from scrubjay.surfaces.rest.route import json_response, router

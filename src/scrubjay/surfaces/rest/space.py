@@ -169,7 +169,7 @@ async def export(
     context: OneSpaceContext, query: Annotated[Fields, Depends(query_of(ExportRequest, without=["include"]))]
 ) -> Response:
     """Export every memory of the space with its history as JSON Lines; `kg` is the reference graph server's format."""
-    lines = context.dependencies.engine.export(ExportRequest.of(**query), who=context.who)
+    lines = context.service.export(ExportRequest.of(**query), who=context.who)
     # Read the first line now: an error cannot become an error response once the response has started.
     first = await anext(lines, None)
     return _ExportResponse(_encode_lines(first, lines, context), dependencies=context.dependencies)
@@ -195,7 +195,7 @@ async def import_(request: Request, context: WriteContext) -> Response:
 async def _import_lines(upload: UploadBuffer, context: RequestContext) -> Imported:
     # The import continues if its caller disconnects, so the buffer closes only here.
     with closing(upload):
-        return await context.dependencies.engine.import_(ImportRequest(sections=False), upload.lines, who=context.who)
+        return await context.service.import_(ImportRequest(sections=False), upload.lines, who=context.who)
 
 
 class _ExportResponse(StreamingResponse):

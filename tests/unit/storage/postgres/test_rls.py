@@ -9,7 +9,7 @@ from tests.fakes.build import START, a_commit, a_document, a_memory, a_rewrite, 
 from tests.postgres import a_database, address_of, shared_server
 from tests.unit.storage.postgres.logins import APP, make_logins
 
-from scrubjay.model.grant import Access
+from scrubjay.model.caller import Access
 from scrubjay.model.token import Token
 from scrubjay.ports import IdempotencyRecord
 from scrubjay.storage.postgres import PostgresStore

@@ -65,7 +65,7 @@ class BrokenEngine:
     rounds: int = 0
     tried: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def embed_missing(self) -> int:
+    async def backfill(self) -> int:
         self.rounds += 1
         self.tried.set()
         raise RuntimeError("an unexpected error")
