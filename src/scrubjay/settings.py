@@ -43,7 +43,7 @@ class Settings:
         "",
         "SCRUBJAY_NOTESTORE_PATH",
         "Folder of Markdown notes, synchronized with the memory. Default: the one used last, else `notes` in the data "
-        "folder, created with the first note.",
+        "folder, created with the first note. An encrypted store has one only if this names it.",
     )
     space: str = _setting("default", "SCRUBJAY_SPACE", "The space that commands work in.")
     agent: str = _setting(

@@ -29,6 +29,7 @@ PARTS_MAY_IMPORT: dict[str, tuple[str, ...]] = {
 ROOMS = {
     "anyio": ("scrubjay.surfaces.mcp",),
     "apsw": ("scrubjay.storage.sqlite", "scrubjay.notes"),
+    "cryptography": ("scrubjay.surfaces.http",),
     "fastapi": ("scrubjay.surfaces.rest",),
     "fastembed": ("scrubjay.embedding", "scrubjay.reranking"),
     "httpx2": ("scrubjay.auth", "scrubjay.embedding", "scrubjay.llm", "scrubjay.rpc"),

@@ -1,17 +1,20 @@
 """The composition root: builds an engine from settings. No other package names a backend."""
 
+import secrets
 import shutil
 import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 
 from scrubjay.app.indexes import VECTOR_INDEXES, make_index
 from scrubjay.app.models import make_embedder, make_llm, make_reranker
 from scrubjay.app.notes_location import notes_location
+from scrubjay.app.plain_files import find_plain_files
 from scrubjay.app.profiles import profiles_file
-from scrubjay.app.stores import hold_folder, open_store, take_lock
+from scrubjay.app.stores import hold_folder, is_encrypted, open_store, take_lock
 from scrubjay.curation.executor import JobExecutor
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput
@@ -76,7 +79,7 @@ async def open_scratch_engine(settings: Settings) -> AsyncGenerator[Engine]:
     with tempfile.TemporaryDirectory(prefix="scrubjay-") as folder:
         scratch = replace(
             settings, home=folder, index_path="", vector_index="scan", database_url="", qdrant_url="", reranker="none",
-            key="", key_file="", keyring="",
+            key=secrets.token_hex() if is_encrypted(settings) else "", key_file="", keyring="",
         )  # fmt: skip
         if profiles_file(settings.data).exists():
             shutil.copyfile(profiles_file(settings.data), profiles_file(scratch.data))
@@ -86,7 +89,7 @@ async def open_scratch_engine(settings: Settings) -> AsyncGenerator[Engine]:
 
 def _media_source(settings: Settings) -> MediaSource | None:
     """Return the images of the notes, if the model embeds images."""
-    if settings.embedder != "clip":
+    if settings.embedder != "clip" or (is_encrypted(settings) and not settings.notestore_path):
         return None
     from scrubjay.notes.attachments.storage import NoteMedia  # noqa: PLC0415 - few models embed images
 
@@ -119,6 +122,7 @@ async def _build(settings: Settings, store: RecordStore, *, has_worker: bool) ->
         llm=llm,
         media_source=_media_source(settings),
         has_worker=has_worker,
+        plain_files=partial(find_plain_files, settings) if is_encrypted(settings) else None,
     )
     # Jobs such as conflict scans run without a language model.
     return replace(engine, job_runner=JobExecutor(engine))

@@ -9,7 +9,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scrubjay.app.encryption_key import encryption_key
 from scrubjay.app.notes_location import notes_location, remember
+from scrubjay.app.stores import is_encrypted
 from scrubjay.engine import Engine
 from scrubjay.notes.service import Notes
 from scrubjay.notes.vault_provider import VaultProvider
@@ -26,7 +28,13 @@ _log = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def open_notes(settings: Settings, engine: Engine) -> AsyncGenerator[Notes]:
-    """Open the notes of an engine; their folder is opened on first use and closed at the end."""
+    """Open the notes of an engine; their folder is opened on first use and closed at the end.
+
+    Notes of an encrypted store have no files, unless the user names a folder for them.
+    """
+    if is_encrypted(settings) and not settings.notestore_path:
+        yield Notes(engine=engine)
+        return
     location = await asyncio.to_thread(notes_location, settings)
     folder, space, home = location.folder, location.space, _home(settings)
     if location.named and space != settings.space:
@@ -42,7 +50,7 @@ async def open_notes(settings: Settings, engine: Engine) -> AsyncGenerator[Notes
         attachments = Attachments(engine, root=folder, space=space, largest=settings.max_attachment_bytes)
         async with open_vault(
             engine, folder=folder, ledger=notes_ledger(settings.index), space=space, home=home, adopt=adopt,
-            attachments=attachments,
+            attachments=attachments, key=await asyncio.to_thread(encryption_key, settings),
         ) as vault:  # fmt: skip
             before = await asyncio.to_thread(remember, settings.data, space=space, folder=folder)
             if before is not None:

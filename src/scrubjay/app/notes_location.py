@@ -12,7 +12,7 @@ from scrubjay.errors import VaultUnavailable
 from scrubjay.paths import notes_location_file
 from scrubjay.settings import Settings
 
-__all__ = ["NotesLocation", "notes_location", "remember"]
+__all__ = ["NotesLocation", "notes_location", "recorded_folders", "remember"]
 
 _log = logging.getLogger(__name__)
 _MARKER = Path(".scrubjay", "vault.json")
@@ -85,6 +85,11 @@ def notes_location(settings: Settings) -> NotesLocation:
             inside = Path(os.path.realpath(last)).is_relative_to(os.path.realpath(settings.data))
             return NotesLocation(folder=last, space=space, recalled=True, inside=inside)
     return default
+
+
+def recorded_folders(data: Path) -> list[Path]:
+    """Return the folders of notes that this data folder has used last, one for each space."""
+    return [data / folder for folder in (_read(data) or {}).values()]
 
 
 def remember(data: Path, *, space: str, folder: Path) -> Path | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from scrubjay.model.job import Job
@@ -30,6 +31,18 @@ class StoreOwner:
     def change_log(self) -> ChangeLog:
         """The changes of all spaces, for followers."""
         return self._store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainFile:
+    """A file or folder in clear beside an encrypted store: where and what it is, and what to do about it."""
+
+    path: Path
+    what: str
+    advice: str
+
+    def __str__(self) -> str:
+        return f"{self.path} ({self.what})"
 
 
 class EngineIndex(Protocol):

@@ -1,12 +1,14 @@
 """`status` and `doctor`: sizes, problems and their fixes."""
 
+import asyncio
 import os
 import shutil
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from scrubjay.engine.dependencies import PlainFile
 from scrubjay.errors import EmbeddingUnavailable, ScrubjayError
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.memory import State
@@ -25,12 +27,13 @@ Description = dict[str, str | int | bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """The parts of a memory that are examined."""
+    """The parts of a memory that are examined; `plain_files` searches beside an encrypted store."""
 
     store: RecordStore
     embedder: Embedder
     index: Description
     data: Path
+    plain_files: Callable[[], Sequence[PlainFile]] | None = None
 
 
 async def status(subject: Subject, *, space: str) -> Status:
@@ -71,6 +74,7 @@ async def doctor(subject: Subject, *, space: str, deep: bool, trashed: Sequence[
             store_check,
             _compression_check(statistics),
             _folder_check(subject.data),
+            *([_encryption_check(await asyncio.to_thread(subject.plain_files))] if subject.plain_files else ()),
             _disk_check(subject.data),
             await _embedding_check(subject.embedder),
             await _vectors_check(subject.store, subject.embedder),
@@ -138,6 +142,16 @@ def _folder_check(data: Path) -> Check:
         ok=not open_to_others,
         detail=f"{data} can be read by other users (mode {mode:o})" if open_to_others else f"only you can read {data}",
         fix=f"chmod 700 {data}" if open_to_others else "",
+    )
+
+
+def _encryption_check(files: Sequence[PlainFile]) -> Check:
+    """Check that nothing beside an encrypted store is in clear."""
+    return Check(
+        name="encryption",
+        ok=not files,
+        detail=f"not encrypted: {_shorten([str(file) for file in files])}" if files else "no plain files beside it",
+        fix="; ".join(dict.fromkeys(file.advice for file in files)),
     )
 
 

@@ -1,6 +1,6 @@
 """The engine: one short method per verb, which passes its dependencies to a function of another package."""
 
-from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -12,7 +12,7 @@ from scrubjay.conflicts import listing as conflict_listing
 from scrubjay.conflicts import scan
 from scrubjay.conflicts.resolve import reopen, resolve_conflict
 from scrubjay.engine import diagnostics
-from scrubjay.engine.dependencies import EngineIndex, JobRunner, StoreOwner
+from scrubjay.engine.dependencies import EngineIndex, JobRunner, PlainFile, StoreOwner
 from scrubjay.errors import EmbeddingUnavailable, InvalidInput
 from scrubjay.graph import network, records, search, status
 from scrubjay.graph.jsonl import FORMATS, is_graph, require_format
@@ -108,6 +108,13 @@ class Engine(StoreOwner):
     media_source: MediaSource | None = None
     # Whether a worker runs queued jobs, here or on a server that shares the store.
     has_worker: bool = False
+    # Searches for plain files beside an encrypted store; None for a store without a key.
+    plain_files: Callable[[], Sequence[PlainFile]] | None = None
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether the store has a key, so that no file may hold a text in clear."""
+        return self.plain_files is not None
 
     async def remember(self, request: requests.RememberRequest, *, who: Caller) -> Remembered:
         """Store a text once, under every entity it is about."""
@@ -597,8 +604,9 @@ class Engine(StoreOwner):
         with suppress(EmbeddingUnavailable):
             await self.index.open()
         return diagnostics.Subject(
-            store=self._store, embedder=self.embedder, index=await self.index.describe(), data=self.data
-        )
+            store=self._store, embedder=self.embedder, index=await self.index.describe(), data=self.data,
+            plain_files=self.plain_files,
+        )  # fmt: skip
 
     async def close(self) -> None:
         """Finish pending work and release all resources."""

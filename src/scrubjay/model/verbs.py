@@ -72,8 +72,8 @@ _ALL = (
     _writes(requests.ForgetRequest, command="forget", route="POST /memories/forget", tools=("core.forget",)),
     _writes(requests.RestoreRequest, command="restore", route="POST /memories/restore", tools=("core.forget",)),
     Verb(
-        requests.PurgeRequest, effect="destroys", needs=Access.WRITE, logged=True, long=True, command="purge",
-        route="POST /memories/purge",
+        requests.PurgeRequest, effect="destroys", needs=Access.WRITE, logged=True, long=True, notes=True,
+        command="purge", route="POST /memories/purge",
     ),
     _writes(requests.RelateRequest, command="relate", route="POST /memories/{id}/links", tools=("core.relate",)),
     _writes(requests.UnrelateRequest, command="unrelate", route="DELETE /memories/{id}/links", tools=("core.relate",)),

@@ -1,6 +1,7 @@
 """The note verbs: each changes the store, and its files are in sync before it returns."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
@@ -35,6 +36,7 @@ from scrubjay.model.requests import (
     NoteCategoriesRequest,
     NoteTemplatesRequest,
     OrphanedFilesRequest,
+    PurgeRequest,
     ReadNoteRequest,
     ReadRequest,
     RelateRequest,
@@ -46,7 +48,7 @@ from scrubjay.model.requests import (
     UnrelateRequest,
     WriteNoteRequest,
 )
-from scrubjay.model.results import Check, DoctorReport, Related, Similar, Status
+from scrubjay.model.results import Check, DoctorReport, Outcome, Related, Similar, Status
 from scrubjay.notes.markdown import templates
 from scrubjay.notes.markdown.naming import SUFFIX, file_name, id_in, link_target
 from scrubjay.notes.markdown.note import Link, Note
@@ -67,9 +69,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Notes"]
 
+_log = logging.getLogger(__name__)
 _SEARCH_HINT = "Find it with `search_notes`, `scrubjay notes search` or `GET /api/v1/notes/search`"
 _EMPTY_HINT = "Give it some content; to remove it, delete its file, or `scrubjay forget` it"
 _ATTACHMENTS_HINT = "List those of a note: `GET /api/v1/notes/{id}/attachments`, or `scrubjay notes attachments`"
+_PLAIN = "; they are plain files, which the key of the store does not protect"
 _MAX_LISTED = 5
 # The number of similar names to compare before a part of a title counts as unique.
 _MAX_NAMES = 50
@@ -346,7 +350,7 @@ class Notes:
         if self.vaults is None or self.vaults.space != who.space:
             raise InvalidInput(
                 f"the space {who.space!r} has no folder of notes",
-                hint="Its notes are in the store alone; only the server's own space has a folder",
+                hint=f"Its notes are in the store alone; {self._folder_hint}",
                 field="space",
             )
         vault = await self.vaults.require(adopt=request.adopt)
@@ -355,6 +359,17 @@ class Notes:
         return replace(
             synced, folder=str(self.vaults.folder), problems=(*self.vaults.take_news(), *synced.problems)
         )  # fmt: skip
+
+    async def purge(self, request: PurgeRequest, *, who: Caller) -> Outcome:
+        """Destroy memories in the trash, with their files and their traces in the ledger."""
+        outcome = await self.engine.purge(request, who=who)
+        if outcome.done and not outcome.dry_run and (vault := await self._vault(who.space)) is not None:
+            try:
+                await vault.erase_purged()
+            except ScrubjayError as error:
+                # The memories are destroyed; the next sync removes the rest.
+                _log.warning("purged notes are not erased yet", extra={"fields": {"error": error.code}})
+        return outcome
 
     async def status(self, request: StatusRequest, *, who: Caller) -> Status:
         """Return health and sizes, including those of the folder of notes."""
@@ -396,7 +411,7 @@ class Notes:
         return Check(
             name="notes",
             ok=not problems,
-            detail=listed or f"{files} in {vaults.folder}, in sync",
+            detail=listed or f"{files} in {vaults.folder}, in sync{_PLAIN if self.engine.is_encrypted else ''}",
             fix="`scrubjay doctor --repair` synchronizes them; correct the files that it names" if problems else "",
         )
 
@@ -446,6 +461,15 @@ class Notes:
 
     # ---- files ----
 
+    @property
+    def _folder_hint(self) -> str:
+        if self.vaults is None and self.engine.is_encrypted:
+            return (
+                "the store is encrypted, and a folder is not: name one with --notestore_path or "
+                "SCRUBJAY_NOTESTORE_PATH if its files may be plain"
+            )
+        return "only the server's own space has a folder"
+
     def _folder(self, space: str) -> Path | None:
         return self.vaults.folder if self.vaults is not None and self.vaults.space == space else None
 
@@ -494,7 +518,7 @@ class Notes:
         if self.vaults is None or self.vaults.space != who.space:
             raise InvalidInput(
                 f"the space {who.space!r} has no folder of notes to keep files in",
-                hint="Only the server's own space has a folder",
+                hint=self._folder_hint[0].upper() + self._folder_hint[1:],
                 field="space",
             )
         vault = await (self.vaults.require() if make else self.vaults.vault())

@@ -172,7 +172,18 @@ class Vault:
             memories = await self._context.reader.get(self.space, list(ids)) if ids else {}
             trunks = dict.fromkeys(memories[id_].trunk or id_ if id_ in memories else id_ for id_ in ids)
             await self._reconcile_notes(list(trunks), accept_edits=False)
+            if any(change.action is Action.PURGED for change in relevant):
+                # Before the cursor moves on: a caller that sees it there relies on this.
+                await self._context.run_blocking(self._ledger.erase_removed)
             await self._context.run_blocking(self._ledger.set_cursor, changes[-1].seq)
+
+    async def erase_purged(self) -> None:
+        """Remove the files of purged memories now, with every trace of them in the ledger."""
+        if not self.is_active:
+            return
+        if not self._is_ready:
+            await self._prepare()
+        await self.sync_changes()
 
     async def sync_paths(self, paths: Iterable[str]) -> None:
         """Synchronize files that may have been changed, created or removed, and the notes that this affects."""
@@ -223,7 +234,7 @@ class Vault:
         """Become the active process if no other one is. Blocks."""
         if self._lock.acquire(exclusive=True):
             self._ledger.close()
-            self._context.ledger = Ledger.open(self._ledger.path, owner=self._ledger.owner)
+            self._context.ledger = Ledger.open(self._ledger.path, owner=self._ledger.owner, key=self._ledger.key)
             self._context.folder.sweep()
 
     async def _sync_all(
@@ -388,8 +399,11 @@ async def open_vault(
     home: str = "",
     adopt: bool = False,
     attachments: Attachments | None = None,
+    key: str = "",
 ) -> AsyncGenerator[Vault]:
     """Open a vault, and create its folder if it is missing. `ledger` is the path of the ledger, which can be deleted.
+
+    With a `key`, the ledger is encrypted; the notes are not, since people and their editors read them.
 
     The notes of another store are taken over if that store had the same `home`, or on `adopt`; both sides are then
     compared completely.
@@ -402,7 +416,7 @@ async def open_vault(
         owner = f"{store_id} {vault_id} {opened.root}"
         context = SyncContext(
             engine=engine, folder=opened, space=space,
-            ledger=await asyncio.to_thread(Ledger.open, ledger, writable=lock.held, owner=owner),
+            ledger=await asyncio.to_thread(Ledger.open, ledger, writable=lock.held, owner=owner, key=key),
             attachments=attachments or Attachments(engine, root=opened.root, space=space),
         )  # fmt: skip
         try:

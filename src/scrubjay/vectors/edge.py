@@ -92,7 +92,7 @@ class EdgeIndex:
     ) -> Self:
         """Create an empty index; it exists on disk only after its first flush."""
         try:
-            folder.mkdir(parents=True)
+            folder.mkdir(mode=0o700, parents=True)
         except OSError as error:
             raise IndexUnavailable("the folder of the vector index cannot be created", cause=str(error)) from error
         _require_space(folder, tuning.spare_bytes)

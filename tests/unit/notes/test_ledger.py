@@ -202,6 +202,35 @@ def test_an_unusable_ledger_is_set_aside_and_replaced(
         assert (ledger.is_new, ledger.get("id-a")) == (False, A)
 
 
+def test_a_ledger_with_a_key_is_encrypted_and_leaves_no_plain_one(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    with Ledger.open(path) as plain:
+        plain.put(A)
+    with Ledger.open(path, key="secret", writable=False) as reader:
+        assert reader.is_new
+    with Ledger.open(path, key="secret") as ledger:
+        assert (ledger.is_new, ledger.get("id-a")) == (True, None)
+        ledger.put(A)
+        with Ledger.open(path, key="secret", writable=False) as reader:
+            assert (reader.is_new, reader.get("id-a")) == (False, A)
+        assert _files_with(tmp_path, b"Plan B") == []
+    assert [file.name for file in tmp_path.iterdir()] == ["notes.db"]
+    with Ledger.open(path, key="secret") as ledger:
+        assert (ledger.is_new, ledger.get("id-a")) == (False, A)
+
+
+def test_what_was_removed_can_be_erased(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    path.write_bytes(b"Plan B" * 1000)
+    with Ledger.open(path) as ledger:
+        ledger.put(A, *map(_note, range(500)))
+        ledger.remove("id-a")
+        assert set(_files_with(tmp_path, b"Plan B")) > {"notes.db.set-aside"}
+        ledger.erase_removed()
+        assert _files_with(tmp_path, b"Plan B") == []
+        assert ledger.count() == 500
+
+
 def test_a_reader_changes_nothing_and_needs_no_file(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     with Ledger.open(path, writable=False) as empty:
@@ -272,3 +301,7 @@ def _note(number: int) -> LedgerEntry:
 
 def _ago(days: int | None) -> datetime | None:
     return None if days is None else NOW - timedelta(days=days)
+
+
+def _files_with(folder: Path, text: bytes) -> list[str]:
+    return [file.name for file in folder.iterdir() if text in file.read_bytes()]

@@ -34,7 +34,11 @@ class FileSink(Protocol):
 
 @contextmanager
 def open_target(target: Path) -> Generator[BinaryIO]:
-    """Open a private file for writing; it replaces the target once it is complete."""
+    """Open a private file for writing; it replaces the target once it is complete. A pipe is written as it is."""
+    if target.is_fifo():
+        with _map_os_errors(target), target.open("wb") as stream:
+            yield stream
+        return
     partial = _partial(target)
     with _map_os_errors(target):
         try:

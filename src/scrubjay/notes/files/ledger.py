@@ -122,29 +122,40 @@ class FileProblem:
 class Ledger:
     """The ledger of one folder of notes. Its methods block; use it from one thread at a time."""
 
-    def __init__(self, connection: apsw.Connection, *, path: Path, is_new: bool, owner: str = "") -> None:
+    def __init__(
+        self, connection: apsw.Connection, *, path: Path, is_new: bool, owner: str = "", key: str = ""
+    ) -> None:
         self.path = path
         self.owner = owner
+        self.key = key
         self.is_new = is_new
         # The ids whose entries were written; a reader that cares clears it.
         self.changed_ids: set[str] = set()
         self._connection = connection
 
     @classmethod
-    def open(cls, path: Path, *, writable: bool = True, owner: str = "") -> Self:
+    def open(cls, path: Path, *, writable: bool = True, owner: str = "", key: str = "") -> Self:
         """Open the ledger in a file, or start a new one if it is unusable; without `writable`, change nothing.
 
-        `owner` identifies the folder and the store; the entries of another owner are discarded.
+        `owner` identifies the folder and the store; the entries of another owner are discarded. With the `key` of the
+        store, the file is encrypted.
         """
         if not writable:
-            connection = _connect_reader(path, owner=owner)
-            return cls(connection, path=path, is_new=connection.filename == "", owner=owner)
-        connection, is_new = _connect(path, owner=owner)
-        return cls(connection, path=path, is_new=is_new, owner=owner)
+            connection = _connect_reader(path, owner=owner, key=key)
+            return cls(connection, path=path, is_new=connection.filename == "", owner=owner, key=key)
+        connection, is_new = _connect(path, owner=owner, key=key)
+        return cls(connection, path=path, is_new=is_new, owner=owner, key=key)
 
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+    def erase_removed(self) -> None:
+        """Rewrite the file, and empty its log, so that no file of the ledger has a title that was removed."""
+        _replaced_file(self.path).unlink(missing_ok=True)
+        with _map_errors(self.path):
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def __enter__(self) -> Self:
         return self
@@ -387,11 +398,11 @@ class _UnusableFile(Exception):
     """A file that is not a ledger of this version."""
 
 
-def _connect(path: Path, *, owner: str) -> tuple[apsw.Connection, bool]:
+def _connect(path: Path, *, owner: str, key: str) -> tuple[apsw.Connection, bool]:
     """Open the ledger for writing, and return whether it is new; set aside an unusable file."""
     try:
         with _map_errors(path):
-            connection, is_new = _open_or_recreate(path)
+            connection, is_new = _open_or_recreate(path, key=key)
             if not owner or _has_owner(connection, owner):
                 return connection, is_new
             if not is_new:
@@ -405,13 +416,15 @@ def _connect(path: Path, *, owner: str) -> tuple[apsw.Connection, bool]:
         raise _unavailable(path, f"it cannot be created ({error.strerror})", "read_only", _PATH_HINT) from error
 
 
-def _connect_reader(path: Path, *, owner: str) -> apsw.Connection:
+def _connect_reader(path: Path, *, owner: str, key: str) -> apsw.Connection:
     """Open the ledger for reading; return an empty one in memory if the file is unusable."""
     with _map_errors(path):
         connection = None
         with suppress(apsw.CantOpenError, apsw.NotADBError, apsw.CorruptError):
             connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
             connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
+            if key:
+                connection.pragma("key", key)
             if _is_ledger(connection) and _is_intact(connection) and (not owner or _has_owner(connection, owner)):
                 return connection
         if connection is not None:
@@ -438,21 +451,29 @@ def _map_errors(path: Path) -> Generator[None]:
         raise _unavailable(path, f"it cannot be opened or written ({error})", "read_only", _PATH_HINT) from error
 
 
-def _open_or_recreate(path: Path) -> tuple[apsw.Connection, bool]:
+def _open_or_recreate(path: Path, *, key: str) -> tuple[apsw.Connection, bool]:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     is_new = not path.exists() or path.stat().st_size == 0
     try:
-        return _open_file(path), is_new
+        return _open_file(path, key=key), is_new
     except (apsw.NotADBError, apsw.CorruptError, _UnusableFile) as error:
         _log.warning("the ledger of notes %s is set aside and replaced by a new one: %s", path, error)
     # Only the last file is kept; the write-ahead log of a damaged file would be applied to the new one.
     for ending in ("-wal", "-shm"):
         path.with_name(path.name + ending).unlink(missing_ok=True)
-    path.replace(path.with_name(path.name + _REPLACED_SUFFIX))
-    return _open_file(path), True
+    if key:
+        # A ledger from before the key would reveal the titles of an encrypted store.
+        path.unlink()
+    else:
+        path.replace(_replaced_file(path))
+    return _open_file(path, key=key), True
 
 
-def _open_file(path: Path) -> apsw.Connection:
+def _replaced_file(path: Path) -> Path:
+    return path.with_name(path.name + _REPLACED_SUFFIX)
+
+
+def _open_file(path: Path, *, key: str) -> apsw.Connection:
     if path.is_file() and 0 < path.stat().st_size < _MIN_FILE_BYTES:
         raise _UnusableFile("it is truncated")
     with suppress(FileExistsError):
@@ -460,6 +481,8 @@ def _open_file(path: Path) -> apsw.Connection:
     connection = apsw.Connection(str(path))
     try:
         connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
+        if key:
+            connection.pragma("key", key)
         _set_up(connection)
     except BaseException:
         connection.close()

@@ -1,5 +1,6 @@
 """The `scrubjay` command: it knows every command by name and loads a module only when one of its commands is used."""
 
+import os
 from collections.abc import Iterator, Mapping, MutableMapping
 from importlib import import_module
 from typing import Annotated, Any, cast
@@ -37,7 +38,8 @@ Command = TyperCommand | TyperGroup
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line. Whatever a command writes, wherever it lies, is for its user alone."""
+    os.umask(0o077)
     app()
 
 

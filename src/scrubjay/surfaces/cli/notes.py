@@ -1,8 +1,12 @@
 """`scrubjay notes`: memories as Markdown notes, each in its own file, with attachments, export and import."""
 
+import asyncio
+import os
 import shutil
 import sys
 import tempfile
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -151,11 +155,8 @@ async def export_(
     with progress("exporting") as report:
         if str(to) != "-":
             return await client.call(make_chosen(target=to), progress=report)
-        with tempfile.TemporaryDirectory(prefix="scrubjay-") as folder:
-            file = Path(folder) / _output_name(chosen, is_single=len(note or ()) == 1)
-            await client.call(make_chosen(target=file), progress=report)
-            with file.open("rb") as stream:
-                shutil.copyfileobj(stream, sys.stdout.buffer)
+        async with _copied_to_stdout(_output_name(chosen, is_single=len(note or ()) == 1)) as pipe:
+            await client.call(make_chosen(target=pipe), progress=report)
     sys.stdout.buffer.flush()
     return None
 
@@ -169,6 +170,29 @@ plain(
     """,
     label="importing",
 )
+
+
+@asynccontextmanager
+async def _copied_to_stdout(name: str) -> AsyncGenerator[Path]:
+    """Yield a pipe that is copied to standard output: a file would hold the notes in clear, and outlive a kill."""
+    with tempfile.TemporaryDirectory(prefix="scrubjay-") as folder:
+        pipe = Path(folder) / name
+        os.mkfifo(pipe, 0o600)
+        source = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        # While this end is open, the copy waits for the writer, which may not come.
+        held = os.open(pipe, os.O_WRONLY)
+        os.set_blocking(source, True)
+        copying = asyncio.create_task(asyncio.to_thread(_copy, source))
+        try:
+            yield pipe
+        finally:
+            os.close(held)
+            await copying
+
+
+def _copy(source: int) -> None:
+    with os.fdopen(source, "rb") as stream:
+        shutil.copyfileobj(stream, sys.stdout.buffer)
 
 
 def _read_content(content: str | None, file: Path | None) -> str | None:

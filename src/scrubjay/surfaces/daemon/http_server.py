@@ -227,7 +227,7 @@ async def _call(request: Request, dispatcher: RpcDispatcher) -> Response:
     if not is_json(content_type) and (content_type or (first and protocol is None)):
         return not_declared_as_json(content_type)
     call = replace(parse_call(verb, decode_frame(first or b"{}"), grant=grant), over_http=True)
-    upload = UploadBuffer()
+    upload = dispatcher.new_upload()
     if lines is not None:
         await upload.read_from(lines)
     if find_verb(verb).long:

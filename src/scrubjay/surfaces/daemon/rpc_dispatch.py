@@ -57,6 +57,10 @@ class RpcDispatcher:
     limiter: RequestLimiter
     notes: Notes | None = None
 
+    def new_upload(self) -> UploadBuffer:
+        """Return a buffer for the lines of a call."""
+        return UploadBuffer(encrypted=self.engine.is_encrypted)
+
     async def dispatch(
         self, call: RpcCall, *, send: SendFrame, drain: Drain, upload: UploadBuffer | None = None
     ) -> Json:
@@ -74,7 +78,7 @@ class RpcDispatcher:
 
     async def _execute(self, call: RpcCall, send: SendFrame, upload: UploadBuffer | None) -> Json:
         # A write is finished even if its caller is gone: until then it needs the uploaded lines.
-        with closing(upload or UploadBuffer()) as lines:
+        with closing(upload or self.new_upload()) as lines:
             answer = await self._call_service(call, send, lines)
         if not call.grant.allows_all_spaces:
             if isinstance(answer, Imported):

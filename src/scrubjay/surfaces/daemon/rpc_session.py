@@ -17,7 +17,7 @@ class _Upload:
     """A call whose lines are still arriving."""
 
     call: RpcCall
-    buffer: UploadBuffer = field(default_factory=UploadBuffer)
+    buffer: UploadBuffer
     joiner: LineJoiner = field(default_factory=LineJoiner)
 
 
@@ -81,7 +81,7 @@ class RpcSession:
                 raise InvalidInput("a frame needs a verb", hint='For example {"id": 1, "verb": "status"}', field="verb")
             call = parse_call(verb, frame)
             if frame.get("pushes"):
-                self._uploads[call_id] = _Upload(call)
+                self._uploads[call_id] = _Upload(call, self._dispatcher.new_upload())
             else:
                 self._start(call_id, call)
 

@@ -178,7 +178,7 @@ async def export(
 @routes.post("/import", summary="Import", responses=response_schema(Imported, examples.IMPORTED), openapi_extra=_BODY)
 async def import_(request: Request, context: WriteContext) -> Response:
     """Import the lines of an export. All lines are checked before any is stored."""
-    upload = UploadBuffer()
+    upload = UploadBuffer(encrypted=context.dependencies.engine.is_encrypted)
     await upload.read_from(split_lines(request.stream()))
     if upload.is_empty:
         raise InvalidInput("there is nothing to import: the body is empty", hint="Send the lines of an export")

@@ -149,16 +149,28 @@ async def test_an_endless_line_is_refused() -> None:
             pass
 
 
-async def test_lines_can_be_read_more_than_once() -> None:
-    with closing(UploadBuffer()) as buffer:
+@pytest.mark.parametrize("encrypted", [False, True])
+async def test_lines_can_be_read_more_than_once(encrypted: bool) -> None:
+    with closing(UploadBuffer(encrypted=encrypted)) as buffer:
         await buffer.read_from(split_lines(stream(b"one\ntw", b"o\n")))
         buffer.add(["three é \ud800", b"four\n"])
         for _ in range(2):
             assert list(buffer.lines()) == ["one\n", "two\n", "three é \ud800\n", "four\n"]
 
 
-def test_an_empty_buffer_has_no_lines() -> None:
-    with closing(UploadBuffer()) as buffer:
+def test_an_encrypted_buffer_holds_long_lines_and_no_text() -> None:
+    lines = [f"{number} {'long ' * number * 1000}\n" for number in range(60)]
+    with closing(UploadBuffer(encrypted=True)) as buffer:
+        buffer.add(lines)
+        assert list(buffer.lines()) == lines
+        assert buffer._file is not None
+        buffer._file.seek(0)
+        assert b"long" not in buffer._file.read()
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_an_empty_buffer_has_no_lines(encrypted: bool) -> None:
+    with closing(UploadBuffer(encrypted=encrypted)) as buffer:
         assert list(buffer.lines()) == []
 
 
