@@ -64,8 +64,8 @@ class Filter(ArgumentGroup):
     @property
     def facet_groups(self) -> tuple[tuple[Facet, ...], ...]:
         """The required facets, besides the state; one of each group must match."""
-        conditions = {name: getattr(self, name) for name in _SINGLE_FIELDS} | {"category": category_path(self.category)}
-        singles = [facet(name, value) for name, value in conditions.items() if value]
+        conditions = [(name, value) for name in _SINGLE_FIELDS if (value := getattr(self, name))]
+        singles = [facet(name, category_path(value) if name == "category" else value) for name, value in conditions]
         singles += [tag_facet(tag) for tag in self.tags]
         singles += [facet(f"meta.{key}", value) for key, value in self.metadata.items()]
         groups: list[tuple[Facet, ...]] = [(single,) for single in singles]
@@ -118,7 +118,8 @@ class TextsFound:
 
 def facet(name: str, value: Json) -> Facet:
     """Return a field and value as a facet; case and the amount of white space do not matter."""
-    return f"{name}={' '.join(_format(value).split())}".casefold()
+    text = value if isinstance(value, str) else _format(value)
+    return f"{name}={' '.join(text.split())}".casefold()
 
 
 def facets_of(memory: Memory) -> tuple[Facet, ...]:

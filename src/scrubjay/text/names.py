@@ -1,6 +1,7 @@
 """Names in a text: people, companies, handles and projects; and which names are spellings of one company."""
 
 import re
+from functools import lru_cache
 
 from scrubjay.text.tokens import STOP_WORDS
 from scrubjay.text.word_lists import WordLists
@@ -49,7 +50,12 @@ _CAMEL = re.compile("[a-z][A-Z]|^[A-Z]{2,}")
 
 def names_in(text: str, *, limit: int = _MAX_NAMES) -> tuple[str, ...]:
     """Return the names that a text seems to mention, in order."""
-    text = text[:_MAX_TEXT]
+    return _names_in(text[:_MAX_TEXT])[:limit]
+
+
+# The stages of one write ask for the names of the same text.
+@lru_cache(maxsize=128)
+def _names_in(text: str) -> tuple[str, ...]:
     matches = [(match.start(), match[1]) for match in _QUOTED.finditer(text)]
     matches += [(match.start(), match[0]) for pattern in (_HANDLE, _IDENTIFIER) for match in pattern.finditer(text)]
     for match in _PROPER.finditer(text):
@@ -61,10 +67,7 @@ def names_in(text: str, *, limit: int = _MAX_NAMES) -> tuple[str, ...]:
         unique.setdefault(bare_name(name) or name.casefold(), name)
     names = list(unique.values())
     # Of Sarah and Sarah Miller the longer one is the name.
-    whole = (
-        name for name in names if not any(name != other and f" {name} " in f" {other} " for other in names)
-    )  # fmt: skip
-    return tuple(whole)[:limit]
+    return tuple(name for name in names if not any(name != other and f" {name} " in f" {other} " for other in names))
 
 
 def phrases_in(text: str) -> tuple[str, ...]:

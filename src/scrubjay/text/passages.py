@@ -21,22 +21,24 @@ _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _SPEAKER = re.compile(r"\s*([^\W\d_][\w.'\u2019-]{0,31}(?: [\w.'\u2019-]{1,32}){0,2}):\s")
 
 
-def passages_of(memory: Memory) -> tuple[Passage, ...]:
+def passages_of(memory: Memory, *, with_terms: bool = True) -> tuple[Passage, ...]:
     """Return the passages of a memory, at least one: slices of its content, then of the observations that hold.
 
-    The memory of a picture has one more, with the vector of the picture; without words it has no other.
+    The memory of a picture has one more, with the vector of the picture; without words it has no other. Terms take most
+    of the time, and what only embeds the passages does not need them.
     """
-    header = terms_of(" ".join((memory.title, memory.entity, *memory.tags, date_words(memory.date))))
-    subject = terms_of(memory.entity)
+    find_terms = terms_of if with_terms else _no_terms
+    header = find_terms(" ".join((memory.title, memory.entity, *memory.tags, date_words(memory.date))))
+    subject = find_terms(memory.entity)
     passages: list[Passage] = []
     for observation, start, end in _spans(memory):
         if len(passages) == PASSAGES_PER_MEMORY - 1:
             break
         text = text_of(memory, observation, start, end)
-        terms = header + terms_of(text)
+        terms = header + find_terms(text)
         if not passages:
             # The name and the category belong to the first passage only.
-            terms += tuple(term for term in terms_of(f"{memory.name} {memory.category}") if term not in terms)
+            terms += tuple(term for term in find_terms(f"{memory.name} {memory.category}") if term not in terms)
         passages.append(
             Passage(
                 ordinal=len(passages),
@@ -50,6 +52,10 @@ def passages_of(memory: Memory) -> tuple[Passage, ...]:
             )
         )
     return _add_picture(memory, passages, header=header) if media_type_in(memory) else tuple(passages)
+
+
+def _no_terms(_: str) -> tuple[str, ...]:
+    return ()
 
 
 def _add_picture(memory: Memory, passages: list[Passage], *, header: tuple[str, ...]) -> tuple[Passage, ...]:

@@ -322,7 +322,10 @@ def _slice_drafts(
     screened = [_screen(draft, limits=limits, rules=rules, origin=origin) for draft in drafts]
     stored = [entry.draft for entry in screened if entry is not None and not entry.draft.rejected]
     return screened, [
-        (draft, [(memory, passages_of(memory)) for memory in compose(draft, space=space, now=origin.at)])
+        (
+            draft,
+            [(memory, passages_of(memory, with_terms=False)) for memory in compose(draft, space=space, now=origin.at)],
+        )
         for draft in stored
     ]
 

@@ -164,21 +164,21 @@ class _Redactor:
 
 def _redact_draft(draft: Draft) -> Draft:
     redactor = _Redactor()
-    screened = replace(
-        draft,
-        text=redactor.text(draft.text),
-        observations=redactor.texts(draft.observations),
-        entities=tuple(dict.fromkeys(redactor.texts(draft.entities))),
+    redacted: dict[str, object] = {
+        "text": redactor.text(draft.text),
+        "observations": redactor.texts(draft.observations),
+        "entities": tuple(dict.fromkeys(redactor.texts(draft.entities))),
         # Validation has made them lower case.
-        tags=tuple(dict.fromkeys(redactor.texts(draft.tags, any_case=True))),
-        metadata=cast("Mapping[str, Json]", redactor.value(dict(draft.metadata))),
-        source=replace(draft.source, **{name: redactor.text(getattr(draft.source, name)) for name in _SOURCE_FIELDS}),
+        "tags": tuple(dict.fromkeys(redactor.texts(draft.tags, any_case=True))),
+        "metadata": redactor.value(dict(draft.metadata)),
         **{name: redactor.text(getattr(draft, name)) for name in _LABELS},
-    )
+    }
+    source = {name: redactor.text(getattr(draft.source, name)) for name in _SOURCE_FIELDS}
     if not redactor.kinds:
         # The caller may have redacted it already.
         is_redacted = any(REDACTED in text for text in (*draft_texts(draft), *source_texts(draft)))
         return (draft.with_flag(Flag.REDACTED) if is_redacted else draft).with_decision("secrets", "none")
+    screened = replace(draft, **redacted, source=replace(draft.source, **source))
     screened = screened.with_flag(Flag.REDACTED).with_warning(redactor.warning)
     return screened.with_decision("secrets", "redacted", redactor.summary)
 

@@ -157,7 +157,7 @@ class SpaceTags:
         facets = {tag: facet("tag", tag) for tag in spellings}
         in_use = await self.store.known_facets(self.space, list(dict.fromkeys(facets.values())), state=State.LIVE)
         counts = {tag: in_use[tag_facet] for tag, tag_facet in facets.items() if tag_facet in in_use}
-        used = [phrase for phrase in phrases if counts.get(_used_spelling(phrase, counts))]
+        used = [phrase for phrase in phrases if counts.get(_used_spelling(phrase, counts))] if counts else []
         names = [phrase for phrase in phrases[:_MAX_NAMES] if is_name(phrase)]
         rare = await self._rare(list(dict.fromkeys((*used, *names))))
         suggestions = [
@@ -197,7 +197,7 @@ class SpaceTags:
 
     def _table_tags(self, phrase: TagPhrase) -> tuple[str, ...]:
         """Return the tags of a thing that the synonyms know; common words may mean anything."""
-        if is_common(phrase.tag):
+        if not self.synonyms.knows(phrase.tag) or is_common(phrase.tag):
             return ()
         synonym = self.synonyms.primary(phrase.tag)
         if synonym is not None:

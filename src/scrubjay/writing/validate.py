@@ -111,6 +111,8 @@ def text(value: object, *, field: str, limit: int) -> str:
 
 def label(value: object, *, field: str, limits: Limits) -> str:
     """Check a short text, and put it on one line."""
+    if value == "":
+        return ""
     tidy = " ".join(text(value, field=field, limit=limits.text_bytes).split())
     if len(tidy) > limits.label_characters:
         raise TooLarge(
@@ -160,6 +162,8 @@ def metadata(value: object, *, limits: Limits) -> Mapping[str, Json]:
     """Check a JSON object and its size."""
     if not isinstance(value, Mapping):
         raise InvalidInput(f"metadata must be an object, not {type(value).__name__}", field="metadata")
+    if not value:
+        return {}
     plain = {str(key): item for key, item in cast("Mapping[object, object]", value).items()}
     try:
         dumped = json.dumps(plain, ensure_ascii=False, allow_nan=False)

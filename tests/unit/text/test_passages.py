@@ -230,3 +230,9 @@ def test_an_observation_that_held_at_the_write_has_a_passage_though_it_has_an_en
     for end, places in ((memory.updated_at + timedelta(days=1), [0, 1]), (memory.updated_at, [1])):
         ending = replace(memory, observations=(replace(first, valid_until=end), other))
         assert [passage.observation for passage in passages_of(ending)] == places
+
+
+def test_passages_without_terms_have_the_same_texts() -> None:
+    memory = observed("Ada keeps bees.", content="Who keeps bees? " * 100, title="Bees")
+    bare = passages_of(memory, with_terms=False)
+    assert bare == tuple(replace(passage, terms=(), who=()) for passage in passages_of(memory))

@@ -58,19 +58,28 @@ _STATE_COLUMNS = f"""m.no, m.id, m.version, m.state, m.passage_count, m.index_di
 _READ_MEMORY = f"SELECT {_STATE_COLUMNS} FROM memories m WHERE m.space_no = ? AND m.id = ?"
 _READ_SHARERS = f"""SELECT {_STATE_COLUMNS} FROM passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY}
     WHERE p.hash = ? AND p.space_no = ?"""
+# No space has this number.
+_NO_SPACE = 0
 _Record = dict[str, str | int | float | bytes | None]
 
 
 def apply_commit(connection: apsw.Connection, commit: Commit, *, bodies: SqliteBodies) -> Committed:
     """Apply all of a commit, or raise an error and apply nothing."""
-    space_no = make_space(connection, commit.space)
     if commit.once is not None:
         answer = find_answer(connection, commit.space, commit.once.key, commit.once.digest)
         if answer is not None:
             return Committed(seq=last_seq(connection), answer=answer)
-    plan = plan_commit(commit, read_state(connection, dependencies_of(commit), space_no=space_no))
+    # A new space gets its number after the plan, which is the last that refuses a commit: `creates_only` relies on it.
+    known_no = space_number(connection, commit.space)
+    plan = plan_commit(commit, read_state(connection, dependencies_of(commit), space_no=known_no or _NO_SPACE))
+    space_no = known_no or make_space(connection, commit.space)
     write_documents(connection, commit.documents, space_no=space_no)
     return Committed(seq=write_plan(connection, plan, space_no=space_no, bodies=bodies) or last_seq(connection))
+
+
+def creates_only(commit: Commit) -> bool:
+    """Return whether a commit only creates memories: what makes it fail is found before the first change."""
+    return not (commit.edges or commit.origin.undoes) and all(write.base is None for write in commit.writes)
 
 
 def adopt(

@@ -52,7 +52,15 @@ from scrubjay.storage.sqlite import (
 from scrubjay.storage.sqlite import documents as collections
 from scrubjay.storage.sqlite.answers import import_answers, stored_answers
 from scrubjay.storage.sqlite.bodies import SqliteBodies
-from scrubjay.storage.sqlite.commit import adopt, apply_commit, find_answer, make_space, store_vectors, touch
+from scrubjay.storage.sqlite.commit import (
+    adopt,
+    apply_commit,
+    creates_only,
+    find_answer,
+    make_space,
+    store_vectors,
+    touch,
+)
 from scrubjay.storage.sqlite.connection import Readers, connect, mapped_errors
 from scrubjay.storage.sqlite.schema import migrate
 from scrubjay.storage.sqlite.writer import OpenTransaction, Writer
@@ -127,7 +135,7 @@ class SqliteStore:
             committed = apply_commit(connection, commit, bodies=self._bodies)
             return committed, self._bodies.training_due(connection, commit.space)
 
-        committed, due = await self._writer.run(job)
+        committed, due = await self._writer.run(job, fails_early=creates_only(commit))
         self.upkeep.train_soon(commit.space, due=due)
         return committed
 

@@ -38,13 +38,16 @@ class Writer:
         self._thread = threading.Thread(target=self._work, name="scrubjay-writer", daemon=True)
         self._thread.start()
 
-    async def run(self, job: Job[T]) -> T:
-        """Run a job in a transaction and return its result once that is durable."""
-        return await self._enqueue(job, alone=False)
+    async def run(self, job: Job[T], *, fails_early: bool = False) -> T:
+        """Run a job in a transaction and return its result once that is durable.
+
+        `fails_early`: if it fails, then before its first change, unless the store itself fails.
+        """
+        return await self._enqueue(job, alone=False, fails_early=fails_early)
 
     async def run_outside(self, job: Job[T]) -> T:
         """Run a job that cannot be part of a transaction, such as a checkpoint."""
-        return await self._enqueue(job, alone=True)
+        return await self._enqueue(job, alone=True, fails_early=False)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncGenerator["OpenTransaction"]:
@@ -88,8 +91,8 @@ class Writer:
         self._thread.join()
         self._unwatch()
 
-    async def _enqueue(self, job: Job[T], *, alone: bool) -> T:
-        queued = _QueuedJob(job, asyncio.get_running_loop(), alone=alone)
+    async def _enqueue(self, job: Job[T], *, alone: bool, fails_early: bool) -> T:
+        queued = _QueuedJob(job, asyncio.get_running_loop(), alone=alone, fails_early=fails_early)
         with self._accepting:
             if self._closed:
                 raise StoreError("the store is closed", hint="Open it again")
@@ -153,9 +156,12 @@ class Writer:
             queued.deliver()
 
     def _attempt(self, queued: "_QueuedJob[object]", *, shares: bool) -> None:
-        # A job that has the transaction to itself needs no savepoint, for which SQLite would copy each page.
-        if shares:
+        # A job that has the transaction to itself, or fails early, needs no savepoint, for which SQLite would copy each
+        # page and write the postings.
+        has_savepoint = shares and not queued.fails_early
+        if has_savepoint:
             self._connection.execute("SAVEPOINT job")
+        changes = self._connection.total_changes()
         try:
             with mapped_errors(self._path):
                 queued.result = queued.job(self._connection)
@@ -165,8 +171,14 @@ class Writer:
                 # SQLite rolled back the whole transaction (disk full, I/O error), with the jobs before this one.
                 raise
             queued.fail(error)
-            self._connection.execute("ROLLBACK TO job" if shares else "ROLLBACK")
-        if shares:
+            if has_savepoint:
+                self._connection.execute("ROLLBACK TO job")
+            elif not shares:
+                self._connection.execute("ROLLBACK")
+            elif self._connection.total_changes() != changes:
+                # It cannot be rolled back alone.
+                raise
+        if has_savepoint:
             self._connection.execute("RELEASE job")
 
 
@@ -185,9 +197,22 @@ class OpenTransaction:
                 raise StoreError("the transaction was rolled back", hint="Try again", path=str(self._path))
             return job(self._connection)
 
-    async def run(self, job: Job[T]) -> T:
-        """Run a job that may write; if it fails, its own changes are rolled back."""
-        return self.run_now(partial(_run_in_savepoint, job=job))
+    async def run(self, job: Job[T], *, fails_early: bool = False) -> T:
+        """Run a job that may write; if it fails, its own changes are rolled back.
+
+        With `fails_early`, which needs no savepoint, changes before an error roll back the whole transaction.
+        """
+        return self.run_now(partial(_run_whole if fails_early else _run_in_savepoint, job=job))
+
+
+def _run_whole(connection: apsw.Connection, *, job: Job[T]) -> T:
+    changes = connection.total_changes()
+    try:
+        return job(connection)
+    except BaseException:
+        if connection.in_transaction and connection.total_changes() != changes:
+            connection.execute("ROLLBACK")
+        raise
 
 
 def _run_in_savepoint(connection: apsw.Connection, *, job: Job[T]) -> T:
@@ -206,9 +231,10 @@ def _run_in_savepoint(connection: apsw.Connection, *, job: Job[T]) -> T:
 class _QueuedJob(Generic[T]):
     """A job, and the future that its caller waits for."""
 
-    def __init__(self, job: Job[T], loop: asyncio.AbstractEventLoop, *, alone: bool) -> None:
+    def __init__(self, job: Job[T], loop: asyncio.AbstractEventLoop, *, alone: bool, fails_early: bool) -> None:
         self.job = job
         self.alone = alone
+        self.fails_early = fails_early
         self.arrived = time.perf_counter()
         self.result: T | None = None
         self.future: asyncio.Future[T] = loop.create_future()

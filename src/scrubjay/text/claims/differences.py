@@ -24,6 +24,7 @@ from scrubjay.text.claims.words import (
     PREPOSITIONS,
     REVERSALS,
     are_opposites,
+    may_exclude,
 )
 from scrubjay.text.dates.tokens import WEEKDAYS
 from scrubjay.text.related_words import related_terms
@@ -79,7 +80,7 @@ class StatementDiff:
         if not closely and 2 * shared < _MIN_SHARED_RATIO * (len(statement.tokens) + len(other.tokens)):
             return cls(statement=statement, other=other, shared=shared, left=statement.tokens, right=other.tokens)
         left, right = _without(statement.tokens, common), _without(other.tokens, common)
-        candidates = _pair(left, right, exclude_each_other)
+        candidates = _pair(_without_neutral(left, right), _without_neutral(right, left), exclude_each_other)
         clashes = [
             (first, second)
             for first, second in candidates
@@ -263,6 +264,13 @@ def _without(tokens: Sequence[StatementToken], common: Mapping[str, int]) -> lis
     return remaining
 
 
+def _without_neutral(tokens: Sequence[StatementToken], others: Sequence[StatementToken]) -> list[StatementToken]:
+    """Drop the words that exclude none of the others: of two that do, one at least has an opposite."""
+    if any(other.kind == WORD and may_exclude(other.text) for other in others):
+        return list(tokens)
+    return [token for token in tokens if token.kind != WORD or may_exclude(token.text)]
+
+
 def _pair(
     left: Sequence[StatementToken],
     right: Sequence[StatementToken],
@@ -272,10 +280,11 @@ def _pair(
     free = list(right)
     pairs: list[_Pair] = []
     for token in left:
-        partner = next((other for other in free if other.kind == token.kind and fit(token, other)), None)
-        if partner is not None:
-            free.remove(partner)
-            pairs.append((token, partner))
+        for other in free:
+            if other.kind == token.kind and fit(token, other):
+                free.remove(other)
+                pairs.append((token, other))
+                break
     return pairs
 
 

@@ -39,6 +39,7 @@ __all__ = [
     "VERBS",
     "are_opposites",
     "is_quality",
+    "may_exclude",
 ]  # fmt: skip
 
 _CLAIMS, _COMPARISON = WordLists("claims"), WordLists("comparison")
@@ -124,6 +125,11 @@ def are_opposites(word: str, other: str) -> bool:
         return first[1] != second[1]
     ends, others = _STATES.get(word), _STATES.get(other, _NO_AXES)
     return bool(ends) and any(others.get(axis, end) != end for axis, end in ends.items())
+
+
+def may_exclude(word: str) -> bool:
+    """Return whether some word may be the opposite of this one, or this one the negation of another."""
+    return word in AXES or word in _STATES or word.startswith(NEGATING_PREFIXES)
 
 
 def is_quality(word: str) -> bool:

@@ -75,13 +75,14 @@ def _apply_rules(folded: str) -> list[str]:
 
 def _matches(words: Sequence[str], rest: str, folded: str, *, leads: bool) -> bool:
     """Return whether a text has one of the words and the rest after it; `leads`: only where an order can begin."""
-    # Most texts have none of the words, and this test is cheap.
-    present = [word for word in words if word in folded]
-    return bool(present) and any(
-        not leads or _START.search(folded[max(0, match.start() - _LEAD_LENGTH) : match.start()])
-        for word in present
-        for match in _rule(word, rest).finditer(folded)
-    )
+    for word in words:
+        # Most texts have none of the words, and this test is cheap.
+        if word in folded and any(
+            not leads or _START.search(folded[max(0, match.start() - _LEAD_LENGTH) : match.start()])
+            for match in _rule(word, rest).finditer(folded)
+        ):
+            return True
+    return False
 
 
 @cache

@@ -44,6 +44,11 @@ class Synonyms:
     own: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     off: tuple[str, ...] = ()
 
+    def knows(self, tag: str) -> bool:
+        """Return whether a tag is a primary, a variant, or one of several names."""
+        key = tag_key(tag)
+        return key in _KNOWN or key in self._own_primaries or key in self._own_variants
+
     def primary(self, tag: str) -> TagMapping | None:
         """Return the mapping of a tag, if it is a variant of another."""
         key = tag_key(tag)
@@ -202,3 +207,4 @@ _BUILTIN: Mapping[str, TagMapping] = {
 }
 _NAMES_BY_KEY: Mapping[str, tuple[str, ...]] = {tag_key(name): names for names in _NAMES for name in names}
 _PRIMARIES: Mapping[str, str] = {tag_key(primary): primary for primary in (*_SYNONYMS, *_SPECIFIC)}
+_KNOWN = frozenset((*_BUILTIN, *_NAMES_BY_KEY, *_PRIMARIES))

@@ -68,9 +68,9 @@ async def blocked(writer: Writer) -> AsyncGenerator[None]:
         await waiting
 
 
-async def together(writer: Writer, *jobs: Job) -> list[int | BaseException]:
+async def together(writer: Writer, *jobs: Job, fails_early: bool = False) -> list[int | BaseException]:
     async with blocked(writer):
-        tasks = [asyncio.create_task(writer.run(job)) for job in jobs]
+        tasks = [asyncio.create_task(writer.run(job, fails_early=fails_early)) for job in jobs]
         await asyncio.sleep(0)
     return await asyncio.gather(*tasks, return_exceptions=True)
 
@@ -102,6 +102,50 @@ async def test_a_failing_job_harms_no_other_and_leaves_nothing(writer: Writer, p
     assert isinstance(failed, InvalidInput)
     assert isinstance(twice, StoreError)
     assert stored(path) == [1, 3]
+
+
+def refuse(_: apsw.Connection) -> int:
+    raise InvalidInput("not this one")
+
+
+def fail_late(connection: apsw.Connection) -> int:
+    insert(2)(connection)
+    raise ValueError("unexpected")
+
+
+async def test_a_job_that_fails_before_its_first_change_harms_no_other(writer: Writer, path: Path) -> None:
+    results = await together(writer, insert(1), refuse, insert(2), fails_early=True)
+    assert [type(result) for result in results] == [int, InvalidInput, int]
+    assert stored(path) == [1, 2]
+
+
+async def test_a_change_that_cannot_be_taken_back_alone_fails_the_whole_commit(writer: Writer, path: Path) -> None:
+    results = await together(writer, insert(1), fail_late, insert(3), fails_early=True)
+    assert [type(result) for result in results] == [ValueError, ValueError, ValueError]
+    assert stored(path) == []
+
+
+async def test_a_transaction_keeps_nothing_of_a_job_that_fails(writer: Writer, path: Path) -> None:
+    async with writer.transaction() as transaction:
+        await transaction.run(insert(1), fails_early=True)
+        with pytest.raises(InvalidInput):
+            await transaction.run(refuse, fails_early=True)
+        with pytest.raises(ValueError, match="unexpected"):
+            await transaction.run(fail_late)
+    assert stored(path) == [1]
+
+
+async def test_a_change_that_cannot_be_taken_back_alone_ends_the_transaction(writer: Writer, path: Path) -> None:
+    async def change_on() -> None:
+        async with writer.transaction() as transaction:
+            await transaction.run(insert(1), fails_early=True)
+            with pytest.raises(ValueError, match="unexpected"):
+                await transaction.run(fail_late, fails_early=True)
+            await transaction.run(insert(3), fails_early=True)
+
+    with pytest.raises(StoreError, match="rolled back"):
+        await change_on()
+    assert stored(path) == []
 
 
 async def test_a_job_that_fails_alone_leaves_nothing(writer: Writer, path: Path) -> None:
