@@ -103,8 +103,9 @@ bench-knowledge: $(DONE)/test ## measure versions, conflicts, extraction and the
 bench-notes: $(DONE)/test ## measure import, files and following of notes (NOTES=2000)
 	@$(BIN)/python -m benchmarks.notes $(NOTES) $(ARGS)
 
-docs: $(DONE)/core ## write docs/reference, the methods of the clients and the promises of SECURITY.md from the code
+docs: $(DONE)/core ## write docs/reference, the clients' methods, the REST examples and SECURITY.md's promises from the code
 	$(BIN)/python -m scripts.client
+	$(BIN)/python -m scripts.examples
 	$(BIN)/python -m scripts.reference
 
 lock: $(DONE)/check ## resolve the newest versions that fit pyproject.toml into requirements/

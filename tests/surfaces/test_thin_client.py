@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import textwrap
 import tomllib
 import venv
@@ -53,6 +54,16 @@ def test_it_needs_no_package_of_the_engine(python: Path) -> None:
 def test_it_has_the_licence_of_the_product(name: str) -> None:
     # Links would dangle in a source distribution.
     assert (PACKAGE / name).read_bytes() == (ROOT / name).read_bytes()
+
+
+def test_a_source_distribution_of_the_product_has_all_its_files(tmp_path: Path) -> None:
+    """The link to the source in the folder of this package must not take the place of the source."""
+    _run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path))
+    (file,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(file) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    files = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("src/**/*") if path.is_file()}
+    assert {name for name in files if "__pycache__" not in name} == {name for name in names if name.startswith("src/")}
 
 
 def test_every_public_name_is_importable(python: Path, tmp_path: Path) -> None:

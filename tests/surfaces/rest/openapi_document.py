@@ -84,6 +84,12 @@ def require_problem(response: httpx2.Response) -> dict[str, Any]:
     return body
 
 
+def lines_to_import() -> bytes:
+    """Return the example of an import."""
+    body = document()["paths"]["/api/v1/import"]["post"]["requestBody"]
+    return cast("str", body["content"]["application/x-ndjson"]["example"]).encode()
+
+
 def choices_of(request: type[ArgumentGroup], name: str) -> tuple[str, ...]:
     """Return the values that an argument of a request may have."""
     return next(argument.choices for argument in arguments_of(request) if argument.name == name)

@@ -1,6 +1,7 @@
 """The stream of changes as server-sent events."""
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from datetime import timedelta
@@ -9,7 +10,7 @@ import pytest
 from tests.fakes import FakeClock
 from tests.surfaces.rest.checked_client import CheckedClient, open_client
 from tests.surfaces.rest.http_stack import HttpStack, open_stack
-from tests.surfaces.rest.openapi_document import require_problem
+from tests.surfaces.rest.openapi_document import document, require_problem
 from tests.surfaces.rest.streams import MAX_SECONDS, streaming
 
 from scrubjay.model.caller import Caller
@@ -17,7 +18,6 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.requests import CreateTokenRequest, RevokeTokenRequest
 from scrubjay.settings import Settings
 from scrubjay.surfaces.http.server import ConnectionLimits
-from scrubjay.surfaces.rest import examples
 
 HEARTBEAT_SECONDS = 0.05
 
@@ -95,7 +95,10 @@ async def test_a_space_numbers_its_own_changes_and_receives_no_others(client: Ch
 async def test_an_event_matches_the_example(client: CheckedClient) -> None:
     await client.remember("x")
     async with streaming(client.web, params={"space": client.space, "after": 0}) as stream:
-        assert set(await stream.event()) == set(examples.CHANGE)
+        event = await stream.event()
+    content = document()["paths"]["/api/v1/changes"]["get"]["responses"]["200"]["content"]
+    example = content["text/event-stream"]["example"]
+    assert set(event) == set(json.loads(example.partition("data: ")[2]))
 
 
 async def test_heartbeats_are_sent_without_changes(stack: HttpStack) -> None:

@@ -12,13 +12,13 @@ from fastapi.routing import iter_route_contexts
 from jsonschema import Draft202012Validator
 from tests.contract.source import ROOT
 from tests.surfaces.rest.checked_client import API, CheckedClient
-from tests.surfaces.rest.openapi_document import PROBLEM, choices_of, document, resolved, validator
+from tests.surfaces.rest.openapi_document import PROBLEM, choices_of, document, lines_to_import, resolved, validator
 
 from scrubjay.graph.jsonl import FORMATS
 from scrubjay.model.arguments import ArgumentGroup
 from scrubjay.model.memory import Flag, State, Tier, Trust
 from scrubjay.model.requests import RecallRequest, ReviseRequest
-from scrubjay.surfaces.rest import examples, space
+from scrubjay.surfaces.rest import space
 from scrubjay.surfaces.rest.app import make_bare_app
 from scrubjay.surfaces.rest.openapi import OpenApiDescription
 from scrubjay.surfaces.rest.route import Route
@@ -125,6 +125,15 @@ def test_every_example_matches_its_schema(method: str, path: str, operation: dic
             validator(content["schema"]["$ref"]).validate(example_of(content["schema"]))
 
 
+@pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)
+def test_an_example_is_about_the_id_in_the_path(method: str, path: str, operation: dict[str, Any]) -> None:
+    (ids,) = [item["schema"]["examples"] for item in operation.get("parameters", []) if item["name"] == "id"] or [[]]
+    for status in {"200", "201"} & set(operation["responses"]):
+        example = operation["responses"][status]["content"].get("application/json", {}).get("example", {})
+        if path.endswith("{id}") and "id" in example:
+            assert [example["id"]] == ids
+
+
 def test_every_example_of_a_field_matches_its_schema() -> None:
     for name, schema in document()["components"]["schemas"].items():
         for field, result in schema.get("properties", {}).items():
@@ -146,7 +155,7 @@ async def test_the_examples_of_bodies_are_accepted(client: CheckedClient) -> Non
         body = example_of(content["application/json"]["schema"])
         response = await client.web.request(method.upper(), API + place, json=body, params={"space": client.space})
         assert response.status_code in (200, 201), (path, body, response.text)
-    result = await client.post("/import", params={"space": f"{client.space}-copy"}, content=examples.LINES.encode())
+    result = await client.post("/import", params={"space": f"{client.space}-copy"}, content=lines_to_import())
     assert result["imported"] >= 1
 
 

@@ -6,11 +6,10 @@ from typing import Any, cast
 
 import pytest
 from tests.surfaces.rest.checked_client import CheckedClient
-from tests.surfaces.rest.openapi_document import document
+from tests.surfaces.rest.openapi_document import document, lines_to_import
 from tests.surfaces.rest.raw_client import open_raw_client
 
 from scrubjay.surfaces.daemon.serve import RunningDaemon
-from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.app import make_bare_app
 from scrubjay.surfaces.rest.openapi import describe_app
 
@@ -85,7 +84,7 @@ async def test_a_long_url_is_refused(served: RunningDaemon, size: int) -> None:
 
 
 async def test_the_example_of_an_export_can_be_imported(client: CheckedClient) -> None:
-    result = await client.post("/import", content=examples.LINES.encode())
+    result = await client.post("/import", content=lines_to_import())
     assert (result["imported"], result["relations"]) == (2, 1)
     example = document()["paths"]["/api/v1/memories/{id}"]["get"]["parameters"][0]["schema"]["examples"][0]
     assert (await client.get(f"/memories/{example}"))["name"] == "how-to-reach-sarah"

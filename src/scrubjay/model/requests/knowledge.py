@@ -94,7 +94,10 @@ class ConflictsRequest(Request[tuple[ConflictDetails, ...]]):
 class ProbeConflictsRequest(Request[tuple[tuple[ConflictDetails, ...], ...]]):
     """Return the conflicts that each draft would have if it were stored."""
 
-    drafts: Annotated[tuple[RememberRequest, ...], Arg("Texts that are not stored yet.", positional=True)]
+    drafts: Annotated[
+        tuple[RememberRequest, ...],
+        Arg("Texts that are not stored yet.", example=[{"text": "Sarah lives in Paris"}], positional=True),
+    ]
     threshold: Annotated[float, Arg("Least confidence of a conflict, from 0 to 1.")] = 0.5
 
 
@@ -118,7 +121,7 @@ class ScanLaterRequest(Request[Job]):
 class ResolveConflictRequest(Request[Resolved]):
     """Resolve a conflict; `undo` takes it back."""
 
-    id: Annotated[str, Arg("Id of the conflict.", length=LABEL, positional=True)]
+    id: Annotated[str, Arg("Id of the conflict.", example="c-3f8a2b1c9d0e4f67", length=LABEL, positional=True)]
     strategy: Annotated[
         Literal["merge", "update", "branch", "supersede", "ignore", "auto"],
         Arg("How to resolve it; `auto` chooses.", example="supersede"),
@@ -185,14 +188,16 @@ class UpdateEntityRequest(Request[dict[str, Json]]):
     """Change fields of an entity."""
 
     id: Ref
-    changes: Annotated[Mapping[str, Json], Arg("New values by field.", positional=True)]
+    changes: Annotated[
+        Mapping[str, Json], Arg("New values by field.", example={"entityType": "colleague"}, positional=True)
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchNodesRequest(Request[dict[str, Json]]):
     """Find entities by name, type and meaning; pinned ones come first."""
 
-    query: Annotated[str, Arg("Name, type or question.", positional=True)]
+    query: Annotated[str, Arg("Name, type or question.", example="Sarah", positional=True)]
     limit: Annotated[int, Arg("Maximum number of entities.")] = 10
 
 

@@ -221,7 +221,9 @@ class RecallRequest(Request[Recalled]):
 class SearchTextRequest(Request[TextsFound]):
     """Find memories by words: required words, `prefixes*`, "exact phrases" and -excluded words."""
 
-    query: Annotated[str, Arg("Words, prefixes and phrases.", positional=True, is_searched=True)]
+    query: Annotated[
+        str, Arg("Words, prefixes and phrases.", example="voice calls", positional=True, is_searched=True)
+    ]  # fmt: skip
     filter: Annotated[Filter, Arg("Conditions on the memories.", flat=True)] = field(default_factory=Filter)
     limit: Annotated[int, Arg("Maximum number of hits.")] = 10
     offset: Annotated[int, Arg("Number of best hits to skip, for paging.", minimum=0)] = 0

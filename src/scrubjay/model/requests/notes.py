@@ -50,7 +50,9 @@ __all__ = [
     "WriteNoteRequest",
 ]
 
-NoteRef = Annotated[str, Arg("Id, title, name or file name.", length=LABEL, positional=True)]
+NoteRef = Annotated[
+    str, Arg("Id, title, name or file name.", example="how-to-reach-sarah", length=LABEL, positional=True)
+]
 OtherNote = Annotated[
     str, Arg("Id, title, name or file name of the other note.", example="sarah", length=LABEL, positional=True)
 ]  # fmt: skip
@@ -223,7 +225,9 @@ class AttachPathRequest(Request[Attached]):
     """Attach a file of this machine to a note; a remote server receives its bytes."""
 
     note: NoteRef
-    path: Annotated[Path, Arg("Picture, recording or document.", positional=True, metavar="FILE")]
+    path: Annotated[
+        Path, Arg("Picture, recording or document.", example="picture.png", positional=True, metavar="FILE")
+    ]
     caption: Caption = ""
     name: Annotated[
         str, Arg("Name of the attachment. Default: the file name.", length=LABEL, metavar="NAME")
@@ -249,7 +253,7 @@ class ExportNotesRequest(Request[NotesExported]):
     The target is a file, a folder or a .zip, which is complete when this returns.
     """
 
-    target: Annotated[Path, Arg("A file, a folder, or a .zip.", positional=True)]
+    target: Annotated[Path, Arg("A file, a folder, or a .zip.", example="notes.zip", positional=True)]
     refs: Annotated[tuple[str, ...], Arg("Ids, titles, names or file names. Default: all notes.", length=LABEL)] = ()
     format: Annotated[Literal["md", "json", "csv", "html", "pdf"], Arg("Format of the files.")] = "md"
     category: InCategory = ""
@@ -263,7 +267,9 @@ class ImportNotesRequest(Request[NotesImported]):
     A repeated import writes only new and changed notes.
     """
 
-    folder: Annotated[Path, Arg("An Obsidian vault, or any folder of Markdown files.", positional=True)]
+    folder: Annotated[
+        Path, Arg("An Obsidian vault, or any folder of Markdown files.", example="vault", positional=True)
+    ]
     category: Annotated[
         str, Arg("Prefix of the categories that the folders become.", length=LABEL, metavar="PREFIX")
     ] = ""  # fmt: skip

@@ -44,7 +44,9 @@ Variants = Annotated[
     tuple[str, ...],
     Arg("Synonyms of a tag.", example=["payments-fix", "paying"], length=LABEL, items=100, positional=True),
 ]
-JobId = Annotated[str, Arg("Id of the job.", length=LABEL, positional=True)]
+JobId = Annotated[
+    str, Arg("Id of the job.", example="0197f3c2-6d3e-7bb0-b8a5-9f4c1e2d3a4b", length=LABEL, positional=True)
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,7 +226,7 @@ class EmbedMissingRequest(Request[int]):
 class BackupRequest(Request[Path]):
     """Copy the store to a file while it is in use, and verify the copy; returns the path of the copy."""
 
-    target: Annotated[Path, Arg("The file to write.", positional=True, metavar="FILE")]
+    target: Annotated[Path, Arg("The file to write.", example="backup.db", positional=True, metavar="FILE")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,7 +260,7 @@ class ImportRequest(Request[Imported]):
 class CreateTokenRequest(Request[NewToken]):
     """Create a token for access over HTTP; only this answer contains its secret."""
 
-    name: Annotated[str, Arg("Person or program that uses the token.")]
+    name: Annotated[str, Arg("Person or program that uses the token.", example="ada")]
     spaces: Annotated[tuple[str, ...], Arg("Spaces; `*` is all.")] = ()
     access: Annotated[
         str, Arg("read; agent, which also remembers, revises, relates and forgets; write, which does all; or metrics.")
@@ -279,4 +281,4 @@ class TokensRequest(Request[tuple[Token, ...]]):
 class RevokeTokenRequest(Request[Token]):
     """Revoke a token by its id or name, at once and for good."""
 
-    ref: Annotated[str, Arg("Id or name of the token.", positional=True)]
+    ref: Annotated[str, Arg("Id or name of the token.", example="ada", positional=True)]

@@ -131,4 +131,6 @@ class UndoRequest(Request[Undone]):
 class OutcomeRequest(Request[dict[str, bool]]):
     """Return for each run whether it committed a change, for callers whose answer was lost."""
 
-    runs: Annotated[tuple[str, ...], Arg("Names or ids of runs.", length=LABEL, items=1_000, positional=True)]
+    runs: Annotated[
+        tuple[str, ...], Arg("Names or ids of runs.", example=["nightly"], length=LABEL, items=1_000, positional=True)
+    ]

@@ -12,7 +12,6 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.attachments import Attached, Attachment, NoteAttachments, Orphans
 from scrubjay.model.memory import Json
 from scrubjay.model.requests import AttachFileRequest, NoteAttachmentsRequest, OrphanedFilesRequest
-from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import OneSpaceContext, RequestContext, RestDependencies, WriteContext
 from scrubjay.surfaces.rest.requests import Fields, query_of
 from scrubjay.surfaces.rest.route import MemoryRef, download_headers, is_head, json_response, router
@@ -36,10 +35,8 @@ _BODY: dict[str, Json] = {"requestBody": {"required": True, "content": {_BYTES: 
     "/notes/{id}/attachments",
     summary="Attach a file",
     status_code=_CREATED,
-    responses=response_schema(Attached, examples.ATTACHED, status=_CREATED, description="A new attachment")
-    | response_schema(
-        Attached, examples.ATTACHED | {"action": "known"}, description="The same bytes are stored already"
-    ),
+    responses=response_schema(Attached, status=_CREATED, description="A new attachment")
+    | response_schema(Attached, description="The same bytes are stored already"),
     openapi_extra=_BODY,
 )
 async def attach_file(
@@ -59,14 +56,14 @@ async def attach_file(
 @routes.get(
     "/notes/{id}/attachments",
     summary="List the attachments of a note",
-    responses=response_schema(NoteAttachments, examples.NOTE_ATTACHMENTS),
+    responses=response_schema(NoteAttachments),
 )
 async def note_attachments(ref: MemoryRef, context: OneSpaceContext) -> Response:
     """List the files that a note embeds, with their types, sizes and captions."""
     return json_response(await context.call(NoteAttachmentsRequest(note=ref)))
 
 
-@routes.get("/attachments/orphans", summary="List orphaned files", responses=response_schema(Orphans, examples.ORPHANS))
+@routes.get("/attachments/orphans", summary="List orphaned files", responses=response_schema(Orphans))
 async def orphaned_files(context: OneSpaceContext) -> Response:
     """List attachments that no note embeds or whose file is missing, and files that belong to no attachment."""
     return json_response(await context.call(OrphanedFilesRequest()))

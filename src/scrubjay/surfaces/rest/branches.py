@@ -16,7 +16,6 @@ from scrubjay.model.requests import (
 )
 from scrubjay.rpc.codec import problem_from_error, to_json
 from scrubjay.surfaces.http.problems import problem_response
-from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import ReadContext, WriteContext
 from scrubjay.surfaces.rest.memories import IdempotencyKey
 from scrubjay.surfaces.rest.requests import MAX_LABEL_LENGTH, Fields, body_of
@@ -36,7 +35,7 @@ BranchName = Annotated[
 @routes.get(
     "/memories/{id}/branches",
     summary="List the branches of a memory",
-    responses=response_schema(Branches, examples.BRANCHES),
+    responses=response_schema(Branches),
 )
 async def branches(ref: MemoryRef, context: ReadContext) -> Response:
     """List every branch, main first, and name the branch that the memory is switched to."""
@@ -47,7 +46,7 @@ async def branches(ref: MemoryRef, context: ReadContext) -> Response:
     "/memories/{id}/branches",
     summary="Create a branch",
     status_code=_CREATED,
-    responses=response_schema(Branches, examples.BRANCHES, status=_CREATED, description="A new branch"),
+    responses=response_schema(Branches, status=_CREATED, description="A new branch"),
 )
 async def branch(
     ref: MemoryRef, body: Annotated[Fields, body_of(BranchRequest, without=["id"])], context: WriteContext
@@ -56,9 +55,7 @@ async def branch(
     return json_response(await context.call(BranchRequest.of(id=ref, **body)), status=_CREATED)
 
 
-@routes.post(
-    f"{_BRANCH_PATH}/switch", summary="Switch to a branch", responses=response_schema(Branches, examples.SWITCHED)
-)
+@routes.post(f"{_BRANCH_PATH}/switch", summary="Switch to a branch", responses=response_schema(Branches))
 async def switch(ref: MemoryRef, name: BranchName, context: WriteContext) -> Response:
     """Select the branch that reads and writes of a memory use if they name none."""
     return json_response(await context.call(SwitchRequest(id=ref, name=name)))
@@ -67,7 +64,7 @@ async def switch(ref: MemoryRef, name: BranchName, context: WriteContext) -> Res
 @routes.post(
     f"{_BRANCH_PATH}/merge",
     summary="Merge a branch",
-    responses=response_schema(BranchMerged, examples.BRANCH_MERGED, headers=("ETag",)),
+    responses=response_schema(BranchMerged, headers=("ETag",)),
 )
 async def merge_branch(
     ref: MemoryRef,
@@ -86,7 +83,7 @@ async def merge_branch(
     return json_response(merged, headers=etag(merged.version, merged.into))
 
 
-@routes.delete(_BRANCH_PATH, summary="Drop a branch", responses=response_schema(Branches, examples.DROPPED))
+@routes.delete(_BRANCH_PATH, summary="Drop a branch", responses=response_schema(Branches))
 async def drop_branch(ref: MemoryRef, name: BranchName, context: WriteContext) -> Response:
     """Move a branch to the trash. Main does not change."""
     return json_response(await context.call(DropBranchRequest(id=ref, name=name)))

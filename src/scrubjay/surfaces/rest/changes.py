@@ -21,7 +21,6 @@ from scrubjay.errors import InvalidInput, StoreError, TooManyRequests
 from scrubjay.model.change import Action, Change
 from scrubjay.model.relation import Relation
 from scrubjay.rpc.codec import to_json
-from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import OneSpaceContext, RequestContext
 from scrubjay.surfaces.rest.route import router
 
@@ -52,7 +51,7 @@ _HIDDEN_ACTIONS = frozenset({Action.EMBEDDED})
         200: {
             "description": "Server-sent events. `id` is the number of the change, `data` a JSON object.",
             # No schema: some tools apply it to the stream, others to each event.
-            "content": {_STREAM: {"example": examples.EVENT}},
+            "content": {_STREAM: {}},
         }
     },
 )

@@ -14,7 +14,6 @@ from scrubjay.model.requests import (
     ScanConflictsRequest,
     ScanLaterRequest,
 )
-from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import OneSpaceContext, WriteContext
 from scrubjay.surfaces.rest.memories import IdempotencyKey
 from scrubjay.surfaces.rest.requests import MAX_LABEL_LENGTH, Fields, body_of, query_of
@@ -23,9 +22,9 @@ from scrubjay.surfaces.rest.schemas import response_schema
 
 routes = router("conflicts")
 
+EXAMPLE_CONFLICT = "c-3f8a2b1c9d0e4f67"
 ConflictId = Annotated[
-    str,
-    Path(alias="id", max_length=MAX_LABEL_LENGTH, description="Id of a conflict.", examples=[examples.CONFLICT["id"]]),
+    str, Path(alias="id", max_length=MAX_LABEL_LENGTH, description="Id of a conflict.", examples=[EXAMPLE_CONFLICT])
 ]
 _Query = query_of(ConflictsRequest, renamed={"id": "memory"})
 
@@ -40,14 +39,14 @@ class Conflicts:
 @routes.get(
     "/conflicts",
     summary="List conflicts",
-    responses=response_schema(Conflicts, {"conflicts": [examples.CONFLICT]}),
+    responses=response_schema(Conflicts),
 )
 async def conflicts(context: OneSpaceContext, query: Annotated[Fields, Depends(_Query)]) -> Response:
     """List pairs of statements that repeat, extend or contradict each other, with the text of both sides."""
     return json_response(Conflicts(conflicts=await context.call(ConflictsRequest.of(**query))))
 
 
-@routes.get("/conflicts/{id}", summary="Read a conflict", responses=response_schema(ConflictDetails, examples.CONFLICT))
+@routes.get("/conflicts/{id}", summary="Read a conflict", responses=response_schema(ConflictDetails))
 async def conflict(conflict_id: ConflictId, context: OneSpaceContext) -> Response:
     """Read one conflict, with any status."""
     matches = await context.call(ConflictsRequest(status="all", id=conflict_id, limit=1))
@@ -59,21 +58,19 @@ async def conflict(conflict_id: ConflictId, context: OneSpaceContext) -> Respons
     return json_response(details)
 
 
-@routes.post("/scan", summary="Scan for conflicts", responses=response_schema(Scan, examples.SCAN))
+@routes.post("/scan", summary="Scan for conflicts", responses=response_schema(Scan))
 async def scan_conflicts(body: Annotated[Fields, body_of(ScanConflictsRequest)], context: WriteContext) -> Response:
     """Search all memories for conflicts. Each conflict is stored and waits for a decision."""
     return json_response(await context.call(ScanConflictsRequest.of(**body)))
 
 
-@routes.post("/scan/later", summary="Scan for conflicts later", responses=response_schema(Job, examples.SCAN_JOB))
+@routes.post("/scan/later", summary="Scan for conflicts later", responses=response_schema(Job))
 async def scan_later(body: Annotated[Fields, body_of(ScanLaterRequest)], context: WriteContext) -> Response:
     """Queue a scan for conflicts as a job of the server."""
     return json_response(await context.call(ScanLaterRequest.of(**body)))
 
 
-@routes.post(
-    "/conflicts/{id}/resolve", summary="Resolve a conflict", responses=response_schema(Resolved, examples.RESOLVED)
-)
+@routes.post("/conflicts/{id}/resolve", summary="Resolve a conflict", responses=response_schema(Resolved))
 async def resolve_conflict(
     conflict_id: ConflictId,
     body: Annotated[Fields, body_of(ResolveConflictRequest, without=["id"])],

@@ -15,7 +15,6 @@ from scrubjay.model.requests import (
     UnrelateRequest,
 )
 from scrubjay.model.results import Related
-from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import ReadContext, WriteContext
 from scrubjay.surfaces.rest.memories import only_memory
 from scrubjay.surfaces.rest.requests import Fields, body_of, query_of
@@ -38,9 +37,7 @@ class Links:
     links: tuple[Relation, ...]
 
 
-@link_routes.get(
-    "/memories/{id}/links", summary="List the edges of a memory", responses=response_schema(Links, examples.LINKS)
-)
+@link_routes.get("/memories/{id}/links", summary="List the edges of a memory", responses=response_schema(Links))
 async def links(ref: MemoryRef, context: ReadContext) -> Response:
     """List every edge of a memory."""
     result = await context.call(ReadRequest(ids=(ref,), format="json"))
@@ -52,8 +49,8 @@ async def links(ref: MemoryRef, context: ReadContext) -> Response:
     "/memories/{id}/links",
     summary="Relate two memories",
     status_code=_CREATED,
-    responses=response_schema(Related, examples.RELATED, status=201, description="A new edge")
-    | response_schema(Related, examples.RELATED, description="The edge existed, and was updated if it differed"),
+    responses=response_schema(Related, status=201, description="A new edge")
+    | response_schema(Related, description="The edge existed, and was updated if it differed"),
 )
 async def relate(
     ref: MemoryRef, body: Annotated[Fields, body_of(RelateRequest, without=["source"])], context: WriteContext
@@ -63,9 +60,7 @@ async def relate(
     return json_response(related, status=_CREATED if related.action == "created" else 200)
 
 
-@link_routes.delete(
-    "/memories/{id}/links", summary="Remove an edge", responses=response_schema(Related, examples.UNRELATED)
-)
+@link_routes.delete("/memories/{id}/links", summary="Remove an edge", responses=response_schema(Related))
 async def unrelate(
     ref: MemoryRef,
     context: WriteContext,
@@ -75,9 +70,7 @@ async def unrelate(
     return json_response(await context.call(UnrelateRequest.of(source=ref, **query)))
 
 
-@routes.get(
-    "/memories/{id}/related", summary="List related memories", responses=response_schema(Network, examples.NETWORK)
-)
+@routes.get("/memories/{id}/related", summary="List related memories", responses=response_schema(Network))
 async def related(
     ref: MemoryRef,
     context: ReadContext,
@@ -87,7 +80,7 @@ async def related(
     return json_response(await context.call(RelatedRequest.of(id=ref, **query)))
 
 
-@routes.get("/graph", summary="Traverse the graph", responses=response_schema(Network, examples.NETWORK))
+@routes.get("/graph", summary="Traverse the graph", responses=response_schema(Network))
 async def graph(
     context: ReadContext,
     query: Annotated[Fields, Depends(query_of(GraphRequest, renamed=_TYPE | {"ids": "id"}))],
@@ -96,7 +89,7 @@ async def graph(
     return json_response(await context.call(GraphRequest.of(**query)))
 
 
-@routes.get("/graph/path", summary="Find a path", responses=response_schema(Network, examples.NETWORK))
+@routes.get("/graph/path", summary="Find a path", responses=response_schema(Network))
 async def path(
     context: ReadContext, query: Annotated[Fields, Depends(query_of(PathRequest, renamed=_PATH_NAMES))]
 ) -> Response:

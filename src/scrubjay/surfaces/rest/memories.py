@@ -1,6 +1,5 @@
 """Memories: write, read, revise, forget, restore and purge them."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -9,7 +8,7 @@ from fastapi import Depends, Header, Query, Response
 from scrubjay.errors import InvalidInput, NotFound, Rejected, StaleVersion
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.identity import is_id
-from scrubjay.model.memory import Json, Memory
+from scrubjay.model.memory import Memory
 from scrubjay.model.notes import NoteWritten
 from scrubjay.model.query import Filter
 from scrubjay.model.requests import (
@@ -22,7 +21,6 @@ from scrubjay.model.requests import (
     ReviseRequest,
 )
 from scrubjay.model.results import Missing, Outcome, ReadResult, Remembered, RememberedMany, Written
-from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import OneSpaceContext, ReadContext, RequestContext, WriteContext
 from scrubjay.surfaces.rest.requests import (
     MAX_LABEL_LENGTH,
@@ -45,7 +43,7 @@ from scrubjay.surfaces.rest.route import (
     router,
     version_from,
 )
-from scrubjay.surfaces.rest.schemas import ResponseSchemas, response_schema
+from scrubjay.surfaces.rest.schemas import response_schema
 
 routes = router("memories")
 
@@ -84,20 +82,13 @@ DroppedBranch = Annotated[
 ]
 _CREATED = 201
 _NOT_MODIFIED = 304
-_MEMORY_RESPONSES = response_schema(
-    Memory, examples.MEMORY, description="The memory", headers=("ETag",), other_types={MARKDOWN: examples.TEXT}
-)
+_MEMORY_RESPONSES = response_schema(Memory, description="The memory", headers=("ETag",), other_types=(MARKDOWN,))
 
 
-def _written_response(example: Mapping[str, Json]) -> ResponseSchemas:
-    return response_schema(Written, example, headers=("ETag",))
-
-
+_WRITTEN_RESPONSES = response_schema(Written, headers=("ETag",))
 _REMEMBER_RESPONSES = response_schema(
-    Remembered, examples.CREATED, status=_CREATED, description="A new memory", headers=("ETag", "Location")
-) | response_schema(
-    Remembered, examples.MERGED, description="Merged into another memory, or known already", headers=("ETag",)
-)
+    Remembered, status=_CREATED, description="A new memory", headers=("ETag", "Location")
+) | response_schema(Remembered, description="Merged into another memory, or known already", headers=("ETag",))
 
 
 @routes.post("/memories", summary="Remember a text", status_code=_CREATED, responses=_REMEMBER_RESPONSES)
@@ -107,7 +98,7 @@ async def remember(body: Annotated[Fields, REMEMBER], context: WriteContext, key
     return _remember_response(await context.call(request), context, dry_run=request.dry_run)
 
 
-@routes.get("/memories", summary="List memories", responses=response_schema(MemoryList, examples.MEMORY_LIST))
+@routes.get("/memories", summary="List memories", responses=response_schema(MemoryList))
 async def list_memories(
     context: OneSpaceContext,
     query: Annotated[Fields, Depends(query_of(Filter, without=["metadata"]))],
@@ -138,7 +129,7 @@ async def smart_write(
 @routes.post(
     "/memories/batch",
     summary="Remember many texts",
-    responses=response_schema(RememberedMany, examples.REMEMBERED_MANY),
+    responses=response_schema(RememberedMany),
 )
 async def remember_many(
     body: Annotated[Fields, body_of(RememberManyRequest)], context: WriteContext, key: IdempotencyKey = ""
@@ -150,29 +141,25 @@ async def remember_many(
     return json_response(await context.call(RememberManyRequest.of(idempotency_key=key, **body)))
 
 
-@routes.post("/memories/read", summary="Read several memories", responses=response_schema(ReadResult, examples.READ))
+@routes.post("/memories/read", summary="Read several memories", responses=response_schema(ReadResult))
 async def read_many(body: Annotated[Fields, body_of(ReadRequest)], context: ReadContext) -> Response:
     """Read whole memories by id, name or title. The response names missing memories, with suggestions."""
     return json_response(await context.call(ReadRequest.of(**body)))
 
 
-@routes.post(
-    "/memories/forget", summary="Forget several memories", responses=response_schema(Outcome, examples.FORGOTTEN)
-)
+@routes.post("/memories/forget", summary="Forget several memories", responses=response_schema(Outcome))
 async def forget_many(body: SelectionBody, context: WriteContext) -> Response:
     """Move memories to the trash. `restore` reverts this."""
     return json_response(await context.call(ForgetRequest.of(**body)))
 
 
-@routes.post(
-    "/memories/restore", summary="Restore several memories", responses=response_schema(Outcome, examples.RESTORED)
-)
+@routes.post("/memories/restore", summary="Restore several memories", responses=response_schema(Outcome))
 async def restore_many(body: SelectionBody, context: WriteContext) -> Response:
     """Restore memories from the trash."""
     return json_response(await context.call(RestoreRequest.of(**body)))
 
 
-@routes.post("/memories/purge", summary="Purge several memories", responses=response_schema(Outcome, examples.PURGED))
+@routes.post("/memories/purge", summary="Purge several memories", responses=response_schema(Outcome))
 async def purge_many(body: SelectionBody, context: WriteContext) -> Response:
     """Destroy memories in the trash, with every version and every trace of their text."""
     return json_response(await context.call(PurgeRequest.of(**body)))
@@ -203,7 +190,7 @@ async def read(
     return json_response(memory, headers=headers)
 
 
-@routes.patch("/memories/{id}", summary="Revise a memory", responses=_written_response(examples.REVISED))
+@routes.patch("/memories/{id}", summary="Revise a memory", responses=_WRITTEN_RESPONSES)
 async def revise(
     ref: MemoryRef,
     body: Annotated[Fields, body_of(ReviseRequest, without=["id", "branch"], not_blank=["name"], nullable=False)],
@@ -220,7 +207,7 @@ async def revise(
     return json_response(written, headers=etag(written.version, written.branch))
 
 
-@routes.delete("/memories/{id}", summary="Forget a memory", responses=_written_response(examples.FORGOTTEN_ONE))
+@routes.delete("/memories/{id}", summary="Forget a memory", responses=_WRITTEN_RESPONSES)
 async def forget(
     ref: MemoryRef,
     context: WriteContext,
@@ -232,14 +219,14 @@ async def forget(
     return _single_response(await context.call(ForgetRequest.of(ids=[ref], **query)))
 
 
-@routes.post("/memories/{id}/restore", summary="Restore a memory", responses=_written_response(examples.RESTORED_ONE))
+@routes.post("/memories/{id}/restore", summary="Restore a memory", responses=_WRITTEN_RESPONSES)
 async def restore(ref: MemoryRef, context: WriteContext, match: IfMatch = "", branch: DroppedBranch = "") -> Response:
     """Restore a memory, or a dropped branch of it, from the trash."""
     await require_version(context, ref, match)
     return _single_response(await context.call(RestoreRequest(ids=(ref,), branch=branch)))
 
 
-@routes.post("/memories/{id}/purge", summary="Purge a memory", responses=_written_response(examples.PURGED_ONE))
+@routes.post("/memories/{id}/purge", summary="Purge a memory", responses=_WRITTEN_RESPONSES)
 async def purge(ref: MemoryRef, context: WriteContext, match: IfMatch = "") -> Response:
     """Destroy a memory in the trash, with every version and every trace of its text."""
     await require_version(context, ref, match)

@@ -24,7 +24,6 @@ from scrubjay.model.requests import (
     WriteNoteRequest,
 )
 from scrubjay.notes.service import Notes
-from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import OneSpaceContext, ReadContext, WriteContext
 from scrubjay.surfaces.rest.memories import IdempotencyKey, IfMatch, require_accepted
 from scrubjay.surfaces.rest.requests import Fields, body_of, query_of
@@ -43,10 +42,13 @@ routes = router("notes")
 _CREATED = 201
 _LINK_NAMES = {"target_id": "target", "link_text": "text"}
 _EXPORT_TYPES: dict[str, Json] = {
-    media_type.partition(";")[0]: {"schema": {"type": "string"}, "example": "The note"}
-    for media_type in EXPORT_MEDIA_TYPES.values()
+    media_type.partition(";")[0]: {"schema": {"type": "string"}} for media_type in EXPORT_MEDIA_TYPES.values()
 }
-_EXPORT_TYPES[EXPORT_MEDIA_TYPES["json"]] = {"schema": {"type": "object"}, "example": {"title": "The note"}}
+_EXPORT_TYPES[EXPORT_MEDIA_TYPES["json"]] = {"schema": {"type": "object"}}
+_EXPORT_TYPES[EXPORT_MEDIA_TYPES["pdf"]] = {
+    "schema": {"type": "string", "format": "binary"},
+    "example": "The bytes of the file",
+}
 _EXPORT_RESPONSES: dict[int | str, dict[str, Json]] = {
     200: {"description": "The note as a file to save", "content": _EXPORT_TYPES},
 }
@@ -58,7 +60,6 @@ _EXPORT_RESPONSES: dict[int | str, dict[str, Json]] = {
     status_code=_CREATED,
     responses=response_schema(
         results.NoteWritten,
-        examples.NOTE_WRITTEN,
         status=_CREATED,
         description="A new note",
         headers=("ETag", "Location"),
@@ -74,9 +75,7 @@ async def write_note(
     return json_response(written, status=_CREATED, headers=headers)
 
 
-@routes.get(
-    "/notes/search", summary="Search notes", responses=response_schema(results.NotesFound, examples.NOTES_FOUND)
-)
+@routes.get("/notes/search", summary="Search notes", responses=response_schema(results.NotesFound))
 async def search_notes(
     context: OneSpaceContext, query: Annotated[Fields, Depends(query_of(SearchNotesRequest, renamed={"query": "q"}))]
 ) -> Response:
@@ -84,9 +83,7 @@ async def search_notes(
     return json_response(await context.call(SearchNotesRequest.of(**query)))
 
 
-@routes.get(
-    "/notes/due", summary="List notes to review", responses=response_schema(results.DueNotes, examples.DUE_NOTES)
-)
+@routes.get("/notes/due", summary="List notes to review", responses=response_schema(results.DueNotes))
 async def due_notes(context: OneSpaceContext, query: Annotated[Fields, Depends(query_of(DueNotesRequest))]) -> Response:
     """List the notes whose last review is long ago, the oldest first."""
     return json_response(await context.call(DueNotesRequest.of(**query)))
@@ -95,7 +92,7 @@ async def due_notes(context: OneSpaceContext, query: Annotated[Fields, Depends(q
 @routes.get(
     "/notes/broken-links",
     summary="List broken links",
-    responses=response_schema(results.BrokenLinks, examples.BROKEN_LINKS),
+    responses=response_schema(results.BrokenLinks),
 )
 async def broken_links(
     context: OneSpaceContext, query: Annotated[Fields, Depends(query_of(BrokenLinksRequest))]
@@ -107,7 +104,7 @@ async def broken_links(
 @routes.get(
     "/notes/categories",
     summary="List categories of notes",
-    responses=response_schema(results.Categories, examples.CATEGORIES),
+    responses=response_schema(results.Categories),
 )
 async def note_categories(context: OneSpaceContext) -> Response:
     """List the categories with the number of notes in each, without and with its subcategories."""
@@ -117,16 +114,14 @@ async def note_categories(context: OneSpaceContext) -> Response:
 @routes.get(
     "/notes/templates",
     summary="List templates for notes",
-    responses=response_schema(results.Templates, examples.TEMPLATES),
+    responses=response_schema(results.Templates),
 )
 async def note_templates(context: OneSpaceContext) -> Response:
     """List the templates that a new note can start with."""
     return json_response(await context.call(NoteTemplatesRequest()))
 
 
-@routes.get(
-    "/notes/date", summary="Get the current date", responses=response_schema(results.CurrentDate, examples.DATE)
-)
+@routes.get("/notes/date", summary="Get the current date", responses=response_schema(results.CurrentDate))
 async def current_date(
     context: OneSpaceContext, query: Annotated[Fields, Depends(query_of(CurrentDateRequest))]
 ) -> Response:
@@ -134,9 +129,7 @@ async def current_date(
     return json_response(await context.call(CurrentDateRequest.of(**query)))
 
 
-@routes.post(
-    "/notes/sync", summary="Synchronise files", responses=response_schema(results.NotesSynced, examples.NOTES_SYNCED)
-)
+@routes.post("/notes/sync", summary="Synchronise files", responses=response_schema(results.NotesSynced))
 async def sync_notes(
     context: WriteContext, query: Annotated[Fields, Depends(query_of(SyncNotesRequest, without=["adopt"]))]
 ) -> Response:
@@ -147,7 +140,7 @@ async def sync_notes(
 @routes.get(
     "/notes/{id}",
     summary="Read a note",
-    responses=response_schema(results.NoteRead, examples.NOTE_READ, description="The note", headers=("ETag",)),
+    responses=response_schema(results.NoteRead, description="The note", headers=("ETag",)),
 )
 async def read_note(
     ref: MemoryRef,
@@ -162,7 +155,7 @@ async def read_note(
 @routes.patch(
     "/notes/{id}",
     summary="Edit a note",
-    responses=response_schema(results.NoteChanged, examples.NOTE_CHANGED, headers=("ETag",)),
+    responses=response_schema(results.NoteChanged, headers=("ETag",)),
 )
 async def edit_note(
     ref: MemoryRef,
@@ -180,24 +173,20 @@ async def edit_note(
 @routes.post(
     "/notes/{id}/review",
     summary="Review a note",
-    responses=response_schema(results.NoteReviewed, examples.NOTE_REVIEWED),
+    responses=response_schema(results.NoteReviewed),
 )
 async def review_note(ref: MemoryRef, context: WriteContext) -> Response:
     """Record that a person has reviewed a note."""
     return json_response(await context.call(ReviewNoteRequest(id=ref)))
 
 
-@routes.get(
-    "/notes/{id}/backlinks", summary="List backlinks", responses=response_schema(results.Backlinks, examples.BACKLINKS)
-)
+@routes.get("/notes/{id}/backlinks", summary="List backlinks", responses=response_schema(results.Backlinks))
 async def backlinks(ref: MemoryRef, context: OneSpaceContext) -> Response:
     """List the notes that link to a note, with the text of each link."""
     return json_response(await context.call(BacklinksRequest(id=ref)))
 
 
-@routes.post(
-    "/notes/{id}/links", summary="Link two notes", responses=response_schema(results.NoteLinked, examples.NOTES_LINKED)
-)
+@routes.post("/notes/{id}/links", summary="Link two notes", responses=response_schema(results.NoteLinked))
 async def link_notes(
     ref: MemoryRef,
     body: Annotated[Fields, body_of(LinkNotesRequest, without=["source_id"], renamed=_LINK_NAMES)],
@@ -210,7 +199,7 @@ async def link_notes(
 @routes.delete(
     "/notes/{id}/links",
     summary="Unlink two notes",
-    responses=response_schema(results.NoteLinked, examples.NOTES_UNLINKED),
+    responses=response_schema(results.NoteLinked),
 )
 async def unlink_notes(
     ref: MemoryRef,

@@ -1,7 +1,10 @@
 """The OpenAPI description: built on the first request, in a thread."""
 
 import asyncio
+import json
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from typing import cast
 
 from fastapi import APIRouter, FastAPI, Request, Response
@@ -10,7 +13,6 @@ from fastapi.routing import APIRoute, iter_route_contexts
 from scrubjay.model.memory import Json
 from scrubjay.rpc.codec import PROBLEM
 from scrubjay.rpc.frames import encode_frame
-from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import write_context
 from scrubjay.surfaces.rest.route import Route
 from scrubjay.surfaces.rest.schemas import component_schemas
@@ -115,7 +117,8 @@ def describe_app(app: FastAPI, *, requires_token: bool = False) -> dict[str, Jso
     for route in operations(app):
         for method in route.methods or ():
             operation = paths[route.path_format][method.lower()]
-            operation["responses"] = _responses(route)
+            _add_request_example(operation)
+            operation["responses"] = _responses(route, str(operation["operationId"]))
             operation["security"] = [] if route.path_format in _PUBLIC_PATHS else security
     components = cast("dict[str, dict[str, Json]]", document["components"])
     bodies = {name: schema for name, schema in components["schemas"].items() if name not in _UNUSED_SCHEMAS}
@@ -134,17 +137,43 @@ def operations(app: FastAPI) -> Iterator[APIRoute]:
             yield cast("APIRoute", context)
 
 
-def _responses(route: APIRoute) -> dict[str, Json]:
+@cache
+def _examples() -> dict[str, dict[str, Json]]:
+    """Return the recorded answers of a server, which `make docs` writes."""
+    return json.loads(Path(__file__).with_name("examples.json").read_bytes())
+
+
+def _add_request_example(operation: dict[str, Json]) -> None:
+    """Add the example of a body that is not JSON; the fields of the others have examples of their own."""
+    example = _examples()["requests"].get(str(operation["operationId"]))
+    if example is not None:
+        body = cast("dict[str, dict[str, dict[str, Json]]]", operation["requestBody"])
+        for content in body["content"].values():
+            content["example"] = example
+
+
+def _responses(route: APIRoute, operation_id: str) -> dict[str, Json]:
     """Return the responses of a route with their examples, from which FastAPI would drop nulls."""
-    declared = cast("dict[int, dict[str, Json]]", route.responses)
-    responses: dict[int, Json] = {
-        status: {**response, "headers": {**cast("dict[str, Json]", response.get("headers", {})), **_REQUEST_ID_HEADER}}
-        for status, response in declared.items()
-    }
+    declared = cast("dict[int, dict[str, dict[str, Json]]]", route.responses)
+    recorded = cast("dict[str, dict[str, Json]]", _examples()["responses"].get(operation_id, {}))
+    responses: dict[int, Json] = {}
+    for status, response in declared.items():
+        described: dict[str, Json] = {**response, "headers": {**response.get("headers", {}), **_REQUEST_ID_HEADER}}
+        if content := cast("dict[str, dict[str, Json]]", response.get("content")):
+            described["content"] = _with_examples(content, recorded.get(str(status), {}))
+        responses[status] = described
     problems: dict[int, Json] = {
         status: {"$ref": f"#/components/responses/{_problem_name(status)}"} for status in _problem_statuses(route)
     }
     return {str(status): response for status, response in sorted({**responses, **problems}.items())}
+
+
+def _with_examples(content: dict[str, dict[str, Json]], examples: dict[str, Json]) -> Json:
+    """Return the types of a response; a verb that is not recorded yet has no example."""
+    return {
+        media_type: {**described, "example": examples[media_type]} if media_type in examples else described
+        for media_type, described in content.items()
+    }
 
 
 def _problem_statuses(route: APIRoute) -> Iterator[int]:
@@ -173,6 +202,7 @@ def _problem_name(status: int) -> str:
 
 
 def _problem(status: int) -> Json:
-    content = {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}, "example": examples.PROBLEMS[status]}}
+    example = _examples()["problems"][str(status)]
+    content = {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}, "example": example}}
     headers = _PROBLEM_HEADERS.get(status, {}) | _REQUEST_ID_HEADER
     return cast("Json", {"description": _PROBLEMS[status], "headers": headers, "content": content})

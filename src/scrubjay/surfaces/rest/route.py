@@ -28,13 +28,15 @@ MARKDOWN = "text/markdown"
 ETAG = r'^(\*|(W/)?"[1-9][0-9]{0,17}(~[^"]*)?")?$'
 """The headers that `version_from` accepts, for the description."""
 
+EXAMPLE_ID = "0197f3c2-6d3e-7bb0-b8a5-9f4c1e2d3a4b"
+"""The id in the examples of paths, and of the first memory or job in the recorded answers."""
 MemoryRef = Annotated[
     str,
     Path(
         alias="id",
         max_length=MAX_LABEL_LENGTH,
         description="Id, name or title of a memory. Use the id if the name contains a slash.",
-        examples=["0197f3c2-6d3e-7bb0-b8a5-9f4c1e2d3a4b"],
+        examples=[EXAMPLE_ID],
     ),
 ]
 OnBranch = Annotated[

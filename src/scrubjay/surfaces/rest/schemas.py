@@ -23,22 +23,17 @@ ResponseSchemas = dict[int | str, dict[str, object]]
 
 def response_schema(
     result_type: type,
-    example: Mapping[str, Json],
     *,
     status: int = 200,
     description: str = "Success",
     headers: Sequence[str] = (),
-    other_types: Mapping[str, str] | None = None,
+    other_types: Sequence[str] = (),
 ) -> ResponseSchemas:
-    """Describe the successful response of a route; `component_schemas` builds the schema itself.
-
-    `other_types` maps other content types than JSON to an example.
-    """
+    """Describe the successful response of a route. `component_schemas` builds the schema; the example is recorded."""
     _RESULT_TYPES.add(result_type)
-    content: dict[str, object] = {
-        "application/json": {"schema": {"$ref": _REF.format(model=result_type.__name__)}, "example": dict(example)}
-    }
-    content |= {name: {"schema": {"type": "string"}, "example": text} for name, text in (other_types or {}).items()}
+    schemas: dict[str, Json] = {"application/json": {"$ref": _REF.format(model=result_type.__name__)}}
+    schemas |= {name: {"type": "string"} for name in other_types}
+    content: dict[str, object] = {name: {"schema": schema} for name, schema in schemas.items()}
     response: dict[str, object] = {"description": description, "content": content}
     if headers:
         response["headers"] = {name: {"description": _HEADERS[name], "schema": {"type": "string"}} for name in headers}

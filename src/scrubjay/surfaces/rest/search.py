@@ -7,7 +7,6 @@ from fastapi import Depends, Header, Response
 from scrubjay.model.fact import Extracted
 from scrubjay.model.requests import ContextRequest, ExtractRequest, RecallRequest
 from scrubjay.model.results import Context, Recalled
-from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import OneSpaceContext, ReadContext, WriteContext
 from scrubjay.surfaces.rest.requests import Fields, body_of, query_of
 from scrubjay.surfaces.rest.route import MARKDOWN, json_response, router
@@ -20,13 +19,13 @@ extract_routes = router("extract")
 _Question = query_of(RecallRequest, without=["metadata"], renamed={"query": "q"})
 
 
-@routes.get("/search", summary="Search", responses=response_schema(Recalled, examples.RECALLED))
+@routes.get("/search", summary="Search", responses=response_schema(Recalled))
 async def search(context: ReadContext, query: Annotated[Fields, Depends(_Question)]) -> Response:
     """Find the memories that answer a question, in the given spaces or all that the token allows."""
     return json_response(await context.call(RecallRequest.of(**query)))
 
 
-@routes.post("/search", summary="Search by a body", responses=response_schema(Recalled, examples.RECALLED))
+@routes.post("/search", summary="Search by a body", responses=response_schema(Recalled))
 async def search_by_body(body: Annotated[Fields, body_of(RecallRequest)], context: ReadContext) -> Response:
     """Search with a JSON body: for long questions, filters by metadata, and words that a URL should not contain."""
     return json_response(await context.call(RecallRequest.of(**body)))
@@ -35,7 +34,7 @@ async def search_by_body(body: Annotated[Fields, body_of(RecallRequest)], contex
 @context_routes.get(
     "/context",
     summary="Get the context for a session",
-    responses=response_schema(Context, examples.CONTEXT, other_types={MARKDOWN: str(examples.CONTEXT["text"])}),
+    responses=response_schema(Context, other_types=(MARKDOWN,)),
 )
 async def context(
     context: OneSpaceContext,
@@ -55,7 +54,7 @@ async def context(
 @extract_routes.post(
     "/extract",
     summary="Extract facts from a conversation",
-    responses=response_schema(Extracted, examples.EXTRACTED),
+    responses=response_schema(Extracted),
 )
 async def extract(body: Annotated[Fields, body_of(ExtractRequest)], context: WriteContext) -> Response:
     """Extract the facts of a conversation, sentence by sentence, and store them.

@@ -35,10 +35,9 @@ from scrubjay.model.rules import Rules
 from scrubjay.model.tags import TagPreview, TagTable
 from scrubjay.model.transfer import Imported
 from scrubjay.surfaces.http.body import ClientGone, UploadBuffer, split_lines
-from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import OneSpaceContext, RequestContext, RestDependencies, WriteContext
 from scrubjay.surfaces.rest.requests import MAX_LABEL_LENGTH, Fields, SelectionBody, body_of, query_of
-from scrubjay.surfaces.rest.route import json_response, router
+from scrubjay.surfaces.rest.route import EXAMPLE_ID, json_response, router
 from scrubjay.surfaces.rest.schemas import response_schema
 
 routes = router("space")
@@ -49,35 +48,35 @@ job_routes = router("jobs")
 _NDJSON = "application/x-ndjson"
 _LINES_PER_CHECK = 200
 _TEXT = {"type": "string", "minLength": 1}
-_BODY = {"requestBody": {"required": True, "content": {_NDJSON: {"schema": _TEXT, "example": examples.LINES}}}}
+_BODY = {"requestBody": {"required": True, "content": {_NDJSON: {"schema": _TEXT}}}}
 
 
-@rule_routes.get("/rules", summary="Read the rules", responses=response_schema(Rules, examples.RULES))
+@rule_routes.get("/rules", summary="Read the rules", responses=response_schema(Rules))
 async def rules(context: OneSpaceContext) -> Response:
     """Return all rules of the space, including those with default values."""
     return json_response(await context.call(RulesRequest()))
 
 
-@rule_routes.patch("/rules", summary="Change the rules", responses=response_schema(Rules, examples.RULES))
+@rule_routes.patch("/rules", summary="Change the rules", responses=response_schema(Rules))
 async def set_rules(body: Annotated[Fields, body_of(SetRulesRequest)], context: WriteContext) -> Response:
     """Change rules for later writes."""
     request = SetRulesRequest.of(**body) if body else RulesRequest()
     return json_response(await context.call(request))
 
 
-@tag_routes.get("/tags", summary="List tags", responses=response_schema(TagTable, examples.TAGS))
+@tag_routes.get("/tags", summary="List tags", responses=response_schema(TagTable))
 async def tags(context: OneSpaceContext, query: Annotated[Fields, Depends(query_of(TagsRequest))]) -> Response:
     """List the tags of the space, the most used first, and the synonyms that apply."""
     return json_response(await context.call(TagsRequest.of(**query)))
 
 
-@tag_routes.post("/tags/synonyms", summary="Add synonyms", responses=response_schema(TagTable, examples.TAGS))
+@tag_routes.post("/tags/synonyms", summary="Add synonyms", responses=response_schema(TagTable))
 async def add_synonyms(body: Annotated[Fields, body_of(AddSynonymsRequest)], context: WriteContext) -> Response:
     """Replace words with a tag in later writes."""
     return json_response(await context.call(AddSynonymsRequest.of(**body)))
 
 
-@tag_routes.delete("/tags/synonyms", summary="Remove synonyms", responses=response_schema(TagTable, examples.TAGS))
+@tag_routes.delete("/tags/synonyms", summary="Remove synonyms", responses=response_schema(TagTable))
 async def remove_synonyms(
     context: WriteContext,
     query: Annotated[Fields, Depends(query_of(RemoveSynonymsRequest, renamed={"variants": "variant"}))],
@@ -86,7 +85,7 @@ async def remove_synonyms(
     return json_response(await context.call(RemoveSynonymsRequest.of(**query)))
 
 
-@tag_routes.post("/tags/preview", summary="Preview tags", responses=response_schema(TagPreview, examples.PREVIEW))
+@tag_routes.post("/tags/preview", summary="Preview tags", responses=response_schema(TagPreview))
 async def preview_tags(body: Annotated[Fields, body_of(PreviewTagsRequest)], context: OneSpaceContext) -> Response:
     """Return the normalised form of tags, and the tags that a text would get. Nothing is stored."""
     return json_response(await context.call(PreviewTagsRequest.of(**body)))
@@ -99,27 +98,25 @@ class Inbox:
     memories: tuple[Memory, ...]
 
 
-@inbox_routes.get("/inbox", summary="List the inbox", responses=response_schema(Inbox, examples.INBOX))
+@inbox_routes.get("/inbox", summary="List the inbox", responses=response_schema(Inbox))
 async def inbox(context: OneSpaceContext, query: Annotated[Fields, Depends(query_of(InboxRequest))]) -> Response:
     """List the memories that wait for approval. Searches do not find them until then."""
     return json_response(Inbox(memories=await context.call(InboxRequest.of(**query))))
 
 
-@inbox_routes.post("/inbox/approve", summary="Approve memories", responses=response_schema(Outcome, examples.APPROVED))
+@inbox_routes.post("/inbox/approve", summary="Approve memories", responses=response_schema(Outcome))
 async def approve(body: SelectionBody, context: WriteContext) -> Response:
     """Approve memories that wait in the inbox."""
     return json_response(await context.call(ApproveRequest.of(**body)))
 
 
-@inbox_routes.post("/inbox/decline", summary="Decline memories", responses=response_schema(Outcome, examples.DECLINED))
+@inbox_routes.post("/inbox/decline", summary="Decline memories", responses=response_schema(Outcome))
 async def decline(body: SelectionBody, context: WriteContext) -> Response:
     """Move memories that wait in the inbox to the trash. `restore` reverts this."""
     return json_response(await context.call(DeclineRequest.of(**body)))
 
 
-JobId = Annotated[
-    str, Path(alias="id", max_length=MAX_LABEL_LENGTH, description="Id of a job.", examples=[examples.JOB["id"]])
-]
+JobId = Annotated[str, Path(alias="id", max_length=MAX_LABEL_LENGTH, description="Id of a job.", examples=[EXAMPLE_ID])]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,25 +126,25 @@ class Jobs:
     jobs: tuple[Job, ...]
 
 
-@job_routes.get("/jobs", summary="List jobs", responses=response_schema(Jobs, {"jobs": [examples.JOB]}))
+@job_routes.get("/jobs", summary="List jobs", responses=response_schema(Jobs))
 async def jobs(context: OneSpaceContext, query: Annotated[Fields, Depends(query_of(JobsRequest))]) -> Response:
     """List the jobs of a space. Completed jobs are kept for a day, failed jobs for a week."""
     return json_response(Jobs(jobs=await context.call(JobsRequest.of(**query))))
 
 
-@job_routes.post("/jobs/{id}/retry", summary="Retry a job", responses=response_schema(Job, examples.RETRIED_JOB))
+@job_routes.post("/jobs/{id}/retry", summary="Retry a job", responses=response_schema(Job))
 async def retry_job(job_id: JobId, context: WriteContext) -> Response:
     """Run a failed or completed job again."""
     return json_response(await context.call(RetryJobRequest(id=job_id)))
 
 
-@job_routes.delete("/jobs/{id}", summary="Cancel a job", responses=response_schema(Job, examples.JOB))
+@job_routes.delete("/jobs/{id}", summary="Cancel a job", responses=response_schema(Job))
 async def cancel_job(job_id: JobId, context: WriteContext) -> Response:
     """Cancel a job."""
     return json_response(await context.call(CancelJobRequest(id=job_id)))
 
 
-@routes.get("/status", summary="Get the status", responses=response_schema(Status, examples.STATUS))
+@routes.get("/status", summary="Get the status", responses=response_schema(Status))
 async def status(context: OneSpaceContext) -> Response:
     """Return the health and sizes of a space, or of the whole store if the token allows every space."""
     result = await context.call(StatusRequest())
@@ -161,7 +158,7 @@ async def status(context: OneSpaceContext) -> Response:
     responses={
         200: {
             "description": "A header line, and a line for each memory",
-            "content": {_NDJSON: {"schema": {"type": "string"}, "example": examples.LINES}},
+            "content": {_NDJSON: {"schema": {"type": "string"}}},
         }
     },
 )
@@ -175,7 +172,7 @@ async def export(
     return _ExportResponse(_encode_lines(first, lines, context), dependencies=context.dependencies)
 
 
-@routes.post("/import", summary="Import", responses=response_schema(Imported, examples.IMPORTED), openapi_extra=_BODY)
+@routes.post("/import", summary="Import", responses=response_schema(Imported), openapi_extra=_BODY)
 async def import_(request: Request, context: WriteContext) -> Response:
     """Import the lines of an export. All lines are checked before any is stored."""
     upload = UploadBuffer(encrypted=context.dependencies.engine.is_encrypted)

@@ -8,7 +8,6 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.branch import parse_version_or_branch
 from scrubjay.model.requests import CommitRequest, HistoryRequest, RevertRequest, UndoRequest
 from scrubjay.model.results import History, Undone, Written
-from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import ReadContext, WriteContext
 from scrubjay.surfaces.rest.memories import IdempotencyKey, IfMatch, require_version
 from scrubjay.surfaces.rest.requests import Fields, Name, body_of, query_of
@@ -22,7 +21,7 @@ _VERSION_OR_BRANCH = "A version, or the name of a branch for its newest version.
 @routes.get(
     "/memories/{id}/versions",
     summary="List the versions of a memory",
-    responses=response_schema(History, examples.VERSIONS),
+    responses=response_schema(History),
 )
 async def versions(
     ref: MemoryRef,
@@ -33,7 +32,7 @@ async def versions(
     return json_response(await context.call(HistoryRequest.of(id=ref, **query)))
 
 
-@routes.get("/memories/{id}/diff", summary="Compare two versions", responses=response_schema(History, examples.DIFF))
+@routes.get("/memories/{id}/diff", summary="Compare two versions", responses=response_schema(History))
 async def diff(
     ref: MemoryRef,
     context: ReadContext,
@@ -49,7 +48,7 @@ async def diff(
 @routes.post(
     "/memories/{id}/revert",
     summary="Revert to a version",
-    responses=response_schema(Written, examples.REVERTED, headers=("ETag",)),
+    responses=response_schema(Written, headers=("ETag",)),
 )
 async def revert(
     ref: MemoryRef,
@@ -74,7 +73,7 @@ async def revert(
 @routes.post(
     "/memories/{id}/commit",
     summary="Commit a memory",
-    responses=response_schema(Written, examples.COMMITTED, headers=("ETag",)),
+    responses=response_schema(Written, headers=("ETag",)),
 )
 async def commit(
     ref: MemoryRef,
@@ -88,7 +87,7 @@ async def commit(
     return json_response(written, headers=etag(written.version, written.branch))
 
 
-@routes.post("/undo", summary="Undo", responses=response_schema(Undone, examples.UNDONE))
+@routes.post("/undo", summary="Undo", responses=response_schema(Undone))
 async def undo(
     body: Annotated[Fields, body_of(UndoRequest)], context: WriteContext, key: IdempotencyKey = ""
 ) -> Response:
