@@ -4,11 +4,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 from scrubjay.text.word_lists import WordLists
 
-__all__ = ["SecretName", "find_names", "is_mixed", "is_placeholder", "parse_name"]
+__all__ = ["SecretName", "Work", "find_names", "is_mixed", "is_placeholder", "is_random", "parse_name"]
 
 _WORDS = WordLists("screening")
 _INNOCENT_ENDINGS = _WORDS.words("innocent_endings")
@@ -23,8 +25,10 @@ _MAX_NAME = 32
 _MAX_VALUE = 512
 _MIN_VALUE = 4
 _MIN_KEY = 8
+# What it costs to look at a name, in characters of a value.
+_COST = 64
 
-_REST = re.compile(r"[A-Za-z0-9_-]{0,40}+")
+_REST = r"(?P<rest>[a-z0-9_-]{0,40}+)"
 _DIRECT = r"[\"'`]?\s{0,4}(?:[:=\uff1a]=?>?|->)\s{0,4}"
 _STATED = (
     r"(?:\s(?:for|of|to|on|at|f\u00fcr|de|para)(?:\s[^\s.;:,=]{1,30}+){1,5}?)?"
@@ -34,9 +38,7 @@ _STATED = (
 _STATED_ABROAD = "\\s{0,2}(?:\u662f|\u4e3a|\u306f|\ub294|\u0647\u064a)\uff1a?\\s{0,2}"
 # Without a word between: only a value that can be nothing else, which has a digit.
 _BARE = r"\s(?=\S{0,63}[0-9])"
-_TAIL = re.compile(
-    f"(?P<direct>{_DIRECT})|(?P<stated>{_STATED})|(?P<stated_abroad>{_STATED_ABROAD})|(?P<bare>{_BARE})", re.IGNORECASE
-)
+_TAIL = rf"(?:(?P<direct>{_DIRECT})|(?P<stated>{_STATED})|(?P<stated_abroad>{_STATED_ABROAD})|(?P<bare>{_BARE}))"
 _QUOTES = {'"': '"', "'": "'", "`": "`", "\u201c": "\u201d", "\u2018": "\u2019", "\u00ab": "\u00bb", "\u300c": "\u300d"}
 _UNQUOTED = re.compile(rf"[^\s\"'`<>|\u3002\uff0c]{{1,{_MAX_VALUE}}}+")
 # After a short name: short enough to remember, and with a digit.
@@ -45,6 +47,21 @@ _PHRASE = re.compile(r"[^\s.,;\"'`]{1,24}+(?: [^\s.,;\"'`]{1,24}+){2,23}+")
 _FIELD_END = re.compile(r";|&(?=[\w.-]{1,64}+=)")
 _BREAK = re.compile(r"[_\s-]+|(?<=[a-z])(?=[A-Z])")
 _NAME_BACKWARDS = re.compile("[A-Za-z0-9_-]*+")
+
+
+@dataclass
+class Work:
+    """How much more may be read of the values in a text; where that is used up, values are hidden unread.
+
+    No ordinary text has tens of thousands of names of secrets, and each of them with the next ones in its value.
+    """
+
+    left: int = 1_000_000
+
+    def spend(self, amount: int) -> bool:
+        """Return whether so much may still be read."""
+        self.left -= amount
+        return self.left > 0
 
 
 class SecretName(NamedTuple):
@@ -64,16 +81,20 @@ class SecretName(NamedTuple):
         """The word for such a secret in a redaction."""
         return _KINDS[self.family]
 
-    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+    def spans(self, text: str, *, work: Work) -> Iterator[tuple[int, int]]:
         """Return the spans of the secrets after this name."""
-        folded = _lowered(text)
-        at = folded.find(self.name)
-        while at >= 0:
-            after = at + len(self.name)
-            span = self._span(text, at, after) if self._fits(folded, at, after) else None
+        folded, pattern = _lowered(text), _name_pattern(self.name)
+        match = pattern.search(folded)
+        while match:
+            at, after = match.start(), match.end("name")
+            span = self._span(text, match, work) if self._fits(folded, at, after) else None
             if span:
                 yield span
-            at = folded.find(self.name, span[1] if span else after)
+            at = span[1] if span else after
+            if work.left < 0:
+                yield from (unread.span("value") for unread in _unread_pattern(self.name).finditer(folded, at))
+                return
+            match = pattern.search(folded, at)
 
     def hides(self, value: str, *, is_direct: bool, is_alone: bool, is_quoted: bool) -> bool:
         """Return whether a value of this name is a secret, by how it is written."""
@@ -89,35 +110,36 @@ class SecretName(NamedTuple):
             return _is_password(value, is_direct=is_direct, is_alone=is_alone, is_quoted=is_quoted)
         if len(value) < _MIN_KEY or not _KEY_CHARACTERS.fullmatch(value):
             return False
-        return is_mixed(value) if self.family == "strong" else _is_random(value)
+        return is_mixed(value) if self.family == "strong" else is_random(value)
 
     def _fits(self, folded: str, at: int, after: int) -> bool:
         if self.family in ("pin", "short") and (folded[at - 1 : at].isalpha() or folded[after : after + 1].isalpha()):
             return False
-        return not self.before or folded[max(0, at - _MAX_NAME) : at].endswith(self.before)
+        return not self.before or folded.endswith(self.before, 0, at)
 
-    def _span(self, text: str, at: int, after: int) -> tuple[int, int] | None:
-        rest = _REST.match(text, after)
-        end_of_name = rest.end() if rest else after
-        tail = _TAIL.match(text, end_of_name)
-        if tail is None:
+    def _span(self, text: str, match: re.Match[str], work: Work) -> tuple[int, int] | None:
+        at, after, end_of_name = match.start(), match.end("name"), match.end("rest")
+        link = match.lastgroup or ""
+        tail = match[link]
+        if not work.spend(_COST) or (self.family == "short" and not _SHORT_VALUE.match(text, match.end())):
             return None
-        if self.family == "short" and not _SHORT_VALUE.match(text, tail.end()):
+        start, end, is_quoted = _value(text, match.end(), is_phrase=self.family == "phrase", is_assigned="=" in tail)
+        value = text[start:end]
+        if len(value) < _MIN_VALUE or not work.spend(len(value)):
             return None
-        match = _NAME_BACKWARDS.match(text[max(0, at - _MAX_NAME) : at][::-1])
-        before = match[0][::-1] if match else ""
+        before = _name_before(text, at)
         if _is_innocent(before, text[after:end_of_name]):
             return None
-        start, end, is_quoted = _value(text, tail.end(), is_phrase=self.family == "phrase", is_assigned="=" in tail[0])
-        value, link = text[start:end], tail.lastgroup
-        is_flag = link == "bare" and before.startswith("--")
-        if link == "bare" and not is_flag and not self._is_obvious(value):
-            return None
+        if link == "bare" and not before.startswith("--"):
+            # Three letters in the base64 of a picture are no name.
+            is_name = not is_random(before + text[after:end_of_name])
+            if not (is_name and self._is_obvious(value)):
+                return None
         is_alone = text[end : end + 2].strip(" \t,;.\"'`")[:1] in ("", "\n", "\r", "#", "}", ")")
         if self.hides(value, is_direct=link != "stated", is_alone=is_alone, is_quoted=is_quoted):
             return start, end
         # NAME=value, as in a settings file.
-        is_setting = tail[0] == "=" and text[at:after].isupper() and is_alone and len(value) >= len("secret")
+        is_setting = tail == "=" and text[at:after].isupper() and is_alone and len(value) >= len("secret")
         return (start, end) if is_setting and _is_setting(value) else None
 
     def _is_obvious(self, value: str) -> bool:
@@ -130,7 +152,8 @@ class SecretName(NamedTuple):
 def find_names(text: str) -> Iterator[SecretName]:
     """Return the names that a text has, in the order in which to look for their values."""
     folded = _lowered(text)
-    return (secret_name for secret_name in _NAMES if secret_name.name in folded)
+    names = _ASCII_NAMES if folded.isascii() else _NAMES
+    return (secret_name for secret_name in names if secret_name.name in folded)
 
 
 def parse_name(label: str) -> SecretName | None:
@@ -162,6 +185,24 @@ _NAMES = (
     SecretName("weak", "token"),
     SecretName("weak", "secret"),
 )
+_ASCII_NAMES = tuple(secret_name for secret_name in _NAMES if secret_name.name.isascii())
+
+
+@cache
+def _name_pattern(name: str) -> re.Pattern[str]:
+    return re.compile(f"(?P<name>{re.escape(name)}){_REST}{_TAIL}")
+
+
+@cache
+def _unread_pattern(name: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"{re.escape(name)}[a-z0-9_-]{{0,40}}+[\"'`]?\s{{0,4}}[:=]\s{{0,4}}(?P<value>[^\s\[]\S{{3,511}}+)"
+    )
+
+
+def _name_before(text: str, at: int) -> str:
+    match = _NAME_BACKWARDS.match(text[max(0, at - _MAX_NAME) : at][::-1])
+    return match[0][::-1] if match else ""
 
 
 def _lowered(text: str) -> str:
@@ -243,7 +284,7 @@ def is_placeholder(value: str) -> bool:
 
 def is_mixed(value: str) -> bool:
     """Return whether a value has letters and digits, or both cases inside."""
-    return bool(_LETTER.search(value) and _DIGIT.search(value)) or _is_random(value)
+    return bool(_LETTER.search(value) and _DIGIT.search(value)) or is_random(value)
 
 
 def _is_strange(value: str) -> bool:
@@ -273,7 +314,7 @@ _LONG_KEY = 20
 _LEAST_BITS = 3.2
 
 
-def _is_random(value: str) -> bool:
+def is_random(value: str) -> bool:
     """Return whether some part of a value looks like no word, number or date."""
     parts = [part for part in _PART.split(value) if len(part) >= _LONG_PART] if _DIGIT.search(value) else ()
     if any(_LETTER.search(part) and _DIGIT.search(part) and not _COUNTED.fullmatch(part) for part in parts):

@@ -1,84 +1,41 @@
 """Secrets in a text: keys, tokens, passwords, private keys. Recognised by their form, or by the name before them."""
 
 import re
-from functools import cache
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
-from scrubjay.text.screening.secret_values import find_names, is_mixed, is_placeholder, parse_name
+from scrubjay.text.screening.secret_formats import Span, find_credentials, find_tokens
+from scrubjay.text.screening.secret_values import Work, find_names, is_mixed, is_placeholder, is_random, parse_name
 
 __all__ = ["REDACTED", "redact", "redact_named"]
 
-_WORD, _DASHED, _HEX = "[A-Za-z0-9]", "[A-Za-z0-9_-]", "[0-9a-f]"
-# A kind, its prefixes, and the pattern after one. Quantifiers are possessive: no match is tried twice.
-_TOKENS = (
-    ("aws access key", ("AKIA", "ASIA", "ABIA", "ACCA"), "[0-9A-Z]{16}(?![0-9A-Za-z])"),
-    ("github token", ("ghp_", "gho_", "ghs_", "ghu_", "ghr_"), f"{_WORD}{{30,}}+"),
-    ("github token", ("github_pat_",), "[A-Za-z0-9_]{22,}+"),
-    ("gitlab token", ("glpat-", "gldt-", "glrt-", "glptt-", "glsoat-", "glcbt-"), f"{_DASHED}{{20,}}+"),
-    ("slack token", ("xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-", "xoxc-", "xapp-"), "[A-Za-z0-9-]{10,}+"),
-    ("stripe key", ("sk_live_", "sk_test_", "rk_live_", "rk_test_"), f"{_WORD}{{10,}}+"),
-    ("webhook secret", ("whsec_",), "[A-Za-z0-9+/=]{20,}+"),
-    ("google api key", ("AIza",), f"{_DASHED}{{35}}(?!{_DASHED})"),
-    ("google oauth token", ("ya29.",), "[0-9A-Za-z_.-]{20,}+"),
-    ("google client secret", ("GOCSPX-",), f"{_DASHED}{{20,}}+"),
-    ("anthropic api key", ("sk-ant-",), f"{_DASHED}{{16,}}+"),
-    ("openrouter api key", ("sk-or-",), f"{_DASHED}{{20,}}+"),
-    ("openai api key", ("sk-proj-", "sk-svcacct-", "sk-admin-"), f"{_DASHED}{{16,}}+"),
-    ("api key", ("sk-",), "(?=[A-Za-z]{0,64}[0-9])[A-Za-z0-9_]{20,}+"),
-    ("npm token", ("npm_",), f"{_WORD}{{30,}}+"),
-    ("pypi token", ("pypi-",), f"{_DASHED}{{40,}}+"),
-    ("hugging face token", ("hf_",), f"{_WORD}{{30,}}+"),
-    ("docker token", ("dckr_pat_", "dckr_oat_"), f"{_DASHED}{{20,}}+"),
-    ("sendgrid key", ("SG.",), rf"{_DASHED}{{16,32}}+\.{_DASHED}{{16,64}}+"),
-    ("twilio key", ("SK",), f"{_HEX}{{32}}(?!{_WORD})"),
-    ("shopify token", ("shpat_", "shpca_", "shppa_", "shpss_"), f"[A-Fa-f0-9]{{32}}(?!{_WORD})"),
-    ("digitalocean token", ("dop_v1_", "doo_v1_", "dor_v1_"), f"{_HEX}{{40,}}+"),
-    ("databricks token", ("dapi",), f"{_HEX}{{32}}(?!{_WORD})"),
-    ("atlassian token", ("ATATT3",), "[A-Za-z0-9_=-]{40,}+"),
-    ("linear api key", ("lin_api_",), f"{_WORD}{{30,}}+"),
-    ("notion token", ("ntn_", "secret_"), f"(?=[A-Za-z]{{0,42}}[0-9]){_WORD}{{40,}}+"),
-    ("vault token", ("hvs.", "hvb."), f"{_DASHED}{{20,}}+"),
-    ("square token", ("sq0atp-", "sq0csp-"), f"{_DASHED}{{20,}}+"),
-    ("mailgun key", ("key-",), f"{_HEX}{{32}}(?!{_WORD})"),
-    ("postman key", ("PMAK-",), f"{_HEX}{{24}}-{_HEX}{{34}}"),
-    ("new relic key", ("NRAK-",), "[A-Z0-9]{27}"),
-    ("grafana token", ("glsa_", "glc_"), "[A-Za-z0-9_=+/]{32,}+"),
-    ("groq api key", ("gsk_",), f"{_WORD}{{40,}}+"),
-    ("replicate token", ("r8_",), f"{_WORD}{{30,}}+"),
-    ("perplexity api key", ("pplx-",), f"{_WORD}{{40,}}+"),
-    ("xai api key", ("xai-",), f"{_WORD}{{40,}}+"),
-    ("supabase token", ("sbp_", "sb_secret_"), "[A-Za-z0-9_]{20,}+"),
-    ("doppler token", ("dp.pt.", "dp.st.", "dp.ct.", "dp.sa."), "[A-Za-z0-9_.-]{30,}+"),
-    ("figma token", ("figd_",), f"{_DASHED}{{30,}}+"),
-    ("planetscale token", ("pscale_tkn_", "pscale_pw_", "pscale_oauth_"), "[A-Za-z0-9_.-]{30,}+"),
-    ("sentry token", ("sntrys_", "sntryu_"), "[A-Za-z0-9_=+/-]{30,}+"),
-    ("age secret key", ("AGE-SECRET-KEY-1",), "[0-9A-Z]{50,}+"),
-    ("scrubjay token", ("sj_",), f"{_DASHED}{{49}}(?!{_DASHED})"),
-    ("telegram bot token", ("bot",), f"[0-9]{{8,10}}+:{_DASHED}{{35}}(?!{_DASHED})"),
-    ("json web token", ("eyJ",), rf"{_DASHED}{{8,}}+\.eyJ{_DASHED}{{6,}}+(?:\.{_DASHED}*+)?"),
-    ("slack webhook", ("hooks.slack.com/",), "(?:services|workflows|triggers)/[A-Za-z0-9/_-]{20,}+"),
-    (
-        "discord webhook",
-        ("discord.com/api/webhooks/", "discordapp.com/api/webhooks/"),
-        rf"[0-9]{{10,}}+/{_DASHED}{{20,}}+",
-    ),
-)
-# The kind of each prefix, the prefix, the same in lower case, and the pattern after it.
-_PREFIXES = tuple((kind, prefix, prefix.lower(), rest) for kind, prefixes, rest in _TOKENS for prefix in prefixes)
 # The beginning of every redaction.
 REDACTED = "[redacted: "
-_Kinds = list[str]
 
 
 def redact(text: str, *, any_case: bool = False) -> tuple[str, tuple[str, ...]]:
     """Return the text without its secrets, and the kind of each; `any_case`: in lower case, too."""
     if not text:
         return "", ()
-    kinds: _Kinds = []
-    text = _redact_private_keys(text, kinds)
-    text = _redact_tokens(text, kinds, any_case=any_case)
-    text = _redact_addresses(text, kinds)
-    text = _redact_headers(text, kinds)
-    return _redact_values(text, kinds), tuple(kinds)
+    work = Work()
+    masked, spans = _find_secrets(text, work=work, any_case=any_case)
+    if decoded := _decode(masked):
+        _, hidden = _find_secrets(decoded.text, work=work, any_case=any_case)
+        hidden = [decoded.original(span) for span in hidden]
+        masked, spans = _mask(masked, hidden), [*spans, *hidden]
+    spans += _find_wrapped(masked)
+    if not spans:
+        return text, ()
+    merged = _merge(spans)
+    parts: list[str] = []
+    at = 0
+    for start, end, kind in merged:
+        parts += [text[at:start], REDACTED, kind, "]"]
+        at = end
+    return "".join((*parts, text[at:])), tuple(kind for _, _, kind in merged)
 
 
 def redact_named(name: str, value: str) -> tuple[str, tuple[str, ...]]:
@@ -90,99 +47,214 @@ def redact_named(name: str, value: str) -> tuple[str, tuple[str, ...]]:
     return f"{REDACTED}{secret_name.kind}]", (secret_name.kind,)
 
 
-def _replacement(kind: str, kinds: _Kinds) -> str:
-    kinds.append(kind)
-    return f"{REDACTED}{kind}]"
+def _find_secrets(text: str, *, work: Work, any_case: bool) -> tuple[str, list[Span]]:
+    """Return the secrets of a text, and the text with these masked, at the same length."""
+    spans: list[Span] = []
+
+    def hide(secrets: Iterable[Span]) -> str:
+        hidden = list(secrets)
+        spans.extend(hidden)
+        return _mask(text, hidden)
+
+    if "PRIVATE KEY" in text:
+        text = hide(_find_private_keys(text))
+    text = hide(_continue(text, span) for span in find_tokens(text, any_case=any_case))
+    text = hide(find_credentials(text))
+    if "://" in text and "@" in text:
+        text = hide(_find_passwords_in_addresses(text))
+    text = hide(_find_headers(text))
+    # A name may contain another one: "api_key" is a "key", and a "_key".
+    for secret_name in find_names(text):
+        text = hide((start, end, secret_name.kind) for start, end in secret_name.spans(text, work=work))
+    return text, spans
 
 
-_PEM_START = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_PEM_END = re.compile(r"-----END (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+def _merge(spans: Iterable[Span]) -> list[Span]:
+    """Join spans that overlap; the first and longest gives its kind."""
+    merged: list[Span] = []
+    for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if merged and start < merged[-1][1]:
+            last = merged[-1]
+            merged[-1] = (last[0], max(end, last[1]), last[2])
+        else:
+            merged.append((start, end, kind))
+    return merged
+
+
+def _mask(text: str, spans: Sequence[Span]) -> str:
+    """Replace secrets by what every rule takes for a placeholder, of the same length."""
+    if not spans:
+        return text
+    parts: list[str] = []
+    at = 0
+    for start, end, _ in _merge(spans):
+        parts += [text[at:start], "[", "\0" * (end - start - 1)]
+        at = end
+    return "".join((*parts, text[at:]))
+
+
+_PEM_START = re.compile(r"----[- ]BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?[- ]----")
+_PEM_END = re.compile(r"----[- ]END (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?[- ]----")
 # The lines of a key that is cut off, or what is left of them between JSON's escapes.
 _PEM_BODY = re.compile(r"(?:[A-Za-z0-9+/=]{16,}+|\\[nr]|[\r\n \t]|[A-Za-z0-9+/=]{1,15}+(?![\w ]))*+")
 
 
-def _redact_private_keys(text: str, kinds: _Kinds) -> str:
-    if "PRIVATE KEY" not in text:
-        return text
-    parts: list[str] = []
+def _find_private_keys(text: str) -> Iterator[Span]:
     at, end = 0, _PEM_END.search(text)
     while start := _PEM_START.search(text, at):
-        parts += [text[at : start.start()], _replacement("private key", kinds)]
         while end and end.start() < start.end():
             end = _PEM_END.search(text, end.end())
         body = _PEM_BODY.match(text, start.end())
         at = end.end() if end else body.end() if body else start.end()
-    return "".join((*parts, text[at:]))
+        yield start.start(), at, "private key"
 
 
-def _redact_tokens(text: str, kinds: _Kinds, *, any_case: bool) -> str:
-    """Redact tokens with a form of their own. Looking for their prefixes first is cheap, and mostly finds none."""
-    folded = text.lower() if any_case else text
-    for kind, prefix, lowered, rest in _PREFIXES:
-        if (lowered if any_case else prefix) in folded:
-            text = _redact_pattern(text, kind, _token_pattern(prefix, rest, any_case=any_case), kinds)
-    return text
+# The rest of a token that was wrapped: a line of its own that looks random.
+_NEXT_LINE = re.compile(r"\\?\r?\n[ \t>|]{0,8}(?P<rest>[A-Za-z0-9_+/=.-]{6,}+)(?=[\"'`,;)]?\\?(?:\r?\n|\Z))")
+_HASH = re.compile("(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128})$|[0-9a-f]{8}-[0-9a-f]{4}-")
 
 
-def _redact_pattern(text: str, kind: str, pattern: re.Pattern[str], kinds: _Kinds) -> str:
-    def replace(match: re.Match[str]) -> str:
-        return match[0] if is_placeholder(match[0]) else _replacement(kind, kinds)
-
-    return pattern.sub(replace, text)
-
-
-@cache
-def _token_pattern(prefix: str, rest: str, *, any_case: bool) -> re.Pattern[str]:
-    start = re.escape(prefix)
-    # Not in the middle of a word. The lookbehind follows the prefix, which the engine finds quickly.
-    return re.compile(f"{start}(?<![A-Za-z0-9_-]{start}){rest}", re.IGNORECASE if any_case else re.NOFLAG)
+def _continue(text: str, span: Span) -> Span:
+    """Extend a token by the lines over which it continues."""
+    start, end, kind = span
+    while (line := _NEXT_LINE.match(text, end)) and is_random(line["rest"]) and not _HASH.match(line["rest"]):
+        end = line.end("rest")
+    return start, end, kind
 
 
 _AUTHORITY = re.compile(r"://([^\s/?#\"'<>`]{3,512}+)")
 _NO_PASSWORDS = frozenset({"password", "passwd", "pass", "pwd", "secret", "token"})
 
 
-def _redact_addresses(text: str, kinds: _Kinds) -> str:
-    """Redact the password in https://user:password@host."""
-
-    def replace(match: re.Match[str]) -> str:
-        credentials, at, host = match[1].rpartition("@")
+def _find_passwords_in_addresses(text: str) -> Iterator[Span]:
+    """Return the passwords in https://user:password@host."""
+    for match in _AUTHORITY.finditer(text):
+        credentials, at, _ = match[1].rpartition("@")
         user, _, password = credentials.partition(":")
-        if not (at and password) or is_placeholder(password) or password.casefold() in _NO_PASSWORDS:
-            return match[0]
-        return f"://{user}:{_replacement('password', kinds)}@{host}"
-
-    return _AUTHORITY.sub(replace, text) if "://" in text and "@" in text else text
+        if at and password and not is_placeholder(password) and password.casefold() not in _NO_PASSWORDS:
+            start = match.start(1) + len(user) + 1
+            yield start, start + len(password), "password"
 
 
 _HEADER = re.compile(
-    r"(?P<lead>[Aa](?:uthorization|UTHORIZATION)[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
-    r"(?:(?i:basic|bearer|token|digest|apikey)\s{1,3})?"
-    r"|[Bb](?:earer|EARER)\s{1,3})(?P<value>[A-Za-z0-9._~+/=-]{8,}+)"
+    r"(?:uthorization|UTHORIZATION)[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
+    r"(?:(?i:basic|bearer|token|digest|apikey|geniekey|ssws|bot)\s{1,3})?(?P<value>[A-Za-z0-9._~+/=-]{8,}+)"
 )
-_LOGIN = re.compile(r"(?P<lead>\s(?:-u|--user)[ =][\"']?[^\s:\"']{1,64}+:)(?P<value>[^\s\"']{3,128}+)")
+_BEARER = re.compile(r"(?:earer|EARER)\s{1,3}(?P<value>[A-Za-z0-9._~+/=-]{8,}+)")
+_LOGIN = re.compile(r"\s(?:-u|--user)[ =][\"']?[^\s:\"']{1,64}+:(?P<value>[^\s\"']{3,128}+)")
 
 
-def _redact_headers(text: str, kinds: _Kinds) -> str:
-    def replace(match: re.Match[str]) -> str:
-        if is_placeholder(match["value"]) or not is_mixed(match["value"]):
-            return match[0]
-        return match["lead"] + _replacement("credentials", kinds)
+def _find_headers(text: str) -> Iterator[Span]:
+    for hints, pattern in ((("uthorization", "UTHORIZATION"), _HEADER), (("earer ", "EARER "), _BEARER)):
+        if hints[0] in text or hints[1] in text:
+            for match in pattern.finditer(text):
+                if not is_placeholder(match["value"]) and is_mixed(match["value"]):
+                    yield match.start("value"), match.end("value"), "credentials"
+    if "curl " in text:
+        for match in _LOGIN.finditer(text):
+            if not is_placeholder(match["value"]):
+                yield match.start("value"), match.end("value"), "password"
 
-    def replace_login(match: re.Match[str]) -> str:
-        return match[0] if is_placeholder(match["value"]) else match["lead"] + _replacement("password", kinds)
 
-    text = _HEADER.sub(replace, text)
-    return _LOGIN.sub(replace_login, text) if "curl " in text else text
+@dataclass(frozen=True, slots=True)
+class _View:
+    """A text as it is read, where its parts begin there and in the written text, and how long a character is there."""
+
+    text: str
+    starts: Sequence[int]
+    origins: Sequence[int]
+    lengths: Sequence[int]
+
+    def original(self, span: Span) -> Span:
+        """Return a span of the written text."""
+        start, end, kind = span
+        first, last = bisect_right(self.starts, start) - 1, bisect_right(self.starts, end - 1) - 1
+        begin = self.origins[first] + (start - self.starts[first]) * self.lengths[first]
+        return begin, self.origins[last] + (end - self.starts[last]) * self.lengths[last], kind
 
 
-def _redact_values(text: str, kinds: _Kinds) -> str:
-    # A name may contain another one: "api_key" is a "key", and a "_key".
-    for secret_name in find_names(text):
-        parts: list[str] = []
-        at = 0
-        for start, end in secret_name.spans(text):
-            parts += [text[at:start], _replacement(secret_name.kind, kinds)]
-            at = end
-        text = "".join((*parts, text[at:])) if at else text
-    return text
+_INVISIBLE = "\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff"
+_WIDE_LETTERS = "\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d7ff"
+_CODE = "[2-7][0-9A-Fa-f]"
+_MARKS = "[-_.*~+=|#/]"
+# What may hide a secret: invisible letters inside a word, wide letters, escapes of Markdown, JSON, HTML and addresses.
+_HIDING = re.compile(
+    rf"(?<=[!-~])[{_INVISIBLE}]|[{_WIDE_LETTERS}]|%{_CODE}|\\(?:u00{_CODE}|x{_CODE}|{_MARKS})|&#x?[0-9A-Fa-f]{{2,3}};"
+)
+_HIDDEN = re.compile(
+    rf"(?P<wide>[\uff01-\uff5e{_WIDE_LETTERS}]++)|(?P<between>(?:[!-~][{_INVISIBLE}]){{2,}}+)"
+    rf"|(?P<invisible>[{_INVISIBLE}]++)|(?P<percent>(?:%{_CODE})++)|(?P<mark>(?:\\{_MARKS})++)"
+    rf"|(?P<json>(?:\\u00{_CODE})++)|(?P<hex>(?:\\x{_CODE})++)|(?P<entity>&#(?:x{_CODE}|[0-9]{{2,3}});)"
+)
+# The end of a line inside a token, with the marks of a quotation.
+_WRAP = re.compile(r"(?<=[A-Za-z0-9_+/=.-])(?P<invisible>\\?\r?\n[ \t>|]{0,8})(?=[A-Za-z0-9_+/=-])")
+# The end of a word at the end of a line, and the beginning of the next line.
+_WRAPPED = re.compile(r"\n(?<=[A-Za-z0-9_+/=.\\\r-]{4}\n)[ \t>|]{0,8}([A-Za-z0-9_+/=.-]{4,64}+)")
+_DIGIT = re.compile("[0-9]")
+
+
+def _decode(text: str) -> _View | None:
+    """Return a text without invisible, wide and escaped characters; None when it has none."""
+    may_hide = "%" in text or "\\" in text or "&#" in text or not text.isascii()
+    return _build_view(text, _HIDDEN) if may_hide and _HIDING.search(text) else None
+
+
+def _find_wrapped(text: str) -> Iterator[Span]:
+    """Return the tokens that are complete only when their lines are joined."""
+    if "\n" not in text or not any(_DIGIT.search(match[1]) for match in _WRAPPED.finditer(text)):
+        return
+    view = _build_view(text, _WRAP)
+    for start, end, kind in find_tokens(view.text):
+        joints = view.starts[bisect_right(view.starts, start) : bisect_left(view.starts, end)]
+        # The next line of a text is no part of a token.
+        foreign = [at for at, rest in pairwise((*joints, end)) if not is_mixed(view.text[at:rest])]
+        length = _token_length(view.text[start : foreign[0]]) if foreign else end - start
+        if joints and start + length > joints[0]:
+            yield view.original((start, start + length, kind))
+
+
+def _token_length(text: str) -> int:
+    """Return the length of the token with which a text begins; 0 if it does not."""
+    return max((end for start, end, _ in find_tokens(text) if start == 0), default=0)
+
+
+def _build_view(text: str, pattern: re.Pattern[str]) -> _View:
+    parts: list[str] = []
+    starts, origins, lengths = [0], [0], [1]
+    at = length = 0
+    for match in pattern.finditer(text):
+        start, end = match.span()
+        signs = _decode_signs(match[0], match.lastgroup)
+        parts += (text[at:start], signs)
+        length += start - at
+        if signs:
+            starts.append(length)
+            origins.append(start)
+            lengths.append((end - start) // len(signs))
+            length += len(signs)
+        starts.append(length)
+        origins.append(end)
+        lengths.append(1)
+        at = end
+    parts.append(text[at:])
+    return _View("".join(parts), starts, origins, lengths)
+
+
+def _decode_signs(signs: str, form: str | None) -> str:
+    """Return the characters that signs of one form stand for, as many as the signs."""
+    match form:
+        case "wide":
+            return unicodedata.normalize("NFKC", signs)
+        case "between":
+            return signs[::2]
+        case "percent":
+            return bytes.fromhex(signs.replace("%", "")).decode("ascii")
+        case "mark":
+            return signs[1::2]
+        case "json" | "hex":
+            return signs.encode("ascii").decode("unicode_escape")
+        case "entity":
+            code = int(signs[3:-1], 16) if signs[2] == "x" else int(signs[2:-1])
+            return chr(code) if " " <= chr(code) <= "~" else "?"
+        case _:
+            return ""
