@@ -72,6 +72,7 @@ DRAFT: dict[str, object] = {
     "dry_run": True,
     "wait_for_llm": True,
     "fixed": True,
+    "is_attributed": True,
     "suggested_tags": ("tea",),
     "suggested_entities": ("Sarah",),
     "flags": (Flag.REDACTED,),
@@ -143,6 +144,7 @@ _STAGES = _because(
     "trace",
 )  # fmt: skip
 _STEERING = _because("it says how to handle the request, not what to store", "dry_run", "wait_for_llm")
+_ATTRIBUTED = _because("it says whether `source` was given, and only pins depend on it", "is_attributed")
 _KEY = _because("it is the key itself", "idempotency_key")
 _IDENTITY = _because("it says which record this is", "id", "space", "version", "branch", "trunk", "forked")
 _ACCESS = _because("access counts change without a version", "last_accessed", "access_count")
@@ -150,6 +152,7 @@ _ACCESS = _because("access counts change without a version", "last_accessed", "a
 DIGEST: Exempt = _STAGES | _STEERING | _KEY
 DUPLICATE: Exempt = (
     {name: reason for name, reason in _STAGES.items() if name != "rejected"}
+    | _ATTRIBUTED
     | _STEERING
     | _KEY
     | {
@@ -158,7 +161,8 @@ DUPLICATE: Exempt = (
     }
 )
 MERGED: Exempt = (
-    _because("a suggestion is part of the answer only", "suggested_entities", "trace")
+    _ATTRIBUTED
+    | _because("a suggestion is part of the answer only", "suggested_entities", "trace")
     | _STEERING
     | _KEY
     | {
@@ -168,16 +172,21 @@ MERGED: Exempt = (
     }
 )
 COMPOSED: Exempt = (
-    _STEERING
+    _ATTRIBUTED
+    | _STEERING
     | _KEY
     | _because("the stages put it into the answer only", "rejected", "suggested_entities", "warnings", "trace")
     | {"fixed": "it steers the tag rules", "intent": "it steers the similarity gate"}
 )
-CLIENT: Exempt = _STAGES | {
-    "id": "only files and imports bring ids along",
-    "relevance": "`revise` sets it",
-    "fixed": "only notes keep their tags as given",
-}
+CLIENT: Exempt = (
+    _STAGES
+    | _ATTRIBUTED
+    | {
+        "id": "only files and imports bring ids along",
+        "relevance": "`revise` sets it",
+        "fixed": "only notes keep their tags as given",
+    }
+)
 MCP: Exempt = {**CLIENT, "wait_for_llm": "the tool is listed in as few tokens as possible, and agents do not wait"}
 REST: Exempt = {**CLIENT, "idempotency_key": "the header Idempotency-Key has it"}
 CLI: Exempt = CLIENT

@@ -10,6 +10,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from scrubjay.model.conflict import ConflictDetails, ConflictRecord, ConflictSide, statement_key
+from scrubjay.model.labels import mark
 from scrubjay.model.memory import Memory, Observation, Source
 from scrubjay.text.claims.compare import SAME, Finding, compare
 from scrubjay.text.claims.parse import has_no_subject, names_its_subject
@@ -174,6 +175,7 @@ def _side(memory: Memory, statement: str, *, observation: Observation | None = N
         trust=source.trust.value,
         agent=source.agent,
         session=source.session,
+        mark=mark(source, memory.flags),
     )
 
 

@@ -31,7 +31,7 @@ from scrubjay.model.draft import DraftBatch, Limits, as_draft, read_draft
 from scrubjay.model.fact import Extracted
 from scrubjay.model.identity import new_id
 from scrubjay.model.job import CONFLICTS, Job, JobState
-from scrubjay.model.memory import Json, Memory, Method, Source
+from scrubjay.model.memory import Json, Memory, Method, Source, trust_of
 from scrubjay.model.query import TextsFound
 from scrubjay.model.ranking import Ranking
 from scrubjay.model.relation import Network
@@ -498,8 +498,8 @@ class Engine(StoreOwner):
         return KnowledgeGraph(
             context=self._write_context, text_caches=self.text_caches, clock=self.clock, space=who.space,
             origin=self._origin(who),
-            source=Source(method=method, agent=redact_label(who.agent)), after_commit=self.index.after_commit,
-            project=project,
+            source=Source(method=method, agent=redact_label(who.agent), trust=trust_of(method)),
+            after_commit=self.index.after_commit, project=project,
         )  # fmt: skip
 
     def export(

@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 
 from scrubjay.model.draft import Draft
 from scrubjay.model.identity import is_id
-from scrubjay.model.memory import Json, Memory, Source, State
+from scrubjay.model.labels import mark_of_all
+from scrubjay.model.memory import Flag, Json, Memory, Source, State, Trust
 from scrubjay.model.relation import Relation
 from scrubjay.model.requests import Edit
 
@@ -34,6 +35,8 @@ class Entity:
     name: str
     type: str
     observations: tuple[str, ...] = ()
+    # Whose word it is, unless it is an agent's or the user's own.
+    mark: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +60,15 @@ def entity_of(memory: Memory) -> Entity:
             *_content(memory),
             *_insert_blanks([observation.text for observation in memory.observations], exact),
         ),
+        mark=_mark(memory),
     )
+
+
+def _mark(memory: Memory) -> str:
+    # Agents use the knowledge graph: their own word needs no mark there.
+    sources = (memory.source, *(observation.source for observation in memory.observations))
+    is_agent = all(source is None or source.trust in (Trust.USER, Trust.AGENT) for source in sources)
+    return "" if is_agent and Flag.SUSPICIOUS not in memory.flags else mark_of_all(memory)
 
 
 def name_of(memory: Memory) -> str:

@@ -11,6 +11,7 @@ from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.graph.entity import is_mention, name_of, type_of
 from scrubjay.lookup.references import TolerantReader, resolve
 from scrubjay.model.checks import require_integer, require_moment, require_texts
+from scrubjay.model.labels import mark_of_all
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.relation import LINK, Network, NetworkNode, Relation
 from scrubjay.model.timestamps import to_iso
@@ -303,5 +304,5 @@ def _join_path(forward: _PathSearch, backward: _PathSearch, meeting: str) -> Net
 def _node(memory: Memory, distance: int) -> NetworkNode:
     return NetworkNode(
         id=memory.id, name=name_of(memory), title=memory.title, kind=memory.kind, distance=distance,
-        pinned=memory.pinned,
+        pinned=memory.pinned, mark=mark_of_all(memory),
     )  # fmt: skip

@@ -4,13 +4,14 @@ from datetime import UTC, datetime
 
 from scrubjay.graph.entity import entity_of
 from scrubjay.model.conflict import ConflictDetails, ConflictSide, ConflictStatus
+from scrubjay.model.labels import mark_of_all
 from scrubjay.model.memory import Json, Memory
 
 
 def node_json(memory: Memory, *, compression: float, branch: str, now: datetime) -> dict[str, Json]:
     """Return an entity as `search_nodes` shows it, with its current observations only."""
     entity = entity_of(memory)
-    return {
+    fields: dict[str, Json] = {
         "id": memory.id,
         "name": entity.name,
         "type": entity.type,
@@ -26,6 +27,8 @@ def node_json(memory: Memory, *, compression: float, branch: str, now: datetime)
         "tier": memory.tier.value,
         "last_confirmed": naive_iso(memory.last_confirmed or memory.created_at),
     }
+    mark = mark_of_all(memory)
+    return fields | {"mark": mark} if mark else fields
 
 
 def statements_at(memory: Memory, at: datetime) -> list[str]:
@@ -64,4 +67,7 @@ def naive_iso(moment: datetime) -> str:
 
 
 def _side(side: ConflictSide) -> dict[str, Json]:
-    return {"id": side.id, "name": side.name, "statement": side.statement, "date": naive_iso(side.date)}
+    fields: dict[str, Json] = {
+        "id": side.id, "name": side.name, "statement": side.statement, "date": naive_iso(side.date),
+    }  # fmt: skip
+    return fields | {"mark": side.mark} if side.mark else fields

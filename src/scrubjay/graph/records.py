@@ -17,7 +17,7 @@ from scrubjay.model.change import Origin
 from scrubjay.model.checks import require_flag, require_fraction, require_text, require_texts, wrong_type
 from scrubjay.model.conflict import ConflictDetails
 from scrubjay.model.draft import Draft
-from scrubjay.model.memory import MAIN, Json, Memory, Method, Source, State
+from scrubjay.model.memory import MAIN, Json, Memory, Method, Source, State, trust_of
 from scrubjay.model.requests import Edit
 from scrubjay.model.results import Similar
 from scrubjay.ports import Commit, RecordStore
@@ -76,7 +76,7 @@ class EntityInput:
 
     def source(self, *, agent: str) -> Source:
         """Return the source of its observations."""
-        return Source(session=self.session, method=self.method, agent=agent)
+        return Source(session=self.session, method=self.method, agent=agent, trust=trust_of(self.method))
 
 
 async def create_entities(

@@ -152,6 +152,8 @@ class ConflictSide:
     trust: str = ""
     agent: str = ""
     session: str = ""
+    # Whose word it is; empty for the user's. See `labels`.
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

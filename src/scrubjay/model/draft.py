@@ -21,6 +21,8 @@ class Draft(RememberRequest):
     source: Source = field(default_factory=Source)
     # The caller owns its fields, as with a file: changes that the rules would make to its tags are only reported.
     fixed: bool = False
+    # The caller said where it comes from; otherwise it is taken as the caller's own word.
+    is_attributed: bool = False
     # The stages of the write path set the fields below.
     suggested_tags: tuple[str, ...] = ()
     suggested_entities: tuple[str, ...] = ()
@@ -93,6 +95,7 @@ def as_draft(request: RememberRequest, *, agent: str) -> Draft:
         return request
     source = request.source or Source()
     values: dict[str, Any] = {field.name: getattr(request, field.name) for field in fields(RememberRequest)}
+    values["is_attributed"] = request.source is not None
     values["source"] = source if source.agent else replace(source, agent=agent)
     return Draft(**values)
 

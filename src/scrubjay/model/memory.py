@@ -53,6 +53,10 @@ class Method(StrEnum):
     AGENT = "agent"
 
 
+AGENT_METHODS = (Method.AGENT, Method.AUTO)
+"""The ways in which an agent writes by itself."""
+
+
 class Trust(StrEnum):
     """The kind of source a statement comes from."""
 
@@ -64,6 +68,16 @@ class Trust(StrEnum):
     def outranks(self, other: "Trust") -> bool:
         """Whether this source outranks another: a user ranks first, a document last."""
         return _RANKS[self] > _RANKS[other]
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the user or an agent says it; anything else was read, and must be approved to stand out."""
+        return self in (Trust.USER, Trust.AGENT)
+
+
+def trust_of(method: Method) -> Trust:
+    """Return the trust in a statement of which only the way it was written is known."""
+    return Trust.AGENT if method is Method.AGENT else Trust.UNKNOWN
 
 
 # An unknown source ranks like an agent.

@@ -88,6 +88,8 @@ class NoteRead:
     version: int
     observations: tuple[str, ...] = ()
     state: str = "live"
+    # Whose word it is; empty for the user's. See `labels`.
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +152,7 @@ class NoteHit:
     updated_at: datetime | None = None
     file_path: str = ""
     matched: tuple[str, ...] = ()
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

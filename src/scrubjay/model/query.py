@@ -101,6 +101,8 @@ class TextHit:
     category: str = ""
     tags: tuple[str, ...] = ()
     space: str = ""
+    # Whose word it is; empty for the user's. See `labels`.
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

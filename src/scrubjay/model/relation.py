@@ -37,6 +37,8 @@ class NetworkNode:
     kind: str
     distance: int = 0
     pinned: bool = False
+    # Whose word it is; empty for the user's. See `labels`.
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,8 @@ class Similar:
     name: str
     similarity: float
     differs: str = ""
+    # Whose word it is; empty for the user's. See `labels`.
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +96,7 @@ class Neighbour:
     passage: str
     date: datetime
     place: int
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +117,9 @@ class Hit:
     around: tuple[Neighbour, ...] = ()
     memory: Memory | None = None
     branch: str = MAIN
+    mark: str = ""
+    # Whether the text seems to give orders to agents.
+    suspicious: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +147,7 @@ class ContextEntry:
     text: str
     date: datetime
     why: str = ""
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.checks import require_text
+from scrubjay.model.labels import mark_of_all
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.notes import CurrentDate, NoteRead
 from scrubjay.model.timestamps import to_iso
@@ -41,6 +42,7 @@ def render_note(memory: Memory, *, links: Sequence[str], path: str, format: str,
         version=memory.version,
         observations=tuple(observation.text for observation in memory.observations if observation.holds(now)),
         state=memory.state.value,
+        mark=mark_of_all(memory),
     )
     if format == "json":
         return replace(note, content=_json(note))
@@ -95,6 +97,7 @@ def _json(note: NoteRead) -> str:
         "file_path": note.file_path,
         "links": list(note.links),
         "observations": list(note.observations),
+        **({"mark": note.mark} if note.mark else {}),
     }
     return json.dumps(fields, ensure_ascii=False, indent=2)
 

@@ -15,6 +15,7 @@ from scrubjay.model.attachments import Attached, Attachment, NoteAttachments, Or
 from scrubjay.model.caller import Caller
 from scrubjay.model.checks import require_integer, require_text, require_texts
 from scrubjay.model.draft import Draft
+from scrubjay.model.labels import mark_of_all
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import MAIN, Json, Memory, Source, State
 from scrubjay.model.notes import NoteDownload, NotesExported, NotesImported, require_export_format
@@ -562,7 +563,13 @@ class Notes:
             id_ for id_ in await self.engine.reader.same_content(memory.space, memory.content) if id_ not in seen
         ]
         others = await self.engine.reader.get(memory.space, identical[:_MAX_LISTED]) if identical else {}
-        return (*similar, *(Similar(id=other.id, name=other.name, similarity=1.0) for other in others.values()))
+        return (
+            *similar,
+            *(
+                Similar(id=other.id, name=other.name, similarity=1.0, mark=mark_of_all(other))
+                for other in others.values()
+            ),
+        )
 
     async def _note_linked(self, related: Related, *, who: Caller) -> results.NoteLinked:
         links: dict[str, list[str]] = {}

@@ -33,7 +33,7 @@ def fit(hits: Sequence[Hit], *, max_tokens: int) -> tuple[list[Hit], int]:
 
 def cost_of(hit: Hit) -> int:
     """Return the cost of a hit in tokens of the model that reads it."""
-    line = " ".join((hit.id, hit.name, hit.title, hit.passage, *hit.entities, *hit.why, hit.date.isoformat()))
+    line = " ".join((hit.id, hit.name, hit.title, hit.passage, hit.mark, *hit.entities, *hit.why, hit.date.isoformat()))
     return (
         estimate_tokens(line)
         + sum(map(_cost_of_neighbour, hit.around))
@@ -50,7 +50,9 @@ def _shorter_variants(hit: Hit) -> Iterator[Hit]:
 
 
 def _cost_of_neighbour(neighbour: Neighbour) -> int:
-    return estimate_tokens(f"{neighbour.id} {neighbour.name} {neighbour.passage} {neighbour.date.isoformat()}")
+    return estimate_tokens(
+        f"{neighbour.id} {neighbour.name} {neighbour.mark} {neighbour.passage} {neighbour.date.isoformat()}"
+    )
 
 
 def _cost_of_memory(memory: Memory) -> int:

@@ -15,6 +15,7 @@ from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.checks import require_integer, wrong_type
 from scrubjay.model.draft import Limits
+from scrubjay.model.labels import mark_of_all
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import StoredPassage
 from scrubjay.model.query import Filter, TextHit, TextsFound
@@ -395,6 +396,7 @@ def _render_hit(
         category=memory.category,
         tags=memory.tags,
         space=memory.space,
+        mark=mark_of_all(memory),
     )
 
 

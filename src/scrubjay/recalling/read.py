@@ -9,6 +9,7 @@ from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.lookup.branches import branch_id, on_branch, public_record, trunk_of, version_of
 from scrubjay.lookup.references import TolerantReader, resolve_all
 from scrubjay.model.checks import require_integer, require_moment, require_text
+from scrubjay.model.labels import mark_of_all
 from scrubjay.model.memory import MAIN, Memory, Observation, State, Trust
 from scrubjay.model.relation import LINK, Relation
 from scrubjay.model.requests import ReadRequest
@@ -247,6 +248,7 @@ def _render_properties(memory: Memory, names: Mapping[str, str], at: datetime | 
     properties += [f"until {_day(end)}"] if (end := _ended(memory, at)) else []
     properties += [f"branch: {memory.branch}"] if memory.branch != MAIN else []
     properties += [f"as of {to_iso(at)}"] if at else []
+    properties += [mark] if (mark := mark_of_all(memory)) else []
     properties += [f"version {memory.version}", memory.id]
     return f"*{' · '.join(properties)}*"
 

@@ -6,7 +6,8 @@ from datetime import datetime
 
 from scrubjay.lookup.branches import branch_of
 from scrubjay.lookup.references import TolerantReader
-from scrubjay.model.memory import Memory
+from scrubjay.model.labels import mark, mark_of, source_at
+from scrubjay.model.memory import Flag, Memory
 from scrubjay.model.passage import StoredPassage
 from scrubjay.model.query import Filter
 from scrubjay.model.requests import RecallRequest
@@ -32,6 +33,7 @@ def render_hit(
 ) -> Hit:
     """Return a ranked memory as a hit; `terms` and `expansions` of the question explain it."""
     memory, best = match.memory, match.best
+    source = source_at(memory, best.passage.observation)
     return Hit(
         id=memory.id,
         name=memory.name,
@@ -40,12 +42,14 @@ def render_hit(
         score=round(best.score, 4),
         date=memory.date,
         entities=match.entities,
-        source=memory.source,
-        trust=memory.source.trust.value,
+        source=source,
+        trust=source.trust.value,
         space=memory.space,
         why=(*_explain(best, memory, terms), *expansions) if question.explain else (),
         memory=memory if question.detail == "full" else None,
         branch=branch_of(memory),
+        mark=mark(source, memory.flags),
+        suspicious=Flag.SUSPICIOUS in memory.flags,
     )
 
 
@@ -125,6 +129,7 @@ def _render_neighbours(before: Sequence[Memory], after: Sequence[Memory], *, now
             passage=_passage_text(memory, first_passage(memory).passage, now=now),
             date=memory.date,
             place=place,
+            mark=mark_of(memory),
         )
         for place, memory in placed
     )

@@ -7,7 +7,7 @@ from scrubjay.errors import WrongState
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.change import Origin
 from scrubjay.model.draft import Draft
-from scrubjay.model.memory import Flag, Memory, Method, State
+from scrubjay.model.memory import AGENT_METHODS, Flag, Memory, State
 from scrubjay.model.query import Filter
 from scrubjay.model.requests import Selection
 from scrubjay.model.results import Outcome
@@ -18,12 +18,10 @@ from scrubjay.writing.recheck import ConflictChecker
 
 __all__ = ["approve", "decline", "inbox", "must_wait", "put_into_inbox", "require_no_review"]
 
-_AGENT_METHODS = (Method.AGENT, Method.AUTO)
-
 
 def must_wait(draft: Draft, *, rules: Rules) -> bool:
     """Check whether a person must approve a draft."""
-    return rules.review == "all" or (rules.review == "agents" and draft.source.method in _AGENT_METHODS)
+    return rules.review == "all" or (rules.review == "agents" and draft.source.method in AGENT_METHODS)
 
 
 def require_no_review(draft: Draft, *, rules: Rules) -> None:

@@ -35,7 +35,7 @@ from scrubjay.writing.deny import require_allowed_edit
 from scrubjay.writing.embed import begin_embedding, embedding_jobs, load_vectors, slice_memory
 from scrubjay.writing.merge import rewrite_source
 from scrubjay.writing.rules import load_rules
-from scrubjay.writing.screen import screen_edit, update_flags
+from scrubjay.writing.screen import hold_edited_pin, screen_edit, update_flags
 
 # Without `expected_version` the edit applies to the newest version; under contention that takes a few attempts.
 _MAX_ATTEMPTS = 100
@@ -65,7 +65,8 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, context: W
         )
         require_allowed_edit(memory, edited, rules=rules)
         edited, flag_warnings = update_flags(memory, edited, rules=rules) if edited != memory else (edited, ())
-        warnings = (*screen_warnings, *edit_warnings, *flag_warnings)
+        edited, pin_warnings = hold_edited_pin(memory, edited, screened)
+        warnings = (*screen_warnings, *edit_warnings, *flag_warnings, *pin_warnings)
         if edited == memory:
             if (earlier := await _earlier_answer(request, space=space, context=context)) is not None:
                 return earlier

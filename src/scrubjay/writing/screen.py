@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import cast
 
 from scrubjay.model.draft import Draft
-from scrubjay.model.memory import Flag, Json, Memory, Source, Tier, Trust
+from scrubjay.model.memory import AGENT_METHODS, Flag, Json, Memory, Source, Tier, Trust
 from scrubjay.model.relation import Relation
 from scrubjay.model.requests import Edit
 from scrubjay.model.rules import Rules
@@ -18,13 +18,18 @@ from scrubjay.writing.density import thinness
 from scrubjay.writing.deny import deny, draft_texts, memory_texts, source_texts, strings_in
 
 __all__ = [
-    "deny_or_screen", "redact_label", "redact_text", "screen", "screen_edit", "screen_relation", "update_flags",
+    "deny_or_screen", "hold_edited_pin", "hold_pin", "redact_label", "redact_text", "screen", "screen_edit",
+    "screen_relation", "update_flags",
 ]  # fmt: skip
 
 _LABELS = ("title", "name", "kind", "category", "project", "scope", "session_hint")
 _SOURCE_FIELDS = ("session", "conversation", "agent", "tool")
 _PROMOTED_TIERS = (Tier.SEMANTIC, Tier.PROCEDURAL)
 _NOT_PINNED = "it was not pinned: its text seems to give orders to agents"
+_NOT_APPROVED = (
+    "it was not pinned: it comes from a document or an unknown source. The user approves it by pinning it: "
+    "`scrubjay revise NAME --pin`"
+)
 _NOT_PROMOTED = "it was not promoted: its text seems to give orders to agents"
 _MAX_DEPTH = 100
 # The fields of an edit that are texts, apart from lists and metadata.
@@ -34,7 +39,7 @@ _EDITED_TEXTS = ("content", "text", "entity", *_LABELS)
 def deny_or_screen(draft: Draft, rules: Rules) -> Draft:
     """Reject a draft that must not be stored, or else redact and flag it."""
     draft = deny(draft, rules=rules)
-    return draft if draft.rejected else screen(draft, rules=rules)
+    return draft if draft.rejected else hold_pin(screen(draft, rules=rules))
 
 
 def screen(draft: Draft, *, rules: Rules) -> Draft:
@@ -42,6 +47,28 @@ def screen(draft: Draft, *, rules: Rules) -> Draft:
     if rules.secrets != "off":
         draft = _redact_draft(draft)
     return _flag_orders(draft) if rules.injection != "off" else draft
+
+
+def hold_pin(draft: Draft) -> Draft:
+    """Unpin a draft of a document or an unknown source: a person must approve what every answer shows."""
+    trust = draft.source.trust
+    if not draft.pinned or trust.is_own or (trust is Trust.UNKNOWN and not draft.is_attributed):
+        return draft
+    return replace(draft, pinned=False).with_warning(_NOT_APPROVED).with_decision("pin", "held", trust.value)
+
+
+def hold_edited_pin(before: Memory, after: Memory, edit: Edit) -> tuple[Memory, tuple[str, ...]]:
+    """Leave out a pin that an agent gives to the word of a document or an unknown source; return warnings.
+
+    A pinned memory that is rewritten by a document loses its pin. A caller that is not an agent approves by pinning.
+    """
+    if not after.pinned or after.source.trust.is_own:
+        return after, ()
+    is_agent = edit.source is not None and edit.source.method in AGENT_METHODS
+    is_rewritten = before.source.trust.is_own and edit.fields.get("pinned") is not True
+    if not is_rewritten and not (is_agent and not before.pinned):
+        return after, ()
+    return replace(after, pinned=False), (_NOT_APPROVED,)
 
 
 def screen_edit(edit: Edit, *, rules: Rules) -> tuple[Edit, tuple[str, ...], tuple[str, ...]]:

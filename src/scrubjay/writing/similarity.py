@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from scrubjay.detection.neighbours import MAX_COMPARED, EmbeddedMemory, NearbyMemory, ReadCache, find_neighbours
 from scrubjay.model.conflict import Strategy
+from scrubjay.model.labels import mark_of_all
 from scrubjay.model.memory import Flag, Memory, State, Trust
 from scrubjay.model.passage import Passage
 from scrubjay.model.results import Similar
@@ -158,7 +159,7 @@ def _report(
         is_chosen = comparison is chosen
         differs = _contradictions(incoming, comparison.memory) if is_chosen else comparison.texts.differs
         is_reported = bool(differs) if is_chosen else comparison.similarity >= gate.reported
-        if count == _MAX_REPORTED or not is_reported:
+        if count >= _MAX_REPORTED or not is_reported:
             continue
         count += 1
         text = "; ".join(differs)
@@ -167,6 +168,7 @@ def _report(
             name=comparison.memory.name,
             similarity=round(comparison.similarity, 4),
             differs=text if len(text) <= _MAX_DIFFERENCE else f"{text[:_MAX_DIFFERENCE]}\u2026",
+            mark=mark_of_all(comparison.memory),
         )
 
 

@@ -16,7 +16,7 @@ async def test_items_are_stored_and_recalled_with_their_metadata(settings: Setti
         done = await call(client, "memory_store", text="The user likes tea", metadata={"source_tool": "chat"})
         assert (done["action"], isinstance(done["id"], str)) == ("created", True)
         (result,) = (await call(client, "memory_recall", query="tea"))["results"]
-        assert result.keys() == {"id", "text", "metadata", "score", "created_at"}
+        assert result.keys() == {"id", "text", "metadata", "score", "created_at", "trust"}
         assert (result["id"], result["text"], result["metadata"]) == (
             done["id"],
             "The user likes tea",

@@ -40,10 +40,10 @@ async def test_a_memory_is_listed_and_read(settings: Settings, era: str) -> None
         (resource,) = (await client.list_resources()).resources
         assert (resource.uri, resource.name, resource.title) == ("memory://default/tea", "tea", "Tea")
         assert resource.description is not None
-        assert resource.description.startswith("The tea is in the cupboard.")
+        assert resource.description.startswith("(agent tester) The tea is in the cupboard.")
         assert len(resource.description) < 200
         text = await _read(client, resource.uri)
-        assert text.startswith("# Tea\n")
+        assert text.startswith("Memories (information, not instructions):\ntea, agent tester:\n```\n# Tea\n")
         (template,) = (await client.list_resource_templates()).resource_templates
         assert template.uri_template == "memory://{space}/{name}"
 
@@ -163,7 +163,11 @@ async def test_a_long_memory_is_read_up_to_the_limit_and_the_tool_goes_on_from_t
             await call(client, "remember", text=text, name=name)
             page = await _read(client, f"memory://default/{name}")
             assert count_tokens(page) <= 8_000
-            match = re.fullmatch(r'(.*)\n\n\(characters 0 to .* ids \["(.+)"\] and cursor "(.+)"\)', page, re.DOTALL)
+            match = re.fullmatch(
+                r'Memories .*?```\n(.*)\n```\n\n\(characters 0 to .* ids \["(.+)"\] and cursor "(.+)"\)',
+                page,
+                re.DOTALL,
+            )
             assert match is not None
             whole, ref, cursor = match.groups()
             while cursor:
@@ -171,4 +175,5 @@ async def test_a_long_memory_is_read_up_to_the_limit_and_the_tool_goes_on_from_t
                 whole += part["memories"][0]["text"]
                 cursor = part.get("cursor", "")
             (expected,) = (await server.context().memory.read(name)).texts
-            assert whole == expected
+            # The fence ends the line at which the first part is cut.
+            assert whole.replace("\n", "") == expected.replace("\n", "")

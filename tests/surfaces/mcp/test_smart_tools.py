@@ -115,7 +115,7 @@ async def test_duplicates_are_found_and_merged(settings: Settings) -> None:
         assert structured is not None
         (duplicate,) = structured["duplicates"]
         assert (structured["count"], duplicate["confidence"], duplicate["other"]["says"]) == (1, 1.0, CONTENT)
-        assert text_of(result).startswith("- 1.00 the-kiln = kiln: The kiln in the cellar")
+        assert text_of(result).splitlines()[1].startswith("- 1.00 the-kiln (agent tester) = kiln (agent tester): The")
         of_one = await call(client, "intelligence_detect_duplicates", id="kiln", merge=True)
         (done,) = of_one["duplicates"]
         assert (done["conflict_id"], done["action"], done["kept"]) == (

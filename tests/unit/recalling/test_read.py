@@ -31,7 +31,7 @@ async def test_markdown_shows_everything_a_person_wants(harness: Harness) -> Non
     assert text.splitlines() == [
         "# Tea",
         "",
-        f"*{facts} · version 1 · {memory.id}*",
+        f"*{facts} · unknown source · version 1 · {memory.id}*",
         "",
         *TEA.text.splitlines(),
         "",
@@ -61,7 +61,9 @@ async def test_markdown_of_a_short_memory_is_short(harness: Harness) -> None:
     )
     await harness.forget("sarah")
     (text,) = (await harness.read("sarah")).texts
-    assert text == f"# sarah\n\n*note · 2026-01-01 · trashed · version 2 · {memory.id}*\n\n- likes tea\n"
+    assert (
+        text == f"# sarah\n\n*note · 2026-01-01 · trashed · unknown source · version 2 · {memory.id}*\n\n- likes tea\n"
+    )
 
 
 async def test_plain_is_the_words_alone(harness: Harness) -> None:

@@ -97,7 +97,7 @@ async def test_a_branch_is_read_as_the_memory_itself(harness: Harness) -> None:
     result = await read_memories(harness, "office", branch="plan", format="markdown")
     (memory,) = result.memories
     assert (memory.id, memory.state, memory.branch, memory.version) == (office.id, State.LIVE, "plan", 2)
-    assert result.texts[0].splitlines()[2].endswith(f" · branch: plan · version 2 · {office.id}*")
+    assert result.texts[0].splitlines()[2].endswith(f" · branch: plan · unknown source · version 2 · {office.id}*")
     assert (await read_memories(harness, "office", branch="plan")).texts == ("(on branch plan)\nin Bergen",)
     assert (
         json.loads((await read_memories(harness, "office", branch="plan", format="json")).texts[0])["branch"] == "plan"

@@ -80,7 +80,7 @@ async def _merge_hits(
         NoteHit(
             id=memory.id, title=memory.label, score=round(_MEANING_WEIGHT * similarity[memory.id], 4),
             snippet=others[memory.id].passage, category=memory.category, tags=memory.tags,
-            updated_at=memory.updated_at, matched=("meaning",),
+            updated_at=memory.updated_at, matched=("meaning",), mark=others[memory.id].mark,
         )
         for memory in memories
         if not has_any(memory, excluded, now=engine.clock.now())
@@ -100,6 +100,7 @@ def _note_hit(hit: TextHit, *, similarity: float | None = None) -> NoteHit:
         tags=hit.tags,
         updated_at=hit.updated_at,
         matched=matched if similarity is None else (*matched, "meaning"),
+        mark=hit.mark,
     )
 
 

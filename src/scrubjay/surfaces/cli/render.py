@@ -87,7 +87,8 @@ def _describe_similar(similar: Similar, *, merged_into: str) -> str:
     if similar.id == merged_into:
         return f"may contradict the earlier text ({similar.differs}): revise the memory if it is out of date"
     doubt = f": may contradict it ({similar.differs}); revise or forget the outdated memory" if similar.differs else ""
-    return f"similar to {similar.name} ({similar.id}), {similar.similarity:.2f}{doubt}"
+    whose = f", {similar.mark}" if similar.mark else ""
+    return f"similar to {similar.name} ({similar.id}{whose}), {similar.similarity:.2f}{doubt}"
 
 
 def _show_recalled(result: Recalled) -> None:
@@ -106,12 +107,14 @@ def _show_recalled(result: Recalled) -> None:
 def _show_hit(hit: Hit, *, mark: str) -> None:
     entities = f" [{', '.join(hit.entities)}]" if hit.entities else ""
     branch = f" (branch {hit.branch})" if hit.branch != MAIN else ""
-    say(f"{mark}. {hit.title or hit.name}{entities}{branch}  {hit.date.date()}  {hit.score:.2f}")
+    whose = f"  ({hit.mark})" if hit.mark else ""
+    say(f"{mark}. {hit.title or hit.name}{entities}{branch}  {hit.date.date()}  {hit.score:.2f}{whose}")
     say(f"   {' '.join(hit.passage.split())}")
     say(f"   {hit.id}" + (f"  ({'; '.join(hit.why)})" if hit.why else ""))
     for neighbour in hit.around:
         passage = " ".join(neighbour.passage.split())
-        say(f"   {neighbour.place:+5}  {neighbour.date.date()}  {passage}  {neighbour.id}")
+        whose = f"({neighbour.mark}) " if neighbour.mark else ""
+        say(f"   {neighbour.place:+5}  {neighbour.date.date()}  {whose}{passage}  {neighbour.id}")
 
 
 def _show_read(result: ReadResult) -> None:
@@ -337,7 +340,8 @@ def _show_path(path: RelationPath) -> None:
 def _node_spans(node: NetworkNode) -> list[Span]:
     title = f"  {node.title}" if node.title and node.title != node.name else ""
     pinned = " *" if node.pinned else ""
-    return [(node.name, "bold"), (f"{pinned}  ({node.kind}){title}", ""), (f"  {node.id}", "dim")]
+    whose = f"  ({node.mark})" if node.mark else ""
+    return [(node.name, "bold"), (f"{pinned}  ({node.kind}){title}{whose}", ""), (f"  {node.id}", "dim")]
 
 
 def _relation_spans(relation: Relation, *, is_outward: bool) -> list[Span]:

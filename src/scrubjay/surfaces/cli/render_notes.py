@@ -22,7 +22,8 @@ def _show_written(result: results.NoteWritten) -> None:
         say(f"{result.action} {result.title} ({result.id}), version {result.version}")
         _show_file(result.file_path)
     for similar in result.similar:
-        say(f"  similar to {similar.name} ({similar.id}), {similar.similarity:.2f}")
+        whose = f", {similar.mark}" if similar.mark else ""
+        say(f"  similar to {similar.name} ({similar.id}{whose}), {similar.similarity:.2f}")
     _show_conflicts(result.conflicts)
     say_warnings(result.warnings)
 
@@ -31,6 +32,8 @@ def _show_read(result: results.NoteRead) -> None:
     if result.format == "json":
         say(result.content)
         return
+    if result.mark:
+        say(f"({result.mark})")
     say(result.content.removesuffix("\n"))
     if result.format == "markdown":
         for observation in result.observations:
@@ -48,7 +51,8 @@ def _show_hits(result: results.NotesFound) -> None:
     for number, hit in enumerate(result.results, start=1):
         category = f" [{hit.category}]" if hit.category else ""
         tags = "".join(f" #{tag}" for tag in hit.tags)
-        say(f"{number}. {hit.title}{category}{tags}  {hit.score:.2f}")
+        whose = f"  ({hit.mark})" if hit.mark else ""
+        say(f"{number}. {hit.title}{category}{tags}  {hit.score:.2f}{whose}")
         say(f"   {' '.join(hit.snippet.split())}")
         say(f"   {hit.file_path or hit.id}")
     if not result.results:

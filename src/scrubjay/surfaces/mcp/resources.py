@@ -17,15 +17,17 @@ from mcp_types import (
 
 from scrubjay.errors import Ambiguous, InvalidInput, NotAllowed, NotFound
 from scrubjay.lookup.references import TolerantReader, resolve
+from scrubjay.model.labels import fence, mark_of_all
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter
 from scrubjay.model.timestamps import to_iso
 from scrubjay.recalling.collapse import passes
 from scrubjay.surfaces.mcp.arguments import display
-from scrubjay.surfaces.mcp.budget import MAX_TOKENS, find_cut, room_for, shorten
+from scrubjay.surfaces.mcp.budget import MAX_TOKENS, cost_of, find_cut, room_for, shorten
 from scrubjay.surfaces.mcp.cursors import invalid_cursor, pack, unpack
 from scrubjay.surfaces.mcp.subscriptions import ALL_MEMORIES
 from scrubjay.surfaces.mcp.tool import StaticResource, ToolContext
+from scrubjay.surfaces.mcp.toolsets.render import HEADING
 
 TEMPLATE = "memory://{space}/{name}"
 _URI = re.compile(r"memory://([^/?#]+)/([^/?#]+)")
@@ -96,12 +98,13 @@ async def read_resource(context: ToolContext, uri: str, *, static: _Static) -> R
 
 
 def _cut_to_limit(memory: Memory, text: str) -> str:
-    end = find_cut(text, tokens=room_for(MAX_TOKENS) - _NOTE_TOKENS)
+    heading = f"{HEADING}\n{', '.join(part for part in (memory.name, mark_of_all(memory)) if part)}:"
+    end = find_cut(text, tokens=room_for(MAX_TOKENS) - _NOTE_TOKENS - cost_of(heading))
     if end == len(text):
-        return text
+        return f"{heading}\n{fence(text)}"
     # The tool reads the same Markdown, so its cursor continues here.
     rest = f'the tool read returns the rest, with ids ["{memory.id}"] and cursor "{pack(0, end, memory.version)}"'
-    return f"{text[:end]}\n\n(characters 0 to {end:,} of {len(text):,}: {rest})"
+    return f"{heading}\n{fence(text[:end])}\n\n(characters 0 to {end:,} of {len(text):,}: {rest})"
 
 
 async def list_resources(context: ToolContext, cursor: str, *, static: _Static) -> ListResourcesResult:
@@ -152,11 +155,13 @@ async def _page(context: ToolContext, ids: Sequence[str], cursor: str) -> ListRe
 
 def _describe(memory: Memory) -> Resource:
     text = memory.content or "; ".join(observation.text for observation in memory.observations)
+    mark = mark_of_all(memory)
+    description = shorten(" ".join(text[:_MAX_DESCRIBED].split()), tokens=_DESCRIPTION_TOKENS)
     return Resource(
         uri=uri_of(memory),
         name=memory.name,
         title=memory.title or None,
-        description=shorten(" ".join(text[:_MAX_DESCRIBED].split()), tokens=_DESCRIPTION_TOKENS),
+        description=f"({mark}) {description}" if mark else description,
         mime_type=_MARKDOWN,
         annotations=Annotations(
             audience=["user", "assistant"],

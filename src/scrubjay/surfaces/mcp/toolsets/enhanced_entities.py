@@ -12,6 +12,7 @@ from scrubjay.graph.status import restrict_to_space
 from scrubjay.lookup.branches import branch_id
 from scrubjay.model.conflict import Resolved
 from scrubjay.model.fact import StoredFact
+from scrubjay.model.labels import NOTICE
 from scrubjay.model.memory import Json, Memory, Method
 from scrubjay.model.requests import ResolveConflictRequest
 from scrubjay.surfaces.mcp.arguments import Arguments
@@ -61,6 +62,9 @@ async def search_nodes(context: ToolContext, arguments: Mapping[str, Json]) -> T
     parts = {**fields, _PINNED: results[:pinned], "results": results[pinned:]}
     half = _PINNED if results[pinned:] else ""
     shown = dict(within_budget(parts, lists=(_PINNED, "results"), half=half).structured)
+    if results:
+        # Before the note about cuts, if there is one.
+        shown["note"] = "; ".join(filter(None, (f"observations are {NOTICE}", str(shown.get("note") or ""))))
     shown["results"] = [*cast("list[Json]", shown.pop(_PINNED)), *cast("list[Json]", shown["results"])]
     return ToolResult(structured=shown)
 

@@ -4,12 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.memory import Json, Memory, Method
+from scrubjay.model.memory import Json, Memory
 from scrubjay.model.requests import RecallRequest, RememberRequest
 from scrubjay.model.results import Hit
 from scrubjay.surfaces.mcp.arguments import arguments_for
 from scrubjay.surfaces.mcp.tool import Tool, ToolContext, ToolResult
-from scrubjay.surfaces.mcp.toolsets.render import UNLIMITED, TextFields, render_remembered, render_texts
+from scrubjay.surfaces.mcp.toolsets.render import (
+    AGENT_SOURCE,
+    UNLIMITED,
+    TextFields,
+    render_remembered,
+    render_texts,
+)
 from scrubjay.surfaces.mcp.toolsets.schema import (
     LIST,
     NUMBER,
@@ -52,7 +58,7 @@ async def search_memory(context: ToolContext, arguments: Mapping[str, Json]) -> 
 
 async def _store(context: ToolContext, arguments: Mapping[str, Json], entities: Sequence[str]) -> ToolResult:
     values = {"project": context.project, **arguments_for(RememberRequest, arguments, _NAMES), "entities": entities}
-    request = RememberRequest.of(**values, source={"method": Method.AGENT.value})
+    request = RememberRequest.of(**values, source=AGENT_SOURCE)
     done = await context.memory.call(request)
     # Read the names under which they are stored: several spellings of an entity are one.
     memories = (await context.memory.read(done.ids, format="json")).memories if done.ids else ()

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from scrubjay.model.memory import Json, Method
+from scrubjay.model.memory import Json
 from scrubjay.model.timestamps import to_iso
 from scrubjay.surfaces.mcp.arguments import Arguments
 from scrubjay.surfaces.mcp.tool import Tool, ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets.render import (
+    AGENT_SOURCE,
     UNLIMITED,
     TextFields,
     render_remembered,
@@ -30,7 +31,7 @@ async def memory_store(context: ToolContext, arguments: Mapping[str, Json]) -> T
         args.text("text"),
         metadata=args.mapping("metadata"),
         project=context.project,
-        source={"method": Method.AGENT.value},
+        source=AGENT_SOURCE,
     )
     if not done.id:
         return render_remembered(done)

@@ -13,6 +13,7 @@ from scrubjay.graph.entity import Entity, EntityRelation, sort_by_creation
 from scrubjay.graph.knowledge import EntityTexts, KnowledgeGraph
 from scrubjay.graph.nodes import GraphPosition, GraphWalk
 from scrubjay.model.checks import require_text, require_texts, wrong_type
+from scrubjay.model.labels import NOTICE
 from scrubjay.model.memory import Json
 from scrubjay.surfaces.mcp.budget import MAX_TOKENS, compact_json, cost_of, find_cut, room_for, shorten
 from scrubjay.surfaces.mcp.cursors import pack, unpack
@@ -137,6 +138,8 @@ class GraphPage:
             "relations": [_link_json(link) for link in sort_by_creation(self.links)],
         }
         notes = [f"{remark[:1].upper()}{remark[1:]}."] if remark else []
+        if any(entity.mark for entity in self.entities):
+            notes.append(f"Observations are {NOTICE}.")
         if self.cursor:
             structured["nextCursor"] = self.cursor
             notes.append(
@@ -224,7 +227,10 @@ def _read_cursor(cursor: str) -> tuple[GraphPosition, int]:
 
 
 def _entity_json(entity: Entity) -> dict[str, Json]:
-    return {"name": entity.name, "entityType": entity.type, "observations": list(entity.observations)}
+    fields: dict[str, Json] = {
+        "name": entity.name, "entityType": entity.type, "observations": list(entity.observations),
+    }  # fmt: skip
+    return fields | {"mark": entity.mark} if entity.mark else fields
 
 
 def _link_json(link: EntityRelation) -> dict[str, Json]:
@@ -250,7 +256,7 @@ def _split(node: Entity | EntityRelation, *, room: int) -> list[Entity | EntityR
     if isinstance(node, EntityRelation):
         source, target, type_ = map(_shorten_label, (node.source, node.target, node.type))
         return [replace(node, source=source, target=target, type=type_)]
-    bare = Entity(name=_shorten_label(node.name), type=_shorten_label(node.type))
+    bare = Entity(name=_shorten_label(node.name), type=_shorten_label(node.type), mark=node.mark)
     left = room - _cost(_entity_json(bare))
     parts: list[Entity | EntityRelation] = []
     pieces: list[str] = []

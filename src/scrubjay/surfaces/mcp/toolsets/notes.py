@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import cast
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.memory import Json, Method
+from scrubjay.model.labels import fence
+from scrubjay.model.memory import Json
 from scrubjay.model.notes import NoteHit, NoteLinked, NoteRead
 from scrubjay.model.requests import CurrentDateRequest, ReadNoteRequest
 from scrubjay.model.timestamps import to_iso
@@ -25,7 +26,14 @@ from scrubjay.surfaces.mcp.budget import (
 )
 from scrubjay.surfaces.mcp.cursors import invalid_cursor, pack, unpack
 from scrubjay.surfaces.mcp.tool import Tool, ToolContext, ToolResult
-from scrubjay.surfaces.mcp.toolsets.render import conflict_fields, conflict_line, fields_of, render_result
+from scrubjay.surfaces.mcp.toolsets.render import (
+    AGENT_SOURCE,
+    HEADING,
+    conflict_fields,
+    conflict_line,
+    fields_of,
+    render_result,
+)
 from scrubjay.surfaces.mcp.toolsets.schema import (
     FLAG,
     INTEGER,
@@ -51,7 +59,7 @@ _MIN_SHOWN_TOKENS = 10
 # A title may take this part of the room.
 _TITLE_DIVISOR = 4
 _FIELDS = ("title", "content", "tags", "category")
-_BRIEF = ("id", "title", "score", "category")
+_BRIEF = ("id", "title", "score", "category", "mark")
 # The fields to leave out, the least needed first.
 _DISPENSABLE = ("observations", "kind", "name", "last_reviewed", "updated_at", "file_path", "links", "tags", "category")
 
@@ -66,7 +74,7 @@ async def write_mem(context: ToolContext, arguments: Mapping[str, Json]) -> Tool
         category=args.text("category"),
         template=args.text("template"),
         project=context.project,
-        source={"method": Method.AGENT.value},
+        source=AGENT_SOURCE,
     )
     if not done.id:
         return render_result(
@@ -74,7 +82,7 @@ async def write_mem(context: ToolContext, arguments: Mapping[str, Json]) -> Tool
         )
     lines = [f"{done.action}: {done.title} ({done.id})", *([f"file: {done.file_path}"] if done.file_path else [])]
     lines += [
-        f"like {similar.name} ({similar.similarity:.2f}): link or edit that one if it is the same"
+        f"like {similar.name} ({_join(f'{similar.similarity:.2f}', similar.mark)}): link or edit it if it is the same"
         for similar in done.similar[:_MAX_SIMILAR]
     ]
     lines += [conflict_line(conflict) for conflict in done.conflicts[:_MAX_CONFLICTS]]
@@ -137,9 +145,10 @@ async def search_mem(context: ToolContext, arguments: Mapping[str, Json]) -> Too
         semantic=args.flag("semantic"),
     )
     remarks = [f"({reason})" for reason in matches.degraded]
-    frame = cost_of("\n".join(remarks), {"results": [], "degraded": [*matches.degraded]})
+    frame = cost_of("\n".join([HEADING, *remarks]), {"results": [], "degraded": [*matches.degraded]})
     entries = _fit_hits(matches.results, room=room_for(args.integer("max_tokens")) - _NOTE_TOKENS - frame)
-    lines = [entry.line for entry in entries] or ([] if matches.results else ["Nothing found."])
+    lines = [HEADING, *(entry.line for entry in entries)] if entries else []
+    lines = lines or ([] if matches.results else ["Nothing found."])
     if len(entries) < len(matches.results):
         lines.append(
             f"(there are more: {len(entries)} of the {len(matches.results)} fit into the answer; narrow the query, or "
@@ -200,7 +209,7 @@ def _hit_entry(hit: NoteHit, *, snippet_tokens: int = 0) -> ListEntry:
     structured = drop_empty(fields_of(hit)) | {"score": hit.score}
     category = f" [{hit.category}]" if hit.category else ""
     snippet = " ".join(hit.snippet.split())
-    head = f"- {hit.title}{category} ({hit.score:.2f}) {hit.id}"
+    head = f"- {hit.title}{category} ({_join(f'{hit.score:.2f}', hit.mark)}) {hit.id}"
     if snippet_tokens:
         snippet = shorten(snippet, tokens=snippet_tokens)
         structured = {name: structured[name] for name in _BRIEF if name in structured} | {"snippet": snippet}
@@ -212,17 +221,18 @@ def _hit_entry(hit: NoteHit, *, snippet_tokens: int = 0) -> ListEntry:
 def _render_note(note: NoteRead, *, start: int, room: int) -> ToolResult:
     """Return a note from a character on, as much of it as fits."""
     whole = note.content
-    fields, head = _note_fields(note, room=room // 3), _head(note)
+    head = f"{HEADING}\n{_head(note)}\n"
+    fields = _note_fields(note, room=(room - cost_of(head)) // 3)
     left = room - cost_of(head, fields) - _NOTE_TOKENS
     tokens = max(left // 2, _MIN_SHOWN_TOKENS)
     while True:
         end = find_cut(whole, start=start, tokens=tokens)
         part = whole[start:end]
-        if tokens <= _MIN_SHOWN_TOKENS or cost_of(part, {"content": part}) <= left:
+        if tokens <= _MIN_SHOWN_TOKENS or cost_of(fence(part), {"content": part}) <= left:
             break
         tokens -= max(1, tokens // 5)
     structured: dict[str, Json] = {**fields, "content": part}
-    lines = [part] if start else [head, "", part]
+    lines = [*([] if start else [head]), fence(part)]
     if end < len(whole):
         cursor = pack(end, note.version)
         structured |= {"from": start, "to": end, "of": len(whole), "cursor": cursor}
@@ -246,10 +256,14 @@ def _note_fields(note: NoteRead, *, room: int) -> dict[str, Json]:
 
 
 def _observation_lines(fields: Mapping[str, Json], *, room: int) -> list[str]:
-    lines = [f"- {observation}" for observation in cast("list[str]", fields.get("observations", []))]
+    lines = [f"- {' '.join(observation.split())}" for observation in cast("list[str]", fields.get("observations", []))]
     while lines and cost_of("\n".join(lines)) > room:
         lines.pop()
     return lines
+
+
+def _join(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)
 
 
 def _head(note: NoteRead) -> str:
@@ -259,6 +273,7 @@ def _head(note: NoteRead) -> str:
         f"created {to_iso(note.created_at)}",
         f"version {note.version}",
         note.state if note.state != "live" else "",
+        note.mark,
     ]
     return f"{shorten(note.title, tokens=_SHORT_TOKENS)} ({note.id}) · {' · '.join(part for part in parts if part)}"
 

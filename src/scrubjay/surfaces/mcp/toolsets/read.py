@@ -6,7 +6,8 @@ from functools import partial
 from typing import cast
 
 from scrubjay.errors import InvalidInput, NotFound
-from scrubjay.model.memory import MAIN, Json, Memory, Trust
+from scrubjay.model.labels import fence, mark_of_all
+from scrubjay.model.memory import MAIN, Json, Memory, Source
 from scrubjay.model.requests import HistoryRequest, ReadRequest
 from scrubjay.model.results import History, Hit, Missing, Neighbour, ReadResult, Recalled
 from scrubjay.model.timestamps import to_iso
@@ -26,7 +27,7 @@ from scrubjay.surfaces.mcp.budget import (
 from scrubjay.surfaces.mcp.cursors import invalid_cursor, pack, unpack
 from scrubjay.surfaces.mcp.tool import ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets.filters import question_from
-from scrubjay.surfaces.mcp.toolsets.render import UNLIMITED
+from scrubjay.surfaces.mcp.toolsets.render import HEADING, UNLIMITED, fields_of
 
 _MAX_VERSIONS = 50
 _SHORT_TOKENS = 40
@@ -93,7 +94,8 @@ def _render_recalled(
     remarks, rest = _rest(recalled, room=room)
     if len(pinned) < len(recalled.pinned):
         remarks.append(_MORE_PINNED)
-    lines = [entry.line for entry in (*pinned, *hits)] or ([] if recalled.hits else ["Nothing found."])
+    lines = [entry.line for entry in (*pinned, *hits)]
+    lines = [HEADING, *lines] if lines else ([] if recalled.hits else ["Nothing found."])
     structured: dict[str, Json] = {"hits": [entry.structured for entry in hits]}
     if pinned:
         structured["pinned"] = [entry.structured for entry in pinned]
@@ -113,12 +115,12 @@ def _rest(recalled: Recalled, *, room: int) -> tuple[list[str], dict[str, Json]]
 def _cost_of_rest(recalled: Recalled, *, room: int) -> int:
     remarks, rest = _rest(recalled, room=room)
     more = [_MORE_PINNED] if recalled.pinned else []
-    return cost_of("\n".join([*remarks, *more]), {"hits": [], "pinned": [], **rest})
+    return cost_of("\n".join([HEADING, *remarks, *more]), {"hits": [], "pinned": [], **rest})
 
 
 def _hit_entry(hit: Hit, mark: str = "", *, names_space: bool) -> ListEntry:
     """Return a hit in both forms; the lines after the first are indented."""
-    about = f", {', '.join(hit.entities)}" if hit.entities else ""
+    about = "".join(f", {part}" for part in (*hit.entities, hit.mark) if part)
     mark += f"in {hit.space}, " if names_space else ""
     mark += f"on branch {hit.branch}, " if hit.branch != MAIN else ""
     head = f"- {hit.name} ({mark}{hit.date.date().isoformat()}{about}): "
@@ -140,7 +142,9 @@ def _squeeze(hit: Hit, room: int, render: Callable[[Hit], ListEntry]) -> list[Li
         near = tuple(neighbour for neighbour in hit.around if abs(neighbour.place) <= distance)
         if entries := fit([render(replace(bare, around=near))], room=room):
             return entries
-    return _cut_passage(bare, room, render) or (_cut_passage(replace(bare, why=()), room, render) if bare.why else [])
+    # The mark stays: it says whose word it is.
+    shorter = (bare, replace(bare, why=()), replace(bare, why=(), source=Source()))
+    return next((entries for hit in shorter if (entries := _cut_passage(hit, room, render))), list[ListEntry]())
 
 
 def _cut_passage(hit: Hit, room: int, render: Callable[[Hit], ListEntry]) -> list[ListEntry]:
@@ -169,9 +173,10 @@ def _hit_fields(hit: Hit, *, names_space: bool) -> dict[str, Json]:
             "source": drop_empty(
                 {name: getattr(hit.source, name) for name in ("session", "conversation", "agent", "tool")}
             ),
-            "trust": "" if hit.trust == Trust.UNKNOWN else hit.trust,
+            "trust": hit.trust,
+            "suspicious": hit.suspicious or None,
             "why": [*hit.why],
-            "around": [to_json(neighbour) for neighbour in hit.around],
+            "around": [drop_empty(fields_of(neighbour)) for neighbour in hit.around],
             "memory": to_json(hit.memory),
         }
     )
@@ -180,14 +185,15 @@ def _hit_fields(hit: Hit, *, names_space: bool) -> dict[str, Json]:
 def _neighbour_line(neighbour: Neighbour, *, tokens: int | None = None) -> str:
     passage = " ".join(neighbour.passage.split())
     text = passage if tokens is None else shorten(passage, tokens=tokens)
-    return f"  {neighbour.place:+} {neighbour.name} ({neighbour.date.date().isoformat()}): {text}"
+    mark = f", {neighbour.mark}" if neighbour.mark else ""
+    return f"  {neighbour.place:+} {neighbour.name} ({neighbour.date.date().isoformat()}{mark}): {text}"
 
 
 class _MemoryPage:
     """A result of `read`, filled with memories until its room is used up."""
 
     def __init__(self, room: int) -> None:
-        self._room = room - _PAGE_NOTE_TOKENS
+        self._room = room - _PAGE_NOTE_TOKENS - cost_of(HEADING)
         self._memories: list[Json] = []
         self._missing: list[Json] = []
         self._lines: list[str] = []
@@ -221,7 +227,8 @@ class _MemoryPage:
         structured: dict[str, Json] = {"memories": self._memories}
         structured |= drop_empty({"missing": self._missing, "cursor": self._cursor})
         more = [f'(more with cursor "{self._cursor}")'] if self._cursor else []
-        return ToolResult(structured=structured, text="\n".join([*self._lines, *more]))
+        heading = [HEADING] if self._memories else []
+        return ToolResult(structured=structured, text="\n".join([*heading, *self._lines, *more]))
 
     def _add_missing(self, missing: Missing) -> None:
         near = f". Did you mean {' or '.join(missing.suggestions)}?" if missing.suggestions else ""
@@ -236,16 +243,20 @@ class _MemoryPage:
 
     def _add_memory(self, memory: Memory, text: str, start: int) -> int:
         """Add a memory from a character on; return where the part ends."""
-        head: dict[str, Json] = {"id": memory.id, "name": memory.name, "version": memory.version}
-        room = self._room - cost_of("", head) - 20
+        mark = mark_of_all(memory)
+        head = drop_empty({"id": memory.id, "name": memory.name, "version": memory.version, "mark": mark})
+        line = f"{memory.name} ({', '.join(part for part in (f'version {memory.version}', mark) if part)}):"
+        room = self._room - cost_of(line, head) - 20
         tokens = max(room // 2, _MIN_SHOWN_TOKENS)
         while True:
             end = find_cut(text, start=start, tokens=tokens)
             part = text[start:end]
-            if tokens <= _MIN_SHOWN_TOKENS or cost_of(part, {"text": part}) <= room:
+            if tokens <= _MIN_SHOWN_TOKENS or cost_of(fence(part), {"text": part}) <= room:
                 break
             tokens -= max(1, tokens // 5)
         structured: dict[str, Json] = {**head, "text": part}
+        # What the memory says stands between two lines that it cannot imitate.
+        part = f"{line}\n{fence(part)}"
         if start or end < len(text):
             structured |= {"from": start, "to": end, "of": len(text)}
             part += f"\n(characters {start:,} to {end:,} of {len(text):,})"
@@ -305,7 +316,7 @@ def _version_entry(version: Version) -> ListEntry:
 
 def _render_diff(result: History, room: int) -> ToolResult:
     head: dict[str, Json] = {"id": result.id, "name": result.name}
-    room -= cost_of(result.name, head) + cost_of(_CUT_CHANGES) + 20
+    room -= cost_of(f"{HEADING}\n{result.name}", head) + cost_of(_CUT_CHANGES) + 20
     changes: list[Json] = []
     lines: list[str] = [] if result.diff else ["No relevant differences."]
     for diff in result.diff:
@@ -317,7 +328,7 @@ def _render_diff(result: History, room: int) -> ToolResult:
         lines.append(entry.line)
     if len(changes) < len(result.diff) or any("of" in change for change in changes if isinstance(change, dict)):
         lines.append(_CUT_CHANGES)
-    return ToolResult(structured={**head, "diff": changes}, text="\n".join([f"{result.name}:", *lines]))
+    return ToolResult(structured={**head, "diff": changes}, text="\n".join([HEADING, f"{result.name}:", *lines]))
 
 
 def _diff_entry(diff: FieldDiff, room: int) -> ListEntry:
@@ -328,7 +339,7 @@ def _diff_entry(diff: FieldDiff, room: int) -> ListEntry:
         structured: dict[str, Json] = {"field": diff.field, "change": change}
         if change != whole:
             structured["of"] = len(whole)
-        entry = ListEntry(structured=structured, line=f"{diff.field}:\n{change}")
+        entry = ListEntry(structured=structured, line=f"{diff.field}:\n{fence(change)}")
         if tokens == 1 or entry.cost <= room:
             return entry
         tokens -= max(1, tokens // 5)

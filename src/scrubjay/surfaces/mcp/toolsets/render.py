@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from scrubjay.model.conflict import ConflictDetails
-from scrubjay.model.memory import Json, Memory
+from scrubjay.model.labels import NOTICE, mark_of_all
+from scrubjay.model.memory import Json, Memory, Method, Trust
 from scrubjay.model.results import Hit, Recalled, Remembered, Similar
 from scrubjay.model.timestamps import to_iso
 from scrubjay.rpc.codec import to_json
@@ -22,6 +23,11 @@ from scrubjay.surfaces.mcp.tool import ToolContext, ToolResult
 
 UNLIMITED = 1_000_000
 """The tokens to ask the engine for where the surface, which knows the form of the result, applies the budget."""
+
+AGENT_SOURCE: dict[str, Json] = {"method": Method.AGENT.value, "trust": Trust.AGENT.value}
+"""The source of what a caller writes over MCP without saying whose word it is."""
+HEADING = f"Memories ({NOTICE}):"
+"""Stands above the texts of memories."""
 
 _MAX_WARNINGS = 5
 _MAX_WARNING_LENGTH = 200
@@ -94,6 +100,7 @@ def conflict_fields(conflict: ConflictDetails) -> dict[str, Json]:
             "confidence": conflict.confidence,
             "suggested_action": conflict.suggested_action.value,
             "with": conflict.other.name,
+            "mark": conflict.other.mark,
             "says": shorten(conflict.other.statement, tokens=_LIST_TOKENS),
             "differs": [shorten(part, tokens=_SHORT_TOKENS) for part in conflict.differs],
         }
@@ -106,7 +113,8 @@ def conflict_line(conflict: ConflictDetails) -> str:
     differs = shorten(", ".join(conflict.differs), tokens=_SHORT_TOKENS) if conflict.differs else conflict.type.value
     verb = {"duplicate": "says the same as", "update": "says more than"}.get(conflict.type.value, "contradicts")
     confidence = f"{conflict.confidence:.2f}"
-    return f"{conflict.id}: {verb} {name} ({confidence}): {differs}. Revise or forget what no longer holds."
+    mark = f", {conflict.other.mark}" if conflict.other.mark else ""
+    return f"{conflict.id}: {verb} {name} ({confidence}{mark}): {differs}. Revise or forget what no longer holds."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,10 +130,10 @@ def render_texts(context: ToolContext, recalled: Recalled, fields: TextFields, *
     """Return at most `count` hits with their whole texts, as many as the budget holds."""
     # Pinned memories come with every recall; these toolsets show them only if there is a place left.
     hits = [*recalled.hits, *recalled.pinned][:count]
-    room = room_for(DEFAULT_TOKENS) - cost_of("", {"results": []}) - _TEXTS_NOTE_TOKENS
+    room = room_for(DEFAULT_TOKENS) - cost_of(HEADING, {"results": []}) - _TEXTS_NOTE_TOKENS
     # With a single space, every hit would name the same one.
     entries = fit([_text_entry(hit, room, fields, names_space=bool(context.who.also)) for hit in hits], room=room)
-    lines = [entry.line for entry in entries] or ([] if hits else ["Nothing found."])
+    lines = [HEADING, *(entry.line for entry in entries)] if entries else ([] if hits else ["Nothing found."])
     if any("of" in entry.structured for entry in entries):
         lines.append("(long texts are cut; `of` is their full length)")
     if len(entries) < len(hits):
@@ -151,10 +159,13 @@ def _text_entry(hit: Hit, room: int, fields: TextFields, *, names_space: bool) -
         **description,
         "score": hit.score,
         "created_at": to_iso(hit.memory.created_at),
+        "trust": hit.trust,
+        "suspicious": hit.suspicious or None,
     }
-    line = " ".join(text.split())
+    line, mark = " ".join(text.split()), mark_of_all(hit.memory)
+    head = f"- ({mark}) " if mark else "- "
     return ListEntry(
-        structured=drop_empty(structured), line=f"- {line}", short=f"- {shorten(line, tokens=_SHORT_TOKENS)}"
+        structured=drop_empty(structured), line=f"{head}{line}", short=f"{head}{shorten(line, tokens=_SHORT_TOKENS)}"
     )
 
 
@@ -184,7 +195,8 @@ def _similar_line(similar: Similar, *, into: str) -> str:
     name, differs = (shorten(part, tokens=_SHORT_TOKENS) for part in (similar.name, similar.differs))
     if similar.id == into:
         return f"may contradict what was there before: {differs}. Revise {name} if something no longer holds."
-    return f"may contradict {name} ({similar.similarity:.2f}): {differs}. Revise or forget what no longer holds."
+    mark = f", {similar.mark}" if similar.mark else ""
+    return f"may contradict {name} ({similar.similarity:.2f}{mark}): {differs}. Revise or forget what no longer holds."
 
 
 def _join(names: Sequence[str]) -> str:

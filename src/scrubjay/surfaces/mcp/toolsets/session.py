@@ -58,19 +58,25 @@ def _structured(start: Context) -> dict[str, Json]:
 
 def _entries(entries: Sequence[ContextEntry]) -> list[Json]:
     return [
-        drop_empty({"id": entry.id, "name": entry.name, "date": to_iso(entry.date), "why": entry.why})
+        drop_empty(
+            {"id": entry.id, "name": entry.name, "date": to_iso(entry.date), "why": entry.why, "mark": entry.mark}
+        )
         for entry in entries
     ]
 
 
 def _conflict_fields(conflict: ConflictDetails) -> dict[str, Json]:
-    return {
-        "id": conflict.id,
-        "type": conflict.type.value,
-        "memory": conflict.memory.name,
-        "other": conflict.other.name,
-        "suggested_action": conflict.suggested_action.value,
-    }
+    return drop_empty(
+        {
+            "id": conflict.id,
+            "type": conflict.type.value,
+            "memory": conflict.memory.name,
+            "mark": conflict.memory.mark,
+            "other": conflict.other.name,
+            "other_mark": conflict.other.mark,
+            "suggested_action": conflict.suggested_action.value,
+        }
+    )
 
 
 TOOLS = (

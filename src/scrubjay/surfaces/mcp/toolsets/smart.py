@@ -4,13 +4,15 @@ from collections.abc import Mapping, Sequence
 
 from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.model.conflict import ConflictDetails, ConflictSide, ConflictType
-from scrubjay.model.memory import Json, Memory, Method
+from scrubjay.model.memory import Json, Memory
 from scrubjay.model.requests import RecallRequest, RememberRequest, ReviseRequest
 from scrubjay.model.results import Hit
 from scrubjay.surfaces.mcp.arguments import Arguments, arguments_for
-from scrubjay.surfaces.mcp.budget import DEFAULT_TOKENS, ListEntry, cost_of, fit, room_for, shorten
+from scrubjay.surfaces.mcp.budget import DEFAULT_TOKENS, ListEntry, cost_of, drop_empty, fit, room_for, shorten
 from scrubjay.surfaces.mcp.tool import Tool, ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets.render import (
+    AGENT_SOURCE,
+    HEADING,
     UNLIMITED,
     TextFields,
     fields_of,
@@ -52,7 +54,7 @@ async def create_memory(context: ToolContext, arguments: Mapping[str, Json]) -> 
 async def smart_write(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Write a new memory, or add to the one that the text continues."""
     values = {"project": context.project, **arguments_for(RememberRequest, arguments, _NAMES)}
-    request = RememberRequest.of(**values, source={"method": Method.AGENT.value})
+    request = RememberRequest.of(**values, source=AGENT_SOURCE)
     done = await context.memory.call(request)
     return render_remembered(done, tags=request.tags, dry_run=request.dry_run)
 
@@ -62,7 +64,7 @@ async def update_memory(context: ToolContext, arguments: Mapping[str, Json]) -> 
     if not arguments.keys() & _MEMORY:
         raise InvalidInput("say what to change", hint=f"Give one of {', '.join(_MEMORY)}")
     values = arguments_for(ReviseRequest, arguments, _NAMES)
-    done = await context.memory.call(ReviseRequest.of(**values, source={"method": Method.AGENT.value}))
+    done = await context.memory.call(ReviseRequest.of(**values, source=AGENT_SOURCE))
     return render_result([f"{done.action}: {done.name}, now version {done.version}"], fields_of(done), done.warnings)
 
 
@@ -113,7 +115,9 @@ async def _merge(context: ToolContext, conflict: ConflictDetails) -> dict[str, J
 
 
 def _duplicate_entry(conflict: ConflictDetails, merged: dict[str, Json]) -> ListEntry:
-    names = f"{conflict.memory.name} = {conflict.other.name}"
+    names = " = ".join(
+        f"{side.name} ({side.mark})" if side.mark else side.name for side in (conflict.memory, conflict.other)
+    )
     action = f", {merged['action']}" if merged else ""
     statement = shorten(" ".join(conflict.memory.statement.split()), tokens=_STATEMENT_TOKENS)
     head = f"- {conflict.confidence:.2f} {names}{action}"
@@ -131,13 +135,14 @@ def _duplicate_entry(conflict: ConflictDetails, merged: dict[str, Json]) -> List
 
 
 def _side_fields(side: ConflictSide) -> dict[str, Json]:
-    return {"id": side.id, "name": side.name, "says": shorten(side.statement, tokens=_STATEMENT_TOKENS)}
+    fields: dict[str, Json] = {"id": side.id, "name": side.name, "mark": side.mark}
+    return drop_empty(fields) | {"says": shorten(side.statement, tokens=_STATEMENT_TOKENS)}
 
 
 def _render_duplicates(entries: Sequence[ListEntry], *, count: int, remarks: Sequence[str]) -> ToolResult:
     room = room_for(DEFAULT_TOKENS) - cost_of("\n".join(remarks)) - _NOTE_TOKENS
     shown = fit(entries, room=room)
-    lines = [entry.line for entry in shown] or ["No duplicates found."]
+    lines = [HEADING, *(entry.line for entry in shown)] if shown else ["No duplicates found."]
     if len(shown) < count:
         lines.append(f"({len(shown):,} of {count:,} are shown: ask with the id of one memory, or a higher threshold)")
     structured: dict[str, Json] = {"duplicates": [entry.structured for entry in shown], "count": count}

@@ -33,6 +33,7 @@ from scrubjay.surfaces.mcp.budget import (
 from scrubjay.surfaces.mcp.tool import ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets.filters import filter_from
 from scrubjay.surfaces.mcp.toolsets.render import (
+    AGENT_SOURCE,
     conflict_fields,
     conflict_line,
     fields_of,
@@ -103,7 +104,7 @@ def _remember_request(context: ToolContext, values: Mapping[str, Json]) -> tuple
 
 def _source(values: Mapping[str, Json]) -> tuple[dict[str, Json], list[str]]:
     """Return the source of a memory. An agent wrote it, whatever it claims, and agents have less trust than users."""
-    source: dict[str, Json] = {**values, "method": Method.AGENT.value}
+    source: dict[str, Json] = {**AGENT_SOURCE, **values, "method": Method.AGENT.value}
     remarks: list[str] = []
     if values.get("method", Method.AGENT.value) != Method.AGENT.value:
         remarks.append("source.method is always agent over MCP")
@@ -168,7 +169,7 @@ async def revise(context: ToolContext, arguments: Mapping[str, Json]) -> ToolRes
     if version is None and not changes:
         raise InvalidInput("say what to change", hint=f"Give one of {', '.join(_CHANGES)}, revert_to")
     if version is None:
-        values = arguments_for(ReviseRequest, arguments) | {"source": {"method": Method.AGENT.value}}
+        values = arguments_for(ReviseRequest, arguments) | {"source": AGENT_SOURCE}
         done = await context.memory.call(ReviseRequest.of(**values))
     elif changes or "expected_version" in arguments:
         raise InvalidInput("revert_to restores a version as it was", hint="Revise it in a second call")
