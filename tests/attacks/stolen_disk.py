@@ -55,7 +55,10 @@ def words_in(data: bytes, words: Iterable[str]) -> set[str]:
 
 
 class Witness:
-    """Reads the files below folders again and again, so that it also sees those that are soon removed."""
+    """Reads what changes below folders again and again, so that it also sees files that are soon removed.
+
+    It leaves out the store, which stays, and is searched at the end.
+    """
 
     def __init__(self, words: Iterable[str], *folders: Path, skip: Sequence[Path] = ()) -> None:
         self.places: dict[str, list[str]] = {}
@@ -77,7 +80,8 @@ class Witness:
             for path in _files(self._folders, self._skip):
                 with suppress(OSError):
                     status = path.stat()
-                    if self._seen.get(path) == (mark := (status.st_mtime_ns, status.st_size)):
+                    mark = status.st_mtime_ns, status.st_size
+                    if path.name.startswith("memory.db") or self._seen.get(path) == mark:
                         continue
                     self._seen[path] = mark
                     for word in words_in(path.read_bytes(), self._words):

@@ -21,11 +21,12 @@ from scrubjay import SyncMemoryClient
 from scrubjay.paths import daemon_file
 from scrubjay.settings import Settings
 from tests.attacks.stolen_disk import Witness, find_words, new_word, open_files, words_in
-from tests.surfaces.daemon_process import TypedDaemon
+from tests.surfaces.daemon_process import Daemon
+from tests.surfaces.fork_server import fork_server
 
 pytestmark = pytest.mark.embedded
 API = "/api/v1"
-_SECONDS = 60.0
+_SECONDS = 120.0
 _OWNER_ONLY = 0o077
 _SURFACES = (
     "command", "command_note", "command_import", "rest", "rest_note", "rest_title", "rest_import", "core", "kg",
@@ -52,20 +53,25 @@ class Victim:
     def is_encrypted(self) -> bool:
         return "SCRUBJAY_KEY_FILE" in self.environment
 
-    def run(self, *arguments: str, stdin: str = "", fails: bool = False, **more: str) -> str:
-        """Run a command as the user does, in a process of its own."""
+    def run(self, *arguments: str, fails: bool = False, **more: str) -> str:
+        """Run a command as the user does, in a process of its own; return what it prints."""
+        code, output = self._run(*arguments, **more)
+        assert (code != 0) is fails, output
+        return output
+
+    def run_bridge(self, lines: str) -> str:
+        """Run the bridge of an agent that sends lines; return the answers."""
         done = subprocess.run(
-            [sys.executable, "-m", "scrubjay", *arguments],
-            env={**os.environ, **self.environment, **more}, input=stdin, capture_output=True, text=True, timeout=120,
-            check=False,
+            [sys.executable, "-m", "scrubjay", "mcp", "--tools", "all"],
+            env={**os.environ, **self.environment}, input=lines, capture_output=True, text=True, timeout=_SECONDS,
+            check=True,
         )  # fmt: skip
-        assert (done.returncode != 0) is fails, done.stderr
         return done.stdout
 
     @contextmanager
-    def daemon(self, *options: str, **more: str) -> Generator[tuple[TypedDaemon, httpx2.Client]]:
+    def daemon(self, *options: str, **more: str) -> Generator[tuple[Daemon, httpx2.Client]]:
         """Run a daemon, and kill it at the end as a power failure does."""
-        with TypedDaemon(self.home, *options, **{**self.environment, **more}) as daemon:
+        with Daemon(self.home, *options, **{**self.environment, **more}) as daemon:
             daemon.wait_until(lambda: bool(json.loads(daemon_file(self.home).read_text())["http"]))
             address = json.loads(daemon_file(self.home).read_text())["http"]
             with httpx2.Client(base_url=address, timeout=_SECONDS, trust_env=False) as http:
@@ -79,12 +85,15 @@ class Victim:
 
     def doctor(self, **more: str) -> dict[str, dict[str, Any]]:
         """Return the checks of `doctor` by name."""
-        # A problem is its exit code.
-        done = subprocess.run(
-            [sys.executable, "-m", "scrubjay", "doctor", "--json"],
-            env={**os.environ, **self.environment, **more}, capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
-        return {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+        # Its exit code says whether there is a problem.
+        _, output = self._run("doctor", "--json", **more)
+        return {check["name"]: check for check in json.loads(output)["checks"]}
+
+    def _run(self, *arguments: str, **more: str) -> tuple[int, str]:
+        output = self.outside / f"{new_word()}.out"
+        environment = {**os.environ, **self.environment, **more}
+        code = fork_server().start(arguments, environment=environment, log=output).wait(_SECONDS)
+        return code, output.read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -108,7 +117,8 @@ def test_no_surface_leaves_a_word_in_any_file(encrypted: Victim) -> None:
             assert encrypted.find(words) == {}
         assert encrypted.find(words) == {}
         # Without a daemon, a command opens the store itself.
-        _use_command_line(encrypted, words)
+        encrypted.run("notes", "write", f"Once more {words['command_note']}", words["command_note"])
+        assert words["command_note"] in encrypted.run("notes", "export", "--format", "json")
     assert encrypted.find(words) == {}
     assert witness.places == {}
     assert encrypted.doctor()["encryption"]["ok"]
@@ -137,7 +147,11 @@ def test_an_import_on_its_way_is_encrypted(tmp_path: Path, has_key: bool) -> Non
             end = time.monotonic() + _SECONDS
             while not seen and time.monotonic() < end:
                 time.sleep(0.05)
-                nameless = (data for name, data in open_files(daemon.pid).items() if name.endswith("(deleted)"))
+                nameless = (
+                    data
+                    for name, data in open_files(daemon.pid).items()
+                    if name.startswith(f"{victim.root}/tmp/") and name.endswith("(deleted)")
+                )
                 seen.extend(data for data in nameless if len(data) > 100_000)
 
         http.post(f"{API}/import", content=upload())
@@ -328,7 +342,7 @@ def _use_mcp(victim: Victim, words: Mapping[str, str]) -> None:
         ),
     ]
     lines = "".join(f"{json.dumps(message)}\n" for message in messages)
-    answers = [json.loads(line) for line in victim.run("mcp", "--tools", "all", stdin=lines).splitlines()]
+    answers = [json.loads(line) for line in victim.run_bridge(lines).splitlines()]
     results = {answer["id"]: answer["result"] for answer in answers if "id" in answer}
     assert not [result for result in results.values() if result.get("isError")], results
     assert set(results) == set(range(len(calls) + 1))
