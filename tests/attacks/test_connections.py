@@ -1,4 +1,4 @@
-"""Strangers open connections without a token, as many as they can, and send nothing."""
+"""Idle connections of strangers keep no one from being served."""
 
 import asyncio
 import socket
@@ -50,7 +50,7 @@ def idle_connections(port: int, count: int) -> Generator[list[socket.socket]]:
 
 
 @pytest.mark.embedded
-def test_a_thousand_idle_connections_silence_nobody(home: Path) -> None:
+def test_a_thousand_idle_connections_silence_no_one(home: Path) -> None:
     """A thousand idle connections without a token keep neither HTTP nor the owner's socket from answering."""
     with SmallDaemon(home, "--require-token") as daemon:
         port = int(str(read_daemon_record(home)["http"]).rpartition(":")[2])

@@ -32,6 +32,7 @@ BROAD_HANDLERS = {
     "src/scrubjay/surfaces/daemon/http_server.py": 2,
     "src/scrubjay/surfaces/mcp/server.py": 1,
     "src/scrubjay/surfaces/http/auth_middleware.py": 1,
+    "src/scrubjay/workers.py": 1,
     "src/scrubjay/vectors/edge_codec.py": 1,  # the engine under it raises plain Exception, and panics, for everything
 }
 

@@ -7,18 +7,15 @@ import asyncio
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO
 
 from scrubjay.notes.attachments.readers import PLAIN, READERS, UnreadableFile, decode_text
+from scrubjay.workers import allow_cpu_seconds, restrict_process, shares
 
 __all__ = ["ExtractedText", "Extractor"]
 
 _NO_TEXT = "its text could not be extracted"
 _FAILED, _MISSING = 3, 4
-# In addition to the memory of the bare process.
-_MAX_MEMORY = 1 << 30
-_MAX_CPU_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +27,11 @@ class ExtractedText:
 
 
 class Extractor:
-    """Extracts the text of files within limits of characters and seconds, two files at a time."""
+    """Extracts the text of files within limits of characters and seconds, in turn with other heavy work."""
 
     def __init__(self, *, characters: int = 200_000, seconds: float = 20.0) -> None:
         self._characters = characters
         self._seconds = seconds
-        self._turn = asyncio.Semaphore(2)
 
     async def text_of(self, file: BinaryIO, *, media_type: str) -> ExtractedText:
         """Extract the text of an open file from its current position; empty for a type without text."""
@@ -46,7 +42,7 @@ class Extractor:
             return _cut(decode_text(data), self._characters, more=has_more)
         if media_type not in READERS:
             return ExtractedText()
-        async with self._turn:
+        async with shares().turn():
             return await self._in_child(file, media_type)
 
     async def _in_child(self, file: BinaryIO, media_type: str) -> ExtractedText:
@@ -91,7 +87,8 @@ def _cut(text: str, characters: int, *, more: bool = False) -> ExtractedText:
 def main() -> int:
     """Read a file from standard input and print its text."""
     media_type, characters = sys.argv[1], int(sys.argv[2])
-    _restrict()
+    restrict_process()
+    allow_cpu_seconds()
     try:
         text = READERS[media_type](sys.stdin.buffer, characters)
         code = 0
@@ -101,21 +98,6 @@ def main() -> int:
         text, code = str(error), _FAILED
     sys.stdout.buffer.write(text[:characters].encode("utf-8", "replace"))
     return code
-
-
-def _restrict() -> None:
-    """Limit the memory and the CPU time of this process, and forbid it to write files."""
-    if sys.platform == "win32":
-        return
-    import resource  # noqa: PLC0415 - not available on Windows
-
-    limits = [(resource.RLIMIT_CPU, _MAX_CPU_SECONDS), (resource.RLIMIT_FSIZE, 0)]
-    with suppress(OSError):
-        taken = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
-        limits.append((resource.RLIMIT_AS, taken + _MAX_MEMORY))
-    for limit, value in limits:
-        with suppress(ValueError, OSError):
-            resource.setrlimit(limit, (value, value))
 
 
 if __name__ == "__main__":

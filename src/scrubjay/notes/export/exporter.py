@@ -1,30 +1,26 @@
 """Export one or many notes, page by page, so that at most one page of notes is in memory."""
 
 import asyncio
-import io
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, NotFound, ScrubjayError
-from scrubjay.model.attachments import LARGEST_ATTACHMENT, Attachment
 from scrubjay.model.caller import Caller
 from scrubjay.model.notes import EXPORT_MEDIA_TYPES, NoteDownload, NotesExported, require_export_format
 from scrubjay.model.requests import ExportNotesRequest
-from scrubjay.notes.attachments.storage import AttachmentStorage
-from scrubjay.notes.export.pages import ExportedNote, NoteIndex, NoteReader
+from scrubjay.notes.export.exported import ExportedNote, NoteRenderer, render_in_child, render_note
+from scrubjay.notes.export.pages import NoteReader
 from scrubjay.notes.export.rows import csv_head, csv_rows, json_line
 from scrubjay.notes.export.sinks import FileSink, open_file_sink, open_target
-from scrubjay.notes.files.folder import Folder
-from scrubjay.notes.markdown.format import render
 from scrubjay.notes.markdown.naming import link_target
 from scrubjay.ports import Progress
+from scrubjay.workers import run_in_thread
 
 if TYPE_CHECKING:
-    from scrubjay.notes.export.pdf import PdfDocument
     from scrubjay.notes.vault import Vault
 
 __all__ = ["Exporter"]
@@ -32,8 +28,8 @@ __all__ = ["Exporter"]
 T = TypeVar("T")
 _LINES = ".jsonl"
 _HTML = (".html", ".htm")
-# The size limit of a file inlined into a standalone page.
-_MAX_INLINED = 8_000_000
+# A long note takes minutes in these formats.
+_HEAVY_FORMATS = ("html", "pdf")
 _MAX_LISTED = 10
 
 
@@ -67,8 +63,7 @@ class Exporter:
     def __init__(self, engine: Engine, *, who: Caller, vault: "Vault | None" = None) -> None:
         self._vault = vault
         self._reader = NoteReader(engine, who=replace(who, also=()), paths=self._paths)
-        self._folder = Folder(vault.root) if vault is not None else None
-        self._storage = AttachmentStorage(vault.root, largest=LARGEST_ATTACHMENT) if vault is not None else None
+        self._renderer = NoteRenderer(vault.root if vault is not None else None)
 
     async def export(
         self, request: ExportNotesRequest, *, progress: Progress | None = None
@@ -92,7 +87,12 @@ class Exporter:
         ids = await self._reader.ids((ref,))
         async for page in self._reader.pages(ids):
             for exported in page:
-                data, warnings = await asyncio.to_thread(self._render_single, exported, chosen)
+                root = self._vault.root if self._vault is not None else None
+                if chosen in _HEAVY_FORMATS:
+                    # Only a child process can be stopped with its request.
+                    data, warnings = await render_in_child(exported, chosen, root=root)
+                else:
+                    data, warnings = await run_in_thread(render_note, exported, chosen, root=root)
                 name = f"{link_target(exported.path).rpartition('/')[2]}.{chosen}"
                 return NoteDownload(name=name, media_type=EXPORT_MEDIA_TYPES[chosen], data=data, warnings=warnings)
         raise NotFound(f"{ref[:100]!r} is not a note", hint="Download an attachment as it is")
@@ -108,32 +108,15 @@ class Exporter:
                 field="target",
             )  # fmt: skip
 
-    def _render_single(self, exported: ExportedNote, format: str) -> tuple[bytes, tuple[str, ...]]:
-        if format == "md":
-            return self._note_file(exported), ()
-        if format == "json":
-            return f"{json_line(exported, indent=2)}\n".encode("utf-8", "replace"), ()
-        if format == "csv":
-            return f"{csv_head()}{csv_rows(exported)}".encode("utf-8", "replace"), ()
-        index = NoteIndex()
-        index.add(exported.memory, exported.path)
-        if format == "html":
-            return self._standalone_page(exported, index), ()
-        stream = io.BytesIO()
-        document = self._new_pdf(stream, title=exported.note.title, index=index)
-        document.add(exported)
-        document.close()
-        return stream.getvalue(), document.warnings
-
     async def _markdown(self, job: _Job) -> None:
         if job.is_single and job.suffix == ".md":
-            await self._write_stream(job, self._note_file)
+            await self._write_stream(job, self._renderer.note_file)
             return
         async with _in_thread(open_file_sink(job.target)) as sink:
 
             def write(page: Sequence[ExportedNote]) -> None:
                 for exported in page:
-                    sink.write(exported.path, self._note_file(exported), at=exported.note.updated_at)
+                    sink.write(exported.path, self._renderer.note_file(exported), at=exported.note.updated_at)
                 self._copy_attachments(sink, page, job)
 
             async for page in self._pages(job):
@@ -168,7 +151,7 @@ class Exporter:
             )  # fmt: skip
         index = await self._reader.index(job.ids)
         if job.suffix in _HTML:
-            await self._write_stream(job, lambda exported: self._standalone_page(exported, index))
+            await self._write_stream(job, lambda exported: self._renderer.standalone_page(exported, index))
             return
         pages = HtmlPages(index=index, files=job.files)
         async with _in_thread(open_file_sink(job.target)) as sink:
@@ -192,7 +175,7 @@ class Exporter:
         titles = [entry.title for entry in index.entries.values()]
         async with _in_thread(open_target(job.target)) as stream:
             title = titles[0] if job.is_single and titles else "Notes"
-            document = await asyncio.to_thread(self._new_pdf, stream, title=title, index=index)
+            document = await asyncio.to_thread(self._renderer.new_pdf, stream, title=title, index=index)
 
             def add(page: Sequence[ExportedNote]) -> None:
                 for exported in page:
@@ -245,53 +228,18 @@ class Exporter:
         root = self._vault.root
         return {id_: path.relative_to(root).as_posix() for id_, path in (await self._vault.paths_of(ids)).items()}
 
-    def _note_file(self, exported: ExportedNote) -> bytes:
-        """Return the file of a note in the vault, or render it."""
-        if self._folder is not None:
-            try:
-                return self._folder.read(exported.path)[1]
-            except ScrubjayError:
-                pass
-        return render(exported.note)
-
     def _copy_attachments(self, sink: FileSink, page: Sequence[ExportedNote], job: _Job, *, prefix: str = "") -> None:
         """Add the attachments of a page of notes, each file once."""
         for attachment in (attachment for exported in page for attachment in exported.attachments):
-            if attachment.file in job.files or self._storage is None:
+            if attachment.file in job.files or self._renderer.storage is None:
                 continue
             try:
-                with self._storage.open_file(attachment.file) as stream:
+                with self._renderer.storage.open_file(attachment.file) as stream:
                     sink.copy(f"{prefix}{attachment.file}", stream)
             except ScrubjayError as error:
                 job.warnings.append(f"{attachment.file} was not exported: {error.message}")
                 continue
             job.files.add(attachment.file)
-
-    def _standalone_page(self, exported: ExportedNote, index: NoteIndex) -> bytes:
-        from scrubjay.notes.export.html import HtmlPages  # noqa: PLC0415 - as above
-
-        return HtmlPages(index=index, inline=self._read_attachment).page(exported)
-
-    def _read_attachment(self, attachment: Attachment) -> bytes | None:
-        """Return the bytes of an attachment that is small enough to be part of a page."""
-        if self._storage is None or attachment.bytes > _MAX_INLINED:
-            return None
-        try:
-            with self._storage.open_file(attachment.file) as stream:
-                data = stream.read(_MAX_INLINED + 1)
-        except ScrubjayError:
-            return None
-        return data if len(data) <= _MAX_INLINED else None
-
-    def _new_pdf(self, stream: BinaryIO, *, title: str, index: NoteIndex) -> "PdfDocument":
-        try:
-            from scrubjay.notes.export.pdf import PdfDocument  # noqa: PLC0415 - an extra
-        except ImportError as error:
-            raise InvalidInput(
-                "PDF export needs reportlab, which is not installed", hint="Run: pip install 'scrubjay[pdf]'",
-                field="format",
-            ) from error  # fmt: skip
-        return PdfDocument(stream, title=title, index=index, read_attachment=self._read_attachment)
 
 
 @asynccontextmanager

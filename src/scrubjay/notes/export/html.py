@@ -16,8 +16,8 @@ from markdown_it.utils import EnvType, OptionsDict
 
 from scrubjay.model.attachments import Attachment
 from scrubjay.model.timestamps import to_iso
+from scrubjay.notes.export.exported import ExportedNote, NoteIndex, NoteIndexEntry, ReadAttachment
 from scrubjay.notes.export.markup import BOX, SCHEMES, WIKI, anchor_of, markdown, split_size, words_of
-from scrubjay.notes.export.pages import ExportedNote, NoteIndex, NoteIndexEntry, ReadAttachment
 from scrubjay.notes.markdown.naming import link_target
 
 __all__ = ["FILES", "STYLE", "STYLE_FILE", "HtmlPages", "file_place", "page_of"]

@@ -1,80 +1,28 @@
 """Read the notes of an export page by page, with their links, attachments and paths."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import PurePosixPath
+from dataclasses import replace
 
 from scrubjay.engine import Engine
 from scrubjay.errors import NotFound
-from scrubjay.model.attachments import EMBEDS, Attachment, attachment_from
+from scrubjay.model.attachments import EMBEDS, attachment_from
 from scrubjay.model.caller import Caller
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import LINK, Relation
 from scrubjay.model.requests import ReadRequest
-from scrubjay.notes.markdown.naming import file_name, id_in, link_target
-from scrubjay.notes.markdown.note import Note
-from scrubjay.notes.markdown.wiki import key_of
+from scrubjay.notes.export.exported import ExportedNote, NoteIndex
+from scrubjay.notes.markdown.naming import file_name, link_target
 from scrubjay.notes.sync.links import ids_named_in
 from scrubjay.notes.sync.mapping import LinkedNote, note_of
 from scrubjay.notes.sync.state import is_note
 
-__all__ = ["ExportedNote", "NoteIndex", "NoteIndexEntry", "NoteReader", "ReadAttachment"]
+__all__ = ["NoteReader"]
 
 _PAGE = 200
 Paths = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
 """Returns the paths of notes in their folder, by id."""
-ReadAttachment = Callable[[Attachment], bytes | None]
-"""Returns the bytes of an embedded file; None if it is not available."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoteIndexEntry:
-    """An entry of the index: a note of an export."""
-
-    id: str
-    title: str
-    category: str
-    path: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportedNote:
-    """An exported note with the path of its file and its attachments."""
-
-    memory: Memory
-    note: Note
-    path: str
-    attachments: tuple[Attachment, ...] = ()
-
-    def attachment(self, target: str) -> Attachment | None:
-        """Return the attachment that an embed names."""
-        name = _file_key(target)
-        return next((attachment for attachment in self.attachments if _file_key(attachment.file) == name), None)
-
-
-@dataclass(slots=True, kw_only=True)
-class NoteIndex:
-    """All notes of an export by every name that links use. The first note with a name keeps it."""
-
-    entries: dict[str, NoteIndexEntry] = field(default_factory=dict[str, NoteIndexEntry])
-    _keys: dict[str, str] = field(default_factory=dict[str, str])
-
-    def add(self, memory: Memory, path: str) -> None:
-        """Add a note."""
-        self.entries[memory.id] = NoteIndexEntry(id=memory.id, title=memory.label, category=memory.category, path=path)
-        aliases = memory.metadata.get("aliases")
-        others = [alias for alias in aliases if isinstance(alias, str)] if isinstance(aliases, list) else []
-        stem = PurePosixPath(link_target(path)).name
-        for name in (memory.id, link_target(path), stem, memory.label, memory.name, *others):
-            if key := key_of(name):
-                self._keys.setdefault(key, memory.id)
-
-    def find(self, target: str) -> NoteIndexEntry | None:
-        """Return the note that a link names, if it is exported."""
-        own = self._keys.get(key_of(target)) or self._keys.get(key_of(PurePosixPath(link_target(target)).name))
-        return self.entries.get(own or id_in(target))
 
 
 class NoteReader:
@@ -183,7 +131,3 @@ def _linked_notes(
             continue
         seen.add(other.id)
         yield LinkedNote(id=other.id, target=link_target(paths[other.id]), text=relation.text or other.label)
-
-
-def _file_key(path: str) -> str:
-    return key_of(path.rpartition("/")[2])

@@ -30,9 +30,9 @@ from reportlab.platypus.frames import Frame
 
 from scrubjay.model.attachments import Attachment
 from scrubjay.model.timestamps import to_iso
+from scrubjay.notes.export.exported import ExportedNote, NoteIndex, NoteIndexEntry, ReadAttachment
 from scrubjay.notes.export.fonts import FONT_SIZE, Typeface
 from scrubjay.notes.export.markup import BOX, SCHEMES, WIKI, markdown, split_size, words_of
-from scrubjay.notes.export.pages import ExportedNote, NoteIndex, NoteIndexEntry, ReadAttachment
 from scrubjay.notes.markdown.naming import link_target
 
 __all__ = ["PdfDocument"]

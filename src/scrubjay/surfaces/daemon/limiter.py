@@ -2,14 +2,20 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import AsyncGenerator, Collection, Coroutine
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import TypeVar
+
+from starlette.requests import ClientDisconnect
 
 from scrubjay import telemetry
 from scrubjay.errors import Busy, ScrubjayError
 from scrubjay.model.verbs import VERBS
+from scrubjay.surfaces.http.body import caller_gone
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS
+from scrubjay.workers import Admission, admission
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -33,7 +39,10 @@ OTHER = "other"
 
 
 class RequestLimiter:
-    """Counts running requests, refuses those over the limit, and waits for the rest at the end."""
+    """Counts running requests, refuses those over the limit, and waits for the rest at the end.
+
+    A caller with a token may have half of them. A request counts until all of its work has ended.
+    """
 
     def __init__(self, *, max_requests: int, seconds: float, known_verbs: Collection[str] = KNOWN_VERBS) -> None:
         self._max_requests = max_requests
@@ -43,27 +52,43 @@ class RequestLimiter:
         self._tasks: set[asyncio.Task[object]] = set()
         self._idle = asyncio.Event()
         self._is_closing = False
+        self._by_caller: Counter[str] = Counter()
         self.active = 0
         self.served = 0
 
-    async def run(self, verb: str, work: Coroutine[object, object, T], *, reads: bool = False, long: bool = False) -> T:
+    async def run(
+        self,
+        verb: str,
+        work: Coroutine[object, object, T],
+        *,
+        caller: str = "",
+        reads: bool = False,
+        long: bool = False,
+    ) -> T:
         """Do the work of a request; raises Busy if there are too many, or if it takes too long.
 
-        A read is cancelled when its caller is gone. A write that has begun is always finished.
+        A read is cancelled when its caller is gone. A write that has begun is always finished. `caller` is the id of
+        a token; the owner has none.
         """
         with telemetry.request(self._label(verb)) as request:
             try:
-                self._require_room()
+                self._require_room(caller)
             except Busy as error:
                 work.close()
                 request.outcome = _outcome(error)
                 raise
             seconds = None if long else self._seconds
+            token = admission.set(Admission(caller))
             try:
                 return await (self._read(verb, work, seconds) if reads else self._write(verb, work, seconds))
             except ScrubjayError as error:
                 request.outcome = _outcome(error)
                 raise
+            except ClientDisconnect:
+                request.outcome = "gone"
+                raise
+            finally:
+                admission.reset(token)
 
     def require_open(self) -> None:
         """Raise Busy if the daemon is stopping, so that new requests go elsewhere."""
@@ -71,15 +96,15 @@ class RequestLimiter:
             raise self._refusal()
 
     @asynccontextmanager
-    async def hold(self, verb: str) -> AsyncGenerator[None]:
+    async def hold(self, verb: str, *, caller: str = "") -> AsyncGenerator[None]:
         """Count a request for the duration of a block, for responses that are read bit by bit."""
         with telemetry.request(self._label(verb)):
-            self._require_room()
-            self.active += 1
+            self._require_room(caller)
+            self._enter(caller)
             try:
                 yield
             finally:
-                self._leave()
+                self._leave(caller)
 
     async def close(self, *, seconds: float) -> int:
         """Refuse new requests and wait for running ones; return the number that still run after the time."""
@@ -93,44 +118,72 @@ class RequestLimiter:
     def _label(self, verb: str) -> str:
         return verb if verb in self._known_verbs else OTHER
 
-    def _require_room(self) -> None:
-        if self._is_closing or self.active >= self._max_requests:
+    def _require_room(self, caller: str) -> None:
+        share = max(1, self._max_requests // 2) if caller else self._max_requests
+        if self._is_closing or self.active >= self._max_requests or self._by_caller[caller] >= share:
             raise self._refusal()
 
     async def _read(self, verb: str, work: Coroutine[object, object, T], seconds: float | None) -> T:
         """Do the work in the task of the caller, and so cancel it with the caller."""
-        self.active += 1
-        limit = asyncio.timeout(seconds)
+        current, limit, gone = admission.get(), asyncio.timeout(seconds), caller_gone.get()
+
+        def stop(_: object) -> None:
+            # It may just have ended.
+            with suppress(RuntimeError):
+                limit.reschedule(0)
+
+        self._enter(current.caller)
         try:
             async with limit:
+                if gone is not None:
+                    gone.add_done_callback(stop)
                 return await work
         except TimeoutError:
+            if gone is not None and gone.done():
+                raise ClientDisconnect from None
             if limit.expired():
                 raise self._too_slow(verb, reads=True) from None
             raise
         finally:
-            self._leave()
+            if gone is not None:
+                gone.remove_done_callback(stop)
+            self._leave_at_end(current)
 
     async def _write(self, verb: str, work: Coroutine[object, object, T], seconds: float | None) -> T:
         """Do the work in a task of its own, which goes on without the caller."""
-        task = asyncio.create_task(work)
-        self.active += 1
+        task, current = asyncio.create_task(work), admission.get()
+        self._enter(current.caller)
         self._tasks.add(task)
-        task.add_done_callback(self._finish)
+        task.add_done_callback(partial(self._finish, current))
         done, _ = await asyncio.wait({task}, timeout=seconds)
         if not done:
             raise self._too_slow(verb, reads=False)
         return task.result()
 
-    def _leave(self) -> None:
+    def _enter(self, caller: str) -> None:
+        self.active += 1
+        self._by_caller[caller] += 1
+
+    def _leave(self, caller: str) -> None:
         self.active -= 1
         self.served += 1
+        self._by_caller[caller] -= 1
+        if not self._by_caller[caller]:
+            del self._by_caller[caller]
         if not self.active:
             self._idle.set()
 
-    def _finish(self, task: asyncio.Task[T]) -> None:
+    def _leave_at_end(self, current: Admission) -> None:
+        """Stop counting a request once its threads have ended, which nothing can stop."""
+        if current.threads:
+            ends = asyncio.gather(*current.threads, return_exceptions=True)
+            ends.add_done_callback(lambda _: self._leave(current.caller))
+        else:
+            self._leave(current.caller)
+
+    def _finish(self, current: Admission, task: asyncio.Task[T]) -> None:
         self._tasks.discard(task)
-        self._leave()
+        self._leave_at_end(current)
         # Retrieved here in case the caller is gone; errors of Scrubjay are not worth a line.
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, ScrubjayError):

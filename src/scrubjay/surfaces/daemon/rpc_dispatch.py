@@ -69,8 +69,9 @@ class RpcDispatcher:
         work = self._export(call, send, drain) if call.verb == _EXPORT else self._execute(call, send, upload)
         try:
             return await self.limiter.run(
-                call.verb, work, reads=verb is not None and verb.reads, long=verb is not None and verb.long
-            )
+                call.verb, work, caller=call.grant.id, reads=verb is not None and verb.reads,
+                long=verb is not None and verb.long,
+            )  # fmt: skip
         except Busy as error:
             if error.fields.get("refused") and upload is not None:
                 upload.close()

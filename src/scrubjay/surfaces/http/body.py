@@ -4,6 +4,7 @@ import asyncio
 import secrets
 import tempfile
 from collections.abc import AsyncIterator, Iterable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING
 
@@ -25,6 +26,10 @@ _MAX_LINE_BYTES = 16 * 1024 * 1024
 _CHUNK_BYTES = 1024 * 1024
 _KEY_BYTES = 32
 _NONCE_BYTES = 16
+
+
+caller_gone: ContextVar["asyncio.Future[None] | None"] = ContextVar("caller_gone", default=None)
+"""Is done once the client of the current HTTP request has disconnected."""
 
 
 class ClientGone(Exception):

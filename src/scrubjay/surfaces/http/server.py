@@ -26,6 +26,7 @@ from scrubjay.errors import Busy
 from scrubjay.rpc.codec import PROBLEM, problem
 from scrubjay.rpc.frames import encode_frame
 from scrubjay.surfaces.http.auth_middleware import PUBLIC_PATHS
+from scrubjay.surfaces.http.body import caller_gone
 from scrubjay.surfaces.http.problems import error_response
 from scrubjay.telemetry import incoming_request, new_request_id
 
@@ -195,6 +196,7 @@ class _HttpConnection(HttpToolsProtocol):
         self._head_size = 0
         self.url = b""
         self._active: RequestResponseCycle | None = None
+        self._gone: asyncio.Future[None] = self.loop.create_future()
 
     @property
     def _newest(self) -> RequestResponseCycle | None:
@@ -216,6 +218,7 @@ class _HttpConnection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
         self._idle.remove(self)
+        self._gone.set_result(None)
         # uvicorn notifies only the newest request, but with pipelining an earlier one may still be active.
         if self._active is not None and not self._active.response_complete:
             self._active.disconnected = True
@@ -285,6 +288,7 @@ class _HttpConnection(HttpToolsProtocol):
         application = _refuse_busy if self._is_over_limit() and not is_public else cast("ASGIApp", app)
 
         async def respond(scope: Scope, receive: Receive, send: Send) -> None:
+            caller_gone.set(self._gone)
             try:
                 await application(scope, receive, send)
             finally:

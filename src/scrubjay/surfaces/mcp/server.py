@@ -221,7 +221,8 @@ class Handlers:
         try:
             async with self._progress(ctx) as progress:
                 work = _call_tool(tool, replace(context, progress=progress), arguments)
-                return reword_remarks(await self.limiter.run(tool.name, work, reads=tool.read_only), tool)
+                done = await self.limiter.run(tool.name, work, caller=context.grant.id, reads=tool.read_only)
+                return reword_remarks(done, tool)
         except ScrubjayError as error:
             raise reword(error, tool) from error
         finally:
@@ -246,13 +247,13 @@ class Handlers:
     async def _read(self, ctx: Context, verb: str, read: Callable[[ToolContext], Awaitable[T]], **about: str) -> T:
         """Read something within the limits of the caller; `about` goes into the data of an error."""
 
-        async def work() -> T:
-            context = self.context(ctx)
+        async def work(context: ToolContext) -> T:
             context.grant.access.require(Access.READ, verb=verb)
             return await read(context)
 
         try:
-            return await self.limiter.run(verb, work(), reads=True)
+            context = self.context(ctx)
+            return await self.limiter.run(verb, work(context), caller=context.grant.id, reads=True)
         except ScrubjayError as error:
             raise protocol_error(error, **about) from error
 

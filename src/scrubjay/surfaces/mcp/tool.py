@@ -22,7 +22,9 @@ async def _always() -> bool:
 class CallLimiter(Protocol):
     """Limits how many calls run at once, and for how long."""
 
-    async def run(self, verb: str, work: Coroutine[object, object, T], *, reads: bool = False) -> T:
+    async def run(
+        self, verb: str, work: Coroutine[object, object, T], *, caller: str = "", reads: bool = False
+    ) -> T:  # fmt: skip
         """Do the work or raise Busy. An abandoned read is cancelled; a write that has begun is finished."""
         ...
 

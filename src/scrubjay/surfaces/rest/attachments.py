@@ -12,7 +12,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.attachments import Attached, Attachment, NoteAttachments, Orphans
 from scrubjay.model.memory import Json
 from scrubjay.model.requests import AttachFileRequest, NoteAttachmentsRequest, OrphanedFilesRequest
-from scrubjay.surfaces.rest.deps import OneSpaceContext, RequestContext, RestDependencies, WriteContext
+from scrubjay.surfaces.rest.deps import OneSpaceContext, RequestContext, WriteContext
 from scrubjay.surfaces.rest.requests import Fields, query_of
 from scrubjay.surfaces.rest.route import MemoryRef, download_headers, is_head, json_response, router
 from scrubjay.surfaces.rest.schemas import response_schema
@@ -79,7 +79,7 @@ async def download_attachment(ref: MemoryRef, context: OneSpaceContext) -> Respo
     """Download the bytes of an attachment. Browsers save the file instead of showing it."""
     stack = AsyncExitStack()
     attachment, pieces = await context.read("download_attachment", _open_attachment(ref, context, stack=stack))
-    return _Download(attachment, pieces, stack=stack, dependencies=context.dependencies)
+    return _Download(attachment, pieces, stack=stack, context=context)
 
 
 class _Download(StreamingResponse):
@@ -91,16 +91,17 @@ class _Download(StreamingResponse):
         pieces: AsyncIterator[bytes],
         *,
         stack: AsyncExitStack,
-        dependencies: RestDependencies,
+        context: RequestContext,
     ) -> None:
         media_type = attachment.media_type if attachment.media_type in _SAFE_TYPES else _BYTES
         super().__init__(pieces, headers=download_headers(attachment.title), media_type=media_type)
         self._stack = stack
-        self._dependencies = dependencies
+        self._context = context
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the file, or only the headers for HEAD; raise Busy before anything is sent."""
-        async with self._stack, self._dependencies.gate.hold("download_attachment"):
+        gate, caller = self._context.dependencies.gate, self._context.grant.id
+        async with self._stack, gate.hold("download_attachment", caller=caller):
             if is_head(scope):
                 self.body_iterator = _no_pieces()
             await super().__call__(scope, receive, send)

@@ -32,7 +32,15 @@ _DEFAULT_AGENT = "rest"
 class Gate(Protocol):
     """Limits how many operations run at once, and for how long."""
 
-    async def run(self, verb: str, work: Coroutine[object, object, T], *, reads: bool = False, long: bool = False) -> T:
+    async def run(
+        self,
+        verb: str,
+        work: Coroutine[object, object, T],
+        *,
+        caller: str = "",
+        reads: bool = False,
+        long: bool = False,
+    ) -> T:
         """Run an operation, or raise Busy."""
         ...
 
@@ -40,7 +48,7 @@ class Gate(Protocol):
         """Raise Busy if the server is shutting down."""
         ...
 
-    def hold(self, verb: str) -> AbstractAsyncContextManager[None]:
+    def hold(self, verb: str, *, caller: str = "") -> AbstractAsyncContextManager[None]:
         """Count an operation for the duration of a block; raise Busy."""
         ...
 
@@ -125,12 +133,12 @@ class RequestContext:
 
     async def read(self, verb: str, work: Coroutine[object, object, T], *, long: bool = False) -> T:
         """Run an operation that only reads."""
-        return await self.dependencies.gate.run(verb, work, reads=True, long=long)
+        return await self.dependencies.gate.run(verb, work, caller=self.grant.id, reads=True, long=long)
 
     async def write(self, verb: str, work: Coroutine[object, object, T], *, long: bool = False) -> T:
         """Run an operation that writes, and notify the streams of changes."""
         try:
-            return await self.dependencies.gate.run(verb, work, long=long)
+            return await self.dependencies.gate.run(verb, work, caller=self.grant.id, long=long)
         finally:
             self.dependencies.changes.nudge()
 

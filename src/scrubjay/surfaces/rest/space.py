@@ -35,7 +35,7 @@ from scrubjay.model.rules import Rules
 from scrubjay.model.tags import TagPreview, TagTable
 from scrubjay.model.transfer import Imported
 from scrubjay.surfaces.http.body import ClientGone, UploadBuffer, split_lines
-from scrubjay.surfaces.rest.deps import OneSpaceContext, RequestContext, RestDependencies, WriteContext
+from scrubjay.surfaces.rest.deps import OneSpaceContext, RequestContext, WriteContext
 from scrubjay.surfaces.rest.requests import MAX_LABEL_LENGTH, Fields, SelectionBody, body_of, query_of
 from scrubjay.surfaces.rest.route import EXAMPLE_ID, json_response, router
 from scrubjay.surfaces.rest.schemas import response_schema
@@ -169,7 +169,7 @@ async def export(
     lines = context.service.export(ExportRequest.of(**query), who=context.who)
     # Read the first line now: an error cannot become an error response once the response has started.
     first = await anext(lines, None)
-    return _ExportResponse(_encode_lines(first, lines, context), dependencies=context.dependencies)
+    return _ExportResponse(_encode_lines(first, lines, context), context=context)
 
 
 @routes.post("/import", summary="Import", responses=response_schema(Imported), openapi_extra=_BODY)
@@ -198,13 +198,13 @@ async def _import_lines(upload: UploadBuffer, context: RequestContext) -> Import
 class _ExportResponse(StreamingResponse):
     """An export, which counts as a running request until its last line is sent."""
 
-    def __init__(self, lines: AsyncIterator[bytes], *, dependencies: RestDependencies) -> None:
+    def __init__(self, lines: AsyncIterator[bytes], *, context: RequestContext) -> None:
         super().__init__(lines, media_type=_NDJSON)
-        self._dependencies = dependencies
+        self._context = context
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the lines; raise Busy before anything is sent."""
-        async with self._dependencies.gate.hold("export"):
+        async with self._context.dependencies.gate.hold("export", caller=self._context.grant.id):
             await super().__call__(scope, receive, send)
 
 

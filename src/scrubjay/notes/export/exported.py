@@ -1,0 +1,191 @@
+"""The notes of an export, and the file of a single one, which a child process can make."""
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from scrubjay.errors import InvalidInput, ScrubjayError
+from scrubjay.model.attachments import LARGEST_ATTACHMENT, Attachment
+from scrubjay.model.memory import Memory
+from scrubjay.model.snapshot import as_json, from_body
+from scrubjay.notes.attachments.storage import AttachmentStorage
+from scrubjay.notes.export.rows import csv_head, csv_rows, json_line
+from scrubjay.notes.files.folder import Folder
+from scrubjay.notes.markdown.format import render
+from scrubjay.notes.markdown.naming import id_in, link_target
+from scrubjay.notes.markdown.note import Link, Note
+from scrubjay.notes.markdown.wiki import key_of
+from scrubjay.workers import run_in_child
+
+if TYPE_CHECKING:
+    from scrubjay.notes.export.pdf import PdfDocument
+
+__all__ = [
+    "ExportedNote",
+    "NoteIndex",
+    "NoteIndexEntry",
+    "NoteRenderer",
+    "ReadAttachment",
+    "render_in_child",
+    "render_note",
+]
+
+# The size limit of a file inlined into a standalone page.
+_MAX_INLINED = 8_000_000
+_TIMES = ("created_at", "updated_at", "last_reviewed")
+ReadAttachment = Callable[[Attachment], bytes | None]
+"""Returns the bytes of an embedded file; None if it is not available."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteIndexEntry:
+    """An entry of the index: a note of an export."""
+
+    id: str
+    title: str
+    category: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedNote:
+    """An exported note with the path of its file and its attachments."""
+
+    memory: Memory
+    note: Note
+    path: str
+    attachments: tuple[Attachment, ...] = ()
+
+    def attachment(self, target: str) -> Attachment | None:
+        """Return the attachment that an embed names."""
+        name = _file_key(target)
+        return next((attachment for attachment in self.attachments if _file_key(attachment.file) == name), None)
+
+
+@dataclass(slots=True, kw_only=True)
+class NoteIndex:
+    """All notes of an export by every name that links use. The first note with a name keeps it."""
+
+    entries: dict[str, NoteIndexEntry] = field(default_factory=dict[str, NoteIndexEntry])
+    _keys: dict[str, str] = field(default_factory=dict[str, str])
+
+    def add(self, memory: Memory, path: str) -> None:
+        """Add a note."""
+        self.entries[memory.id] = NoteIndexEntry(id=memory.id, title=memory.label, category=memory.category, path=path)
+        aliases = memory.metadata.get("aliases")
+        others = [alias for alias in aliases if isinstance(alias, str)] if isinstance(aliases, list) else []
+        stem = PurePosixPath(link_target(path)).name
+        for name in (memory.id, link_target(path), stem, memory.label, memory.name, *others):
+            if key := key_of(name):
+                self._keys.setdefault(key, memory.id)
+
+    def find(self, target: str) -> NoteIndexEntry | None:
+        """Return the note that a link names, if it is exported."""
+        own = self._keys.get(key_of(target)) or self._keys.get(key_of(PurePosixPath(link_target(target)).name))
+        return self.entries.get(own or id_in(target))
+
+
+class NoteRenderer:
+    """Makes files of notes. With the folder of a vault, it uses the files of the notes and their attachments."""
+
+    def __init__(self, root: Path | None) -> None:
+        self._folder = Folder(root) if root is not None else None
+        self.storage = AttachmentStorage(root, largest=LARGEST_ATTACHMENT) if root is not None else None
+
+    def note_file(self, exported: ExportedNote) -> bytes:
+        """Return the file of a note in the vault, or render it."""
+        if self._folder is not None:
+            try:
+                return self._folder.read(exported.path)[1]
+            except ScrubjayError:
+                pass
+        return render(exported.note)
+
+    def standalone_page(self, exported: ExportedNote, index: NoteIndex) -> bytes:
+        """Return a note as an HTML page that needs no other file."""
+        # Few exports need it, and the Markdown parser loads slowly.
+        from scrubjay.notes.export.html import HtmlPages  # noqa: PLC0415
+
+        return HtmlPages(index=index, inline=self._read_attachment).page(exported)
+
+    def new_pdf(self, stream: BinaryIO, *, title: str, index: NoteIndex) -> "PdfDocument":
+        """Begin a PDF; raises InvalidInput without reportlab."""
+        try:
+            from scrubjay.notes.export.pdf import PdfDocument  # noqa: PLC0415 - an extra
+        except ImportError as error:
+            raise InvalidInput(
+                "PDF export needs reportlab, which is not installed", hint="Run: pip install 'scrubjay[pdf]'",
+                field="format",
+            ) from error  # fmt: skip
+        return PdfDocument(stream, title=title, index=index, read_attachment=self._read_attachment)
+
+    def _read_attachment(self, attachment: Attachment) -> bytes | None:
+        """Return the bytes of an attachment that is small enough to be part of a page."""
+        if self.storage is None or attachment.bytes > _MAX_INLINED:
+            return None
+        try:
+            with self.storage.open_file(attachment.file) as stream:
+                data = stream.read(_MAX_INLINED + 1)
+        except ScrubjayError:
+            return None
+        return data if len(data) <= _MAX_INLINED else None
+
+
+def render_note(exported: ExportedNote, format: str, *, root: Path | None) -> tuple[bytes, tuple[str, ...]]:
+    """Return a note as a file of a format, and warnings."""
+    renderer = NoteRenderer(root)
+    if format == "md":
+        return renderer.note_file(exported), ()
+    if format == "json":
+        return f"{json_line(exported, indent=2)}\n".encode("utf-8", "replace"), ()
+    if format == "csv":
+        return f"{csv_head()}{csv_rows(exported)}".encode("utf-8", "replace"), ()
+    index = NoteIndex()
+    index.add(exported.memory, exported.path)
+    if format == "html":
+        return renderer.standalone_page(exported, index), ()
+    stream = io.BytesIO()
+    document = renderer.new_pdf(stream, title=exported.note.title, index=index)
+    document.add(exported)
+    document.close()
+    return stream.getvalue(), document.warnings
+
+
+async def render_in_child(exported: ExportedNote, format: str, *, root: Path | None) -> tuple[bytes, tuple[str, ...]]:
+    """Do the same in a child process, which ends if the call is cancelled."""
+    request = {
+        "memory": as_json(exported.memory), "note": asdict(exported.note), "path": exported.path,
+        "attachments": [asdict(attachment) for attachment in exported.attachments], "format": format, "root": root,
+    }  # fmt: skip
+    answer = await run_in_child(_render, json.dumps(request, default=_plain).encode())
+    warnings, _, data = answer.partition(b"\n")
+    return data, tuple(json.loads(warnings))
+
+
+def _render(request: bytes) -> bytes:
+    fields = cast("dict[str, Any]", json.loads(request))
+    memory, note = fields["memory"], cast("dict[str, Any]", fields["note"])
+    note |= {name: datetime.fromisoformat(note[name]) for name in _TIMES if note[name]}
+    note |= {name: tuple(note[name]) for name in ("tags", "links", "observations")}
+    note["linked"] = tuple(Link(**link) for link in note["linked"])
+    exported = ExportedNote(
+        memory=from_body(memory, memory_id=memory["id"], space=memory["space"], version=memory["version"]),
+        note=Note(**note),
+        path=fields["path"],
+        attachments=tuple(Attachment(**attachment) for attachment in fields["attachments"]),
+    )
+    root = Path(fields["root"]) if fields["root"] is not None else None
+    data, warnings = render_note(exported, fields["format"], root=root)
+    return json.dumps(warnings).encode() + b"\n" + data
+
+
+def _plain(value: object) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def _file_key(path: str) -> str:
+    return key_of(path.rpartition("/")[2])
