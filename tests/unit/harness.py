@@ -87,8 +87,8 @@ class Harness:
             open_index=self._open_index, rules=self.rules, in_flight=self.in_flight, defers=self.defers,
         )  # fmt: skip
 
-    async def _open_index(self, store: RecordStore, space: str) -> HarnessIndex:
-        del space
+    async def _open_index(self, store: RecordStore, space: str, vectors: Sequence[Vector]) -> HarnessIndex:
+        del space, vectors
         return HarnessIndex(replace(self, store=store, index=None))
 
     @property

@@ -32,6 +32,7 @@ from scrubjay.model.fact import Extracted
 from scrubjay.model.identity import new_id
 from scrubjay.model.job import CONFLICTS, Job, JobState
 from scrubjay.model.memory import Json, Memory, Method, Source, trust_of
+from scrubjay.model.passage import Vector
 from scrubjay.model.query import TextsFound
 from scrubjay.model.ranking import Ranking
 from scrubjay.model.relation import Network
@@ -627,9 +628,9 @@ class Engine(StoreOwner):
             has_llm=self.llm is not None, defers=self.has_worker,
         )  # fmt: skip
 
-    async def _open_index(self, store: RecordStore, space: str) -> TransactionIndex:
+    async def _open_index(self, store: RecordStore, space: str, vectors: Sequence[Vector]) -> TransactionIndex:
         profile = await self.embedder.profile()
-        return await TransactionIndex.open(self.index, store, model=profile.model, space=space)
+        return await TransactionIndex.open(self.index, store, model=profile.model, space=space, vectors=vectors)
 
     @property
     def _conflict_checker(self) -> ConflictChecker:

@@ -1,7 +1,7 @@
 """The index on disk as the engine uses it: always available and up to date, even if its files are damaged."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,6 +70,20 @@ class LocalIndex:
                 self._retire(live, error)
         self._start_build()
         return await scan.search(space, vector, filter, limit=limit)
+
+    async def search_many(
+        self, space: str, vectors: Sequence[Vector], filter: Filter, *, limit: int
+    ) -> list[list[tuple[int, float]]]:
+        """Return the same for each of several vectors."""
+        await self._ensure_open()
+        if live := self._live:
+            try:
+                await live.follower.catch_up(at_most=self._policy.rebuild_when_behind)
+                if live is self._live:
+                    return await live.index.search_many(space, vectors, filter, limit=limit)
+            except IndexUnavailable as error:
+                self._retire(live, error)
+        return [await self.search(space, vector, filter, limit=limit) for vector in vectors]
 
     async def after_commit(self) -> None:
         """Bring an open index up to date, so that the next search need not. Never fails."""

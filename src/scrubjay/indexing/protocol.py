@@ -1,10 +1,12 @@
 """The interfaces of the indexes that are maintained here: on disk, and on a server that several processes share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from scrubjay.model.passage import Vector
+from scrubjay.model.query import Filter
 from scrubjay.ports import ChangeLog, VectorIndex, VectorStore
 from scrubjay.ports.cluster import Leadership
 
@@ -23,7 +25,18 @@ class IndexSource(VectorStore, ChangeLog, Protocol):
         ...
 
 
-class DiskIndex(VectorIndex, Protocol):
+@runtime_checkable
+class BatchSearcher(Protocol):
+    """An index that searches for several vectors in one call."""
+
+    async def search_many(
+        self, space: str, vectors: Sequence[Vector], filter: Filter, *, limit: int
+    ) -> list[list[tuple[int, float]]]:
+        """Return (passage number, cosine), best first, for each vector."""
+        ...
+
+
+class DiskIndex(VectorIndex, BatchSearcher, Protocol):
     """A vector index on disk."""
 
     @property

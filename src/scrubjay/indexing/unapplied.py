@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from scrubjay.errors import IndexUnavailable
 from scrubjay.indexing.follower import WITHOUT_POINTS, max_passages_before
-from scrubjay.indexing.protocol import IndexSource
+from scrubjay.indexing.protocol import BatchSearcher, IndexSource
 from scrubjay.model.change import Change
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, Point, Vector, cosine_similarities, is_valid_vector
 from scrubjay.model.query import Filter, facet
@@ -22,6 +23,9 @@ Hits = list[tuple[int, float]]
 _PAGE = 500
 # A transaction has few changes since the last search.
 _FEW_CHANGES = 100
+# The nearest passages that are searched for beforehand: the gate and the conflict check ask for so many.
+_READY = 8
+_ALL = Filter()
 # Long memories have many passages: this many are expected on average.
 _PASSAGES = 8
 
@@ -122,17 +126,30 @@ class TransactionIndex:
         self._changed: dict[int, int] = {}
         self._points: list[Point] = []
         self._matrix: NDArray[np.float32] | None = None
+        # What the index has for some vectors: nothing else is committed to the space meanwhile.
+        self._hits: dict[bytes, Hits] = {}
 
     @classmethod
-    async def open(cls, index: PassageSearcher, store: IndexSource, *, model: str, space: str) -> Self:
-        """Return the index as a transaction sees it that has changed nothing yet."""
-        return cls(index, store, model=model, space=space, place=await store.last_place(space))
+    async def open(
+        cls, index: PassageSearcher, store: IndexSource, *, model: str, space: str, vectors: Sequence[Vector] = ()
+    ) -> Self:
+        """Return the index as a transaction sees it that has changed nothing yet; it will be asked for `vectors`."""
+        opened = cls(index, store, model=model, space=space, place=await store.last_place(space))
+        if isinstance(index, BatchSearcher):
+            # If it fails, each search reports that.
+            with suppress(IndexUnavailable):
+                hits = await index.search_many(space, vectors, _ALL, limit=_READY)
+                opened._hits = {vector.tobytes(): own for vector, own in zip(vectors, hits, strict=True)}
+        return opened
 
     async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> Hits:
         """Return (passage number, cosine), best first, including everything that the transaction has changed."""
         await self._read_changes(dimension=len(vector))
         hidden = sum(self._changed.values())
-        hits = await self._index.search(space, vector, filter, limit=limit + hidden)
+        is_ready = limit + hidden <= _READY and filter == _ALL and space == self._space
+        hits = self._hits.get(vector.tobytes()) if is_ready else None
+        if hits is None:
+            hits = await self._index.search(space, vector, filter, limit=limit + hidden)
         hits = [hit for hit in hits if hit[0] // PASSAGES_PER_MEMORY not in self._changed]
         return sorted((*hits, *self._nearest(space, vector, filter, limit=limit)), key=_rank)[:limit]
 

@@ -1,7 +1,7 @@
 """The bundles that the write path passes from stage to stage, and the writes that are under way."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -47,8 +47,11 @@ class WriteIndex(PassageSearcher, Protocol):
         ...
 
 
-OpenIndex = Callable[[RecordStore, str], Awaitable[WriteIndex]]
-"""Returns the index as a new transaction to a space sees it; raises EmbeddingUnavailable without a model."""
+OpenIndex = Callable[[RecordStore, str, Sequence[Vector]], Awaitable[WriteIndex]]
+"""Returns the index as a new transaction to a space sees it, and the vectors that it will be asked for.
+
+Raises EmbeddingUnavailable without a model.
+"""
 
 
 class Statement(NamedTuple):

@@ -7,7 +7,7 @@ same as of one `remember` after the other. The next chunks are embedded while on
 import asyncio
 import hashlib
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -52,11 +52,13 @@ from scrubjay.writing.validate import label, validate
 __all__ = ["CHUNK", "MAX_ATOMIC", "HandOn", "embed_drafts", "remember_many", "write_together"]
 
 CHUNK = 50
-"""The number of drafts in one commit: other writers wait that long, and the model idles while the last is stored."""
+"""The most drafts in one commit: other writers wait that long."""
 MAX_ATOMIC = 1_000
 """The most drafts that are stored all or none."""
 # With more than one chunk waiting, the model has full batches, and need not pause while the next is prepared.
-_AHEAD = 4
+_AHEAD = 2
+# The last commits are smaller, down to this, because the model idles while the very last is stored.
+_LAST_CHUNK = 10
 # The event loop is free while longer texts are cut in a thread.
 _LONG_TEXT = 20_000
 _MAX_REPORTED = 20
@@ -78,6 +80,8 @@ class EmbeddedDrafts:
     screened: Sequence[ScreenedDraft | None]
     embedder: Embedder
     statements: tuple[Statement, ...] = ()
+    # Those by which the drafts are compared with what is stored.
+    vectors: tuple[Vector, ...] = ()
 
 
 async def remember_many(
@@ -106,11 +110,12 @@ async def remember_many(
         # Raises KeyReused if it was another batch.
         await context.store.find_answer(space, request.key, request.digest)
     drafts = _keyed(batch.drafts, request)
-    size = max(count, 1) if batch.atomic or (batch.dry_run and count <= MAX_ATOMIC) else CHUNK
+    is_one = batch.atomic or (batch.dry_run and count <= MAX_ATOMIC)
+    chunks = [drafts] if is_one else list(_split(drafts))
     writer = _ChunkWriter(batch=batch, request=request, space=space, origin=origin, context=context, hand_on=hand_on)
     items: list[RememberedItem] = []
-    async with aclosing(_embed_chunks(drafts, size, space=space, origin=origin, context=context)) as chunks:
-        async for embedded in chunks:
+    async with aclosing(_embed_chunks(chunks, space=space, origin=origin, context=context)) as embedded_chunks:
+        async for embedded in embedded_chunks:
             items += await writer.write(embedded, first=len(items))
             if progress is not None:
                 progress(len(items), count)
@@ -147,6 +152,7 @@ async def embed_drafts(
             for draft, records in by_draft
             if draft.intent == "continue" or (draft.intent == "auto" and rules.gate == "merge")
         ),
+        vectors=() if rules.gate == rules.conflicts == "off" else tuple(first_vectors.values()),
     )
 
 
@@ -163,7 +169,7 @@ async def write_together(
             async with context.store.transaction(space) as store:
                 index = context.index
                 with suppress(EmbeddingUnavailable):
-                    index = await context.open_index(store, space)
+                    index = await context.open_index(store, space, embedded.vectors)
                 yield replace(
                     context, store=store, index=index, embedder=embedded.embedder, in_flight=InFlightWrites(),
                     in_transaction=True,
@@ -267,16 +273,25 @@ class _ReadyEmbedder:
         await self._inner.close()
 
 
+def _split(drafts: Sequence[Draft]) -> Iterator[Sequence[Draft]]:
+    """Yield chunks of drafts, each at most half of what is left unless that is little."""
+    start = 0
+    while left := len(drafts) - start:
+        half = (left + 1) // 2
+        size = min(half, CHUNK) if half >= _LAST_CHUNK else left
+        yield drafts[start : start + size]
+        start += size
+
+
 async def _embed_chunks(
-    drafts: Sequence[Draft], size: int, *, space: str, origin: Origin, context: WriteContext
+    chunks: Sequence[Sequence[Draft]], *, space: str, origin: Origin, context: WriteContext
 ) -> AsyncGenerator[EmbeddedDrafts]:
     """Yield the chunks in order; the next ones are embedded meanwhile."""
-    starts = iter(range(0, len(drafts), size))
+    waiting = iter(chunks)
     tasks: deque[asyncio.Task[EmbeddedDrafts]] = deque()
 
     def begin(count: int) -> None:
-        for start in islice(starts, count):
-            chunk = drafts[start : start + size]
+        for chunk in islice(waiting, count):
             tasks.append(asyncio.create_task(embed_drafts(chunk, space=space, origin=origin, context=context)))
 
     try:

@@ -1,6 +1,6 @@
 """A store and local indexes of it, small enough for a test."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -49,6 +49,13 @@ class BreakableIndex(EdgeIndex):
         if BreakableIndex.broken:
             raise IndexUnavailable("broken on purpose")
         return await super().search(space, vector, filter, limit=limit)
+
+    async def search_many(
+        self, space: str, vectors: Sequence[Vector], filter: Filter, *, limit: int
+    ) -> list[list[tuple[int, float]]]:
+        if BreakableIndex.broken:
+            raise IndexUnavailable("broken on purpose")
+        return await super().search_many(space, vectors, filter, limit=limit)
 
 
 class UnflushableIndex(EdgeIndex):

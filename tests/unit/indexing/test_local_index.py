@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.fakes import FakeEmbedder
-from tests.fakes.build import DIMENSION, MODEL
+from tests.fakes.build import DIMENSION, MODEL, vector_of
 from tests.new_files import NewStores
 from tests.unit.indexing.harness import (
     QUERY,
@@ -90,6 +90,22 @@ class TestOpening:
         with pytest.raises(InvalidInput):
             await index.search("default", QUERY[:3], Filter(), limit=3)
         assert await kind_of(index) == "edge"
+        await index.close()
+
+    async def test_many_questions_at_once_get_the_same_answers(self, harness: IndexHarness) -> None:
+        harness.kind = BreakableIndex
+        await harness.remember(*(f"number {number}" for number in range(30)))
+        index = harness.local_index()
+        vectors = [vector_of(b"question %d" % number) for number in range(25)]
+        each = [await index.search("default", vector, Filter(), limit=5) for vector in vectors]
+        assert await index.search_many("default", vectors, Filter(), limit=5) == each
+        BreakableIndex.broken = True
+        scanned = await index.search_many("default", vectors, Filter(), limit=5)
+        BreakableIndex.broken = False
+        # An index on disk rounds, so that others may be the fifth.
+        assert [len(hits) for hits in scanned] == [5] * len(vectors)
+        assert await kind_of(index) == "scan"
+        await index.settle()
         await index.close()
 
     async def test_closed_it_may_be_opened_again(self, harness: IndexHarness) -> None:

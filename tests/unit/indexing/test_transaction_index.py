@@ -1,5 +1,6 @@
 """The index of a transaction finds what the store has, as the transaction has changed it."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -8,27 +9,40 @@ from tests.unit.harness import SPACE, Harness
 
 from scrubjay.indexing.unapplied import TransactionIndex
 from scrubjay.model.draft import Draft
+from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
 from scrubjay.vectors.scan import ScanIndex
 
 QUERIES = ("tea in the morning", "the train to Lyon", "a bicycle")
 
 
+class _BatchScan(ScanIndex):
+    """A scan that answers several vectors at once."""
+
+    async def search_many(
+        self, space: str, vectors: Sequence[Vector], filter: Filter, *, limit: int
+    ) -> list[list[tuple[int, float]]]:
+        return [await self.search(space, vector, filter, limit=limit) for vector in vectors]
+
+
+@pytest.mark.parametrize("kind", [ScanIndex, _BatchScan], ids=["later", "beforehand"])
 @pytest.mark.parametrize(
     "filter", [Filter(), Filter(tags=("drinks",)), Filter(kind="plan")], ids=["all", "tag", "kind"]
 )
-async def test_it_finds_the_same_as_a_scan_of_the_transaction(harness: Harness, filter: Filter) -> None:
+async def test_it_finds_the_same_as_a_scan_of_the_transaction(
+    harness: Harness, filter: Filter, kind: type[ScanIndex]
+) -> None:
     for number in range(6):
         await harness.remember(Draft(text=f"tea number {number} in the morning", name=f"tea-{number}", intent="new"))
-    before = ScanIndex(harness.store, MODEL, dimension=DIMENSION)
+    before = kind(harness.store, MODEL, dimension=DIMENSION)
+    vectors = [await harness.embedder.embed_query(query) for query in QUERIES]
     async with harness.store.transaction(SPACE) as store:
-        index = await TransactionIndex.open(before, store, model=MODEL, space=SPACE)
+        index = await TransactionIndex.open(before, store, model=MODEL, space=SPACE, vectors=vectors)
         inside = replace(harness, store=store, index=index)
         exact = ScanIndex(store, MODEL, dimension=DIMENSION)
 
         async def require_same() -> None:
-            for query in QUERIES:
-                vector = await harness.embedder.embed_query(query)
+            for vector in vectors:
                 expected = await exact.search(SPACE, vector, filter, limit=20)
                 for limit in (1, 3, 20):
                     hits = await index.search(SPACE, vector, filter, limit=limit)
