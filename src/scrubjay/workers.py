@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import ParamSpec, TypeVar, cast
@@ -26,6 +27,8 @@ from scrubjay.errors import ScrubjayError, TooLarge
 
 T = TypeVar("T")
 P = ParamSpec("P")
+LONG_TEXT = 5_000
+"""Work on more characters than this takes more than a few milliseconds."""
 MEMORY_BYTES = 1 << 30
 """The memory of a child, in addition to that of the bare process."""
 CPU_SECONDS = 60
@@ -112,6 +115,7 @@ class Shares:
 
 
 _shares: WeakKeyDictionary[asyncio.AbstractEventLoop, Shares] = WeakKeyDictionary()
+_text_shares: WeakKeyDictionary[asyncio.AbstractEventLoop, Shares] = WeakKeyDictionary()
 
 
 def shares() -> Shares:
@@ -119,11 +123,26 @@ def shares() -> Shares:
     return _shares.setdefault(asyncio.get_running_loop(), Shares())
 
 
+async def offload(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Do work on so many characters: at once if they are few, else in a thread, for all wait for the event loop.
+
+    It takes a second at most, so that its turns are not those of heavy work.
+    """
+    if size <= LONG_TEXT:
+        return work(*args, **kwargs)
+    turns = _text_shares.setdefault(asyncio.get_running_loop(), Shares())
+    return await _run_in_turn(turns, partial(work, *args, **kwargs))
+
+
 async def run_in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Do heavy work in a thread, in its caller's turn. Threads cannot be stopped: it keeps the turn until its end."""
-    current, turns = admission.get(), shares()
+    return await _run_in_turn(shares(), partial(work, *args, **kwargs))
+
+
+async def _run_in_turn(turns: Shares, work: Callable[[], T]) -> T:
+    current = admission.get()
     await turns.take(current.caller)
-    thread = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
+    thread = asyncio.ensure_future(asyncio.to_thread(work))
 
     def end(_: "asyncio.Future[T]") -> None:
         turns.give_back(current.caller)

@@ -9,7 +9,7 @@ from itertools import islice
 from scrubjay.conflicts.repository import counterpart, is_decided
 from scrubjay.conflicts.statement import find_statements, load_current, needs_decision
 from scrubjay.conflicts.strategies import suggest_strategy
-from scrubjay.detection.describe import describe
+from scrubjay.detection.describe import MemoryStatement, describe
 from scrubjay.errors import InvalidInput
 from scrubjay.lookup.branches import trunk_of
 from scrubjay.lookup.references import resolve
@@ -25,6 +25,7 @@ from scrubjay.model.conflict import (
 from scrubjay.model.document import Document
 from scrubjay.model.memory import Memory, State
 from scrubjay.ports import RecordStore
+from scrubjay.workers import offload
 
 __all__ = ["conflicts", "describe_conflicts", "require_status"]
 
@@ -175,7 +176,7 @@ async def _describe_pending(
     conflict: ConflictRecord, memories: Mapping[str, Memory], *, now: datetime, store: RecordStore
 ) -> ConflictDetails | None:
     """Describe a pending conflict; None if there is nothing to decide."""
-    statements = find_statements(conflict, memories)
+    statements = await offload(_size(conflict, memories), find_statements, conflict, memories)
     # A memory that is in the trash, superseded or merged may return, and the conflict with it.
     if statements is None or not needs_decision(*statements, now=now):
         return None
@@ -183,7 +184,14 @@ async def _describe_pending(
     if settled is not None and is_decided(conflict, settled):
         return None
     pending = replace(conflict, resolved_at=None, suggested=suggest_strategy(conflict, *statements))
-    return describe(pending, statements[0].memory, statements[1].memory)
+    memory, other = statements[0].memory, statements[1].memory
+    # They need not be searched for again.
+    table = {
+        (statement.memory.id, key): MemoryStatement(text=statement.sentence)
+        for statement, key in zip(statements, (conflict.statement, conflict.against), strict=True)
+        if statement.sentence
+    }
+    return await offload(memory.characters + other.characters, describe, pending, memory, other, statements=table)
 
 
 async def _describe_settled(
@@ -199,12 +207,12 @@ async def _describe_settled(
     pending = await counterpart(conflict, documents=store)
     if pending is not None and not is_decided(pending, conflict):
         return None
-    details = describe(conflict, memory, other)
+    size = memory.characters + other.characters
+    details = await offload(size, describe, conflict, memory, other)
     if details is not None:
         return details
-    return describe(
-        conflict, await _before(memory, conflict.run, store=store), await _before(other, conflict.run, store=store)
-    )
+    memory, other = [await _before(side, conflict.run, store=store) for side in (memory, other)]
+    return await offload(memory.characters + other.characters, describe, conflict, memory, other)
 
 
 async def _before(memory: Memory, run: str, *, store: RecordStore) -> Memory:
@@ -214,6 +222,11 @@ async def _before(memory: Memory, run: str, *, store: RecordStore) -> Memory:
     if not changed or changed[-1] + 1 >= len(versions):
         return memory
     return versions[changed[-1] + 1].memory
+
+
+def _size(conflict: ConflictRecord, memories: Mapping[str, Memory]) -> int:
+    sides = (memories.get(memory_id) for memory_id in (conflict.memory, conflict.other))
+    return sum([side.characters for side in sides if side is not None])
 
 
 def _is_settled(conflict: ConflictRecord) -> bool:

@@ -24,6 +24,7 @@ from scrubjay.model.document import Document
 from scrubjay.model.memory import MAIN
 from scrubjay.model.results import Undone
 from scrubjay.ports import DocumentStore, RecordStore
+from scrubjay.workers import offload
 
 __all__ = [
     "counterpart", "delete_conflict", "delete_obsolete", "is_decided", "list_conflicts", "pending_or_raise", "reopen",
@@ -160,7 +161,9 @@ async def _obsolete(pending: Sequence[ConflictRecord], *, space: str, store: Rec
             obsolete.append(conflict)
             continue
         obsolete += [settled] if settled is not None else []
-        obsolete += [conflict] if find_statements(conflict, memories) is None else []
+        sides = [memories[side].characters for side in (conflict.memory, conflict.other) if side in memories]
+        statements = await offload(sum(sides), find_statements, conflict, memories)
+        obsolete += [conflict] if statements is None else []
     return obsolete
 
 

@@ -33,6 +33,7 @@ from scrubjay.model.conflict import ConflictRecord, ConflictStatus, Resolved, St
 from scrubjay.model.memory import Json
 from scrubjay.ports import Commit, Embedded, Write
 from scrubjay.text.screening.secrets import redact
+from scrubjay.workers import offload
 from scrubjay.writing.context import WriteContext
 from scrubjay.writing.embed import embed_new, slice_memory
 from scrubjay.writing.rules import load_rules
@@ -114,7 +115,8 @@ async def _settle(conflict: ConflictRecord, request: _ResolveRequest, *, context
             action=_LEFT_PENDING, conflict=conflict.id, strategy=Strategy.AUTO, kept=older.memory.id, why=choice.why
         )
     case = await _case(conflict, request, newer=newer, older=older, context=context)
-    plan = apply_strategy(choice.strategy, case)
+    size = newer.memory.characters + older.memory.characters
+    plan = await offload(size, apply_strategy, choice.strategy, case)
     # One of the two always gets a version: the log shows the decision, two callers who decide at once collide, and
     # `undo` finds it.
     anchor = newer.memory if newer.memory.id == conflict.memory else older.memory
@@ -130,7 +132,8 @@ async def _find_statements(
     """Return the newer statement and the older one, as they are now."""
     space, store = conflict.space, context.store
     memories = await load_current((conflict.memory, conflict.other), space=space, store=store)
-    statements = find_statements(conflict, memories)
+    size = sum([memory.characters for memory in memories.values()])
+    statements = await offload(size, find_statements, conflict, memories)
     if statements is None:
         await delete_conflict(conflict, documents=store)
         raise NotFound(

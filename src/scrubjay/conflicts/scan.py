@@ -18,10 +18,10 @@ from scrubjay.conflicts.listing import describe_conflicts
 from scrubjay.conflicts.near_pairs import Matrix, NearPairs, find_near_pairs
 from scrubjay.conflicts.repository import delete_obsolete
 from scrubjay.detection.candidates import statements_in_passage
-from scrubjay.detection.describe import describe, with_subject
+from scrubjay.detection.describe import with_subject
 from scrubjay.detection.detect import detect
 from scrubjay.detection.neighbours import EmbeddedMemory, ReadCache
-from scrubjay.detection.report import drop_known
+from scrubjay.detection.report import describe_detected, drop_known
 from scrubjay.errors import EmbeddingUnavailable, InvalidInput
 from scrubjay.model.change import Origin
 from scrubjay.model.checks import require_fraction, require_integer
@@ -33,6 +33,7 @@ from scrubjay.model.query import Filter
 from scrubjay.ports import Profile, Progress, RecordStore
 from scrubjay.text.claims.relations import relation_keys
 from scrubjay.text.claims.statements import statements_of
+from scrubjay.workers import offload
 from scrubjay.writing.compose import compose
 from scrubjay.writing.context import WriteContext
 from scrubjay.writing.embed import embed_new, load_vectors, slice_memory
@@ -48,6 +49,8 @@ _PAGE = 500
 _BATCH = 200
 _MAX_STATEMENTS = 200
 _STATEMENTS_AT_ONCE = 8
+# Of a document `detect` compares only the beginning.
+_MAX_CONTENT = 20_000
 # So many seconds are computed before the event loop gets a turn.
 _MAX_TURN = 0.005
 _MAX_DRAFTS = 1_000
@@ -105,9 +108,9 @@ async def scan_memory(memory_id: str, *, space: str, origin: Origin, context: Wr
     cache = ReadCache(store=context.store, index=context.index)
     conflicts: dict[str, ConflictRecord] = {}
     with telemetry.stage("conflicts.compare"):
-        for before in _split_statements(memory):
+        for before in await offload(memory.characters, _split_statements, memory):
             detected = await detect(written, before=before, source=cache, origin=origin)
-            conflicts |= {conflict.id: conflict for conflict in detected}
+            conflicts |= {conflict.id: conflict for conflict in detected.conflicts}
     return len(await _store_new(tuple(conflicts.values()), space=space, origin=origin, store=context.store))
 
 
@@ -297,10 +300,13 @@ async def _check_draft(
         embedded, _ = await embed_new([(memory, passages)], space=space, vector_store=store, embedder=embedder)
         written = await load_vectors(memory, passages, embedded, vector_store=store, embedder=embedder)
         cache = ReadCache(store=store, index=context.index)
-        conflicts = await detect(written, source=cache, origin=origin)
-        others = await cache.get(space, [conflict.other for conflict in conflicts])
-        for conflict in conflicts:
-            details = describe(conflict, memory, others.get(conflict.other, memory))
+        detected = await detect(written, source=cache, origin=origin)
+        others = await cache.get(space, [conflict.other for conflict in detected.conflicts])
+        size = memory.characters + sum([other.characters for other in others.values()])
+        described = await offload(
+            size, describe_detected, detected.conflicts, memory, others, statements=detected.statements
+        )  # fmt: skip
+        for conflict, details in described:
             if details is not None and details.confidence >= threshold:
                 # One text under several entities has each conflict once.
                 by_statement.setdefault((conflict.other, conflict.against or conflict.statement), details)
@@ -357,18 +363,17 @@ async def _compare_batch(
         if (memory := space_scan.memories.get(memory_id)) is not None and memory.state is State.LIVE
     ]
     # The memories of the same relations are read at once too, not one by one.
-    related = dict.fromkeys(
-        memory_id for number, memory in live for memory_id in space_scan.related_memories(number, memory, now=origin.at)
-    )
-    await space_scan.get(space_scan.space, list(related))
+    size = sum([memory.characters for _, memory in live])
+    related = await offload(size, _related_memories, live, space_scan, now=origin.at)
+    await space_scan.get(space_scan.space, related)
     conflicts: list[ConflictRecord] = []
     began = time.monotonic()
     for number, memory in live:
         passages, vectors = space_scan.select(number)
         written = EmbeddedMemory(memory=memory, passages=passages, vectors=vectors, profile=profile)
-        for before in _split_statements(memory):
-            conflicts += await detect(written, before=before, source=space_scan, origin=origin)
-        space_scan.add_relations(number, memory, now=origin.at)
+        for before in await offload(memory.characters, _split_statements, memory):
+            conflicts += (await detect(written, before=before, source=space_scan, origin=origin)).conflicts
+        await offload(memory.characters, space_scan.add_relations, number, memory, now=origin.at)
         if time.monotonic() - began > _MAX_TURN:
             # Give other tasks a turn.
             await asyncio.sleep(0)
@@ -376,19 +381,26 @@ async def _compare_batch(
     return list({conflict.id: conflict for conflict in conflicts}.values())
 
 
-def _split_statements(memory: Memory) -> Iterator[Memory | None]:
+def _related_memories(live: Sequence[tuple[int, Memory]], space_scan: SpaceScan, *, now: datetime) -> list[str]:
+    related = (space_scan.related_memories(number, memory, now=now) for number, memory in live)
+    return list(dict.fromkeys(memory_id for ids in related for memory_id in ids))
+
+
+def _split_statements(memory: Memory) -> list[Memory | None]:
     """Return a long memory as it would be without each few of its statements: `detect` compares only so many."""
-    sentences = statements_of(memory.content)
+    sentences = statements_of(memory.content[:_MAX_CONTENT])
     count = len(sentences) + len(memory.observations)
     if count <= _STATEMENTS_AT_ONCE:
-        yield None
-        return
+        return [None]
+    parts: list[Memory | None] = []
     # Of very many the latest.
     for start in range(max(0, count - _MAX_STATEMENTS), count, _STATEMENTS_AT_ONCE):
         end = start + _STATEMENTS_AT_ONCE
         first, last = max(0, start - len(sentences)), max(0, end - len(sentences))
-        yield replace(
+        without = replace(
             memory,
             content="\n\n".join((*sentences[:start], *sentences[end:])),
             observations=(*memory.observations[:first], *memory.observations[last:]),
         )
+        parts.append(without)
+    return parts

@@ -1,10 +1,12 @@
 """The two statements of a conflict: where each is now, its source and date, and how it leaves its memory."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from itertools import islice
 
+from scrubjay.detection.advice import is_one_statement
 from scrubjay.detection.describe import date_of, source_of
 from scrubjay.errors import WrongState
 from scrubjay.lookup.branches import OWN_FIELDS
@@ -20,6 +22,9 @@ __all__ = [
 
 # A merged memory may have been merged further; a longer chain is an error.
 _MAX_MERGES = 8
+_MAX_CONTENT = 20_000
+# In so many places of a text the same words are tried; each takes as long as the text.
+_MAX_PLACES = 10
 _NEVER = datetime.max.replace(tzinfo=UTC)
 # The fields in which a branch may differ from its memory without a difference in content.
 _NOT_CONTENT = (*OWN_FIELDS, "updated_at", "resolution", "source", "flags", "merged")
@@ -43,7 +48,7 @@ class DisputedStatement:
     @property
     def is_all(self) -> bool:
         """Whether the memory says nothing else."""
-        return self.is_whole or len(self.memory.observations) + len(statements_of(self.memory.content)) == 1
+        return self.is_whole or is_one_statement(self.memory)
 
     @property
     def text(self) -> str:
@@ -128,7 +133,7 @@ def find_statement(memory: Memory, key: str) -> DisputedStatement | None:
     places.sort(key=lambda place: memory.observations[place].valid_until or _NEVER, reverse=True)
     if places:
         return DisputedStatement(memory=memory, observation=places[0])
-    sentence = next((statement for statement in statements_of(memory.content) if statement_key(statement) == key), "")
+    sentence = next((statement for statement in _sentences(memory.content) if statement_key(statement) == key), "")
     if sentence:
         return DisputedStatement(memory=memory, sentence=sentence)
     if statement_key(memory.content) != key:
@@ -217,6 +222,13 @@ def _keys(text: str) -> set[str]:
     return {statement_key(text), *map(statement_key, statements_of(text))}
 
 
+def _sentences(content: str) -> Iterator[str]:
+    """Return the statements of a content; of a document its beginning, which was compared, comes first."""
+    if len(content) > _MAX_CONTENT:
+        yield from statements_of(content[:_MAX_CONTENT])
+    yield from statements_of(content)
+
+
 def _content_keys(content: str) -> list[str]:
     return [comparison_key(statement) for statement in statements_of(content)]
 
@@ -231,7 +243,7 @@ def _exchange_sentence(content: str, sentence: str, other: str) -> str | None:
     place = keys.index(comparison_key(sentence)) if comparison_key(sentence) in keys else 0
     expected = [*keys[:place], comparison_key(other), *keys[place + 1 :]]
     # The same words may be part of another sentence too.
-    for match in re.finditer(re.escape(sentence), content):
+    for match in islice(re.finditer(re.escape(sentence), content), _MAX_PLACES):
         text = content[: match.start()] + other + content[match.end() :]
         if _content_keys(text) == expected:
             return text

@@ -11,6 +11,8 @@ __all__ = ["Advice", "RankedStatement", "advise", "is_one_statement"]
 
 # Below this a person should decide.
 _MIN_CONFIDENCE = 0.6
+# A longer content is a document, whose statements need not be counted.
+_MAX_CONTENT = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +57,9 @@ def advise(
 
 
 def is_one_statement(memory: Memory) -> bool:
-    """Check whether a memory is a single statement."""
+    """Check whether a memory is a single statement; a document is none."""
+    if len(memory.observations) > 1 or len(memory.content) > _MAX_CONTENT:
+        return False
     return len(memory.observations) + len(statements_of(memory.content)) == 1
 
 

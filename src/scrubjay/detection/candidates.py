@@ -31,6 +31,8 @@ _MAX_OF_SAME_ENTITY = 4
 # A longer content is a document: only the slice that the search found is compared.
 _MAX_CONTENT = 20_000
 _MAX_OBSERVATIONS = 200
+# A longer statement is a document too, such as a code block or an observation without an end.
+_MAX_STATEMENT = 4_000
 # From this cosine on two statements are compared whatever their words; below it they must share words.
 _NEAR = 0.5
 _VERY_NEAR = 0.65
@@ -159,6 +161,8 @@ def most_words_in_common(
     words, relation_words = _words(statement.text), set(alternative_words(statement.text) or ())
     shared: list[tuple[int, MemoryStatement]] = []
     for other in others:
+        if len(other.text) > _MAX_STATEMENT:
+            continue
         other_words = _words(other.text)
         is_same_relation = not relation_words.isdisjoint(other_words)
         shared.append((len(words & other_words) + _SAME_RELATION * is_same_relation, other))

@@ -4,7 +4,7 @@ A conflict stores keys of statements, never their words.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
@@ -17,11 +17,12 @@ from scrubjay.text.claims.parse import has_no_subject, names_its_subject
 from scrubjay.text.claims.statements import statements_of
 
 __all__ = [
-    "MemoryStatement", "compare_statements", "date_of", "describe", "have_different_subjects", "source_of",
-    "statements_in", "subject_of", "with_subject",
+    "MemoryStatement", "StatementTable", "compare_statements", "date_of", "describe", "have_different_subjects",
+    "source_of", "statements_in", "subject_of", "with_subject",
 ]  # fmt: skip
 
 _MAX_QUOTED = 500
+_MAX_CONTENT = 20_000
 _USER = "user"
 _OWNER_WORDS = frozenset("user me myself owner".split())
 # Words for a sort of record. A record with no other word in its name is about the owner.
@@ -50,12 +51,22 @@ class MemoryStatement:
         return statement_key(self.text)
 
 
-def describe(conflict: ConflictRecord, memory: Memory, other: Memory) -> ConflictDetails | None:
-    """Return a conflict with the words of both sides; None if a statement is gone."""
+StatementTable = Mapping[tuple[str, str], MemoryStatement]
+"""Statements by the id of their memory and their key."""
+
+
+def describe(
+    conflict: ConflictRecord, memory: Memory, other: Memory, *, statements: StatementTable | None = None
+) -> ConflictDetails | None:
+    """Return a conflict with the words of both sides; None if a statement is gone.
+
+    Statements that are not among `statements` are searched for in the memories.
+    """
     if other.trunk == memory.id and not conflict.statement and not conflict.against:
         ours, theirs = _branch_sides(memory, other)
     else:
-        ours, theirs = _statement_side(memory, conflict.statement), _statement_side(other, conflict.against)
+        ours = _statement_side(memory, conflict.statement, statements=statements or {})
+        theirs = _statement_side(other, conflict.against, statements=statements or {})
     if ours is None or theirs is None:
         return None
     is_whole = not (conflict.statement and conflict.against)
@@ -91,6 +102,9 @@ def compare_statements(
 
 def statements_in(memory: Memory) -> Iterator[MemoryStatement]:
     """Return all statements of a memory, the content's first, also observations that no longer hold."""
+    if len(memory.content) > _MAX_CONTENT:
+        # New statements are in the beginning, which is split already.
+        yield from (MemoryStatement(text=text) for text in statements_of(memory.content[:_MAX_CONTENT]))
     yield from (MemoryStatement(text=text) for text in statements_of(memory.content))
     yield from (
         MemoryStatement(text=observation.text, observation=number)
@@ -138,10 +152,11 @@ def have_different_subjects(memory: Memory, statement: str, other: Memory, again
     return _is_about_record(memory, statement) or _is_about_record(other, against)
 
 
-def _statement_side(memory: Memory, key: str) -> ConflictSide | None:
+def _statement_side(memory: Memory, key: str, *, statements: StatementTable) -> ConflictSide | None:
     if not key:
         return _side(memory, _summary(memory))
-    statement = next((statement for statement in statements_in(memory) if statement.key == key), None)
+    statement = statements.get((memory.id, key))
+    statement = statement or next((statement for statement in statements_in(memory) if statement.key == key), None)
     if statement is None:
         return None
     observation = None if statement.observation is None else memory.observations[statement.observation]
@@ -154,8 +169,8 @@ def _branch_sides(memory: Memory, branch: Memory) -> tuple[ConflictSide, Conflic
     texts = ["", ""]
     if max(len(memory.content), len(branch.content)) > _MAX_QUOTED and ours != theirs:
         texts = [
-            _shorten("\n".join(line for line in lines if line.strip() and line not in set(others)))
-            for lines, others in ((ours, theirs), (theirs, ours))
+            _shorten("\n".join(line for line in lines if line.strip() and line not in others))
+            for lines, others in ((ours, frozenset(theirs)), (theirs, frozenset(ours)))
         ]
     # Both have one creation date: the last change tells which is newer, here as in the strategies.
     first, second = (

@@ -1,13 +1,14 @@
 """Conflict detection: compare the new statements of a memory with stored ones."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 
 from scrubjay.detection.advice import RankedStatement, advise, is_one_statement
 from scrubjay.detection.candidates import (
     Candidate,
+    CandidateSearch,
     NewStatement,
     most_words_in_common,
     search_candidates,
@@ -15,6 +16,7 @@ from scrubjay.detection.candidates import (
 )
 from scrubjay.detection.describe import (
     MemoryStatement,
+    StatementTable,
     compare_statements,
     date_of,
     have_different_subjects,
@@ -28,8 +30,9 @@ from scrubjay.model.passage import Passage
 from scrubjay.text.claims.compare import Finding, compare_lists, overlap_ratio
 from scrubjay.text.claims.parse import parse_statement
 from scrubjay.text.claims.statements import statements_of
+from scrubjay.workers import offload
 
-__all__ = ["count_exceeds", "detect"]
+__all__ = ["Detection", "count_exceeds", "detect"]
 
 # A write with more new statements is a document; a job compares the rest.
 _MAX_NEW = 8
@@ -47,20 +50,51 @@ _SAME_MARGIN = 0.08
 _SEVERITY = (ConflictType.CONTRADICTION, ConflictType.DUPLICATE, ConflictType.UPDATE)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detection:
+    """The conflicts of a memory, the most severe first, and the statements that they are about."""
+
+    conflicts: tuple[ConflictRecord, ...] = ()
+    statements: StatementTable = field(default_factory=dict[tuple[str, str], MemoryStatement])
+
+
 async def detect(
     written: EmbeddedMemory, *, before: Memory | None = None, source: NeighbourSource, origin: Origin
-) -> tuple[ConflictRecord, ...]:
+) -> Detection:
     """Return the conflicts of a memory that is being written; with `before`, of its new statements only."""
     memory, now = written.memory, origin.at
     if memory.state is not State.LIVE or (memory.valid_until is not None and memory.valid_until <= now):
-        return ()
-    new = list(islice(_new_statements(memory, written.passages, before=before, now=now), _MAX_NEW))
+        return Detection()
+    size = memory.characters + (before.characters if before else 0)
+    new = await offload(size, _first_new_statements, memory, written.passages, before=before, now=now)
     if not new:
-        return ()
+        return Detection()
     search = await search_candidates(new, written=written, source=source, now=now)
-    candidates = select_candidates(search, new, now=now)
+    size += sum([other.characters for other in search.memories.values()])
+    return await offload(size, _compare, new, search, written=written, before=before, origin=origin)
+
+
+def count_exceeds(
+    most: int = _MAX_NEW, *, memory: Memory, passages: Sequence[Passage], before: Memory | None, now: datetime
+) -> bool:
+    """Check whether a memory has more new statements than so many; by default, than `detect` compares."""
+    return next(islice(_new_statements(memory, passages, before=before, now=now), most, None), None) is not None
+
+
+def _first_new_statements(
+    memory: Memory, passages: Sequence[Passage], *, before: Memory | None, now: datetime
+) -> list[NewStatement]:
+    return list(islice(_new_statements(memory, passages, before=before, now=now), _MAX_NEW))
+
+
+def _compare(
+    new: Sequence[NewStatement], search: CandidateSearch, *, written: EmbeddedMemory, before: Memory | None,
+    origin: Origin,
+) -> Detection:  # fmt: skip
+    """Compare the new statements with the candidates."""
+    candidates = select_candidates(search, new, now=origin.at)
     same = written.profile.same + _SAME_MARGIN if written.profile else 1.0
-    comparison = _Comparison(memory=memory, same=same, origin=origin)
+    comparison = _Comparison(memory=written.memory, same=same, origin=origin)
     conflicts = list(comparison.with_lists(search.memories.values(), same_entity=frozenset(search.same_entity)))
     twins = {conflict.other for conflict in conflicts}
     for number, statement in enumerate(new):
@@ -73,14 +107,16 @@ async def detect(
     )
     conflicts += comparison.within_memory([statement.statement for statement in new], near=near)
     distinct = {conflict.id: conflict for conflict in sorted(conflicts, key=_severity, reverse=True)}
-    return tuple(sorted(distinct.values(), key=_severity)[:_MAX_CONFLICTS])
-
-
-def count_exceeds(
-    most: int = _MAX_NEW, *, memory: Memory, passages: Sequence[Passage], before: Memory | None, now: datetime
-) -> bool:
-    """Check whether a memory has more new statements than so many; by default, than `detect` compares."""
-    return next(islice(_new_statements(memory, passages, before=before, now=now), most, None), None) is not None
+    severest = tuple(sorted(distinct.values(), key=_severity)[:_MAX_CONFLICTS])
+    others = {conflict.other for conflict in severest}
+    statements = {(written.memory.id, statement.statement.key): statement.statement for statement in new if severest}
+    statements |= {
+        (candidate.memory.id, candidate.statement.key): candidate.statement
+        for compared in candidates.values()
+        for candidate in compared
+        if candidate.memory.id in others
+    }
+    return Detection(conflicts=severest, statements=statements)
 
 
 def _new_statements(
@@ -92,22 +128,18 @@ def _new_statements(
         existing.update(observation.text for observation in before.current_observations(now))
         existing.update(statements_of(before.content[:_MAX_CONTENT]))
     by_observation = {passage.observation: passage for passage in passages if passage.start == 0}
+    of_content = [passage for passage in passages if passage.observation is None and passage.start < _MAX_CONTENT]
     content = statements_of(memory.content[:_MAX_CONTENT])
     for text in content:
         if text not in existing and len(text) <= _MAX_STATEMENT:
             passage = next(
-                (
-                    passage
-                    for passage in passages
-                    if passage.observation is None and text[:200] in memory.content[passage.start : passage.end]
-                ),
-                None,
+                (passage for passage in of_content if text[:200] in memory.content[passage.start : passage.end]), None
             )
             yield NewStatement(statement=MemoryStatement(text=text), passage=passage, is_alone=len(content) == 1)
     order = range(len(memory.observations))
     for number in order if before is None else reversed(order):
         observation = memory.observations[number]
-        if observation.holds(now) and observation.text not in existing:
+        if observation.holds(now) and observation.text not in existing and len(observation.text) <= _MAX_STATEMENT:
             statement = MemoryStatement(text=observation.text, observation=number)
             yield NewStatement(statement=statement, passage=by_observation.get(number), is_alone=True)
 

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Self
 
 from scrubjay import telemetry
-from scrubjay.detection.describe import describe
+from scrubjay.detection.describe import StatementTable, describe
 from scrubjay.detection.detect import count_exceeds, detect
 from scrubjay.detection.neighbours import EmbeddedMemory, ReadCache
 from scrubjay.model.change import Origin
@@ -26,8 +26,9 @@ from scrubjay.model.job import CONFLICTS, Job
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.rules import Rules
 from scrubjay.ports import RecordStore
+from scrubjay.workers import offload
 
-__all__ = ["ConflictReport", "drop_known", "find_conflicts", "later_check"]
+__all__ = ["ConflictReport", "describe_detected", "drop_known", "find_conflicts", "later_check"]
 
 # Of one statement no more conflicts wait at a time, lest it flood the list.
 _MAX_PENDING = 10
@@ -83,17 +84,31 @@ async def find_conflicts(
         return ConflictReport()
     with telemetry.stage("write.conflicts"):
         detected = await detect(written, before=before, source=cache, origin=origin)
-        new = await drop_known(detected, space=memory.space, store=cache.store)
+        new = await drop_known(detected.conflicts, space=memory.space, store=cache.store)
         ids = [conflict.other for conflict in new if conflict.other != memory.id]
         others = await cache.get(memory.space, ids) if ids else {}
-    described = [(conflict, describe(conflict, memory, others.get(conflict.other, memory))) for conflict in new]
+        size = memory.characters + (before.characters if before else 0)
+        size += sum([other.characters for other in others.values()])
+        described = await offload(size, describe_detected, new, memory, others, statements=detected.statements)
+        has_more = await offload(
+            size, count_exceeds, memory=memory, passages=written.passages, before=before, now=origin.at
+        )
     telemetry.count("conflicts", len(described), event="found")
-    has_more = count_exceeds(memory=memory, passages=written.passages, before=before, now=origin.at)
     return ConflictReport(
         conflicts=tuple(conflict for conflict, details in described if details is not None),
         details=tuple(details for _, details in described if details is not None),
         jobs=(later_check(memory, origin),) if has_more else (),
     )
+
+
+def describe_detected(
+    conflicts: Sequence[ConflictRecord], memory: Memory, others: Mapping[str, Memory], *, statements: StatementTable
+) -> list[tuple[ConflictRecord, ConflictDetails | None]]:
+    """Return the conflicts of a memory that were just detected, each in words."""
+    return [
+        (conflict, describe(conflict, memory, others.get(conflict.other, memory), statements=statements))
+        for conflict in conflicts
+    ]  # fmt: skip
 
 
 def later_check(memory: Memory, origin: Origin, *, delay: timedelta = timedelta()) -> Job:

@@ -181,6 +181,11 @@ class Memory:
         return self.source.at or self.created_at
 
     @property
+    def characters(self) -> int:
+        """The length of its texts, by which the work on them is estimated."""
+        return len(self.content) + sum([len(observation.text) for observation in self.observations])
+
+    @property
     def thread(self) -> str:
         """The sequence that its passages belong to: its session, else the memory alone."""
         return self.source.session or self.id

@@ -1,6 +1,5 @@
 """`history`: the versions of a memory on a branch, and the differences between two of them."""
 
-import difflib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -23,6 +22,8 @@ from scrubjay.model.results import History
 from scrubjay.model.snapshot import to_body
 from scrubjay.model.version import FieldDiff
 from scrubjay.ports import RecordStore
+from scrubjay.versions.line_diff import unified_lines
+from scrubjay.workers import offload
 
 # These differ between any two versions, or between any two branches.
 _NOT_COMPARED = ("updated_at", "last_confirmed", "last_reviewed", "branch", "trunk", "forked", "group")
@@ -60,7 +61,8 @@ async def compare(
         raise InvalidInput("a diff needs two version numbers, for example diff=[1, 2]", field="diff")
     record = await on_branch(store, await resolve(store, ref, space=space), branch)
     before, after = [await _version(record, version, store=store) for version in versions]
-    return replace(_history(record), diff=diff(before, after))
+    size = before.characters + after.characters
+    return replace(_history(record), diff=await offload(size, diff, before, after))
 
 
 def diff(before: Memory, after: Memory) -> tuple[FieldDiff, ...]:
@@ -95,7 +97,7 @@ def _diff_field(name: str, old: Json, new: Json) -> FieldDiff:
         items = [[_item_text(item) for item in value] if isinstance(value, list) else [] for value in (old, new)]
         lines = tuple(_diff_items(*items))
     else:
-        lines = tuple(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=_CONTEXT_LINES))[2:]
+        lines = tuple(unified_lines(before.splitlines(), after.splitlines(), context=_CONTEXT_LINES))
     return FieldDiff(field=name, before=before, after=after, lines=lines)
 
 

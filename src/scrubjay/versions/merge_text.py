@@ -3,13 +3,12 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from itertools import pairwise
+
+from scrubjay.versions.line_diff import find_changes
 
 # Lines, and the sentences in them; the gap before a piece belongs to it, so that a text can be appended to.
 _CUTS = re.compile(r"\n|(?<=[.!?\u2026\u3002\uff01\uff1f])[^\S\n]+(?=\S)")
-# With more pairs of pieces the whole changed range counts as one change: a coarse result is better than a slow one.
-_MAX_PAIRS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +29,10 @@ class _Change:
     pieces: tuple[str, ...]
     side: int
 
-    def overlaps(self, other: "_Change") -> bool:
-        """Check whether two changes overlap; an insertion also overlaps with its neighbours."""
-        if self.start == self.end or other.start == other.end:
-            return self.start <= other.end and other.start <= self.end
-        return self.start < other.end and other.start < self.end
+    @property
+    def is_insertion(self) -> bool:
+        """Whether it adds pieces and removes none."""
+        return self.start == self.end
 
 
 def merge_text(base: str, ours: str, theirs: str, *, prefer: str = "") -> tuple[str, tuple[TextClash, ...]]:
@@ -78,34 +76,27 @@ def _pieces(text: str) -> list[str]:
 
 
 def _changes(base: Sequence[str], other: Sequence[str], *, side: int) -> list[_Change]:
-    head = 0
-    while head < min(len(base), len(other)) and base[head] == other[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(base), len(other)) - head and base[-1 - tail] == other[-1 - tail]:
-        tail += 1
-    before, after = base[head : len(base) - tail], other[head : len(other) - tail]
-    if not before and not after:
-        return []
-    if len(before) * len(after) > _MAX_PAIRS:
-        return [_Change(head, head + len(before), tuple(after), side)]
-    opcodes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     return [
-        _Change(head + start, head + end, tuple(after[first:last]), side)
-        for kind, start, end, first, last in opcodes
-        if kind != "equal"
+        _Change(start, end, tuple(other[first:last]), side) for start, end, first, last in find_changes(base, other)
     ]
 
 
 def _clusters(changes: Sequence[_Change]) -> list[tuple[int, int, list[_Change]]]:
-    """Group changes that overlap, each group with its start and end."""
+    """Group changes in order that overlap, each group with its start and end; an insertion overlaps its neighbours."""
     clusters: list[tuple[int, int, list[_Change]]] = []
+    # The last insertion of the last group: another change that only touches it overlaps too.
+    inserted = -1
     for change in changes:
-        if clusters and any(map(change.overlaps, clusters[-1][2])):
-            start, end, cluster = clusters[-1]
-            clusters[-1] = (start, max(end, change.end), [*cluster, change])
+        end = clusters[-1][1] if clusters else -1
+        touches = change.start <= inserted or (change.is_insertion and change.start <= end)
+        if clusters and (touches or change.start < end):
+            start, _, cluster = clusters[-1]
+            cluster.append(change)
+            clusters[-1] = (start, max(end, change.end), cluster)
         else:
             clusters.append((change.start, change.end, [change]))
+            inserted = -1
+        inserted = change.end if change.is_insertion else inserted
     return clusters
 
 

@@ -12,6 +12,7 @@ from scrubjay.model.memory import Flag, Memory, State
 from scrubjay.model.results import Remembered
 from scrubjay.ports import Commit, Embedded, RecordStore, Write
 from scrubjay.text.slug import add_suffix
+from scrubjay.workers import offload
 from scrubjay.writing import results
 from scrubjay.writing.context import PreparedWrite, Sliced, WriteContext, WriteOutcome
 from scrubjay.writing.embed import begin_embedding, embedding_jobs, slice_memory
@@ -71,7 +72,8 @@ async def merge_into(
     """Store the additions of the draft as the target's next version, and the draft itself as merged into it."""
     draft, (incoming, passages) = write.draft, write.sliced[0]
     max_tags = write.rules.most_tags
-    merged = merge(target, incoming, at=write.origin.at, max_tags=max_tags)
+    size = target.characters + incoming.characters
+    merged = await offload(size, merge, target, incoming, at=write.origin.at, max_tags=max_tags)
     if merged is target:
         earlier = await write.request.earlier_answer(context.store, space=write.space)
         if earlier is None:
@@ -84,7 +86,7 @@ async def merge_into(
         draft = draft.with_warning(f"it was not merged into {target.name}, which would become too large")
         return await create(replace(write, draft=draft), replace(decision, target=None), context=context)
     write = replace(write, conflicts=write.conflicts.moved_to(target))
-    if fields := not_merged(target, incoming, max_tags=max_tags):
+    if fields := await offload(size, not_merged, target, incoming, max_tags=max_tags):
         draft = draft.with_warning(
             f"{target.name} has no place for these, kept with the merged record: {', '.join(fields)}"
         )

@@ -15,6 +15,7 @@ from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter
 from scrubjay.model.results import Remembered
 from scrubjay.ports import Commit, Records, RecordStore, Write
+from scrubjay.workers import offload
 from scrubjay.writing import results
 from scrubjay.writing.embed import slice_memory
 from scrubjay.writing.merge import take_over
@@ -72,7 +73,9 @@ async def confirm(
     """
     for _ in range(_MAX_ATTEMPTS):
         confirmed = [
-            take_over(memory, incoming, at=origin.at) if memory.state is State.LIVE else memory
+            await offload(memory.characters, take_over, memory, incoming, at=origin.at)
+            if memory.state is State.LIVE
+            else memory
             for memory, incoming in zip(duplicates, composed, strict=True)
         ]
         changed = [(before, after) for before, after in zip(duplicates, confirmed, strict=True) if after != before]

@@ -1,6 +1,5 @@
 """`remember`: a draft passes through the stages of the write path, one after the other."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,6 +12,7 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.rules import Rules
 from scrubjay.text.tags.synonyms import synonyms_from
+from scrubjay.workers import offload
 from scrubjay.writing import results, similarity
 from scrubjay.writing.commit import create, free_names, merge_into
 from scrubjay.writing.compose import compose
@@ -30,8 +30,6 @@ from scrubjay.writing.tags import SpaceTags, normalise_tags
 from scrubjay.writing.validate import validate
 
 MAX_ATTEMPTS = 20
-# The event loop is free while a longer text is screened in a thread.
-_LONG_TEXT = 20_000
 
 
 async def remember(
@@ -77,8 +75,7 @@ async def remember(
 
 
 async def _screen(draft: Draft, *, rules: Rules) -> Draft:
-    is_long = len(draft.text) + sum(map(len, draft.observations)) > _LONG_TEXT
-    return await asyncio.to_thread(deny_or_screen, draft, rules) if is_long else deny_or_screen(draft, rules)
+    return await offload(len(draft.text) + sum(map(len, draft.observations)), deny_or_screen, draft, rules)
 
 
 async def _apply_rules(draft: Draft, *, space: str, effective: EffectiveRules, context: WriteContext) -> Draft:

@@ -29,6 +29,7 @@ from scrubjay.model.results import Written
 from scrubjay.model.rules import Rules
 from scrubjay.model.timestamps import parse_moment
 from scrubjay.ports import Commit, Write
+from scrubjay.workers import offload
 from scrubjay.writing import validate
 from scrubjay.writing.context import WriteContext
 from scrubjay.writing.deny import require_allowed_edit
@@ -53,20 +54,18 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, context: W
     memory = await open_record(ref, branch=edit.branch, space=space, context=context)
     rules = (await load_rules(space, default=context.rules, documents=context.store)).rules
     # The flags depend on the memory after the edit.
-    screened, screen_warnings, _ = screen_edit(limit_source(edit, origin), rules=rules)
+    size = memory.characters + _edited_characters(edit)
+    screened, screen_warnings, _ = await offload(size, screen_edit, limit_source(edit, origin), rules=rules)
     for _ in range(_MAX_ATTEMPTS):
         if edit.expected_version not in (None, memory.version):
             # The same request may have made the newer version a moment ago.
             if (earlier := await _earlier_answer(request, space=space, context=context)) is not None:
                 return earlier
             raise _stale(memory, edit.expected_version)
-        edited, edit_warnings = apply_edit(
-            memory, screened, now=origin.at, limits=context.limits, by_agent=origin.is_agent
+        edited, edit_warnings = await offload(
+            size, _edited, memory, screened, origin=origin, limits=context.limits, rules=rules
         )
-        require_allowed_edit(memory, edited, rules=rules)
-        edited, flag_warnings = update_flags(memory, edited, rules=rules) if edited != memory else (edited, ())
-        edited, pin_warnings = hold_edited_pin(memory, edited, screened)
-        warnings = (*screen_warnings, *edit_warnings, *flag_warnings, *pin_warnings)
+        warnings = (*screen_warnings, *edit_warnings)
         if edited == memory:
             if (earlier := await _earlier_answer(request, space=space, context=context)) is not None:
                 return earlier
@@ -88,6 +87,25 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, context: W
         memory_id=memory.trunk or memory.id,
         current=memory.version,
     )
+
+
+def _edited(
+    memory: Memory, edit: Edit, *, origin: Origin, limits: Limits, rules: Rules
+) -> tuple[Memory, tuple[str, ...]]:
+    """Return the memory after an edit that the rules allow, with the flags of its new text, and warnings."""
+    edited, warnings = apply_edit(memory, edit, now=origin.at, limits=limits, by_agent=origin.is_agent)
+    require_allowed_edit(memory, edited, rules=rules)
+    edited, flag_warnings = update_flags(memory, edited, rules=rules) if edited != memory else (edited, ())
+    edited, pin_warnings = hold_edited_pin(memory, edited, edit)
+    return edited, (*warnings, *flag_warnings, *pin_warnings)
+
+
+def _edited_characters(edit: Edit) -> int:
+    lists = (edit.fields.get("observations"), edit.add_observations)
+    texts = (value for value in edit.fields.values() if isinstance(value, str))
+    # What is not a text is refused later.
+    listed = (text for items in lists if isinstance(items, list | tuple) for text in items if isinstance(text, str))
+    return sum(map(len, texts)) + sum(map(len, listed))
 
 
 async def open_record(ref: str, *, branch: str, space: str, context: WriteContext) -> Memory:

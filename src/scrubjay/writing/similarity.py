@@ -17,6 +17,7 @@ from scrubjay.text.claims.extract import claims_of, find_differences
 from scrubjay.text.claims.statements import statements_of
 from scrubjay.text.passages import text_of
 from scrubjay.text.tokens import running_terms_of, terms_of
+from scrubjay.workers import offload
 from scrubjay.writing.similarity_score import TextSimilarity, compare_texts, exchanged_word, max_similarity, overlap
 
 __all__ = ["GateDecision", "decide"]
@@ -35,6 +36,8 @@ _MIN_TITLED_OVERLAP = 0.6
 _SAME_TOPIC = 0.6
 _MAX_STATEMENTS = 40
 _MAX_STATEMENT = 4_000
+# Of a document the beginning is compared.
+_MAX_CONTENT = 20_000
 _MAX_DIFFERENCE = 300
 
 
@@ -107,16 +110,19 @@ async def decide(
         since=incoming.date - window if window else None,
         is_relevant=lambda cosine: max_similarity(cosine + _INDEX_ERROR) >= gate.reported,
     )
-    comparisons = [
-        _compare(incoming, written.passages, neighbour, gate=gate)
-        for neighbour in neighbours
-        if neighbour.memory.state is State.LIVE
-    ]
-    decision = _decide(incoming, comparisons, gate=gate)
+    size = incoming.characters + sum([neighbour.memory.characters for neighbour in neighbours])
+    decision = await offload(size, _decide, incoming, written.passages, neighbours, gate=gate)
     return replace(decision, why=problem) if problem and decision.target is None else decision
 
 
-def _decide(incoming: Memory, comparisons: Sequence[_Comparison], *, gate: _Gate) -> GateDecision:
+def _decide(
+    incoming: Memory, passages: Sequence[Passage], neighbours: Sequence[NearbyMemory], *, gate: _Gate
+) -> GateDecision:
+    comparisons = [
+        _compare(incoming, passages, neighbour, gate=gate)
+        for neighbour in neighbours
+        if neighbour.memory.state is State.LIVE
+    ]
     chosen, why = _choose(comparisons, gate=gate)
     if chosen is not None and gate.intent != "continue" and (gate.rules.gate == "report" or gate.intent == "new"):
         chosen, why = None, f"{why}, but {'the intent is new' if gate.intent == 'new' else 'it is only reported'}"
@@ -256,7 +262,7 @@ def _topic_terms(memory: Memory) -> set[str]:
         memory.title,
         memory.content[:4000],
         *memory.tags,
-        *(observation.text for observation in memory.observations[:20]),
+        *(observation.text[:4000] for observation in memory.observations[:20]),
     )
     return set(terms_of("\n".join(texts)))
 
@@ -275,5 +281,8 @@ def _contradictions(incoming: Memory, memory: Memory) -> tuple[str, ...]:
 
 
 def _statements(memory: Memory) -> tuple[str, ...]:
-    texts = (*statements_of(memory.content), *(observation.text for observation in memory.observations))
+    texts = (
+        *statements_of(memory.content[:_MAX_CONTENT]),
+        *(observation.text for observation in memory.observations[:_MAX_STATEMENTS]),
+    )
     return tuple(text[:_MAX_STATEMENT] for text in texts[:_MAX_STATEMENTS])

@@ -78,7 +78,8 @@ class DetectionWorld:
         )  # fmt: skip
         written = EmbeddedMemory(memory=memory, passages=passages, vectors=vectors, profile=profile)
         cache = ReadCache(store=self.store, index=index or await self.index())
-        return await detect(written, before=before, source=cache, origin=an_origin(at=NOW, agent="tester"))
+        detected = await detect(written, before=before, source=cache, origin=an_origin(at=NOW, agent="tester"))
+        return detected.conflicts
 
     async def index(self) -> ScanIndex:
         """Return an index of the whole store."""
