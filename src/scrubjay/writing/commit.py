@@ -27,12 +27,11 @@ async def free_names(memories: Sequence[Memory], draft: Draft, *, space: str, st
     """Add a suffix to derived names that are taken; the commit refuses a name that the caller gave."""
     if draft.name:
         return tuple(memories)
-    matches = [await store.find(space, memory.name, state=State.LIVE) for memory in memories]
+    # Of the names that begin with one, the name itself comes first.
+    names = [await store.labels(space, "name", prefix=memory.name, limit=1) for memory in memories]
     return tuple(
-        replace(memory, name=add_suffix(memory.name, memory.id))
-        if any(handle.name == memory.name for handle in handles)
-        else memory
-        for memory, handles in zip(memories, matches, strict=True)
+        replace(memory, name=add_suffix(memory.name, memory.id)) if memory.name in taken else memory
+        for memory, taken in zip(memories, names, strict=True)
     )
 
 

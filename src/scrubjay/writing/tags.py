@@ -157,6 +157,8 @@ class SpaceTags:
         facets = {tag: facet("tag", tag) for tag in spellings}
         in_use = await self.store.known_facets(self.space, list(dict.fromkeys(facets.values())), state=State.LIVE)
         counts = {tag: in_use[tag_facet] for tag, tag_facet in facets.items() if tag_facet in in_use}
+        # So that the suggestions need not be looked up again.
+        self.counts |= dict.fromkeys(spellings, 0) | counts
         used = [phrase for phrase in phrases if counts.get(_used_spelling(phrase, counts))] if counts else []
         names = [phrase for phrase in phrases[:_MAX_NAMES] if is_name(phrase)]
         rare = await self._rare(list(dict.fromkeys((*used, *names))))

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Generator, Iterable, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from functools import partial
 
 import apsw
@@ -96,7 +96,9 @@ class SqliteBodies:
     ) -> Memory:
         """Return the memory of a row of BODY_COLUMNS."""
         version = _stored_version(packed)
-        with closing(self._newer(connection, memory_no, version)) as newer:
+        # Only a difference needs the versions after it.
+        is_delta = version.encoded.encoding is Encoding.DELTA
+        with closing(self._newer(connection, memory_no, version)) if is_delta else nullcontext(()) as newer:
             return self._cache.read_memory(
                 version, dictionaries=partial(self._dictionary, connection), memory_id=memory_id, space=space,
                 newer=newer, accessed=accessed, count=count,

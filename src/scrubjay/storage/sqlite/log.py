@@ -58,11 +58,12 @@ def append_changes(
     """Append entries and count bodies; return the `seq` of the last entry, its place in the order of all changes."""
     if not changes:
         return 0
-    ((last_place,),) = connection.execute(
-        """UPDATE spaces SET change_count = change_count + ?, body_count = body_count + ? WHERE no = ?
-           RETURNING change_count""",
+    # Not returned by the update, for which SQLite would write the postings to disk each time.
+    ((place_before,),) = connection.execute("SELECT change_count FROM spaces WHERE no = ?", (space_no,)).fetchall()
+    connection.execute(
+        "UPDATE spaces SET change_count = change_count + ?, body_count = body_count + ? WHERE no = ?",
         (len(changes), bodies, space_no),
-    ).fetchall()
+    )
     connection.executemany(
         _SQL["insert_change"],
         [
@@ -72,7 +73,7 @@ def append_changes(
                 None if change.relation is None else relation_to_text(change.relation),
                 numbers[change.target_id] if change.target_id else None,
             )
-            for place, change in enumerate(changes, start=last_place - len(changes) + 1)
+            for place, change in enumerate(changes, start=place_before + 1)
         ],
     )  # fmt: skip
     seq = connection.last_insert_rowid()

@@ -1,5 +1,6 @@
 """The passages of a memory in the lexical index: added, replaced where they differ, removed, and counted."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 
 import apsw
@@ -116,11 +117,12 @@ def _replace_rows(
         connection.executemany(
             "UPDATE passages SET terms = ? WHERE id = ?", [(terms, rowid) for rowid, terms in new_terms.items()]
         )
+    # Other rows are replaced by hand: for INSERT OR REPLACE, SQLite would write the postings to disk each time.
+    _delete(connection, "passages", "id", [rowid for rowid in changed if rowid in old and rowid not in new_terms])
     connection.executemany(
-        "INSERT OR REPLACE INTO passages VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO passages VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [new[rowid] for rowid in changed if rowid in new and rowid not in new_terms],
     )
-    _delete(connection, "passages", "id", [rowid for rowid in changed if rowid not in new])
 
 
 def _differ_in_terms(row: _Row, other: _Row) -> bool:
@@ -135,20 +137,35 @@ def _delete(connection: apsw.Connection, table: str, column: str, numbers: Itera
 
 
 def _add_terms(connection: apsw.Connection, counts: Sequence[_Count]) -> None:
-    added = {(lexicon_no, term): count for lexicon_no, term, count in counts}
-    rows: list[_Count] = connection.executemany(
+    # Read before and not returned by the statement, for which SQLite would write the postings to disk each time.
+    stored = _stored_counts(connection, counts)
+    connection.executemany(
         """INSERT INTO terms VALUES(?, ?, ?)
-           ON CONFLICT DO UPDATE SET passage_count = passage_count + excluded.passage_count
-           RETURNING lexicon_no, term, passage_count""",
+           ON CONFLICT DO UPDATE SET passage_count = passage_count + excluded.passage_count""",
         counts,
-    ).fetchall()
-    new = [(lexicon_no, term) for lexicon_no, term, total in rows if total == added[lexicon_no, term]]
-    unused = [(lexicon_no, term) for lexicon_no, term, total in rows if total <= 0]
+    )
+    new = [(lexicon_no, term) for lexicon_no, term, _ in counts if (lexicon_no, term) not in stored]
+    unused = [
+        (lexicon_no, term) for lexicon_no, term, count in counts if stored.get((lexicon_no, term), 0) + count <= 0
+    ]
     if unused:
         connection.executemany("DELETE FROM terms WHERE lexicon_no = ? AND term = ?", unused)
     for number in {lexicon_no for lexicon_no, _ in (*new, *unused)}:
         add_trigrams(connection, number, [term for lexicon_no, term in new if lexicon_no == number])
         delete_trigrams(connection, number, [term for lexicon_no, term in unused if lexicon_no == number])
+
+
+def _stored_counts(connection: apsw.Connection, counts: Sequence[_Count]) -> dict[tuple[int, str], int]:
+    """Return in how many passages the terms of some counts are, without those that are in none."""
+    stored: dict[tuple[int, str], int] = {}
+    for number in {lexicon_no for lexicon_no, _, _ in counts}:
+        terms = json.dumps([term for lexicon_no, term, _ in counts if lexicon_no == number])
+        rows = connection.execute(
+            "SELECT term, passage_count FROM terms WHERE lexicon_no = ? AND term IN (SELECT value FROM json_each(?))",
+            (number, terms),
+        )
+        stored |= {(number, str(term)): int(count) for term, count in rows}
+    return stored
 
 
 def _add_facets(connection: apsw.Connection, counts: Sequence[_Count]) -> None:

@@ -181,11 +181,15 @@ def _is_used(connection: apsw.Connection, space_no: int, digest: bytes) -> bool:
 
 def _delete(connection: apsw.Connection, table: str, space_no: int, digest: bytes) -> list[tuple[int, int, bytes, int]]:
     """Delete the vectors of a text from a table; return (number, model number, vector, dimension) of each."""
-    return connection.execute(
-        f"""DELETE FROM {table} WHERE space_no = ? AND model_no IN (SELECT no FROM models) AND hash = ?
-            RETURNING no, model_no, vector, (SELECT dimension FROM models WHERE models.no = model_no)""",
+    condition = "space_no = ? AND model_no IN (SELECT no FROM models) AND hash = ?"
+    rows = connection.execute(
+        f"""SELECT no, model_no, vector, (SELECT dimension FROM models WHERE models.no = model_no)
+            FROM {table} WHERE {condition}""",
         (space_no, digest),
     ).fetchall()
+    if rows:
+        connection.execute(f"DELETE FROM {table} WHERE {condition}", (space_no, digest))
+    return rows
 
 
 def _by_hash(rows: Sequence[tuple[bytes, bytes]], dimension: int) -> dict[bytes, Vector]:

@@ -9,6 +9,7 @@ from tests.fakes.build import START, a_commit, a_memory, a_rewrite, an_origin, r
 from tests.unit.storage.sqlite.damage import scribble
 
 from scrubjay.model.memory import Memory, Observation, State
+from scrubjay.model.query import Filter
 from scrubjay.storage.sqlite import SqliteStore
 
 FACTS = tuple(Observation(text=f"fact {number}", recorded_at=START) for number in range(5))
@@ -97,3 +98,16 @@ async def test_purged_memories_are_not_counted(store: SqliteStore, path: Path) -
     results = counted(path)
     assert results.pop("lexicons") == [(0, 0)]
     assert not any(results.values())
+
+
+async def test_the_postings_of_several_commits_are_written_together(store: SqliteStore) -> None:
+    def blocks(connection: apsw.Connection) -> int:
+        return int(connection.execute("SELECT count(*) FROM postings_data").fetchall()[0][0])
+
+    async with store.transaction("default") as inside:
+        before = inside._readers.run_now(blocks)
+        for number in range(3):
+            await inside.commit(a_commit(a_memory(f"tea number {number}", name=f"tea-{number}")))
+        assert inside._readers.run_now(blocks) == before
+        assert len(await inside.lexical_candidates("default", ["tea"], Filter(), limit=5)) == 3
+    assert store._readers.run_now(blocks) > before
