@@ -121,6 +121,10 @@ class Readers:
             raise StoreError("the store is closed", hint="Open it again")
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._run_in_thread, job)
 
+    async def run_long(self, job: Callable[[apsw.Connection], T]) -> T:
+        """Run a job that reads much, like any other."""
+        return await self.run(job)
+
     def run_now(self, job: Callable[[apsw.Connection], T]) -> T:
         """Run a job on the event loop: for a few rows, which take less time than to wake up a thread."""
         if self._closed:

@@ -78,6 +78,10 @@ _SMALL_VERSION = 16 * 1024
 _FEW_PASSAGES = 5_000
 # Limits for entries of the lexical index; the second is for a filter that tests each of them.
 _FEW_POSTINGS, _FEW_TESTED = 20_000, 2_000
+# Each term is a query of its own. No question has as many, but a long statement does.
+_FEW_TERMS = 64
+# In a transaction the commit of a text of more characters leaves the event loop: indexing it takes a while.
+_LONG_COMMIT = 5_000
 # Passages for ranking are read row by row in any case, and each row would wait for the interpreter: with a few recalls
 # at once a thread takes five times as long as the two or three milliseconds that they all wait for it here.
 _FEW_RANKED = 1_500
@@ -135,7 +139,8 @@ class SqliteStore:
             committed = apply_commit(connection, commit, bodies=self._bodies)
             return committed, self._bodies.training_due(connection, commit.space)
 
-        committed, due = await self._writer.run(job, fails_early=creates_only(commit))
+        is_long = sum([write.memory.characters for write in commit.writes]) > _LONG_COMMIT
+        committed, due = await self._writer.run(job, fails_early=creates_only(commit), is_long=is_long)
         self.upkeep.train_soon(commit.space, due=due)
         return committed
 
@@ -181,7 +186,9 @@ class SqliteStore:
         memories = None
         if len(ids) <= _FEW_MEMORIES:
             memories = self._read_now(read.get_small, space, ids, bodies=self._bodies, max_bytes=_SMALL_BODIES)
-        return await self._read(read.get, space, ids, bodies=self._bodies) if memories is None else memories
+        if memories is not None:
+            return memories
+        return await self._readers.run_long(partial(read.get, space=space, ids=ids, bodies=self._bodies))
 
     async def find(self, space: str, ref: str, *, state: State | None = None) -> tuple[Handle, ...]:
         return self._read_now(read.find, space, ref, state=state)
@@ -201,7 +208,7 @@ class SqliteStore:
     async def version(self, space: str, memory_id: str, number: int) -> Version | None:
         query = partial(history.version, space=space, memory_id=memory_id, number=number, bodies=self._bodies)
         is_small, version = self._readers.run_now(partial(query, max_bytes=_SMALL_VERSION))
-        return version if is_small else (await self._readers.run(query))[1]
+        return version if is_small else (await self._readers.run_long(query))[1]
 
     async def version_at(self, space: str, memory_id: str, *, at: datetime) -> Version | None:
         return await self._read(history.version_at, space, memory_id, at=at, bodies=self._bodies)
@@ -249,8 +256,8 @@ class SqliteStore:
     ) -> list[tuple[int, float]]:
         visited = self._read_now(lexicon.postings, space, terms, state=filter.state)
         query = partial(lexicon.lexical_candidates, space=space, terms=terms, filter=filter, limit=limit)
-        is_small = visited <= (_FEW_POSTINGS if filter.is_empty else _FEW_TESTED)
-        return self._readers.run_now(query) if is_small else await self._readers.run(query)
+        is_small = len(terms) <= _FEW_TERMS and visited <= (_FEW_POSTINGS if filter.is_empty else _FEW_TESTED)
+        return self._readers.run_now(query) if is_small else await self._readers.run_long(query)
 
     async def term_statistics(self, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
         return self._read_now(lexicon.term_statistics, space, terms, state=state)
@@ -258,7 +265,7 @@ class SqliteStore:
     async def stored_passages(self, space: str, ids: Sequence[int], *, around: int = 0) -> list[StoredPassage]:
         query = partial(neighbours.stored_passages, space=space, ids=ids, around=around)
         is_small = len(ids) * (1 + 2 * around) <= _FEW_RANKED
-        return self._readers.run_now(query) if is_small else await self._readers.run(query)
+        return self._readers.run_now(query) if is_small else await self._readers.run_long(query)
 
     async def passage_numbers(self, space: str, memory_ids: Sequence[str]) -> list[int]:
         rows = _PASSAGES_PER_MEMORY * len(memory_ids)
@@ -273,7 +280,7 @@ class SqliteStore:
         # A larger vocabulary has thousands of terms that share a trigram.
         query = partial(lexicon.similar_terms, space=space, term=term, state=state, limit=limit)
         count = self._read_now(lexicon.passage_count, space, state=state)
-        return self._readers.run_now(query) if count <= _FEW_PASSAGES else await self._readers.run(query)
+        return self._readers.run_now(query) if count <= _FEW_PASSAGES else await self._readers.run_long(query)
 
     async def terms_with_prefix(self, space: str, prefix: str, *, state: State, limit: int) -> list[tuple[str, int]]:
         query = lexicon.terms_with_prefix

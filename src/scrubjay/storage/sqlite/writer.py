@@ -38,11 +38,13 @@ class Writer:
         self._thread = threading.Thread(target=self._work, name="scrubjay-writer", daemon=True)
         self._thread.start()
 
-    async def run(self, job: Job[T], *, fails_early: bool = False) -> T:
+    async def run(self, job: Job[T], *, fails_early: bool = False, is_long: bool = False) -> T:
         """Run a job in a transaction and return its result once that is durable.
 
-        `fails_early`: if it fails, then before its first change, unless the store itself fails.
+        `fails_early`: if it fails, then before its first change, unless the store itself fails. `is_long` makes no
+        difference here.
         """
+        del is_long
         return await self._enqueue(job, alone=False, fails_early=fails_early)
 
     async def run_outside(self, job: Job[T]) -> T:
@@ -53,17 +55,20 @@ class Writer:
     async def transaction(self) -> AsyncGenerator["OpenTransaction"]:
         """Yield a transaction on the writer's connection; an error in the block rolls it back.
 
-        The writer waits meanwhile, so that the event loop uses the connection alone and without changing threads.
+        The writer waits meanwhile, so that the event loop uses the connection alone, mostly without changing threads.
         """
         loop = asyncio.get_running_loop()
         begun: asyncio.Future[None] = loop.create_future()
         ended, is_complete = threading.Event(), False
+        transaction = OpenTransaction(self._connection, path=self._path)
 
         def hold(connection: apsw.Connection) -> None:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 loop.call_soon_threadsafe(lambda: begun.done() or begun.set_result(None))
                 ended.wait()
+                # A cancelled block may leave a job that still works in its thread, or has not begun.
+                transaction.close()
                 if is_complete:
                     connection.execute("COMMIT")
             finally:
@@ -74,7 +79,7 @@ class Writer:
         try:
             await asyncio.wait({holding, begun}, return_when=asyncio.FIRST_COMPLETED)
             if not holding.done():
-                yield OpenTransaction(self._connection, path=self._path)
+                yield transaction
                 is_complete = True
         finally:
             ended.set()
@@ -183,26 +188,40 @@ class Writer:
 
 
 class OpenTransaction:
-    """Runs jobs in a transaction that is already open, on the event loop: it replaces the writer and the readers."""
+    """Runs jobs in a transaction that is already open: it replaces the writer and the readers."""
 
     def __init__(self, connection: apsw.Connection, *, path: Path) -> None:
         self._connection = connection
         self._path = path
+        self._is_closed = False
+        # A connection works in one thread at a time.
+        self._using = threading.Lock()
 
     def run_now(self, job: Job[T]) -> T:
         """Run a job that only reads."""
-        with mapped_errors(self._path):
-            if not self._connection.in_transaction:
+        with self._using, mapped_errors(self._path):
+            if self._is_closed or not self._connection.in_transaction:
                 # A full disk, for one, ends the whole transaction.
                 raise StoreError("the transaction was rolled back", hint="Try again", path=str(self._path))
             return job(self._connection)
 
-    async def run(self, job: Job[T], *, fails_early: bool = False) -> T:
+    async def run(self, job: Job[T], *, fails_early: bool = False, is_long: bool = False) -> T:
         """Run a job that may write; if it fails, its own changes are rolled back.
 
-        With `fails_early`, which needs no savepoint, changes before an error roll back the whole transaction.
+        With `fails_early`, which needs no savepoint, changes before an error roll back the whole transaction. A long
+        job works in a thread: on the event loop all others would wait for it.
         """
-        return self.run_now(partial(_run_whole if fails_early else _run_in_savepoint, job=job))
+        whole = partial(_run_whole if fails_early else _run_in_savepoint, job=job)
+        return await asyncio.to_thread(self.run_now, whole) if is_long else self.run_now(whole)
+
+    async def run_long(self, job: Job[T]) -> T:
+        """Run a job that only reads, and much."""
+        return await asyncio.to_thread(self.run_now, job)
+
+    def close(self) -> None:
+        """Wait for the last job, and run no other."""
+        with self._using:
+            self._is_closed = True
 
 
 def _run_whole(connection: apsw.Connection, *, job: Job[T]) -> T:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import signal
+import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -41,6 +42,7 @@ _log = logging.getLogger(__name__)
 # Accepted requests get this much more time than one operation before the daemon stops without them.
 _GRACE_SECONDS = 5.0
 _IDLE_POLL_SECONDS = 1.0
+_SWITCH_SECONDS = 0.001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +71,8 @@ class RunningDaemon:
 
 async def serve(options: ServeOptions, *, ready: Callable[[RunningDaemon], None]) -> bool:
     """Serve until a signal stops the daemon; return whether to restart it."""
+    # While a thread computes, the event loop waits for it so long whenever it comes back from the system.
+    sys.setswitchinterval(_SWITCH_SECONDS)
     async with open_daemon(options) as running:
         _handle_signals(running)
         ready(running)

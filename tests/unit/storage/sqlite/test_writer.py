@@ -148,6 +148,50 @@ async def test_a_change_that_cannot_be_taken_back_alone_ends_the_transaction(wri
     assert stored(path) == []
 
 
+async def test_a_long_job_of_a_transaction_leaves_the_event_loop(writer: Writer, path: Path) -> None:
+    async with writer.transaction() as transaction:
+        for is_long in (True, False):
+            thread = await transaction.run(lambda _: threading.get_ident(), is_long=is_long)
+            assert (thread != threading.get_ident()) == is_long
+        assert await transaction.run_long(lambda _: threading.get_ident()) != threading.get_ident()
+        await asyncio.gather(*(transaction.run(insert(number), is_long=number % 2 == 0) for number in range(10)))
+        assert transaction.run_now(lambda connection: len(connection.execute("SELECT * FROM done").fetchall())) == 10
+    assert stored(path) == list(range(10))
+
+
+async def test_a_cancelled_transaction_waits_for_its_long_job_and_keeps_nothing(writer: Writer, path: Path) -> None:
+    started, go_on = threading.Event(), threading.Event()
+
+    def work(connection: apsw.Connection) -> int:
+        connection.execute("INSERT INTO done VALUES(1)")
+        started.set()
+        go_on.wait(30)
+        return 1
+
+    async def write() -> None:
+        async with writer.transaction() as transaction:
+            await transaction.run(work, is_long=True)
+
+    task = asyncio.create_task(write())
+    await asyncio.to_thread(started.wait, 30)
+    task.cancel()
+    later = asyncio.create_task(writer.run(insert(2)))
+    await asyncio.sleep(0.01)
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await later == 2
+    assert stored(path) == [2]
+
+
+async def test_a_transaction_that_ended_runs_no_more_jobs(writer: Writer, path: Path) -> None:
+    async with writer.transaction() as transaction:
+        await transaction.run(insert(1))
+    with pytest.raises(StoreError, match="rolled back"):
+        await transaction.run(insert(2), is_long=True)
+    assert stored(path) == [1]
+
+
 async def test_a_job_that_fails_alone_leaves_nothing(writer: Writer, path: Path) -> None:
     def half(connection: apsw.Connection) -> int:
         insert(1)(connection)
