@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 import stat
@@ -157,6 +158,21 @@ def test_an_import_on_its_way_is_encrypted(tmp_path: Path, has_key: bool) -> Non
         http.post(f"{API}/import", content=upload())
     assert len(seen) == 1
     assert words_in(seen[0], [word]) == (set() if has_key else {word})
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows the limits of another process")
+def test_a_crash_leaves_no_core_dump(encrypted: Victim) -> None:
+    """With a key, a crash of the daemon writes no copy of its memory to the disk."""
+    server = fork_server()._process.pid
+    _, most = resource.prlimit(server, resource.RLIMIT_CORE)
+    if not most:
+        pytest.skip("this system allows no core dumps")
+    before = resource.prlimit(server, resource.RLIMIT_CORE, (most, most))
+    try:
+        with encrypted.daemon() as (daemon, _):
+            assert resource.prlimit(daemon.pid, resource.RLIMIT_CORE)[0] == 0
+    finally:
+        resource.prlimit(server, resource.RLIMIT_CORE, before)
 
 
 def test_a_folder_of_notes_needs_a_name(encrypted: Victim) -> None:

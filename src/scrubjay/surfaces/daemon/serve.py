@@ -16,6 +16,7 @@ from types import FrameType
 from scrubjay import telemetry
 from scrubjay.app import open_engine_and_store
 from scrubjay.app.notes import open_notes
+from scrubjay.app.stores import is_encrypted
 from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
 from scrubjay.observability.prometheus import Metrics
@@ -73,6 +74,8 @@ async def serve(options: ServeOptions, *, ready: Callable[[RunningDaemon], None]
     """Serve until a signal stops the daemon; return whether to restart it."""
     # While a thread computes, the event loop waits for it so long whenever it comes back from the system.
     sys.setswitchinterval(_SWITCH_SECONDS)
+    if is_encrypted(options.settings):
+        _forbid_core_dumps()
     async with open_daemon(options) as running:
         _handle_signals(running)
         ready(running)
@@ -189,6 +192,13 @@ async def _stop_when_idle(
             _log.info("the daemon was idle", extra={"fields": {"seconds": seconds}})
             running.stopping.set()
             return
+
+
+def _forbid_core_dumps() -> None:
+    """Let no crash write the memory of this process to a file: it holds the texts and the key in clear."""
+    import resource  # noqa: PLC0415 - not available on Windows
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
 def _handle_signals(running: RunningDaemon) -> None:
