@@ -12,7 +12,7 @@ from difflib import get_close_matches
 
 from scrubjay.errors import Ambiguous, InvalidInput, NameTaken, NotFound, TooLarge
 from scrubjay.model.caller import ALL_SPACES, TOKEN_LEVELS, Access
-from scrubjay.model.checks import require_integer, require_text, require_texts
+from scrubjay.model.checks import require_flag, require_integer, require_text, require_texts
 from scrubjay.model.identity import is_id, new_id
 from scrubjay.model.requests import CreateTokenRequest
 from scrubjay.model.timestamps import parse_moment
@@ -52,7 +52,10 @@ async def create(request: CreateTokenRequest, *, tokens: Tokens, now: datetime) 
             request.requests_per_minute, field="requests_per_minute", least=0, most=_MAX_REQUESTS
         ),
         body_bytes=require_integer(request.body_bytes, field="body_bytes", least=0, most=_MAX_BODY),
+        mcp_only=require_flag(request.mcp_only, field="mcp_only"),
+        trusted_imports=require_flag(request.trusted_imports, field="trusted_imports"),
     )
+    _require_use(token)
     await _require_free(token.name, tokens=tokens, now=now)
     secret = new_secret()
     await tokens.add_token(token, digest_of(secret))
@@ -156,6 +159,17 @@ def _access(value: object) -> Access:
     if text not in TOKEN_LEVELS:
         raise InvalidInput(f"access must be one of {', '.join(TOKEN_LEVELS)}, not {text[:60]!r}", field="access")
     return Access(text)
+
+
+def _require_use(token: Token) -> None:
+    """Raise InvalidInput for a token whose options exclude each other."""
+    if token.mcp_only and token.access is Access.METRICS:
+        raise InvalidInput("a token for metrics is not one for MCP", hint="Leave mcp_only out", field="mcp_only")
+    if token.trusted_imports and (token.mcp_only or token.access is not Access.WRITE):
+        raise InvalidInput(
+            "only a token of the level write imports, and not over MCP", hint="Leave trusted_imports out",
+            field="trusted_imports",
+        )  # fmt: skip
 
 
 def _spaces(value: object, *, access: Access) -> tuple[str, ...]:

@@ -436,12 +436,12 @@ class AsyncVerbs(ABC):
 
     async def create_token(
         self, *, name: str, spaces: Sequence[str] = (), access: str = "read", expires: str = "",
-        requests_per_minute: int = 0, body_bytes: int = 0,
+        requests_per_minute: int = 0, body_bytes: int = 0, mcp_only: bool = False, trusted_imports: bool = False,
     ) -> NewToken:
         """Create a token for access over HTTP; only this answer contains its secret."""
         return await self.call(requests.CreateTokenRequest.of(
             name=name, spaces=spaces, access=access, expires=expires, requests_per_minute=requests_per_minute,
-            body_bytes=body_bytes,
+            body_bytes=body_bytes, mcp_only=mcp_only, trusted_imports=trusted_imports,
         ))
 
     async def tokens(self) -> tuple[Token, ...]:
@@ -939,12 +939,12 @@ class SyncVerbs(ABC):
 
     def create_token(
         self, *, name: str, spaces: Sequence[str] = (), access: str = "read", expires: str = "",
-        requests_per_minute: int = 0, body_bytes: int = 0,
+        requests_per_minute: int = 0, body_bytes: int = 0, mcp_only: bool = False, trusted_imports: bool = False,
     ) -> NewToken:
         """Create a token for access over HTTP; only this answer contains its secret."""
         return self.call(requests.CreateTokenRequest.of(
             name=name, spaces=spaces, access=access, expires=expires, requests_per_minute=requests_per_minute,
-            body_bytes=body_bytes,
+            body_bytes=body_bytes, mcp_only=mcp_only, trusted_imports=trusted_imports,
         ))
 
     def tokens(self) -> tuple[Token, ...]:

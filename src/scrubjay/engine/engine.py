@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -63,7 +64,7 @@ from scrubjay.recalling.access_log import AccessLog
 from scrubjay.recalling.answer_cache import AnswerCache
 from scrubjay.recalling.text_cache import TextCaches, TextView
 from scrubjay.transfer.export import export_lines, require_sections
-from scrubjay.transfer.import_ import import_lines
+from scrubjay.transfer.import_ import Screening, import_lines
 from scrubjay.versions import branches
 from scrubjay.versions import history as version_history
 from scrubjay.versions import undo as undo_run
@@ -75,9 +76,10 @@ from scrubjay.writing import pipeline as writing
 from scrubjay.writing import rules as rules_of_spaces
 from scrubjay.writing.batch import Batch, write_batch
 from scrubjay.writing.context import InFlightWrites, WriteContext, WriteOutcome
+from scrubjay.writing.deny import require_allowed_memory
 from scrubjay.writing.many import remember_many
 from scrubjay.writing.recheck import ConflictChecker
-from scrubjay.writing.screen import redact_label
+from scrubjay.writing.screen import redact_label, screen_history, screen_relation
 
 T = TypeVar("T")
 # The number of entities that `search_nodes` finds by meaning, in addition to those found by name.
@@ -524,9 +526,16 @@ class Engine(StoreOwner):
         if is_graph(lines):
             graph = self.knowledge_graph(who=who, method=Method.IMPORT)
             return await import_graph(lines, graph=graph, progress=progress)
+        screening = None
+        if request.screened:
+            rules = await self._rules(who.space)
+            screening = Screening(
+                check=partial(require_allowed_memory, rules=rules), memory=partial(screen_history, rules=rules),
+                relation=partial(screen_relation, rules=rules),
+            )  # fmt: skip
         return await import_lines(
             lines, space=who.space, origin=self._origin(who), store=self._store, with_sections=request.sections,
-            progress=progress,
+            screening=screening, progress=progress,
         )  # fmt: skip
 
     async def embed_missing(

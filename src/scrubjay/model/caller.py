@@ -86,6 +86,7 @@ class Grant:
     """The rights of one caller. Requests go to the first space unless they name another.
 
     `id` names the token in limits and logs; empty means the owner of the data. A limit of 0 means the server's own.
+    `mcp_only`: it is valid for MCP alone. `trusted_imports`: what it imports keeps its trust and its pins.
     """
 
     spaces: tuple[str, ...] = (ALL_SPACES,)
@@ -95,6 +96,8 @@ class Grant:
     requests_per_minute: int = 0
     body_bytes: int = 0
     expires_at: datetime | None = None
+    mcp_only: bool = False
+    trusted_imports: bool = False
 
     @property
     def allows_all_spaces(self) -> bool:
@@ -105,6 +108,11 @@ class Grant:
     def named_spaces(self) -> tuple[str, ...]:
         """The spaces it names."""
         return tuple(space for space in self.spaces if space != ALL_SPACES)
+
+    @property
+    def screens_imports(self) -> bool:
+        """Whether its imports are screened like writes."""
+        return bool(self.id) and not self.trusted_imports
 
     def allows(self, space: str) -> bool:
         """Whether the caller may use a space."""

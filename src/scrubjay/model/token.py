@@ -17,7 +17,10 @@ class TokenState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """The rights of a token and their expiry. A limit of 0 means the server's own."""
+    """The rights of a token and their expiry. A limit of 0 means the server's own.
+
+    `mcp_only` and `trusted_imports` are those of its grant.
+    """
 
     id: str
     name: str
@@ -28,6 +31,8 @@ class Token:
     revoked_at: datetime | None = None
     requests_per_minute: int = 0
     body_bytes: int = 0
+    mcp_only: bool = False
+    trusted_imports: bool = False
 
     def state(self, now: datetime) -> TokenState:
         """Return the state at a time; a revoked token stays revoked after it expires."""
@@ -43,6 +48,7 @@ class Token:
         return Grant(
             spaces=self.spaces, access=self.access, id=self.id, name=self.name,
             requests_per_minute=self.requests_per_minute, body_bytes=self.body_bytes, expires_at=self.expires_at,
+            mcp_only=self.mcp_only, trusted_imports=self.trusted_imports,
         )  # fmt: skip
 
 

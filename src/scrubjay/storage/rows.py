@@ -103,12 +103,17 @@ def moment_of(micros: int | None) -> datetime | None:
     return None if micros is None else from_micros(micros)
 
 
-TokenRow = tuple[str, str, Sequence[str], str, int, int | None, int | None, int, int]
+COLUMNS_OF_TOKENS = (
+    "id, name, spaces, access, created_at, expires_at, revoked_at, requests_per_minute, body_bytes, mcp_only, "
+    "trusted_imports"
+)
+TokenRow = tuple[str, str, Sequence[str], str, int, int | None, int | None, int, int, int, int]
 
 
 def token_of(row: TokenRow) -> Token:
     """Return the token of a row."""
-    token_id, name, spaces, access, created_at, expires_at, revoked_at, requests_per_minute, body_bytes = row
+    token_id, name, spaces, access, created_at, expires_at, revoked_at, *limits, mcp_only, trusted_imports = row
+    requests_per_minute, body_bytes = limits
     return Token(
         id=token_id,
         name=name,
@@ -119,6 +124,8 @@ def token_of(row: TokenRow) -> Token:
         revoked_at=moment_of(revoked_at),
         requests_per_minute=requests_per_minute,
         body_bytes=body_bytes,
+        mcp_only=bool(mcp_only),
+        trusted_imports=bool(trusted_imports),
     )
 
 

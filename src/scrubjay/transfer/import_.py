@@ -1,8 +1,9 @@
 """Read an export: all lines are checked before any is stored."""
 
+import asyncio
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from scrubjay.errors import InvalidInput, NameTaken
 from scrubjay.model.change import Origin
@@ -20,6 +21,15 @@ _BATCH = 200
 _BATCH_CHARACTERS = 4 << 20
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Screening:
+    """What the rules of a space make of an import: `check` raises InvalidInput for a memory that is never stored."""
+
+    check: Callable[[Memory], None]
+    memory: Callable[[MemoryHistory], MemoryHistory]
+    relation: Callable[[Relation], Relation]
+
+
 async def import_lines(
     lines: Lines,
     *,
@@ -27,13 +37,15 @@ async def import_lines(
     origin: Origin,
     store: RecordStore,
     with_sections: bool = True,
+    screening: Screening | None = None,
     progress: Progress | None = None,
 ) -> Imported:
     """Import an export; memories that exist already are left alone, names that are taken get a suffix."""
-    total, done = check_lines(lines, dimensions=await store.models(), with_sections=with_sections), 0
+    models, done = await store.models(), 0
+    total = check_lines(lines, dimensions=models, with_sections=with_sections, screening=screening)
     importer = ItemImporter(store, space=space, origin=origin)
     for batch in _batches(lines):
-        await importer.add(batch)
+        await importer.add(await asyncio.to_thread(_screen, batch, screening) if screening else batch)
         done += len(batch)
         if progress is not None:
             progress(done, total)
@@ -47,7 +59,22 @@ async def import_lines(
     )
 
 
-def check_lines(lines: Lines, *, dimensions: Mapping[str, int] | None = None, with_sections: bool = True) -> int:
+def _screen(items: Sequence[Item], screening: Screening) -> list[Item]:
+    screened: list[Item] = []
+    for item in items:
+        if isinstance(item, MemoryHistory):
+            item = screening.memory(item)  # noqa: PLW2901
+        screened.append(screening.relation(item) if isinstance(item, Relation) else item)
+    return screened
+
+
+def check_lines(
+    lines: Lines,
+    *,
+    dimensions: Mapping[str, int] | None = None,
+    with_sections: bool = True,
+    screening: Screening | None = None,
+) -> int:
     """Parse every line and return how many there are; raises InvalidInput for the first bad one, with its number.
 
     Vectors must have the length that the store has for their model. Without `with_sections`, other lines than memories
@@ -60,6 +87,8 @@ def check_lines(lines: Lines, *, dimensions: Mapping[str, int] | None = None, wi
             try:
                 item = parse_line(line)
                 _check_item(item, lengths, with_sections=with_sections)
+                if screening is not None and isinstance(item, MemoryHistory):
+                    screening.check(item.memory)
             except InvalidInput as error:
                 raise InvalidInput(
                     f"line {number}: {error.message}",

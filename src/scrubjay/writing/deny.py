@@ -13,7 +13,8 @@ from scrubjay.text.scripts import fold_script
 from scrubjay.text.wildcards import Glob, Wildcard
 
 __all__ = [
-    "deny", "draft_texts", "memory_texts", "require_allowed", "require_allowed_edit", "source_texts", "strings_in",
+    "deny", "draft_texts", "memory_texts", "require_allowed", "require_allowed_edit",
+    "require_allowed_memory", "source_texts", "strings_in",
 ]  # fmt: skip
 
 _THIS = "(?:this|that|it|any of this|any of that|the following|this (?:message|conversation|chat|text|note|part|one))"
@@ -89,6 +90,11 @@ def deny(draft: Draft, *, rules: Rules) -> Draft:
 def require_allowed(draft: Draft, *, rules: Rules) -> None:
     """Raise InvalidInput for a draft that must not be stored."""
     _require(_reason(_check_draft(draft, rules), rules))
+
+
+def require_allowed_memory(memory: Memory, *, rules: Rules) -> None:
+    """Raise InvalidInput for a memory that must not be stored."""
+    _require(_reason(_check_memory(memory, rules), rules))
 
 
 def require_allowed_edit(before: Memory, after: Memory, *, rules: Rules) -> None:

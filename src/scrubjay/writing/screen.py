@@ -8,10 +8,11 @@ from functools import lru_cache
 from typing import cast
 
 from scrubjay.model.draft import Draft
-from scrubjay.model.memory import AGENT_METHODS, Flag, Json, Memory, Source, Tier, Trust
+from scrubjay.model.memory import AGENT_METHODS, Flag, Json, Memory, Source, State, Tier, Trust
 from scrubjay.model.relation import Relation
 from scrubjay.model.requests import Edit
 from scrubjay.model.rules import Rules
+from scrubjay.model.version import MemoryHistory
 from scrubjay.text.screening.injection import find_injections
 from scrubjay.text.screening.secrets import REDACTED, redact, redact_named
 from scrubjay.writing.density import thinness
@@ -19,10 +20,11 @@ from scrubjay.writing.deny import deny, draft_texts, memory_texts, source_texts,
 
 __all__ = [
     "deny_or_screen", "hold_edited_pin", "hold_pin", "redact_label", "redact_text", "screen", "screen_edit",
-    "screen_relation", "update_flags",
+    "screen_history", "screen_relation", "update_flags",
 ]  # fmt: skip
 
 _LABELS = ("title", "name", "kind", "category", "project", "scope", "session_hint")
+_MEMORY_LABELS = ("title", "name", "kind", "category", "project", "scope")
 _SOURCE_FIELDS = ("session", "conversation", "agent", "tool")
 _PROMOTED_TIERS = (Tier.SEMANTIC, Tier.PROCEDURAL)
 _NOT_PINNED = "it was not pinned: its text seems to give orders to agents"
@@ -117,6 +119,77 @@ def screen_relation(relation: Relation, *, rules: Rules) -> Relation:
     return replace(relation, type=redactor.text(relation.type), text=redactor.text(relation.text), metadata=metadata)
 
 
+def screen_history(history: MemoryHistory, *, rules: Rules) -> MemoryHistory:
+    """Screen a memory that a token imports, in all its versions, like a new one of unknown origin.
+
+    Where a person approves what others write, it waits in the inbox.
+    """
+    versions = tuple(
+        replace(
+            version,
+            memory=_screen_imported(version.memory, rules=rules),
+            agent=redact_label(version.agent),
+            run=redact_label(version.run),
+            message=redact_text(version.message, rules=rules),
+        )
+        for version in history.versions
+    )
+    memory = _screen_imported(history.memory, rules=rules)
+    if rules.review == "none" or memory.state is not State.LIVE:
+        return replace(history, memory=memory, versions=versions)
+    memory = replace(memory, state=State.WAITING, flags=tuple(dict.fromkeys((*memory.flags, Flag.UNAPPROVED))))
+    newest = history.memory.version
+    return replace(
+        history,
+        memory=memory,
+        versions=tuple(replace(entry, memory=memory) if entry.number == newest else entry for entry in versions),
+    )
+
+
+def _screen_imported(memory: Memory, *, rules: Rules) -> Memory:
+    redactor = _Redactor()
+    if rules.secrets != "off":
+        memory = replace(
+            memory,
+            content=redactor.text(memory.content),
+            entity=redactor.text(memory.entity),
+            observations=tuple(
+                replace(entry, text=redactor.text(entry.text), source=entry.source and redactor.source(entry.source))
+                for entry in memory.observations
+            ),
+            tags=redactor.texts(memory.tags, any_case=True),
+            metadata=cast("Mapping[str, Json]", redactor.value(dict(memory.metadata))),
+            source=redactor.source(memory.source),
+            merged=tuple(
+                replace(part, source=redactor.source(part.source), statements=redactor.texts(part.statements))
+                for part in memory.merged
+            ),
+            **{name: redactor.text(getattr(memory, name)) for name in _MEMORY_LABELS},
+        )
+    is_suspicious = rules.injection != "off" and bool(_suspicions(memory_texts(memory)))
+    flags = (*([Flag.REDACTED] if redactor.kinds else ()), *([Flag.SUSPICIOUS] if is_suspicious else ()))
+    source = replace(memory.source, trust=_imported_trust(memory.source))
+    return replace(
+        memory,
+        source=_distrust(source) if is_suspicious else source,
+        observations=tuple(
+            replace(entry, source=entry.source and replace(entry.source, trust=_imported_trust(entry.source)))
+            for entry in memory.observations
+        ),
+        merged=tuple(
+            replace(part, source=replace(part.source, trust=_imported_trust(part.source))) for part in memory.merged
+        ),
+        flags=tuple(dict.fromkeys((*memory.flags, *flags))),
+        pinned=False,
+        tier=Tier.WORKING if is_suspicious and memory.tier in _PROMOTED_TIERS else memory.tier,
+    )
+
+
+def _imported_trust(source: Source) -> Trust:
+    """Return the trust of a source that an import claims: it is unknown here, but may admit to be a document."""
+    return Trust.DOCUMENT if source.trust is Trust.DOCUMENT else Trust.UNKNOWN
+
+
 def update_flags(before: Memory, after: Memory, *, rules: Rules) -> tuple[Memory, tuple[str, ...]]:
     """Give an edited memory the flags of its new text; return it with warnings of refused changes."""
     texts = list(memory_texts(after))
@@ -153,6 +226,9 @@ class _Redactor:
         redacted, kinds = redact(text, any_case=any_case)
         self.kinds += kinds
         return redacted
+
+    def source(self, source: Source) -> Source:
+        return replace(source, **{name: self.text(getattr(source, name)) for name in _SOURCE_FIELDS})
 
     def texts(self, texts: Iterable[str], *, any_case: bool = False) -> tuple[str, ...]:
         return tuple(self.text(text, any_case=any_case) for text in texts)

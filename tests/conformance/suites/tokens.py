@@ -33,7 +33,9 @@ class TokensSuite:
             body_bytes=1 << 40,
         )
         bare = replace(_a_token("bare", access=Access.METRICS, spaces=()), expires_at=None)
-        for token in (full, bare):
+        bound = replace(_a_token("bound", access=Access.AGENT), mcp_only=True)
+        trusted = replace(_a_token("trusted", access=Access.WRITE), trusted_imports=True)
+        for token in (full, bare, bound, trusted):
             await store.add_token(token, _digest(token.name))
             assert await store.token_by_digest(_digest(token.name)) == token
             assert await store.token(token.id) == token

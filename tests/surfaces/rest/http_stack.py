@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from scrubjay.app import open_engine_and_store
 from scrubjay.engine import Engine
 from scrubjay.model.caller import Caller
+from scrubjay.model.memory import Json
 from scrubjay.model.requests import CreateTokenRequest
 from scrubjay.model.token import NewToken
 from scrubjay.observability.prometheus import Metrics
@@ -30,13 +31,9 @@ class HttpStack:
     gate: RequestLimiter
     changes: ChangeBroadcaster
 
-    async def token(
-        self, name: str, *spaces: str, access: str = "write", requests_per_minute: int = 0, body_bytes: int = 0
-    ) -> NewToken:
-        """Create a token for some spaces."""
-        token_request = CreateTokenRequest(
-            name=name, spaces=spaces, access=access, requests_per_minute=requests_per_minute, body_bytes=body_bytes
-        )
+    async def token(self, name: str, *spaces: str, access: str = "write", **options: Json) -> NewToken:
+        """Create a token for some spaces; the options are those of its request."""
+        token_request = CreateTokenRequest.of(name=name, spaces=spaces, access=access, **options)
         return await self.engine.create_token(token_request, who=Caller())
 
 

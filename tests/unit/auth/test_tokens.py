@@ -111,6 +111,12 @@ async def test_an_end_is_a_while_or_a_moment(text: str, end: object, store: Sqli
         ({"requests_per_minute": "60"}, "requests_per_minute"),
         ({"body_bytes": -1}, "body_bytes"),
         ({"body_bytes": 1 << 41}, "body_bytes"),
+        ({"access": "owner"}, "access"),
+        ({"access": "metrics", "spaces": (), "mcp_only": True}, "mcp_only"),
+        ({"mcp_only": 1}, "mcp_only"),
+        ({"access": "agent", "trusted_imports": True}, "trusted_imports"),
+        ({"access": "write", "mcp_only": True, "trusted_imports": True}, "trusted_imports"),
+        ({"trusted_imports": "yes"}, "trusted_imports"),
     ],
 )
 async def test_an_invalid_request_is_refused_by_field_and_nothing_is_stored(

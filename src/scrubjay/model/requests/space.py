@@ -250,10 +250,12 @@ class ExportRequest(Request[AsyncIterator[str]]):
 class ImportRequest(Request[Imported]):
     """Import an export, or a file of the reference knowledge-graph server; everything is checked before it is stored.
 
-    `sections`: whether the optional sections of an export are accepted, which only the owner may import.
+    `sections`: whether the optional sections of an export are accepted, which only the owner may import. `screened`:
+    the memories are screened like new ones, arrive without pins, and their source is unknown.
     """
 
     sections: bool = True
+    screened: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,6 +272,8 @@ class CreateTokenRequest(Request[NewToken]):
     body_bytes: Annotated[
         int, Arg("Maximum size of a body. Default: that of the server.", minimum=0, flags="--max-body", metavar="BYTES")
     ] = 0
+    mcp_only: Annotated[bool, Arg("Valid for MCP alone, and not for REST or other programs.")] = False
+    trusted_imports: Annotated[bool, Arg("What it imports keeps its trust and its pins.")] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

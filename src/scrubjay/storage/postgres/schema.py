@@ -190,6 +190,13 @@ async def _first_schema(connection: Connection, partitions: int) -> None:
     )
 
 
+async def _add_token_limits(connection: Connection, _: int) -> None:
+    await connection.execute(
+        """ALTER TABLE scrubjay.tokens ADD COLUMN mcp_only boolean NOT NULL DEFAULT false,
+             ADD COLUMN trusted_imports boolean NOT NULL DEFAULT false"""
+    )
+
+
 async def _create_partitions(connection: Connection, table: str, partitions: int) -> None:
     statement = sql.SQL("CREATE TABLE {} PARTITION OF {} FOR VALUES WITH (MODULUS {}, REMAINDER {})")
     for number in range(partitions):
@@ -208,4 +215,7 @@ def _template(text: str) -> sql.SQL:
 
 # A migration may be applied while servers of the version before are running: it replaces a function only by one that
 # takes the same arguments and returns the same columns, and adds a new function for other ones.
-MIGRATIONS: list[tuple[str, Migration]] = [("first schema", _first_schema)]
+MIGRATIONS: list[tuple[str, Migration]] = [
+    ("first schema", _first_schema),
+    ("tokens for MCP alone and for trusted imports", _add_token_limits),
+]

@@ -6,10 +6,9 @@ from scrubjay.errors import Conflict
 from scrubjay.model.timestamps import to_micros
 from scrubjay.model.token import Token
 from scrubjay.storage.postgres.database import Database, Transaction
-from scrubjay.storage.rows import micros_of, token_of
+from scrubjay.storage.rows import COLUMNS_OF_TOKENS, micros_of, token_of
 
-_COLUMNS = "id, name, spaces, access, created_at, expires_at, revoked_at, requests_per_minute, body_bytes"
-_SELECT = f"SELECT {_COLUMNS} FROM scrubjay.tokens"
+_SELECT = f"SELECT {COLUMNS_OF_TOKENS} FROM scrubjay.tokens"
 
 
 async def add_token(database: Database, token: Token, digest: bytes) -> None:
@@ -17,10 +16,12 @@ async def add_token(database: Database, token: Token, digest: bytes) -> None:
 
     async def job(transaction: Transaction) -> int:
         return await transaction.execute(
-            f"""INSERT INTO scrubjay.tokens(digest, {_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+            f"""INSERT INTO scrubjay.tokens(digest, {COLUMNS_OF_TOKENS})
+                VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
                 ON CONFLICT DO NOTHING""",
             digest, token.id, token.name, list(token.spaces), token.access.value, to_micros(token.created_at),
             micros_of(token.expires_at), micros_of(token.revoked_at), token.requests_per_minute, token.body_bytes,
+            token.mcp_only, token.trusted_imports,
         )  # fmt: skip
 
     if not await database.write(job, unrestricted=True):

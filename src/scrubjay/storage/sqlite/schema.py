@@ -83,7 +83,13 @@ def _create_tables(connection: apsw.Connection) -> None:
     connection.execute("INSERT INTO meta VALUES('store_id', ?)", (new_id(),))
 
 
+def _add_token_limits(connection: apsw.Connection) -> None:
+    for column in ("mcp_only", "trusted_imports"):
+        connection.execute(f"ALTER TABLE tokens ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0")
+
+
 # A later migration is added at the end.
 MIGRATIONS: list[tuple[str, Migration]] = [
     ("first schema", _create_tables),
+    ("tokens for MCP alone and for trusted imports", _add_token_limits),
 ]

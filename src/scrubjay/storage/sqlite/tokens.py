@@ -8,10 +8,9 @@ import apsw
 from scrubjay.errors import Conflict
 from scrubjay.model.timestamps import to_micros
 from scrubjay.model.token import Token
-from scrubjay.storage.rows import micros_of, token_of
+from scrubjay.storage.rows import COLUMNS_OF_TOKENS, micros_of, token_of
 
-_COLUMNS = "id, name, spaces, access, created_at, expires_at, revoked_at, requests_per_minute, body_bytes"
-_Row = tuple[str, str, str, str, int, int | None, int | None, int, int]
+_Row = tuple[str, str, str, str, int, int | None, int | None, int, int, int, int]
 
 
 def add_token(connection: apsw.Connection, *, token: Token, digest: bytes) -> None:
@@ -19,10 +18,10 @@ def add_token(connection: apsw.Connection, *, token: Token, digest: bytes) -> No
     row = (
         digest, token.id, token.name, json.dumps(token.spaces, ensure_ascii=False), token.access.value,
         to_micros(token.created_at), micros_of(token.expires_at), micros_of(token.revoked_at),
-        token.requests_per_minute, token.body_bytes,
+        token.requests_per_minute, token.body_bytes, token.mcp_only, token.trusted_imports,
     )  # fmt: skip
     connection.execute(
-        f"INSERT OR IGNORE INTO tokens(digest, {_COLUMNS}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT OR IGNORE INTO tokens(digest, {COLUMNS_OF_TOKENS}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         row,
     )
     if not connection.changes():
@@ -31,17 +30,17 @@ def add_token(connection: apsw.Connection, *, token: Token, digest: bytes) -> No
 
 def token_by_digest(connection: apsw.Connection, digest: bytes) -> Token | None:
     """Return the token of a secret, by its digest."""
-    return _token(connection.execute(f"SELECT {_COLUMNS} FROM tokens WHERE digest = ?", (digest,)).fetchone())
+    return _token(connection.execute(f"SELECT {COLUMNS_OF_TOKENS} FROM tokens WHERE digest = ?", (digest,)).fetchone())
 
 
 def token_by_id(connection: apsw.Connection, token_id: str) -> Token | None:
     """Return a token by id."""
-    return _token(connection.execute(f"SELECT {_COLUMNS} FROM tokens WHERE id = ?", (token_id,)).fetchone())
+    return _token(connection.execute(f"SELECT {COLUMNS_OF_TOKENS} FROM tokens WHERE id = ?", (token_id,)).fetchone())
 
 
 def all_tokens(connection: apsw.Connection) -> list[Token]:
     """Return all tokens, oldest first."""
-    rows = connection.execute(f"SELECT {_COLUMNS} FROM tokens ORDER BY created_at, no")
+    rows = connection.execute(f"SELECT {COLUMNS_OF_TOKENS} FROM tokens ORDER BY created_at, no")
     return [token for row in rows if (token := _token(row)) is not None]
 
 

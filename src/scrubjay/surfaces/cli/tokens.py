@@ -35,6 +35,9 @@ class CreatedToken:
         path = "/metrics" if self.token.access is Access.METRICS else "/api/v1/status"
         expiry = self.token.expires_at
         until = f"until {expiry:%Y-%m-%d %H:%M} UTC" if expiry else "until it is revoked"
+        command = f'curl -s -H "Authorization: Bearer $SCRUBJAY_TOKEN" {self.address}{path}'
+        if self.token.mcp_only:
+            command = f"scrubjay install claude-code --url {self.address}/mcp"
         return "\n".join(
             (
                 f"created {self.token.name} ({self.token.id}): {self.token.access}, {spaces}, {until}",
@@ -42,8 +45,8 @@ class CreatedToken:
                 f"  {self.secret}",
                 "",
                 "Save it now: Scrubjay does not store it and cannot show it again. Anyone who has it has access.",
-                "To try it, put it into SCRUBJAY_TOKEN:",
-                f'  curl -s -H "Authorization: Bearer $SCRUBJAY_TOKEN" {self.address}{path}',
+                f"To {'use' if self.token.mcp_only else 'try'} it, put it into SCRUBJAY_TOKEN:",
+                f"  {command}",
             )
         )
 
@@ -62,6 +65,8 @@ class TokenRow:
     revoked_at: datetime | None
     requests_per_minute: int
     body_bytes: int
+    mcp_only: bool
+    trusted_imports: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +146,8 @@ def _row(token: Token, *, now: datetime) -> TokenRow:
         revoked_at=token.revoked_at,
         requests_per_minute=token.requests_per_minute,
         body_bytes=token.body_bytes,
+        mcp_only=token.mcp_only,
+        trusted_imports=token.trusted_imports,
     )
 
 

@@ -93,7 +93,7 @@ class RpcDispatcher:
         request = parse_request(call.verb, call.arguments)
         service, progress = LocalService.over(self.engine, self.notes), _progress(send)
         if isinstance(request, ImportRequest):
-            request = replace(request, sections=not call.over_http)
+            request = replace(request, sections=not call.over_http, screened=call.grant.screens_imports)
             return await service.import_(request, upload.lines, who=call.who, progress=progress)
         return await service.call(request, who=call.who, progress=progress)
 

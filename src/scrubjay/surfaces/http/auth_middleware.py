@@ -38,6 +38,7 @@ _CLIENT_CLOSED_REQUEST = 499
 _RETRY_AFTER = 1
 _WEBSOCKET_INTERNAL_ERROR = 1011
 _PREFIXES = ("/api/v1",)
+_MCP = "/mcp"
 PUBLIC_PATHS = frozenset(
     f"{prefix}/{name}" for prefix in ("", "/api/v1") for name in ("healthz", "readyz", "openapi.json")
 )
@@ -166,6 +167,10 @@ class AuthMiddleware:
             raise StoreBusy(
                 "the store is not available", hint=f"Retry after {_RETRY_AFTER} s", retry_after=_RETRY_AFTER
             ) from error
+        if grant.mcp_only and not _is_mcp(scope["path"]):
+            raise NotAllowed(
+                "this token is valid for MCP alone", hint="Use it at /mcp, or ask for another one", reason="mcp_only"
+            )
         return grant
 
 
@@ -281,6 +286,10 @@ def _route(scope: Scope) -> str:
         (prefix for prefix in _PREFIXES if scope["path"].startswith(f"{prefix}/") and not path.startswith(prefix)), ""
     )
     return f"{prefix}{path}" if path else "none"
+
+
+def _is_mcp(path: str) -> bool:
+    return path == _MCP or path.startswith(f"{_MCP}/")
 
 
 def _refusal_reason(error: ScrubjayError) -> str:

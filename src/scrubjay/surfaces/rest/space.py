@@ -192,7 +192,8 @@ async def import_(request: Request, context: WriteContext) -> Response:
 async def _import_lines(upload: UploadBuffer, context: RequestContext) -> Imported:
     # The import continues if its caller disconnects, so the buffer closes only here.
     with closing(upload):
-        return await context.service.import_(ImportRequest(sections=False), upload.lines, who=context.who)
+        request = ImportRequest(sections=False, screened=context.grant.screens_imports)
+        return await context.service.import_(request, upload.lines, who=context.who)
 
 
 class _ExportResponse(StreamingResponse):

@@ -66,12 +66,12 @@ async def test_migrations_are_applied_in_order_and_know_the_partitions(
     monkeypatch.setattr(schema, "MIGRATIONS", [*MIGRATIONS, step("second"), step("third")])
     address = address_of(empty)
     async with await schema.connect(address.url, address) as connection:
-        await schema.migrate(connection, address, partitions=2, upto=FIRST_VERSION + 1)
-        assert await schema.applied(connection, address) == FIRST_VERSION + 1
+        await schema.migrate(connection, address, partitions=2, upto=newest_version() - 1)
+        assert await schema.applied(connection, address) == newest_version() - 1
     await prepare(address, partitions=2)
     assert applied_steps == [("second", 2), ("third", 2)]
     async with await schema.connect(address.url, address) as connection:
-        assert await schema.applied(connection, address) == newest_version() == FIRST_VERSION + 2
+        assert await schema.applied(connection, address) == newest_version() == FIRST_VERSION + len(MIGRATIONS) + 1
 
 
 async def test_a_failing_migration_leaves_everything_as_it_was(

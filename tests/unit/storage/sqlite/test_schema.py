@@ -11,10 +11,12 @@ from tests.fakes.build import a_commit, a_memory
 from tests.unit.storage.sqlite.damage import scribble, write_old_store
 
 from scrubjay.errors import StoreDamaged, StoreError, StoreTooNew
+from scrubjay.model.caller import Access
 from scrubjay.storage.sql_files import read_sql, read_statements
 from scrubjay.storage.sqlite import SqliteStore, schema, verify_backup
 from scrubjay.storage.sqlite.connection import connect
 from scrubjay.storage.sqlite.schema import FIRST_SCHEMA, MIGRATIONS, migrate, newest_schema
+from scrubjay.storage.sqlite.tokens import token_by_digest
 from scrubjay.text.passages import SHAPE
 
 OLD_SCHEMAS = range(1, FIRST_SCHEMA)
@@ -74,6 +76,23 @@ def test_only_new_migrations_are_applied(opened: apsw.Connection, path: Path, mo
     assert opened.pragma("user_version") == FIRST_SCHEMA + len(MIGRATIONS)
     assert identity(opened) == before
     assert opened.execute("SELECT mood FROM memories").fetchall() == []
+
+
+def test_tokens_of_the_first_schema_keep_their_rights(
+    opened: apsw.Connection, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr(schema, "MIGRATIONS", MIGRATIONS[:1])
+        migrate(opened, path=path)
+    opened.execute(
+        """INSERT INTO tokens(id, digest, name, spaces, access, created_at, requests_per_minute, body_bytes)
+           VALUES('t', x'01', 'laptop', '["work"]', 'write', 1, 60, 0)"""
+    )
+    migrate(opened, path=path)
+    token = token_by_digest(opened, b"\x01")
+    assert token is not None
+    assert (token.name, token.spaces, token.requests_per_minute) == ("laptop", ("work",), 60)
+    assert (token.access, token.mcp_only, token.trusted_imports) == (Access.WRITE, False, False)
 
 
 def test_a_failing_migration_leaves_the_file_as_it_was(
