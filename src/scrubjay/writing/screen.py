@@ -223,6 +223,8 @@ class _Redactor:
     kinds: list[str] = field(default_factory=list[str])
 
     def text(self, text: str, *, any_case: bool = False) -> str:
+        if not text:
+            return text
         redacted, kinds = redact(text, any_case=any_case)
         self.kinds += kinds
         return redacted

@@ -1,6 +1,6 @@
 """Numbers, keys and counters that several modules of this store use."""
 
-from collections.abc import Iterable
+from collections.abc import Sized
 
 import apsw
 
@@ -15,9 +15,9 @@ _LEXICONS_PER_SPACE = 16
 _PURGES, _CLEANED = "purges", "cleaned"
 
 
-def marks(values: Iterable[object]) -> str:
+def marks(values: Sized) -> str:
     """Return as many question marks as there are values."""
-    return ",".join("?" for _ in values)
+    return ",".join("?" * len(values))
 
 
 def space_number(connection: apsw.Connection, space: str) -> int | None:

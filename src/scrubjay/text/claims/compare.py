@@ -72,8 +72,8 @@ def compare(first: str, second: str, *, cosine: float | None, same: float = SAME
     return _find_update(diff) or _find_duplicate(diff, cosine, same=same)
 
 
-# A search for conflicts compares one statement with many in a row.
-@lru_cache(maxsize=256)
+# A search for conflicts compares one statement with many in a row, and each of those with several.
+@lru_cache(maxsize=2_048)
 def _key(statement: str) -> str:
     return comparison_key(statement).casefold()
 

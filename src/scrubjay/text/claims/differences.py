@@ -311,9 +311,15 @@ class _Neighbours:
 
 
 def _neighbours(tokens: Sequence[StatementToken], token: StatementToken, common: Collection[str]) -> _Neighbours:
-    at = _position(token, tokens)
-    before = next((other.key for other in reversed(tokens[:at]) if other.key in common), "")
-    after = next((other.key for other in tokens[at + 1 :] if other.key in common), "")
+    before, after, is_before = "", "", True
+    for other in tokens:
+        if other is token:
+            is_before = False
+        elif other.key in common:
+            if not is_before:
+                after = other.key
+                break
+            before = other.key
     return _Neighbours(before, after)
 
 

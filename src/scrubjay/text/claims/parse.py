@@ -408,7 +408,13 @@ def normalize_statement(text: str) -> str:
 
 def has_no_subject(text: str) -> bool:
     """Return whether a statement begins with its verb, as in a record of an entity: lives in Rome."""
-    opening = _OPENING.match(normalize_statement(text).casefold())
+    return _begins_with_verb(normalize_statement(text))
+
+
+# One statement is compared with many, and each of those with several.
+@lru_cache(maxsize=_CACHE_SIZE)
+def _begins_with_verb(plain: str) -> bool:
+    opening = _OPENING.match(plain.casefold())
     if opening is None:
         return False
     first, word = opening[0].split()[0], opening[1]

@@ -17,6 +17,8 @@ _MAX_PHRASE_WORDS = 3
 _MAX_PHRASES = 160
 # A code block, an address or a path says how something is done, not the subject.
 _NOISE = re.compile(r"```.*?(?:```|\Z)|\b\w+://\S+|\S+@\S+|(?<!\w)[~.]?/[\w./-]+|\[[^\]\n]{1,40}\]", re.DOTALL)
+# Each of these has one of the signs, and most texts have none.
+_NOISE_SIGNS = ("`", "/", "@", "[")
 _WORD = re.compile(r"(?<![\w/.#+-])\.?[A-Za-z][\w+#-]*(?:\.[A-Za-z]\w*)*")
 _BREAK = re.compile(r"[.!?;:,()\"\n]\s|\n")
 # Programs and products have names with a capital letter inside.
@@ -37,14 +39,14 @@ class TagPhrase(NamedTuple):
 def find_phrases(text: str, *, title: str = "") -> list[TagPhrase]:
     """Return phrases of up to three words: those of the title first, then long ones, then frequent ones."""
     head = set(_split_phrases(title))
-    body = list(_split_phrases(_NOISE.sub(" . ", text[:_MAX_TEXT])))
+    start = text[:_MAX_TEXT]
+    body = list(_split_phrases(_NOISE.sub(" . ", start) if any(sign in start for sign in _NOISE_SIGNS) else start))
     times = Counter(tag for tag, _ in [*head, *body])
     written = dict([*body, *head])
     titled = {tag for tag, _ in head}
     phrases = [
-        TagPhrase(tag=tag, written=written[tag], words=tag.count("-") + 1, times=count, in_title=tag in titled)
-        for tag, count in times.items()
-    ]
+        TagPhrase(tag, written[tag], tag.count("-") + 1, count, tag in titled) for tag, count in times.items()
+    ]  # fmt: skip
     phrases.sort(
         key=lambda phrase: (not phrase.in_title, -phrase.words * min(phrase.times, 2), -phrase.times, phrase.tag)
     )
