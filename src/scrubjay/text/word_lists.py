@@ -1,9 +1,9 @@
 """Word lists: TOML files in the data folder of a package, read once when the module that needs them is imported."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 __all__ = ["WordLists"]
 
@@ -40,6 +40,10 @@ class WordLists:
     def table(self, name: str) -> Mapping[str, str]:
         """Return a table as it is written."""
         return cast("Mapping[str, str]", self._lists[name])
+
+    def rows(self, name: str) -> Sequence[Mapping[str, Any]]:
+        """Return the rows of a list of tables."""
+        return cast("Sequence[Mapping[str, Any]]", self._lists[name])
 
     def forms(self, name: str, *, with_base: bool = False) -> dict[str, str]:
         """Return the base of each form in a table; `with_base`: each base is a form of its own, too."""

@@ -4,9 +4,15 @@ The rules compare texts in lower case and without accents, with one blank betwee
 maximum of words, so that no text takes long.
 """
 
+import binascii
+import codecs
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
+from html import unescape
+from itertools import islice
+from typing import NamedTuple
+from urllib.parse import unquote
 
 from scrubjay.text.scripts import fold_script, merge_letters
 from scrubjay.text.word_lists import WordLists
@@ -19,7 +25,6 @@ _TAG_OFFSET = 0xE0000
 _INVISIBLE_ROW = re.compile("[\u200b-\u200d\u2060\ufeff]{8,}+")
 _ZERO_WIDTH = re.compile("[\u200b\U000e0000-\U000e007f]")
 _OVERRIDE = re.compile("[\u202d\u202e]")
-_BLANKS, _LINES = re.compile(r"[^\S\n]+"), re.compile(r" ?\n[ \n]*")
 _CURLY = str.maketrans("\u2018\u2019\u201c\u201d\u00ab\u00bb\u300c\u300d\uff3b\uff3d", '\'\'""""""[]')
 # Letters of other alphabets that look like Latin ones.
 _LOOKALIKES = str.maketrans(
@@ -32,10 +37,47 @@ _LEAD_LENGTH = 24
 _LABEL = re.compile(r"[A-Za-z0-9_-]*+")
 
 
+class OrderRule(NamedTuple):
+    """A label, the words with which an order begins, and the pattern after one of them; see `data/orders.toml`."""
+
+    label: str
+    words: tuple[str, ...]
+    after: str
+    leads: bool
+    needs: str
+
+
+_VERBS = WordLists("screening").ordered("tampering")
+_LISTS = WordLists("orders")
+_PARTS = {name: "".join(part) for name, part in _LISTS.table("parts").items()} | {"tampering": "|".join(_VERBS)}
+_PART = re.compile(f"<({'|'.join(_PARTS)})>")
+
+
+def _pattern(parts: str | Sequence[str]) -> str:
+    return _PART.sub(lambda name: _PARTS[name[1]], "".join(parts))
+
+
+_RULES = tuple(
+    OrderRule(
+        row["label"],
+        tuple(row["words"]) or _VERBS,
+        _pattern(row["after"]),
+        row.get("leads", False),
+        row.get("needs", ""),
+    )
+    for row in _LISTS.rows("rule")
+)
+_PAIRS = [
+    (row["label"], tuple(row["words"]), re.compile(_pattern(row["first"])), re.compile(_pattern(row["second"])))
+    for row in _LISTS.rows("pair")
+]
+_START, _SPELT = re.compile(_PARTS["start"]), re.compile(_PARTS["spelt"])
+
+
 def find_injections(text: str) -> tuple[str, ...]:
     """Return a description of each suspicious part of a text; empty when it has none."""
     labels: dict[str, None] = {}
-    if _LABEL.fullmatch(text):
+    if _LABEL.fullmatch(text) and len(text) < _MIN_ENCODED:
         return ()
     if not text.isascii():
         hidden = _TAGS.findall(text)
@@ -51,38 +93,147 @@ def find_injections(text: str) -> tuple[str, ...]:
     if not plain.isascii():
         latin = plain.translate(_LOOKALIKES)
         labels |= dict.fromkeys(_find_orders(latin)) if latin != plain else {}
-    return tuple(labels)
+    return tuple(labels) or _find_disguised(text, plain)
+
+
+def _find_disguised(text: str, plain: str) -> tuple[str, ...]:
+    """Return the orders of a text that spells or encodes them."""
+    if any(_SPELT.search(_SEPARATORS.sub("", run[0])) for run in _SPACED.finditer(plain)):
+        return ("an order in letters that stand alone",)
+    for reading in (*_read_digits(plain), *_decode(text, plain)):
+        if orders := _find_orders(_fold(reading)):
+            return ("an order in disguise", *orders)
+    return ()
+
+
+# Letters that stand alone, and what is between them.
+_SPACED = re.compile(r"(?<![a-z0-9])(?:[a-z0-9][ ._*/|~+-]{1,3}){9,}+[a-z0-9]?")
+_SEPARATORS = re.compile("[^a-z0-9]+")
+# Digits in place of letters, and these letters; 1 is i or l.
+_LEET = re.compile("[013457](?:(?<=[a-z][013457])|(?<![a-z0-9].)(?=[a-z]{2}))")
+_MIN_LEET = 3
+_DIGITS = (str.maketrans("0134578$", "oieastbs"), str.maketrans("0134578$", "oleastbs"))
+
+
+def _read_digits(plain: str) -> Iterator[str]:
+    if sum(1 for _ in islice(_LEET.finditer(plain), _MIN_LEET)) == _MIN_LEET:
+        yield from (plain.translate(table) for table in _DIGITS)
+
+
+_MIN_ENCODED = 24
+_MAX_RUNS = 20
+_BASE64 = re.compile(f"[A-Za-z0-9+/_-]{{{_MIN_ENCODED},2000}}+={{0,2}}")
+_HEX = re.compile("(?:[0-9A-Fa-f]{2}){16,1000}+")
+_PERCENT = re.compile("%[2-7][0-9A-Fa-f]%[2-7][0-9A-Fa-f]")
+_JSON_ESCAPE = re.compile(r"\\u00([2-7][0-9A-Fa-f])")
+_TURNED = ("vtaber", "cerivbhf", "vafgehpgvba", "flfgrz cebzcg", "qvfertneq")
+_READABLE = re.compile(r"[\w\s.,;:!?'\"()/@`|<>~#&=$*{}\[\]\\+%-]*+")
+_MAX_ESCAPED = 20_000
+
+
+def _decode(text: str, plain: str) -> Iterator[str]:
+    """Return what the encoded parts of a text say, where they say something."""
+    all_words = text.split()
+    if max(map(len, all_words), default=0) >= _MIN_ENCODED:
+        words = " ".join([word for word in all_words if len(word) >= _MIN_ENCODED])
+        for run in islice(_HEX.finditer(words), _MAX_RUNS):
+            yield from _readable(bytes.fromhex(run[0]))
+        for run in islice(_BASE64.finditer(words), _MAX_RUNS):
+            digits = run[0].rstrip("=").replace("-", "+").replace("_", "/")
+            # Four characters are three bytes; a single character at the end is none.
+            length = len(digits) - (len(digits) % 4 == 1)
+            yield from _readable(binascii.a2b_base64(digits[:length] + "=" * (-length % 4)))
+    if "%" in text and _PERCENT.search(text):
+        yield unquote(text[:_MAX_ESCAPED], errors="ignore")
+    if "&#" in text:
+        yield unescape(text[:_MAX_ESCAPED])
+    if "\\u00" in text:
+        yield _JSON_ESCAPE.sub(lambda match: chr(int(match[1], 16)), text[:_MAX_ESCAPED])
+    if any(word in plain for word in _TURNED):
+        yield codecs.decode(plain[:_MAX_ESCAPED], "rot13")
+
+
+def _readable(content: bytes) -> Iterator[str]:
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return
+    if " " in text and _READABLE.fullmatch(text):
+        yield text
 
 
 def _fold(text: str) -> str:
     if not text.isascii():
         text = merge_letters(fold_script(_ZERO_WIDTH.sub("", text).translate(_CURLY)).lower())
+    lines = (" ".join(line.split()) for line in text.lower().split("\n"))
     # A role marker is at the start of a line, which the beginning of the text is, too.
-    return _LINES.sub("\n", _BLANKS.sub(" ", f"\n{text.lower()}"))
+    return "\n" + "\n".join([line for line in lines if line])
 
 
 def _find_orders(folded: str) -> list[str]:
+    rules = _candidates(folded)
     # A sentence may continue in the next line.
-    joined = folded[1:].replace("\n", " ")
-    return _apply_rules(folded) or (_apply_rules(joined) if "\n" in folded[1:] else [])
+    is_long = "\n" in folded[1:]
+    return _apply_rules(rules, folded) or (_apply_rules(rules, folded[1:].replace("\n", " ")) if is_long else [])
 
 
-def _apply_rules(folded: str) -> list[str]:
-    labels = [label for label, words, rest in _ORDERS if _matches(words, rest, folded, leads=True)]
-    labels += [label for label, words, rest in _ANYWHERE if _matches(words, rest, folded, leads=False)]
+_Candidate = tuple[int, str]
+_ASCII_SIGNS = str.maketrans({chr(code): " " for code in range(128) if not chr(code).islower()})
+_WORD = re.compile("[a-z]+")
+_HEAD_LENGTH = 3
+
+
+def _group_words() -> tuple[dict[str, list[_Candidate]], dict[str, list[_Candidate]], list[_Candidate]]:
+    """Return the words of the rules by their first word, or its beginning if it may have an ending, and all others."""
+    by_word: dict[str, list[_Candidate]] = {}
+    by_head: dict[str, list[_Candidate]] = {}
+    others: list[_Candidate] = []
+    for number, rule in enumerate(_RULES):
+        for word in rule.words:
+            first = _WORD.match(word)
+            if first is None:
+                others.append((number, word))
+            elif first[0] != word or rule.after.startswith((" ", "(?: ", "(?:(?: ")):
+                by_word.setdefault(first[0], []).append((number, word))
+            else:
+                by_head.setdefault(word[:_HEAD_LENGTH], []).append((number, word))
+    return by_word, by_head, others
+
+
+_BY_WORD, _BY_HEAD, _OTHERS = _group_words()
+_BY_SIGN = {word[0]: [other for other in _OTHERS if other[1][0] == word[0]] for _, word in _OTHERS}
+_ASCII_FIRST = [sign for sign in _BY_SIGN if sign.isascii()]
+
+
+def _candidates(folded: str) -> list[_Candidate]:
+    """Return the rules that may apply to a text, each with its word; most texts have few of them."""
+    is_ascii = folded.isascii()
+    words = set(folded.translate(_ASCII_SIGNS).split() if is_ascii else _WORD.findall(folded))
+    candidates = [candidate for word in _BY_WORD.keys() & words for candidate in _BY_WORD[word]]
+    heads = _BY_HEAD.keys() & {word[:_HEAD_LENGTH] for word in words}
+    candidates += [candidate for head in heads for candidate in _BY_HEAD[head]]
+    signs = [sign for sign in (_ASCII_FIRST if is_ascii else _BY_SIGN) if sign in folded]
+    return sorted(candidates + [candidate for sign in signs for candidate in _BY_SIGN[sign]])
+
+
+def _apply_rules(candidates: Sequence[_Candidate], folded: str) -> list[str]:
+    labels = [
+        _RULES[number].label for number, word in candidates if word in folded and _matches(_RULES[number], word, folded)
+    ]
+    labels += [
+        label
+        for label, words, first, second in _PAIRS
+        if any(word in folded for word in words) and first.search(folded) and second.search(folded)
+    ]
     return list(dict.fromkeys(labels))
 
 
-def _matches(words: Sequence[str], rest: str, folded: str, *, leads: bool) -> bool:
-    """Return whether a text has one of the words and the rest after it; `leads`: only where an order can begin."""
-    for word in words:
-        # Most texts have none of the words, and this test is cheap.
-        if word in folded and any(
-            not leads or _START.search(folded[max(0, match.start() - _LEAD_LENGTH) : match.start()])
-            for match in _rule(word, rest).finditer(folded)
-        ):
-            return True
-    return False
+def _matches(rule: OrderRule, word: str, folded: str) -> bool:
+    """Return whether a text has a word and what follows it in an order."""
+    return rule.needs in folded and any(
+        not rule.leads or _START.search(folded[max(0, match.start() - _LEAD_LENGTH) : match.start()])
+        for match in _rule(word, rule.after).finditer(folded)
+    )
 
 
 @cache
@@ -90,256 +241,3 @@ def _rule(word: str, rest: str) -> re.Pattern[str]:
     start = re.escape(word)
     is_word = word[0].isascii() and word[0].isalpha()
     return re.compile(f"{start}(?<![a-z]{start}){rest}" if is_word else f"{start}{rest}")
-
-
-_GAP = "(?: [^ \n]{1,40}+(?<![.!?]))"
-_AGENT = "(?:ai|llm|language model|assistant|agent|chatbot|ai agent|ai assistant|ai model)"
-_NOUN = (
-    "(?:instructions?|prompts?|rules|guidelines|directions|directives|commands|orders|constraints|programming"
-    "|restrictions|context)"
-)
-_EARLIER = "(?:previous|prior|above|earlier|preceding|foregoing|existing|original|initial|system|former|your)"
-_ANSWER = "your (?:final |next |whole |entire )?(?:answer|response|reply|output)(?:'s)?(?![a-z])"
-# A request for an answer by some time, or to some person, is no order about its contents.
-_NO_REQUEST = (
-    "(?! (?:by (?:the|end|next|today|tomorrow|noon|eod|[a-z]{3,6}day|[0-9])|before|within|until|no later|asap"
-    "|to (?:me|us|this)(?![a-z])))"
-)
-_SECRETS = (
-    "(?:passwords?|credentials?|api keys?|secrets?|tokens?|private keys?|ssh keys?|env(?:ironment)? variables"
-    "|system prompt"
-    "|memories|(?:conversation|chat) history|(?:user|personal|private)(?:'s)? data)"
-)
-_TAMPERING = WordLists("screening").ordered("tampering")
-
-# The text before an order: the start of a sentence, a quotation, or words that lead to it.
-_START = re.compile(
-    "(?:^|[.!?;:,\n\"'`*#>)\\]\u201c\u2018\u2014-] ?|(?:^|[^a-z])(?:please|now|just|and|then|also|must|should"
-    "|shall|kindly|always"
-    "|instead|so|will|immediately|simply|you|have to|need to|instructed to|required to|told to|want you to) )$"
-)
-# A label, the words with which an order begins, and the pattern after one of them; only where an order can begin.
-_ORDERS = (
-    (
-        "an order to ignore instructions",
-        ("ignore", "disregard", "forget", "override", "bypass", "neglect", "discard", "stop following"),
-        (f"(?:{_GAP}{{0,4}}? {_EARLIER}{_GAP}{{0,2}}? {_NOUN}|{_GAP}{{0,2}}? (?:all|any|every){_GAP}{{0,2}}? "
-        "(?:instructions?|prompts?|guidelines|directives)(?! (?:for|from|in|of|on|about))"
-        "|(?: (?:all|everything|anything|whatever|what))?(?: of)?(?: that)? (?:you (?:were|have been|are|ve been) told"
-        "|(?:was|is|came|comes|stands) (?:said |written )?(?:above|before this)|above and)(?![a-z]))(?![a-z])"),
-    ),
-    (
-        "an order to ignore instructions",
-        ("ignore", "disregard", "forget"),
-        (" (?:(?:all|everything|any) )?(?:of )?(?:the |what is )?above(?: text| message)?,? (?:and|then|but) "
-        "(?:instead |only |just |simply )?"
-        "(?:reply|respond|answer|say|output|print|write|return|tell|send|do|act)(?![a-z])"),
-    ),
-    (
-        "an order to ignore instructions",
-        ("do not follow", "don't follow", "never follow"),
-        f"{_GAP}{{0,3}}? {_EARLIER}{_GAP}{{0,2}}? {_NOUN}(?![a-z])",
-    ),
-    (
-        "an order to give away what is secret",
-        ("send", "forward", "email", "upload", "post", "exfiltrate", "leak", "transmit", "mail", "submit"),
-        (f"{_GAP}{{0,6}}? {_SECRETS}{_GAP}{{0,6}}? (?:to|at|via|with) (?:https?:|[^ @]{{1,64}}@"
-        "|[^ ]{1,64}\\.[a-z]{2,}|me(?![a-z])"
-        "|this (?:url|address|server|email|site)|the following|our server|my (?:server|email|site))"),
-    ),
-    (
-        "an order to give away its instructions",
-        ("reveal", "print", "show", "output", "repeat", "display", "leak", "tell me", "give me", "dump"),
-        (f"{_GAP}{{0,4}}? (?:your|the) (?:(?:full|entire|whole|complete|exact) )?(?:(?:system|hidden|initial"
-        "|secret) (?:prompt|instructions?|message))"),
-    ),
-    (
-        "an order to give away its instructions",
-        ("include", "quote", "copy", "append", "attach", "insert", "recite", "summarize", "summarise"),
-        (f"{_GAP}{{0,5}}? your (?:(?:full|entire|whole|complete|exact|own) )?(?:system|hidden|initial|secret) "
-        "(?:prompt|instructions?|message)(?![a-z])"),
-    ),
-    (
-        "an order about the answer",
-        _TAMPERING,
-        f"{_GAP}{{0,24}}? {_ANSWER}{_NO_REQUEST}",
-    ),
-    (
-        "an order about the answer",
-        ("in your answer", "in your response", "in your reply", "in your output"),
-        f",? (?:please |also |always )?(?:{'|'.join(_TAMPERING)}|tell|say|ask|link|claim|insist)(?![a-z])",
-    ),
-    (
-        "an order to take another role",
-        ("act as", "pretend", "roleplay as", "behave as", "respond as"),
-        (f"{_GAP}{{0,8}}? (?:no|without(?: any)?|free of(?: all)?|unbound by|not bound by)(?: [^ ]{{1,16}})? "
-        "(?:restrictions?|rules|filters?|limits|limitations|guidelines|ethics|morals)"),
-    ),
-)  # fmt: skip
-# The same, anywhere in a sentence.
-_ANYWHERE = (
-    ("a role marker", ("<|im_",), "(?:start|end)\\|>"),
-    (
-        "a role marker",
-        ("<|system|>", "<|user|>", "<|assistant|>", "<|endoftext|>", "<<sys>>", "[/inst]", "<|eot_id|>"),
-        "",
-    ),
-    ("a role marker", ("[inst]", "<system_prompt>", "</system_prompt>", "<system-reminder>"), ""),
-    # A tag in a text of its own; in a settings file it is one among others.
-    ("a role marker", ("<system>",), "(?<!><system>)(?<!>[ \n]<system>)(?=[^<\n]{0,200} )[^<]{2,4000}+</system>"),
-    (
-        "a role marker",
-        ("</memory>", "</memories>", "</context>", "</document>", "</documents>", "</data>", "</user>", "</results>"),
-        "[ \n]?(?:<(?:system|assistant)>|(?:system|assistant|user|human) ?:)",
-    ),
-    (
-        "an order to agents",
-        ("user", "customer", "client", "human", "someone", "somebody", "anyone", "anybody"),
-        (
-            f"s? (?:asks?|mentions?|inquires?|wants?|requests?|says?|talks?|searches){_GAP}{{0,12}}? (?:send|direct"
-            "|redirect|point|refer|forward|lead|steer) (?:them|him|her|the user|the customer"
-            f"|users){_GAP}{{0,6}}? (?:https?:|www\\.)"
-        ),
-    ),
-    (
-        "a role marker",
-        ("\nsystem:", "\n[system]", "\n### system", "\n<system>"),
-        f":?{_GAP}{{0,3}}? (?:you|ignore|new|override|must|never|always)(?![a-z])",
-    ),
-    (
-        "an order to take another role",
-        ("you are now",),
-        (
-            f"(?: in)?{_GAP}{{0,3}}? (?:dan|jailbroken|unrestricted|uncensored|unfiltered|no longer bound"
-            f"|free from|{_AGENT}|developer mode|god mode)(?![a-z])"
-        ),
-    ),
-    ("an order to take another role", ("do anything now", "jailbreak mode", "god mode enabled", "dan mode"), ""),
-    (
-        "an order to agents",
-        ("new instructions", "updated instructions", "system instructions", "secret instructions"),
-        f"(?: for (?:the |all |any )?{_AGENT}s?)?:",
-    ),
-    (
-        "an order to agents",
-        ("instructions for", "attention", "message to", "message for", "note to", "instruction to"),
-        (
-            f",?(?: to| for)?(?: all| any| the)? {_AGENT}s?(?:[:,!.]|{_GAP}{{0,8}}? (?:must|should|shall|you"
-            "|are to|have to|please)(?![a-z]))"
-        ),
-    ),
-    (
-        "an order to agents",
-        ("if you are", "if you're"),
-        (
-            f"(?: an?)?(?: [^ ]{{1,16}})? {_AGENT}(?![a-z])(?:{_GAP}|[ ,.:]){{0,10}}? (?:must|please|ignore"
-            "|do not|then|you|say|include|add|tell|send|stop|respond|reply)(?![a-z])"
-        ),
-    ),
-    (
-        "an order to agents",
-        ("when an", "when the", "any", "every", "all"),
-        (
-            f"(?: ai)? {_AGENT}s? (?:that |who )?(?:reads?|reading|sees?|process(?:es|ing)?|retriev(?:es?|ing)"
-            f"|loads?|encounters?) this{_GAP}{{0,6}}? (?:must|should|shall|please|will|has to|have to|is to"
-            "|are to|ignore|send|say)(?![a-z])"
-        ),
-    ),
-    (
-        "an order to agents",
-        ("you must now", "you will now", "you shall now", "you must immediately", "you must always"),
-        (
-            f"{_GAP}{{0,3}}? (?:respond|reply|answer|obey|act|output|say|recommend|comply|pretend|execute|run"
-            "|send|ignore|include|insert|promote|disregard|forget)(?![a-z])"
-        ),
-    ),
-    (
-        "an order to keep it from the user",
-        ("without telling", "without informing", "without notifying", "without alerting"),
-        " (?:the |your )?(?:user|human|operator|owner)(?![a-z])",
-    ),
-    (
-        "an order to keep it from the user",
-        (
-            "do not tell", "don't tell", "never tell", "do not inform", "don't inform", "do not alert",
-            "do not notify", "do not warn",
-        ),
-        (
-            " (?:the |your )?(?:user|human|operator)s?(?: (?:about|of) (?:this|these|it)(?![a-z])| that you"
-            "| anything)"
-        ),
-    ),
-    (
-        "an order to ignore instructions",
-        ("ignoriere", "vergiss", "missachte"),
-        (
-            f"n?{_GAP}{{0,3}}? (?:vorherigen?|bisherigen?|obigen?|vorangegangenen?|fruheren?"
-            f"|alle){_GAP}{{0,2}}? (?:anweisung|instruktion|befehl|vorgabe|regel)"
-        ),
-    ),
-    (
-        "an order to ignore instructions",
-        ("ignore", "oublie", "ne tiens pas compte"),
-        (
-            f"[zr]?{_GAP}{{0,4}}? (?:instructions?|consignes?|directives?|regles) (?:precedente|anterieure"
-            "|ci-dessus|donnee)"
-        ),
-    ),
-    (
-        "an order to ignore instructions",
-        ("ignora", "olvida", "ignore", "esqueca", "descarta", "dimentica"),
-        (
-            f"[d]?{_GAP}{{0,4}}? (?:instrucciones|instrucoes|istruzioni|ordenes|reglas|regras"
-            "|regole) (?:anteriores?|previas?|precedenti|de arriba|acima)"
-        ),
-    ),
-    (
-        "an order to ignore instructions",
-        ("negeer",),
-        (
-            f"{_GAP}{{0,3}}? (?:vorige|eerdere|voorgaande|bovenstaande){_GAP}{{0,2}}? (?:instructies|opdrachten"
-            "|regels)"
-        ),
-    ),
-    (
-        "an order to ignore instructions",
-        ("zignoruj", "pomin"),
-        f"{_GAP}{{0,3}}? (?:poprzednie|wczesniejsze|powyzsze){_GAP}{{0,2}}? (?:instrukcje|polecenia|zasady)",
-    ),
-    (
-        "an order to ignore instructions",
-        ("\u0438\u0433\u043d\u043e\u0440\u0438\u0440\u0443\u0439", "\u0437\u0430\u0431\u0443\u0434\u044c"),
-        (
-            f"(?:\u0442\u0435)?{_GAP}{{0,3}}? (?:\u043f\u0440\u0435\u0434\u044b\u0434\u0443\u0449\u0438\u0435"
-            "|\u043f\u0440\u0435\u0436\u043d\u0438\u0435"
-            f"|\u0432\u0441\u0435){_GAP}{{0,2}}? (?:\u0438\u043d\u0441\u0442\u0440\u0443\u043a\u0446\u0438\u0438"
-            "|\u0443\u043a\u0430\u0437\u0430\u043d\u0438\u044f|\u043a\u043e\u043c\u0430\u043d\u0434\u044b)"
-        ),
-    ),
-    (
-        "an order to ignore instructions",
-        ("\u5ffd\u7565", "\u65e0\u89c6", "\u7121\u8996"),
-        (
-            "[^\u3002\n]{0,12}?(?:\u4ee5\u4e0a|\u4e4b\u524d|\u5148\u524d|\u524d\u9762|\u6240\u6709"
-            "|\u4e0a\u8ff0)[^\u3002\n]{0,8}?(?:\u6307\u4ee4|\u6307\u793a|\u63d0\u793a|\u8bf4\u660e|\u547d\u4ee4)"
-        ),
-    ),
-    (
-        "an order to ignore instructions",
-        ("\u6307\u793a\u3092", "\u547d\u4ee4\u3092", "\u6307\u793a\u306f"),
-        "(?:\u3059\u3079\u3066|\u5168\u3066)?\u7121\u8996",
-    ),
-    (
-        "an order to ignore instructions",
-        ("\uc774\uc804", "\uc704\uc758", "\uc55e\uc758"),
-        "[^.\n]{0,6}?(?:\uc9c0\uc2dc|\uba85\ub839)[^.\n]{0,8}?\ubb34\uc2dc",
-    ),
-    (
-        "an order to ignore instructions",
-        ("\u062a\u062c\u0627\u0647\u0644",),
-        (
-            f"{_GAP}{{0,2}}? (?:\u0627\u0644)?\u062a\u0639\u0644\u064a\u0645\u0627\u062a(?: (?:\u0627\u0644)?"
-            "\u0633\u0627\u0628\u0642)?"
-        ),
-    ),
-)  # fmt: skip
