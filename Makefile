@@ -79,6 +79,7 @@ interop: $(DONE)/interop ## try it with the clients and suites of others (ARGS="
 
 bench: $(DONE)/test ## measure at 1,000 and 10,000 memories (BENCH_SIZES)
 	$(BIN)/python -m benchmarks.run $(BENCH_SIZES)
+	@$(BIN)/python -m benchmarks.neighbours
 
 bench-full: $(DONE)/test ## measure up to 100,000 memories (BENCH_FULL_SIZES)
 	$(BIN)/python -m benchmarks.run $(BENCH_FULL_SIZES)

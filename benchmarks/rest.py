@@ -30,9 +30,10 @@ _QUESTIONS = 200
 class RestClient:
     """One connection to a server."""
 
-    def __init__(self, url: str, *, space: str) -> None:
+    def __init__(self, url: str, *, space: str, token: str = "") -> None:
         self._url = urlsplit(url)
         self._space = quote(space)
+        self._authorization = f"authorization: Bearer {token}\r\n" if token else ""
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def __aenter__(self) -> Self:
@@ -55,11 +56,20 @@ class RestClient:
         }  # fmt: skip
         return await self._ask(f"POST /api/v1/memories?space={self._space}", json.dumps(request).encode())
 
+    async def health(self) -> object:
+        """Ask whether the server answers."""
+        return await self._ask("GET /healthz")
+
+    async def get(self, path: str) -> object:
+        """Ask for anything under `/api/v1`."""
+        return await self._ask(f"GET /api/v1{path}")
+
     async def _ask(self, line: str, body: bytes = b"") -> object:
         assert self._streams is not None
         reader, writer = self._streams
         kind = f"content-type: application/json\r\ncontent-length: {len(body)}\r\n" if body else ""
-        writer.write(f"{line} HTTP/1.1\r\nhost: {self._url.netloc}\r\n{kind}\r\n".encode() + body)
+        head = f"{line} HTTP/1.1\r\nhost: {self._url.netloc}\r\n{self._authorization}{kind}\r\n"
+        writer.write(head.encode() + body)
         status, *headers = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower().split("\r\n")
         length = next(int(header.partition(":")[2]) for header in headers if header.startswith("content-length:"))
         answer = json.loads(await reader.readexactly(length))

@@ -10,7 +10,14 @@ from pathlib import Path
 
 from tests.contract.source import ROOT, Module, modules, rooms
 
-_FOUNDATION = ("scrubjay.ports", "scrubjay.text", "scrubjay.model", "scrubjay.errors", "scrubjay.telemetry")
+_FOUNDATION = (
+    "scrubjay.ports",
+    "scrubjay.text",
+    "scrubjay.model",
+    "scrubjay.workers",
+    "scrubjay.errors",
+    "scrubjay.telemetry",
+)
 # All that each room outside the layers of pyproject.toml may import, besides itself.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "scrubjay.embedding": _FOUNDATION,

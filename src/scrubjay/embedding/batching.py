@@ -4,7 +4,7 @@ import asyncio
 import heapq
 import itertools
 import math
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -14,6 +14,7 @@ from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.model.media import Media
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Profile
+from scrubjay.workers import admission
 
 # Longer questions are not cached: they are rarely repeated, and would make the size of the cache unpredictable.
 _MAX_CACHED_QUESTION = 1000
@@ -61,11 +62,15 @@ class BatchRefused(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchLimits:
-    """The size of a batch. Padding counts: each text has the length of the longest, up to `text_characters`."""
+    """The size of a batch. Padding counts: each text has the length of the longest, up to `text_characters`.
+
+    A text longer than `alone` is a batch of its own.
+    """
 
     texts: int = 16
     characters: int = 2048
     text_characters: int = 1024
+    alone: int = 1_000_000
     concurrent: int = 1
 
 
@@ -278,14 +283,17 @@ class _TextQueue:
     def __init__(self, limits: BatchLimits) -> None:
         self._limits = limits
         self._arrivals = itertools.count()
+        self._waiting: Counter[str] = Counter()
         self._buckets: dict[int, list[tuple[int, int, _QueuedText]]] = {}
 
     def put(self, request: _EmbeddingRequest) -> None:
         """Add the texts of a request."""
+        # The first batch of a request precedes the second of an earlier one, so that short requests do not wait for
+        # long ones to end. Requests of one token come one after the other, so that many do not delay other callers.
+        place, characters = self._take_place(request), 0
         for position, text in enumerate(request.texts):
-            # The first texts of a late request precede the hundredth text of an early request, so that short requests
-            # do not wait for long requests to end.
-            turn = position // self._limits.texts
+            turn = place + max(position // self._limits.texts, characters // self._limits.characters)
+            characters += self._size(text)
             bucket = self._buckets.setdefault(_bucket(self._size(text)), [])
             heapq.heappush(bucket, (turn, next(self._arrivals), _QueuedText(request, position, text)))
 
@@ -306,6 +314,19 @@ class _TextQueue:
         self._buckets.clear()
         return items
 
+    def _take_place(self, request: _EmbeddingRequest) -> int:
+        """Return how many requests of the same token wait already."""
+        caller = admission.get().caller
+        if not caller:
+            return 0
+
+        def leave(_: object) -> None:
+            self._waiting -= Counter({caller: 1})
+
+        request.result.add_done_callback(leave)
+        self._waiting[caller] += 1
+        return self._waiting[caller] - 1
+
     def _take_from(self, bucket: list[tuple[int, int, _QueuedText]]) -> list[_QueuedText]:
         batch: list[_QueuedText] = []
         longest = 0
@@ -313,7 +334,8 @@ class _TextQueue:
             item = bucket[0][2]
             if not item.request.is_done:
                 longest = max(longest, self._size(item.text))
-                if batch and longest * (len(batch) + 1) > self._limits.characters:
+                # A long text gains nothing from company, and others wait for the end of its batch.
+                if batch and (longest > self._limits.alone or longest * (len(batch) + 1) > self._limits.characters):
                     break
                 batch.append(item)
             heapq.heappop(bucket)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from scrubjay.embedding.batching import BatchingEmbedder
+from scrubjay.embedding.batching import BatchingEmbedder, BatchLimits
 from scrubjay.embedding.onnx import ModelBundle, OnnxModel
 from scrubjay.embedding.profiles import BUNDLED, builtin_profile, model_id
 from scrubjay.embedding.threaded import ThreadedEncoder
@@ -15,13 +15,16 @@ PROFILE = builtin_profile(BUNDLED)
 _MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 # The length that the model was trained with.
 _MAX_TOKENS = 256
+# A text of so many characters makes the model as fast as a batch of them would.
+_LONG_TEXT = 600
 
 
 def minilm_embedder(*, threads: int = 0, query_cache_size: int = 256, profile: Profile = PROFILE) -> BatchingEmbedder:
     """Make the embedder that needs no network; the model is loaded on first use. 0 threads means a default."""
     name = model_id(BUNDLED, pooling=profile.pooling, text_prefix=profile.text_prefix)
     model = OnnxModel(replace(MINILM, profile=replace(profile, model=name)), threads=threads)
-    return BatchingEmbedder(ThreadedEncoder(model), query_cache_size=query_cache_size)
+    limits = BatchLimits(alone=_LONG_TEXT)
+    return BatchingEmbedder(ThreadedEncoder(model), limits=limits, query_cache_size=query_cache_size)
 
 
 def _model_file() -> Path:

@@ -13,6 +13,7 @@ from scrubjay.embedding.threaded import ThreadedEncoder
 from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Profile
+from scrubjay.workers import Admission, admission
 
 PROFILE = Profile(model="toy", dimension=3, query_prefix="q: ", text_prefix="t: ")
 
@@ -281,3 +282,40 @@ async def test_a_local_model_runs_in_one_thread_and_never_blocks_the_loop() -> N
     assert threading.get_ident() not in model.threads
     await embedder.close()
     assert model.loaded == 0
+
+
+async def test_requests_of_one_token_wait_for_each_other_and_not_others_for_them() -> None:
+    toy = RecordingEncoder()
+    embedder = BatchingEmbedder(toy, limits=BatchLimits(texts=2))
+    async with blocked(toy, embedder):
+        requests = [asyncio.ensure_future(_embed_as("busy", embedder, f"{place}a", f"{place}b")) for place in range(3)]
+        await asyncio.sleep(0)
+        requests.append(asyncio.ensure_future(_embed_as("other", embedder, "c")))
+    await asyncio.gather(*requests)
+    assert toy.batches == [["0a", "0b"], ["c", "1a"], ["1b", "2a"], ["2b"]]
+    # None waits any more.
+    async with blocked(toy, embedder):
+        late = asyncio.gather(_embed_as("other", embedder, "d", "e", "f"), _embed_as("busy", embedder, "g"))
+    await late
+    assert toy.batches == [["d", "e"], ["g", "f"]]
+
+
+async def test_a_long_request_lets_others_in_after_each_batch() -> None:
+    toy = RecordingEncoder()
+    embedder = BatchingEmbedder(toy, limits=BatchLimits(characters=200))
+    long = [f"{number}" * 100 for number in range(6)]
+    async with blocked(toy, embedder):
+        requests = asyncio.gather(embedder.embed(long), embedder.embed(["x" * 100]))
+    await requests
+    assert [[text[0] for text in batch] for batch in toy.batches] == [["0", "1"], ["x", "2"], ["3", "4"], ["5"]]
+
+
+async def test_a_text_over_a_length_is_a_batch_of_its_own() -> None:
+    toy = RecordingEncoder()
+    await BatchingEmbedder(toy, limits=BatchLimits(alone=99)).embed(["a" * 100, "b" * 100, "c" * 99, "d" * 99])
+    assert [[text[0] for text in batch] for batch in toy.batches] == [["a"], ["b"], ["c", "d"]]
+
+
+async def _embed_as(caller: str, embedder: BatchingEmbedder, *texts: str) -> None:
+    admission.set(Admission(caller))
+    await embedder.embed(texts)
