@@ -128,7 +128,7 @@ class Settings:
         "",
         "SCRUBJAY_RECALL_WITHOUT",
         "Stages of recall to switch off, separated by commas: words, meaning, context, kin, pairs, phrases, dates, "
-        "names, manner, standing, typos, rerank.",
+        "names, manner, standing, typos, rerank, variants.",
     )
     recall_weights: str = _setting(
         "",

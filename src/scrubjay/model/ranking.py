@@ -8,6 +8,7 @@ from scrubjay.errors import InvalidInput
 # SCRUBJAY_RECALL_WITHOUT switches stages off.
 STAGES = (
     "words", "meaning", "context", "kin", "pairs", "phrases", "dates", "names", "manner", "standing", "typos", "rerank",
+    "variants",
 )  # fmt: skip
 
 

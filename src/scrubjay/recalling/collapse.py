@@ -1,14 +1,19 @@
 """Collapses ranked passages into memories, and the records of one text into one result."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from scrubjay.lookup.references import TolerantReader
-from scrubjay.model.memory import Memory
+from scrubjay.model.labels import source_at
+from scrubjay.model.memory import Memory, Source, Trust
 from scrubjay.model.query import Filter, facets_of
 from scrubjay.ports import RecordStore
 from scrubjay.recalling.fuse import ScoredPassage
+from scrubjay.text.passages import text_of
+
+# At most so many pages are read for one, if others stand for most of the memories.
+_MAX_PAGES_READ = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +23,30 @@ class RankedMemory:
     memory: Memory
     best: ScoredPassage
     entities: tuple[str, ...]
+
+    @property
+    def source(self) -> Source:
+        """The source of the best passage."""
+        return source_at(self.memory, self.best.passage.observation)
+
+    @property
+    def text(self) -> str:
+        """The best passage, or the label of a record that is newer than the index."""
+        passage = self.best.passage
+        if passage.observation is not None and passage.observation >= len(self.memory.observations):
+            return self.memory.label
+        return text_of(self.memory, passage.observation, passage.start, passage.end)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arranged:
+    """Memories in the order in which they are shown, and those that others stand for."""
+
+    shown: list[RankedMemory]
+    surplus: list[RankedMemory] = field(default_factory=list[RankedMemory])
+
+
+Arrange = Callable[[Sequence[RankedMemory]], Awaitable[Arranged]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +61,15 @@ class PageRequest:
 
 
 async def collapse(
-    ranking: Iterable[ScoredPassage], *, request: PageRequest, reader: TolerantReader[RecordStore]
-) -> list[RankedMemory]:
-    """Return the best memories, each checked against its record, each group once."""
+    ranking: Iterable[ScoredPassage],
+    *,
+    request: PageRequest,
+    reader: TolerantReader[RecordStore],
+    arrange: Arrange | None = None,
+) -> Arranged:
+    """Return the best memories, each checked against its record, each group once, in the order of `arrange`."""
+    arrange = arrange or _keep_order
+    arranged = Arranged(shown=[])
     ranked: dict[str, RankedMemory] = {}
     passages: dict[str, list[ScoredPassage]] = {}
     # Reading a record costs more than ranking it: read as many as requested, and more only if some do not pass.
@@ -51,9 +86,28 @@ async def collapse(
             key = memory.group or memory.id
             ranked.setdefault(key, RankedMemory(memory=memory, best=best, entities=entities))
         if len(ranked) >= request.count:
-            break
-    best_ranked = list(ranked.values())[: request.count]
-    return [await _add_entities(match, filter=request.filter, reader=reader) for match in best_ranked]
+            arranged = await arrange(list(ranked.values()))
+            if _is_full(arranged, request.count):
+                break
+    else:
+        arranged = await arrange(list(ranked.values()))
+    shown = [
+        await _add_entities(match, filter=request.filter, reader=reader) for match in arranged.shown[: request.count]
+    ]
+    return Arranged(shown=shown, surplus=arranged.surplus)
+
+
+async def _keep_order(ranked: Sequence[RankedMemory]) -> Arranged:
+    return Arranged(shown=list(ranked))
+
+
+def _is_full(arranged: Arranged, count: int) -> bool:
+    """Check whether enough was read for a page; where documents answer, look further for what contradicts them."""
+    read = len(arranged.shown) + len(arranged.surplus)
+    if read >= _MAX_PAGES_READ * count:
+        return True
+    has_document = any(match.source.trust is Trust.DOCUMENT for match in arranged.shown[:count])
+    return len(arranged.shown) >= count and (not has_document or read > count)
 
 
 def passes(memory: Memory, filter: Filter, *, now: datetime) -> bool:

@@ -1,7 +1,8 @@
 """`recall`: the stages from a question to an answer that fits its token budget.
 
 Understand the question, open each space with its overlay, read the pinned memories, search each space (gather
-candidates, build their context, score words, fuse, collapse), merge the spaces, rerank, render, and fit the budget.
+candidates, build their context, score words, fuse, collapse), merge the spaces, rerank, order the variants of a claim,
+render, and fit the budget.
 """
 
 from collections.abc import Sequence
@@ -37,6 +38,7 @@ from scrubjay.recalling.rerank import rerank
 from scrubjay.recalling.substring import SubstringMatches, contains_text, find_containing
 from scrubjay.recalling.text_cache import TextCaches
 from scrubjay.recalling.understand import ParsedQuery, understand
+from scrubjay.recalling.variants import Arranger, bring_along, join_arrangers
 
 # If the candidates belong to too few memories, search so many times deeper.
 _DEPTHS = (1, 10, 100)
@@ -124,6 +126,9 @@ class _Matches:
     terms: tuple[str, ...] = ()
     expansions: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
+    # The memories that others stand for on this page, and what arranged them.
+    surplus: list[RankedMemory] = field(default_factory=list[RankedMemory])
+    arranger: Arranger | None = None
 
 
 async def recall(question: RecallRequest, *, spaces: Sequence[str], now: datetime, context: RecallContext) -> Recalled:
@@ -159,6 +164,7 @@ async def _answer(request: _Request) -> tuple[Recalled, list[Memory]]:
     pinned = await _read_pinned(request, readers)
     matches = _merge_spaces([await _search_space(request, pinned, reader) for reader in readers])
     matches = await _rerank(matches, request)
+    matches = await _arrange(matches, request, readers)
     with telemetry.stage("recall.budget"):
         page = await _render_page(matches, request, readers)
         hits, cost = fit(page, max_tokens=question.max_tokens - pinned.cost)
@@ -166,7 +172,7 @@ async def _answer(request: _Request) -> tuple[Recalled, list[Memory]]:
         shown, pinned_cost = fit(pinned.hits, max_tokens=question.max_tokens)
         pinned = replace(pinned, shown=shown, cost=pinned_cost)
     cursor = ""
-    if len(matches.memories) > len(hits) > 0:
+    if len(matches.memories) + len(matches.surplus) > len(hits) > 0:
         shown_memories = [*pinned.shown_memories, *(match.memory for match in matches.memories[: len(hits)])]
         cursor = next_cursor(
             request.position, shown_memories, question, spaces=request.spaces, now=request.now
@@ -247,7 +253,7 @@ async def _search(space_request: _SpaceRequest) -> _Matches:
     for depth in (step * (2 * page.count + space_request.used_up) for step in _DEPTHS):
         candidates = await gather_candidates(space_request.request.query, search=search, deeper=depth)
         matches = await _rank(candidates, space_request, search)
-        if len(matches.memories) >= page.count or candidates.is_complete:
+        if len(matches.memories) + len(matches.surplus) >= page.count or candidates.is_complete:
             return matches
     if space_request.substring is not None:
         # Few of the best candidates contain the text: rank all memories that do.
@@ -273,9 +279,20 @@ async def _rank(candidates: Candidates, space_request: _SpaceRequest, search: Sp
         others = [*word_scores.best_neighbours(_COMPARED_NEIGHBOURS), *window.questions]
         dense = await compare_passages(candidates.dense, others, search=search)
         scored = fuse(word_scores, dense, query=query, ranking=ranking, now=space_request.request.now)
+    arranger = Arranger(
+        limit=space_request.request.question.limit,
+        profile=None if dense.vector is None else await search.embedder.profile(),
+        load=partial(search.store.vectors, search.space, dense.model),
+    )
     with telemetry.stage("recall.collapse"):
-        memories = await collapse(scored, request=space_request.page, reader=space_request.reader)
-    return _Matches(memories=memories, terms=terms.search_terms, expansions=terms.expansions, degraded=dense.degraded)
+        arranged = await collapse(
+            scored, request=space_request.page, reader=space_request.reader,
+            arrange=arranger.arrange if ranking.uses("variants") else None,
+        )  # fmt: skip
+    return _Matches(
+        memories=arranged.shown, terms=terms.search_terms, expansions=terms.expansions, degraded=dense.degraded,
+        surplus=arranged.surplus, arranger=arranger,
+    )  # fmt: skip
 
 
 async def _list_recent(space_request: _SpaceRequest) -> _Matches:
@@ -297,7 +314,7 @@ async def _list_recent(space_request: _SpaceRequest) -> _Matches:
         listed += await reader.get(
             [id_ for id_ in page_ids if id_ not in overlay.memories and (containing is None or id_ in containing)]
         )
-        matches = await collapse(map(first_passage, listed), request=page, reader=reader)
+        matches = (await collapse(map(first_passage, listed), request=page, reader=reader)).shown
         after = page_ids[-1]
     if overlaid:
         # The page is full of unchanged memories, so all that are newer than its last one have been listed.
@@ -308,7 +325,8 @@ async def _list_recent(space_request: _SpaceRequest) -> _Matches:
 async def _collapse_recent(memories: Sequence[Memory], space_request: _SpaceRequest) -> list[RankedMemory]:
     unique = {memory.id: memory for memory in memories}.values()
     newest_first = sorted(unique, key=lambda memory: (memory.updated_at, memory.id), reverse=True)
-    return await collapse(map(first_passage, newest_first), request=space_request.page, reader=space_request.reader)
+    arranged = await collapse(map(first_passage, newest_first), request=space_request.page, reader=space_request.reader)
+    return arranged.shown
 
 
 def _merge_spaces(spaces: Sequence[_Matches]) -> _Matches:
@@ -322,6 +340,8 @@ def _merge_spaces(spaces: Sequence[_Matches]) -> _Matches:
         terms=tuple(dict.fromkeys(term for matches in spaces for term in matches.terms)),
         expansions=tuple(dict.fromkeys(expansion for matches in spaces for expansion in matches.expansions)),
         degraded=tuple(dict.fromkeys(reason for matches in spaces for reason in matches.degraded)),
+        surplus=[match for matches in spaces for match in matches.surplus],
+        arranger=join_arrangers([matches.arranger for matches in spaces if matches.arranger is not None]),
     )
 
 
@@ -340,6 +360,24 @@ async def _rerank(matches: _Matches, request: _Request) -> _Matches:
         memories=[*scored, *reranked.matches[len(scored) :]],
         degraded=(*matches.degraded, *reranked.degraded),
     )
+
+
+async def _arrange(matches: _Matches, request: _Request, readers: Sequence[OverlayReader]) -> _Matches:
+    """Order the variants of a claim once more, if the order has changed, and add what the first hits contradict."""
+    arranger = matches.arranger
+    if arranger is None or not request.context.ranking.uses("variants"):
+        return matches
+    memories, surplus = matches.memories, matches.surplus
+    if len(readers) > 1 or request.context.active_reranker is not None:
+        arranged = await arranger.arrange(memories)
+        memories, surplus = arranged.shown, [*surplus, *arranged.surplus]
+    for reader in readers:
+        memories = await bring_along(memories, reader=reader, admits=partial(_is_admitted, request=request))
+    return replace(matches, memories=memories, surplus=surplus)
+
+
+def _is_admitted(memory: Memory, *, request: _Request) -> bool:
+    return passes(memory, request.question.filter, now=request.now) and not request.position.excludes(memory)
 
 
 async def _render_page(matches: _Matches, request: _Request, readers: Sequence[OverlayReader]) -> list[Hit]:

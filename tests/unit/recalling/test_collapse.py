@@ -35,7 +35,7 @@ async def collapsed(
     request = PageRequest(
         filter=filter or Filter(), count=count, now=now, excludes_id=excluded.__contains__, admits=bool
     )
-    return await collapse(passages, request=request, reader=reader)
+    return (await collapse(passages, request=request, reader=reader)).shown
 
 
 async def test_a_memory_is_shown_once_by_its_best_passage(harness: Harness) -> None:
