@@ -35,6 +35,11 @@ class IdempotentRequest:
         return _parse(committed.answer)
 
 
+def stored_key(key: str) -> str:
+    """Return what is stored for a key: its digest, because a caller may use a secret as a key."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest() if key else ""
+
+
 def idempotent_request(key: str, request: Mapping[str, Json]) -> IdempotentRequest:
     """Return a request, identified by all its arguments."""
     if not require_text(key, field="idempotency_key"):
@@ -42,7 +47,8 @@ def idempotent_request(key: str, request: Mapping[str, Json]) -> IdempotentReque
     if len(key) > _MAX_KEY:
         raise TooLarge(f"idempotency_key has {len(key):,} characters; the limit is {_MAX_KEY}", field="idempotency_key")
     dumped = json.dumps(request, sort_keys=True, default=str)
-    return IdempotentRequest(key=key, digest=hashlib.sha256(dumped.encode("utf-8", "surrogatepass")).digest())
+    digest = hashlib.sha256(dumped.encode("utf-8", "surrogatepass")).digest()
+    return IdempotentRequest(key=stored_key(key), digest=digest)
 
 
 def _parse(answer: str | None) -> dict[str, Json] | None:

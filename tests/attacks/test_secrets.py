@@ -18,7 +18,9 @@ import pytest
 
 from scrubjay.app import open_engine
 from scrubjay.client import MemoryClient
+from scrubjay.errors import InvalidInput
 from scrubjay.model.caller import Caller
+from scrubjay.model.requests import AddSynonymsRequest, AttachFileRequest, BranchRequest, CreateTokenRequest
 from scrubjay.settings import Settings
 from scrubjay.text.screening.secrets import redact
 
@@ -122,6 +124,38 @@ async def test_no_secret_reaches_the_store(tmp_path: Path) -> None:
             assert longest_common(content, secret) < 6
     content = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert not [name for name, (_, secret) in FORMATS.items() if len(secret) > 12 and secret.encode() in content]
+
+
+@pytest.mark.parametrize("key", [GITHUB, AWS], ids=["github", "aws"])
+async def test_no_field_stores_a_secret(key: str, tmp_path: Path) -> None:
+    """No name, message, branch, attachment, token, space or idempotency key holds a secret: cut, refused or hashed."""
+    chosen = Settings.load(home=str(tmp_path / "data"), embedder="none", vector_index="scan")
+    chosen = chosen.with_overrides(notestore_path=str(tmp_path / "notes"))
+    async with MemoryClient(path=chosen.home, settings=chosen, agent=key, run=f"{key} first") as memory:
+        tea = await memory.remember("Ann likes tea.", name=key, idempotency_key=key, metadata={key: key})
+        cake = await memory.remember("Ben bakes cake on Sundays.", tags=[key], category=key, session_hint=key)
+        await memory.relate(tea.id, cake.id, relation=key, text=key, metadata={"note": key})
+        await memory.revise(tea.id, text=f"Ann likes tea. {key}", message=key, idempotency_key=f"{key}2")
+        await memory.branch(tea.id, "draft", description=key)
+        await memory.commit(tea.id, message=key, branch="draft")
+        await memory.merge_branch(tea.id, "draft", message=key)
+        await memory.forget(cake.id, reason=key)
+        note = await memory.write_note(key, f"# {key}", idempotency_key=f"{key}3")
+        for request in (
+            BranchRequest(id=tea.id, name=key),
+            CreateTokenRequest(name=key, spaces=("work",)),
+            CreateTokenRequest(name="laptop", spaces=(key,)),
+            AttachFileRequest(note=note.id, name=f"{key}.txt", data=b"tea"),
+            AddSynonymsRequest(tag="tea", variants=(key,)),
+        ):
+            with pytest.raises(InvalidInput, match="secret"):
+                await memory.call(request)
+    async with MemoryClient(path=chosen.home, settings=chosen, space=key) as memory:
+        with pytest.raises(InvalidInput, match="secret"):
+            await memory.remember("Ann likes tea.")
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    content = b"".join(path.read_bytes() for path in files).lower() + repr(files).lower().encode()
+    assert key.lower().encode() not in content
 
 
 def ordinary() -> Iterator[str]:

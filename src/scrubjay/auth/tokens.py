@@ -18,6 +18,7 @@ from scrubjay.model.requests import CreateTokenRequest
 from scrubjay.model.timestamps import parse_moment
 from scrubjay.model.token import NewToken, Token, TokenState
 from scrubjay.ports import Tokens
+from scrubjay.text.screening.secrets import require_no_secret
 
 _log = logging.getLogger(__name__)
 
@@ -151,7 +152,7 @@ def _name(value: object) -> str:
         raise InvalidInput("name has invisible characters", hint="Use letters and digits", field="name")
     if is_id(name) or name.startswith(PREFIX):
         raise InvalidInput("name looks like an id or a secret", hint="Use words", field="name")
-    return name
+    return require_no_secret(name, field="name")
 
 
 def _access(value: object) -> Access:
@@ -194,6 +195,7 @@ def _spaces(value: object, *, access: Access) -> tuple[str, ...]:
             limit=MAX_SPACES,
         )
     for name in spaces:
+        require_no_secret(name, field="spaces")
         if problem := space_problem(name):
             raise InvalidInput(f"the space {name[:100]!r} {problem}", hint="Check its name", field="spaces")
     return spaces

@@ -32,7 +32,7 @@ from scrubjay.model.checks import require_remark, require_text
 from scrubjay.model.conflict import ConflictRecord, ConflictStatus, Resolved, Strategy
 from scrubjay.model.memory import Json
 from scrubjay.ports import Commit, Embedded, Write
-from scrubjay.text.screening.secrets import redact
+from scrubjay.text.screening.secrets import redact, require_no_secret
 from scrubjay.workers import offload
 from scrubjay.writing.context import WriteContext
 from scrubjay.writing.embed import embed_new, slice_memory
@@ -76,7 +76,7 @@ async def resolve_conflict(
     request = _ResolveRequest(
         strategy=require_strategy(strategy),
         notes=redact(require_remark(notes, field="notes"))[0],
-        branch=require_branch_name(branch) if branch else "",
+        branch=require_no_secret(require_branch_name(branch), field="branch") if branch else "",
         origin=origin,
         idempotency=idempotent_request(key, arguments),
         combine=combine,

@@ -63,6 +63,7 @@ from scrubjay.recalling import read as reading
 from scrubjay.recalling.access_log import AccessLog
 from scrubjay.recalling.answer_cache import AnswerCache
 from scrubjay.recalling.text_cache import TextCaches, TextView
+from scrubjay.text.screening.secrets import require_no_secret
 from scrubjay.transfer.export import export_lines, require_sections
 from scrubjay.transfer.import_ import Screening, import_lines
 from scrubjay.versions import branches
@@ -671,6 +672,8 @@ class Engine(StoreOwner):
         return (await rules_of_spaces.load_rules(space, default=self.default_rules, documents=self._store)).rules
 
     def _origin(self, who: Caller) -> Origin:
+        # The first write creates the space.
+        require_no_secret(who.space, field="space")
         return Origin(
             at=self.clock.now(), run=redact_label(who.run) or new_id(), agent=redact_label(who.agent),
             is_agent=who.access is Access.AGENT,

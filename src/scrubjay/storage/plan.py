@@ -101,7 +101,7 @@ def first_answer(stored: tuple[bytes, str] | None, *, key: str, digest: bytes) -
     request_digest, answer = stored
     if request_digest != digest:
         raise KeyReused(
-            f"idempotency key {key!r} was used for another request", hint="Use a new key for a new request", key=key
+            "this idempotency key was used for another request", hint="Use a new key for a new request", key=key
         )
     return answer
 

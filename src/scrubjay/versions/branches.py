@@ -27,7 +27,7 @@ from scrubjay.model.document import Document
 from scrubjay.model.memory import MAIN, Json, Memory, State
 from scrubjay.model.results import Written
 from scrubjay.ports import Commit, RecordStore, Write
-from scrubjay.text.screening.secrets import redact
+from scrubjay.text.screening.secrets import redact, require_no_secret
 from scrubjay.writing.context import WriteContext
 from scrubjay.writing.embed import embed_new, slice_memory
 from scrubjay.writing.revise import commit_version, open_record
@@ -78,7 +78,7 @@ async def branch(
     context: WriteContext,
 ) -> Branches:
     """Start a branch at the newest version of main, or at an older one."""
-    name = require_branch_name(name)
+    name = require_no_secret(require_branch_name(name), field="branch")
     remark = redact(require_remark(description, field="description"))[0]
     require_flag(switch, field="switch")
     if at is not None:

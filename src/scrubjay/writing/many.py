@@ -25,6 +25,7 @@ from scrubjay.errors import (
     ScrubjayError,
     TooLarge,
 )
+from scrubjay.idempotency import stored_key
 from scrubjay.model.change import Origin
 from scrubjay.model.draft import Draft, DraftBatch, Limits
 from scrubjay.model.media import Media
@@ -362,7 +363,7 @@ def _batch_request(batch: DraftBatch, *, limits: Limits) -> results.KeyedRequest
     digest = hashlib.sha256(b"atomic" if batch.atomic else b"")
     for draft in batch.drafts:
         digest.update(results.digest_of(draft) + draft.idempotency_key.encode("utf-8", "surrogatepass") + b"\0")
-    return results.KeyedRequest(key=key, digest=digest.digest())
+    return results.KeyedRequest(key=stored_key(key), digest=digest.digest())
 
 
 def _keyed(drafts: Sequence[Draft], request: results.KeyedRequest) -> Sequence[Draft]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import cast
 
 from scrubjay import telemetry
+from scrubjay.idempotency import stored_key
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Json, Memory, Source
 from scrubjay.model.results import Decision, Remembered
@@ -54,7 +55,7 @@ def request_of(draft: Draft) -> KeyedRequest:
     """Return the request of a draft, identified by its content."""
     if not draft.idempotency_key:
         return KeyedRequest()
-    return KeyedRequest(key=draft.idempotency_key, digest=digest_of(draft))
+    return KeyedRequest(key=stored_key(draft.idempotency_key), digest=digest_of(draft))
 
 
 def digest_of(draft: Draft) -> bytes:

@@ -13,6 +13,7 @@ from scrubjay.model.query import facet
 from scrubjay.model.rules import COLLECTION, TAGS, Rules
 from scrubjay.model.tags import TagCount, TagPreview, TagTable
 from scrubjay.ports import Embedder, RecordStore
+from scrubjay.text.screening.secrets import require_no_secret
 from scrubjay.text.tags.synonyms import Synonyms, builtin_synonyms, synonyms_from
 from scrubjay.writing import validate
 from scrubjay.writing.tags import SpaceTags, preview_tags
@@ -41,6 +42,8 @@ async def add(
     """Make variants synonyms of a tag; raises InvalidInput for a circle or a chain."""
     primary = validate.label(tag, field="tag", limits=Limits())
     labels = _labels(variants)
+    for name in (primary, *labels):
+        require_no_secret(name, field="tag")
     synonyms = await _change(lambda synonyms: synonyms.add(primary, labels), space=space, store=store, now=now)
     return await _table(synonyms, space=space, store=store, limit=limit)
 

@@ -39,6 +39,7 @@ from scrubjay.notes.files.folder import ATTACHMENTS
 from scrubjay.notes.files.paths import quote_path
 from scrubjay.notes.markdown.wiki import key_of, mentions
 from scrubjay.ports import Edge
+from scrubjay.text.screening.secrets import require_no_secret
 from scrubjay.writing.batch import Batch
 from scrubjay.writing.validate import text
 
@@ -93,7 +94,7 @@ class Attachments:
             text(value, field=field, limit=self._engine.limits.text_bytes)
         source = await asyncio.to_thread(_open, path, data)
         with source:
-            title = _title_of(name or (path.name if path is not None else ""))
+            title = require_no_secret(_title_of(name or (path.name if path is not None else "")), field="name")
             memory = await self._note(note)
             received = await asyncio.to_thread(self._storage.receive, source, name=title)
         try:

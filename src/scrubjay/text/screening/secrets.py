@@ -5,12 +5,14 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
+from scrubjay.errors import InvalidInput
 from scrubjay.text.screening.secret_formats import Span, find_credentials, find_tokens
 from scrubjay.text.screening.secret_values import Work, find_names, is_mixed, is_placeholder, is_random, parse_name
 
-__all__ = ["REDACTED", "redact", "redact_named"]
+__all__ = ["REDACTED", "redact", "redact_named", "require_no_secret"]
 
 # The beginning of every redaction.
 REDACTED = "[redacted: "
@@ -45,6 +47,17 @@ def redact_named(name: str, value: str) -> tuple[str, tuple[str, ...]]:
     if secret_name is None or not secret_name.hides(value, is_direct=True, is_alone=True, is_quoted=True):
         return text, kinds
     return f"{REDACTED}{secret_name.kind}]", (secret_name.kind,)
+
+
+@lru_cache(maxsize=1_000)
+def require_no_secret(name: str, *, field: str) -> str:
+    """Return a name that is stored as it is; raises InvalidInput if it contains a secret."""
+    kinds = redact(name)[1] or redact(name, any_case=True)[1]
+    if kinds:
+        raise InvalidInput(
+            f"{field} contains what looks like a secret ({kinds[0]})", hint="Choose a name without it", field=field
+        )
+    return name
 
 
 def _find_secrets(text: str, *, work: Work, any_case: bool) -> tuple[str, list[Span]]:
