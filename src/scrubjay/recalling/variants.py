@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.conflict import PENDING_COLLECTION, ConflictType, parse_conflict
+from scrubjay.model.media import media_type_in
 from scrubjay.model.memory import AGENT_METHODS, Memory, Trust
 from scrubjay.model.passage import Vector
 from scrubjay.ports import DocumentStore, Profile, RecordStore
@@ -57,7 +58,7 @@ class Arranger:
     async def arrange(self, ranked: Sequence[RankedMemory]) -> Arranged:
         """Return the memories, the more trusted before the less trusted of one subject, each statement once."""
         distinct, surplus = _drop_repeated(ranked)
-        trusts = [match.source.trust for match in distinct]
+        trusts = [_trust(match) for match in distinct]
         if not _differ(trusts):
             return Arranged(shown=distinct, surplus=surplus)
         likeness = await self._compare(distinct)
@@ -189,6 +190,11 @@ def _words_in_common(words: frozenset[str], others: frozenset[str], *, least: in
         return 0.0
     common = len(words & others)
     return (common / (shorter + longer - common) + common / shorter) / 2 if common >= least else 0.0
+
+
+def _trust(match: RankedMemory) -> Trust:
+    # A picture claims nothing that could contradict the user.
+    return Trust.UNKNOWN if media_type_in(match.memory) else match.source.trust
 
 
 def _differ(trusts: Sequence[Trust]) -> bool:
