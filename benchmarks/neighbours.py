@@ -125,7 +125,7 @@ async def _prepare(running: Daemon, corpus: Corpus) -> Site:
 async def _use(site: Site, questions: tuple[str, ...], texts: Iterator[Draft]) -> Durations:
     """Ask, remember and check the health without haste, each over a connection of its own."""
     durations, until = Durations(), time.perf_counter() + _SECONDS
-    asked = random.Random(len(questions))
+    source = random.Random(len(questions))
 
     async def repeat(name: str, call: Callable[[RestClient], Awaitable[object]]) -> None:
         while time.perf_counter() < until:
@@ -145,7 +145,7 @@ async def _use(site: Site, questions: tuple[str, ...], texts: Iterator[Draft]) -
 
     await asyncio.gather(
         repeat("health", lambda client: client.health()),
-        repeat("recall", lambda client: client.recall(asked.choice(questions), tokens=asked.randint(1_000, 2_000))),
+        repeat("recall", lambda client: client.recall(source.choice(questions), tokens=source.randint(1_000, 2_000))),
         repeat("remember", lambda client: client.remember(next(texts))),
     )
     return durations
