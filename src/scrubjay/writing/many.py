@@ -57,7 +57,7 @@ CHUNK = 50
 MAX_ATOMIC = 1_000
 """The most drafts that are stored all or none."""
 # With more than one chunk waiting, the model has full batches, and need not pause while the next is prepared.
-_AHEAD = 2
+_AHEAD = 4
 # The last commits are smaller, down to this, because the model idles while the very last is stored.
 _LAST_CHUNK = 10
 # The event loop is free while longer texts are cut in a thread.
