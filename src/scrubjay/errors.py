@@ -41,6 +41,7 @@ ScrubjayError
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import ClassVar, Self
 
 Field = str | int | float | bool | None | tuple[str, ...]
@@ -59,6 +60,17 @@ class ScrubjayError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message}. {self.hint}" if self.hint else self.message
+
+    def without_places(self) -> Self:
+        """Return the error for callers elsewhere: without the address of the database, or the folder of a file."""
+        message, hint, fields = self.message, self.hint, dict(self.fields)
+        for name in ("server", "path"):
+            place = fields.get(name)
+            if isinstance(place, str) and (name == "server" or PurePath(place).is_absolute()):
+                shown = "the database" if name == "server" else PurePath(place).name
+                message, hint = message.replace(place, shown), hint.replace(place, shown)
+                del fields[name]
+        return type(self)(message, hint=hint, **fields)
 
     def renamed(self, names: Mapping[str, str]) -> Self:
         """Return the error with other names of arguments: as its field, as the subject, and in `code` of the hint."""

@@ -1,8 +1,11 @@
 """The front door: every surface calls the verbs of the memory through one object."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
+from scrubjay.errors import ScrubjayError
 from scrubjay.model.arguments import Request
 from scrubjay.model.caller import Caller
 from scrubjay.model.requests import ExportRequest, ImportRequest
@@ -14,6 +17,14 @@ if TYPE_CHECKING:
     from scrubjay.notes.service import Notes
 
 R = TypeVar("R")
+# The verbs of the engine whose results tell where files are, and the fields that do, in these and in those of notes.
+_TELLS_PATHS = frozenset({"status", "doctor", "jobs", "retry_job", "cancel_job"})
+_PATH_FIELDS = frozenset(
+    {
+        "data", "file", "path", "file_path", "folder", "store", "index", "vault", "problem", "problems", "checks",
+        "detail", "fix", "outcome", "warnings", "notes", "results", "backlinks", "links", "templates", "about",
+    }
+)  # fmt: skip
 
 
 class Service(Protocol):
@@ -61,11 +72,21 @@ class LocalService:
         """Carry out a request."""
         verb = verb_of(request)
         who.access.require(verb.needs, verb=verb.name)
+        if not verb.reads:
+            await self.engine.require_own_look(who)
         target = await self._notes() if verb.notes else self.engine
         carry_out = cast("Callable[..., Awaitable[R]]", getattr(target, verb.name))
-        return await (
-            carry_out(request, who=who, progress=progress) if verb.progress else carry_out(request, who=who)
-        )  # fmt: skip
+        try:
+            result = await (
+                carry_out(request, who=who, progress=progress) if verb.progress else carry_out(request, who=who)
+            )  # fmt: skip
+        except ScrubjayError as error:
+            if who.sees_paths:
+                raise
+            raise error.without_places() from error
+        if who.sees_paths or not (verb.notes or verb.name in _TELLS_PATHS):
+            return result
+        return cast("R", _hide_folders(result, _folders(self.engine, target)))
 
     def export(
         self, request: ExportRequest, *, who: Caller, progress: Progress | None = None
@@ -79,4 +100,30 @@ class LocalService:
     ) -> Imported:  # fmt: skip
         """Import lines."""
         who.access.require(verb_of(request).needs, verb="import")
+        await self.engine.require_own_look(who)
         return await self.engine.import_(request, lines, who=who, progress=progress)
+
+
+def _folders(engine: "Engine", target: "Engine | Notes") -> list[str]:
+    """Return the folders of a server that the holder of a token need not know, the longest first."""
+    vaults = getattr(target, "vaults", None)
+    folders = {engine.data, engine.data.resolve(), *([vaults.folder, vaults.folder.resolve()] if vaults else [])}
+    return sorted(map(str, folders), key=len, reverse=True)
+
+
+def _hide_folders(value: object, folders: Sequence[str]) -> object:
+    """Return a result with files named from the folder that contains them; the texts of memories stay as they are."""
+    if isinstance(value, str):
+        for folder in folders:
+            value = value.replace(f"{folder}{os.sep}", "").replace(folder, "the folder of the server")
+        return value
+    if isinstance(value, tuple | list):
+        items = [_hide_folders(item, folders) for item in cast("Sequence[object]", value)]
+        return tuple(items) if isinstance(value, tuple) else items
+    if isinstance(value, Mapping):
+        named = cast("Mapping[str, object]", value)
+        return {name: _hide_folders(item, folders) for name, item in named.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in fields(value) if field.name in _PATH_FIELDS]
+        return replace(value, **{name: _hide_folders(getattr(value, name), folders) for name in names})
+    return value

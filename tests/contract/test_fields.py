@@ -276,6 +276,9 @@ class _Receiver:
 
     draft: Draft | None = None
 
+    async def require_own_look(self, who: Caller) -> None:
+        """Accept every space."""
+
     async def remember(self, draft: Draft, *, who: Caller) -> Remembered:
         self.draft = draft
         return Remembered(action="created", id=new_id(), ids=(), name=who.space, version=1)

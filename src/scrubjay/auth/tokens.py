@@ -12,7 +12,15 @@ from difflib import get_close_matches
 
 from scrubjay.errors import Ambiguous, InvalidInput, NameTaken, NotFound, TooLarge
 from scrubjay.model.caller import ALL_SPACES, TOKEN_LEVELS, Access
-from scrubjay.model.checks import require_flag, require_integer, require_text, require_texts
+from scrubjay.model.checks import (
+    name_problem,
+    normal_name,
+    require_flag,
+    require_integer,
+    require_own_look,
+    require_text,
+    require_texts,
+)
 from scrubjay.model.identity import is_id, new_id
 from scrubjay.model.requests import CreateTokenRequest
 from scrubjay.model.timestamps import parse_moment
@@ -39,8 +47,11 @@ _UNITS = {
 }
 
 
-async def create(request: CreateTokenRequest, *, tokens: Tokens, now: datetime) -> NewToken:
-    """Create a token and store the digest of its secret; only the result contains the secret itself."""
+async def create(request: CreateTokenRequest, *, tokens: Tokens, now: datetime, spaces: Sequence[str] = ()) -> NewToken:
+    """Create a token and store the digest of its secret; only the result contains the secret itself.
+
+    `spaces` exist: those of the token must not look like another one.
+    """
     access = _access(request.access)
     token = Token(
         id=new_id(),
@@ -57,6 +68,8 @@ async def create(request: CreateTokenRequest, *, tokens: Tokens, now: datetime) 
         trusted_imports=require_flag(request.trusted_imports, field="trusted_imports"),
     )
     _require_use(token)
+    for name in token.spaces:
+        require_own_look(name, [] if name in spaces else spaces, field="spaces")
     await _require_free(token.name, tokens=tokens, now=now)
     secret = new_secret()
     await tokens.add_token(token, digest_of(secret))
@@ -83,9 +96,10 @@ def space_problem(name: str) -> str:
     """Return what is wrong with the name of a space, or nothing."""
     if not name or name != name.strip():
         return "is empty, or begins or ends with a blank"
-    if len(name) > MAX_NAME:
-        return f"is longer than {MAX_NAME} characters"
-    return "" if name.isprintable() else "has invisible characters"
+    if name != normal_name(name):
+        # Another spelling of a name, in a claim that users choose, must not open the space of that name.
+        return "is not in the normal form of Unicode (NFKC)"
+    return f"is longer than {MAX_NAME} characters" if len(name) > MAX_NAME else name_problem(name)
 
 
 def new_secret() -> str:
@@ -132,8 +146,10 @@ def _find(ref: str, tokens: Sequence[Token], *, now: datetime) -> Token:
 
 
 async def _require_free(name: str, *, tokens: Tokens, now: datetime) -> None:
-    for token in await tokens.tokens():
-        if token.name == name and token.state(now) is TokenState.LIVE:
+    live = [token for token in await tokens.tokens() if token.state(now) is TokenState.LIVE]
+    require_own_look(name, (token.name for token in live), field="name")
+    for token in live:
+        if token.name == name:
             raise NameTaken(
                 f"there is a live token called {name!r}",
                 hint="Choose another name, or revoke that one first",
@@ -143,13 +159,13 @@ async def _require_free(name: str, *, tokens: Tokens, now: datetime) -> None:
 
 
 def _name(value: object) -> str:
-    name = require_text(value, field="name").strip()
+    name = normal_name(require_text(value, field="name"))
     if not name:
         raise InvalidInput("a token needs a name", hint="For example the name of its machine", field="name")
     if len(name) > MAX_NAME:
         raise TooLarge(f"name has {len(name):,} characters; the limit is {MAX_NAME}", field="name", limit=MAX_NAME)
-    if not name.isprintable():
-        raise InvalidInput("name has invisible characters", hint="Use letters and digits", field="name")
+    if problem := name_problem(name):
+        raise InvalidInput(f"name {problem}", hint="Use letters and digits", field="name")
     if is_id(name) or name.startswith(PREFIX):
         raise InvalidInput("name looks like an id or a secret", hint="Use words", field="name")
     return require_no_secret(name, field="name")
@@ -174,7 +190,9 @@ def _require_use(token: Token) -> None:
 
 
 def _spaces(value: object, *, access: Access) -> tuple[str, ...]:
-    spaces = tuple(dict.fromkeys(require_texts(value, field="spaces")))
+    # Blanks around a name are a mistake of the caller; other spellings of it are not.
+    names = require_texts(value, field="spaces")
+    spaces = tuple(dict.fromkeys(name if name != name.strip() else normal_name(name) for name in names))
     if access is Access.METRICS:
         if spaces:
             raise InvalidInput(

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from scrubjay.model.caller import Caller
+from scrubjay.model.checks import require_own_look
 from scrubjay.model.job import Job
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
@@ -16,6 +18,20 @@ class StoreOwner:
     """Owns a store. Other packages see only these parts of it, and write memories with the verbs of the engine."""
 
     _store: RecordStore = field(repr=False)
+    # The spaces that were seen to exist.
+    _spaces: set[str] = field(default_factory=set[str], repr=False)
+
+    async def require_own_look(self, who: Caller) -> None:
+        """Raise NameTaken for a new space whose name looks like that of another one.
+
+        Only to a caller of all spaces: to others it would reveal that the other one exists.
+        """
+        if not who.any_space or who.space in self._spaces:
+            return
+        names = await self._store.spaces()
+        self._spaces.update(names)
+        if who.space not in names:
+            require_own_look(who.space, names, field="space")
 
     @property
     def reader(self) -> MemoryReader:

@@ -601,7 +601,8 @@ class Engine(StoreOwner):
 
     async def create_token(self, request: requests.CreateTokenRequest, *, who: Caller) -> NewToken:
         """Create a token for access over HTTP; only this answer contains its secret."""
-        return await auth_tokens.create(request, tokens=self._store, now=self.clock.now())
+        spaces = await self._store.spaces()
+        return await auth_tokens.create(request, tokens=self._store, now=self.clock.now(), spaces=spaces)
 
     async def tokens(self, request: requests.TokensRequest, *, who: Caller) -> tuple[Token, ...]:
         """Return all tokens, oldest first, including expired and revoked ones."""

@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from scrubjay.errors import InvalidInput, NotAllowed
-from scrubjay.model.checks import require_text, require_texts
+from scrubjay.model.checks import name_problem, normal_name, require_text, require_texts
 
 ALL_SPACES = "*"
 """Means all spaces."""
@@ -56,7 +56,8 @@ _NEEDS = {
 class Caller:
     """The agent that calls, and its space. `run` names a series of calls that `undo` takes back together.
 
-    Reads include the spaces in `also`; writes go to `space` alone.
+    Reads include the spaces in `also`; writes go to `space` alone. `any_space`: it may use every space, so that it may
+    also name a new one. `sees_paths`: it may learn where the files of the store are; the holder of a token may not.
     """
 
     space: str = "default"
@@ -64,14 +65,20 @@ class Caller:
     run: str = ""
     also: tuple[str, ...] = ()
     access: Access = Access.OWNER
+    any_space: bool = True
+    sees_paths: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse names that a store cannot hold."""
+        """Give spaces the form of their names, and refuse names that a store cannot hold."""
         for name in ("space", "agent", "run"):
             require_text(getattr(self, name), field=name)
-        if not self.space.strip():
+        object.__setattr__(self, "space", normal_name(self.space))
+        object.__setattr__(self, "also", tuple(map(normal_name, require_texts(self.also, field="also"))))
+        if not self.space:
             raise InvalidInput("a space needs a name", hint="The default is `default`", field="space")
-        require_texts(self.also, field="also")
+        for space in self.spaces:
+            if problem := name_problem(space):
+                raise InvalidInput(f"the space {space[:100]!r} {problem}", hint="Check its name", field="space")
         if ALL_SPACES in self.spaces:
             raise InvalidInput("* means all spaces and cannot be the name of one", hint="Name one space", field="space")
 
@@ -116,7 +123,7 @@ class Grant:
 
     def allows(self, space: str) -> bool:
         """Whether the caller may use a space."""
-        return self.allows_all_spaces or space in self.spaces
+        return self.allows_all_spaces or normal_name(space) in self.spaces
 
     def limited_to(self, space: str) -> "Grant":
         """Return the same grant for one space alone."""
@@ -140,7 +147,10 @@ class Grant:
         spaces = self.named_spaces
         chosen = self.require(space or (spaces[0] if spaces else default))
         name = self.name if self.access is Access.AGENT else agent
-        return Caller(space=chosen, also=() if space else spaces[1:], agent=name, run=run, access=self.access)
+        return Caller(
+            space=chosen, also=() if space else spaces[1:], agent=name, run=run, access=self.access,
+            any_space=self.allows_all_spaces, sees_paths=not self.id,
+        )  # fmt: skip
 
 
 OWNER = Grant(access=Access.OWNER)

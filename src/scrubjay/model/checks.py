@@ -1,14 +1,25 @@
-"""Type checks of arguments; InvalidInput names the argument that fails."""
+"""Type checks of arguments, and the form of names; InvalidInput names the argument that fails."""
 
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import cast
 
-from scrubjay.errors import InvalidInput, TooLarge
+from scrubjay.errors import InvalidInput, NameTaken, TooLarge
 
 # The largest integer that every store can hold.
 _MAX_INTEGER = (1 << 63) - 1
 _MAX_REMARK = 1_000
+# Letters of one look, to the Latin one.
+_LOOKALIKES = str.maketrans(
+    # Cyrillic, then Greek.
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u04bb\u0501\u051b\u051d"
+    "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0405\u0406\u0408"
+    "\u03b1\u03b9\u03bd\u03bf\u03c1\u03c5\u03ba\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f"
+    "\u03a1\u03a4\u03a5\u03a7",
+    "aeopcyxsijhdqwABEKMHOPCTYXSIJaivopukABEZHIKMNOPTYX",
+)
+_SCRIPTS = ("LATIN", "CYRILLIC", "GREEK")
 
 
 def require_text(value: object, *, field: str) -> str:
@@ -81,3 +92,48 @@ def require_moment(value: object, *, field: str) -> None:
 def wrong_type(field: str, expected: str, value: object) -> InvalidInput:
     """Return the error for a value of the wrong type."""
     return InvalidInput(f"{field} must be {expected}, not {type(value).__name__}", field=field)
+
+
+def normal_name(name: str) -> str:
+    """Return the name of a space or a token as it is stored: one spelling for what looks the same to Unicode."""
+    return name.strip() if name.isascii() else unicodedata.normalize("NFKC", name).strip()
+
+
+def name_problem(name: str) -> str:
+    """Return what is wrong with the name of a space or a token, or nothing."""
+    if not name.strip():
+        return "is empty"
+    if not name.isprintable():
+        # Among them are the zero-width characters, and those that change the direction of writing.
+        return "has invisible characters"
+    if not name.isascii() and _mixes_scripts(name):
+        return "mixes letters of different scripts in one word, so that it looks like another name"
+    return ""
+
+
+def appearance(name: str) -> str:
+    """Return the same text for names that look the same to people."""
+    return name if name.isascii() else normal_name(name).translate(_LOOKALIKES)
+
+
+def require_own_look(name: str, others: Iterable[str], *, field: str) -> None:
+    """Raise NameTaken for a name that looks like one of the others, without being it."""
+    own = appearance(name)
+    for other in others:
+        if other != name and appearance(other) == own:
+            raise NameTaken(
+                f"{name[:100]!r} looks like {other[:100]!r}, which exists already", hint="Choose another name",
+                name=name, field=field,
+            )  # fmt: skip
+
+
+def _mixes_scripts(name: str) -> bool:
+    scripts: set[str] = set()
+    for char in name:
+        if not char.isalpha():
+            scripts.clear()
+            continue
+        scripts.update({unicodedata.name(char, "").partition(" ")[0]}.intersection(_SCRIPTS))
+        if len(scripts) > 1:
+            return True
+    return False

@@ -160,8 +160,8 @@ async def test_a_guest_sees_nothing_of_the_whole_store(stack: HttpStack) -> None
     async with open_client(stack.address, token=owner) as client:
         result = await client.get("/status", params={"space": "home"})
         assert result["memories"] == {"live": 1}
-        assert result["data"] == str(stack.engine.data)
         assert result["store"]
+        assert str(stack.engine.data) not in str(result)
         assert (await client.web.get("/metrics")).status_code == 200
 
 

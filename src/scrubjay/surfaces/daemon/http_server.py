@@ -266,7 +266,7 @@ async def _stream(call: RpcCall, dispatcher: RpcDispatcher, upload: UploadBuffer
             result = await dispatcher.dispatch(call, send=frames.put_nowait, drain=drain, upload=upload)
             frames.put_nowait({"result": result})
         except Exception as error:  # noqa: BLE001 - the edge of the surface
-            frames.put_nowait({"error": error_to_json(public_error(error, verb=call.verb))})
+            frames.put_nowait({"error": error_to_json(public_error(error, verb=call.verb).without_places())})
         finally:
             frames.put_nowait(None)
 

@@ -18,7 +18,7 @@ _CHALLENGE = 'Bearer realm="scrubjay"'
 
 def error_response(error: ScrubjayError) -> Response:
     """Return the response to a request that failed with an error."""
-    error = _without_server(error)
+    error = error.without_places()
     headers: dict[str, str] = {}
     if "retry_after" in error.fields:
         headers["retry-after"] = str(error.fields["retry_after"])
@@ -58,11 +58,3 @@ def problem_response(document: Mapping[str, Json], *, headers: Mapping[str, str]
     status = document["status"]
     assert isinstance(status, int)
     return Response(encode_frame(document), status_code=status, headers=headers, media_type=PROBLEM)
-
-
-def _without_server(error: ScrubjayError) -> ScrubjayError:
-    """Remove the address of the database, which HTTP clients must not learn."""
-    if not isinstance(server := error.fields.get("server"), str):
-        return error
-    fields = {name: value for name, value in error.fields.items() if name != "server"}
-    return type(error)(error.message.replace(server, "the database"), hint=error.hint, **fields)

@@ -224,7 +224,7 @@ class Handlers:
                 done = await self.limiter.run(tool.name, work, caller=context.grant.id, reads=tool.read_only)
                 return reword_remarks(done, tool)
         except ScrubjayError as error:
-            raise reword(error, tool) from error
+            raise reword(error if context.who.sees_paths else error.without_places(), tool) from error
         finally:
             if not tool.read_only:
                 self.changes.nudge()
@@ -255,7 +255,7 @@ class Handlers:
             context = self.context(ctx)
             return await self.limiter.run(verb, work(context), caller=context.grant.id, reads=True)
         except ScrubjayError as error:
-            raise protocol_error(error, **about) from error
+            raise protocol_error(error.without_places(), **about) from error
 
 
 @asynccontextmanager
