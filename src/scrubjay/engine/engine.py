@@ -1,10 +1,13 @@
 """The engine: one short method per verb, which passes its dependencies to a function of another package."""
 
+import asyncio
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -87,6 +90,7 @@ T = TypeVar("T")
 _MAX_SEMANTIC_NODES = 100
 _NO_TOKEN_LIMIT = 1_000_000
 _MAX_CONTEXT_CONFLICTS = 12
+_EXTRACTION = "scrubjay.extraction.extract"
 _MONTH = 30 * 24 * 60 * 60
 
 
@@ -427,6 +431,8 @@ class Engine(StoreOwner):
     ) -> Extracted:  # fmt: skip
         """Extract the facts of a conversation, and store them."""
         # Its patterns take a tenth of the start time of a process, and few calls need them.
+        if _EXTRACTION not in sys.modules:
+            await asyncio.to_thread(import_module, _EXTRACTION)
         from scrubjay.extraction.extract import extract  # noqa: PLC0415
 
         return await extract(

@@ -1,6 +1,5 @@
 """`extract`: read a chat log, find its facts, and store them like every other write."""
 
-import asyncio
 import hashlib
 from collections.abc import AsyncIterator
 from functools import partial
@@ -17,14 +16,13 @@ from scrubjay.model.change import Origin
 from scrubjay.model.fact import Extracted, StoredFact
 from scrubjay.model.requests import ExtractRequest
 from scrubjay.ports import Llm, Progress
+from scrubjay.workers import LONG_TEXT, offload
 from scrubjay.writing.context import WriteContext
 from scrubjay.writing.validate import label
 
 __all__ = ["METHODS", "extract"]
 
 METHODS = ("auto", "patterns", "llm")
-# Reading a longer text would block the event loop for too long.
-_LONG_TEXT = 20_000
 _MAX_WARNINGS = 5
 # The first turns identify a log without a name.
 _IDENTIFYING_TURNS = 3
@@ -51,14 +49,9 @@ async def extract(
         raise InvalidInput("there is no language model", hint="Set SCRUBJAY_LLM, or ask for patterns", field="method")
     model = None if method == "patterns" else llm
     with telemetry.stage("extract.read"):
-        is_long = len(request.text) > _LONG_TEXT
-        in_thread = partial(asyncio.to_thread, read_conversations)
-        conversations = (
-            await in_thread(request.text, request.format)
-            if is_long
-            else read_conversations(request.text, request.format)
-        )
-    speakers = speakers_of(conversations, me=request.me, trusted=request.trusted)
+        size = len(request.text)
+        conversations = await offload(size, read_conversations, request.text, request.format)
+        speakers = await offload(size, speakers_of, conversations, me=request.me, trusted=request.trusted)
     facts_store = FactStore(
         space=space, project=project, speakers=speakers, origin=origin, context=context, hand_on=hand_on
     )
@@ -92,9 +85,10 @@ async def _find_facts(conversation: Conversation, *, llm: Llm | None) -> AsyncIt
             yield batch
         return
     turns = conversation.turns
-    is_long = sum(len(turn.text) for turn in turns) > _LONG_TEXT
+    # The turns of a log are short: many of them are a long text.
+    size = max(len(turns), sum([len(turn.text) for turn in turns[:LONG_TEXT]]))
     with telemetry.stage("extract.find"):
-        facts = await asyncio.to_thread(facts_of, turns) if is_long else facts_of(turns)
+        facts = await offload(size, facts_of, turns)
     yield ExtractedFacts(facts=tuple(facts), turns=len(turns))
 
 

@@ -12,6 +12,7 @@ from scrubjay.model.change import Action
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter
 from scrubjay.ports import RecordStore
+from scrubjay.workers import offload
 
 _PAGE = 200
 _NO_LIMIT = 1 << 31
@@ -139,7 +140,7 @@ async def scan(view: TextView, *, reader: TolerantReader[RecordStore]) -> AsyncI
     ids = await reader.store.list_ids(reader.space, view.filter, limit=_NO_LIMIT)
     for start in range(0, len(ids), _PAGE):
         for memory in await reader.get(ids[start : start + _PAGE]):
-            text = view.text_of(memory)
+            text = await offload(memory.characters, view.text_of, memory)
             if text is not None:
                 yield memory.id, text
 
@@ -150,7 +151,9 @@ async def _follow(cached: _CachedView[C], cursor: int, view: TextView, reader: T
         changed = list(dict.fromkeys(change.memory_id for change in changes if change.action not in _TEXT_PRESERVING))
         memories = {memory.id: memory for memory in await reader.get(changed)}
         for memory_id in changed:
-            cached.container.put(memory_id, view.text_of(memories.get(memory_id)))
+            memory = memories.get(memory_id)
+            text = await offload(memory.characters if memory else 0, view.text_of, memory)
+            cached.container.put(memory_id, text)
         cached.cursor = cursor = changes[-1].place
 
 

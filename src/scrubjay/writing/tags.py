@@ -21,6 +21,7 @@ from scrubjay.text.tags.spelling import fold_tag, is_foldable, normalize_tag, ta
 from scrubjay.text.tags.suggest import TagPhrase, find_phrases, is_common, is_name
 from scrubjay.text.tags.synonyms import Synonyms
 from scrubjay.text.tokens import running_terms_of
+from scrubjay.workers import offload
 
 __all__ = ["SpaceTags", "normalise_tags", "preview_tags", "tag_cosines"]
 
@@ -150,7 +151,8 @@ class SpaceTags:
         """Return suggestions with their reasons, the best first: tags in use, known things, names."""
         text = "\n".join((draft.text, *draft.observations[:20]))
         taken = {tag_key(tag) for tag in (*tags, *draft.entities)}
-        phrases = [phrase for phrase in find_phrases(text, title=draft.title) if tag_key(phrase.tag) not in taken]
+        all_phrases = await offload(len(text), find_phrases, text, title=draft.title)
+        phrases = [phrase for phrase in all_phrases if tag_key(phrase.tag) not in taken]
         if not phrases:
             return []
         spellings = dict.fromkeys(tag for phrase in phrases for tag in (phrase.tag, fold_tag(phrase.tag).key))

@@ -23,7 +23,7 @@ __all__ = ["ParsedFile", "inline_tags", "outside_code", "parse_file", "picture_l
 _CREATED = ("created", "date", "date created", "creation date", "created_on", "date_created")
 _TAG = re.compile(r"(?<![^\s(\[,;])#([\w/-]*[^\W\d_][\w/-]*)")
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
-_TICKS = re.compile(r"(`+)[^`\n]*\1|<!--.*?-->")
+_TICKS = re.compile(r"(`+)[^`\n]*\1|<!--")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}$")
 _PICTURE = re.compile(r"!\[([^\[\]\n]{0,1000})\]\(<?([^()<>\s\n]{1,1000})>?(?:\s+[\"'][^\"'\n]{0,300}[\"'])?\)")
 _PAGE = re.compile(r"(?<!!)\[([^\[\]\n]{0,1000})\]\(<?([^()<>\n]{1,1000}?\.md)(?:#[^()<>\n]{0,300})?>?\)")
@@ -114,10 +114,23 @@ def outside_code(content: str) -> Iterator[tuple[int, int]]:
         if match:
             fence = match[1]
             continue
-        for code in _TICKS.finditer(line):
-            yield start, at - len(line) + code.start()
-            start = at - len(line) + code.end()
+        for first, last in _code_spans(line):
+            yield start, at - len(line) + first
+            start = at - len(line) + last
         yield start, at
+
+
+def _code_spans(line: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of code and comments in a line."""
+    # The end of a comment is searched for once, not again for each beginning.
+    last_end, at = line.rfind("-->"), 0
+    while match := _TICKS.search(line, at):
+        at = match.end()
+        if match[1]:
+            yield match.span()
+        elif at <= last_end:
+            at = line.index("-->", at) + len("-->")
+            yield match.start(), at
 
 
 def _other_links(note: Note) -> Iterator[Link]:

@@ -12,10 +12,11 @@ from scrubjay.model.relation import LINK, Relation
 from scrubjay.notes.markdown.aliases import aliases_of
 from scrubjay.notes.markdown.naming import id_in
 from scrubjay.notes.markdown.note import Link
-from scrubjay.notes.markdown.wiki import key_of, mentions
+from scrubjay.notes.markdown.wiki import Mention, key_of, mentions
 from scrubjay.recalling.text_cache import TextView
 from scrubjay.text.clauses import ClauseMatch
 from scrubjay.text.snippets import snippet_of
+from scrubjay.workers import offload
 
 __all__ = ["find_backlinks", "find_broken_links", "ids_by_alias"]
 
@@ -96,15 +97,25 @@ async def _describe_links(
     for key in islice(dict.fromkeys(key for _, key in broken), _MAX_SUGGESTED_LINKS):
         suggestions[key] = await engine.reader.nearest(space, key, limit=_MAX_SUGGESTIONS)
     links: list[BrokenLink] = []
+    spellings: dict[str, dict[str, Mention]] = {}
     for (source, key), link in broken.items():
         if (memory := memories.get(source)) is None:
             continue
-        mention = next((mention for mention in mentions(memory.content) if key_of(mention.target) == key), None)
+        if source not in spellings:
+            spellings[source] = await offload(memory.characters, _mentions_by_key, memory)
+        mention = spellings[source].get(key)
         target, text = (mention.target, mention.text) if mention else (link.target, link.text)
         links.append(
             BrokenLink(id=memory.id, title=memory.label, target=target, text=text, suggestions=suggestions.get(key, ()))
         )
     return tuple(links)
+
+
+def _mentions_by_key(memory: Memory) -> dict[str, Mention]:
+    by_key: dict[str, Mention] = {}
+    for mention in mentions(memory.content):
+        by_key.setdefault(key_of(mention.target), mention)
+    return by_key
 
 
 def _related_texts(memory_id: str, relations: Sequence[Relation]) -> dict[str, str]:

@@ -3,9 +3,11 @@
 A relation that only a text has made (`is_from_text`) is removed when neither text names the other note any more.
 """
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
+from typing import Self
 
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.lookup.references import TolerantReader
@@ -22,10 +24,12 @@ from scrubjay.notes.markdown.wiki import key_of, mentions, retarget_links
 from scrubjay.notes.sync.context import SyncContext, has_file
 from scrubjay.notes.sync.dirty import RenamedNote, shown_links
 from scrubjay.notes.sync.mapping import FILE_SOURCE, LinkedNote
+from scrubjay.workers import offload
 
 __all__ = ["LinkSync", "ids_named_in", "other_end", "text_link_metadata", "unresolved_links"]
 
 _MAX_TEXT = 300
+_AT_ONCE = 20
 _FROM_TEXT_KEY = "typed"
 
 
@@ -80,14 +84,13 @@ class LinkSync:
     async def apply_text_links(self, memory: Memory, *, before: str, was_linked: bool, who: Caller) -> bool:
         """Update the relations of a memory after its text has changed; return whether any has changed."""
         own_id = memory.trunk or memory.id
-        old, new = _targets_in(before), _targets_in(memory.content)
-        old_keys = set(map(key_of, old))
-        added = [target for target in new if key_of(target) not in old_keys]
-        ids = await self.resolve_targets(added)
+        old, new = [await offload(len(text), _targets_by_key, text) for text in (before, memory.content)]
+        added = {key: target for key, target in new.items() if key not in old}
+        ids = await self.resolve_targets(added.values())
         if old or added:
-            missing = [Link(target=target) for target in added if key_of(target) not in ids]
-            await self._context.run_blocking(self._update_missing_links, own_id, set(map(key_of, new)), missing)
-        named = {ids[key_of(target)]: target for target in reversed(added) if key_of(target) in ids}
+            missing = [Link(target=target) for key, target in added.items() if key not in ids]
+            await self._context.run_blocking(self._update_missing_links, own_id, set(new), missing)
+        named = {ids[key]: target for key, target in reversed(added.items()) if key in ids}
         named.pop(own_id, None)
         texts = (memory.content,) if was_linked else ()
         return await self._apply(own_id, _LinkChanges(named=named, texts=texts), who=who)
@@ -155,7 +158,12 @@ class LinkSync:
                 ids[key] = files[0].memory_id
             elif named_id := bare if is_id(bare) else id_in(target):
                 ids[key] = named_id
-        ids |= {key: id_ for key in by_key if key not in ids and (id_ := await self._find_by_title(by_key[key]))}
+        for number, key in enumerate([key for key in by_key if key not in ids]):
+            if id_ := await self._find_by_title(by_key[key]):
+                ids[key] = id_
+            if number % _AT_ONCE == 0:
+                # A text may have tens of thousands of links: let other requests go on meanwhile.
+                await asyncio.sleep(0)
         rest = [key for key in by_key if key not in ids]
         by_alias = await self._context.run_blocking(ledger.by_alias, rest) if rest else {}
         ids |= {key: matches[0].memory_id for key, matches in by_alias.items() if len(matches) == 1}
@@ -198,7 +206,7 @@ class LinkSync:
     ) -> _LinkChanges:
         """Compare the links of a note with those of the last sync. A link that the text had already is not new."""
         section = [(link.target.partition("#")[0], link.text) for link in note.linked]
-        in_text, in_base = _targets_in(note.content), _targets_in(base)
+        in_text, in_base = [await offload(len(text), _targets_in, text) for text in (note.content, base)]
         ids = await self.resolve_targets([*(target for target, _ in section), *in_text, *in_base])
         shown = shown_links(entry)
         texts = {ids[key_of(target)]: text for target, text in reversed(section) if key_of(target) in ids}
@@ -297,7 +305,7 @@ class LinkSync:
             else _link_keys(memory, "")
             for id_, memory in memories.items()
         }
-        own_texts = (*texts, memories[own_id].content)
+        own = [await offload(len(text), _NamedNotes.of, text) for text in (*texts, memories[own_id].content)]
         unnamed: set[str] = set()
         for other, relation in from_text.items():
             if other not in memories:
@@ -306,8 +314,10 @@ class LinkSync:
                 keys[id_] | {key_of(_text_target(relation))} if id_ == relation.target else keys[id_]
                 for id_ in (own_id, other)
             ]
-            is_named = any(_mentions_any(text, theirs, memory_id=other) for text in own_texts)
-            if not is_named and not _mentions_any(memories[other].content, ours, memory_id=own_id):
+            if any(named.has(theirs, memory_id=other) for named in own):
+                continue
+            content = memories[other].content
+            if not (await offload(len(content), _NamedNotes.of, content)).has(ours, memory_id=own_id):
                 unnamed.add(other)
         return frozenset(unnamed)
 
@@ -380,16 +390,34 @@ def _text_target(relation: Relation) -> str:
 
 def _targets_in(content: str) -> tuple[str, ...]:
     """Return the notes that a text links or embeds."""
-    targets = (mention.target for mention in mentions(content))
-    return tuple(dict.fromkeys(target for target in targets if target.strip() and not _is_attachment(target)))
+    targets = dict.fromkeys(mention.target for mention in mentions(content))
+    return tuple(target for target in targets if target.strip() and not _is_attachment(target))
 
 
-def _mentions_any(content: str, keys: set[str], *, memory_id: str) -> bool:
-    """Whether a text names the note with these keys and this id."""
-    if "[[" not in content:
-        return False
-    names = ((key_of(target), key_of(_file_stem(target)), id_in(target)) for target in _targets_in(content))
-    return any(key in keys or stem in keys or id_ == memory_id for key, stem, id_ in names)
+def _targets_by_key(content: str) -> dict[str, str]:
+    """Return the notes that a text links or embeds, each spelled as it is first."""
+    by_key: dict[str, str] = {}
+    for target in _targets_in(content):
+        by_key.setdefault(key_of(target), target)
+    return by_key
+
+
+@dataclass(frozen=True, slots=True)
+class _NamedNotes:
+    """The notes that a text names: by the keys of their titles and files, or by their ids."""
+
+    keys: frozenset[str]
+    ids: frozenset[str]
+
+    @classmethod
+    def of(cls, content: str) -> Self:
+        targets = _targets_in(content)
+        keys = {key_of(name) for target in targets for name in (target, _file_stem(target))}
+        return cls(frozenset(keys), frozenset(map(id_in, targets)))
+
+    def has(self, keys: set[str], *, memory_id: str) -> bool:
+        """Whether the note with these keys and this id is named."""
+        return memory_id in self.ids or not keys.isdisjoint(self.keys)
 
 
 def _link_keys(memory: Memory, path: str) -> set[str]:
@@ -406,7 +434,8 @@ def _file_stem(target: str) -> str:
 
 
 def _is_attachment(target: str) -> bool:
-    return PurePosixPath(target).suffix.lower() in _MEDIA_SUFFIXES
+    name, dot, suffix = target.rstrip("/").rpartition("/")[2].rpartition(".")
+    return bool(name and dot) and f".{suffix.lower()}" in _MEDIA_SUFFIXES
 
 
 _MEDIA_SUFFIXES = frozenset(
