@@ -12,6 +12,7 @@ import pytest
 from scrubjay.engine import Engine
 from scrubjay.errors import StaleVersion
 from scrubjay.graph.entity import Entity
+from scrubjay.idempotency import stored_key
 from scrubjay.model.caller import Caller
 from scrubjay.model.draft import Draft, replace
 from scrubjay.model.requests import (
@@ -182,7 +183,7 @@ async def under_way(engine: Engine, name: str) -> AsyncGenerator[asyncio.Task[Re
         await holder.execute(
             """INSERT INTO scrubjay.idempotency_keys(space_no, key_digest, run_no, at, request_digest, answer)
                SELECT no, %s, 1, 0, '', '' FROM scrubjay.spaces WHERE name = 'slow'""",
-            (digest_of("held"),),
+            (digest_of(stored_key("held")),),
         )
         draft = Draft(text="slow but sure", intent="new", idempotency_key="held")
         task = asyncio.create_task(engine.remember(draft, who=who))

@@ -66,7 +66,7 @@ async def test_a_request_from_before_there_were_branches_is_still_known(editor: 
     first = await editor.harness.revise("tea", edit)
     before = {name: value for name, value in asdict(edit).items() if name not in ("branch", "source", "at")}
     ask = idempotent_request("k", {"verb": "revise", "ref": "tea", "edit": before})
-    assert await editor.harness.store.find_answer(SPACE, "k", ask.digest) is not None
+    assert await editor.harness.store.find_answer(SPACE, ask.key, ask.digest) is not None
     assert first.version == 2
 
 

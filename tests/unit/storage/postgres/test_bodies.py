@@ -135,8 +135,9 @@ async def test_a_purge_succeeds_beside_damaged_bodies(store: PostgresStore, raw:
     assert memories[late[2].id].content == late[2].content
     with pytest.raises(BodyDamaged):
         await store.get("default", [late[0].id])
-    # A dictionary with purged words is deleted although the damaged body used it.
-    assert await raw("SELECT no, tainted FROM scrubjay.dictionaries") == [(2, False)]
+    # A dictionary with purged words is deleted although the damaged body used it. The next one has any later number.
+    [(number, tainted)] = await raw("SELECT no, tainted FROM scrubjay.dictionaries")
+    assert (number > 1, tainted) == (True, False)
 
 
 async def test_no_table_knows_a_purged_word(store: PostgresStore, raw: Raw) -> None:
