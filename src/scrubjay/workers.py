@@ -268,8 +268,8 @@ def main() -> None:
     restrict_process()
     while length := requests.read(_LENGTH_BYTES):
         allow_cpu_seconds()
-        answer = _answer(requests.read(int.from_bytes(length, "big")))
-        answers.write(len(answer).to_bytes(_LENGTH_BYTES, "big") + answer)
+        reply = answer_request(requests.read(int.from_bytes(length, "big")))
+        answers.write(len(reply).to_bytes(_LENGTH_BYTES, "big") + reply)
         answers.flush()
 
 
@@ -301,7 +301,8 @@ def allow_cpu_seconds() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + CPU_SECONDS, hard))
 
 
-def _answer(request: bytes) -> bytes:
+def answer_request(request: bytes) -> bytes:
+    """Do one piece of work, and return its result or its error for the parent."""
     name, _, data = request.partition(b"\n")
     module, _, function = name.decode().partition(":")
     try:
