@@ -41,7 +41,7 @@ class NoteReader:
             result = await self._engine.read(ReadRequest(ids=tuple(refs), format="json"), who=self._who)
             for missing in result.missing:
                 names = " or ".join(missing.suggestions)
-                hint = f"Did you mean {names}?" if names else "Find it with search_mem"
+                hint = f"Did you mean {names}?" if names else "Find it with `search_notes`"
                 raise NotFound(f"no note is called {missing.ref[:100]!r}", hint=hint, ref=missing.ref[:200])
             return list(dict.fromkeys(memory.trunk or memory.id for memory in result.memories))
         selected = Filter(category=category, tags=tuple(tags))
