@@ -21,7 +21,8 @@ _TEXTS = frozenset({".md", ".jsonl", ".json", ".csv", ".html", ".pdf", ".zip", "
 _OURS = frozenset({"notes.json", "profiles.json", "daemon.lock", "store.lock", "qdrant.lock"})
 _GENERATION = "gen-*"
 # What killed commands left: an export on its way to standard output, or the store of a calibration.
-_TEMPORARY = ("scrubjay-*/notes.*", "scrubjay-*/.notes.*.partial", "scrubjay-*/memory.db")
+# The name that `tempfile` gives has eight characters; benchmarks and tests have longer prefixes.
+_TEMPORARY = tuple(f"scrubjay-{'?' * 8}/{name}" for name in ("notes.*", ".notes.*.partial", "memory.db"))
 _MOST = 10_000
 _DELETE = "delete what you do not need any more, here and in your backups"
 _REBUILT = "delete the files of the index: an encrypted store does not use them"

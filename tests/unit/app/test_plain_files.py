@@ -44,8 +44,8 @@ async def test_a_store_without_a_key_has_no_such_check(settings: Settings) -> No
 @pytest.mark.parametrize(
     "name",
     ["notes/a.md", "notes/attachments/a.png", "index/notes.db", "index/notes.db.set-aside", "index/gen-0001/shard/x",
-     "memory.db.before-20260101", "backup.db", "export.jsonl", "export.jsonl.partial", "../tmp/scrubjay-x/notes.json",
-     "../tmp/scrubjay-x/memory.db"],
+     "memory.db.before-20260101", "backup.db", "export.jsonl", "export.jsonl.partial",
+     "../tmp/scrubjay-a1b2c3d4/notes.json", "../tmp/scrubjay-a1b2c3d4/memory.db"],
 )  # fmt: skip
 def test_each_kind_of_plain_file_is_reported(settings: Settings, name: str) -> None:
     file = settings.data / name
