@@ -91,7 +91,7 @@ def report(results: dict[str, Durations]) -> list[str]:
     rows: list[tuple[str, ...]] = []
     checks: list[tuple[str, bool]] = []
     for name, durations in results.items():
-        slowest = max(durations.health)
+        slowest = max(durations.health, default=_SECONDS)
         spreads = {verb: spread(getattr(durations, verb) or [_SECONDS]) for verb in ("recall", "remember")}
         rows.append((name, ms(slowest * 1000), *map(both, spreads.values()), str(len(durations.errors))))
         if durations is not idle:
@@ -129,8 +129,9 @@ async def _use(site: Site, questions: tuple[str, ...], texts: Iterator[Draft]) -
 
     async def repeat(name: str, call: Callable[[RestClient], Awaitable[object]]) -> None:
         while time.perf_counter() < until:
-            async with RestClient(site.url, space="neighbour", token=site.neighbour) as client:
-                with suppress(ConnectionError, asyncio.IncompleteReadError):
+            # A connection that is refused or closed is made again: the server has its limits.
+            with suppress(ConnectionError, asyncio.IncompleteReadError):
+                async with RestClient(site.url, space="neighbour", token=site.neighbour) as client:
                     await _time(client, name, call)
 
     async def _time(client: RestClient, name: str, call: Callable[[RestClient], Awaitable[object]]) -> None:
