@@ -230,6 +230,12 @@ class Settings:
         "Time in seconds in which the daemon answers an operation, if only to say that it is busy.",
     )
     log_level: str = _setting("info", "SCRUBJAY_LOG_LEVEL", "Log level of the daemon: debug, info, warning or error.")
+    clock_file: str = _setting(
+        "",
+        "SCRUBJAY_CLOCK_FILE",
+        "For tests and benchmarks: a file with the moment (RFC 3339) that counts as now. Time runs on from there "
+        "until the file changes.",
+    )
     traces: str = _setting(
         "off",
         "SCRUBJAY_TRACES",

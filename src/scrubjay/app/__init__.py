@@ -1,13 +1,16 @@
 """The composition root: builds an engine from settings. No other package names a backend."""
 
+import logging
 import secrets
 import shutil
 import tempfile
+import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 
 from scrubjay.app.indexes import VECTOR_INDEXES, make_index
 from scrubjay.app.models import make_embedder, make_llm, make_reranker
@@ -24,6 +27,7 @@ from scrubjay.settings import Settings
 
 __all__ = [
     "VECTOR_INDEXES",
+    "FileClock",
     "SystemClock",
     "hold_folder",
     "make_embedder",
@@ -34,6 +38,8 @@ __all__ = [
     "take_lock",
 ]
 
+_log = logging.getLogger(__name__)
+
 
 class SystemClock:
     """The clock of this machine."""
@@ -41,6 +47,63 @@ class SystemClock:
     def now(self) -> datetime:
         """Return the current time in UTC."""
         return datetime.now(UTC)
+
+
+class FileClock:
+    """A clock for tests and benchmarks: a file holds the moment, and time passes from there until the file changes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._content = path.read_text("utf-8")
+            self._moment = _read_moment(self._content)
+        except (OSError, ValueError) as error:
+            raise InvalidInput(
+                f"SCRUBJAY_CLOCK_FILE: {_reason(error)}",
+                hint="Write a moment such as 2026-05-31T14:00:00Z into the file, or unset the variable",
+                setting="SCRUBJAY_CLOCK_FILE",
+            ) from None
+        self._read_at = time.monotonic()
+        _log.warning("the time comes from a file (SCRUBJAY_CLOCK_FILE), which is for tests and benchmarks")
+
+    def now(self) -> datetime:
+        """Return the moment of the file, plus the time since it was read."""
+        self._refresh()
+        return self._moment + timedelta(seconds=time.monotonic() - self._read_at)
+
+    def _refresh(self) -> None:
+        """Read the file if it has changed; without a moment in it the clock runs on."""
+        try:
+            content = self._path.read_text("utf-8")
+        except (OSError, ValueError) as error:
+            content, reason = "", _reason(error)
+        else:
+            reason = ""
+        if content == self._content:
+            return
+        self._content = content
+        try:
+            self._moment = _read_moment(content)
+            self._read_at = time.monotonic()
+        except ValueError as error:
+            _log.warning("SCRUBJAY_CLOCK_FILE: %s; the clock runs on", reason or _reason(error))
+
+
+def _read_moment(content: str) -> datetime:
+    text = content.strip()
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is not None and MINYEAR < moment.year < MAXYEAR:
+            return moment.astimezone(UTC)
+    except ValueError:
+        pass
+    raise ValueError(f"{text[:80]!r} is not a moment with a time zone")
+
+
+def _reason(error: OSError | ValueError) -> str:
+    if isinstance(error, OSError):
+        return f"cannot read the file: {error.strerror}"
+    return "the file is not text" if isinstance(error, UnicodeDecodeError) else str(error)
 
 
 @asynccontextmanager
@@ -97,8 +160,8 @@ def _media_source(settings: Settings) -> MediaSource | None:
 
 
 async def _build(settings: Settings, store: RecordStore, *, has_worker: bool) -> Engine:
-    clock = SystemClock()
     try:
+        clock = FileClock(Path(settings.clock_file)) if settings.clock_file else SystemClock()
         embedder = make_embedder(settings)
         index = make_index(settings, store, embedder)
         reranker = make_reranker(settings)

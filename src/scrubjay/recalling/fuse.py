@@ -252,5 +252,7 @@ def _score_metadata(passages: Sequence[StoredPassage], now: datetime, weights: W
 
 def _decay(ages: Sequence[int], *, half_life: float) -> Floats:
     """Return the remaining share after ages in microseconds, with a half-life in days."""
-    days = np.maximum(0, np.array(ages, dtype=np.int64)) / _DAY_MICROS
+    days = np.array(ages, dtype=np.int64) / _DAY_MICROS
+    # A time after tomorrow comes from a wrong clock, and must not stay the newest for years.
+    days = np.where(days < -1, -days, np.maximum(0, days))
     return (0.5 ** (days / half_life)).astype(np.float32)
