@@ -37,17 +37,17 @@ class Rules:
 
     `gate`: merge similar memories, only report them, or do not search for them. `window_days`: how far back to search.
     `same`: the similarity from which two texts count as the same; 0 means the default of the model. `density`: the
-    treatment of texts below `least_characters`. `conflicts`: whether to detect conflicts with stored memories.
-    `review`: whose memories wait for approval. `never`: refuse texts with these words; `*` matches anything.
-    `never_paths`: refuse texts that come from or name these files. `llm`: whether a language model, if there is one,
-    improves new memories later, at once, or not at all.
+    treatment of texts that make no statement, or are shorter than `least_characters`. `conflicts`: whether to detect
+    conflicts with stored memories. `review`: whose memories wait for approval. `never`: refuse texts with these words;
+    `*` matches anything. `never_paths`: refuse texts that come from or name these files. `llm`: whether a language
+    model, if there is one, improves new memories later, at once, or not at all.
     """
 
     gate: str = "merge"
     window_days: int = 7
     same: float = 0.0
     density: str = "warn"
-    least_characters: int = 80
+    least_characters: int = 0
     tags: str = "normalise"
     least_tags: int = 3
     most_tags: int = 8

@@ -15,6 +15,7 @@ from scrubjay.text.slug import add_suffix
 from scrubjay.workers import offload
 from scrubjay.writing import results
 from scrubjay.writing.context import PreparedWrite, Sliced, WriteContext, WriteOutcome
+from scrubjay.writing.density import without_thin
 from scrubjay.writing.embed import begin_embedding, embedding_jobs, slice_memory
 from scrubjay.writing.merge import merge, not_merged
 from scrubjay.writing.similarity import GateDecision
@@ -191,7 +192,7 @@ def _merged_answer(
         conflicts=write.conflicts.details,
         suggested_entities=draft.suggested_entities,
         flags=merged.flags,
-        warnings=draft.warnings,
+        warnings=without_thin(draft.warnings),
         trace=draft.trace,
     )
 

@@ -1,4 +1,4 @@
-"""Whether a text has enough content to be worth finding, and what it lacks if not."""
+"""Whether a text makes a statement that can be understood later, and what it lacks if not."""
 
 import re
 from dataclasses import replace
@@ -8,15 +8,24 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Flag
 from scrubjay.model.rules import Rules
 from scrubjay.text.dates.phrases import find_dates
-from scrubjay.text.names import names_in
-from scrubjay.text.tokens import terms_of
+from scrubjay.text.scripts import emoji_of, fold, is_unspaced, words_of_script
+from scrubjay.text.word_lists import WordLists
 
-__all__ = ["check_density", "thinness"]
+__all__ = ["check_density", "thinness", "without_thin"]
 
-# A character for a word or a syllable counts as so many letters.
-_HAN = re.compile("[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_LISTS = WordLists("empty_words")
+_LANGUAGES = ("english", "german", "spanish", "french", "italian", "portuguese", "dutch")
+_EMPTY_WORDS = frozenset(
+    word for language in _LANGUAGES for entry in _LISTS.ordered(language) for word in words_of_script(fold(entry))
+)
+# A statement has a subject, and something that is said about it. What is said may be a value: "Port 8080".
+_LEAST_WORDS = 2
+# In scripts without spaces a word has about two ideographs, or four syllables.
+_IDEOGRAPH = re.compile("[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_IDEOGRAPHS_PER_WORD, _SYLLABLES_PER_WORD = 2, 4
 _SYLLABLE = re.compile("[\u3040-\u30ff\uac00-\ud7a3]")
-_HAN_LETTERS, _SYLLABLE_LETTERS = 3, 2
+# For a threshold in characters, such a sign counts as so many letters.
+_IDEOGRAPH_LETTERS, _SYLLABLE_LETTERS = 3, 2
 _REASON = re.compile(
     r"\b(?:because|since|so that|in order|due to|thanks to|by \w+ing|therefore|why|how|caused|fix(?:ed|es)? by|to avoid"
     "|weil|damit|wegen|denn|parce que|car|pour que|afin|porque|para que|debido|perche|quia|omdat|zodat)\\b"
@@ -28,6 +37,7 @@ _MAX_CHECKED = 10_000
 _FIRST_PART = 1_000
 # Any day will do: the question is only whether the text names one.
 _ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
+_WARNING = "thin: "
 
 
 def check_density(draft: Draft, *, rules: Rules) -> Draft:
@@ -38,39 +48,68 @@ def check_density(draft: Draft, *, rules: Rules) -> Draft:
     if not draft.text.strip() and draft.name and draft.kind:
         # A named thing: its observations may be short, or there may be none yet.
         return draft.with_decision("density", "named")
-    problem = thinness(text, rules=rules)
+    # A field says whom or what it is about as well as the text does.
+    problem = thinness(text, rules=rules, about=(*draft.entities, draft.name, draft.title))
     if not problem:
         return draft.with_decision("density", "dense")
     if rules.density == "reject":
-        reason = f"too thin to be useful later ({problem}): {_advice(draft, text)}"
-        return replace(draft, rejected=reason).with_decision("density", "rejected", problem)
+        return replace(draft, rejected=f"too thin to be useful later: {problem}").with_decision(
+            "density", "rejected", problem
+        )
     outcome = "reconstruct" if rules.density == "reconstruct" else Flag.THIN
-    draft = draft.with_flag(Flag.THIN).with_warning(f"thin ({problem}): {_advice(draft, text)}")
-    return draft.with_decision("density", outcome, problem)
+    return draft.with_flag(Flag.THIN).with_warning(_WARNING + problem).with_decision("density", outcome, problem)
 
 
-def thinness(text: str, *, rules: Rules) -> str:
-    """Say why a text is too thin; nothing if it is not."""
+def thinness(text: str, *, rules: Rules, about: tuple[str, ...] = ()) -> str:
+    """Say what a text lacks to be understood later, one thing; nothing if it is not thin.
+
+    `about`: the names that say whom or what it is about.
+    """
+    # A long text mostly has enough words soon.
+    if not (_is_statement(text[:_FIRST_PART], about) or _is_statement(text[_FIRST_PART:], about)):
+        return "say what is known about it" if _has_subject(text, about) else "say who or what it is about"
     plain = " ".join(text.split())
-    size = len(plain) + (_HAN_LETTERS - 1) * len(_HAN.findall(plain))
+    size = len(plain) + (_IDEOGRAPH_LETTERS - 1) * len(_IDEOGRAPH.findall(plain))
     size += (_SYLLABLE_LETTERS - 1) * len(_SYLLABLE.findall(plain))
-    # A long text mostly has one soon.
-    has_words = bool(terms_of(text[:_FIRST_PART]) or terms_of(text[_FIRST_PART:]))
-    if size >= rules.least_characters and has_words:
+    if size >= rules.least_characters:
         return ""
-    return f"{size} of {rules.least_characters} characters" if has_words else "no word that carries meaning"
+    return f"{size} of {rules.least_characters} characters, {_advice(text)}"
 
 
-def _advice(draft: Draft, text: str) -> str:
-    """Say in one sentence what to add."""
-    missing: list[str] = []
-    if not draft.entities and not names_in(f"{draft.title}. {text}"):
-        missing.append("who or what it is about")
-    if draft.source.at is None and not find_dates(f"{draft.title} {text}", today=_ANY_DAY):
-        missing.append("when it was")
+def without_thin(warnings: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the warnings that still matter where nothing new is stored on its own."""
+    return tuple(warning for warning in warnings if not warning.startswith(_WARNING))
+
+
+def _is_statement(text: str, about: tuple[str, ...]) -> bool:
+    names = {word for name in about for word in words_of_script(fold(name))}
+    words = _content_words(text)
+    weights = [weight for word, weight in words.items() if word not in names]
+    # Numbers alone say nothing, unless it is known whose they are.
+    is_named = bool(names - _EMPTY_WORDS) or any(not word.isdecimal() for word in words)
+    return is_named and bool(weights) and sum(weights) + bool(names - _EMPTY_WORDS) >= _LEAST_WORDS
+
+
+def _has_subject(text: str, about: tuple[str, ...]) -> bool:
+    return any(_content_words(name) for name in (text, *about))
+
+
+def _content_words(text: str) -> dict[str, float]:
+    """Return the words that mean something by themselves, each once, with its weight."""
+    words = (word for word in words_of_script(fold(text)) if word not in _EMPTY_WORDS)
+    return {word: _weight(word) for word in words} | dict.fromkeys(emoji_of(text), 1.0)
+
+
+def _weight(word: str) -> float:
+    if not is_unspaced(word):
+        # A single letter is a part of a word, such as the s of a possessive.
+        return 1.0 if len(word) > 1 or word.isdecimal() else 0.0
+    ideographs = len(_IDEOGRAPH.findall(word))
+    return ideographs / _IDEOGRAPHS_PER_WORD + (len(word) - ideographs) / _SYLLABLES_PER_WORD
+
+
+def _advice(text: str) -> str:
+    """Say what a short statement could tell in addition."""
     if not _REASON.search(text):
-        missing.append("why or how")
-    if not missing:
-        return "say more about what follows from it"
-    *first, last = missing
-    return f"say {', '.join(first)} and {last}" if first else f"say {last}"
+        return "say why or how"
+    return "say what follows from it" if find_dates(text, today=_ANY_DAY) else "say when it was"

@@ -15,6 +15,7 @@ from scrubjay.model.results import Decision, Remembered
 from scrubjay.model.snapshot import source_to_json
 from scrubjay.model.timestamps import to_iso
 from scrubjay.ports import IdempotencyRecord, Records
+from scrubjay.writing.density import without_thin
 
 # All fields of a draft identify a request except these, which do not change what is stored, or are set by stages.
 _NOT_REQUESTED = (
@@ -137,6 +138,6 @@ def _existing_answer(
         similarity=similarity,
         tags=first.tags,
         flags=first.flags,
-        warnings=draft.warnings,
+        warnings=without_thin(draft.warnings),
         trace=draft.trace,
     )

@@ -199,7 +199,7 @@ def update_flags(before: Memory, after: Memory, *, rules: Rules) -> tuple[Memory
     is_suspicious = (is_checked or Flag.SUSPICIOUS in before.flags) and bool(_suspicions(texts))
     # An edit that shortens a memory does not make it thin; an addition may end its being thin.
     text = " ".join([after.content, *(observation.text for observation in after.observations)])
-    is_thin = Flag.THIN in after.flags and bool(thinness(text, rules=rules))
+    is_thin = Flag.THIN in after.flags and bool(thinness(text, rules=rules, about=(after.entity, after.title)))
     current: dict[str, bool] = {Flag.REDACTED: is_redacted, Flag.SUSPICIOUS: is_suspicious, Flag.THIN: is_thin}
     flags = tuple(flag for flag in after.flags if current.get(flag, True))
     flags = tuple(dict.fromkeys((*flags, *(flag for flag, is_set in current.items() if is_set))))

@@ -76,7 +76,7 @@ class SetRulesRequest(Request[Rules]):
     ] = UNSET
     least_characters: Annotated[
         int | Unset | None,
-        Arg("Length below which a text may say too little.", minimum=0, maximum=10_000),
+        Arg("Length below which a text says too little; 0 means any.", minimum=0, maximum=10_000),
     ] = UNSET
     tags: Annotated[Literal["normalise", "off"] | Unset | None, Arg("Whether tags are normalized.")] = UNSET
     least_tags: Annotated[
