@@ -43,6 +43,11 @@ def mark(source: Source, flags: Collection[Flag] = ()) -> str:
     return _join(_whose(source), flags)
 
 
+def project_mark(project: str) -> str:
+    """Return the mark of what belongs to another project; empty without one."""
+    return f"project {_plain(project)}" if project else ""
+
+
 def source_at(memory: Memory, observation: int | None) -> Source:
     """Return the source of the content, or of an observation by its number."""
     if observation is None or observation >= len(memory.observations):

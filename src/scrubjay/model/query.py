@@ -12,6 +12,8 @@ from scrubjay.model.timestamps import to_iso
 # A facet is one "field=value" of a memory. A filter is a conjunction of groups of facets; a memory must have at
 # least one facet of each group. Lexical index, vector index and exact scan all test the same strings.
 Facet = str
+ANY_PROJECT = "*"
+"""Means all projects."""
 LABEL = 300
 """The largest length of a label, such as a name or a tag."""
 
@@ -32,7 +34,7 @@ class Filter(ArgumentGroup):
         tuple[str, ...],
         Arg("Only memories with one of these tags; repeatable.", length=LABEL, items=64, flags="--any-tag"),
     ] = ()
-    project: Annotated[str, Arg("Only this project.", length=LABEL)] = ""
+    project: Annotated[str, Arg("Only this project; `*` for all.", length=LABEL)] = ""
     scope: Annotated[str, Arg("Only this scope.", length=LABEL)] = ""
     tier: Annotated[Literal["", "working", "episodic", "semantic", "procedural"], Arg("Only this tier.")] = ""
     session: Annotated[str, Arg("Only from this session.", length=LABEL)] = ""
@@ -65,6 +67,7 @@ class Filter(ArgumentGroup):
     def facet_groups(self) -> tuple[tuple[Facet, ...], ...]:
         """The required facets, besides the state; one of each group must match."""
         conditions = [(name, value) for name in _SINGLE_FIELDS if (value := getattr(self, name))]
+        conditions = [condition for condition in conditions if condition != ("project", ANY_PROJECT)]
         singles = [facet(name, category_path(value) if name == "category" else value) for name, value in conditions]
         singles += [tag_facet(tag) for tag in self.tags]
         singles += [facet(f"meta.{key}", value) for key, value in self.metadata.items()]

@@ -41,6 +41,8 @@ class Weights:
     recency: float = _weight(0.3, "A memory of this moment; half as much after a month.")
     accessed: float = _weight(0.05, "Times the logarithm of the number of reads, counted up to five.")
     settled: float = _weight(0.1, "Its tier is semantic or procedural.")
+    general: float = _weight(-0.5, "A memory of no project, for a caller who has one.")
+    foreign: float = _weight(-6.0, "A memory of another project than the caller's.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

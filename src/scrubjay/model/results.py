@@ -120,6 +120,8 @@ class Hit:
     mark: str = ""
     # Whether the text seems to give orders to agents.
     suspicious: bool = False
+    # Its project, if it is not the caller's.
+    project: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

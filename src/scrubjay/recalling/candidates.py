@@ -12,9 +12,11 @@ import numpy as np
 from scrubjay import telemetry
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
 from scrubjay.model.passage import StoredPassage, Vector, cosine_similarities
+from scrubjay.model.query import Filter
 from scrubjay.model.ranking import Ranking
 from scrubjay.ports import Embedder, PassageSearcher, RecordStore, VectorStore
 from scrubjay.recalling.overlay.overlay import Overlay
+from scrubjay.recalling.projects import ProjectOrder
 from scrubjay.recalling.query_terms import QueryTerms, expand_terms
 from scrubjay.recalling.understand import ParsedQuery
 
@@ -26,7 +28,8 @@ _RANKED_LIMIT = 48
 AROUND = 4
 # So many spans of days that a question names are searched separately, with some days around each.
 _MAX_SPANS = 2
-_DATED_LIMIT = 32
+# So many passages of such days, or of the caller's project, are added.
+_PART_LIMIT = 32
 _DAYS_AROUND = timedelta(days=3)
 _RARE_FREQUENCY, _MAX_RARE_TERMS = 500, 4
 
@@ -85,6 +88,10 @@ async def gather_candidates(
         bounds = _upper_bounds(lexical, dense)
         if query.spans:
             bounds = await _add_dated(bounds, query, terms, dense, search=search)
+        question = query.question
+        is_partial = len(lexical) >= _LEXICAL_LIMIT + deeper or len(dense.cosines) >= _DENSE_LIMIT + deeper
+        if is_partial and question.from_project and not question.filter.project:
+            bounds = await _add_own(bounds, query, terms, dense, search=search)
         numbers = heapq.nlargest(_RANKED_LIMIT + deeper, bounds, key=bounds.__getitem__)
         is_complete = (
             len(lexical) < _LEXICAL_LIMIT + deeper
@@ -164,7 +171,7 @@ async def _add_dated(
     bounds: dict[int, float], query: ParsedQuery, terms: QueryTerms, dense: DenseMatches, *, search: SpaceSearch
 ) -> dict[int, float]:
     """Add passages of the days that the question names: among all others they may be missed."""
-    store, space, criteria = search.store, search.space, query.question.filter
+    criteria = query.question.filter
     extended = dict(bounds)
     first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
     for span in query.spans[:_MAX_SPANS]:
@@ -176,17 +183,36 @@ async def _add_dated(
             since=max(since, criteria.since) if criteria.since else since,
             until=min(until, criteria.until) if criteria.until else until,
         )
-        lexical: Mapping[int, float] = {}
-        if search.ranking.uses("words"):
-            lexical = dict(await store.lexical_candidates(space, _rarest_terms(terms), dated, limit=_DATED_LIMIT))
-        nearest = DenseMatches(weight=dense.weight)
-        if dense.vector is not None:
-            with suppress(IndexUnavailable):
-                matches = await search.index.search(space, dense.vector, dated, limit=_DATED_LIMIT)
-                nearest = replace(nearest, cosines=dict(matches))
-        for number, bound in _upper_bounds(lexical, nearest).items():
+        matches = await _search_part(dated, _rarest_terms(terms), dense, search=search)
+        for number, bound in matches.items():
             extended[number] = max(extended.get(number, 0.0), bound + search.ranking.weights.date)
     return extended
+
+
+async def _add_own(
+    bounds: dict[int, float], query: ParsedQuery, terms: QueryTerms, dense: DenseMatches, *, search: SpaceSearch
+) -> dict[int, float]:
+    """Add passages of the caller's project: among those of others they may be missed."""
+    own = replace(query.question.filter, project=ProjectOrder.of(query.question).project)
+    matches = await _search_part(own, terms.search_terms, dense, search=search)
+    # They keep their scores where others lose.
+    ahead = max(0.0, -search.ranking.weights.foreign)
+    return bounds | {number: max(bounds.get(number, 0.0), bound) + ahead for number, bound in matches.items()}
+
+
+async def _search_part(
+    criteria: Filter, terms: Sequence[str], dense: DenseMatches, *, search: SpaceSearch
+) -> dict[int, float]:
+    """Search a part of the space; return the best possible score of each passage."""
+    lexical: Mapping[int, float] = {}
+    if search.ranking.uses("words"):
+        lexical = dict(await search.store.lexical_candidates(search.space, terms, criteria, limit=_PART_LIMIT))
+    nearest = DenseMatches(weight=dense.weight)
+    if dense.vector is not None:
+        with suppress(IndexUnavailable):
+            matches = await search.index.search(search.space, dense.vector, criteria, limit=_PART_LIMIT)
+            nearest = replace(nearest, cosines=dict(matches))
+    return _upper_bounds(lexical, nearest)
 
 
 def _rarest_terms(terms: QueryTerms) -> list[str]:

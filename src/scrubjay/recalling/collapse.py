@@ -8,8 +8,10 @@ from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.labels import source_at
 from scrubjay.model.memory import Memory, Source, Trust
 from scrubjay.model.query import Filter, facets_of
+from scrubjay.model.ranking import Weights
 from scrubjay.ports import RecordStore
 from scrubjay.recalling.fuse import ScoredPassage
+from scrubjay.recalling.projects import ProjectOrder
 from scrubjay.text.passages import text_of
 
 # At most so many pages are read for one, if others stand for most of the memories.
@@ -58,6 +60,8 @@ class PageRequest:
     now: datetime
     excludes_id: Callable[[str], bool]
     admits: Callable[[Memory], bool]
+    projects: ProjectOrder = field(default_factory=ProjectOrder)
+    weights: Weights = field(default_factory=Weights)
 
 
 async def collapse(
@@ -74,6 +78,7 @@ async def collapse(
     passages: dict[str, list[ScoredPassage]] = {}
     # Reading a record costs more than ranking it: read as many as requested, and more only if some do not pass.
     for ids in _batch_memories(ranking, request, passages):
+        lowest = passages[ids[-1]][0].score
         for memory in await reader.get(ids):
             if not passes(memory, request.filter, now=request.now) or not request.admits(memory):
                 continue
@@ -86,11 +91,11 @@ async def collapse(
             key = memory.group or memory.id
             ranked.setdefault(key, RankedMemory(memory=memory, best=best, entities=entities))
         if len(ranked) >= request.count:
-            arranged = await arrange(list(ranked.values()))
-            if _is_full(arranged, request.count):
+            arranged = await arrange(_by_project(ranked.values(), request))
+            if _is_full(arranged, request.count, unread=lowest):
                 break
     else:
-        arranged = await arrange(list(ranked.values()))
+        arranged = await arrange(_by_project(ranked.values(), request))
     shown = [
         await _add_entities(match, filter=request.filter, reader=reader) for match in arranged.shown[: request.count]
     ]
@@ -101,11 +106,32 @@ async def _keep_order(ranked: Sequence[RankedMemory]) -> Arranged:
     return Arranged(shown=list(ranked))
 
 
-def _is_full(arranged: Arranged, count: int) -> bool:
-    """Check whether enough was read for a page; where documents answer, look further for what contradicts them."""
+def _by_project(ranked: Iterable[RankedMemory], request: PageRequest) -> list[RankedMemory]:
+    """Return the memories, best first, with what their projects add to their scores."""
+    matches = list(ranked)
+    scores = request.projects.scores([match.memory for match in matches], request.weights)
+    if not any(scores.values()):
+        return matches
+    rescored: list[RankedMemory] = []
+    for match in matches:
+        score = scores[match.memory.project]
+        # What calls another project its own counts even less.
+        score *= 2 if request.projects.means_another(match.memory, match.text) else 1
+        best = match.best._replace(score=match.best.score + score, project=score)
+        rescored.append(replace(match, best=best))
+    return sorted(rescored, key=lambda match: -match.best.score)
+
+
+def _is_full(arranged: Arranged, count: int, *, unread: float) -> bool:
+    """Check whether enough was read for a page: what was not read scores at most `unread`.
+
+    Where documents answer, look further for what contradicts them.
+    """
     read = len(arranged.shown) + len(arranged.surplus)
     if read >= _MAX_PAGES_READ * count:
         return True
+    if any(match.best.project < 0 and match.best.score < unread for match in arranged.shown[:count]):
+        return False
     has_document = any(match.source.trust is Trust.DOCUMENT for match in arranged.shown[:count])
     return len(arranged.shown) >= count and (not has_document or read > count)
 

@@ -53,6 +53,7 @@ class ScoredPassage(NamedTuple):
     name: float = 0.0
     manner: float = 0.0
     standing: float = 0.0
+    project: float = 0.0
     cosine: float = 0.0
     rerank: float | None = None
 
@@ -110,7 +111,7 @@ def score_words(window: ContextWindow, terms: QueryTerms, query: ParsedQuery, ra
 def fuse(
     scores: WordScores, dense: DenseMatches, *, query: ParsedQuery, ranking: Ranking, now: datetime
 ) -> Iterator[ScoredPassage]:
-    """Yield the candidates that match by words or by meaning, best first; ties go to the newest."""
+    """Yield the candidates that match by words or by meaning, best first; ties go to the newest statement."""
     window, candidates = scores.window, scores.window.candidates
     cosines = np.array([*map(dense.cosines.get, window.numbers.tolist(), repeat(0.0)), 0.0], dtype=np.float32)
     own_cosines = cosines[: len(candidates)]
@@ -122,7 +123,8 @@ def fuse(
     totals = parts.sum(axis=1)
     # A passage with a word of the question is a result, however little its meaning fits.
     matching = np.flatnonzero((lexical > 0) | ((own_cosines > _MIN_COSINE) & (meaning > 0)))
-    best = matching[np.lexsort((-window.numbers[matching], -totals[matching]))]
+    dates = np.array([passage.date for passage in candidates], dtype=np.int64)
+    best = matching[np.lexsort((-window.numbers[matching], -dates[matching], -totals[matching]))]
     # Lazily: few of them are ever read.
     for position in map(int, best):
         yield ScoredPassage._make(
@@ -130,6 +132,7 @@ def fuse(
                 candidates[position],
                 float(totals[position]),
                 *parts[position].tolist(),
+                0.0,
                 float(own_cosines[position]),
                 None,
             )

@@ -77,5 +77,6 @@ def _fingerprint(question: RecallRequest, spaces: Sequence[str]) -> bytes:
     plain_filter = replace(question.filter, also={})
     identity: Sequence[object] = (
         question.query, plain_filter, question.contains, tuple(spaces), question.as_of, question.branch,
+        question.from_project,
     )  # fmt: skip
     return hashlib.blake2b(repr(identity).encode("utf-8", "replace"), digest_size=6).digest()

@@ -32,6 +32,7 @@ from scrubjay.recalling.fuse import fuse, score_words
 from scrubjay.recalling.overlay.build import MAX_EXHAUSTIVE, open_reader
 from scrubjay.recalling.overlay.overlay import OverlayReader
 from scrubjay.recalling.paging import PagePosition, next_cursor, parse_cursor
+from scrubjay.recalling.projects import ProjectOrder
 from scrubjay.recalling.query_terms import expand_filter
 from scrubjay.recalling.render import add_neighbours, best_passage_text, first_passage, render_hit, render_pinned
 from scrubjay.recalling.rerank import rerank
@@ -80,6 +81,10 @@ class _Request:
     @property
     def question(self) -> RecallRequest:
         return self.query.question
+
+    @property
+    def projects(self) -> ProjectOrder:
+        return ProjectOrder.of(self.question)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,9 +206,18 @@ async def _read_pinned(request: _Request, readers: Sequence[OverlayReader]) -> _
             pinned = [memory for memory in await reader.get([*ids, *overlaid]) if memory.pinned]
             if overlaid:
                 pinned.sort(key=lambda memory: (memory.created_at, memory.id))
-            memories += [memory for memory in pinned if passes(memory, Filter(), now=request.now)]
+            # What is pinned for another project does not come with the questions of this one.
+            memories += [
+                memory
+                for memory in pinned
+                if passes(memory, Filter(), now=request.now) and not request.projects.is_foreign(memory)
+            ]
         is_first_page = request.position.since is None
-        hits = render_pinned(memories, request.question, now=request.now) if is_first_page else []
+        hits = (
+            render_pinned(memories, request.question, now=request.now, projects=request.projects)
+            if is_first_page
+            else []
+        )
         shown, cost = fit(hits, max_tokens=max(1, request.question.max_tokens // 2))
     return _Pinned(memories=memories, hits=hits, shown=shown, cost=cost)
 
@@ -223,6 +237,8 @@ async def _search_space(request: _Request, pinned: _Pinned, reader: OverlayReade
         filter=question.filter,
         count=max(question.limit, context.rerank_top if context.active_reranker else 0) + 1,
         now=request.now,
+        projects=request.projects if request.query.text else ProjectOrder(),
+        weights=context.ranking.weights,
         excludes_id=lambda memory_id: memory_id in excluded or position.excludes_id(memory_id),
         admits=lambda memory: (
             (memory.group or memory.id) not in excluded
@@ -384,7 +400,9 @@ async def _render_page(matches: _Matches, request: _Request, readers: Sequence[O
     """Render the hits of a page, with their neighbours if the question asks for them."""
     question, now = request.question, request.now
     hits = [
-        render_hit(match, question, now=now, terms=matches.terms, expansions=matches.expansions)
+        render_hit(
+            match, question, now=now, projects=request.projects, terms=matches.terms, expansions=matches.expansions
+        )
         for match in matches.memories[: question.limit]
     ]
     if not question.around or not hits:

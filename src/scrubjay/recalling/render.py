@@ -15,6 +15,7 @@ from scrubjay.model.results import Hit, Neighbour
 from scrubjay.ports import Neighbours, RecordStore
 from scrubjay.recalling.collapse import RankedMemory, passes
 from scrubjay.recalling.fuse import ScoredPassage
+from scrubjay.recalling.projects import ProjectOrder
 from scrubjay.text.passages import slices, text_of
 
 # Smaller parts of a score are left out of the explanation.
@@ -28,6 +29,7 @@ def render_hit(
     question: RecallRequest,
     *,
     now: datetime,
+    projects: ProjectOrder,
     terms: Sequence[str] = (),
     expansions: Sequence[str] = (),
 ) -> Hit:
@@ -50,6 +52,7 @@ def render_hit(
         branch=branch_of(memory),
         mark=mark(source, memory.flags),
         suspicious=Flag.SUSPICIOUS in memory.flags,
+        project=projects.mark(memory),
     )
 
 
@@ -58,7 +61,9 @@ def best_passage_text(match: RankedMemory, *, now: datetime) -> str:
     return _passage_text(match.memory, match.best.passage, now=now)
 
 
-def render_pinned(memories: Sequence[Memory], question: RecallRequest, *, now: datetime) -> list[Hit]:
+def render_pinned(
+    memories: Sequence[Memory], question: RecallRequest, *, now: datetime, projects: ProjectOrder
+) -> list[Hit]:
     """Return pinned memories as hits, each group once."""
     groups: dict[str, list[Memory]] = {}
     for memory in memories:
@@ -71,7 +76,7 @@ def render_pinned(memories: Sequence[Memory], question: RecallRequest, *, now: d
         )
         for group in groups.values()
     ]
-    return [render_hit(match, question, now=now) for match in matches]
+    return [render_hit(match, question, now=now, projects=projects) for match in matches]
 
 
 def first_passage(memory: Memory) -> ScoredPassage:
@@ -150,8 +155,9 @@ def _explain(best: ScoredPassage, memory: Memory, terms: Sequence[str]) -> tuple
     reasons += _explain_parts(context=best.context, pairs=best.pairs, phrases=best.phrases)
     reasons.append(f"meaning {best.meaning:.2f}: cosine {best.cosine:.3f}")
     reasons += _explain_parts(
-        reply=best.reply, date=best.date, name=best.name, manner=best.manner, standing=best.standing
-    )
+        reply=best.reply, date=best.date, name=best.name, manner=best.manner, standing=best.standing,
+        project=best.project,
+    )  # fmt: skip
     if best.rerank is not None:
         reasons.append(f"reranked by {best.rerank:.2f}")
     if best.passage.observation is not None:

@@ -181,6 +181,13 @@ class RecallRequest(Request[Recalled]):
     ] = ""
     limit: Annotated[int, Arg("Maximum number of memories.", maximum=1_000, flags="--limit -n")] = 8
     filter: Annotated[Filter, Arg("Conditions on the memories.", flat=True)] = field(default_factory=Filter)
+    from_project: Annotated[
+        str,
+        Arg(
+            "The project in which it is asked: its memories come first, those of others last and marked.",
+            length=LABEL,
+        ),
+    ] = ""
     contains: Annotated[
         str,
         Arg(

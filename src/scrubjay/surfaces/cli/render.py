@@ -8,6 +8,7 @@ from typing import TypeVar
 from scrubjay.model.branch import Branches, BranchMerged
 from scrubjay.model.conflict import ConflictDetails
 from scrubjay.model.fact import Extracted, StoredFact
+from scrubjay.model.labels import project_mark
 from scrubjay.model.memory import MAIN
 from scrubjay.model.relation import LINK, Network, NetworkNode, Relation
 from scrubjay.model.results import (
@@ -107,7 +108,8 @@ def _show_recalled(result: Recalled) -> None:
 def _show_hit(hit: Hit, *, mark: str) -> None:
     entities = f" [{', '.join(hit.entities)}]" if hit.entities else ""
     branch = f" (branch {hit.branch})" if hit.branch != MAIN else ""
-    whose = f"  ({hit.mark})" if hit.mark else ""
+    marks = ", ".join(part for part in (project_mark(hit.project), hit.mark) if part)
+    whose = f"  ({marks})" if marks else ""
     say(f"{mark}. {hit.title or hit.name}{entities}{branch}  {hit.date.date()}  {hit.score:.2f}{whose}")
     say(f"   {' '.join(hit.passage.split())}")
     say(f"   {hit.id}" + (f"  ({'; '.join(hit.why)})" if hit.why else ""))

@@ -52,7 +52,7 @@ async def store_multi_entity_memory(context: ToolContext, arguments: Mapping[str
 async def search_memory(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Return the texts that best answer a question, of all memories or of one entity."""
     values = {"limit": _RESULTS, **arguments_for(RecallRequest, arguments)}
-    request = RecallRequest.of(**values, max_tokens=UNLIMITED, detail="full")
+    request = RecallRequest.of(**values, max_tokens=UNLIMITED, detail="full", from_project=context.project)
     return render_texts(context, await context.memory.call(request), _TEXT_FIELDS, count=request.limit)
 
 

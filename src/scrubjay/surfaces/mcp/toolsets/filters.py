@@ -12,13 +12,15 @@ from scrubjay.surfaces.mcp.toolsets.schema import OBJECT, argument_schemas, desc
 
 _FIELDS = argument_schemas(Filter)
 # Only a question takes these. `forget` refuses them: if it ignored them, it would forget too much.
-_QUESTION_FIELDS = {name: argument_schemas(RecallRequest)[name] for name in ("contains", "today", "as_of", "branch")}
+_QUESTION_FIELDS = {
+    name: argument_schemas(RecallRequest)[name] for name in ("contains", "today", "as_of", "branch", "from_project")
+}
 # Agents use these the most: `recall` takes them as arguments of its own too.
 _OWN = ("entity", "tags", "since")
 # The schema only names the fields: they are checked here, and the error describes the wrong one.
 QUESTION_FILTERS = described(OBJECT, ", ".join([*_FIELDS, *_QUESTION_FIELDS]))
 QUESTION_NAMES = {name: f"filters.{name}" for name in (*_FIELDS, *_QUESTION_FIELDS) if name not in _OWN}
-FILTERS = described(OBJECT, f"those of recall but {', '.join(_QUESTION_FIELDS)}")
+FILTERS = described(OBJECT, f"those of recall up to {[*_FIELDS][-1]}")
 
 
 def filter_from(arguments: Mapping[str, Json], *, tool: str) -> Filter | None:
@@ -32,12 +34,14 @@ def filter_from(arguments: Mapping[str, Json], *, tool: str) -> Filter | None:
         raise error.renamed({name: f"filters.{name}" for name in filters}) from error
 
 
-def question_from(arguments: Mapping[str, Json], **more: Json) -> RecallRequest:
-    """Return the question that the arguments of `recall` and their `filters` ask."""
+def question_from(arguments: Mapping[str, Json], *, project: str, **more: Json) -> RecallRequest:
+    """Return what the arguments of `recall` and their `filters` ask, by default in the project of the caller."""
     schema = input_schema(**_FIELDS, **_QUESTION_FIELDS)
     filters = ArgumentChecker(schema, tool="recall", path="filters").check(_filters_of(arguments))
     try:
-        question = RecallRequest.of(**{**filters, **arguments_for(RecallRequest, arguments), **more})
+        question = RecallRequest.of(
+            **{"from_project": project, **filters, **arguments_for(RecallRequest, arguments), **more}
+        )
         _require_order(question.filter)
     except InvalidInput as error:
         raise error.renamed({name: f"filters.{name}" for name in filters if name not in arguments}) from error

@@ -45,7 +45,9 @@ async def memory_recall(context: ToolContext, arguments: Mapping[str, Json]) -> 
     args = Arguments(arguments, _NAMES)
     context = _context_of(context, args.text("space"))
     count = args.integer("limit") or _ITEMS
-    recalled = await context.memory.recall(args.text("query"), limit=count, max_tokens=UNLIMITED, detail="full")
+    recalled = await context.memory.recall(
+        args.text("query"), limit=count, max_tokens=UNLIMITED, detail="full", from_project=context.project
+    )
     return render_texts(context, recalled, _TEXT_FIELDS, count=count)
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import cast
 
 from scrubjay.errors import InvalidInput, NotFound
-from scrubjay.model.labels import fence, mark_of_all
+from scrubjay.model.labels import fence, mark_of_all, project_mark
 from scrubjay.model.memory import MAIN, Json, Memory, Source
 from scrubjay.model.requests import HistoryRequest, ReadRequest
 from scrubjay.model.results import History, Hit, Missing, Neighbour, ReadResult, Recalled
@@ -48,7 +48,7 @@ _MIN_SHOWN_TOKENS = 10
 async def recall(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Return the memories that answer a question, as many as fit."""
     room = room_for(arguments.get("max_tokens"))
-    question = question_from(arguments, max_tokens=UNLIMITED)
+    question = question_from(arguments, max_tokens=UNLIMITED, project=context.project)
     # With a single space, every hit would name the same one.
     render = partial(_hit_entry, names_space=bool(context.who.also))
     while True:
@@ -120,7 +120,7 @@ def _cost_of_rest(recalled: Recalled, *, room: int) -> int:
 
 def _hit_entry(hit: Hit, mark: str = "", *, names_space: bool) -> ListEntry:
     """Return a hit in both forms; the lines after the first are indented."""
-    about = "".join(f", {part}" for part in (*hit.entities, hit.mark) if part)
+    about = "".join(f", {part}" for part in (*hit.entities, project_mark(hit.project), hit.mark) if part)
     mark += f"in {hit.space}, " if names_space else ""
     mark += f"on branch {hit.branch}, " if hit.branch != MAIN else ""
     head = f"- {hit.name} ({mark}{hit.date.date().isoformat()}{about}): "
@@ -175,6 +175,7 @@ def _hit_fields(hit: Hit, *, names_space: bool) -> dict[str, Json]:
             ),
             "trust": hit.trust,
             "suspicious": hit.suspicious or None,
+            "project": hit.project,
             "why": [*hit.why],
             "around": [drop_empty(fields_of(neighbour)) for neighbour in hit.around],
             "memory": to_json(hit.memory),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from scrubjay.model.conflict import ConflictDetails
-from scrubjay.model.labels import NOTICE, mark_of_all
+from scrubjay.model.labels import NOTICE, mark_of_all, project_mark
 from scrubjay.model.memory import Json, Memory, Method, Trust
 from scrubjay.model.results import Hit, Recalled, Remembered, Similar
 from scrubjay.model.timestamps import to_iso
@@ -156,13 +156,15 @@ def _text_entry(hit: Hit, room: int, fields: TextFields, *, names_space: bool) -
         "space": hit.space if names_space else "",
         fields.text: text,
         "of": len(whole) if text != whole else None,
+        "project": hit.project,
         **description,
         "score": hit.score,
         "created_at": to_iso(hit.memory.created_at),
         "trust": hit.trust,
         "suspicious": hit.suspicious or None,
     }
-    line, mark = " ".join(text.split()), mark_of_all(hit.memory)
+    line = " ".join(text.split())
+    mark = ", ".join(part for part in (project_mark(hit.project), mark_of_all(hit.memory)) if part)
     head = f"- ({mark}) " if mark else "- "
     return ListEntry(
         structured=drop_empty(structured), line=f"{head}{line}", short=f"{head}{shorten(line, tokens=_SHORT_TOKENS)}"
