@@ -8,13 +8,14 @@ import argparse
 import asyncio
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.conflicts_everyday import ONE_VALUE, detect_on_write, everyday_pairs
+from benchmarks.conflicts_changes import CHANGED, CHANGED_KIND, UNCHANGED, UNCHANGED_KIND
+from benchmarks.conflicts_everyday import ONE_VALUE, EverydayPair, detect_on_write, everyday_pairs
 from benchmarks.conflicts_latency import measure_latency, measure_scan
 from benchmarks.conflicts_pairs import AT_LEAST, AT_MOST, Pair, facts_in, made_pairs, pairs_of_facts, paraphrases_in
 from benchmarks.tables import Table, rows_of
@@ -60,7 +61,11 @@ class Tally:
         self.counts[pair.kind][finding.type.value if finding else _NONE] += 1
         contradicts = finding is not None and finding.type is ConflictType.CONTRADICTION
         self.sure[pair.kind] += finding is not None and contradicts and finding.confidence >= _SURE
-        if contradicts != (pair.kind.removeprefix(_REMEMBERED) in _LEAST):
+        kind = pair.kind.removeprefix(_REMEMBERED)
+        is_noticed = contradicts or (
+            finding is not None and finding.type is ConflictType.UPDATE and kind in (CHANGED_KIND, UNCHANGED_KIND)
+        )
+        if is_noticed != (kind in _LEAST or kind == CHANGED_KIND):
             reason = f" ({'; '.join(finding.differs)}, {finding.confidence})" if finding else ""
             self.wrong[pair.kind].append(f"- {pair.kind}{reason}: {pair.first} / {pair.second}")
 
@@ -99,10 +104,16 @@ async def measure(options: Options) -> tuple[str, Tally]:
             tally.note(pair, compare(pair.first, pair.second, cosine=cosine))
     finally:
         await embedder.close()
-    for pair, conflict in await detect_on_write(list(everyday_pairs())):
+    for pair, conflict in await detect_on_write([*everyday_pairs(), *_written_pairs()]):
         # The same short facts from end to end: the search must find candidates before it can compare them.
         tally.note(Pair(kind=f"{_REMEMBERED}{pair.kind}", first=pair.first, second=pair.second), conflict)
     return f"Findings for two statements, {profile.model}", tally
+
+
+def _written_pairs() -> Iterator[EverydayPair]:
+    """Return the pairs that were written before the rules: a change is noticed as a contradiction or an update."""
+    for kind, pairs in ((CHANGED_KIND, CHANGED), (UNCHANGED_KIND, UNCHANGED)):
+        yield from (EverydayPair(kind, first, second) for first, second in pairs)
 
 
 async def _with_cosines(options: Options, *, embedder: Embedder) -> list[tuple[Pair, float]]:

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -14,13 +14,14 @@ from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage, StoredPassage, Vector
 from scrubjay.model.query import Filter
+from scrubjay.text.claims.pairs import may_change
 from scrubjay.text.claims.relations import alternative_words
 from scrubjay.text.claims.statements import statements_of
 from scrubjay.text.tokens import running_terms_of, terms_of
 
 __all__ = [
-    "Candidate", "CandidateSearch", "NewStatement", "most_words_in_common", "search_candidates", "select_candidates",
-    "statements_in_passage",
+    "Candidate", "CandidateSearch", "NewStatement", "most_words_in_common", "nearest_statements", "search_candidates",
+    "select_candidates", "statements_in_passage",
 ]  # fmt: skip
 
 _NEAREST = 8
@@ -154,6 +155,21 @@ def select_candidates(
     return {number: list(candidates.values()) for number, candidates in selected.items()}
 
 
+def nearest_statements(
+    search: CandidateSearch, number: int, *, now: datetime
+) -> Iterator[tuple[Memory, MemoryStatement, float]]:
+    """Return the statements nearest to a new one, one for each memory, with the cosine of their passage."""
+    seen = set[str]()
+    for hit in search.hits:
+        other = search.memories.get(hit.passage.memory_id)
+        if hit.number != number or hit.cosine is None or other is None or other.id in seen:
+            continue
+        texts = statements_in_passage(other, hit.passage, now=now)
+        if texts:
+            seen.add(other.id)
+            yield other, texts[0], hit.cosine
+
+
 def most_words_in_common(
     statement: MemoryStatement, others: Sequence[MemoryStatement], *, most: int, least: int = 1
 ) -> list[MemoryStatement]:
@@ -231,12 +247,14 @@ class _StatementTerms:
 
     terms: frozenset[str]
     relation: frozenset[str] | None
+    is_change: bool
 
     @classmethod
     def of(cls, text: str) -> "_StatementTerms":
         relation_words = alternative_words(text)
         return cls(
             terms=frozenset(running_terms_of(text)),
+            is_change=may_change(text),
             relation=None if relation_words is None else frozenset(running_terms_of(" ".join(relation_words))),
         )
 
@@ -249,10 +267,10 @@ class _StatementTerms:
             return True
         shared = len(self.terms.intersection(passage_terms))
         # One common word is enough in a short statement, or beside a word for a change.
-        is_near = cosine is not None and cosine >= _NEAR and len(self.terms) <= _FEW_TERMS
+        is_near = cosine is not None and cosine >= _NEAR and (len(self.terms) <= _FEW_TERMS or self.is_change)
         is_enough = is_near or not _CHANGE_WORDS.isdisjoint(passage_terms)
         least = 1 if is_enough else min(_MIN_WORDS, len(self.terms))
-        return shared >= least and shared >= _MIN_SHARE * len(self.terms)
+        return shared >= least and (self.is_change or shared >= _MIN_SHARE * len(self.terms))
 
 
 def _is_record(memory: Memory) -> bool:

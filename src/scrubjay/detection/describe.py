@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 
-from scrubjay.model.conflict import ConflictDetails, ConflictRecord, ConflictSide, statement_key
+from scrubjay.model.conflict import ConflictDetails, ConflictRecord, ConflictSide, ConflictType, statement_key
 from scrubjay.model.labels import mark
 from scrubjay.model.memory import Memory, Observation, Source
 from scrubjay.text.claims.compare import SAME, Finding, compare
+from scrubjay.text.claims.pairs import value_differences
 from scrubjay.text.claims.parse import has_no_subject, names_its_subject
 from scrubjay.text.claims.statements import statements_of
 
@@ -79,7 +80,7 @@ def describe(
         status=conflict.status,
         memory=ours,
         other=theirs,
-        differs=finding.differs if finding else (),
+        differs=_differences(conflict, ours, theirs, finding),
         detected_at=conflict.detected_at,
         strategy=conflict.strategy,
         notes=conflict.notes,
@@ -87,6 +88,16 @@ def describe(
         resolved_by=conflict.resolved_by,
         run=conflict.run,
     )
+
+
+def _differences(
+    conflict: ConflictRecord, ours: ConflictSide, theirs: ConflictSide, finding: Finding | None
+) -> tuple[str, ...]:
+    """Return the points on which two statements differ; where the rules find none, the values that differ."""
+    if finding is not None and finding.differs:
+        return finding.differs
+    is_contradiction = conflict.type is ConflictType.CONTRADICTION
+    return value_differences(theirs.statement, ours.statement) if is_contradiction else ()
 
 
 def compare_statements(

@@ -11,6 +11,7 @@ from scrubjay.detection.candidates import (
     CandidateSearch,
     NewStatement,
     most_words_in_common,
+    nearest_statements,
     search_candidates,
     select_candidates,
 )
@@ -27,7 +28,9 @@ from scrubjay.model.change import Origin
 from scrubjay.model.conflict import ConflictRecord, ConflictType, Strategy
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage
+from scrubjay.ports import Profile
 from scrubjay.text.claims.compare import Finding, compare_lists, overlap_ratio
+from scrubjay.text.claims.pairs import MAX_TEXT, Closeness, DatedStatement, PairJudgement, PairLabel, judge_pair
 from scrubjay.text.claims.parse import parse_statement
 from scrubjay.text.claims.statements import statements_of
 from scrubjay.workers import offload
@@ -94,11 +97,12 @@ def _compare(
     """Compare the new statements with the candidates."""
     candidates = select_candidates(search, new, now=origin.at)
     same = written.profile.same + _SAME_MARGIN if written.profile else 1.0
-    comparison = _Comparison(memory=written.memory, same=same, origin=origin)
+    comparison = _Comparison(memory=written.memory, same=same, origin=origin, profile=written.profile)
     conflicts = list(comparison.with_lists(search.memories.values(), same_entity=frozenset(search.same_entity)))
     twins = {conflict.other for conflict in conflicts}
     for number, statement in enumerate(new):
         conflicts += comparison.with_candidates(statement.statement, candidates.get(number, []), twins=twins)
+    conflicts += comparison.with_nearest(new, search, earlier=conflicts)
     # The index has the memory as it was before.
     near = (
         [before.observations[number].text for number in search.own if number < len(before.observations)]
@@ -151,6 +155,7 @@ class _Comparison:
     memory: Memory
     same: float
     origin: Origin
+    profile: Profile | None = None
 
     def with_lists(self, others: Iterable[Memory], *, same_entity: frozenset[str]) -> Iterator[ConflictRecord]:
         """Return a conflict for each memory whose observations are much the same."""
@@ -182,6 +187,59 @@ class _Comparison:
                 worst[candidate.memory.id] = (finding, candidate)
         for finding, candidate in worst.values():
             yield self._conflict(finding, candidate.memory, statement=statement, against=candidate.statement)
+
+    def with_nearest(
+        self, new: Sequence[NewStatement], search: CandidateSearch, *, earlier: Sequence[ConflictRecord]
+    ) -> Iterator[ConflictRecord]:
+        """Return what the new statements change or say again in other words, one conflict for each other memory.
+
+        `earlier` are the conflicts that the rules have found already.
+        """
+        filed = {conflict.other for conflict in earlier}
+        for number, statement in enumerate(new):
+            if statement.statement.observation is None and number > 0:
+                continue  # A short text is judged as a whole, together with its first statement.
+            text = _whole_or_part(self.memory, statement.statement)
+            is_nearest, first = True, ""
+            for other, against, cosine in nearest_statements(search, number, now=self.origin.at):
+                if not _share_place(self.memory, other):
+                    continue
+                is_nearest = is_nearest and first in ("", other.group or other.id)
+                first = first or other.group or other.id
+                if other.id in filed:
+                    continue
+                judgement = self._judge(text, other, against, cosine=cosine, is_nearest=is_nearest)
+                if (finding := _finding(judgement)) is None or not self._may_file(
+                    finding, statement.statement, other, against
+                ):
+                    continue
+                filed.add(other.id)
+                ours = _most_alike(_parts(self.memory, statement.statement), against.text)
+                yield self._conflict(finding, other, statement=ours, against=_most_alike(_parts(other, against), text))
+
+    def _judge(
+        self, text: str, other: Memory, against: MemoryStatement, *, cosine: float, is_nearest: bool
+    ) -> PairJudgement:
+        profile = self.profile
+        closeness = Closeness(
+            cosine=cosine if profile else None, same=profile.same if profile else 1.0,
+            related=profile.related if profile else 0.0, is_nearest=is_nearest,
+        )  # fmt: skip
+        return judge_pair(
+            DatedStatement(
+                text=_whole_or_part(other, against), date=other.date, subject=other.entity, project=other.project
+            ),
+            DatedStatement(text=text, date=self.memory.date, subject=self.memory.entity, project=self.memory.project),
+            closeness=closeness,
+        )
+
+    def _may_file(self, finding: Finding, statement: MemoryStatement, other: Memory, against: MemoryStatement) -> bool:
+        """Check that the two are not of different subjects; only a change may name another entity than before."""
+        is_record = statement.observation is not None or against.observation is not None
+        if is_record and have_different_subjects(self.memory, statement.text, other, against.text):
+            return False
+        is_change = finding.type is ConflictType.CONTRADICTION and not is_record
+        return is_change or _agree(self.memory.entity, other.entity)
 
     def within_memory(self, new: Sequence[MemoryStatement], *, near: Collection[str]) -> Iterator[ConflictRecord]:
         """Return contradictions of the memory with its content, its latest observations, and those in `near`."""
@@ -257,6 +315,37 @@ def _rank(memory: Memory, statement: MemoryStatement | None) -> RankedStatement:
         date=date_of(memory, observation),
         is_all=statement is None or is_one_statement(memory),
     )
+
+
+def _finding(judgement: PairJudgement) -> Finding | None:
+    """Return a judgement as a finding that can be filed; None where both may hold."""
+    if judgement.label is PairLabel.CHANGES:
+        kind, suggested = ConflictType.CONTRADICTION, Strategy.SUPERSEDE
+    elif judgement.label is PairLabel.SAME:
+        kind, suggested = ConflictType.DUPLICATE, Strategy.MERGE
+    else:
+        return None
+    return Finding(type=kind, confidence=judgement.probability, differs=judgement.differs, suggested=suggested)
+
+
+def _whole_or_part(memory: Memory, statement: MemoryStatement) -> str:
+    """Return a short content as a whole, since its sentences explain each other; else the statement."""
+    is_part = statement.observation is not None or len(memory.content) > MAX_TEXT
+    return statement.text if is_part else memory.content.strip()
+
+
+def _parts(memory: Memory, statement: MemoryStatement) -> list[MemoryStatement]:
+    if statement.observation is not None or len(memory.content) > MAX_TEXT:
+        return [statement]
+    return [MemoryStatement(text=text) for text in statements_of(memory.content)] or [statement]
+
+
+def _most_alike(parts: Sequence[MemoryStatement], text: str) -> MemoryStatement:
+    """Return the part that a text is about; the first of several."""
+    if len(parts) == 1:
+        return parts[0]
+    best = most_words_in_common(MemoryStatement(text=text), parts, most=1, least=0)
+    return best[0] if best else parts[0]
 
 
 def _are_unrelated(memory: Memory, other: Memory) -> bool:

@@ -1,0 +1,239 @@
+"""The seam of conflict detection: from two statements and their dates to a label with a probability.
+
+Two things stand behind `judge_pair`: the rules of `compare`, which find values that exclude each other, and a small
+linear model over a few general features, which finds what is said in other words. A trained model can take the place of
+both. The features count in every language that `changes.toml` knows: how near the two are in meaning, the words that
+they share, values of the same sort that differ, and words by which the newer one says that something has changed.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import lru_cache
+
+from scrubjay.model.conflict import ConflictType
+from scrubjay.text.claims.compare import SAME, Finding, compare
+from scrubjay.text.related_words import related_terms
+from scrubjay.text.tokens import running_terms_of
+from scrubjay.text.word_lists import WordLists
+
+__all__ = [
+    "MAX_TEXT",
+    "Closeness",
+    "DatedStatement",
+    "PairJudgement",
+    "PairLabel",
+    "judge_pair",
+    "may_change",
+    "value_differences",
+]
+
+_LISTS = WordLists("changes")
+# A longer text is a document, which says too many things to be compared as one.
+MAX_TEXT = 800
+# From these probabilities on a label is given.
+_CHANGES_FROM = 0.5
+_SAME_FROM = 0.5
+_MAX_SAME_VALUES = 2
+# From this closeness on two words mean the same.
+_SYNONYMOUS = 0.75
+# Weights of logistic regressions on pairs of development data, rounded. That something changes must be said: without
+# such a word, two values that differ are at most a contradiction.
+_CHANGE_WEIGHTS = {"closeness": 3.1, "overlap": 6.7, "nearest": 2.5, "clear": 1.5, "new_value": 3.7}
+_CHANGE_BIAS = -11.3
+_SAME_WEIGHTS = {
+    "closeness": 4.5, "overlap": 4.0, "nearest": 2.4, "clear": -4.5, "covered": 2.0, "same_values": 2.0,
+}  # fmt: skip
+_SAME_BIAS = -11.2
+_VALUE = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:[-'\u2019][^\W\d_]+)*")
+
+
+# A name, except at the beginning of a sentence; and an identifier, such as a version or a path.
+_NAME = re.compile(r"(?<=[\w,;] )[A-Z\u00c0-\u00de][\w-]+|[\w-]*[\w/_.-]+[/_.:-]\w+")
+
+
+class PairLabel(StrEnum):
+    """What a statement is to an earlier one."""
+
+    SAME = "same"
+    CHANGES = "changes"
+    CONTRADICTS = "contradicts"
+    COMPATIBLE = "compatible"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatedStatement:
+    """A statement, when it was made, and the subject and project that it was filed under."""
+
+    text: str
+    date: datetime
+    subject: str = ""
+    project: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closeness:
+    """How near two statements are by an embedding model, and where that model's scale begins and ends.
+
+    `same` is the model's cosine for two texts that say the same, `related` the one for two texts of the same topic.
+    `is_nearest`: of all that is stored, nothing is nearer to the newer statement.
+    """
+
+    cosine: float | None = None
+    same: float = SAME
+    related: float = 0.0
+    is_nearest: bool = False
+
+    def scaled(self, otherwise: float) -> float:
+        """Return the cosine on a scale that is the same for all models: 0 is unrelated, 1 says the same."""
+        if self.cosine is None or self.same <= self.related:
+            return otherwise
+        return max(0.0, min(1.2, (self.cosine - self.related) / (self.same - self.related)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairJudgement:
+    """A label with its probability; `finding` is what the rules say of the two, if anything."""
+
+    label: PairLabel
+    probability: float
+    differs: tuple[str, ...] = ()
+    finding: Finding | None = None
+
+
+def judge_pair(older: DatedStatement, newer: DatedStatement, *, closeness: Closeness) -> PairJudgement:
+    """Return what the newer statement is to the older one."""
+    if older.project and newer.project and older.project.casefold() != newer.project.casefold():
+        return PairJudgement(label=PairLabel.COMPATIBLE, probability=1.0)
+    finding = compare(older.text, newer.text, cosine=closeness.cosine, same=closeness.same)
+    features = _features(older.text, newer.text, closeness) if _is_short(older.text, newer.text) else None
+    says_so = bool(features and (features["clear"] or features["faint"]))
+    change = _probability(features, _CHANGE_WEIGHTS, _CHANGE_BIAS) if features and says_so else 0.0
+    if finding is not None and finding.type is ConflictType.CONTRADICTION:
+        label = PairLabel.CHANGES if change >= _CHANGES_FROM else PairLabel.CONTRADICTS
+        return PairJudgement(
+            label=label, probability=max(change, finding.confidence), differs=finding.differs, finding=finding
+        )
+    if change >= _CHANGES_FROM:
+        differs = value_differences(older.text, newer.text)
+        return PairJudgement(label=PairLabel.CHANGES, probability=round(change, 2), differs=differs, finding=finding)
+    if finding is not None:
+        label = PairLabel.SAME if finding.type is ConflictType.DUPLICATE else PairLabel.COMPATIBLE
+        return PairJudgement(label=label, probability=finding.confidence, finding=finding)
+    is_same = features is not None and not _exchanges_word(older.text, newer.text)
+    same = _probability(features, _SAME_WEIGHTS, _SAME_BIAS) if features and is_same else 0.0
+    if same >= _SAME_FROM:
+        return PairJudgement(label=PairLabel.SAME, probability=round(same, 2))
+    return PairJudgement(label=PairLabel.COMPATIBLE, probability=round(1 - max(change, same), 2))
+
+
+def may_change(text: str) -> bool:
+    """Check whether a statement has a word for a change."""
+    plain = _plain(text[:MAX_TEXT])
+    return bool(_CLEAR.search(plain) or _FAINT.search(plain))
+
+
+def _is_short(*texts: str) -> bool:
+    return all(0 < len(text) <= MAX_TEXT for text in texts)
+
+
+def _probability(features: dict[str, float], weights: dict[str, float], bias: float) -> float:
+    return 1 / (1 + math.exp(-bias - sum(weight * features[name] for name, weight in weights.items())))
+
+
+def _features(older: str, newer: str, closeness: Closeness) -> dict[str, float]:
+    terms, new_terms = _terms(older), _terms(newer)
+    shared = len(terms & new_terms)
+    overlap = shared / max(1, min(len(terms), len(new_terms)))
+    values, new_values = _values(older), _values(newer)
+    plain = _plain(newer)
+    return {
+        "closeness": closeness.scaled(overlap),
+        "nearest": float(closeness.is_nearest),
+        "overlap": overlap,
+        "clear": float(bool(_CLEAR.search(plain))),
+        "faint": float(bool(_FAINT.search(plain))),
+        "new_value": float(bool(new_values.all - values.all)),
+        "covered": float(new_values.numbers <= values.numbers and new_values.days <= values.days),
+        "same_values": min(
+            _MAX_SAME_VALUES, len(values.numbers & new_values.numbers) + len(values.days & new_values.days)
+        ),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    numbers: frozenset[str]
+    days: frozenset[str]
+    names: frozenset[str]
+
+    @property
+    def all(self) -> frozenset[str]:
+        return self.numbers | self.days | self.names
+
+
+@lru_cache(maxsize=1_024)
+def _values(text: str) -> _Values:
+    tokens = [_NUMBERS.get(token, token) for match in _VALUE.finditer(text.casefold()) for token in [match.group()]]
+    return _Values(
+        frozenset(token.lstrip("0") or "0" for token in tokens if token[0].isdigit()),
+        frozenset(_DAYS[token] for token in tokens if token in _DAYS),
+        frozenset(match.casefold() for match in _NAME.findall(text)),
+    )
+
+
+@lru_cache(maxsize=1_024)
+def _terms(text: str) -> frozenset[str]:
+    """Return the terms of what a statement is about: without figures, days and words of change."""
+    about = _CLEAR.sub(" ", _plain(text))
+    return frozenset(term for term in running_terms_of(about) if not term[0].isdigit())
+
+
+def _exchanges_word(older: str, newer: str) -> bool:
+    """Check whether one word has another in its place, where all else is the same: staging, production."""
+    terms, new_terms = _terms(older), _terms(newer)
+    left, right = tuple(terms - new_terms), tuple(new_terms - terms)
+    if len(left) != 1 or len(right) != 1:
+        return False
+    closeness = (dict(related_terms(left[0])).get(right[0], 0.0), dict(related_terms(right[0])).get(left[0], 0.0))
+    return max(closeness) < _SYNONYMOUS
+
+
+def value_differences(older: str, newer: str) -> tuple[str, ...]:
+    """Describe the values of the same sort that differ."""
+    values, new_values = _values(older), _values(newer)
+    kinds = (("number", values.numbers, new_values.numbers), ("day", values.days, new_values.days))
+    return tuple(
+        f"{kind}: {', '.join(sorted(first - second))} or {', '.join(sorted(second - first))}"
+        for kind, first, second in kinds
+        if first - second and second - first
+    )
+
+
+@lru_cache(maxsize=1_024)
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().replace("\u2019", "'").split())
+
+
+def _read_phrases(name: str) -> re.Pattern[str]:
+    """Compile a list of phrases; a star stands for one word."""
+    phrases = [" ".join(phrase.split()) for phrase in _LISTS.text(name).split("/")]
+    patterns = [re.escape(phrase).replace(r"\*", r"\w+") for phrase in phrases if phrase]
+    return re.compile(rf"(?<!\w)(?:{'|'.join(sorted(patterns, key=len, reverse=True))})(?!\w)")
+
+
+def _read_lines(name: str) -> dict[str, str]:
+    """Return the first word of the line of each word, and of its plural."""
+    lines = [line.split() for line in _LISTS.lines(name)]
+    return {form: words[0] for words in lines for word in words for form in (word, f"{word}s")}
+
+
+_CLEAR, _FAINT = _read_phrases("clear"), _read_phrases("faint")
+_DAYS = _read_lines("weekdays")
+_NUMBERS = {
+    word: str(number)
+    for line in _LISTS.lines("numbers")
+    for number, word in enumerate(line.split(), 2)
+}  # fmt: skip

@@ -1,0 +1,94 @@
+"""The label of two statements: the same, a change, a contradiction, or compatible."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from scrubjay.text.claims.pairs import Closeness, DatedStatement, PairJudgement, PairLabel, judge_pair, may_change
+
+_EARLIER, _LATER = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 9, tzinfo=UTC)
+
+
+def _judge(
+    older: str, newer: str, *, cosine: float | None = 0.7, projects: tuple[str, str] = ("", "")
+) -> PairJudgement:
+    closeness = Closeness(cosine=cosine, same=0.81, related=0.11, is_nearest=True)
+    return judge_pair(
+        DatedStatement(text=older, date=_EARLIER, project=projects[0]),
+        DatedStatement(text=newer, date=_LATER, project=projects[1]),
+        closeness=closeness,
+    )
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The weekly report is due on Friday.", "The weekly report is due on Wednesday instead of Friday."),
+        ("Petra owns the billing module.", "The billing module no longer belongs to Petra, Anselm has it."),
+        ("Unser Zahnarzt ist Herr Kern.", "Herr Kern ist nicht mehr unser Zahnarzt, sondern Frau Abel."),
+        ("La reunión semanal es los martes.", "La reunión semanal pasa a los jueves."),
+        ("Le cours de piano est le mercredi.", "Le cours de piano est désormais le samedi."),
+    ],
+)
+def test_a_statement_that_says_so_changes_an_earlier_one(older: str, newer: str) -> None:
+    judgement = _judge(older, newer)
+
+    assert judgement.label is PairLabel.CHANGES
+    assert judgement.probability >= 0.5
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The staging server runs Ubuntu 22.04.", "The production server runs Ubuntu 22.04."),
+        ("The access token is valid for 15 minutes.", "The refresh token is valid for 30 days."),
+        ("The cleanup job runs at 02:00.", "The report job runs at 06:00."),
+        ("I like hiking.", "I like photography."),
+        ("We use pytest for tests.", "We use ruff for linting."),
+    ],
+)
+def test_what_is_true_together_is_compatible(older: str, newer: str) -> None:
+    assert _judge(older, newer).label is PairLabel.COMPATIBLE
+
+
+def test_a_value_that_excludes_another_contradicts_it() -> None:
+    judgement = _judge("The user's manager is Ada.", "The user's manager is Boris.", cosine=0.8)
+
+    assert judgement.label is PairLabel.CONTRADICTS
+    assert judgement.differs
+
+
+def test_other_words_for_the_same_are_the_same() -> None:
+    older = "Backups are kept for 30 days in the vault of the depot."
+    newer = "The depot's vault keeps backups for thirty days; 30 days in all."
+
+    assert _judge(older, newer, cosine=0.85).label is PairLabel.SAME
+
+
+def test_facts_of_two_projects_are_compatible() -> None:
+    older, newer = "Deploys happen on Thursdays.", "Deploys moved to Tuesdays."
+
+    assert _judge(older, newer).label is PairLabel.CHANGES
+    assert _judge(older, newer, projects=("web", "WEB")).label is PairLabel.CHANGES
+    assert _judge(older, newer, projects=("web", "api")).label is PairLabel.COMPATIBLE
+
+
+def test_without_a_model_the_words_decide() -> None:
+    assert _judge("Deploys happen on Thursdays.", "Deploys moved to Tuesdays.", cosine=None).label is PairLabel.CHANGES
+    assert _judge("Deploys happen on Thursdays.", "Kai moved to Rome.", cosine=None).label is PairLabel.COMPATIBLE
+
+
+def test_a_document_is_not_judged_as_one_statement() -> None:
+    assert _judge("Deploys happen on Thursdays.", "Deploys moved to Tuesdays. " * 100).label is PairLabel.COMPATIBLE
+
+
+def test_the_scale_of_a_model_begins_at_its_related_cosine() -> None:
+    assert Closeness(cosine=0.81, same=0.81, related=0.11).scaled(0.3) == pytest.approx(1.0)
+    assert Closeness(cosine=0.05, same=0.81, related=0.11).scaled(0.3) == 0.0
+    assert Closeness(cosine=None).scaled(0.3) == 0.3
+    assert Closeness(cosine=0.9, same=0.5, related=0.5).scaled(0.3) == 0.3
+
+
+def test_words_for_a_change() -> None:
+    assert may_change("Wir fahren jetzt nach Rom.")
+    assert not may_change("The dog is brown.")
