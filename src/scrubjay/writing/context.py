@@ -17,6 +17,7 @@ from scrubjay.model.results import Remembered
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Embedded, Embedder, PassageSearcher, RecordStore
 from scrubjay.writing.results import KeyedRequest
+from scrubjay.writing.rules import EffectiveRules
 
 __all__ = [
     "InFlightWrites",
@@ -108,7 +109,7 @@ class WriteContext:
     """The dependencies of the write path. `has_llm`: a language model can improve memories later.
 
     `defers`: a job runner is at work, so that no caller waits for the vectors of a long text's end. `in_transaction`:
-    the store is a transaction.
+    the store is a transaction, in which the rules of its space, `effective`, do not change.
     """
 
     store: RecordStore
@@ -121,6 +122,7 @@ class WriteContext:
     has_llm: bool = False
     defers: bool = False
     in_transaction: bool = False
+    effective: EffectiveRules | None = None
 
     async def both(self, first: Coroutine[Any, Any, T], second: Coroutine[Any, Any, U]) -> tuple[T, U]:
         """Return the results of two stages that need not wait for each other.

@@ -171,9 +171,10 @@ async def write_together(
                 index = context.index
                 with suppress(EmbeddingUnavailable):
                     index = await context.open_index(store, space, embedded.vectors)
+                effective = await load_rules(space, default=context.rules, documents=store)
                 yield replace(
                     context, store=store, index=index, embedder=embedded.embedder, in_flight=InFlightWrites(),
-                    in_transaction=True,
+                    in_transaction=True, effective=effective,
                 )  # fmt: skip
         await context.index.after_commit()
 

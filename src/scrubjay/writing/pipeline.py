@@ -42,7 +42,7 @@ async def remember(
     if (earlier := await request.earlier_answer(context.store, space=space)) is not None:
         return WriteOutcome(answer=earlier)
     with telemetry.stage("write.prepare"):
-        effective = await load_rules(space, default=context.rules, documents=context.store)
+        effective = context.effective or await load_rules(space, default=context.rules, documents=context.store)
         # The rules may have changed meanwhile.
         is_current = screened is not None and screened.rules == effective.rules
         draft = screened.draft if screened and is_current else await _screen(valid, rules=effective.rules)

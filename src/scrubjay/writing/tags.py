@@ -17,7 +17,7 @@ from scrubjay.ports import Embedder, RecordStore
 from scrubjay.text.dates.tokens import MONTHS, WEEKDAYS
 from scrubjay.text.names import names_in
 from scrubjay.text.tags.matching import TagMatch, TagRelation, TagVocabulary, best_match, relate_tags
-from scrubjay.text.tags.spelling import fold_tag, is_foldable, normalize_tag, tag_key
+from scrubjay.text.tags.spelling import is_foldable, normalize_tag, tag_key
 from scrubjay.text.tags.suggest import TagPhrase, find_phrases, is_common, is_name
 from scrubjay.text.tags.synonyms import Synonyms
 from scrubjay.text.tokens import running_terms_of
@@ -152,25 +152,30 @@ class SpaceTags:
         text = "\n".join((draft.text, *draft.observations[:20]))
         taken = {tag_key(tag) for tag in (*tags, *draft.entities)}
         all_phrases = await offload(len(text), find_phrases, text, title=draft.title)
-        phrases = [phrase for phrase in all_phrases if tag_key(phrase.tag) not in taken]
+        keys = {phrase.tag: tag_key(phrase.tag) for phrase in all_phrases}
+        phrases = [phrase for phrase in all_phrases if keys[phrase.tag] not in taken]
         if not phrases:
             return []
-        spellings = dict.fromkeys(tag for phrase in phrases for tag in (phrase.tag, fold_tag(phrase.tag).key))
+        spellings = dict.fromkeys([tag for phrase in phrases for tag in (phrase.tag, keys[phrase.tag])])
         facets = {tag: facet("tag", tag) for tag in spellings}
         in_use = await self.store.known_facets(self.space, list(dict.fromkeys(facets.values())), state=State.LIVE)
         counts = {tag: in_use[tag_facet] for tag, tag_facet in facets.items() if tag_facet in in_use}
         # So that the suggestions need not be looked up again.
         self.counts |= dict.fromkeys(spellings, 0) | counts
-        used = [phrase for phrase in phrases if counts.get(_used_spelling(phrase, counts))] if counts else []
+        used = [phrase for phrase in phrases if counts.get(phrase.tag) or counts.get(keys[phrase.tag])]
         names = [phrase for phrase in phrases[:_MAX_NAMES] if is_name(phrase)]
         rare = await self._rare(list(dict.fromkeys((*used, *names))))
+        # The spelling of the text, or the singular.
         suggestions = [
-            (_used_spelling(phrase, counts), "a tag of this space that the text mentions")
+            (phrase.tag if counts.get(phrase.tag) else keys[phrase.tag], "a tag of this space that the text mentions")
             for phrase in used
             if phrase in rare
         ]
         suggestions += [
-            (tag, "a thing that the text mentions") for phrase in phrases for tag in self._table_tags(phrase)
+            (tag, "a thing that the text mentions")
+            for phrase in phrases
+            if self.synonyms.knows(phrase.tag)
+            for tag in self._table_tags(phrase)
         ]
         # Repeated names first; one that occurs once is better than none.
         names.sort(key=lambda name: name.times < _OFTEN)
@@ -201,7 +206,7 @@ class SpaceTags:
 
     def _table_tags(self, phrase: TagPhrase) -> tuple[str, ...]:
         """Return the tags of a thing that the synonyms know; common words may mean anything."""
-        if not self.synonyms.knows(phrase.tag) or is_common(phrase.tag):
+        if is_common(phrase.tag):
             return ()
         synonym = self.synonyms.primary(phrase.tag)
         if synonym is not None:
@@ -285,11 +290,6 @@ async def _vocabulary(space: str, *, store: RecordStore) -> TagVocabulary:
 def _describe(reason: TagReason, *, is_new: bool) -> str:
     before = "" if is_new else f"{reason.tag} "
     return f"{before}-> {', '.join(reason.becomes) or 'left out'}: {reason.why}"
-
-
-def _used_spelling(phrase: TagPhrase, counts: dict[str, int]) -> str:
-    """Return the spelling that the space uses: that of the text, or the singular."""
-    return phrase.tag if counts.get(phrase.tag) else fold_tag(phrase.tag).key
 
 
 def _is_tag(name: str) -> bool:

@@ -4,11 +4,12 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from itertools import count
 from pathlib import Path
+from types import TracebackType
 from typing import TypeVar
 
 import apsw
@@ -74,33 +75,48 @@ def make_private(path: Path) -> None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
-@contextmanager
-def mapped_errors(path: Path) -> Generator[None]:
+def mapped_errors(path: Path) -> AbstractContextManager[None]:
     """Translate every error of the driver into one of ours, with a hint."""
-    try:
-        yield
-    except ScrubjayError:
-        raise
-    except (apsw.BusyError, apsw.LockedError) as error:
-        raise StoreBusy(
+    return _MappedErrors(path)
+
+
+class _MappedErrors:
+    # Not a generator: each of a write's many reads passes through here.
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, apsw.Error | OSError) and not isinstance(error, ScrubjayError):
+            raise _store_error(error, self._path) from error
+
+
+def _store_error(error: apsw.Error | OSError, path: Path) -> ScrubjayError:
+    if isinstance(error, apsw.BusyError | apsw.LockedError):
+        return StoreBusy(
             f"another process has been writing to {path} for {_BUSY_SECONDS:.0f} s",
             hint="Try again; if that does not help, look for a process that hangs with this file open",
             path=str(path),
-        ) from error
-    except apsw.FullError as error:
-        raise DiskFull(
+        )
+    if isinstance(error, apsw.FullError):
+        return DiskFull(
             f"no room left to write {path}; nothing was changed", hint="Free some space and try again", path=str(path)
-        ) from error
-    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.AuthError, OSError) as error:
-        raise StoreReadOnly(
+        )
+    if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError | apsw.AuthError | OSError):
+        return StoreReadOnly(
             f"{path} cannot be opened for writing",
             hint="Check the folder's permissions, or choose another folder with --data or SCRUBJAY_HOME",
             path=str(path),
-        ) from error
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise StoreDamaged(f"{path} is damaged: {error}", hint=_RESTORE, path=str(path)) from error
-    except apsw.Error as error:
-        raise StoreError(f"{path}: {error}", hint="Run `scrubjay doctor`", path=str(path)) from error
+        )
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+        return StoreDamaged(f"{path} is damaged: {error}", hint=_RESTORE, path=str(path))
+    return StoreError(f"{path}: {error}", hint="Run `scrubjay doctor`", path=str(path))
 
 
 class Readers:
@@ -125,14 +141,14 @@ class Readers:
         """Run a job that reads much, like any other."""
         return await self.run(job)
 
-    def run_now(self, job: Callable[[apsw.Connection], T]) -> T:
+    def run_now(self, job: Callable[..., T], *arguments: object, **options: object) -> T:
         """Run a job on the event loop: for a few rows, which take less time than to wake up a thread."""
         if self._closed:
             raise StoreError("the store is closed", hint="Open it again")
         with mapped_errors(self._path):
             if self._loop_connection is None:
                 self._loop_connection = self._connect()
-            return _run_reading(self._loop_connection, job)
+            return _run_reading(self._loop_connection, job, *arguments, **options)
 
     def close(self) -> None:
         """Wait for running jobs and close the connections."""
@@ -154,10 +170,10 @@ class Readers:
         return connection
 
 
-def _run_reading(connection: apsw.Connection, job: Callable[[apsw.Connection], T]) -> T:
+def _run_reading(connection: apsw.Connection, job: Callable[..., T], *arguments: object, **options: object) -> T:
     connection.execute("BEGIN")
     try:
-        return job(connection)
+        return job(connection, *arguments, **options)
     finally:
         if connection.in_transaction:
             connection.execute("COMMIT")

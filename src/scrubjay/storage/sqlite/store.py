@@ -455,7 +455,7 @@ class SqliteStore:
     # ---- reading ----
 
     def _read_now(self, job: Callable[..., T], *arguments: object, **options: object) -> T:
-        return self._readers.run_now(lambda connection: job(connection, *arguments, **options))
+        return self._readers.run_now(job, *arguments, **options)
 
     async def _read_rows(self, job: Callable[..., T], *arguments: object, rows: int, **options: object) -> T:
         """Read a few rows on the event loop, many rows in a thread."""

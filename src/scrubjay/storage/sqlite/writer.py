@@ -197,13 +197,13 @@ class OpenTransaction:
         # A connection works in one thread at a time.
         self._using = threading.Lock()
 
-    def run_now(self, job: Job[T]) -> T:
+    def run_now(self, job: Callable[..., T], *arguments: object, **options: object) -> T:
         """Run a job that only reads."""
         with self._using, mapped_errors(self._path):
             if self._is_closed or not self._connection.in_transaction:
                 # A full disk, for one, ends the whole transaction.
                 raise StoreError("the transaction was rolled back", hint="Try again", path=str(self._path))
-            return job(self._connection)
+            return job(self._connection, *arguments, **options)
 
     async def run(self, job: Job[T], *, fails_early: bool = False, is_long: bool = False) -> T:
         """Run a job that may write; if it fails, its own changes are rolled back.

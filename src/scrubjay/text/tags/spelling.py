@@ -66,23 +66,24 @@ def is_foldable(tag: str) -> bool:
     return len(tag) <= _MAX_LENGTH and _FOLDABLE.fullmatch(tag) is not None
 
 
+@lru_cache(maxsize=_CACHE_SIZE)
 def tag_key(tag: str) -> str:
     """Return the key that all spellings of one tag share."""
-    return fold_tag(tag).key
+    return _join_parts(_trim_version(_parts(tag.lower()))) if is_foldable(tag) else _plain(tag)
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def fold_tag(tag: str) -> FoldedTag:
     """Return a tag for comparison."""
     if not is_foldable(tag):
-        plain = unicodedata.normalize("NFC", " ".join(tag.split())).lower()
+        plain = _plain(tag)
         return FoldedTag(plain, (plain,), (plain,), (), (plain,), plain)
     parts = _parts(tag.lower())
     words = tuple(part for part in parts if not part.isdigit())
     numbers = tuple(part for part in parts if part.isdigit())
     stems = tuple(map(_stem, words))
     full = _join_parts(tuple(_ABBREVIATIONS.get(part, part) for part in _trim_version(parts)))
-    return FoldedTag(_join_parts(_trim_version(parts)), parts, words, numbers, stems, full)
+    return FoldedTag(tag_key(tag), parts, words, numbers, stems, full)
 
 
 def initials(words: tuple[str, ...]) -> tuple[str, str]:
@@ -92,15 +93,26 @@ def initials(words: tuple[str, ...]) -> tuple[str, str]:
     return "".join(word[0] for word in spoken), "".join(word[0] for word in spoken if word not in _LINKS)
 
 
+def _plain(tag: str) -> str:
+    return unicodedata.normalize("NFC", " ".join(tag.split())).lower()
+
+
 def _parts(tag: str) -> tuple[str, ...]:
     """Return the words of a tag, singular and in one spelling, and its numbers."""
-    plain = _DOTNET.sub(" dotnet ", tag)
+    parts = [part for piece in tag.split("-") for part in _split_piece(piece)]
+    if "v" in parts:
+        # Before a number it adds nothing.
+        parts = [part for part, after in pairwise([*parts, ""]) if not (part == "v" and after.isdigit())]
+    return tuple(map(_normalize_word, parts)) or (tag,)
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _split_piece(piece: str) -> tuple[str, ...]:
+    """Return the words and numbers between two hyphens of a tag: many tags share them."""
+    plain = _DOTNET.sub(" dotnet ", piece)
     for sign, word in _SIGNS:
         plain = plain.replace(sign, word)
-    parts = [piece for part in _PART.findall(plain) for piece in _JS.sub(" js", part).split()]
-    # A v before a number adds nothing to it.
-    without_v = [part for part, after in pairwise([*parts, ""]) if not (part == "v" and after.isdigit())]
-    return tuple(map(_normalize_word, without_v)) or (tag,)
+    return tuple([word for part in _PART.findall(plain) for word in _JS.sub(" js", part).split()])
 
 
 def _trim_version(parts: tuple[str, ...]) -> tuple[str, ...]:
@@ -132,6 +144,8 @@ def _stem(word: str) -> str:
 
 def _join_parts(parts: tuple[str, ...]) -> str:
     """Join parts to one word, with a dot between two numbers."""
+    if not any(map(str.isdigit, parts)):
+        return "".join(parts)
     joined = parts[0]
     for before, part in pairwise(parts):
         joined += f".{part}" if before.isdigit() and part.isdigit() else part

@@ -61,9 +61,9 @@ def is_common(tag: str) -> bool:
 def is_name(phrase: TagPhrase) -> bool:
     """Return whether a single word is written like the name of a program or product, and is no common word."""
     word = phrase.written
-    if not _MIN_NAME <= len(word) <= _MAX_NAME and not (word.isupper() and word.isalpha()):
+    if phrase.words > 1 or (not _MIN_NAME <= len(word) <= _MAX_NAME and not (word.isupper() and word.isalpha())):
         return False
-    return phrase.words == 1 and _NAME.fullmatch(word) is not None and not is_common(phrase.tag)
+    return _NAME.fullmatch(word) is not None and not is_common(phrase.tag)
 
 
 @lru_cache(maxsize=8_192)
