@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Annotated, Literal
 
 from scrubjay.model.arguments import Arg, ArgumentGroup
@@ -123,7 +124,12 @@ class TextsFound:
 
 def facet(name: str, value: Json) -> Facet:
     """Return a field and value as a facet; case and the amount of white space do not matter."""
-    text = value if isinstance(value, str) else _format(value)
+    return _facet(name, value if isinstance(value, str) else _format(value))
+
+
+# A write looks up the same labels and words as the one before.
+@lru_cache(maxsize=8_192)
+def _facet(name: str, text: str) -> Facet:
     return f"{name}={' '.join(text.split())}".casefold()
 
 

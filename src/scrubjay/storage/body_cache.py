@@ -1,6 +1,7 @@
 """Stored versions to memories, the same in every store: decompressed once, chained as deltas, reported if damaged."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from datetime import datetime
@@ -27,6 +28,8 @@ _GROWTH = 10
 # The most bodies in the cache, and the most bytes that one of them may have.
 _CACHED_BODIES = 2048
 _CACHED_BODY_BYTES = 8 * 1024
+# The most memories that are kept as they were written: the next writes compare themselves with them.
+_KEPT_WRITTEN = 256
 # The newest versions are stored whole: if the newest is damaged, the one before it can still be read.
 WHOLE_VERSIONS = 2
 # Every sixteenth version is stored whole too, so that no version depends on more than fifteen others.
@@ -49,7 +52,8 @@ class BodyCache:
 
     def __init__(self) -> None:
         # The stored bytes are part of the key, so that a body that has changed on disk is never read from the cache.
-        self._read_small = lru_cache(maxsize=_CACHED_BODIES)(_read_small)
+        self._read_small = lru_cache(maxsize=_CACHED_BODIES)(self._read_written_or_small)
+        self._written: dict[tuple[Encoded, str, str, int], Memory] = {}
         # The checksum and the plain bytes of the last body that was read.
         self._last: tuple[bytes, bytes] = (b"", b"")
 
@@ -79,6 +83,20 @@ class BodyCache:
         # A caller may change the metadata: that must not change the cached memory.
         metadata = deepcopy(memory.metadata) if memory.metadata else memory.metadata
         return replace(memory, last_accessed=last_accessed, access_count=count, metadata=metadata)
+
+    def keep_written(self, version: Version, encoded: Encoded, *, memory_id: str) -> None:
+        """Keep the memory of a version that is being written, so that its next reader need not decompress it."""
+        memory = version.memory
+        # What a body does not keep to the letter is read from it.
+        has_parts = memory.metadata or memory.observations or memory.merged
+        is_whole = not (has_parts or memory.last_accessed or memory.access_count)
+        is_same = memory.id == memory_id and memory.version == version.number
+        if is_whole and is_same and encoded.size <= _CACHED_BODY_BYTES:
+            self._written[encoded, memory_id, memory.space, memory.version] = memory
+        while len(self._written) > _KEPT_WRITTEN:
+            # Another thread may write at the same time.
+            with suppress(RuntimeError, StopIteration):
+                self._written.pop(next(iter(self._written)), None)
 
     def decompress(
         self, version: StoredVersion, *, dictionaries: Dictionaries, newer: Iterable[StoredVersion] = ()
@@ -113,7 +131,17 @@ class BodyCache:
     def clear(self) -> None:
         """Empty the cache, after a purge of some of the bodies."""
         self._read_small.cache_clear()
+        self._written.clear()
         self._last = (b"", b"")
+
+    def _read_written_or_small(
+        self, encoded: Encoded, dictionary: Dictionary, memory_id: str, space: str, version: int
+    ) -> Memory:
+        written = self._written.pop((encoded, memory_id, space, version), None)
+        if written is not None:
+            return written
+        body = parse(unpack(encoded, dictionary=dictionary))
+        return from_body(body, memory_id=memory_id, space=space, version=version)
 
 
 def extend_chain(
@@ -210,8 +238,3 @@ def replay_relations(current: Iterable[Relation], logged: Sequence[LoggedRelatio
         if relation.key not in logged_keys and relation.created_at <= at:
             existing[relation.key] = relation
     return sorted(existing.values(), key=lambda relation: (relation.created_at, relation.type, relation.target))
-
-
-def _read_small(encoded: Encoded, dictionary: Dictionary, memory_id: str, space: str, version: int) -> Memory:
-    body = parse(unpack(encoded, dictionary=dictionary))
-    return from_body(body, memory_id=memory_id, space=space, version=version)

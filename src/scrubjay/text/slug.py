@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from scrubjay.text.tokens import STOP_WORDS
 
@@ -18,7 +19,13 @@ _NOT_ASCII_WORDS = re.compile("[^A-Za-z0-9]")
 
 def slug(text: str) -> str:
     """Return a text as a handle: lower case, words joined by hyphens, at most 64 characters."""
-    folded = unicodedata.normalize("NFKC", _APOSTROPHES.sub("", text[:_MAX_TEXT])).casefold()
+    return _slug(text[:_MAX_TEXT]) if text else ""
+
+
+# A write needs the slugs of the same title and name several times.
+@lru_cache(maxsize=512)
+def _slug(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", _APOSTROPHES.sub("", text)).casefold()
     return _HYPHENS.sub("-", _hyphenate(folded))[:_MAX_LENGTH].strip("-")
 
 

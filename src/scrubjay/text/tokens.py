@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Iterator
+from functools import lru_cache
 
 import Stemmer
 
@@ -20,6 +21,8 @@ IRREGULAR = _WORDS.forms("irregular_forms") | _WORDS.forms("familiar_forms")
 DOT = "\u00b7"
 
 _MAX_TERM_LENGTH = 48
+# A longer text is not kept.
+_MAX_CACHED_TEXT = 1_000
 _PLAIN_WORD = re.compile("[a-z0-9]+")
 # Typographic signs: in most texts that are not ASCII, nothing else is not ASCII.
 _TYPOGRAPHIC = {"\u2019": "'", **dict.fromkeys("\u2018\u201c\u201d\u2013\u2014\u2026\u2022\u00a0", " ")}
@@ -40,13 +43,24 @@ _local = threading.local()
 
 def terms_of(text: str) -> tuple[str, ...]:
     """Return all terms that find a text, with repetition: other forms first, then its words in order, then signs."""
-    extra, running, singles = _split(text)
-    return tuple(_stem(_drop_stop_words([*extra, *running, *singles])))
+    return (_cached_terms if len(text) <= _MAX_CACHED_TEXT else _terms)(text)[0]
 
 
 def running_terms_of(text: str) -> tuple[str, ...]:
     """Return only the terms of the words of a text, in order: a text that quotes it has them side by side."""
-    return tuple(_stem(_drop_stop_words(_split(text)[1])))
+    return (_cached_terms if len(text) <= _MAX_CACHED_TEXT else _terms)(text)[1]
+
+
+def _terms(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return all terms of a text, and those of its words in order, which are among them."""
+    extra, running, singles = map(_drop_stop_words, _split(text))
+    terms = tuple(_stem([*extra, *running, *singles]))
+    start = len(extra)
+    return terms, terms if len(running) == len(terms) else terms[start : start + len(running)]
+
+
+# The stages of one write ask for the terms of the same text.
+_cached_terms = lru_cache(maxsize=512)(_terms)
 
 
 def _split(text: str) -> tuple[list[str], list[str], list[str]]:

@@ -11,6 +11,7 @@ import apsw
 from scrubjay.errors import BodyDamaged
 from scrubjay.model.memory import Memory
 from scrubjay.model.snapshot import to_body
+from scrubjay.model.version import Version
 from scrubjay.storage.body_cache import (
     BATCH,
     SAMPLES,
@@ -55,8 +56,19 @@ class SqliteBodies:
         dictionary = self._newest_dictionary(connection, space_no)
         return [encode(to_body(memory), dictionary=dictionary) for memory in memories]
 
-    def extend_chain(self, connection: apsw.Connection, memory_no: int, new: Sequence[StoredVersion]) -> list[Encoded]:
-        """Return how to store new versions; replace those that need no longer be whole by differences."""
+    def keep_written(self, version: Version, encoded: Encoded, *, memory_id: str) -> None:
+        """Keep the memory of a version that is being written for its next reader."""
+        self._cache.keep_written(version, encoded, memory_id=memory_id)
+
+    def extend_chain(
+        self, connection: apsw.Connection, memory_no: int, new: Sequence[StoredVersion], *, is_new: bool
+    ) -> list[Encoded]:
+        """Return how to store new versions; replace those that need no longer be whole by differences.
+
+        `is_new`: the memory has no stored version.
+        """
+        if is_new and len(new) == 1:
+            return [new[0].encoded]
         rows = connection.execute(
             f"SELECT {BODY_COLUMNS} FROM versions WHERE memory_no = ? ORDER BY number DESC LIMIT {WHOLE_VERSIONS}",
             (memory_no,),

@@ -304,7 +304,9 @@ def _write_versions(
     packed: list[Encoded] = []
     for memory_id, its_entries in plan.versions.items():
         new = [StoredVersion(entry.version.number, next(whole)) for entry in its_entries]
-        packed += bodies.extend_chain(connection, numbers[memory_id], new)
+        is_new = memory_id not in plan.before
+        packed += bodies.extend_chain(connection, numbers[memory_id], new, is_new=is_new)
+        bodies.keep_written(its_entries[-1].version, packed[-1], memory_id=memory_id)
     connection.executemany(
         "INSERT INTO versions VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [

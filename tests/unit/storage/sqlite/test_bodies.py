@@ -1,5 +1,6 @@
 """Bodies in the file: dictionaries are trained and replaced, and damage to one memory affects no other."""
 
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import apsw
@@ -8,7 +9,7 @@ from tests.fakes.build import MODEL, a_commit, a_memory, a_rewrite, an_origin, r
 from tests.unit.storage.sqlite.damage import scribble, spoil_body
 
 from scrubjay.errors import BodyDamaged
-from scrubjay.model.memory import Memory, State
+from scrubjay.model.memory import Memory, Observation, Source, State
 from scrubjay.storage.codec import Encoding
 from scrubjay.storage.sqlite import SqliteStore
 
@@ -31,6 +32,24 @@ def rows(path: Path, query: str) -> list[tuple[int, ...]]:
         return [tuple(int(value) for value in row) for row in connection.execute(query)]
     finally:
         connection.close()
+
+
+async def test_a_memory_that_was_just_written_is_read_as_from_its_body(store: SqliteStore, path: Path) -> None:
+    offset = timezone(timedelta(hours=2))
+    first = a_memory("Lisbon", tags=("a", "b"), source=Source(at=datetime(2026, 5, 1, tzinfo=offset)), pinned=True)
+    second = a_memory("Oslo", metadata={"n": [1]}, observations=(Observation(text="x", recorded_at=first.created_at),))
+    await store.commit(a_commit(first, second))
+    await store.commit(a_commit(a_rewrite(revised(first, content="Porto", relevance=0.5))))
+    ids = [first.id, second.id]
+    written = await store.get("default", ids)
+    other = await SqliteStore.open(path)
+    try:
+        assert written == await other.get("default", ids)
+    finally:
+        await other.close()
+    spoil_body(path, first.id, 2)
+    with pytest.raises(BodyDamaged, match=first.id):
+        await store.get("default", [first.id])
 
 
 async def test_a_damaged_newest_version_names_the_last_good_one(store: SqliteStore, path: Path) -> None:
