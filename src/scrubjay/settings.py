@@ -53,7 +53,8 @@ class Settings:
         "minilm",
         "SCRUBJAY_EMBEDDER",
         "`minilm` (bundled, offline), `onnx` (a model in a folder), `openai` (any server with /v1/embeddings), "
-        "`voyage`, `sentence-transformers`, `clip` (texts and pictures), or `none` for lexical search alone.",
+        "`voyage`, `sentence-transformers`, `multilingual` (one of these for a hundred languages), `clip` (texts and "
+        "pictures), or `none` for lexical search alone.",
     )
     embedding_model: str = _setting("", "SCRUBJAY_EMBEDDING_MODEL", "The model's name, or for `onnx` its folder.")
     embedding_url: str = _setting(

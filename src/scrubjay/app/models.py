@@ -24,6 +24,9 @@ from scrubjay.reranking.cross_encoders import (
 )
 from scrubjay.settings import Settings
 
+# The models of embedders that need no name.
+_DEFAULT_MODELS = {"clip": CLIP_MODEL, "multilingual": "intfloat/multilingual-e5-small"}
+
 
 def make_embedder(settings: Settings) -> Embedder:
     """Return the chosen embedder; its model is loaded on first use."""
@@ -33,11 +36,8 @@ def make_embedder(settings: Settings) -> Embedder:
         "onnx": lambda: _folder_embedder(settings),
         "openai": lambda: openai_embedder(_service(settings, OPENAI_URL)),
         "voyage": lambda: voyage_embedder(_service(settings, VOYAGE_URL)),
-        "sentence-transformers": lambda: sentence_transformers_embedder(
-            SentenceTransformerConfig(
-                model=_model(settings), download=settings.allow_download, profile=_profile(settings)
-            )
-        ),
+        "sentence-transformers": lambda: sentence_transformers_embedder(_sentence_transformer(settings)),
+        "multilingual": lambda: sentence_transformers_embedder(_sentence_transformer(settings)),
         "clip": lambda: clip_embedder(_clip(settings)),
         "none": NoEmbedder,
     }
@@ -56,8 +56,8 @@ def model_name(settings: Settings) -> str:
         return ""
     if settings.embedder == "minilm":
         return BUNDLED
-    if settings.embedder == "clip" and not settings.embedding_model:
-        return CLIP_MODEL
+    if settings.embedder in _DEFAULT_MODELS and not settings.embedding_model:
+        return _DEFAULT_MODELS[settings.embedder]
     return _folder(settings).name if settings.embedder == "onnx" else _model(settings)
 
 
@@ -119,6 +119,12 @@ def _clip(settings: Settings) -> ClipConfig:
         download=settings.allow_download,
         threads=settings.embedding_threads,
         profile=_profile(settings),
+    )
+
+
+def _sentence_transformer(settings: Settings) -> SentenceTransformerConfig:
+    return SentenceTransformerConfig(
+        model=model_name(settings), download=settings.allow_download, profile=_profile(settings)
     )
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import shutil
 import stat
 from collections.abc import Callable, Sequence
@@ -15,12 +16,17 @@ from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
 from scrubjay.model.results import Check, DoctorReport, Status
 from scrubjay.ports import Embedder, RecordStore, StoreStatistics
+from scrubjay.text.tokens import LANGUAGE_TERMS
 from scrubjay.version import VERSION
 
 _LOW_DISK_SPACE = 100 * 1024 * 1024
 _MAX_MISSING = 1000
 _MAX_LISTED = 5
 _PAGE_SIZE = 200
+# The bundled model, and others whose names say so.
+_ENGLISH_MODEL = re.compile(r"^all-|-en(?:-|$)|english")
+# From this share of passages on a space counts as one of other languages.
+_FOREIGN_SHARE = 0.2
 _RESTORE = "Follow its advice, if it gives any; else restore a backup: `scrubjay backup restore FILE`"
 Description = dict[str, str | int | bool]
 
@@ -42,6 +48,13 @@ async def status(subject: Subject, *, space: str) -> Status:
     embedding, degraded = await _embedding(subject.embedder)
     if problem := subject.index.get("problem"):
         degraded.append(str(problem))
+    if _ENGLISH_MODEL.search(str(embedding.get("model", ""))) and (
+        foreign := await _foreign_languages(subject.store, space)
+    ):
+        degraded.append(
+            f"the embedding model is English, and {foreign} of this space is not: set SCRUBJAY_EMBEDDER=multilingual "
+            "(docs/how-to/embedders.md)"
+        )
     saved = 1 - statistics.stored_bytes / statistics.body_bytes if statistics.body_bytes else 0.0
     return Status(
         space=space,
@@ -104,6 +117,17 @@ async def _embedding(embedder: Embedder) -> tuple[Description, list[str]]:
     except EmbeddingUnavailable as error:
         return {"available": False, "why": error.message}, [f"lexical search only: {error.message}"]
     return {"available": True, "model": profile.model, "dimension": profile.dimension}, []
+
+
+async def _foreign_languages(store: RecordStore, space: str) -> str:
+    """Return how much of a space is in other languages than English, if that is much."""
+    counts = await store.term_statistics(space, [*LANGUAGE_TERMS.values()], state=State.LIVE)
+    shares = {
+        language: counts.frequencies.get(term, 0) / max(1, counts.passages) for language, term in LANGUAGE_TERMS.items()
+    }
+    largest = max(shares, key=lambda language: shares[language])
+    total = sum(shares.values())
+    return f"{total:.0%} ({largest.capitalize()} most)" if total >= _FOREIGN_SHARE else ""
 
 
 async def _store_check(store: RecordStore, *, deep: bool) -> Check:

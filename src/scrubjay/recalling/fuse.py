@@ -148,9 +148,10 @@ def score_priors(
     """
     weights, passages = ranking.weights, window.candidates
     zeros = np.zeros(len(passages), dtype=np.float32)
+    names = frozenset(query.terms).union(*query.other_stems.values())
     return (
         _score_dates(passages, query.spans, weights) if query.spans else zeros,
-        _score_names(window, frozenset(query.terms), weights) if ranking.uses("names") else zeros,
+        _score_names(window, names, weights) if ranking.uses("names") else zeros,
         _score_manner(window, weights) if ranking.uses("manner") else zeros,
         _score_metadata(passages, now, weights) if ranking.uses("standing") else zeros,
     )

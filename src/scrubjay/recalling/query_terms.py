@@ -18,11 +18,12 @@ from scrubjay.model.rules import COLLECTION, TAGS
 from scrubjay.ports import RecordStore, TermStatistics
 from scrubjay.recalling.understand import ParsedQuery
 from scrubjay.text.fuzzy import likeness
+from scrubjay.text.languages import ENGLISH
 from scrubjay.text.names import spellings_of
 from scrubjay.text.related_words import is_word, related_terms
 from scrubjay.text.tags.spelling import normalize_tag
 from scrubjay.text.tags.synonyms import Synonyms, synonyms_from
-from scrubjay.text.tokens import terms_of
+from scrubjay.text.tokens import LANGUAGE_TERMS, other_stems, terms_of
 
 _WORD = re.compile(r"[^\s?!,;:()\"#]+")
 _DIGIT = re.compile(r"\d")
@@ -41,6 +42,12 @@ _MAX_REPLACEMENTS = 5
 _MAX_UNKNOWN = 8
 _MAX_LOOKALIKES = 24
 _MAX_CORRECTIONS = 3
+# A language of so many of the passages is one of the space.
+_MIN_LANGUAGE_SHARE = 0.05
+# Languages that write compounds as one word, and the least length of a part.
+_COMPOUNDING = frozenset({"german", "dutch"})
+_MIN_PART = 4
+_MIN_MISSPELT = 7
 
 
 class _Lexicon(Protocol):
@@ -127,19 +134,23 @@ async def expand_terms(
         lexicon=store if extra is None else _CombinedLexicon(store, extra),
         ranking=ranking,
     )
-    statistics = await expansion.count(query.terms)
+    statistics = await expansion.count((*query.terms, *LANGUAGE_TERMS.values()))
     names, tags = await _find_names_and_tags(query, space=space, store=store, ranking=ranking)
     tag_terms = frozenset(term for tag in tags for term in terms_of(tag))
     weights = {term: ranking.weights.tag if term in tag_terms else 1.0 for term in query.terms}
     terms = QueryTerms(weights=weights, statistics=statistics)
     if names:
         terms = await _add_names(terms, names, expansion)
-    if statistics.passages and ranking.uses("kin"):
+    if statistics.passages and ranking.uses("kin") and query.language in ("", ENGLISH):
         terms = await _add_related(terms, expansion)
+    terms, stemmed = await _add_stems(terms, _other_stems(query, statistics), expansion)
     # A word with a digit is a number, a version or a key: a similar one is a different one.
-    unknown = [term for term in query.terms if not statistics.frequencies.get(term) and not _DIGIT.search(term)]
+    missing = (term for term in query.terms if not statistics.frequencies.get(term) and not _DIGIT.search(term))
+    unknown = [term for term in missing if term not in stemmed]
     if unknown and statistics.passages and ranking.uses("typos"):
-        terms = await _add_corrections(terms, unknown[:_MAX_UNKNOWN], expansion)
+        if query.language in _COMPOUNDING:
+            terms = await _add_parts(terms, unknown[:_MAX_UNKNOWN], expansion)
+        terms = await _add_corrections(terms, unknown[:_MAX_UNKNOWN], expansion, language=query.language)
     return terms
 
 
@@ -232,7 +243,66 @@ async def _add_related(terms: QueryTerms, expansion: _Expansion) -> QueryTerms:
     return replace(terms, statistics=statistics, related=related, replacements=replacements)
 
 
-async def _add_corrections(terms: QueryTerms, unknown: Sequence[str], expansion: _Expansion) -> QueryTerms:
+def _other_stems(query: ParsedQuery, statistics: TermStatistics) -> dict[str, tuple[str, ...]]:
+    """Return the stems of the question's terms in the languages of the space."""
+    stems = dict(query.other_stems)
+    for language, mark in LANGUAGE_TERMS.items():
+        if (
+            statistics.frequencies.get(mark, 0) >= _MIN_LANGUAGE_SHARE * statistics.passages
+            and query.language != language
+        ):
+            for term, stem in other_stems(query.text, language).items():
+                if term in query.terms:
+                    stems[term] = tuple(dict.fromkeys((*stems.get(term, ()), stem)))
+    return stems
+
+
+async def _add_stems(
+    terms: QueryTerms, stems: Mapping[str, Sequence[str]], expansion: _Expansion
+) -> tuple[QueryTerms, frozenset[str]]:
+    """Add the stems of other languages: where a term is missing, they count as much. Return the terms with some."""
+    others = dict.fromkeys(stem for forms in stems.values() for stem in forms if stem not in terms.weights)
+    if not others:
+        return terms, frozenset()
+    frequencies = (await expansion.count(list(others))).frequencies
+    related = {term: dict(shares) for term, shares in terms.related.items()}
+    counts: dict[str, int] = {}
+    for term, forms in stems.items():
+        existing = {stem: 1.0 for stem in forms if frequencies.get(stem) and stem not in terms.weights}
+        if existing:
+            related[term] = related.get(term, {}) | existing
+            # As frequent as all its forms: some passages have several of them.
+            counts[term] = max(terms.statistics.frequencies.get(term, 0), *(frequencies[stem] for stem in existing))
+    statistics = replace(terms.statistics, frequencies={**terms.statistics.frequencies, **counts})
+    used = dict.fromkeys(stem for term in counts for stem in related[term] if stem in others)
+    replacements = (*terms.replacements, *used)[:_MAX_ADDED]
+    return replace(terms, statistics=statistics, related=related, replacements=replacements), frozenset(counts)
+
+
+async def _add_parts(terms: QueryTerms, unknown: Sequence[str], expansion: _Expansion) -> QueryTerms:
+    """Add the words that an unknown word is composed of, as far as passages have them."""
+    parts = {term: _parts_of(term) for term in unknown}
+    frequencies = (await expansion.count([part for each in parts.values() for part in each])).frequencies
+    for term, each in parts.items():
+        # The longest beginning and the longest end.
+        first = next((part for part in each if term.startswith(part) and frequencies.get(part)), "")
+        last = next((part for part in each if not term.startswith(part) and frequencies.get(part)), "")
+        weights = {part: len(part) / len(term) for part in (first, last) if part and part not in terms.weights}
+        if weights:
+            counts = {part: frequencies[part] for part in weights}
+            terms = terms.add(weights, counts, [f"{term} taken for {', '.join(weights)}"])
+    return terms
+
+
+def _parts_of(term: str) -> list[str]:
+    """Return the beginnings and ends of a word that can be words, the longest first."""
+    sizes = range(len(term) - 3, _MIN_PART - 1, -1)
+    return [*(term[:size] for size in sizes), *(term[-size:] for size in sizes)]
+
+
+async def _add_corrections(
+    terms: QueryTerms, unknown: Sequence[str], expansion: _Expansion, *, language: str
+) -> QueryTerms:
     for term in unknown:
         similar = await expansion.lexicon.similar_terms(
             expansion.space, term, state=expansion.state, limit=_MAX_LOOKALIKES
@@ -242,13 +312,18 @@ async def _add_corrections(terms: QueryTerms, unknown: Sequence[str], expansion:
         corrections = [
             (score, count, other)
             for score, count, other in scored
-            if score > 0 and other not in terms.weights and (term in other or not is_word(term))
+            if score > 0 and other not in terms.weights and (term in other or not _may_be_right(term, language))
         ][:_MAX_CORRECTIONS]
         if corrections:
             weights = {other: expansion.ranking.weights.typo * score for score, _, other in corrections}
             counts = {other: count for _, count, other in corrections}
             terms = terms.add(weights, counts, [f"{term} taken for {', '.join(weights)}"])
     return terms
+
+
+def _may_be_right(term: str, language: str) -> bool:
+    """Return whether a word is spelt correctly; of other languages only long ones count as misspelt."""
+    return is_word(term) if language in ("", ENGLISH) else len(term) < _MIN_MISSPELT
 
 
 async def _alternative_facets(filter: Filter, *, space: str, store: RecordStore) -> dict[Facet, tuple[Facet, ...]]:

@@ -1,7 +1,8 @@
 """First stage: parse the question into the terms of the index."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 
@@ -13,7 +14,8 @@ from scrubjay.model.ranking import Ranking
 from scrubjay.model.requests import RecallRequest
 from scrubjay.text.dates.phrases import find_dates
 from scrubjay.text.dates.spans import DateSpan
-from scrubjay.text.tokens import running_terms_of, terms_of
+from scrubjay.text.languages import ENGLISH, QUESTION_WORDS, dates_in_english, language_of, stop_words_of
+from scrubjay.text.tokens import question_terms, running_terms_of, terms_of
 
 # A longer text contains context besides the question, which is at its beginning or at its end.
 _MAX_TERMS = 64
@@ -39,12 +41,15 @@ _QUOTED = re.compile(
 class ParsedQuery:
     """A question with its terms, and the text to embed.
 
-    `pairs` are adjacent terms and `phrases` are quoted, both as terms joined by spaces. `spans` are the named days.
+    `other_stems` has, by a term, its stems in other languages, which count in passages without the term. `pairs` are
+    adjacent terms and `phrases` are quoted, both as terms joined by spaces. `spans` are the named days.
     """
 
     question: RecallRequest
     text: str
     terms: tuple[str, ...] = ()
+    other_stems: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    language: str = ""
     pairs: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
     spans: tuple[DateSpan, ...] = ()
@@ -55,7 +60,8 @@ def understand(question: RecallRequest, *, limits: Limits, ranking: Ranking, now
     """Check and parse a question; every text is a valid one, since operators are just text."""
     _check(question, limits=limits)
     text = question.query.replace("\x00", " ").encode("utf-8", "replace").decode().strip()
-    all_terms = terms_of(text)
+    language = language_of(text)
+    all_terms, other_stems = question_terms(text, language)
     if not all_terms and not _HAS_WORD.search(text):
         text = ""  # Punctuation alone asks nothing.
     terms = tuple(dict.fromkeys(all_terms))
@@ -65,15 +71,29 @@ def understand(question: RecallRequest, *, limits: Limits, ranking: Ranking, now
         question=question,
         text=text[:_MAX_EMBEDDED],
         terms=terms,
-        pairs=_pairs(running_terms_of(text)[:_MAX_TERMS]) if ranking.uses("pairs") else (),
+        other_stems={term: other_stems[term] for term in terms if term in other_stems},
+        language=language,
+        pairs=_pairs(text, language) if ranking.uses("pairs") else (),
         phrases=_phrases(text) if ranking.uses("phrases") else (),
-        spans=find_dates(text, today=question.today or now) if ranking.uses("dates") else (),
-        is_question=_QUESTION.search(text[:_MAX_EMBEDDED]) is not None,
+        spans=_spans(text, language, today=question.today or now) if ranking.uses("dates") else (),
+        is_question=_is_question(text[:_MAX_EMBEDDED]),
     )
 
 
-def _pairs(terms: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(f"{term} {following}" for term, following in pairwise(terms) if term != following))
+def _spans(text: str, language: str, *, today: datetime) -> tuple[DateSpan, ...]:
+    return find_dates(dates_in_english(text, language), today=today)
+
+
+def _pairs(text: str, language: str) -> tuple[str, ...]:
+    terms = running_terms_of(text)[:_MAX_TERMS]
+    is_foreign = language not in ("", ENGLISH)
+    frequent = set(terms_of(" ".join(stop_words_of(language)))) if is_foreign else set[str]()
+    pairs = (pair for pair in pairwise(terms) if pair[0] != pair[1] and frequent.isdisjoint(pair))
+    return tuple(dict.fromkeys(map(" ".join, pairs)))
+
+
+def _is_question(text: str) -> bool:
+    return _QUESTION.search(text) is not None or text.partition(" ")[0].lower() in QUESTION_WORDS
 
 
 def _phrases(text: str) -> tuple[str, ...]:

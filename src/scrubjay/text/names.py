@@ -3,6 +3,8 @@
 import re
 from functools import lru_cache
 
+from scrubjay.text.languages import language_of, stop_words_of
+from scrubjay.text.scripts import fold
 from scrubjay.text.tokens import STOP_WORDS
 from scrubjay.text.word_lists import WordLists
 
@@ -58,9 +60,12 @@ def names_in(text: str, *, limit: int = _MAX_NAMES) -> tuple[str, ...]:
 def _names_in(text: str) -> tuple[str, ...]:
     matches = [(match.start(), match[1]) for match in _QUOTED.finditer(text)]
     matches += [(match.start(), match[0]) for pattern in (_HANDLE, _IDENTIFIER) for match in pattern.finditer(text)]
+    language = language_of(text)
+    frequent = stop_words_of(language)
     for match in _PROPER.finditer(text):
-        name = _proper_name(text, match)
-        if name:
+        name = _drop_edges(_proper_name(text, match), frequent)
+        # German writes every noun with a capital letter: one word, or two with an article, are no hint of a name.
+        if name and not (language == "german" and (" " not in name or " der " in name)):
             matches.append((match.start(), name))
     unique: dict[str, str] = {}
     for _, name in sorted(matches):
@@ -124,6 +129,16 @@ def _proper_name(text: str, match: re.Match[str]) -> str:
         words = words[:-1]
     name = " ".join(words).removesuffix("'s").removesuffix("\u2019s").rstrip("'\u2019-&")
     return name if len(name) > 1 and not name.isdigit() and name.casefold() not in _OPENERS else ""
+
+
+def _drop_edges(name: str, frequent: frozenset[str]) -> str:
+    """Return a name without frequent words before and after it: Der Code, La Panadería."""
+    words = name.split(" ")
+    while words and fold(words[0]) in frequent:
+        words = words[1:]
+    while words and fold(words[-1]) in frequent:
+        words = words[:-1]
+    return " ".join(words)
 
 
 def _is_name(word: str, text: str, match: re.Match[str]) -> bool:

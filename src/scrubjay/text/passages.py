@@ -4,17 +4,20 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from scrubjay.model.media import media_type_in
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, Passage
 from scrubjay.text.dates.phrases import date_words
-from scrubjay.text.tokens import terms_of
+from scrubjay.text.languages import language_of
+from scrubjay.text.tokens import LANGUAGE_TERMS, stored_terms, terms_of
 
 # The version of passages and terms. Raise it with every change: a store then rebuilds the passages of an older version.
-SHAPE = 3
+SHAPE = 4
 # The bundled model reads this much of a text: it would see only the beginning of a longer slice.
 MAX_SLICE = 1000
+_TELLING_OBSERVATIONS = 5
 _CUT_MARKS = ("\n\n", "\n", ". ", " ")
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 # A speaker at the beginning of a line of a conversation: "Sarah Miller: yes".
@@ -27,15 +30,17 @@ def passages_of(memory: Memory, *, with_terms: bool = True) -> tuple[Passage, ..
     The memory of a picture has one more, with the vector of the picture; without words it has no other. Terms take most
     of the time, and what only embeds the passages does not need them.
     """
-    find_terms = terms_of if with_terms else _no_terms
+    language = language_of(_beginning(memory)) if with_terms else ""
+    find_terms = partial(stored_terms, language=language) if with_terms else _no_terms
     header = find_terms(" ".join((memory.title, memory.entity, *memory.tags, date_words(memory.date))))
-    subject = find_terms(memory.entity)
+    mark = (LANGUAGE_TERMS[language],) if language in LANGUAGE_TERMS else ()
+    subject = terms_of(memory.entity) if with_terms else ()
     passages: list[Passage] = []
     for observation, start, end in _spans(memory):
         if len(passages) == PASSAGES_PER_MEMORY - 1:
             break
         text = text_of(memory, observation, start, end)
-        terms = header + find_terms(text)
+        terms = header + find_terms(text) + mark
         if not passages:
             # The name and the category belong to the first passage only.
             terms += tuple(term for term in find_terms(f"{memory.name} {memory.category}") if term not in terms)
@@ -52,6 +57,11 @@ def passages_of(memory: Memory, *, with_terms: bool = True) -> tuple[Passage, ..
             )
         )
     return _add_picture(memory, passages, header=header) if media_type_in(memory) else tuple(passages)
+
+
+def _beginning(memory: Memory) -> str:
+    """Return the text that tells the language of a memory."""
+    return memory.content or " ".join(entry.text for entry in memory.observations[:_TELLING_OBSERVATIONS])
 
 
 def _no_terms(_: str) -> tuple[str, ...]:

@@ -4,13 +4,18 @@ import re
 import threading
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 import Stemmer
 
+from scrubjay.text.languages import LANGUAGES, stop_words_of
 from scrubjay.text.scripts import emoji_of, fold_script, merge_letters, split_unspaced, words_of_script
 from scrubjay.text.word_lists import WordLists
 
-__all__ = ["DOT", "IRREGULAR", "PAST_TENSE", "STOP_WORDS", "running_terms_of", "terms_of"]
+__all__ = [
+    "DOT", "IRREGULAR", "LANGUAGE_TERMS", "PAST_TENSE", "STOP_WORDS", "QuestionTerms", "other_stems", "question_terms",
+    "running_terms_of", "stored_terms", "terms_of",
+]  # fmt: skip
 
 _WORDS = WordLists("english")
 STOP_WORDS = _WORDS.words("stop_words")
@@ -39,11 +44,56 @@ _LANGUAGES = (
     ("\u0b80", "\u0bff", "tamil"),
 )
 _local = threading.local()
+# Marks the passages of a language, so that the languages of a space are known.
+LANGUAGE_TERMS = {language: f"{DOT}{language}" for language in LANGUAGES}
+
+
+class QuestionTerms(NamedTuple):
+    """The terms of a question in order, and by a term its stems in other languages, which count where it is missing."""
+
+    terms: tuple[str, ...]
+    others: dict[str, tuple[str, ...]]
 
 
 def terms_of(text: str) -> tuple[str, ...]:
     """Return all terms that find a text, with repetition: other forms first, then its words in order, then signs."""
     return (_cached_terms if len(text) <= _MAX_CACHED_TEXT else _terms)(text)[0]
+
+
+def stored_terms(text: str, language: str) -> tuple[str, ...]:
+    """Return all terms that find a stored text: those of any text, then the stems of its language that differ."""
+    terms = terms_of(text)
+    if language in LANGUAGE_TERMS:
+        words = [word for part in _split(text) for word in part]
+        plain = set(terms)
+        terms += tuple(stem for _, stem in _stems(words, language) if stem not in plain)
+    return terms
+
+
+def question_terms(text: str, language: str) -> QuestionTerms:
+    """Return the terms of a question: the stems of its language, and as others those that any text has."""
+    words = [word for part in _split(text) for word in part] if language in LANGUAGE_TERMS else []
+    stems = _stems(words, language) if words else []
+    if not stems:
+        return QuestionTerms(terms_of(text), {})
+    others: dict[str, tuple[str, ...]] = {}
+    for word, stem in stems:
+        plain = tuple(other for other in _stem(_drop_stop_words([word])) if other != stem)
+        others[stem] = tuple(dict.fromkeys((*others.get(stem, ()), *plain)))
+    return QuestionTerms(tuple(others), {term: plain for term, plain in others.items() if plain})
+
+
+def other_stems(text: str, language: str) -> dict[str, str]:
+    """Return, by the terms of a text in any language, their stems in one language where they differ."""
+    stems = ((_stem(_drop_stop_words([word])), stem) for word, stem in _stems([*_split(text)[1]], language))
+    return {terms[0]: stem for terms, stem in stems if terms and terms[0] != stem}
+
+
+def _stems(words: list[str], language: str) -> list[tuple[str, str]]:
+    """Return each word that has a meaning, with its stem in a language."""
+    stop_words = stop_words_of(language)
+    words_left = [word[:_MAX_TERM_LENGTH] for word in words if word not in stop_words]
+    return list(zip(words_left, _stemmer(language).stemWords(words_left), strict=True))
 
 
 def running_terms_of(text: str) -> tuple[str, ...]:

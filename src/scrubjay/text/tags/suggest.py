@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from scrubjay.text.languages import language_of, stop_words_of
 from scrubjay.text.related_words import is_word
 from scrubjay.text.tags.spelling import normalize_tag
 from scrubjay.text.tokens import STOP_WORDS, running_terms_of
@@ -38,9 +39,11 @@ class TagPhrase(NamedTuple):
 
 def find_phrases(text: str, *, title: str = "") -> list[TagPhrase]:
     """Return phrases of up to three words: those of the title first, then long ones, then frequent ones."""
-    head = set(_split_phrases(title))
     start = text[:_MAX_TEXT]
-    body = list(_split_phrases(_NOISE.sub(" . ", start) if any(sign in start for sign in _NOISE_SIGNS) else start))
+    frequent = STOP_WORDS | stop_words_of(language_of(start))
+    head = set(_split_phrases(title, frequent))
+    plain = _NOISE.sub(" . ", start) if any(sign in start for sign in _NOISE_SIGNS) else start
+    body = list(_split_phrases(plain, frequent))
     times = Counter(tag for tag, _ in [*head, *body])
     written = dict([*body, *head])
     titled = {tag for tag, _ in head}
@@ -71,14 +74,14 @@ def _is_common_word(word: str) -> bool:
     return all(map(is_word, running_terms_of(word)))
 
 
-def _split_phrases(text: str) -> Iterator[tuple[str, str]]:
+def _split_phrases(text: str, frequent: frozenset[str]) -> Iterator[tuple[str, str]]:
     for piece in _BREAK.split(text):
         words = _WORD.findall(piece)
         spellings = [normalize_tag(word) for word in words]
         for start, word in enumerate(words):
-            if spellings[start] in STOP_WORDS:
+            if spellings[start] in frequent:
                 continue
             yield spellings[start], word
             for end in range(start + 2, min(start + _MAX_PHRASE_WORDS, len(words)) + 1):
-                if spellings[end - 1] not in STOP_WORDS:
+                if spellings[end - 1] not in frequent:
                     yield "-".join(spellings[start:end]), " ".join(words[start:end])
