@@ -13,6 +13,8 @@ Vector = NDArray[np.float32]
 # The number of a passage combines the number of its memory and its place in it, so that an index recognises
 # stale points without a query.
 PASSAGES_PER_MEMORY = 1 << 16
+SPOKEN = 4
+"""The bit of `asks` of a turn of a conversation; all others are statements, complete by themselves."""
 _PARALLEL_ROWS = 20_000
 
 
@@ -20,7 +22,8 @@ _PARALLEL_ROWS = 20_000
 class Passage:
     """A slice of the content, or of one observation, with its search terms.
 
-    `who` holds the terms of its subject or its speaker; `asks` is 1 if it contains a question, 2 if it ends with one.
+    `who` holds the terms of its subject or its speaker; `asks` is 1 if it contains a question, 2 if it ends with one,
+    and has the bit `SPOKEN` if it is a turn of a conversation.
     """
 
     ordinal: int

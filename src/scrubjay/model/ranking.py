@@ -24,6 +24,7 @@ class Weights:
     length: float = _weight(0.3, "BM25's b: how much length lowers the score.")
     context: float = _weight(1.0, "Words in the surrounding passages.")
     meaning: float = _weight(1.0, "Times the cosine and the weight of the embedder's profile.")
+    stated: float = _weight(3.0, "Times the meaning of a statement, which is no turn of a conversation.")
     reply: float = _weight(0.8, "The meaning of another speaker's question right before it.")
     pair: float = _weight(0.2, "Two adjacent words of the question that are adjacent here too.")
     phrase: float = _weight(3.0, "A phrase that the question quotes.")
@@ -38,7 +39,8 @@ class Weights:
     relevance: float = _weight(
         0.5, "Subtracted as relevance falls from 1 to 0; relevance halves in a year unless confirmed."
     )
-    recency: float = _weight(0.3, "A memory of this moment; half as much after a month.")
+    recency: float = _weight(0.3, "A turn of a conversation of this moment; half as much after a month.")
+    current: float = _weight(2.0, "The same for a statement, which may have taken the place of an older one.")
     accessed: float = _weight(0.05, "Times the logarithm of the number of reads, counted up to five.")
     settled: float = _weight(0.1, "Its tier is semantic or procedural.")
     general: float = _weight(-0.5, "A memory of no project, for a caller who has one.")

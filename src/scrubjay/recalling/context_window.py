@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scrubjay.model.passage import StoredPassage
+from scrubjay.model.passage import SPOKEN, StoredPassage
 from scrubjay.recalling.candidates import AROUND
 
 Floats = NDArray[np.float32]
@@ -193,7 +193,7 @@ def _find_positions(searched: Positions, numbers: Positions) -> Positions:
 
 def _replies(rows: Sequence[StoredPassage], positions: Positions, speaker_of: Positions) -> Floats:
     """Return 1 for each candidate right after a question of another speaker."""
-    is_asking = np.array([*[row.asks for row in rows], 0]) > 0
+    is_asking = np.array([*[row.asks & ~SPOKEN for row in rows], 0]) > 0
     previous, speakers = positions[:, 0], speaker_of[: len(positions)]
     # An unknown speaker is not another one. The last entry stands for the missing row before a first one.
     is_other = (speaker_of[previous] > 0) & (speakers > 0) & (speaker_of[previous] != speakers)

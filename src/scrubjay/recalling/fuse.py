@@ -12,9 +12,10 @@ from itertools import chain, repeat
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrubjay.model.memory import Tier
-from scrubjay.model.passage import StoredPassage
+from scrubjay.model.passage import SPOKEN, StoredPassage
 from scrubjay.model.ranking import Ranking, Weights
 from scrubjay.model.timestamps import to_micros
 from scrubjay.ports import TermStatistics
@@ -115,7 +116,9 @@ def fuse(
     window, candidates = scores.window, scores.window.candidates
     cosines = np.array([*map(dense.cosines.get, window.numbers.tolist(), repeat(0.0)), 0.0], dtype=np.float32)
     own_cosines = cosines[: len(candidates)]
-    lexical, meaning = scores.total, dense.weight * own_cosines
+    lexical = scores.total
+    # What a statement means is in its own words; of a turn, the turns around it say as much.
+    meaning = dense.weight * own_cosines * np.where(_are_spoken(candidates), 1.0, ranking.weights.stated)
     # The cosine of the question that each replies to; the last entry stands for a missing one.
     reply = dense.weight * ranking.weights.reply * window.replies * cosines[window.neighbours[:, 0]]
     priors = score_priors(window, query=query, ranking=ranking, now=now)
@@ -233,9 +236,13 @@ def _score_names(window: ContextWindow, terms: frozenset[str], weights: Weights)
 
 def _score_manner(window: ContextWindow, weights: Weights) -> Floats:
     passages = window.candidates
-    asking = np.array([passage.asks == _ENDS_WITH_QUESTION for passage in passages], dtype=np.float32)
+    asking = np.array([passage.asks & ~SPOKEN == _ENDS_WITH_QUESTION for passage in passages], dtype=np.float32)
     lengths = window.lengths[: len(passages)]
     return (weights.asking * asking + weights.saying * np.log1p(lengths)).astype(np.float32)
+
+
+def _are_spoken(passages: Sequence[StoredPassage]) -> NDArray[np.bool_]:
+    return np.array([passage.asks & SPOKEN for passage in passages], dtype=np.bool_)
 
 
 def _score_metadata(passages: Sequence[StoredPassage], now: datetime, weights: Weights) -> Floats:
@@ -248,7 +255,7 @@ def _score_metadata(passages: Sequence[StoredPassage], now: datetime, weights: W
     is_settled = np.array([passage.tier in _SETTLED_TIERS for passage in passages])
     return (
         weights.relevance * (relevance - 1.0)
-        + weights.recency * _decay(ages, half_life=_RECENCY_DAYS)
+        + np.where(_are_spoken(passages), weights.recency, weights.current) * _decay(ages, half_life=_RECENCY_DAYS)
         + weights.accessed * np.minimum(_MAX_LOG_ACCESSES, accesses)
         + weights.settled * is_settled
     ).astype(np.float32)

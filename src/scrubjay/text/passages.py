@@ -8,13 +8,13 @@ from functools import partial
 
 from scrubjay.model.media import media_type_in
 from scrubjay.model.memory import Memory
-from scrubjay.model.passage import PASSAGES_PER_MEMORY, Passage
+from scrubjay.model.passage import PASSAGES_PER_MEMORY, SPOKEN, Passage
 from scrubjay.text.dates.phrases import date_words
 from scrubjay.text.languages import language_of
 from scrubjay.text.tokens import LANGUAGE_TERMS, stored_terms, terms_of
 
 # The version of passages and terms. Raise it with every change: a store then rebuilds the passages of an older version.
-SHAPE = 4
+SHAPE = 5
 # The bundled model reads this much of a text: it would see only the beginning of a longer slice.
 MAX_SLICE = 1000
 _TELLING_OBSERVATIONS = 5
@@ -22,6 +22,10 @@ _CUT_MARKS = ("\n\n", "\n", ". ", " ")
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 # A speaker at the beginning of a line of a conversation: "Sarah Miller: yes".
 _SPEAKER = re.compile(r"\s*([^\W\d_][\w.'\u2019-]{0,31}(?: [\w.'\u2019-]{1,32}){0,2}):\s")
+# Who says this talks to another. A small "i" is a word of other languages, and a name of many things.
+_TALKING = re.compile(
+    r"\b(?:I|I['\u2019](?:m|ve|d|ll)|[Yy]ou|[Yy]our|[Ii]ch|[Dd]u|[Dd]ir|[Jj]e|[Tt]u|[Tt]oi|[Yy]o|[Tt]\u00fa|[Ii]o|[Ee]u|[Ii]k|[Jj]ij)\b"
+)
 
 
 def passages_of(memory: Memory, *, with_terms: bool = True) -> tuple[Passage, ...]:
@@ -53,7 +57,7 @@ def passages_of(memory: Memory, *, with_terms: bool = True) -> tuple[Passage, ..
                 hash=text_hash(embedding_text(memory, observation, start, end)),
                 terms=terms,
                 who=subject or _speaker(text),
-                asks=_asks(text),
+                asks=_asks(text) | (SPOKEN if _is_spoken(text, memory, subject) else 0),
             )
         )
     return _add_picture(memory, passages, header=header) if media_type_in(memory) else tuple(passages)
@@ -114,6 +118,17 @@ def _asks(text: str) -> int:
     if text.rstrip().endswith(_QUESTION_MARKS):
         return 2
     return int(any(mark in text for mark in _QUESTION_MARKS))
+
+
+def _is_spoken(text: str, memory: Memory, subject: tuple[str, ...]) -> bool:
+    """Whether a text is a turn of a conversation: its subject speaks, or in a session one person talks to another."""
+    if subject and _speaker(text) == subject:
+        return True
+    if not memory.source.session:
+        return False
+    speaker = _SPEAKER.match(text)
+    is_named = speaker is not None and all(word[0].isupper() for word in speaker[1].split())
+    return is_named or _asks(text) > 0 or _TALKING.search(text) is not None
 
 
 def _spans(memory: Memory) -> Iterator[tuple[int | None, int, int]]:

@@ -6,7 +6,7 @@ import pytest
 from tests.fakes.build import START
 
 from scrubjay.model.draft import Limits
-from scrubjay.model.passage import StoredPassage
+from scrubjay.model.passage import SPOKEN, StoredPassage
 from scrubjay.model.ranking import Ranking
 from scrubjay.model.requests import RecallRequest
 from scrubjay.model.timestamps import to_micros
@@ -79,7 +79,12 @@ def test_a_part_of_a_word_is_not_the_word() -> None:
 
 def test_meaning_is_worth_its_weight() -> None:
     ranked = scored(passage(1, "x"), passage(2, "x"), cosines={1: 1.0, 2: 0.5})
-    assert [(match.passage.id, match.cosine, match.score) for match in ranked] == [(1, 1.0, 4.0), (2, 0.5, 2.0)]
+    assert [(match.passage.id, match.cosine, match.score) for match in ranked] == [(1, 1.0, 12.0), (2, 0.5, 6.0)]
+
+
+def test_the_meaning_of_a_turn_counts_once() -> None:
+    ranked = scored(passage(1, "x", asks=SPOKEN), passage(2, "x"), cosines={1: 0.5, 2: 0.5})
+    assert [(match.passage.id, match.score) for match in ranked] == [(2, 6.0), (1, 2.0)]
 
 
 def test_the_parts_of_a_score_add_up() -> None:
@@ -93,7 +98,7 @@ def test_the_parts_of_a_score_add_up() -> None:
     assert both.words > 0
     assert both.pairs > 0
     assert both.phrases == 3.0
-    assert both.meaning == 2.0
+    assert both.meaning == 6.0
 
 
 def test_ties_go_to_the_newest() -> None:

@@ -111,4 +111,4 @@ def test_standing_never_outweighs_a_rare_word(
     confirmed = None if since is None else to_micros(NOW - timedelta(days=since))
     date = to_micros(NOW - timedelta(days=age))
     result = prior(date=date, confirmed=confirmed, relevance=relevance, accesses=accesses, tier=tier)
-    assert -0.501 <= result.standing <= 0.8
+    assert -0.501 <= result.standing <= 2.5

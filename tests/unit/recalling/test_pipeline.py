@@ -110,7 +110,7 @@ async def test_a_hit_by_meaning_alone_says_that_no_word_matched(store: RecordSto
     harness = Harness(store=store, embedder=SameMeaningEmbedder())
     memory = await harness.store_draft("green tea")
     (hit,) = (await harness.recall(RecallRequest(query="a warm drink", explain=True))).hits
-    assert (hit.id, hit.why[:2]) == (memory.id, ("words 0.00: none", "meaning 4.00: cosine 1.000"))
+    assert (hit.id, hit.why[:2]) == (memory.id, ("words 0.00: none", "meaning 12.00: cosine 1.000"))
 
 
 async def test_an_empty_query_lists_the_most_recent(harness: Harness) -> None:

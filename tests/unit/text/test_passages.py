@@ -10,7 +10,7 @@ from tests.fakes.build import START, a_memory
 from tests.unit.strategies import few_examples, some_examples
 
 from scrubjay.model.memory import Memory, Observation, Source
-from scrubjay.model.passage import PASSAGES_PER_MEMORY
+from scrubjay.model.passage import PASSAGES_PER_MEMORY, SPOKEN
 from scrubjay.text import passages as module
 from scrubjay.text.passages import MAX_SLICE, embedding_text, passages_of, slices, text_hash, text_of
 from scrubjay.text.tokens import terms_of
@@ -167,6 +167,23 @@ def test_the_entity_comes_before_the_speaker() -> None:
 def test_a_passage_asks_within_or_at_its_end(text: str, asks: int) -> None:
     (passage,) = passages_of(a_memory(text))
     assert passage.asks == asks
+
+
+@pytest.mark.parametrize(
+    ("text", "entity", "session", "is_spoken"),
+    [
+        ("Caroline: yes, that was fun.", "Caroline", "", True),
+        ("Bob: yes, at ten.", "", "monday", True),
+        ("I moved to Porto last week.", "", "monday", True),
+        ("Could that be later?", "", "monday", True),
+        ("Node drain recipe: first cordon the node.", "", "monday", False),
+        ("Caroline moved to Porto.", "Caroline", "monday", False),
+        ("I prefer tabs.", "", "", False),
+    ],
+)
+def test_a_turn_of_a_conversation_is_known(text: str, entity: str, session: str, is_spoken: bool) -> None:
+    (passage,) = passages_of(a_memory(text, entity=entity, source=Source(session=session)))
+    assert bool(passage.asks & SPOKEN) is is_spoken
 
 
 def test_one_slice_may_ask_and_another_tell() -> None:
