@@ -15,8 +15,8 @@ from typing import Any, cast
 import pytest
 
 from scrubjay.client import MemoryClient
-from scrubjay.conflicts.statement import DisputedStatement
 from scrubjay.conflicts.strategies import ConflictCase, apply_strategy
+from scrubjay.detection.statement import DisputedStatement
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, KeyReused
 from scrubjay.model.caller import Caller

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 from scrubjay.conflicts.repository import counterpart, is_decided
-from scrubjay.conflicts.statement import find_statements, load_current, needs_decision
 from scrubjay.conflicts.strategies import suggest_strategy
 from scrubjay.detection.describe import MemoryStatement, describe
+from scrubjay.detection.statement import find_statements, load_current, needs_decision
 from scrubjay.errors import InvalidInput
 from scrubjay.lookup.branches import trunk_of
 from scrubjay.lookup.references import resolve

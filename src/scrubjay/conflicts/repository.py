@@ -9,18 +9,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from scrubjay.conflicts.statement import find_statements, load_current
+from scrubjay.detection.statement import find_statements, load_current
 from scrubjay.errors import NotFound, StaleVersion, WrongState
 from scrubjay.lookup.branches import branch_id
-from scrubjay.model.change import Origin
 from scrubjay.model.conflict import (
     PENDING_COLLECTION,
+    RESOLUTIONS_COLLECTION,
     SETTLED_COLLECTION,
     ConflictRecord,
     ConflictStatus,
     parse_conflict,
 )
-from scrubjay.model.document import Document
 from scrubjay.model.memory import MAIN
 from scrubjay.model.results import Undone
 from scrubjay.ports import DocumentStore, RecordStore
@@ -28,11 +27,8 @@ from scrubjay.workers import offload
 
 __all__ = [
     "counterpart", "delete_conflict", "delete_obsolete", "is_decided", "list_conflicts", "pending_or_raise", "reopen",
-    "resolution_document",
 ]  # fmt: skip
 
-# The conflicts that a run has resolved, by its name and the conflict's id.
-_RESOLUTIONS = "resolutions"
 _PAGE = 500
 _CLEANUP_PAGE = 200
 _SUGGESTIONS = 3
@@ -52,7 +48,7 @@ async def delete_conflict(conflict: ConflictRecord, *, documents: DocumentStore)
     """Delete the documents of a conflict."""
     await documents.delete_document(conflict.space, conflict.collection, conflict.id)
     if conflict.run:
-        await documents.delete_document(conflict.space, _RESOLUTIONS, f"{conflict.run}/{conflict.id}")
+        await documents.delete_document(conflict.space, RESOLUTIONS_COLLECTION, f"{conflict.run}/{conflict.id}")
 
 
 async def delete_obsolete(*, space: str, store: RecordStore) -> int:
@@ -102,21 +98,6 @@ async def pending_or_raise(conflict_id: str, *, space: str, documents: DocumentS
     raise NotFound(f"there is no conflict {conflict_id[:100]!r}", hint=hint, ref=conflict_id[:200], suggestions=near)
 
 
-def resolution_document(conflict: ConflictRecord, *, origin: Origin) -> Document:
-    """Return the document by which the undo of a run finds the conflicts that it has resolved."""
-    return Document(
-        space=conflict.space,
-        collection=_RESOLUTIONS,
-        key=f"{origin.run}/{conflict.id}",
-        value={
-            "about": {"memory_id": conflict.memory, "other_id": conflict.other},
-            "run": origin.run,
-            "conflict": conflict.id,
-        },
-        at=origin.at,
-    )
-
-
 async def reopen(undone: Undone, *, space: str, store: RecordStore) -> tuple[str, ...]:
     """Make the conflicts pending again that an undone run had resolved; return their ids.
 
@@ -131,7 +112,7 @@ async def reopen(undone: Undone, *, space: str, store: RecordStore) -> tuple[str
     prefix = f"{run}/"
     reopened: list[str] = []
     after = prefix
-    while page := await store.documents(space, _RESOLUTIONS, after=after, limit=_PAGE):
+    while page := await store.documents(space, RESOLUTIONS_COLLECTION, after=after, limit=_PAGE):
         for document in page:
             if document.value.get("run") != run:
                 continue
@@ -143,7 +124,7 @@ async def reopen(undone: Undone, *, space: str, store: RecordStore) -> tuple[str
                 await _make_pending(conflict, documents=store)
                 reopened.append(conflict.id)
             else:
-                await store.delete_document(space, _RESOLUTIONS, document.key)
+                await store.delete_document(space, RESOLUTIONS_COLLECTION, document.key)
         after = page[-1].key
         if not after.startswith(prefix):
             break

@@ -6,15 +6,7 @@ from datetime import datetime
 from typing import cast
 
 from scrubjay import telemetry
-from scrubjay.conflicts.repository import delete_conflict, pending_or_raise, reopen, resolution_document
-from scrubjay.conflicts.statement import (
-    DisputedStatement,
-    are_branches,
-    find_statements,
-    load_current,
-    needs_decision,
-    newer_and_older,
-)
+from scrubjay.conflicts.repository import delete_conflict, pending_or_raise, reopen
 from scrubjay.conflicts.strategies import (
     CombineVersions,
     ConflictCase,
@@ -23,13 +15,21 @@ from scrubjay.conflicts.strategies import (
     choose_strategy,
 )
 from scrubjay.detection.advice import Advice
+from scrubjay.detection.statement import (
+    DisputedStatement,
+    are_branches,
+    find_statements,
+    load_current,
+    needs_decision,
+    newer_and_older,
+)
 from scrubjay.errors import InvalidInput, NotFound, StaleVersion, WrongState
 from scrubjay.idempotency import IdempotentRequest, idempotent_request
 from scrubjay.lookup.branches import branch_document, branch_id
 from scrubjay.model.branch import require_branch_name
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.checks import require_remark, require_text
-from scrubjay.model.conflict import ConflictRecord, ConflictStatus, Resolved, Strategy
+from scrubjay.model.conflict import ConflictRecord, Resolved, Strategy
 from scrubjay.model.memory import Json
 from scrubjay.ports import Commit, Embedded, Write
 from scrubjay.text.screening.secrets import redact, require_no_secret
@@ -190,15 +190,7 @@ async def _commit(
         branch=plan.branch,
         warnings=(*plan.warnings, *([warning] if warning else [])),
     )
-    settled = replace(
-        conflict,
-        status=ConflictStatus.IGNORED if strategy is Strategy.IGNORE else ConflictStatus.RESOLVED,
-        strategy=strategy,
-        notes=request.notes,
-        resolved_at=origin.at,
-        resolved_by=origin.agent,
-        run=origin.run,
-    )
+    settled = conflict.settled(strategy, notes=request.notes, origin=origin)
     branches = [
         branch_document(write.memory, description=message, origin=origin)
         for write in writes
@@ -212,7 +204,7 @@ async def _commit(
         expected=tuple((side.memory.id, side.memory.version) for side in (case.newer, case.older)),
         edges=plan.edges,
         embedded=embedded,
-        documents=(settled.document(at=origin.at), resolution_document(conflict, origin=origin), *branches),
+        documents=(settled.document(at=origin.at), settled.resolution_document(at=origin.at), *branches),
         once=request.idempotency.record(cast("dict[str, Json]", asdict(answer))),
     )
     with telemetry.stage("write.commit"):

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from scrubjay.conflicts.statement import (
+from scrubjay.detection.advice import Advice, RankedStatement, advise
+from scrubjay.detection.statement import (
     DisputedStatement,
     are_branches,
     newer_and_older,
@@ -16,7 +17,6 @@ from scrubjay.conflicts.statement import (
     supersede_statement,
     without_statement,
 )
-from scrubjay.detection.advice import Advice, RankedStatement, advise
 from scrubjay.errors import NameTaken, TooLarge
 from scrubjay.lookup.branches import branch_id
 from scrubjay.model.branch import MergeConflict

@@ -157,12 +157,12 @@ def select_candidates(
 
 def nearest_statements(
     search: CandidateSearch, number: int, *, now: datetime
-) -> Iterator[tuple[Memory, MemoryStatement, float]]:
-    """Return the statements nearest to a new one, one for each memory, with the cosine of their passage."""
+) -> Iterator[tuple[Memory, MemoryStatement, float | None]]:
+    """Return the statements nearest to a new one, one for each memory, with the cosine of their passage if known."""
     seen = set[str]()
     for hit in search.hits:
         other = search.memories.get(hit.passage.memory_id)
-        if hit.number != number or hit.cosine is None or other is None or other.id in seen:
+        if hit.number != number or other is None or other.id in seen:
             continue
         texts = statements_in_passage(other, hit.passage, now=now)
         if texts:

@@ -1,6 +1,6 @@
 """Conflict detection: compare the new statements of a memory with stored ones."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
@@ -26,7 +26,7 @@ from scrubjay.detection.describe import (
 from scrubjay.detection.neighbours import EmbeddedMemory, NeighbourSource
 from scrubjay.model.change import Origin
 from scrubjay.model.conflict import ConflictRecord, ConflictType, Strategy
-from scrubjay.model.memory import Memory, State
+from scrubjay.model.memory import Memory, Method, State
 from scrubjay.model.passage import Passage
 from scrubjay.ports import Profile
 from scrubjay.text.claims.compare import Finding, compare_lists, overlap_ratio
@@ -48,6 +48,8 @@ _MAX_OWN_COMPARED = 4
 # Longer lists of observations are not compared as a whole.
 _MAX_LIST = 10_000
 _MIN_OVERLAP = 2
+# From this probability on a change takes effect at once, if its source may say so.
+_AT_ONCE = 0.7
 # The gate never merges statements that differ; detection does not look at that, so it asks for more similarity.
 _SAME_MARGIN = 0.08
 _SEVERITY = (ConflictType.CONTRADICTION, ConflictType.DUPLICATE, ConflictType.UPDATE)
@@ -55,9 +57,13 @@ _SEVERITY = (ConflictType.CONTRADICTION, ConflictType.DUPLICATE, ConflictType.UP
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detection:
-    """The conflicts of a memory, the most severe first, and the statements that they are about."""
+    """The conflicts of a memory, the most severe first, and the statements that they are about.
+
+    `changes` are the ids of those where the memory itself says that something has changed.
+    """
 
     conflicts: tuple[ConflictRecord, ...] = ()
+    changes: frozenset[str] = frozenset()
     statements: StatementTable = field(default_factory=dict[tuple[str, str], MemoryStatement])
 
 
@@ -102,7 +108,9 @@ def _compare(
     twins = {conflict.other for conflict in conflicts}
     for number, statement in enumerate(new):
         conflicts += comparison.with_candidates(statement.statement, candidates.get(number, []), twins=twins)
-    conflicts += comparison.with_nearest(new, search, earlier=conflicts)
+    nearest = list(comparison.with_nearest(new, search, earlier=conflicts))
+    conflicts += [conflict for conflict, _ in nearest]
+    changes = frozenset(conflict.id for conflict, is_change in nearest if is_change)
     # The index has the memory as it was before.
     near = (
         [before.observations[number].text for number in search.own if number < len(before.observations)]
@@ -111,7 +119,8 @@ def _compare(
     )
     conflicts += comparison.within_memory([statement.statement for statement in new], near=near)
     distinct = {conflict.id: conflict for conflict in sorted(conflicts, key=_severity, reverse=True)}
-    severest = tuple(sorted(distinct.values(), key=_severity)[:_MAX_CONFLICTS])
+    one_each = _one_of_group(sorted(distinct.values(), key=_severity), search.memories)
+    severest = tuple(islice(one_each, _MAX_CONFLICTS))
     others = {conflict.other for conflict in severest}
     statements = {(written.memory.id, statement.statement.key): statement.statement for statement in new if severest}
     statements |= {
@@ -120,7 +129,7 @@ def _compare(
         for candidate in compared
         if candidate.memory.id in others
     }
-    return Detection(conflicts=severest, statements=statements)
+    return Detection(conflicts=severest, statements=statements, changes=changes)
 
 
 def _new_statements(
@@ -190,19 +199,24 @@ class _Comparison:
 
     def with_nearest(
         self, new: Sequence[NewStatement], search: CandidateSearch, *, earlier: Sequence[ConflictRecord]
-    ) -> Iterator[ConflictRecord]:
+    ) -> Iterator[tuple[ConflictRecord, bool]]:
         """Return what the new statements change or say again in other words, one conflict for each other memory.
 
-        `earlier` are the conflicts that the rules have found already.
+        Each comes with whether the new statement says clearly that it changes the other. `earlier` are the conflicts
+        that the rules have found already.
         """
-        filed = {conflict.other for conflict in earlier}
+        if self.memory.source.method is Method.IMPORT:
+            return  # What is imported was said elsewhere, and before: it says nothing about what is stored here.
+        by_rules = {conflict.other: conflict for conflict in earlier}
+        filed = set[str]()
         for number, statement in enumerate(new):
             if statement.statement.observation is None and number > 0:
                 continue  # A short text is judged as a whole, together with its first statement.
             text = _whole_or_part(self.memory, statement.statement)
             is_nearest, first = True, ""
             for other, against, cosine in nearest_statements(search, number, now=self.origin.at):
-                if not _share_place(self.memory, other):
+                # With a model, what only the words have found is not the nearest.
+                if not _share_place(self.memory, other) or (cosine is None and self.profile is not None):
                     continue
                 is_nearest = is_nearest and first in ("", other.group or other.id)
                 first = first or other.group or other.id
@@ -213,16 +227,21 @@ class _Comparison:
                     finding, statement.statement, other, against
                 ):
                     continue
+                is_change = judgement.label is PairLabel.CHANGES and judgement.probability >= _AT_ONCE
+                conflict = by_rules.get(other.id)
+                if conflict is not None and conflict.type is not ConflictType.CONTRADICTION:
+                    continue
                 filed.add(other.id)
                 ours = _most_alike(_parts(self.memory, statement.statement), against.text)
-                yield self._conflict(finding, other, statement=ours, against=_most_alike(_parts(other, against), text))
+                theirs = _most_alike(_parts(other, against), text)
+                yield conflict or self._conflict(finding, other, statement=ours, against=theirs), is_change
 
     def _judge(
-        self, text: str, other: Memory, against: MemoryStatement, *, cosine: float, is_nearest: bool
+        self, text: str, other: Memory, against: MemoryStatement, *, cosine: float | None, is_nearest: bool
     ) -> PairJudgement:
         profile = self.profile
         closeness = Closeness(
-            cosine=cosine if profile else None, same=profile.same if profile else 1.0,
+            cosine=cosine, same=profile.same if profile else 1.0,
             related=profile.related if profile else 0.0, is_nearest=is_nearest,
         )  # fmt: skip
         return judge_pair(
@@ -315,6 +334,17 @@ def _rank(memory: Memory, statement: MemoryStatement | None) -> RankedStatement:
         date=date_of(memory, observation),
         is_all=statement is None or is_one_statement(memory),
     )
+
+
+def _one_of_group(conflicts: Iterable[ConflictRecord], others: Mapping[str, Memory]) -> Iterator[ConflictRecord]:
+    """Return the conflicts, of the records of one text only one: a disagreement is one conflict."""
+    seen = set[tuple[str, str, str]]()
+    for conflict in conflicts:
+        other = others.get(conflict.other)
+        key = (conflict.statement, conflict.against, other.group if other and other.group else conflict.other)
+        if key not in seen:
+            seen.add(key)
+            yield conflict
 
 
 def _finding(judgement: PairJudgement) -> Finding | None:

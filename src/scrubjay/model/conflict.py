@@ -2,12 +2,13 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import cast
 
 from scrubjay.errors import InvalidInput
+from scrubjay.model.change import Origin
 from scrubjay.model.document import Document
 from scrubjay.model.memory import Json
 from scrubjay.model.timestamps import parse_moment, to_iso
@@ -15,6 +16,8 @@ from scrubjay.model.timestamps import parse_moment, to_iso
 # Pending conflicts have a collection of their own: they are few and read often.
 PENDING_COLLECTION = "conflicts"
 SETTLED_COLLECTION = "settled"
+# The conflicts that a run has resolved, by its name and the conflict's id.
+RESOLUTIONS_COLLECTION = "resolutions"
 _DIGEST_LENGTH = 16
 
 
@@ -97,6 +100,38 @@ class ConflictRecord:
         }  # fmt: skip
         return Document(
             space=self.space, collection=self.collection, key=self.id, value=value, version=self.version, at=at
+        )
+
+    def settled(self, strategy: Strategy, *, notes: str, origin: Origin) -> "ConflictRecord":
+        """Return the conflict as a run has settled it."""
+        return replace(
+            self,
+            status=ConflictStatus.IGNORED if strategy is Strategy.IGNORE else ConflictStatus.RESOLVED,
+            strategy=strategy,
+            notes=notes,
+            resolved_at=origin.at,
+            resolved_by=origin.agent,
+            run=origin.run,
+        )
+
+    def reopened(self) -> "ConflictRecord":
+        """Return the conflict as one that waits for a decision."""
+        return replace(
+            self, status=ConflictStatus.PENDING, strategy=None, notes="", resolved_at=None, resolved_by="", run=""
+        )
+
+    def resolution_document(self, *, at: datetime) -> Document:
+        """Return the document by which the undo of a run finds the conflicts that it has resolved."""
+        return Document(
+            space=self.space,
+            collection=RESOLUTIONS_COLLECTION,
+            key=f"{self.run}/{self.id}",
+            value={
+                "about": {"memory_id": self.memory, "other_id": self.other},
+                "run": self.run,
+                "conflict": self.id,
+            },
+            at=at,
         )
 
     @classmethod

@@ -122,6 +122,12 @@ class Hit:
     suspicious: bool = False
     # Its project, if it is not the caller's.
     project: str = ""
+    # What it was before, and until when.
+    before: str = ""
+    # What has superseded it, and since when.
+    outdated: str = ""
+    # What contradicts it, and the conflict to settle.
+    disputed: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

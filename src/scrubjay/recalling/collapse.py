@@ -42,10 +42,11 @@ class RankedMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arranged:
-    """Memories in the order in which they are shown, and those that others stand for."""
+    """Memories in the order in which they are shown, those that others stand for, and those that are outdated."""
 
     shown: list[RankedMemory]
     surplus: list[RankedMemory] = field(default_factory=list[RankedMemory])
+    outdated: list[RankedMemory] = field(default_factory=list[RankedMemory])
 
 
 Arrange = Callable[[Sequence[RankedMemory]], Awaitable[Arranged]]
@@ -75,20 +76,25 @@ async def collapse(
     arrange = arrange or _keep_order
     arranged = Arranged(shown=[])
     ranked: dict[str, RankedMemory] = {}
+    outdated: dict[str, RankedMemory] = {}
     passages: dict[str, list[ScoredPassage]] = {}
     # Reading a record costs more than ranking it: read as many as requested, and more only if some do not pass.
     for ids in _batch_memories(ranking, request, passages):
         lowest = passages[ids[-1]][0].score
         for memory in await reader.get(ids):
-            if not passes(memory, request.filter, now=request.now) or not request.admits(memory):
+            entities = (memory.entity,) if memory.entity else ()
+            key = memory.group or memory.id
+            if not passes(memory, request.filter, now=request.now, past=True) or not request.admits(memory):
                 continue
             best = next((scored for scored in passages[memory.id] if _is_valid(scored, memory, now=request.now)), None)
+            if best is None or not memory.holds(request.now):
+                former = RankedMemory(memory=memory, best=passages[memory.id][0], entities=entities)
+                outdated.setdefault(key, former)
             if best is None:
                 # Its passages so far have been superseded; another one may follow further down.
                 del passages[memory.id]
+            if best is None or not memory.holds(request.now):
                 continue
-            entities = (memory.entity,) if memory.entity else ()
-            key = memory.group or memory.id
             ranked.setdefault(key, RankedMemory(memory=memory, best=best, entities=entities))
         if len(ranked) >= request.count:
             arranged = await arrange(_by_project(ranked.values(), request))
@@ -99,7 +105,7 @@ async def collapse(
     shown = [
         await _add_entities(match, filter=request.filter, reader=reader) for match in arranged.shown[: request.count]
     ]
-    return Arranged(shown=shown, surplus=arranged.surplus)
+    return Arranged(shown=shown, surplus=arranged.surplus, outdated=_by_project(outdated.values(), request))
 
 
 async def _keep_order(ranked: Sequence[RankedMemory]) -> Arranged:
@@ -136,9 +142,15 @@ def _is_full(arranged: Arranged, count: int, *, unread: float) -> bool:
     return len(arranged.shown) >= count and (not has_document or read > count)
 
 
-def passes(memory: Memory, filter: Filter, *, now: datetime) -> bool:
-    """Return whether a record passes a filter now; the indexes may lag behind it for a moment."""
-    if memory.state is not filter.state or not memory.holds(now):
+def passes(memory: Memory, filter: Filter, *, now: datetime, past: bool = False) -> bool:
+    """Return whether a record passes a filter now; the indexes may lag behind it for a moment.
+
+    With `past`, also a record that was superseded.
+    """
+    holds = memory.holds(now) or (
+        past and memory.valid_until is not None and replace(memory, valid_until=None).holds(now)
+    )
+    if memory.state is not filter.state or not holds:
         return False
     if filter.since is not None and memory.date < filter.since:
         return False

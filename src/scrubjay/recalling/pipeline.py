@@ -5,14 +5,15 @@ candidates, build their context, score words, fuse, collapse), merge the spaces,
 render, and fit the budget.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
 from scrubjay import telemetry
 from scrubjay.model.draft import Limits
-from scrubjay.model.memory import Memory
+from scrubjay.model.memory import MAIN, Memory
 from scrubjay.model.query import Filter
 from scrubjay.model.ranking import Ranking
 from scrubjay.model.requests import RecallRequest
@@ -26,6 +27,7 @@ from scrubjay.recalling.candidates import (
     compare_passages,
     gather_candidates,
 )
+from scrubjay.recalling.changes import FiledChanges, load_changes
 from scrubjay.recalling.collapse import PageRequest, RankedMemory, collapse, passes
 from scrubjay.recalling.context_window import build_window
 from scrubjay.recalling.fuse import fuse, score_words
@@ -40,6 +42,7 @@ from scrubjay.recalling.substring import SubstringMatches, contains_text, find_c
 from scrubjay.recalling.text_cache import TextCaches
 from scrubjay.recalling.understand import ParsedQuery, understand
 from scrubjay.recalling.variants import Arranger, bring_along, join_arrangers
+from scrubjay.text.claims.pairs import asks_about_past
 
 # If the candidates belong to too few memories, search so many times deeper.
 _DEPTHS = (1, 10, 100)
@@ -134,6 +137,9 @@ class _Matches:
     # The memories that others stand for on this page, and what arranged them.
     surplus: list[RankedMemory] = field(default_factory=list[RankedMemory])
     arranger: Arranger | None = None
+    # Those that no longer hold, and the filed changes of all.
+    outdated: list[RankedMemory] = field(default_factory=list[RankedMemory])
+    changes: Mapping[str, FiledChanges] = field(default_factory=dict[str, FiledChanges])
 
 
 async def recall(question: RecallRequest, *, spaces: Sequence[str], now: datetime, context: RecallContext) -> Recalled:
@@ -170,6 +176,7 @@ async def _answer(request: _Request) -> tuple[Recalled, list[Memory]]:
     matches = _merge_spaces([await _search_space(request, pinned, reader) for reader in readers])
     matches = await _rerank(matches, request)
     matches = await _arrange(matches, request, readers)
+    matches = await _add_changes(matches, request, readers)
     with telemetry.stage("recall.budget"):
         page = await _render_page(matches, request, readers)
         hits, cost = fit(page, max_tokens=question.max_tokens - pinned.cost)
@@ -307,7 +314,7 @@ async def _rank(candidates: Candidates, space_request: _SpaceRequest, search: Sp
         )  # fmt: skip
     return _Matches(
         memories=arranged.shown, terms=terms.search_terms, expansions=terms.expansions, degraded=dense.degraded,
-        surplus=arranged.surplus, arranger=arranger,
+        surplus=arranged.surplus, arranger=arranger, outdated=arranged.outdated,
     )  # fmt: skip
 
 
@@ -357,6 +364,7 @@ def _merge_spaces(spaces: Sequence[_Matches]) -> _Matches:
         expansions=tuple(dict.fromkeys(expansion for matches in spaces for expansion in matches.expansions)),
         degraded=tuple(dict.fromkeys(reason for matches in spaces for reason in matches.degraded)),
         surplus=[match for matches in spaces for match in matches.surplus],
+        outdated=[match for matches in spaces for match in matches.outdated],
         arranger=join_arrangers([matches.arranger for matches in spaces if matches.arranger is not None]),
     )
 
@@ -392,6 +400,30 @@ async def _arrange(matches: _Matches, request: _Request, readers: Sequence[Overl
     return replace(matches, memories=memories, surplus=surplus)
 
 
+async def _add_changes(matches: _Matches, request: _Request, readers: Sequence[OverlayReader]) -> _Matches:
+    """Put what holds now in the place of what no longer does, and read what was filed about the hits of the page.
+
+    A question about a moment or a branch sees the memories as they are there.
+    """
+    question = request.question
+    if question.as_of is not None or question.branch != MAIN or not request.query.text:
+        return matches
+    page = matches.memories[: question.limit]
+    # What scores less than the page could not be in it.
+    lowest = page[-1].best.score if len(page) == question.limit else -math.inf
+    outdated = [match for match in matches.outdated if match.best.score >= lowest][: question.limit]
+    changes = {
+        reader.space: await load_changes([*page, *outdated], reader=reader, now=request.now) for reader in readers
+    }
+    memories = matches.memories
+    if outdated:
+        past, admits = asks_about_past(request.query.text), partial(_is_admitted, request=request)
+        for reader in readers:
+            in_space = [match for match in outdated if match.memory.space == reader.space]
+            memories = changes[reader.space].order(memories, in_space, past=past, admits=admits)
+    return replace(matches, memories=memories, changes=changes)
+
+
 def _is_admitted(memory: Memory, *, request: _Request) -> bool:
     return passes(memory, request.question.filter, now=request.now) and not request.position.excludes(memory)
 
@@ -404,6 +436,10 @@ async def _render_page(matches: _Matches, request: _Request, readers: Sequence[O
             match, question, now=now, projects=request.projects, terms=matches.terms, expansions=matches.expansions
         )
         for match in matches.memories[: question.limit]
+    ]
+    hits = [
+        changes.mark(hit, match) if (changes := matches.changes.get(hit.space)) is not None else hit
+        for hit, match in zip(hits, matches.memories, strict=False)
     ]
     if not question.around or not hits:
         return hits

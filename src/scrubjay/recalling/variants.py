@@ -98,8 +98,8 @@ def join_arrangers(arrangers: Sequence[Arranger]) -> Arranger | None:
 async def bring_along(
     ranked: Sequence[RankedMemory], *, reader: TolerantReader[RecordStore], admits: Callable[[Memory], bool]
 ) -> list[RankedMemory]:
-    """Return the memories of an answer, each after the more trusted ones that it contradicts by a filed conflict."""
-    disputed = {match.memory.id: match for match in ranked if match.memory.space == reader.space and _may_yield(match)}
+    """Return the memories of an answer, each after the more trusted or newer ones that it contradicts, as was filed."""
+    disputed = {match.memory.id: match for match in ranked if match.memory.space == reader.space}
     ids = [id_ for id_, match in disputed.items() if match.source.trust is Trust.DOCUMENT]
     ids += [id_ for id_ in list(disputed)[:_MAX_DISPUTED] if id_ not in ids]
     opposed = await _find_contradicted(ids, space=reader.space, documents=reader.store) if ids else {}
@@ -112,14 +112,16 @@ async def bring_along(
     for match in ranked:
         for other in opposed.get(match.memory.id, ()):
             better = present.get(other) or (_contradicted(read[other], match) if other in read else None)
-            if better is not None and better.source.trust.outranks(match.source.trust):
+            if better is not None and _goes_first(better, match):
                 arranged.setdefault(other, better)
         arranged.setdefault(match.memory.id, match)
     return list(arranged.values())
 
 
-def _may_yield(match: RankedMemory) -> bool:
-    return match.source.trust in (Trust.DOCUMENT, Trust.AGENT)
+def _goes_first(better: RankedMemory, match: RankedMemory) -> bool:
+    """Check whether one side of a conflict comes first: the more trusted one, else the newer one."""
+    ours, theirs = better.source.trust, match.source.trust
+    return ours.outranks(theirs) or (not theirs.outranks(ours) and better.memory.date > match.memory.date)
 
 
 def _contradicted(memory: Memory, match: RankedMemory) -> RankedMemory:

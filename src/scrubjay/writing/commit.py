@@ -16,7 +16,7 @@ from scrubjay.workers import offload
 from scrubjay.writing import results
 from scrubjay.writing.context import PreparedWrite, Sliced, WriteContext, WriteOutcome
 from scrubjay.writing.density import without_thin
-from scrubjay.writing.embed import begin_embedding, embedding_jobs, slice_memory
+from scrubjay.writing.embed import BegunEmbedding, begin_embedding, embedding_jobs, slice_memory
 from scrubjay.writing.merge import merge, not_merged
 from scrubjay.writing.similarity import GateDecision
 
@@ -47,13 +47,17 @@ async def create(write: PreparedWrite, decision: GateDecision, *, context: Write
         *embedding_jobs(write.unfinished, space=write.space, origin=write.origin),
         *(_llm_jobs(write) if _leaves_work(write, context) else ()),
     )
+    ended, begun = await _end_superseded(write, context=context)
+    jobs = (*jobs, *embedding_jobs(begun.unfinished, space=write.space, origin=write.origin))
     for attempt in range(_NAME_ATTEMPTS):
         answer = _created_answer(draft, write, sliced, decision)
         writes = tuple(
             Write(memory=memory, base=None, action=Action.CREATED, passages=passages) for memory, passages in sliced
         )
         try:
-            return await _commit(write, writes, answer, jobs=jobs, embedded=write.embedded, store=context.store)
+            return await _commit(
+                write, (*writes, *ended), answer, jobs=jobs, embedded=begun.embedded, store=context.store
+            )
         except NameTaken as error:
             # Another write took a derived name after it was found to be free.
             if draft.name or attempt == _NAME_ATTEMPTS - 1:
@@ -136,8 +140,28 @@ async def _commit(
     if done.answer is not None:
         telemetry.count("writes", len(writes), action="repeated")
         return WriteOutcome(answer=results.repeated(done.answer), waits=write.waits_for_llm)
-    telemetry.count("writes", 1 if answer.action == "merged" else len(writes), action=answer.action)
+    stored = len(writes) - len(write.conflicts.superseded)
+    telemetry.count("writes", 1 if answer.action == "merged" else stored, action=answer.action)
     return WriteOutcome(answer=answer, jobs=(*jobs, *write.conflicts.jobs), waits=write.waits_for_llm)
+
+
+async def _end_superseded(
+    write: PreparedWrite, *, context: WriteContext
+) -> tuple[tuple[Write, ...], BegunEmbedding]:  # fmt: skip
+    """Return the next versions of the memories that the write supersedes, with the vectors of all."""
+    superseded = write.conflicts.superseded
+    if not superseded:
+        return (), BegunEmbedding(embedded=write.embedded)
+    sliced = [(memory, await slice_memory(memory)) for memory in superseded]
+    begun = await begin_embedding(sliced, space=write.space, context=context, made=write.embedded)
+    writes = tuple(
+        Write(
+            memory=memory, base=memory.version - 1, action=Action.RESOLVED, passages=passages,
+            message=f"superseded by {write.first.memory.name}",
+        )
+        for memory, passages in sliced
+    )  # fmt: skip
+    return writes, begun
 
 
 def _leaves_work(write: PreparedWrite, context: WriteContext) -> bool:

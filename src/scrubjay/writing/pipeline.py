@@ -148,12 +148,13 @@ async def _commit(write: PreparedWrite, *, context: WriteContext) -> WriteOutcom
         with telemetry.stage("write.gate"):
             decision, conflicts = await context.both(
                 _decide(write, cache=cache),
-                find_conflicts(write.first, rules=write.rules, origin=write.origin, cache=cache),
+                find_conflicts(write.first, rules=write.rules, origin=write.origin, cache=cache, settles=True),
             )
         decision = _reject_contradiction(decision, conflicts, draft=write.draft)
         draft = write.draft.with_decision("similarity", "merge" if decision.target else "none", decision.why)
         if conflicts.details:
-            draft = draft.with_decision("conflicts", f"{len(conflicts.details)} found")
+            ended = f", {len(conflicts.superseded)} superseded" if conflicts.superseded else ""
+            draft = draft.with_decision("conflicts", f"{len(conflicts.details)} found{ended}")
         compared = replace(write, draft=draft, conflicts=conflicts)
         try:
             if decision.target is None:

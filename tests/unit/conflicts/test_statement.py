@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.fakes.build import START, a_memory, moment
 
-from scrubjay.conflicts.statement import (
+from scrubjay.detection.statement import (
     DisputedStatement,
     find_statement,
     replace_statement,

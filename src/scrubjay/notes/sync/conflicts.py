@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from scrubjay.conflicts.repository import counterpart, delete_conflict, is_decided
-from scrubjay.conflicts.statement import DisputedStatement, needs_decision
+from scrubjay.detection.statement import DisputedStatement, needs_decision
 from scrubjay.engine import Engine
 from scrubjay.errors import StaleVersion
 from scrubjay.lookup.branches import branch_id, branches_of

@@ -108,10 +108,10 @@ def _show_recalled(result: Recalled) -> None:
 def _show_hit(hit: Hit, *, mark: str) -> None:
     entities = f" [{', '.join(hit.entities)}]" if hit.entities else ""
     branch = f" (branch {hit.branch})" if hit.branch != MAIN else ""
-    marks = ", ".join(part for part in (project_mark(hit.project), hit.mark) if part)
+    marks = ", ".join(part for part in (project_mark(hit.project), hit.mark, hit.outdated, hit.disputed) if part)
     whose = f"  ({marks})" if marks else ""
     say(f"{mark}. {hit.title or hit.name}{entities}{branch}  {hit.date.date()}  {hit.score:.2f}{whose}")
-    say(f"   {' '.join(hit.passage.split())}")
+    say(f"   {' '.join(hit.passage.split())}" + (f" ({hit.before})" if hit.before else ""))
     say(f"   {hit.id}" + (f"  ({'; '.join(hit.why)})" if hit.why else ""))
     for neighbour in hit.around:
         passage = " ".join(neighbour.passage.split())

@@ -10,7 +10,7 @@ import math
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
+from enum import Enum, StrEnum
 from functools import lru_cache
 
 from scrubjay.model.conflict import ConflictType
@@ -20,15 +20,9 @@ from scrubjay.text.tokens import running_terms_of
 from scrubjay.text.word_lists import WordLists
 
 __all__ = [
-    "MAX_TEXT",
-    "Closeness",
-    "DatedStatement",
-    "PairJudgement",
-    "PairLabel",
-    "judge_pair",
-    "may_change",
-    "value_differences",
-]
+    "MAX_TEXT", "Closeness", "DatedStatement", "PairJudgement", "PairLabel", "PastQuestion", "asks_about_past",
+    "judge_pair", "may_change", "value_differences",
+]  # fmt: skip
 
 _LISTS = WordLists("changes")
 # A longer text is a document, which says too many things to be compared as one.
@@ -47,6 +41,7 @@ _SAME_WEIGHTS = {
     "closeness": 4.5, "overlap": 4.0, "nearest": 2.4, "clear": -4.5, "covered": 2.0, "same_values": 2.0,
 }  # fmt: skip
 _SAME_BIAS = -11.2
+_CHAT = frozenset("?!\u00bf\u00a1")
 _VALUE = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:[-'\u2019][^\W\d_]+)*")
 
 
@@ -61,6 +56,14 @@ class PairLabel(StrEnum):
     CHANGES = "changes"
     CONTRADICTS = "contradicts"
     COMPATIBLE = "compatible"
+
+
+class PastQuestion(Enum):
+    """Whether a question is about the past: what no longer holds, or perhaps."""
+
+    NO = 0
+    PERHAPS = 1
+    FORMER = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +111,7 @@ def judge_pair(older: DatedStatement, newer: DatedStatement, *, closeness: Close
     if older.project and newer.project and older.project.casefold() != newer.project.casefold():
         return PairJudgement(label=PairLabel.COMPATIBLE, probability=1.0)
     finding = compare(older.text, newer.text, cosine=closeness.cosine, same=closeness.same)
-    features = _features(older.text, newer.text, closeness) if _is_short(older.text, newer.text) else None
+    features = _features(older.text, newer.text, closeness) if _are_statements(older.text, newer.text) else None
     says_so = bool(features and (features["clear"] or features["faint"]))
     change = _probability(features, _CHANGE_WEIGHTS, _CHANGE_BIAS) if features and says_so else 0.0
     if finding is not None and finding.type is ConflictType.CONTRADICTION:
@@ -135,8 +138,19 @@ def may_change(text: str) -> bool:
     return bool(_CLEAR.search(plain) or _FAINT.search(plain))
 
 
-def _is_short(*texts: str) -> bool:
-    return all(0 < len(text) <= MAX_TEXT for text in texts)
+def asks_about_past(question: str) -> PastQuestion:
+    """Tell whether a question is about what is no longer so, or at least in the past tense."""
+    plain = _plain(question[:MAX_TEXT])
+    if _FORMER.search(plain):
+        return PastQuestion.FORMER
+    if not _PAST_TENSE.search(plain):
+        return PastQuestion.NO
+    return PastQuestion.FORMER if _BOUNDED.search(plain) else PastQuestion.PERHAPS
+
+
+def _are_statements(*texts: str) -> bool:
+    """Check that texts are short and state something: a turn of a chat that asks or exclaims is none."""
+    return all(0 < len(text) <= MAX_TEXT and _CHAT.isdisjoint(text) for text in texts)
 
 
 def _probability(features: dict[str, float], weights: dict[str, float], bias: float) -> float:
@@ -231,6 +245,7 @@ def _read_lines(name: str) -> dict[str, str]:
 
 
 _CLEAR, _FAINT = _read_phrases("clear"), _read_phrases("faint")
+_FORMER, _PAST_TENSE, _BOUNDED = (_read_phrases(name) for name in ("former", "past_tense", "bounded"))
 _DAYS = _read_lines("weekdays")
 _NUMBERS = {
     word: str(number)

@@ -120,11 +120,13 @@ def _cost_of_rest(recalled: Recalled, *, room: int) -> int:
 
 def _hit_entry(hit: Hit, mark: str = "", *, names_space: bool) -> ListEntry:
     """Return a hit in both forms; the lines after the first are indented."""
-    about = "".join(f", {part}" for part in (*hit.entities, project_mark(hit.project), hit.mark) if part)
+    about = "".join(
+        f", {part}" for part in (*hit.entities, project_mark(hit.project), hit.mark, hit.outdated, hit.disputed) if part
+    )
     mark += f"in {hit.space}, " if names_space else ""
     mark += f"on branch {hit.branch}, " if hit.branch != MAIN else ""
     head = f"- {hit.name} ({mark}{hit.date.date().isoformat()}{about}): "
-    passage = " ".join(hit.passage.split())
+    passage = " ".join(hit.passage.split()) + (f" ({hit.before})" if hit.before else "")
     why = [f"  why: {'; '.join(hit.why)}"] if hit.why else []
     neighbours = [_neighbour_line(neighbour) for neighbour in hit.around]
     short_neighbours = [_neighbour_line(neighbour, tokens=_SHORT_TOKENS) for neighbour in hit.around]
@@ -176,6 +178,9 @@ def _hit_fields(hit: Hit, *, names_space: bool) -> dict[str, Json]:
             "trust": hit.trust,
             "suspicious": hit.suspicious or None,
             "project": hit.project,
+            "before": hit.before,
+            "outdated": hit.outdated,
+            "disputed": hit.disputed,
             "why": [*hit.why],
             "around": [drop_empty(fields_of(neighbour)) for neighbour in hit.around],
             "memory": to_json(hit.memory),

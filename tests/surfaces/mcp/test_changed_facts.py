@@ -1,0 +1,145 @@
+"""Facts that change, as an agent sees them: the current one first, the former one for questions about the past."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from mcp import Client
+from tests.surfaces.mcp.mcp_server import McpServer, call, open_server, text_of
+
+from scrubjay.model.requests import ConflictsRequest, UndoRequest
+from scrubjay.settings import Settings
+
+_QUESTION = "On which day do deploys happen?"
+
+
+@dataclass(frozen=True)
+class _Days:
+    """A server whose days pass by a file."""
+
+    server: McpServer
+    client: Client
+    clock: Path
+
+    async def tell(self, day: str, text: str, **arguments: object) -> dict[str, Any]:
+        self.clock.write_text(f"2026-{day}T09:00:00Z")
+        return await call(self.client, "remember", text=text, **arguments)
+
+    async def ask(self, query: str = _QUESTION, **arguments: object) -> list[dict[str, Any]]:
+        return (await call(self.client, "recall", query=query, **arguments))["hits"]
+
+
+@asynccontextmanager
+async def _days(settings: Settings, tmp_path: Path) -> AsyncGenerator[_Days]:
+    clock = tmp_path / "clock"
+    clock.write_text("2026-03-01T09:00:00Z")
+    async with open_server(replace(settings, clock_file=str(clock))) as server, server.client("auto") as client:
+        yield _Days(server, client, clock)
+
+
+async def test_the_current_fact_comes_alone_and_says_what_it_was_before(settings: Settings, tmp_path: Path) -> None:
+    async with _days(settings, tmp_path) as days:
+        former = await days.tell("03-02", "Deploys happen on Thursdays.")
+        now = await days.tell("03-09", "Deploys moved to Tuesdays.")
+
+        (hit,) = await days.ask()
+        assert hit["id"] == now["id"]
+        assert hit["before"] == "was: Deploys happen on Thursdays until 2026-03-09"
+        answer = text_of(await days.client.call_tool("recall", {"query": _QUESTION}))
+        assert "Deploys moved to Tuesdays. (was: Deploys happen on Thursdays until 2026-03-09)" in answer
+        assert former["id"] not in answer
+
+
+async def test_a_question_about_the_past_gets_the_former_fact_marked(settings: Settings, tmp_path: Path) -> None:
+    async with _days(settings, tmp_path) as days:
+        former = await days.tell("03-02", "Deploys happen on Thursdays.")
+        now = await days.tell("03-09", "Deploys moved to Tuesdays.")
+
+        for query in ("On which day did deploys happen before?", "When did deploys use to happen originally?"):
+            first, second = await days.ask(query)
+            assert (first["id"], second["id"]) == (former["id"], now["id"])
+            assert first["outdated"] == f"outdated by {now['id']} since 2026-03-09"
+        (then,) = await days.ask(filters={"as_of": "2026-03-05"})
+        assert then["id"] == former["id"]
+
+
+async def test_a_document_never_supersedes_the_word_of_an_agent(settings: Settings, tmp_path: Path) -> None:
+    async with _days(settings, tmp_path) as days:
+        written = await days.tell("03-02", "Deploys happen on Thursdays.")
+        read = await days.tell("03-09", "Deploys moved to Tuesdays.", source={"trust": "document"})
+
+        first, second = await days.ask()
+        assert (first["id"], second["id"]) == (written["id"], read["id"])
+        (conflict,) = read["conflicts"]
+        assert first["disputed"] == f"disputed by {read['id']}; settle {conflict['id']}"
+        assert second["disputed"] == f"disputed by {written['id']}; settle {conflict['id']}"
+
+
+async def test_a_mind_that_changes_three_times_and_back(settings: Settings, tmp_path: Path) -> None:
+    async with _days(settings, tmp_path) as days:
+        written = [
+            await days.tell("03-02", "Deploys happen on Thursdays."),
+            await days.tell("03-03", "Deploys moved to Tuesdays."),
+            await days.tell("03-04", "Deploys moved to Fridays."),
+            await days.tell("03-05", "Deploys moved back to Thursdays."),
+        ]
+        assert [hit["id"] for hit in await days.ask()] == [written[3]["id"]]
+        for day, then in zip(("03-02", "03-03", "03-04", "03-05"), written, strict=True):
+            hits = await days.ask(filters={"as_of": f"2026-{day}T12:00:00Z"})
+            assert [hit["id"] for hit in hits] == [then["id"]]
+
+
+async def test_a_fact_of_a_wrong_clock_is_superseded_all_the_same(settings: Settings, tmp_path: Path) -> None:
+    async with _days(settings, tmp_path) as days:
+        days.clock.write_text("2031-01-01T09:00:00Z")
+        await call(days.client, "remember", text="Deploys happen on Thursdays.")
+        now = await days.tell("03-09", "Deploys moved to Tuesdays.")
+
+        assert (await days.ask())[0]["id"] == now["id"]
+
+
+async def test_undo_brings_the_former_fact_back(settings: Settings, tmp_path: Path) -> None:
+    async with _days(settings, tmp_path) as days:
+        former = await days.tell("03-02", "Deploys happen on Thursdays.")
+        await days.tell("03-09", "Deploys moved to Tuesdays.")
+        context = days.server.context()
+        (conflict,) = await context.memory.call(ConflictsRequest.of(status="all"))
+        assert (conflict.status, conflict.strategy) == ("resolved", "supersede")
+        await context.memory.call(UndoRequest.of(run=conflict.run))
+
+        (hit,) = await days.ask()
+        assert hit["id"] == former["id"]
+        assert "before" not in hit
+        assert await context.memory.call(ConflictsRequest.of(status="pending")) == ()
+
+
+async def test_facts_of_two_projects_do_not_change_each_other(settings: Settings, tmp_path: Path) -> None:
+    async with _days(settings, tmp_path) as days:
+        await days.tell("03-02", "Deploys happen on Thursdays.", project="web")
+        other = await days.tell("03-09", "Deploys moved to Tuesdays.", project="api")
+
+        assert "conflicts" not in other
+        assert len(await days.ask()) == 2
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_no_write_is_lost_by_superseding(settings: Settings, tmp_path: Path, seed: int) -> None:
+    """Property: `as_of` finds every former value, however often a fact changes, also back to an earlier one."""
+    random = Random(seed)
+    days_of_week = ["Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays"]
+    values = [random.choice(days_of_week)]
+    async with _days(settings, tmp_path) as days:
+        written = [await days.tell("03-01", f"The chess club meets on {values[0]}.")]
+        for day in range(2, random.randint(4, 8)):
+            values.append(random.choice([value for value in days_of_week if value != values[-1]]))
+            written.append(await days.tell(f"03-0{day}", f"The chess club moved to {values[-1]}."))
+        question = "On which day does the chess club meet?"
+        assert len({answer["id"] for answer in written}) == len(values)
+        for number, (value, answer) in enumerate(zip(values, written, strict=True), 1):
+            (hit,) = await days.ask(question, filters={"as_of": f"2026-03-0{number}T12:00:00Z"})
+            assert (hit["id"], value in hit["passage"]) == (answer["id"], True)
+        assert [hit["id"] for hit in await days.ask(question)] == [written[-1]["id"]]
