@@ -187,8 +187,8 @@ class Memory:
 
     @property
     def thread(self) -> str:
-        """The sequence that its passages belong to: its session, else the memory alone."""
-        return self.source.session or self.id
+        """The sequence that its passages belong to: its session or conversation, else the memory alone."""
+        return self.source.session or self.source.conversation or self.id
 
     @property
     def label(self) -> str:

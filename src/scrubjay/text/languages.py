@@ -11,7 +11,7 @@ from functools import lru_cache
 from scrubjay.text.scripts import WORD, fold
 from scrubjay.text.word_lists import WordLists
 
-__all__ = ["ENGLISH", "LANGUAGES", "QUESTION_WORDS", "dates_in_english", "language_of", "stop_words_of"]
+__all__ = ["ENGLISH", "LANGUAGES", "MONTH_NAMES", "QUESTION_WORDS", "dates_in_english", "language_of", "stop_words_of"]
 
 ENGLISH = "english"
 LANGUAGES = ("german", "french", "spanish", "italian", "portuguese", "dutch")
@@ -99,11 +99,16 @@ _DATE_WORDS = {
     }
     for language, table in _TABLES.items()
 }
+_ENGLISH_MONTHS = frozenset(WordLists("dates").ordered("months"))
+# The names of months in all languages, folded, with their English names.
+MONTH_NAMES = {
+    word: english for words in _DATE_WORDS.values() for word, english in words.items() if english in _ENGLISH_MONTHS
+}
 _DATE_PATTERNS = {
     language: re.compile(rf"(?<![\w'-])(?:{'|'.join(sorted(map(re.escape, words), key=len, reverse=True))})(?![\w-])")
     for language, words in _DATE_WORDS.items()
 }
-_MONTH = "(?:january|february|march|april|may|june|july|august|september|october|november|december)"
+_MONTH = f"(?:{'|'.join(sorted(_ENGLISH_MONTHS))})"
 _DAY_NAME = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _UNIT = f"(?:days|week|weekend|month|year|{_DAY_NAME}|spring|summer|autumn|winter)"
 _NUMBER = r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten)"

@@ -11,6 +11,7 @@ from scrubjay.model.memory import Memory
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, SPOKEN, Passage
 from scrubjay.text.dates.phrases import date_words
 from scrubjay.text.languages import language_of
+from scrubjay.text.opening import read_opening
 from scrubjay.text.tokens import LANGUAGE_TERMS, stored_terms, terms_of
 
 # The version of passages and terms. Raise it with every change: a store then rebuilds the passages of an older version.
@@ -20,8 +21,6 @@ MAX_SLICE = 1000
 _TELLING_OBSERVATIONS = 5
 _CUT_MARKS = ("\n\n", "\n", ". ", " ")
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
-# A speaker at the beginning of a line of a conversation: "Sarah Miller: yes".
-_SPEAKER = re.compile(r"\s*([^\W\d_][\w.'\u2019-]{0,31}(?: [\w.'\u2019-]{1,32}){0,2}):\s")
 # Who says this talks to another. A small "i" is a word of other languages, and a name of many things.
 _TALKING = re.compile(
     r"\b(?:I|I['\u2019](?:m|ve|d|ll)|[Yy]ou|[Yy]our|[Ii]ch|[Dd]u|[Dd]ir|[Jj]e|[Tt]u|[Tt]oi|[Yy]o|[Tt]\u00fa|[Ii]o|[Ee]u|[Ii]k|[Jj]ij)\b"
@@ -101,6 +100,8 @@ def embedding_text(memory: Memory, observation: int | None, start: int, end: int
     The entity is left out on purpose: the same text of three entities is embedded once.
     """
     text = text_of(memory, observation, start, end)
+    # A date before a text would make all texts of a day alike; the passage has it as its own date.
+    text = text if start else text[read_opening(text).end :]
     return f"{memory.title}\n{text}" if memory.title and memory.title != text else text
 
 
@@ -110,8 +111,7 @@ def text_hash(text: str) -> bytes:
 
 
 def _speaker(text: str) -> tuple[str, ...]:
-    speaker = _SPEAKER.match(text)
-    return terms_of(speaker[1]) if speaker else ()
+    return terms_of(read_opening(text).speaker)
 
 
 def _asks(text: str) -> int:
@@ -121,13 +121,13 @@ def _asks(text: str) -> int:
 
 
 def _is_spoken(text: str, memory: Memory, subject: tuple[str, ...]) -> bool:
-    """Whether a text is a turn of a conversation: its subject speaks, or in a session one person talks to another."""
-    if subject and _speaker(text) == subject:
+    """Whether a text is a turn of a conversation: a dated line or one of its subject, or talk in a session."""
+    opening = read_opening(text)
+    if opening.speaker and (opening.at is not None or (subject and _speaker(text) == subject)):
         return True
     if not memory.source.session:
         return False
-    speaker = _SPEAKER.match(text)
-    is_named = speaker is not None and all(word[0].isupper() for word in speaker[1].split())
+    is_named = bool(opening.speaker) and all(word[0].isupper() for word in opening.speaker.split())
     return is_named or _asks(text) > 0 or _TALKING.search(text) is not None
 
 

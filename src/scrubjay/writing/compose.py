@@ -6,7 +6,8 @@ from datetime import datetime
 
 from scrubjay.model.draft import Draft
 from scrubjay.model.identity import new_id
-from scrubjay.model.memory import Memory, Observation
+from scrubjay.model.memory import Memory, Observation, Source
+from scrubjay.text.opening import read_opening
 from scrubjay.text.slug import add_suffix, slug, slug_of_first_words
 
 _DEFAULT_KIND = "note"
@@ -58,9 +59,22 @@ def _record(draft: Draft, *, entity: str, group: str, space: str, now: datetime)
         relevance=draft.relevance,
         expires_at=draft.expires_at,
         remind_at=draft.remind_at,
-        source=replace(draft.source, session=draft.source.session or draft.session_hint),
+        source=_source(draft, now=now),
         metadata=draft.metadata,
         created_at=now,
         updated_at=now,
         last_confirmed=now,
     )
+
+
+def _source(draft: Draft, *, now: datetime) -> Source:
+    """Return the source, with the date that the text begins with unless the caller gave one.
+
+    Lines of a chat, with their speakers, are one conversation a day. A date to come is an appointment.
+    """
+    source = replace(draft.source, session=draft.source.session or draft.session_hint)
+    opening = read_opening(draft.text)
+    if opening.at is None or source.at is not None or opening.at > now:
+        return source
+    is_line = bool(opening.speaker) and not source.session and not source.conversation
+    return replace(source, at=opening.at, conversation=f"{opening.at:%Y-%m-%d}" if is_line else source.conversation)
