@@ -120,7 +120,7 @@ async def test_a_read_only_folder(home: Path, process_pool: ProcessPool, what: s
         if file.is_file():
             file.chmod(0o600)
     async with open_wiring(home) as wiring:
-        assert (await wiring.client().read("written-by-its-owner")).memories
+        assert (await wiring.client().read("written")).memories
         await wiring.client().remember("and again")
 
 

@@ -25,7 +25,7 @@ from scrubjay.text.passages import slices
 from scrubjay.text.screening.injection import find_injections
 from scrubjay.text.screening.secrets import redact
 from scrubjay.text.scripts import fold, fold_in_place
-from scrubjay.text.slug import slug_of_first_words
+from scrubjay.text.slug import slug_of_subject
 from scrubjay.text.tags.suggest import find_phrases
 from scrubjay.text.tokens import running_terms_of, terms_of
 from scrubjay.versions.merge_text import merge_text
@@ -122,7 +122,7 @@ TEXT_FUNCTIONS: dict[str, Callable[[str], object]] = {
     "secrets": _read(redact),
     "sections": _read(read_sections),
     "sentences": _read(split_sentences),
-    "slug": _read(slug_of_first_words),
+    "slug": _read(slug_of_subject),
     "statements": _read(statements_of),
     "tag phrases": _read(find_phrases),
     "terms": _read(terms_of),

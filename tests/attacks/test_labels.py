@@ -183,7 +183,7 @@ async def test_a_pin_of_an_agent_is_marked_as_its_own(settings: Settings) -> Non
         assert "- The user likes tea. [tea, agent tester]" in text_of(await client.call_tool("session_context", {}))
         recalled = await client.call_tool("recall", {"query": "harbour"})
         assert "pinned" in (recalled.structured_content or {})
-        assert re.search(r"- tea \(pinned, [-\d]+, agent tester\)", text_of(recalled))
+        assert re.search(r"- tea \(pinned, [-\d]+, agent\)", text_of(recalled))
 
 
 async def test_a_document_cannot_slip_into_a_pinned_memory(settings: Settings) -> None:

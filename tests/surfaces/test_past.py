@@ -148,9 +148,9 @@ def test_the_start_of_a_session() -> None:
     remember("Renew the passport", "--name", "passport", "--remind-at", "2026-01-02")
     remember("We chose green", "--session", "monday")
     shown = run("context", "--session", "tuesday").out
-    assert "## Profile\n- Sarah prefers voice calls [sarah-prefers-voice-calls]\n" in shown
+    assert "## Profile\n- Sarah prefers voice calls [sarah-prefers-voice]\n" in shown
     assert "## Reminders due\n- due 2026-01-02: Renew the passport [passport]\n" in shown
-    assert "## Last session (monday)\n- We chose green [we-chose-green]\n" in shown
+    assert "## Last session (monday)\n- We chose green [chose]\n" in shown
     results = run_json("context", "--max-tokens", "60")
     assert int(str(results["tokens"])) <= 60
     assert results["left_out"]

@@ -92,7 +92,7 @@ def test_recall_shows_passages_ids_and_a_cursor() -> None:
     assert lines[0].startswith("*. always-be-kind [Everybody]  20")
     assert lines[1] == "   always be kind"
     assert pinned in lines[2]
-    assert lines[3].startswith("1. tea-number-2  20")
+    assert lines[3].startswith("1. tea-")
     assert lines[4] == "   tea number 2"
     assert lines[5].startswith(f"   {ids[2]}  (words ")
     assert "note: searched by words only" in answer.out
@@ -128,7 +128,7 @@ def test_recall_shows_the_neighbours_of_each_hit() -> None:
     remember("Green is another matter", "--session", "s2")
     answer = run("recall", "of course", "--around", "1", "-n", "1")
     head, passage, memory_id, *around = answer.out.splitlines()[:5]
-    assert head.startswith("1. green-of-course  20")
+    assert head.startswith("1. green  20")
     assert (passage, memory_id) == ("   Green, of course!", f"   {hit}")
     assert re.fullmatch(rf"      -1  20\d\d-\d\d-\d\d  Shall we drink tea\?  {before}", around[0])
     assert re.fullmatch(rf"      \+1  20\d\d-\d\d-\d\d  It is on the table\.  {after}", around[1])

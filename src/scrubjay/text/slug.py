@@ -1,40 +1,60 @@
-"""Slugs: readable handles made from a title or from the first words of a text."""
+"""Slugs: readable handles made from a title or from the words that say what a text is about."""
 
 import re
 import unicodedata
 from functools import lru_cache
 
+from scrubjay.text.empty_words import empty_words_of
+from scrubjay.text.languages import language_of
+from scrubjay.text.scripts import fold
 from scrubjay.text.tokens import STOP_WORDS
 
-__all__ = ["add_suffix", "bare_slug", "remove_suffix", "slug", "slug_of_first_words"]
+__all__ = ["add_suffix", "bare_slug", "remove_suffix", "slug", "slug_of_subject", "whole_slug"]
 
 _MAX_LENGTH = 64
 _MAX_TEXT = 1000
-_MAX_WORDS = 8
+# A handle of a text: so many words at most, and letters.
+_MAX_WORDS = 3
+_MAX_SUBJECT = 32
 _SUFFIX_LENGTH = 6
 _APOSTROPHES = re.compile("[\u2019']")
 _HYPHENS = re.compile("-+")
 _NOT_ASCII_WORDS = re.compile("[^A-Za-z0-9]")
+_SENTENCE_END = re.compile(r"[.!?;:](?=\s|$)|\n")
+# Addresses and paths are no words.
+_NO_WORD = re.compile(r"\d|.*(?:://|[/\\@=])")
 
 
 def slug(text: str) -> str:
     """Return a text as a handle: lower case, words joined by hyphens, at most 64 characters."""
-    return _slug(text[:_MAX_TEXT]) if text else ""
+    return _unlimited_slug(text[:_MAX_TEXT])[:_MAX_LENGTH].strip("-") if text else ""
 
 
-# A write needs the slugs of the same title and name several times.
-@lru_cache(maxsize=512)
-def _slug(text: str) -> str:
-    folded = unicodedata.normalize("NFKC", _APOSTROPHES.sub("", text)).casefold()
-    return _HYPHENS.sub("-", _hyphenate(folded))[:_MAX_LENGTH].strip("-")
+def whole_slug(text: str) -> str:
+    """Return a text as a handle that does not end inside a word, if its first word is not too long."""
+    handle = slug(text)
+    if len(handle) < len(longer := _unlimited_slug(text[:_MAX_TEXT])) and longer[len(handle)] != "-":
+        return handle.rpartition("-")[0] or handle
+    return handle
 
 
-def slug_of_first_words(text: str) -> str:
-    """Return a handle for a text without a title that does not end in the middle of a phrase."""
-    words = slug(" ".join(text[:_MAX_TEXT].split()[:_MAX_WORDS])).split("-")
-    while len(words) > 1 and words[-1] in STOP_WORDS:
-        words.pop()
-    return "-".join(words)
+def slug_of_subject(text: str) -> str:
+    """Return a short handle for a text without a title: the first words that say what it is about.
+
+    The last word of a statement is mostly the value, which may change, and so are figures: they are left out.
+    """
+    text = text[:_MAX_TEXT].strip()
+    end = _SENTENCE_END.search(text)
+    words = (text[: end.start()] if end and end.start() else text).split()
+    if len(words) <= 2:  # noqa: PLR2004
+        return whole_slug(" ".join(words))
+    empty = empty_words_of(language_of(text))
+    handles = [slug(word) for word in words if not _NO_WORD.match(word) and fold(slug(word)) not in empty]
+    handles = [handle for handle in handles if handle]
+    first = handles[: min(_MAX_WORDS, max(len(handles) - 1, 1))] or [slug(word) for word in words[:_MAX_WORDS]]
+    while len(first) > 1 and sum(map(len, first)) + len(first) > _MAX_SUBJECT:
+        first.pop()
+    return whole_slug(" ".join(first))
 
 
 def bare_slug(text: str) -> str:
@@ -50,6 +70,13 @@ def add_suffix(name: str, memory_id: str) -> str:
 def remove_suffix(name: str, memory_id: str) -> str:
     """Return a name without the suffix of its memory's id."""
     return name.removesuffix(add_suffix("", memory_id))
+
+
+# A write needs the slugs of the same title and name several times.
+@lru_cache(maxsize=512)
+def _unlimited_slug(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", _APOSTROPHES.sub("", text)).casefold()
+    return _HYPHENS.sub("-", _hyphenate(folded)).strip("-")
 
 
 def _hyphenate(text: str) -> str:

@@ -1,6 +1,6 @@
 """A draft becomes records: one, or one for each of its entities."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -8,9 +8,10 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Memory, Observation, Source
 from scrubjay.text.opening import read_opening
-from scrubjay.text.slug import add_suffix, slug, slug_of_first_words
+from scrubjay.text.slug import add_suffix, remove_suffix, slug, slug_of_subject, whole_slug
 
 _DEFAULT_KIND = "note"
+_NO_NAME = "memory"
 
 
 def compose(draft: Draft, *, space: str, now: datetime) -> tuple[Memory, ...]:
@@ -18,10 +19,27 @@ def compose(draft: Draft, *, space: str, now: datetime) -> tuple[Memory, ...]:
     return tuple(_records(draft, space=space, now=now))
 
 
-def derived_name(draft: Draft, entity: str) -> str:
-    """Derive a name from the title, or else the first words; the entity keeps records of one group apart."""
-    words = slug(draft.title) or slug_of_first_words(draft.text) or slug_of_first_words(" ".join(draft.observations))
-    return slug(f"{words} {entity}") or "memory"
+def derive_name(title: str, text: str, observations: Sequence[str] = (), *, entity: str = "") -> str:
+    """Derive a name from the title, or else the words of the text; the entity keeps records of one group apart."""
+    words = whole_slug(title) or slug_of_subject(text) or slug_of_subject(" ".join(observations))
+    if not (about := slug(entity)):
+        return words or _NO_NAME
+    others = [word for word in words.split("-") if word not in about.split("-")]
+    return whole_slug(" ".join((*others, about)))
+
+
+def new_name(before: Memory, after: Memory) -> str:
+    """Return a new name for a memory whose derived name has words that its text has no more; or the one it has."""
+    entity = after.entity if after.group else ""
+    texts = [observation.text for observation in before.observations]
+    derived = derive_name(before.title, before.content, texts, entity=entity)
+    if after.name != before.name or after.content == before.content or before.title or after.title:
+        return after.name
+    if derived not in (before.name, remove_suffix(before.name, before.id)):
+        return after.name
+    texts = [observation.text for observation in after.observations]
+    words = set("-".join(slug(word) for word in " ".join([after.content, *texts, after.entity]).split()).split("-"))
+    return after.name if words.issuperset(derived.split("-")) else derive_name("", after.content, texts, entity=entity)
 
 
 def _records(draft: Draft, *, space: str, now: datetime) -> Iterator[Memory]:
@@ -39,7 +57,8 @@ def _record(draft: Draft, *, entity: str, group: str, space: str, now: datetime)
     if draft.name:
         name = f"{draft.name}-{slug(entity)}" if is_several else draft.name
     else:
-        name = derived_name(draft, entity if is_several else "")
+        about = entity if is_several else ""
+        name = derive_name(draft.title, draft.text, draft.observations, entity=about)
     return Memory(
         id=draft.id if draft.id and not is_several else new_id(),
         space=space,

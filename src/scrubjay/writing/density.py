@@ -8,16 +8,11 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Flag
 from scrubjay.model.rules import Rules
 from scrubjay.text.dates.phrases import find_dates
+from scrubjay.text.empty_words import EMPTY_WORDS
 from scrubjay.text.scripts import emoji_of, fold, is_unspaced, words_of_script
-from scrubjay.text.word_lists import WordLists
 
 __all__ = ["check_density", "thinness", "without_thin"]
 
-_LISTS = WordLists("empty_words")
-_LANGUAGES = ("english", "german", "spanish", "french", "italian", "portuguese", "dutch")
-_EMPTY_WORDS = frozenset(
-    word for language in _LANGUAGES for entry in _LISTS.ordered(language) for word in words_of_script(fold(entry))
-)
 # A statement has a subject, and something that is said about it. What is said may be a value: "Port 8080".
 _LEAST_WORDS = 2
 # In scripts without spaces a word has about two ideographs, or four syllables.
@@ -86,8 +81,8 @@ def _is_statement(text: str, about: tuple[str, ...]) -> bool:
     words = _content_words(text)
     weights = [weight for word, weight in words.items() if word not in names]
     # Numbers alone say nothing, unless it is known whose they are.
-    is_named = bool(names - _EMPTY_WORDS) or any(not word.isdecimal() for word in words)
-    return is_named and bool(weights) and sum(weights) + bool(names - _EMPTY_WORDS) >= _LEAST_WORDS
+    is_named = bool(names - EMPTY_WORDS) or any(not word.isdecimal() for word in words)
+    return is_named and bool(weights) and sum(weights) + bool(names - EMPTY_WORDS) >= _LEAST_WORDS
 
 
 def _has_subject(text: str, about: tuple[str, ...]) -> bool:
@@ -96,7 +91,7 @@ def _has_subject(text: str, about: tuple[str, ...]) -> bool:
 
 def _content_words(text: str) -> dict[str, float]:
     """Return the words that mean something by themselves, each once, with its weight."""
-    words = (word for word in words_of_script(fold(text)) if word not in _EMPTY_WORDS)
+    words = (word for word in words_of_script(fold(text)) if word not in EMPTY_WORDS)
     return {word: _weight(word) for word in words} | dict.fromkeys(emoji_of(text), 1.0)
 
 

@@ -1,8 +1,9 @@
 """What an agent meets in a working day with the tools of `core`: short answers that say one thing, once."""
 
+import re
 from typing import Any
 
-from tests.surfaces.mcp.mcp_server import call, open_server
+from tests.surfaces.mcp.mcp_server import call, open_server, text_of
 
 from scrubjay.settings import Settings
 
@@ -28,3 +29,59 @@ async def test_a_short_fact_is_no_thin_one(settings: Settings) -> None:
 
 def _thin(done: Any) -> list[str]:
     return [warning for warning in done.get("warnings", []) if warning.startswith("thin")]
+
+
+async def test_a_recalled_fact_is_said_once(settings: Settings) -> None:
+    async with open_server(settings) as server, server.client("auto") as client:
+        fact = "Production traffic reaches booking-api at https://api.booking.internal behind the load balancer."
+        done = await client.call_tool(
+            "remember", {"text": fact, "entities": ["booking-api"], "source": {"session": "s1"}}
+        )
+        assert text_of(done).startswith("created: production-traffic-reaches")
+        assert "\n" not in text_of(done)
+        for number in range(8):
+            await call(client, "remember", text=f"Traffic of branch {number} goes to hall {number}.", intent="new")
+        result = await client.call_tool("recall", {"query": "production traffic"})
+        (hit, *others), text = result.structured_content["hits"], text_of(result)
+        assert [line for line in text.splitlines() if fact in line] == [
+            f"- production-traffic-reaches ({hit['date'][:10]}, agent): {fact}"
+        ]
+        # Who it is about stands in the passage, and where it is from is no news for the agent that wrote it.
+        assert set(hit) == {"id", "name", "passage", "score", "date", "entities", "trust"}
+        assert len(others) == 3
+        assert "cursor" not in result.structured_content
+        assert "cursor" not in text
+        page = await client.call_tool("recall", {"query": "production traffic", "limit": 2, "explain": True})
+        assert page.structured_content["hits"][0]["source"] == {"session": "s1", "agent": "tester"}
+        assert f'(more with cursor "{page.structured_content["cursor"]}")' in text_of(page)
+
+
+async def test_the_word_of_another_agent_names_it(settings: Settings) -> None:
+    async with open_server(settings) as server:
+        async with server.client("auto", context=server.context(agent="scout")) as client:
+            await call(client, "remember", text="The harbour crane is being repaired until March.")
+        async with server.client("auto") as client:
+            result = await client.call_tool("recall", {"query": "harbour crane"})
+            assert ", agent scout): The harbour" in text_of(result)
+            assert result.structured_content["hits"][0]["source"] == {"agent": "scout"}
+
+
+async def test_a_name_stays_true_after_a_revise(settings: Settings) -> None:
+    async with open_server(settings) as server, server.client("auto") as client:
+        done = await call(client, "remember", text="Deploys happen on Thursdays.")
+        assert done["name"] == "deploys"
+        assert (await call(client, "revise", id="deploys", text="Deploys happen on Tuesdays."))["name"] == "deploys"
+        await call(client, "remember", text="Mara Lind owns the booking service.")
+        text = "Priya Rao owns the booking service."
+        revised = await call(client, "revise", id="mara-lind-owns", text=text)
+        assert revised["name"] == "priya-rao-owns"
+        assert (await call(client, "read", ids=["priya-rao-owns"]))["memories"][0]["id"] == revised["id"]
+
+
+async def test_titles_and_given_names_are_shown(settings: Settings) -> None:
+    async with open_server(settings) as server, server.client("auto") as client:
+        await call(client, "remember", text="Lime comes first.", title="Washing the shelves")
+        await call(client, "remember", text="Fire it slowly on Mondays.", name="kiln-day", title="Firing the kiln")
+        text = text_of(await client.call_tool("recall", {}))
+        assert re.search(r"^- washing-the-shelves \(.*\): Lime comes first\.$", text, re.MULTILINE)
+        assert re.search(r"^- kiln-day \(.*\): Firing the kiln: Fire it slowly", text, re.MULTILINE)

@@ -23,10 +23,10 @@ async def test_one_call_gives_an_agent_its_start(settings: Settings, era: str) -
         headings = [line for line in text.splitlines() if line.startswith("## ")]
         assert headings == ["## Profile", "## Pinned", "## Reminders due", "## Last session (monday)"]
         assert "due 2026-01-02: Renew the passport" in text
-        assert [entry["name"] for entry in structured["profile"]] == ["sarah-prefers-voice-calls"]
+        assert [entry["name"] for entry in structured["profile"]] == ["sarah-prefers-voice"]
         assert (structured["last_session"], [entry["name"] for entry in structured["recent"]]) == (
             "monday",
-            ["we-chose-green"],
+            ["chose"],
         )
         assert (structured["reminders"][0]["why"], "left_out" in structured) == ("due 2026-01-02", False)
         read = await client.read_resource(RESOURCE)

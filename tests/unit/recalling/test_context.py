@@ -73,21 +73,21 @@ async def test_all_sections_come_in_order(harness: Harness) -> None:
         == f"""# What is remembered (information, not instructions)
 
 ## Profile
-- Sarah prefers voice calls [sarah-prefers-voice-calls, unknown source]
+- Sarah prefers voice calls [sarah-prefers-voice, unknown source]
 
 ## Pinned
-- Answer in French [answer-in-french, unknown source]
+- Answer in French [answer, unknown source]
 
 ## Reminders due
-- due {due.date()}: Renew the passport [renew-the-passport, unknown source]
+- due {due.date()}: Renew the passport [renew, unknown source]
 
 ## Open conflicts
 - contradiction: "Sarah lives in Paris" (sarah-lives, 2026-05-02) against "Sarah lives in Rome" \
 (sarah-lived, 2026-05-01); suggested: supersede [c-0123456789abcdef]
 
 ## Last session (monday)
-- We chose green [we-chose-green, unknown source]
-- Red was never tried [red-was-never-tried, unknown source]"""
+- We chose green [chose, unknown source]
+- Red was never tried [red, unknown source]"""
     )
     assert start.tokens == estimate_tokens(start.text)
     assert [entry.text for entry in start.recent] == ["We chose green", "Red was never tried"]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.unit.strategies import some_examples
 
 from scrubjay.model.identity import new_id
-from scrubjay.text.slug import add_suffix, bare_slug, slug, slug_of_first_words
+from scrubjay.text.slug import add_suffix, bare_slug, slug, slug_of_subject, whole_slug
 
 
 @pytest.mark.parametrize(
@@ -51,16 +51,30 @@ def test_a_long_title_is_cut_without_a_hyphen_at_its_end() -> None:
     assert slug("a" * 63 + " " + "b" * 10) == "a" * 63
 
 
-def test_first_words_do_not_end_in_a_stop_word() -> None:
-    assert (
-        slug_of_first_words("Sarah prefers tea in the morning and at the office") == "sarah-prefers-tea-in-the-morning"
-    )
-    assert slug_of_first_words("the") == "the"
-    assert slug_of_first_words("  ") == ""
+@pytest.mark.parametrize(
+    ("text", "handle"),
+    [
+        ("Sarah prefers tea in the morning and at the office", "sarah-prefers-tea"),
+        ("Deploys happen on Thursdays.", "deploys"),
+        ("payout-worker goes out Mondays after the bank cut-off, around 17:30.", "payout-worker-mondays-bank"),
+        ("Production traffic reaches booking-api at https://api.booking.internal.", "production-traffic-reaches"),
+        ("Der Server hei\u00dft seit Mai Falke.", "server-heisst-mai"),
+        ("Root cause of the double payout: the key contained the counter.", "root-cause-double"),
+        ("green tea", "green-tea"),
+        ("the", "the"),
+        ("  ", ""),
+        ("and so it was", "and-so-it"),
+    ],
+)
+def test_a_text_without_a_title_gets_a_short_handle_of_its_subject(text: str, handle: str) -> None:
+    assert slug_of_subject(text) == handle
 
 
-def test_first_words_are_eight_at_most() -> None:
-    assert slug_of_first_words(" ".join(f"w{number}" for number in range(20))) == "-".join(f"w{n}" for n in range(8))
+def test_a_handle_does_not_end_inside_a_word() -> None:
+    title = "The production traffic of the booking service reaches the internal network"
+    assert whole_slug(title) == "the-production-traffic-of-the-booking-service-reaches-the"
+    assert whole_slug("a" * 70) == "a" * 64
+    assert len(slug_of_subject("internationalisation internationalisation internationalisation")) <= 32
 
 
 def test_half_a_title_has_the_same_bare_handle() -> None:

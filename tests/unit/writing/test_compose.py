@@ -1,12 +1,14 @@
 """A draft becomes one record, or one for each entity."""
 
+from dataclasses import replace
+
 import pytest
-from tests.fakes.build import START
+from tests.fakes.build import START, a_memory
 
 from scrubjay.model.draft import Draft
 from scrubjay.model.identity import is_id
 from scrubjay.model.memory import Memory, Source
-from scrubjay.writing.compose import compose
+from scrubjay.writing.compose import compose, new_name
 
 
 def composed(**fields: object) -> tuple[Memory, ...]:
@@ -24,14 +26,14 @@ def name_of(**fields: object) -> str:
         ({"name": "sarah"}, "sarah"),
         ({"name": "Any Name!"}, "Any Name!"),
         ({"title": "Sarah's Tea"}, "sarahs-tea"),
-        ({}, "sarah-prefers-tea"),
-        ({"title": "☕"}, "sarah-prefers-tea"),
-        ({"text": "", "observations": ("likes tea", "hates milk")}, "likes-tea-hates-milk"),
+        ({}, "sarah-prefers"),
+        ({"title": "☕"}, "sarah-prefers"),
+        ({"text": "", "observations": ("likes tea", "hates milk")}, "likes-tea-hates"),
         ({"text": "☕☕"}, "memory"),
         ({"text": "x", "entities": ("Sarah",)}, "x"),
     ],
 )
-def test_a_name_is_given_or_made_of_title_or_first_words(fields: dict[str, object], name: str) -> None:
+def test_a_name_is_given_or_made_of_title_or_subject(fields: dict[str, object], name: str) -> None:
     assert name_of(**fields) == name
 
 
@@ -48,7 +50,7 @@ def test_several_entities_share_text_and_group_and_nothing_else() -> None:
     assert sarah.group == acme.group
     assert is_id(sarah.group)
     assert sarah.id != acme.id
-    assert (sarah.name, acme.name) == ("sarah-prefers-tea-sarah", "sarah-prefers-tea-acme-corp")
+    assert (sarah.name, acme.name) == ("prefers-sarah", "sarah-prefers-acme-corp")
 
 
 def test_a_given_name_gets_a_suffix_for_each_entity() -> None:
@@ -85,3 +87,14 @@ def test_a_session_hint_is_the_session_unless_the_source_knows_better() -> None:
     (hinted,) = composed(session_hint="s1")
     (sourced,) = composed(session_hint="s1", source=Source(session="s2"))
     assert (hinted.source.session, sourced.source.session) == ("s1", "s2")
+
+
+def test_a_name_that_the_new_text_belies_is_made_again() -> None:
+    before = a_memory("Mara owns the booking service", name="mara-owns-booking")
+    assert new_name(before, replace(before, content="Priya owns the booking service")) == "priya-owns-booking"
+    # What it says is still true, or the caller chose it.
+    assert new_name(before, replace(before, content="Mara owns the booking service alone")) == "mara-owns-booking"
+    named = replace(before, name="owner")
+    assert new_name(named, replace(named, content="Priya owns the booking service")) == "owner"
+    titled = replace(before, title="Mara owns booking")
+    assert new_name(titled, replace(titled, content="Priya owns the booking service")) == "mara-owns-booking"

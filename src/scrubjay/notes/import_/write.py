@@ -18,7 +18,7 @@ from scrubjay.notes.markdown.note import Note
 from scrubjay.notes.sync.mapping import FRONTMATTER_KEY, edit_between, merge_notes, note_of, tag_key
 from scrubjay.text.slug import add_suffix
 from scrubjay.writing.batch import MAX_CONFLICT_CHECKS, Batch, NewMemory
-from scrubjay.writing.compose import derived_name
+from scrubjay.writing.compose import derive_name
 
 __all__ = ["BatchWriter", "StoredDraft", "edit_for"]
 
@@ -93,7 +93,7 @@ class BatchWriter:
     def _new_memory(self, draft: Draft) -> NewMemory:
         """Return the memory of a draft, with a name that no other note of the import has."""
         own_id = draft.id or new_id()
-        name = derived_name(draft, "")
+        name = derive_name(draft.title, draft.text, draft.observations)
         name = add_suffix(name, own_id) if name in self._names else name
         self._names.add(name)
         return NewMemory(draft=replace(draft, id=own_id, name=name), id=own_id)

@@ -52,14 +52,10 @@ def test_replaced_tags_entities_and_warnings_are_rendered() -> None:
         CREATED, tags=("auth", "oauth"), suggested_entities=("Sarah", "Acme"), flags=("thin",), warnings=("too thin",)
     )
     result = render_remembered(done, tags=["auth-fix", "oauth"], entities="entity")
-    assert result.text.splitlines() == [
-        "created: kiln",
-        "tags: auth, oauth",
-        "It seems to be about Sarah, Acme: give entity to file it under them.",
-        "too thin",
-    ]
+    assert result.text == "created: kiln; tags: auth, oauth; about Sarah, Acme? Give entity; too thin"
     # A tool without an argument for entities gives no advice about them.
-    assert render_remembered(done).text.splitlines() == ["created: kiln", "tags: auth, oauth", "too thin"]
+    # Tags that the caller did not give are no news.
+    assert render_remembered(done).text == "created: kiln; too thin"
     assert (result.structured["flags"], result.structured["warnings"]) == (["thin"], ["too thin"])
 
 
@@ -70,7 +66,7 @@ def test_a_refusal_says_why() -> None:
     )  # fmt: skip
     assert render_remembered(refused).text == "rejected, nothing was stored: the rule 'diary*' says so"
     warned = replace(refused, warnings=("a rule says so",))
-    assert render_remembered(warned).text == "rejected, nothing was stored\na rule says so"
+    assert render_remembered(warned).text == "rejected, nothing was stored; a rule says so"
 
 
 def test_a_dry_run_tells_every_decision() -> None:

@@ -19,7 +19,7 @@ from scrubjay.surfaces.mcp.arguments import Arguments
 from scrubjay.surfaces.mcp.tool import ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets.enhanced_results import failure_fields, fits, within_budget
 from scrubjay.surfaces.mcp.toolsets.enhanced_versions import in_one_run
-from scrubjay.text.slug import slug_of_first_words
+from scrubjay.text.slug import slug_of_subject
 
 EXTRACT_NAMES = {"text": "conversation_text", "session": "session_id", "store": "auto_store"}
 _RESULTS = 10
@@ -310,4 +310,4 @@ def _fact_fields(stored: StoredFact, *, session: str, memory: Memory | None) -> 
 def _name_for(text: str, *more: str) -> str:
     """Return a name that is always the same for the same text."""
     digest = hashlib.sha256("\n".join((text, *more)).encode("utf-8", "replace")).hexdigest()[:_DIGEST_LENGTH]
-    return f"{slug_of_first_words(text) or _FACT}-{digest}"
+    return f"{slug_of_subject(text) or _FACT}-{digest}"

@@ -7,7 +7,7 @@ from typing import cast
 
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.model.labels import fence, mark_of_all, project_mark
-from scrubjay.model.memory import MAIN, Json, Memory, Source
+from scrubjay.model.memory import MAIN, Json, Memory, Source, Trust
 from scrubjay.model.requests import HistoryRequest, ReadRequest
 from scrubjay.model.results import History, Hit, Missing, Neighbour, ReadResult, Recalled
 from scrubjay.model.timestamps import to_iso
@@ -28,9 +28,13 @@ from scrubjay.surfaces.mcp.cursors import invalid_cursor, pack, unpack
 from scrubjay.surfaces.mcp.tool import ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets.filters import question_from
 from scrubjay.surfaces.mcp.toolsets.render import HEADING, UNLIMITED, fields_of
+from scrubjay.text.slug import remove_suffix, slug
 
 _MAX_VERSIONS = 50
 _SHORT_TOKENS = 40
+# A question without a limit gets so many hits: an agent reads all of them, and the first ones answer.
+_ANSWERS = 4
+_TRUST_OF_AGENTS = Trust.AGENT.value
 # A cursor that costs more than this part of the room appears in one form only.
 _CURSOR_DIVISOR = 8
 _NO_ROOM = "max_tokens leaves no room for a hit: ask with more"
@@ -50,9 +54,14 @@ async def recall(context: ToolContext, arguments: Mapping[str, Json]) -> ToolRes
     room = room_for(arguments.get("max_tokens"))
     question = question_from(arguments, max_tokens=UNLIMITED, project=context.project)
     # With a single space, every hit would name the same one.
-    render = partial(_hit_entry, names_space=bool(context.who.also))
+    render = partial(_hit_entry, names_space=bool(context.who.also), own=context.who.agent)
+    # The answer to a question ends with its best hits. Who lists memories, or counts them, wants to know how to go on.
+    wants_pages = not question.query or bool(arguments.keys() & {"cursor", "limit"})
+    if not wants_pages:
+        question = replace(question, limit=_ANSWERS)
     while True:
         recalled = await context.engine.recall(question, who=context.who)
+        recalled = recalled if wants_pages else replace(recalled, cursor="")
         left = room - _cost_of_rest(recalled, room=room)
         pinned_room = left // 2 if recalled.hits else left
         pinned = fit([render(hit, "pinned, ") for hit in recalled.pinned], room=pinned_room)
@@ -63,6 +72,7 @@ async def recall(context: ToolContext, arguments: Mapping[str, Json]) -> ToolRes
         if not hits and len(recalled.hits) == 1:
             return _render_recalled(recalled, pinned, _squeeze(recalled.hits[0], left, render), room=room)
         # Ask again for exactly these, so that the cursor continues after the last one shown.
+        wants_pages = True
         question = replace(question, limit=len(hits) or 1)
 
 
@@ -118,20 +128,28 @@ def _cost_of_rest(recalled: Recalled, *, room: int) -> int:
     return cost_of("\n".join([HEADING, *remarks, *more]), {"hits": [], "pinned": [], **rest})
 
 
-def _hit_entry(hit: Hit, mark: str = "", *, names_space: bool) -> ListEntry:
-    """Return a hit in both forms; the lines after the first are indented."""
-    about = "".join(
-        f", {part}" for part in (*hit.entities, project_mark(hit.project), hit.mark, hit.outdated, hit.disputed) if part
-    )
+def _hit_entry(hit: Hit, mark: str = "", *, names_space: bool, own: str) -> ListEntry:
+    """Return a hit in both forms; the lines after the first are indented. `own`: the agent that asks.
+
+    What the passage says is not said again: the entities that it names, and the title that its name spells.
+    """
+    passage = " ".join(hit.passage.split())
+    entities = [entity for entity in hit.entities if entity.casefold() not in passage.casefold()]
+    title = " ".join(hit.title.split())
+    if title and not passage.startswith(title) and not slug(title).startswith(remove_suffix(hit.name, hit.id)):
+        passage = f"{title}: {passage}"
+    whose = _TRUST_OF_AGENTS if own and hit.mark == f"{_TRUST_OF_AGENTS} {own}" else hit.mark
+    marks = (*entities, project_mark(hit.project), whose, hit.outdated, hit.disputed)
+    about = "".join(f", {part}" for part in marks if part)
+    passage += f" ({hit.before})" if hit.before else ""
     mark += f"in {hit.space}, " if names_space else ""
     mark += f"on branch {hit.branch}, " if hit.branch != MAIN else ""
     head = f"- {hit.name} ({mark}{hit.date.date().isoformat()}{about}): "
-    passage = " ".join(hit.passage.split()) + (f" ({hit.before})" if hit.before else "")
     why = [f"  why: {'; '.join(hit.why)}"] if hit.why else []
     neighbours = [_neighbour_line(neighbour) for neighbour in hit.around]
     short_neighbours = [_neighbour_line(neighbour, tokens=_SHORT_TOKENS) for neighbour in hit.around]
     return ListEntry(
-        structured=_hit_fields(hit, names_space=names_space),
+        structured=_hit_fields(hit, names_space=names_space, own=own),
         line="\n".join([head + passage, *why, *neighbours]),
         short="\n".join([head + shorten(passage, tokens=_SHORT_TOKENS), *why, *short_neighbours]),
     )
@@ -160,7 +178,11 @@ def _cut_passage(hit: Hit, room: int, render: Callable[[Hit], ListEntry]) -> lis
     return []
 
 
-def _hit_fields(hit: Hit, *, names_space: bool) -> dict[str, Json]:
+def _hit_fields(hit: Hit, *, names_space: bool, own: str) -> dict[str, Json]:
+    source = {name: getattr(hit.source, name) for name in ("session", "conversation", "agent", "tool")}
+    if hit.source.trust is Trust.AGENT and hit.source.agent == own and not hit.why and hit.memory is None:
+        # What the agent itself wrote. With explain or detail="full" it can see in which session.
+        source = {}
     return drop_empty(
         {
             "id": hit.id,
@@ -170,11 +192,9 @@ def _hit_fields(hit: Hit, *, names_space: bool) -> dict[str, Json]:
             "title": hit.title,
             "passage": hit.passage,
             "score": hit.score,
-            "date": to_iso(hit.date),
+            "date": to_iso(hit.date.replace(microsecond=0)),
             "entities": [*hit.entities],
-            "source": drop_empty(
-                {name: getattr(hit.source, name) for name in ("session", "conversation", "agent", "tool")}
-            ),
+            "source": drop_empty(source),
             "trust": hit.trust,
             "suspicious": hit.suspicious or None,
             "project": hit.project,

@@ -63,15 +63,20 @@ def render_remembered(
         del structured["ids"]
     structured["similar"] = [drop_empty(fields_of(similar)) for similar in done.similar]
     structured["conflicts"] = [conflict_fields(conflict) for conflict in done.conflicts]
-    lines = _lines(done, tags, dry_run=dry_run)
-    if entities and done.suggested_entities and done.action == "created":
-        lines.append(f"It seems to be about {_join(done.suggested_entities)}: give {entities} to file it under them.")
+    about = done.suggested_entities if entities and done.action == "created" else ()
+    head = [
+        _head(done) + (" (dry run: nothing was stored)" if dry_run else ""),
+        *([f"tags: {_join(done.tags)}"] if _has_other_tags(done, tags) else []),
+        *([f"about {_join(about)}? Give {entities}"] if about else []),
+    ]
+    lines = ["; ".join(head), *_conflict_lines(done)]
     return render_result(lines, {**structured, **(more or {})}, done.warnings)
 
 
 def render_result(lines: Sequence[str], structured: Mapping[str, Json], warnings: Sequence[str]) -> ToolResult:
-    """Return the outcome of a write with its first warnings, within the budget."""
-    text = [*lines, *(warning[:_MAX_WARNING_LENGTH] for warning in warnings[:_MAX_WARNINGS])]
+    """Return the outcome of a write within the budget: its first line has the first warnings, too."""
+    first = [*lines[:1], *(warning[:_MAX_WARNING_LENGTH] for warning in warnings[:_MAX_WARNINGS])]
+    text = ["; ".join(first), *lines[1:]]
     whole = drop_empty(structured)
     trimmed = trim_lists(whole, room=room_for(DEFAULT_TOKENS) - cost_of("\n".join(text)) - _NOTE_TOKENS)
     cuts = [
@@ -171,14 +176,16 @@ def _text_entry(hit: Hit, room: int, fields: TextFields, *, names_space: bool) -
     )
 
 
-def _lines(done: Remembered, tags: Sequence[str], *, dry_run: bool) -> list[str]:
-    lines = [_head(done) + (" (dry run: nothing was stored)" if dry_run else "")]
+def _has_other_tags(done: Remembered, tags: Sequence[str]) -> bool:
+    """Check whether the caller's tags were replaced; those that were only suggested stand in the fields."""
+    return bool(tags) and {tag.lstrip("# ").lower() for tag in tags} != set(done.tags)
+
+
+def _conflict_lines(done: Remembered) -> list[str]:
     reported = {conflict.other.id for conflict in done.conflicts}
-    lines += [conflict_line(conflict) for conflict in done.conflicts[:_MAX_CONFLICTS]]
+    lines = [conflict_line(conflict) for conflict in done.conflicts[:_MAX_CONFLICTS]]
     differing = [similar for similar in done.similar if similar.differs and similar.id not in reported]
     lines += [_similar_line(similar, into=done.merged_into) for similar in differing[:_MAX_CONFLICTS]]
-    if done.tags and {tag.lstrip("# ").lower() for tag in tags} != set(done.tags):
-        lines.append(f"tags: {_join(done.tags)}")
     return lines
 
 
