@@ -306,11 +306,11 @@ class AsyncVerbs(ABC):
 
     async def resolve_conflict(
         self, id: str, *, strategy: Literal["merge", "update", "branch", "supersede", "ignore", "auto"] = "auto",
-        notes: str = "", branch: str = "", idempotency_key: str = "",
+        notes: str = "", branch: str = "", keep: str = "", idempotency_key: str = "",
     ) -> Resolved:
         """Resolve a conflict; `undo` takes it back."""
         return await self.call(requests.ResolveConflictRequest.of(
-            id=id, strategy=strategy, notes=notes, branch=branch, idempotency_key=idempotency_key,
+            id=id, strategy=strategy, notes=notes, branch=branch, keep=keep, idempotency_key=idempotency_key,
         ))
 
     async def extract(
@@ -810,11 +810,11 @@ class SyncVerbs(ABC):
 
     def resolve_conflict(
         self, id: str, *, strategy: Literal["merge", "update", "branch", "supersede", "ignore", "auto"] = "auto",
-        notes: str = "", branch: str = "", idempotency_key: str = "",
+        notes: str = "", branch: str = "", keep: str = "", idempotency_key: str = "",
     ) -> Resolved:
         """Resolve a conflict; `undo` takes it back."""
         return self.call(requests.ResolveConflictRequest.of(
-            id=id, strategy=strategy, notes=notes, branch=branch, idempotency_key=idempotency_key,
+            id=id, strategy=strategy, notes=notes, branch=branch, keep=keep, idempotency_key=idempotency_key,
         ))
 
     def extract(

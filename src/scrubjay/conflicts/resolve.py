@@ -26,6 +26,7 @@ from scrubjay.detection.statement import (
 from scrubjay.errors import InvalidInput, NotFound, StaleVersion, WrongState
 from scrubjay.idempotency import IdempotentRequest, idempotent_request
 from scrubjay.lookup.branches import branch_document, branch_id
+from scrubjay.lookup.references import resolve
 from scrubjay.model.branch import require_branch_name
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.checks import require_remark, require_text
@@ -51,6 +52,7 @@ class _ResolveRequest:
     strategy: Strategy
     notes: str
     branch: str
+    keep: str
     origin: Origin
     idempotency: IdempotentRequest
     combine: CombineVersions
@@ -62,21 +64,26 @@ async def resolve_conflict(
     strategy: str,
     notes: str,
     branch: str,
+    keep: str = "",
     space: str,
     origin: Origin,
     context: WriteContext,
     combine: CombineVersions,
     key: str,
 ) -> Resolved:
-    """Settle a conflict. `combine` merges a memory and its branch."""
+    """Settle a conflict. `combine` merges a memory and its branch; `keep` names the memory whose statement holds."""
     require_text(conflict_id, field="conflict_id")
     arguments: dict[str, Json] = {
         "verb": "resolve_conflict", "id": conflict_id, "strategy": strategy, "notes": notes, "branch": branch,
+        **({"keep": keep} if keep else {}),
     }  # fmt: skip
+    if require_text(keep, field="keep") and strategy != Strategy.SUPERSEDE:
+        raise InvalidInput("keep goes with the strategy supersede", hint="Leave it out", field="keep")
     request = _ResolveRequest(
         strategy=require_strategy(strategy),
         notes=redact(require_remark(notes, field="notes"))[0],
         branch=require_no_secret(require_branch_name(branch), field="branch") if branch else "",
+        keep=keep,
         origin=origin,
         idempotency=idempotent_request(key, arguments),
         combine=combine,
@@ -107,6 +114,8 @@ def require_strategy(strategy: str) -> Strategy:
 
 async def _settle(conflict: ConflictRecord, request: _ResolveRequest, *, context: WriteContext) -> Resolved:
     newer, older = await _find_statements(conflict, now=request.origin.at, context=context)
+    if request.keep:
+        newer, older = await _keep_first(newer, older, request.keep, context=context)
     choice = Advice(request.strategy, "")
     if request.strategy is Strategy.AUTO:
         choice = choose_strategy(conflict, newer=newer, older=older)
@@ -148,6 +157,24 @@ async def _find_statements(
             conflict=conflict.id,
         )
     return newer_and_older(*statements)
+
+
+async def _keep_first(
+    newer: DisputedStatement, older: DisputedStatement, keep: str, *, context: WriteContext
+) -> tuple[DisputedStatement, DisputedStatement]:
+    """Return the statement that holds first, whichever is newer."""
+    space = newer.memory.space
+    holding = await resolve(context.store, keep, space=space)
+    if are_branches(newer, older) or newer.memory.id == older.memory.id:
+        raise InvalidInput("keep chooses between two memories", hint="Leave it out", field="keep")
+    if holding.id == newer.memory.id:
+        return newer, older
+    if holding.id == older.memory.id:
+        return older, newer
+    ids = (newer.memory.id, older.memory.id)
+    raise InvalidInput(
+        f"{keep[:100]!r} is no side of the conflict", hint=f"Give {' or '.join(ids)}", field="keep", allowed=ids
+    )
 
 
 async def _case(

@@ -177,9 +177,13 @@ def _update(case: ConflictCase) -> ResolutionPlan:
 
 
 def _supersede(case: ConflictCase) -> ResolutionPlan:
-    """`supersede`: the newer statement holds from its date on, and the older one until then."""
+    """`supersede`: the newer statement holds from its date on, and the older one until then.
+
+    Where the caller keeps the statement that was made first, the later one ends now.
+    """
+    is_later = case.newer.date >= case.older.date
     # A statement with a date in the future takes effect now.
-    ended = supersede_statement(case.older, until=min(case.newer.date, case.at))
+    ended = supersede_statement(case.older, until=min(case.newer.date, case.at) if is_later else case.at)
     return ResolutionPlan(
         action="superseded",
         remaining=case.newer.memory.id,

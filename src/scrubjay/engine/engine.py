@@ -360,8 +360,9 @@ class Engine(StoreOwner):
     async def resolve_conflict(self, request: requests.ResolveConflictRequest, *, who: Caller) -> Resolved:
         """Resolve a conflict; `undo` takes it back."""
         return await self._apply(resolve_conflict(
-            request.id, strategy=request.strategy, notes=request.notes, branch=request.branch, space=who.space,
-            origin=self._origin(who), context=self._write_context, combine=merge_records, key=request.idempotency_key,
+            request.id, strategy=request.strategy, notes=request.notes, branch=request.branch, keep=request.keep,
+            space=who.space, origin=self._origin(who), context=self._write_context, combine=merge_records,
+            key=request.idempotency_key,
         ))  # fmt: skip
 
     async def entity(self, ref: str, *, who: Caller) -> Memory:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from mcp import Client
-from tests.surfaces.mcp.mcp_server import McpServer, call, open_server, text_of
+from tests.surfaces.mcp.mcp_server import McpServer, call, open_server, refusal, text_of
 
 from scrubjay.model.requests import ConflictsRequest, UndoRequest
 from scrubjay.settings import Settings
@@ -143,3 +143,37 @@ async def test_no_write_is_lost_by_superseding(settings: Settings, tmp_path: Pat
             (hit,) = await days.ask(question, filters={"as_of": f"2026-03-0{number}T12:00:00Z"})
             assert (hit["id"], value in hit["passage"]) == (answer["id"], True)
         assert [hit["id"] for hit in await days.ask(question)] == [written[-1]["id"]]
+
+
+async def test_revise_settles_a_dispute_for_either_side(settings: Settings, tmp_path: Path) -> None:
+    async with _days(settings, tmp_path) as days:
+        user = await days.tell("03-02", "Deploys happen on Thursdays.")
+        read = await days.tell("03-09", "Deploys moved to Tuesdays.", source={"trust": "document"})
+        (conflict,) = read["conflicts"]
+
+        result = await days.client.call_tool("revise", {"id": user["id"], "settles": conflict["id"]})
+        assert (
+            text_of(result).splitlines()[0] == f"settled {conflict['id']}: {user['id']} holds, {read['id']} is outdated"
+        )
+        (hit,) = await days.ask()
+        assert (hit["id"], "disputed" in hit) == (user["id"], False)
+
+        newer = await days.tell("03-10", "Deploys moved to Fridays.", source={"trust": "document"})
+        (conflict,) = newer["conflicts"]
+        await call(days.client, "revise", id=newer["id"], settles=conflict["id"])
+        (hit,) = await days.ask()
+        assert hit["id"] == newer["id"]
+        assert hit["before"] == "was: Deploys happen on Thursdays until 2026-03-10"
+
+
+async def test_settling_refuses_other_changes_and_other_memories(settings: Settings, tmp_path: Path) -> None:
+    async with _days(settings, tmp_path) as days:
+        await days.tell("03-02", "Deploys happen on Thursdays.")
+        read = await days.tell("03-09", "Deploys moved to Tuesdays.", source={"trust": "document"})
+        other = await days.tell("03-09", "The kettle is blue.")
+        (conflict,) = read["conflicts"]
+
+        why = await refusal(days.client, "revise", id=read["id"], settles=conflict["id"], text="Deploys are over.")
+        assert "settles decides a conflict and changes nothing else" in why
+        why = await refusal(days.client, "revise", id=other["id"], settles=conflict["id"])
+        assert "is no side of the conflict" in why

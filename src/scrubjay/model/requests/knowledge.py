@@ -130,6 +130,9 @@ class ResolveConflictRequest(Request[Resolved]):
         str, Arg("Reason, recorded in the history.", example="She moved in May", length=1_000)
     ] = ""  # fmt: skip
     branch: Annotated[str, Arg("Name of the new branch for `branch`.", length=LABEL)] = ""
+    keep: Annotated[
+        str, Arg("The memory whose statement holds, for `supersede`; the newer one by default.", length=LABEL)
+    ] = ""  # fmt: skip
     idempotency_key: IdempotencyKey = ""
 
 

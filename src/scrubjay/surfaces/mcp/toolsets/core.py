@@ -63,8 +63,10 @@ _READ = Tool(
 _REVISE = Tool(
     name="revise",
     title="Revise",
-    description="Correct or extend a memory; older versions stay. revert_to restores one.",
-    input=verb_schema(ReviseRequest, RevertRequest, but=(*write.REVISE_UNLISTED, "to"), revert_to=INTEGER),
+    description="Correct or extend a memory. settles: a conflict.",
+    input=verb_schema(
+        ReviseRequest, RevertRequest, but=(*write.REVISE_UNLISTED, "to"), revert_to=INTEGER, settles=TEXT
+    ),
     output=output_schema(action=TEXT, id=TEXT, version=INTEGER, conflicts=LIST),
     call=write.revise,
     names=write.REVISE_NAMES,

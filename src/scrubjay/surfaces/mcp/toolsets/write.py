@@ -12,6 +12,7 @@ from scrubjay.model.requests import (
     RelateRequest,
     RememberManyRequest,
     RememberRequest,
+    ResolveConflictRequest,
     RestoreRequest,
     RevertRequest,
     ReviseRequest,
@@ -163,11 +164,13 @@ def _item_entry(item: RememberedItem, warnings: Sequence[str]) -> ListEntry:
 
 
 async def revise(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
-    """Change a memory, or go back to one of its versions."""
+    """Change a memory, go back to one of its versions, or settle a conflict in its favour."""
     version = arguments.get("revert_to")
     changes = [name for name in _CHANGES if name in arguments]
+    if "settles" in arguments:
+        return await _settle(context, arguments, changes)
     if version is None and not changes:
-        raise InvalidInput("say what to change", hint=f"Give one of {', '.join(_CHANGES)}, revert_to")
+        raise InvalidInput("say what to change", hint=f"Give one of {', '.join(_CHANGES)}, revert_to, settles")
     if version is None:
         values = arguments_for(ReviseRequest, arguments) | {"source": AGENT_SOURCE}
         done = await context.memory.call(ReviseRequest.of(**values))
@@ -176,6 +179,20 @@ async def revise(context: ToolContext, arguments: Mapping[str, Json]) -> ToolRes
     else:
         done = await context.memory.call(RevertRequest.of(**arguments_for(RevertRequest, arguments), to=version))
     return _render_revised(done)
+
+
+async def _settle(context: ToolContext, arguments: Mapping[str, Json], changes: Sequence[str]) -> ToolResult:
+    """Settle a conflict: the memory holds, and the other side is outdated."""
+    if changes or "revert_to" in arguments:
+        raise InvalidInput("settles decides a conflict and changes nothing else", hint="Revise it in a second call")
+    done = await context.memory.call(
+        ResolveConflictRequest.of(
+            id=arguments["settles"], strategy="supersede", keep=arguments["id"], notes=arguments.get("message", "")
+        )
+    )
+    outdated = ", ".join(memory_id for memory_id in done.changed if memory_id != done.kept)
+    lines = [f"settled {done.conflict}: {done.kept} holds, {outdated} is outdated"]
+    return render_result(lines, {"action": done.action, "id": done.kept, "conflict": done.conflict}, done.warnings)
 
 
 def _render_revised(done: Written) -> ToolResult:
