@@ -17,7 +17,7 @@ from scrubjay.writing import results
 from scrubjay.writing.context import PreparedWrite, Sliced, WriteContext, WriteOutcome
 from scrubjay.writing.density import without_thin
 from scrubjay.writing.embed import BegunEmbedding, begin_embedding, embedding_jobs, slice_memory
-from scrubjay.writing.merge import merge, not_merged
+from scrubjay.writing.merge import as_one_statement, merge, not_merged
 from scrubjay.writing.similarity import GateDecision
 
 _NAME_ATTEMPTS = 3
@@ -78,6 +78,9 @@ async def merge_into(
     max_tags = write.rules.most_tags
     size = target.characters + incoming.characters
     merged = await offload(size, merge, target, incoming, at=write.origin.at, max_tags=max_tags)
+    if draft.intent == "auto" and not draft.session_hint:
+        # The gate has found that both say the same; a caller who continues a session wants to add something.
+        merged = await offload(size, as_one_statement, merged, target, incoming)
     if merged is target:
         earlier = await write.request.earlier_answer(context.store, space=write.space)
         if earlier is None:

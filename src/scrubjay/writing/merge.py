@@ -4,6 +4,7 @@ Each statement keeps its source; a more trusted source takes over the statements
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -20,11 +21,13 @@ from scrubjay.text.claims.statements import (
     split_statements,
     statements_of,
 )
+from scrubjay.text.names import names_in
 from scrubjay.text.tokens import terms_of
 
-__all__ = ["merge", "not_merged", "rewrite_source", "take_over"]
+__all__ = ["as_one_statement", "merge", "not_merged", "rewrite_source", "take_over"]
 
 _MAX_TAGS = 8
+_FIGURE = re.compile(r"\d[\d.,:]*")
 _SINGLE_FIELDS = ("title", "category", "project", "scope", "entity")
 # The labels by which a memory is shown.
 _SHOWN_LABELS = ("title", "name", "entity")
@@ -56,6 +59,8 @@ def merge(memory: Memory, incoming: Memory, *, at: datetime, max_tags: int = _MA
     fields: dict[str, str] = {
         name: getattr(memory, name) or getattr(incoming, name) for name in (*_SINGLE_FIELDS, "kind")
     }
+    if _is_less_trusted(incoming, memory):
+        fields["title"] = memory.title
     metadata: dict[str, Json] = {**incoming.metadata, **memory.metadata}
     flags = tuple(dict.fromkeys(flag for flag in (*memory.flags, *incoming.flags) if flag != Flag.THIN))
     merged = replace(
@@ -78,11 +83,39 @@ def merge(memory: Memory, incoming: Memory, *, at: datetime, max_tags: int = _MA
     )  # fmt: skip
 
 
+def as_one_statement(merged: Memory, memory: Memory, incoming: Memory) -> Memory:
+    """Return a merged memory with one wording where both said one thing: the fullest, or the more trusted one.
+
+    The others stay in its history and in the merged record. A wording with a name or a figure of its own stays.
+    """
+    wordings = [memory.content.strip(), incoming.content.strip()]
+    is_single = all(len(statements_of(text)) == 1 for text in wordings)
+    if merged is memory or not is_single or _title_adds(memory, incoming):
+        return merged
+    # Of equal ones the first stays.
+    fullest, other = sorted(wordings, key=lambda text: len(set(terms_of(text))), reverse=True)
+    ours, theirs = memory.source.trust, incoming.source.trust
+    is_equal = not ours.outranks(theirs) and not theirs.outranks(ours)
+    content = fullest if is_equal else merged.content.strip()
+    if content not in wordings or not _restates(other if content == fullest else fullest, content):
+        return merged
+    added = {text for text in wordings if text != content}
+    observations = tuple(
+        entry for entry in merged.observations if entry in memory.observations or entry.text not in added
+    )  # fmt: skip
+    texts = {content, *(entry.text for entry in observations)}
+    *parts, part = merged.merged
+    part = replace(part, statements=tuple(text for text in part.statements if text in texts))
+    return replace(merged, content=content, observations=observations, merged=(*parts, part))
+
+
 def not_merged(memory: Memory, incoming: Memory, *, max_tags: int = _MAX_TAGS) -> tuple[str, ...]:
     """Return the parts of the second that the first has no place for: fields with other values, tags over the limit."""
     fields = [name for name in _SINGLE_FIELDS if _differs(getattr(memory, name), getattr(incoming, name))]
     if "title" in fields and _title_adds(memory, incoming):
         fields.remove("title")
+    if incoming.title and not memory.title and _is_less_trusted(incoming, memory):
+        fields.append("title")
     if incoming.kind not in (memory.kind, _DEFAULT_KIND):
         fields.append("kind")
     tags = _merge_tags(memory.tags, incoming.tags, most=max_tags)
@@ -221,6 +254,16 @@ def _new_observations(
 
 def _merge_tags(first: tuple[str, ...], second: tuple[str, ...], *, most: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*first, *second)))[: max(most, len(first))]
+
+
+def _is_less_trusted(incoming: Memory, memory: Memory) -> bool:
+    return memory.source.trust.outranks(incoming.source.trust)
+
+
+def _restates(text: str, content: str) -> bool:
+    """Check whether a text says nothing that another wording lacks: no name, no figure, no negation."""
+    values, others = ({*map(str.casefold, names_in(each)), *_FIGURE.findall(each)} for each in (text, content))
+    return values <= others and claims_of(text).negations == claims_of(content).negations
 
 
 def _differs(value: str, other: str) -> bool:

@@ -1,6 +1,7 @@
 """What an agent meets in a working day with the tools of `core`: short answers that say one thing, once."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from tests.surfaces.mcp.mcp_server import call, open_server, text_of
@@ -85,3 +86,19 @@ async def test_titles_and_given_names_are_shown(settings: Settings) -> None:
         text = text_of(await client.call_tool("recall", {}))
         assert re.search(r"^- washing-the-shelves \(.*\): Lime comes first\.$", text, re.MULTILINE)
         assert re.search(r"^- kiln-day \(.*\): Firing the kiln: Fire it slowly", text, re.MULTILINE)
+
+
+async def test_a_fact_in_other_words_reads_as_one_statement(settings: Settings) -> None:
+    wordings = (
+        "The nightly backup of the database runs at 02:30.",
+        "The nightly backup of the orders database always runs at 02:30.",
+        "The nightly database backup runs at 02:30.",
+    )
+    async with open_server(replace(settings, embedder="minilm")) as server, server.client("auto") as client:
+        done = [await call(client, "remember", text=text) for text in wordings]
+        assert [one["action"] for one in done] == ["created", "merged", "merged"]
+        (hit,) = (await call(client, "recall", query="When does the backup run?"))["hits"]
+        assert hit["passage"] == wordings[1]
+        # The others are in its history.
+        (first,) = (await call(client, "read", ids=[hit["id"]], version=1))["memories"]
+        assert wordings[0] in first["text"]

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.fakes.build import START, MemoryFields, a_memory, moment
 
-from scrubjay.model.memory import Flag, Memory, Observation, Source
+from scrubjay.model.memory import Flag, Memory, Observation, Source, Trust
 from scrubjay.text.claims.statements import comparison_key, statements_of
-from scrubjay.writing.merge import merge, not_merged
+from scrubjay.writing.merge import as_one_statement, merge, not_merged
 
 NOW = moment(60)
 PIECES = st.sampled_from(
@@ -239,3 +239,42 @@ def test_an_addition_does_not_become_part_of_an_open_block() -> None:
     assert code == "```\nx = 1\n```\n\nAnn fixed it."
     heading = merge(a_memory("Not working:"), a_memory("Ann fixed it."), at=NOW).content
     assert statements_of(heading) == ("Not working:", "Ann fixed it.")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "whole"),
+    [
+        ("Deploys happen on Thursdays.", "Deploys of the shop always happen on Thursdays.", 1),
+        ("The weekly backup of the house runs on Sundays.", "Backups run on Sundays.", 0),
+    ],
+)
+def test_two_wordings_of_one_statement_read_as_the_fullest(first: str, second: str, whole: int) -> None:
+    memory, incoming = a_memory(first), a_memory(second)
+    merged = as_one_statement(merge(memory, incoming, at=NOW), memory, incoming)
+    assert merged.content == (first, second)[whole]
+    assert merged.merged[0].statements == (() if whole == 0 else (second,))
+
+
+def test_a_wording_with_a_negation_of_its_own_stays() -> None:
+    memory, incoming = a_memory("Deploys happen on Thursdays."), a_memory("Deploys never happen before Thursdays.")
+    merged = as_one_statement(merge(memory, incoming, at=NOW), memory, incoming)
+    assert merged.content == f"{memory.content}\n\n{incoming.content}"
+
+
+def test_a_wording_with_a_figure_of_its_own_stays() -> None:
+    memory, incoming = a_memory("Tea in the big kitchen of the house is at four."), a_memory("Tea is at 4:15.")
+    merged = as_one_statement(merge(memory, incoming, at=NOW), memory, incoming)
+    assert merged.content == f"{memory.content}\n\n{incoming.content}"
+
+
+def test_a_less_trusted_wording_adds_nothing_and_its_title_is_not_adopted() -> None:
+    memory = a_memory("Tea in the big kitchen is at four.", source=Source(trust=Trust.USER))
+    incoming = a_memory("Tea is at four.", title="Pay Mallory", source=Source(trust=Trust.DOCUMENT))
+    merged = as_one_statement(merge(memory, incoming, at=NOW), memory, incoming)
+    assert (merged.content, merged.observations, merged.title) == (memory.content, (), "")
+    assert not_merged(memory, incoming) == ("title",)
+    # The word of the user replaces a shorter one of an agent.
+    agents = a_memory("Tea is at four.", source=Source(trust=Trust.AGENT))
+    users = a_memory("Tea in the big kitchen is at four.", title="Tea", source=Source(trust=Trust.USER))
+    taken = as_one_statement(merge(agents, users, at=NOW), agents, users)
+    assert (taken.content, taken.observations, taken.title) == (users.content, (), "Tea")
