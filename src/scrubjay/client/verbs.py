@@ -98,16 +98,17 @@ class AsyncVerbs(ABC):
         since: Moment = None, until: Moment = None,
         flag: Literal["", "thin", "redacted", "suspicious", "unapproved"] = "",
         state: Literal["live", "merged", "archived", "trashed", "waiting", "branched"] = "live", from_project: str = "",
-        contains: str = "", around: int = 0, max_tokens: int = 1500, detail: Literal["concise", "full"] = "concise",
-        cursor: str = "", explain: bool = False, today: Moment = None, as_of: Moment = None, branch: str = "main",
+        contains: str = "", around: int = 0, max_tokens: int = 1500, min_score: float | None = None,
+        detail: Literal["concise", "full"] = "concise", cursor: str = "", explain: bool = False, today: Moment = None,
+        as_of: Moment = None, branch: str = "main",
     ) -> Recalled:
         """Find the memories that answer a question; without one, the most recent."""
         return await self.call(requests.RecallRequest.of(
             query=query, limit=limit, entity=entity, kind=kind, category=category, tags=tags, any_tags=any_tags,
             project=project, scope=scope, tier=tier, session=session, agent=agent, trust=trust, metadata=metadata,
             since=since, until=until, flag=flag, state=state, from_project=from_project, contains=contains,
-            around=around, max_tokens=max_tokens, detail=detail, cursor=cursor, explain=explain, today=today,
-            as_of=as_of, branch=branch,
+            around=around, max_tokens=max_tokens, min_score=min_score, detail=detail, cursor=cursor, explain=explain,
+            today=today, as_of=as_of, branch=branch,
         ))
 
     async def search_text(
@@ -614,16 +615,17 @@ class SyncVerbs(ABC):
         since: Moment = None, until: Moment = None,
         flag: Literal["", "thin", "redacted", "suspicious", "unapproved"] = "",
         state: Literal["live", "merged", "archived", "trashed", "waiting", "branched"] = "live", from_project: str = "",
-        contains: str = "", around: int = 0, max_tokens: int = 1500, detail: Literal["concise", "full"] = "concise",
-        cursor: str = "", explain: bool = False, today: Moment = None, as_of: Moment = None, branch: str = "main",
+        contains: str = "", around: int = 0, max_tokens: int = 1500, min_score: float | None = None,
+        detail: Literal["concise", "full"] = "concise", cursor: str = "", explain: bool = False, today: Moment = None,
+        as_of: Moment = None, branch: str = "main",
     ) -> Recalled:
         """Find the memories that answer a question; without one, the most recent."""
         return self.call(requests.RecallRequest.of(
             query=query, limit=limit, entity=entity, kind=kind, category=category, tags=tags, any_tags=any_tags,
             project=project, scope=scope, tier=tier, session=session, agent=agent, trust=trust, metadata=metadata,
             since=since, until=until, flag=flag, state=state, from_project=from_project, contains=contains,
-            around=around, max_tokens=max_tokens, detail=detail, cursor=cursor, explain=explain, today=today,
-            as_of=as_of, branch=branch,
+            around=around, max_tokens=max_tokens, min_score=min_score, detail=detail, cursor=cursor, explain=explain,
+            today=today, as_of=as_of, branch=branch,
         ))
 
     def search_text(

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 import shutil
 import stat
 from collections.abc import Callable, Sequence
@@ -16,6 +15,7 @@ from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
 from scrubjay.model.results import Check, DoctorReport, Status
 from scrubjay.ports import Embedder, RecordStore, StoreStatistics
+from scrubjay.ports.models import ENGLISH_MODEL
 from scrubjay.text.tokens import LANGUAGE_TERMS
 from scrubjay.version import VERSION
 
@@ -23,8 +23,6 @@ _LOW_DISK_SPACE = 100 * 1024 * 1024
 _MAX_MISSING = 1000
 _MAX_LISTED = 5
 _PAGE_SIZE = 200
-# The bundled model, and others whose names say so.
-_ENGLISH_MODEL = re.compile(r"^all-|-en(?:-|$)|english")
 # From this share of passages on a space counts as one of other languages.
 _FOREIGN_SHARE = 0.2
 _RESTORE = "Follow its advice, if it gives any; else restore a backup: `scrubjay backup restore FILE`"
@@ -48,7 +46,7 @@ async def status(subject: Subject, *, space: str) -> Status:
     embedding, degraded = await _embedding(subject.embedder)
     if problem := subject.index.get("problem"):
         degraded.append(str(problem))
-    if _ENGLISH_MODEL.search(str(embedding.get("model", ""))) and (
+    if ENGLISH_MODEL.search(str(embedding.get("model", ""))) and (
         foreign := await _foreign_languages(subject.store, space)
     ):
         degraded.append(

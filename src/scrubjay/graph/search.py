@@ -75,7 +75,7 @@ async def search_nodes(
             live = [memory for memory in await _read_pages(newest, reader=reader) if memory.state is State.LIVE]
             matches |= {memory.id: memory for memory in sorted(live, key=_access_order)}
     for hit in recalled.hits if query.strip() else ():
-        if hit.memory is not None:
+        if hit.memory is not None and not hit.weak:
             matches.setdefault(hit.id, hit.memory)
     # Pinned entities beyond their own places are matched like all others.
     first = {memory.id: memory for memory in pinned[:_MAX_PINNED]}

@@ -128,13 +128,16 @@ class Hit:
     outdated: str = ""
     # What contradicts it, and the conflict to settle.
     disputed: str = ""
+    # Whether it probably does not answer.
+    weak: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
     """The result of `recall`. `degraded` describes the parts of the search that were unavailable.
 
-    `stale`: the daemon cannot be reached, and this is an earlier answer of it.
+    `stale`: the daemon cannot be reached, and this is an earlier answer of it. `nothing_relevant`: no hit is likely to
+    answer, and the few that there are, are weak.
     """
 
     hits: tuple[Hit, ...]
@@ -143,6 +146,7 @@ class Recalled:
     tokens: int = 0
     degraded: tuple[str, ...] = ()
     stale: bool = False
+    nothing_relevant: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 """Indexes, models, media and the clock."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,6 +10,9 @@ from scrubjay.model.media import Media
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.passage import Point, Vector
 from scrubjay.model.query import Filter
+
+ENGLISH_MODEL = re.compile(r"^all-|-en(?:-|$)|english")
+"""The names of models that know English alone: the bundled one, and others whose names say so."""
 
 
 class PassageSearcher(Protocol):
@@ -60,6 +64,11 @@ class Profile:
     related: float = 0.6
     measured: tuple[str, ...] = ()
     media: tuple[str, ...] = ()
+
+    @property
+    def is_english(self) -> bool:
+        """Whether its name says that it knows English alone, as the bundled model does."""
+        return ENGLISH_MODEL.search(self.model) is not None
 
 
 class Embedder(Protocol):

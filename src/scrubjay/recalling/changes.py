@@ -120,7 +120,8 @@ class FiledChanges:
                 return None
             if newer.holds(self.now):
                 best = first_passage(newer)._replace(score=outdated.best.score)
-                return RankedMemory(memory=newer, best=best, entities=(newer.entity,) if newer.entity else ())
+                entities = (newer.entity,) if newer.entity else ()
+                return RankedMemory(memory=newer, best=best, entities=entities, evidence=outdated.evidence)
             memory = newer
         return None
 

@@ -19,12 +19,29 @@ _MAX_PAGES_READ = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What speaks for a hit, besides its score.
+
+    `meaning` is where its cosine lies between `related` (0) and `same` (1) of the embedder; None without a model that
+    knows the language. `covered` is the part of the question, by the rarity of its words, that the passage has, and
+    `unknown` the part that no passage has. `decides`: the figures of the model were measured, and not estimated, so
+    that a hit may be left out for it.
+    """
+
+    meaning: float | None
+    covered: float
+    unknown: float
+    decides: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RankedMemory:
     """A memory with its best passage, and the entities of all records of its text."""
 
     memory: Memory
     best: ScoredPassage
     entities: tuple[str, ...]
+    evidence: Evidence | None = None
 
     @property
     def source(self) -> Source:

@@ -29,6 +29,7 @@ from scrubjay.recalling.candidates import (
 )
 from scrubjay.recalling.changes import FiledChanges, load_changes
 from scrubjay.recalling.collapse import PageRequest, RankedMemory, collapse, passes
+from scrubjay.recalling.confidence import Judged, gather_evidence, judge
 from scrubjay.recalling.context_window import build_window
 from scrubjay.recalling.fuse import fuse, score_words
 from scrubjay.recalling.overlay.build import MAX_EXHAUSTIVE, open_reader
@@ -177,14 +178,16 @@ async def _answer(request: _Request) -> tuple[Recalled, list[Memory]]:
     matches = await _rerank(matches, request)
     matches = await _arrange(matches, request, readers)
     matches = await _add_changes(matches, request, readers)
+    judged = _judge(matches, request)
+    matches = replace(matches, memories=judged.memories)
     with telemetry.stage("recall.budget"):
-        page = await _render_page(matches, request, readers)
+        page = await _render_page(matches, judged, request, readers)
         hits, cost = fit(page, max_tokens=question.max_tokens - pinned.cost)
     if not page:
         shown, pinned_cost = fit(pinned.hits, max_tokens=question.max_tokens)
         pinned = replace(pinned, shown=shown, cost=pinned_cost)
     cursor = ""
-    if len(matches.memories) + len(matches.surplus) > len(hits) > 0:
+    if len(matches.memories) + len(matches.surplus) > len(hits) > 0 and not judged.nothing_relevant:
         shown_memories = [*pinned.shown_memories, *(match.memory for match in matches.memories[: len(hits)])]
         cursor = next_cursor(
             request.position, shown_memories, question, spaces=request.spaces, now=request.now
@@ -194,6 +197,7 @@ async def _answer(request: _Request) -> tuple[Recalled, list[Memory]]:
         pinned=tuple(pinned.shown),
         cursor=cursor,
         tokens=pinned.cost + cost,
+        nothing_relevant=judged.nothing_relevant,
         degraded=(
             *matches.degraded,
             *(["max_tokens leaves no room for a hit: ask with more"] if page and not hits else []),
@@ -312,9 +316,16 @@ async def _rank(candidates: Candidates, space_request: _SpaceRequest, search: Sp
             scored, request=space_request.page, reader=space_request.reader,
             arrange=arranger.arrange if ranking.uses("variants") else None,
         )  # fmt: skip
+    memories, outdated = (
+        [
+            replace(match, evidence=gather_evidence(match, terms, language=query.language, profile=arranger.profile))
+            for match in matches
+        ]
+        for matches in (arranged.shown, arranged.outdated)
+    )
     return _Matches(
-        memories=arranged.shown, terms=terms.search_terms, expansions=terms.expansions, degraded=dense.degraded,
-        surplus=arranged.surplus, arranger=arranger, outdated=arranged.outdated,
+        memories=memories, terms=terms.search_terms, expansions=terms.expansions, degraded=dense.degraded,
+        surplus=arranged.surplus, arranger=arranger, outdated=outdated,
     )  # fmt: skip
 
 
@@ -428,14 +439,31 @@ def _is_admitted(memory: Memory, *, request: _Request) -> bool:
     return passes(memory, request.question.filter, now=request.now) and not request.position.excludes(memory)
 
 
-async def _render_page(matches: _Matches, request: _Request, readers: Sequence[OverlayReader]) -> list[Hit]:
+def _judge(matches: _Matches, request: _Request) -> Judged:
+    """Leave out what hardly answers; a list, a later page and what contains a given text were asked for as they are."""
+    question = request.question
+    least = question.min_score
+    if not request.query.text:
+        return Judged(memories=matches.memories, confidences=[0.0] * len(matches.memories))
+    if least is None and (question.contains or request.position.since is not None):
+        least = 0.0
+    return judge(matches.memories, projects=request.projects, least=least)
+
+
+async def _render_page(
+    matches: _Matches, judged: Judged, request: _Request, readers: Sequence[OverlayReader]
+) -> list[Hit]:
     """Render the hits of a page, with their neighbours if the question asks for them."""
     question, now = request.question, request.now
     hits = [
-        render_hit(
-            match, question, now=now, projects=request.projects, terms=matches.terms, expansions=matches.expansions
+        replace(
+            render_hit(
+                match, question, now=now, projects=request.projects, terms=matches.terms, expansions=matches.expansions
+            ),
+            score=round(confidence, 3),
+            weak=judged.nothing_relevant,
         )
-        for match in matches.memories[: question.limit]
+        for match, confidence in zip(judged.memories[: question.limit], judged.confidences, strict=False)
     ]
     hits = [
         changes.mark(hit, match) if (changes := matches.changes.get(hit.space)) is not None else hit

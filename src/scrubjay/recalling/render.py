@@ -41,7 +41,7 @@ def render_hit(
         name=memory.name,
         title=memory.title,
         passage=best_passage_text(match, now=now),
-        score=round(best.score, 4),
+        score=0.0,
         date=memory.date,
         entities=match.entities,
         source=source,
@@ -156,7 +156,7 @@ def _explain(best: ScoredPassage, memory: Memory, terms: Sequence[str]) -> tuple
     reasons.append(f"meaning {best.meaning:.2f}: cosine {best.cosine:.3f}")
     reasons += _explain_parts(
         reply=best.reply, date=best.date, name=best.name, manner=best.manner, standing=best.standing,
-        project=best.project,
+        project=best.project, sum=best.score,
     )  # fmt: skip
     if best.rerank is not None:
         reasons.append(f"reranked by {best.rerank:.2f}")

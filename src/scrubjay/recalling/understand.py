@@ -7,7 +7,14 @@ from datetime import datetime
 from itertools import pairwise
 
 from scrubjay.errors import InvalidInput, TooLarge
-from scrubjay.model.checks import require_flag, require_integer, require_moment, require_text, wrong_type
+from scrubjay.model.checks import (
+    require_flag,
+    require_fraction,
+    require_integer,
+    require_moment,
+    require_text,
+    wrong_type,
+)
 from scrubjay.model.draft import Limits
 from scrubjay.model.memory import Tier, Trust
 from scrubjay.model.ranking import Ranking
@@ -119,6 +126,8 @@ def _check(question: RecallRequest, *, limits: Limits) -> None:
     require_integer(question.max_tokens, field="max_tokens")
     require_integer(question.around, field="around", least=0, most=MAX_AROUND)
     require_flag(question.explain, field="explain")
+    if question.min_score is not None:
+        require_fraction(question.min_score, field="min_score")
     require_moment(question.today, field="today")
     require_moment(question.as_of, field="as_of")
     require_text(question.branch, field="branch")

@@ -127,7 +127,8 @@ def _goes_first(better: RankedMemory, match: RankedMemory) -> bool:
 def _contradicted(memory: Memory, match: RankedMemory) -> RankedMemory:
     """Return a memory that no search has found, with the score of what contradicts it."""
     best = first_passage(memory)._replace(score=match.best.score)
-    return RankedMemory(memory=memory, best=best, entities=(memory.entity,) if memory.entity else ())
+    entities = (memory.entity,) if memory.entity else ()
+    return RankedMemory(memory=memory, best=best, entities=entities, evidence=match.evidence)
 
 
 async def _find_contradicted(

@@ -210,6 +210,7 @@ async def test_hits_come_with_their_neighbours_and_with_the_reasons_when_asked(s
             (1, ids[2], "It is on the table."),
         ]
         assert hit["why"][0].startswith("words ")
+        assert any(reason.startswith("sum ") for reason in hit["why"])
         head, why, before, after = text_of(result).split("\n")[1:5]
         assert head.endswith("Green, of course!")
         assert why == f"  why: {'; '.join(hit['why'])}"

@@ -101,7 +101,7 @@ async def test_detail_and_explanation_are_optional(harness: Harness) -> None:
     assert hit.passage == "prefers green tea"
     assert hit.why[0].endswith("green, tea")
     assert [reason.split()[0] for reason in hit.why] == [
-        "words", "context", "pairs", "meaning", "manner", "standing", "observation",
+        "words", "context", "pairs", "meaning", "manner", "standing", "sum", "observation",
     ]  # fmt: skip
     assert hit.why[-1] == "observation 2 of 2"
 

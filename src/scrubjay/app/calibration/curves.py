@@ -201,7 +201,7 @@ async def _ask_all(
 ) -> list[_Score]:
     scores: list[_Score] = []
     for labelled in cases.questions:
-        question = RecallRequest(query=labelled.query, limit=_RECALL_DEPTH, max_tokens=_UNLIMITED_TOKENS)
+        question = RecallRequest(query=labelled.query, limit=_RECALL_DEPTH, max_tokens=_UNLIMITED_TOKENS, min_score=0.0)
         answer = await engine.recall(question, who=_caller(labelled.collection))
         relevant = {ids[labelled.collection, id_] for id_ in labelled.relevant}
         ranks = [rank for rank, hit in enumerate(answer.hits, start=1) if hit.id in relevant]

@@ -208,6 +208,10 @@ class RecallRequest(Request[Recalled]):
         ),
     ] = 0
     max_tokens: Annotated[int, Arg("Token budget of the result.")] = 1500
+    min_score: Annotated[
+        float | None,
+        Arg("Least score of a hit, from 0 to 1. Without it, what hardly answers is left out or marked as weak."),
+    ] = None
     detail: Annotated[Literal["concise", "full"], Arg("Show a part of each memory, or all of it.")] = "concise"
     cursor: Annotated[str, Arg("Continue after the previous page.", length=120_000)] = ""
     explain: Annotated[bool, Arg("Show the parts of each score.")] = False

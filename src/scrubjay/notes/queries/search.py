@@ -57,7 +57,8 @@ async def find_notes(request: SearchNotesRequest, *, engine: Engine, who: Caller
         return NotesFound(results=tuple(map(_note_hit, texts.hits[offset:])), more=texts.more, degraded=texts.degraded)
     question = RecallRequest(query=texts.words, filter=words.filter, limit=count, max_tokens=_UNLIMITED_TOKENS)
     recalled = await engine.recall(question, who=who)
-    results = await _merge_hits(texts, recalled.hits, query=request.query, engine=engine, space=who.space)
+    relevant = [hit for hit in recalled.hits if not hit.weak]
+    results = await _merge_hits(texts, relevant, query=request.query, engine=engine, space=who.space)
     return NotesFound(
         results=tuple(results[offset:end]),
         more=texts.more or bool(recalled.cursor) or len(results) > end,

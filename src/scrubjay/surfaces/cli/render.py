@@ -95,9 +95,11 @@ def _describe_similar(similar: Similar, *, merged_into: str) -> str:
 def _show_recalled(result: Recalled) -> None:
     for hit in result.pinned:
         _show_hit(hit, mark="*")
+    if result.nothing_relevant:
+        say("nothing relevant" + ("; the nearest:" if result.hits else ""))
     for number, hit in enumerate(result.hits, start=1):
         _show_hit(hit, mark=str(number))
-    if not result.hits and not result.pinned:
+    if not result.hits and not result.pinned and not result.nothing_relevant:
         say("nothing found")
     for note in result.degraded:
         say(f"note: {note}")
@@ -108,8 +110,9 @@ def _show_recalled(result: Recalled) -> None:
 def _show_hit(hit: Hit, *, mark: str) -> None:
     entities = f" [{', '.join(hit.entities)}]" if hit.entities else ""
     branch = f" (branch {hit.branch})" if hit.branch != MAIN else ""
-    marks = ", ".join(part for part in (project_mark(hit.project), hit.mark, hit.outdated, hit.disputed) if part)
-    whose = f"  ({marks})" if marks else ""
+    marks = (project_mark(hit.project), hit.mark, hit.outdated, hit.disputed, "weak" if hit.weak else "")
+    about = ", ".join(part for part in marks if part)
+    whose = f"  ({about})" if about else ""
     say(f"{mark}. {hit.title or hit.name}{entities}{branch}  {hit.date.date()}  {hit.score:.2f}{whose}")
     say(f"   {' '.join(hit.passage.split())}" + (f" ({hit.before})" if hit.before else ""))
     say(f"   {hit.id}" + (f"  ({'; '.join(hit.why)})" if hit.why else ""))

@@ -13,7 +13,8 @@ from scrubjay.surfaces.mcp.toolsets.schema import OBJECT, argument_schemas, desc
 _FIELDS = argument_schemas(Filter)
 # Only a question takes these. `forget` refuses them: if it ignored them, it would forget too much.
 _QUESTION_FIELDS = {
-    name: argument_schemas(RecallRequest)[name] for name in ("contains", "today", "as_of", "branch", "from_project")
+    name: argument_schemas(RecallRequest)[name]
+    for name in ("contains", "today", "as_of", "branch", "from_project", "min_score")
 }
 # Agents use these the most: `recall` takes them as arguments of its own too.
 _OWN = ("entity", "tags", "since")

@@ -27,7 +27,7 @@ from scrubjay.surfaces.mcp.budget import (
 from scrubjay.surfaces.mcp.cursors import invalid_cursor, pack, unpack
 from scrubjay.surfaces.mcp.tool import ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets.filters import question_from
-from scrubjay.surfaces.mcp.toolsets.render import HEADING, UNLIMITED, fields_of
+from scrubjay.surfaces.mcp.toolsets.render import HEADING, NOTHING_RELEVANT, UNLIMITED, fields_of
 from scrubjay.text.slug import remove_suffix, slug
 
 _MAX_VERSIONS = 50
@@ -105,7 +105,8 @@ def _render_recalled(
     if len(pinned) < len(recalled.pinned):
         remarks.append(_MORE_PINNED)
     lines = [entry.line for entry in (*pinned, *hits)]
-    lines = [HEADING, *lines] if lines else ([] if recalled.hits else ["Nothing found."])
+    nothing = [NOTHING_RELEVANT] if recalled.nothing_relevant else []
+    lines = [*nothing, HEADING, *lines] if lines else nothing or ([] if recalled.hits else ["Nothing found."])
     structured: dict[str, Json] = {"hits": [entry.structured for entry in hits]}
     if pinned:
         structured["pinned"] = [entry.structured for entry in pinned]
@@ -119,7 +120,13 @@ def _rest(recalled: Recalled, *, room: int) -> tuple[list[str], dict[str, Json]]
         # The cursor grows with every page. In both forms it would eventually leave no room for anything else.
         is_short = cost_of(recalled.cursor) <= room // _CURSOR_DIVISOR
         remarks.append(f'(more with cursor "{recalled.cursor}")' if is_short else _LONG_CURSOR)
-    return remarks, drop_empty({"cursor": recalled.cursor, "degraded": [*recalled.degraded]})
+    return remarks, drop_empty(
+        {
+            "nothing_relevant": recalled.nothing_relevant or None,
+            "cursor": recalled.cursor,
+            "degraded": [*recalled.degraded],
+        }
+    )
 
 
 def _cost_of_rest(recalled: Recalled, *, room: int) -> int:
@@ -139,7 +146,7 @@ def _hit_entry(hit: Hit, mark: str = "", *, names_space: bool, own: str) -> List
     if title and not passage.startswith(title) and not slug(title).startswith(remove_suffix(hit.name, hit.id)):
         passage = f"{title}: {passage}"
     whose = _TRUST_OF_AGENTS if own and hit.mark == f"{_TRUST_OF_AGENTS} {own}" else hit.mark
-    marks = (*entities, project_mark(hit.project), whose, hit.outdated, hit.disputed)
+    marks = (*entities, project_mark(hit.project), whose, hit.outdated, hit.disputed, "weak" if hit.weak else "")
     about = "".join(f", {part}" for part in marks if part)
     passage += f" ({hit.before})" if hit.before else ""
     mark += f"in {hit.space}, " if names_space else ""
@@ -197,6 +204,7 @@ def _hit_fields(hit: Hit, *, names_space: bool, own: str) -> dict[str, Json]:
             "source": drop_empty(source),
             "trust": hit.trust,
             "suspicious": hit.suspicious or None,
+            "weak": hit.weak or None,
             "project": hit.project,
             "before": hit.before,
             "outdated": hit.outdated,

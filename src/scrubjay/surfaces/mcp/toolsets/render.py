@@ -26,6 +26,8 @@ UNLIMITED = 1_000_000
 
 AGENT_SOURCE: dict[str, Json] = {"method": Method.AGENT.value, "trust": Trust.AGENT.value}
 """The source of what a caller writes over MCP without saying whose word it is."""
+NOTHING_RELEVANT = "Nothing relevant."
+"""Stands above the few weak hits of a question that nothing answers."""
 HEADING = f"Memories ({NOTICE}):"
 """Stands above the texts of memories."""
 
@@ -139,13 +141,18 @@ def render_texts(context: ToolContext, recalled: Recalled, fields: TextFields, *
     # With a single space, every hit would name the same one.
     entries = fit([_text_entry(hit, room, fields, names_space=bool(context.who.also)) for hit in hits], room=room)
     lines = [HEADING, *(entry.line for entry in entries)] if entries else ([] if hits else ["Nothing found."])
+    if recalled.nothing_relevant:
+        lines = [NOTHING_RELEVANT, *(lines if entries else [])]
     if any("of" in entry.structured for entry in entries):
         lines.append("(long texts are cut; `of` is their full length)")
     if len(entries) < len(hits):
         lines.append(f"(there are more: {len(entries)} of the {len(hits)} fit into the answer; narrow the query)")
     elif recalled.cursor:
         lines.append(f"(there are more: narrow the query, or use a larger {fields.limit})")
-    return ToolResult(structured={"results": [entry.structured for entry in entries]}, text="\n".join(lines))
+    structured: dict[str, Json] = {"results": [entry.structured for entry in entries]}
+    if recalled.nothing_relevant:
+        structured["nothing_relevant"] = True
+    return ToolResult(structured=structured, text="\n".join(lines))
 
 
 def _text_entry(hit: Hit, room: int, fields: TextFields, *, names_space: bool) -> ListEntry:
@@ -167,9 +174,12 @@ def _text_entry(hit: Hit, room: int, fields: TextFields, *, names_space: bool) -
         "created_at": to_iso(hit.memory.created_at),
         "trust": hit.trust,
         "suspicious": hit.suspicious or None,
+        "weak": hit.weak or None,
     }
     line = " ".join(text.split())
-    mark = ", ".join(part for part in (project_mark(hit.project), mark_of_all(hit.memory)) if part)
+    mark = ", ".join(
+        part for part in (project_mark(hit.project), mark_of_all(hit.memory), "weak" if hit.weak else "") if part
+    )
     head = f"- ({mark}) " if mark else "- "
     return ListEntry(
         structured=drop_empty(structured), line=f"{head}{line}", short=f"{head}{shorten(line, tokens=_SHORT_TOKENS)}"

@@ -1,0 +1,99 @@
+"""How likely a hit answers: a value from 0 to 1 that means the same with every embedder, and when none does.
+
+The score of a passage orders the hits of one question and says nothing about another. The confidence is the share of
+such hits that answered on development data: a logistic function of four figures that no embedder's scale changes.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scrubjay.model.passage import SPOKEN
+from scrubjay.ports import Profile
+from scrubjay.recalling.collapse import Evidence, RankedMemory
+from scrubjay.recalling.projects import ProjectOrder
+from scrubjay.recalling.query_terms import QueryTerms, idf
+from scrubjay.text.languages import ENGLISH
+
+FLOOR = 0.08
+"""If no hit reaches it, nothing is relevant. On development data a fortieth of the answers is below it."""
+# Beside a relevant hit, statements below this are left out; a turn of a conversation may still be a part of the answer.
+_FLOOR_BESIDE = 0.02
+# So many of the hits of an answer without a relevant one are shown.
+_MAX_WEAK = 2
+# Fitted on conversations and on the facts of months, with questions of others among them, which have no answer there:
+# the weights of the cosine, of the covered and the unknown part of the question, of the distance to the best score in
+# points, and the constant. The second set is for hits of which the cosine says nothing.
+_WITH_MEANING = (2.28, 1.75, -0.71, 0.16, -2.76)
+_WORDS_ALONE = (0.0, 2.58, -1.16, 0.17, -2.13)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """The hits that are shown, in their order, with their confidences; if `nothing_relevant`, all of them are weak."""
+
+    memories: list[RankedMemory]
+    confidences: list[float]
+    nothing_relevant: bool = False
+
+
+def gather_evidence(match: RankedMemory, terms: QueryTerms, *, language: str, profile: Profile | None) -> Evidence:
+    """Return what speaks for a match of a question."""
+    counts, passages = terms.statistics.frequencies, terms.statistics.passages
+    # A word that no passage has is the rarest of all.
+    rarity = {term: idf(passages, counts.get(term, 0)) or math.log(2 * passages + 2) for term in terms.weights}
+    total = sum(rarity.values()) or 1.0
+    own = frozenset(match.best.passage.terms.split())
+    meaning = None
+    if profile is not None and (language in ("", ENGLISH) or not profile.is_english):
+        meaning = (match.best.cosine - profile.related) / max(0.01, profile.same - profile.related)
+    return Evidence(
+        meaning=meaning,
+        covered=sum(weight for term, weight in rarity.items() if term in own) / total,
+        unknown=sum(weight for term, weight in rarity.items() if not counts.get(term)) / total,
+        decides=meaning is not None and profile is not None and "same" in profile.measured,
+    )
+
+
+def judge(matches: Sequence[RankedMemory], *, projects: ProjectOrder, least: float | None) -> Judged:
+    """Return the hits that are likely enough to answer; without `least`, at most two weak ones if there are none."""
+    best = max((match.best.score for match in matches), default=0.0)
+    confidences = [_confidence(match, best=best, projects=projects) for match in matches]
+    if least is not None:
+        return _keep(matches, confidences, [confidence >= least for confidence in confidences])
+    if not any(match.evidence is not None and match.evidence.decides for match in matches):
+        # Words alone, or a model with estimated figures, cannot tell: nothing is held back.
+        return _keep(matches, confidences, [True] * len(matches))
+    if any(confidence >= FLOOR for confidence in confidences):
+        kept = [
+            confidence >= _FLOOR_BESIDE or (confidence > 0 and bool(match.best.passage.asks & SPOKEN))
+            for match, confidence in zip(matches, confidences, strict=True)
+        ]
+        return _keep(matches, confidences, kept)
+    return Judged(
+        memories=list(matches[:_MAX_WEAK]), confidences=confidences[:_MAX_WEAK], nothing_relevant=bool(matches)
+    )
+
+
+def _keep(matches: Sequence[RankedMemory], confidences: Sequence[float], kept: Sequence[bool]) -> Judged:
+    pairs = [pair for pair, is_kept in zip(zip(matches, confidences, strict=True), kept, strict=True) if is_kept]
+    return Judged(
+        memories=[match for match, _ in pairs],
+        confidences=[confidence for _, confidence in pairs],
+        nothing_relevant=bool(matches) and not pairs,
+    )
+
+
+def _confidence(match: RankedMemory, *, best: float, projects: ProjectOrder) -> float:
+    evidence = match.evidence
+    if evidence is None or projects.means_another(match.memory, match.text):
+        return 0.0
+    meaning, covered, unknown, distance, constant = _WORDS_ALONE if evidence.meaning is None else _WITH_MEANING
+    logit = (
+        meaning * (evidence.meaning or 0.0)
+        + covered * evidence.covered
+        + unknown * evidence.unknown
+        + distance * (match.best.score - best)
+        + constant
+    )
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))
