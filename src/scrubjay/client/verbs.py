@@ -326,9 +326,13 @@ class AsyncVerbs(ABC):
             trusted=trusted,
         ), progress=progress)
 
-    async def context(self, *, session: str = "", project: str = "", max_tokens: int = 1500) -> Context:
+    async def context(
+        self, *, session: str = "", project: str = "", session_hint: str = "", max_tokens: int = 1500,
+    ) -> Context:
         """Return the context for the start of a session."""
-        return await self.call(requests.ContextRequest.of(session=session, project=project, max_tokens=max_tokens))
+        return await self.call(requests.ContextRequest.of(
+            session=session, project=project, session_hint=session_hint, max_tokens=max_tokens,
+        ))
 
     async def create_entities(self, entities: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
         """Create or update entities by name; an invalid one does not affect the others."""
@@ -831,9 +835,13 @@ class SyncVerbs(ABC):
             trusted=trusted,
         ), progress=progress)
 
-    def context(self, *, session: str = "", project: str = "", max_tokens: int = 1500) -> Context:
+    def context(
+        self, *, session: str = "", project: str = "", session_hint: str = "", max_tokens: int = 1500,
+    ) -> Context:
         """Return the context for the start of a session."""
-        return self.call(requests.ContextRequest.of(session=session, project=project, max_tokens=max_tokens))
+        return self.call(requests.ContextRequest.of(
+            session=session, project=project, session_hint=session_hint, max_tokens=max_tokens,
+        ))
 
     def create_entities(self, entities: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
         """Create or update entities by name; an invalid one does not affect the others."""

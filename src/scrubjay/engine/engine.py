@@ -422,9 +422,8 @@ class Engine(StoreOwner):
     async def context(self, request: requests.ContextRequest, *, who: Caller) -> Context:
         """Return the context for the start of a session."""
         return await session_context.context(
-            session=request.session, project=request.project, max_tokens=request.max_tokens,
-            conflicts=await self.conflicts(requests.ConflictsRequest(limit=_MAX_CONTEXT_CONFLICTS), who=who),
-            now=self.clock.now(), space=who.space, store=self._store,
+            request, conflicts=await self.conflicts(requests.ConflictsRequest(limit=_MAX_CONTEXT_CONFLICTS), who=who),
+            now=self.clock.now(), who=who, store=self._store,
         )  # fmt: skip
 
     async def extract(

@@ -169,6 +169,8 @@ class Context:
     space: str
     profile: tuple[ContextEntry, ...] = ()
     pinned: tuple[ContextEntry, ...] = ()
+    decisions: tuple[ContextEntry, ...] = ()
+    changed: tuple[ContextEntry, ...] = ()
     last_session: str = ""
     recent: tuple[ContextEntry, ...] = ()
     conflicts: tuple[ConflictDetails, ...] = ()

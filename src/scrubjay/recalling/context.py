@@ -1,21 +1,25 @@
 """`context`: what an agent should know at the start of a session, within a token budget."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 
 from scrubjay.lookup.references import TolerantReader
+from scrubjay.model.caller import Caller
 from scrubjay.model.checks import require_integer, require_text
 from scrubjay.model.conflict import ConflictDetails
-from scrubjay.model.memory import Flag, Memory
+from scrubjay.model.memory import Flag, Memory, Trust
 from scrubjay.model.query import Filter, facet, month_of
+from scrubjay.model.requests import ContextRequest
 from scrubjay.model.results import Context
 from scrubjay.ports import RecordStore
 from scrubjay.recalling.collapse import passes
 from scrubjay.recalling.context_text import (
+    changes_section,
     compose,
     conflicts_section,
     current_text,
+    decisions_section,
     pinned_section,
     profile_section,
     recent_section,
@@ -23,9 +27,15 @@ from scrubjay.recalling.context_text import (
     sessions_of,
 )
 from scrubjay.text.screening.injection import find_injections
+from scrubjay.text.standing import is_decision, is_preference
 
-# Pinned memories of these kinds describe the user and their preferences.
+# Memories of these kinds describe the user and their preferences.
 PROFILE_KINDS = frozenset({"user_profile", "profile", "preference", "identity"})
+INSTRUCTION_KINDS = frozenset({"instruction", "standing_instruction", "user_instruction", "feedback"})
+DECISION_KINDS = frozenset(
+    {"decision", "convention", "architecture_decision", "policy", "guideline", "rule", "project_convention"}
+)
+_MAX_PREFERENCES, _MAX_DECISIONS, _MAX_CHANGED = 20, 20, 12
 _MAX_PINNED = 500
 _MAX_DUE = 20
 _MAX_CONFLICTS, _MAX_CONFLICTS_PER_STATEMENT = 5, 2
@@ -38,37 +48,53 @@ _MAX_MONTHS = 1_200
 
 
 async def context(
+    request: ContextRequest,
     *,
-    session: str,
-    project: str,
-    max_tokens: int,
     conflicts: Sequence[ConflictDetails],
     now: datetime,
-    space: str,
+    who: Caller,
     store: RecordStore,
 ) -> Context:
-    """Return the profile, pinned memories, due reminders, conflicts, and the statements of the last session."""
-    require_integer(max_tokens, field="max_tokens")
+    """Return the profile, pinned memories, decisions, due reminders, changes, conflicts, and the last session."""
+    require_integer(request.max_tokens, field="max_tokens")
     source = _ContextSource(
-        TolerantReader(store, space=space),
-        session=require_text(session, field="session"),
-        project=require_text(project, field="project"),
+        TolerantReader(store, space=who.space),
+        session=require_text(request.session, field="session"),
+        project=require_text(request.project, field="project"),
         now=now,
     )
-    pinned, due, last = await source.pinned(), await source.due(), await source.last_session()
+    hint = require_text(request.session_hint, field="session_hint")
+    pinned, due, latest = await source.pinned(), await source.due(), await source.latest()
+    last = hint or await source.last_session()
     session_name = source.harmless_name(last)
-    shown = {_key(memory) for memory in (*pinned, *due)}
-    recent = [memory for memory in await source.recent(last, besides=len(shown)) if _key(memory) not in shown]
-    others = [memory for memory in pinned if not _is_profile(memory)]
+    # Memories of other projects come last.
+    pinned = sorted(pinned, key=source.is_of_other_project)
+    shown = {_key(memory) for memory in pinned}
+    due_keys = {_key(memory) for memory in due}
+    preferences = _take(latest, shown, limit=_MAX_PREFERENCES, is_chosen=_is_standing)
+    recent = await source.recent(last, besides=len(shown))
+    recent_keys = {_key(memory) for memory in recent if not _is_decision_by_kind(memory)}
+    earlier = [memory for memory in latest if _key(memory) not in due_keys | recent_keys]
+    decisions = _take(earlier, shown, limit=_MAX_DECISIONS, is_chosen=source.is_decision)
+    since = await source.last_seen(who.agent)
+    changed = [memory for memory in earlier if since is not None and _changed_by_others(memory, since, who.agent)]
     sections = (
-        profile_section([memory for memory in pinned if _is_profile(memory)], now=now),
-        # Memories of other projects come last.
-        pinned_section(sorted(others, key=source.is_of_other_project), now=now),
-        reminders_section(due, shown={_key(memory) for memory in pinned}, now=now),
+        profile_section([*(memory for memory in pinned if _is_profile(memory)), *preferences], now=now),
+        pinned_section([memory for memory in pinned if not _is_profile(memory)], now=now),
+        decisions_section(decisions, now=now),
+        reminders_section(due, shown=shown, now=now),
+        changes_section(_take(changed, shown, limit=_MAX_CHANGED), since=since, now=now),
         conflicts_section(await source.harmless_conflicts(conflicts)),
-        recent_section(recent[:_MAX_RECENT], session=last, name=session_name, now=now),
+        recent_section(
+            [memory for memory in recent if _key(memory) not in shown | due_keys][:_MAX_RECENT],
+            session=last,
+            name=session_name,
+            now=now,
+        ),
     )
-    return compose(sections, max_tokens=max_tokens, space=space, last_session=session_name, notes=source.notes)
+    return compose(
+        sections, max_tokens=request.max_tokens, space=who.space, last_session=session_name, notes=source.notes
+    )
 
 
 class _ContextSource:
@@ -96,6 +122,26 @@ class _ContextSource:
         """Return the pinned memories, oldest first, each text once."""
         ids = await self._reader.store.pinned(self._reader.space)
         return self._filter(await self._reader.get(ids[:_MAX_PINNED]))
+
+    async def latest(self) -> list[Memory]:
+        """Return the latest memories of this project and of no project, those of the project first."""
+        memories: list[Memory] = []
+        async for page in self._pages(Filter(), limit=_MAX_SCANNED):
+            memories += [memory for memory in page if not self.is_of_other_project(memory)]
+        return sorted(memories, key=lambda memory: not (self._project and memory.project))
+
+    async def last_seen(self, agent: str) -> datetime | None:
+        """Return when an agent last wrote; None if it never did."""
+        run = await self._reader.store.last_run(self._reader.space, agent=agent) if agent else None
+        return max((change.at for change in run.changes), default=None) if run else None
+
+    def is_decision(self, memory: Memory) -> bool:
+        """Return whether a memory is a decision or a convention of the project; without a project, of no project."""
+        if self._project and not memory.project:
+            return False
+        if _is_decision_by_kind(memory):
+            return memory.source.trust is not Trust.DOCUMENT
+        return _is_trusted(memory) and is_decision(memory.content)
 
     async def due(self) -> list[Memory]:
         """Return the memories whose reminder is due, the latest first."""
@@ -200,5 +246,37 @@ def _key(memory: Memory) -> str:
     return memory.group or memory.id
 
 
+def _take(
+    memories: Iterable[Memory], shown: set[str], *, limit: int, is_chosen: Callable[[Memory], bool] = bool
+) -> list[Memory]:
+    """Return the first memories to show that are not shown yet, and note them as shown."""
+    chosen = [memory for memory in memories if _key(memory) not in shown and is_chosen(memory)][:limit]
+    shown.update(map(_key, chosen))
+    return chosen
+
+
+def _changed_by_others(memory: Memory, since: datetime, agent: str) -> bool:
+    return memory.updated_at > since and memory.source.agent != agent
+
+
+def _is_standing(memory: Memory) -> bool:
+    """Return whether a memory says what the user wants, by its kind or by its wording; a document has no say in it."""
+    if _is_profile(memory) or _kind(memory) in INSTRUCTION_KINDS:
+        return memory.source.trust is not Trust.DOCUMENT
+    return _is_trusted(memory) and is_preference(memory.content)
+
+
+def _is_trusted(memory: Memory) -> bool:
+    return memory.source.trust not in (Trust.DOCUMENT, Trust.UNKNOWN)
+
+
 def _is_profile(memory: Memory) -> bool:
-    return "_".join(memory.kind.casefold().replace("-", " ").replace("_", " ").split()) in PROFILE_KINDS
+    return _kind(memory) in PROFILE_KINDS
+
+
+def _is_decision_by_kind(memory: Memory) -> bool:
+    return _kind(memory) in DECISION_KINDS
+
+
+def _kind(memory: Memory) -> str:
+    return "_".join(memory.kind.casefold().replace("-", " ").replace("_", " ").split())

@@ -27,7 +27,7 @@ _PINNED_TOKENS = 120
 _SHORT_TOKENS = 60
 _STATEMENT_TOKENS = 40
 # The share of the budget of each section: profile and pinned memories take half of it together.
-_SHARES = (0.5, 0.5, 0.15, 0.15, 1.0)
+_SHARES = (0.5, 0.5, 0.2, 0.15, 0.15, 0.15, 1.0)
 _SHARING_SECTIONS = 2
 # A smaller share has room for nothing.
 _MIN_SHARE_TOKENS = 80
@@ -97,7 +97,7 @@ class _Fitted:
 def compose(
     sections: Sequence[Section], *, max_tokens: int, space: str, last_session: str, notes: Sequence[str]
 ) -> Context:
-    """Compose the sections: profile, pinned memories, reminders, conflicts and the last session, in this order."""
+    """Compose the sections: profile, pinned, decisions, reminders, changes, conflicts, last session, in this order."""
     room = max_tokens - estimate_tokens(_TITLE)
     cost = sum(
         estimate_tokens(section.title) + sum(line.cost for line in section.lines)
@@ -108,11 +108,13 @@ def compose(
     fitted = _allocate(sections, room=room - reserved)
     left_out = (*_describe_omissions(sections, fitted), *notes)
     text = _compose_text(sections, fitted, left_out, max_tokens=max_tokens)
-    profile, pinned, reminders, conflicts, recent = fitted
+    profile, pinned, decisions, reminders, changed, conflicts, recent = fitted
     return Context(
         space=space,
         profile=profile.entries,
         pinned=pinned.entries,
+        decisions=decisions.entries,
+        changed=changed.entries,
         last_session=last_session,
         recent=recent.entries[::-1],
         conflicts=tuple(cast("ConflictDetails", line.about) for line in conflicts.lines),
@@ -133,6 +135,26 @@ def pinned_section(memories: Sequence[Memory], *, now: datetime) -> Section:
     """Return the section of pinned memories."""
     lines = tuple(_memory_line(memory, approved_text(memory, now=now), tokens=_PINNED_TOKENS) for memory in memories)
     return Section(heading="Pinned", lines=lines, nouns=("pinned memory", "pinned memories"))
+
+
+def decisions_section(memories: Sequence[Memory], *, now: datetime) -> Section:
+    """Return the section of the project's decisions and conventions."""
+    lines = tuple(_memory_line(memory, current_text(memory, now=now), tokens=_SHORT_TOKENS) for memory in memories)
+    return Section(heading="Decisions", lines=lines, nouns=("decision", "decisions"))
+
+
+def changes_section(memories: Sequence[Memory], *, since: datetime | None, now: datetime) -> Section:
+    """Return the section of what others have added or changed since a time."""
+    lines = tuple(
+        _memory_line(
+            memory,
+            current_text(memory, now=now),
+            tokens=_SHORT_TOKENS,
+            why="new" if since is not None and memory.created_at > since else "changed",
+        )
+        for memory in memories
+    )
+    return Section(heading="Changed since you were here", lines=lines, nouns=("change", "changes"))
 
 
 def reminders_section(memories: Sequence[Memory], *, shown: Container[str], now: datetime) -> Section:

@@ -8,10 +8,11 @@ from tests.fakes.build import a_commit, a_memory
 from tests.unit.harness import SPACE, Harness
 
 from scrubjay.errors import InvalidInput
+from scrubjay.model.caller import Caller
 from scrubjay.model.conflict import ConflictDetails, ConflictSide, ConflictStatus, ConflictType, Strategy
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Source
-from scrubjay.model.requests import Edit
+from scrubjay.model.requests import ContextRequest, Edit
 from scrubjay.model.results import Context
 from scrubjay.model.rules import Rules
 from scrubjay.recalling.context import context
@@ -28,10 +29,10 @@ async def begin(
     max_tokens: int = 1500,
     conflicts: tuple[ConflictDetails, ...] = (),
 ) -> Context:
+    request = ContextRequest(session=session, project=project, max_tokens=max_tokens)
     return await context(
-        session=session, project=project, max_tokens=max_tokens, conflicts=conflicts, now=harness.clock.now(),
-        space=SPACE, store=harness.store,
-    )  # fmt: skip
+        request, conflicts=conflicts, now=harness.clock.now(), who=Caller(space=SPACE, agent="ada"), store=harness.store
+    )
 
 
 async def store_text(harness: Harness, text: str, *, session: str = "", project: str = "") -> str:

@@ -168,7 +168,12 @@ class ContextRequest(Request[Context]):
     session: Annotated[
         str, Arg("The session that starts; it is not shown as the last one.", length=LABEL)
     ] = ""  # fmt: skip
-    project: Annotated[str, Arg("The project to which the last session is limited.", length=LABEL)] = ""
+    project: Annotated[
+        str, Arg("The project whose decisions and last session are shown; others are left out.", length=LABEL)
+    ] = ""  # fmt: skip
+    session_hint: Annotated[
+        str, Arg("The session to show as the last one. The other parts stay the same.", length=LABEL)
+    ] = ""  # fmt: skip
     max_tokens: Annotated[int, Arg("Token budget of the result.")] = 1500
 
 

@@ -26,7 +26,10 @@ async def session_context(context: ToolContext, arguments: Mapping[str, Json]) -
     tokens = room
     while True:
         start = await context.memory.context(
-            session=args.text("session"), project=args.text("project", context.project), max_tokens=tokens
+            session=args.text("session"),
+            project=args.text("project", context.project),
+            session_hint=args.text("session_hint"),
+            max_tokens=tokens,
         )
         structured = _structured(start)
         if cost_of(start.text, structured) <= room:
@@ -46,6 +49,8 @@ def _structured(start: Context) -> dict[str, Json]:
         {
             "profile": _entries(start.profile),
             "pinned": _entries(start.pinned),
+            "decisions": _entries(start.decisions),
+            "changed": _entries(start.changed),
             "reminders": _entries(start.reminders),
             "conflicts": [_conflict_fields(conflict) for conflict in start.conflicts],
             "last_session": start.last_session,
@@ -83,15 +88,24 @@ TOOLS = (
     Tool(
         name="session_context",
         title="Session context",
-        description="Call once, first thing in a session: profile, pinned memories, reminders due, open conflicts and "
-        "what the last session said.",
+        description="Call once, first thing in a session: what the user wants, pinned memories, decisions, "
+        "reminders due, what others changed, open conflicts and what the last session said.",
         input=input_schema(
             session=described(TEXT, "yours, so that it is not shown as the last"),
             project=TEXT,
+            session_hint=described(TEXT, "shown as the last session"),
             max_tokens=at_least(MIN_TOKENS),
         ),
         output=output_schema(
-            profile=LIST, pinned=LIST, reminders=LIST, conflicts=LIST, last_session=TEXT, recent=LIST, left_out=LIST
+            profile=LIST,
+            pinned=LIST,
+            decisions=LIST,
+            changed=LIST,
+            reminders=LIST,
+            conflicts=LIST,
+            last_session=TEXT,
+            recent=LIST,
+            left_out=LIST,
         ),
         call=session_context,
         read_only=True,
@@ -102,7 +116,7 @@ CONTEXT = StaticResource(
     uri=RESOURCE,
     name="session-context",
     title="Session context",
-    description="What to know before beginning: profile, pinned, reminders, conflicts, the last session",
+    description="To know before beginning: profile, pinned, decisions, reminders, changes, conflicts, last session",
     mime_type="text/markdown",
     read=read_resource,
 )
