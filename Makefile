@@ -36,7 +36,7 @@ KNOWLEDGE_SIZES ?= 1000 10000
 NOTES ?= 2000
 
 .DEFAULT_GOAL := help
-.PHONY: help run tour test coverage shape vocabulary test-postgres check interop bench bench-full bench-scale bench-recall bench-writing bench-knowledge bench-notes docs lock lock-interop clean
+.PHONY: help run tour test coverage shape vocabulary test-postgres check interop bench bench-full bench-scale bench-recall bench-lives bench-writing bench-knowledge bench-notes docs lock lock-interop clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
@@ -89,6 +89,9 @@ bench-scale: $(DONE)/test ## measure PostgreSQL beside the embedded store (SCALE
 
 bench-recall: $(DONE)/test ## measure how well recall finds (ARGS="--dataset locomo --data locomo10.json --ablate")
 	@$(BIN)/python -m benchmarks.recall $(ARGS)
+
+bench-lives: $(DONE)/test ## measure months with a memory (ARGS="--data lives")
+	@$(BIN)/python -m benchmarks.lives $(ARGS)
 
 bench-writing: $(DONE)/test ## measure what is merged and what that costs (ARGS="--pairs sts-dev.csv --locomo locomo10.json")
 	@$(BIN)/python -m benchmarks.writing $(ARGS)

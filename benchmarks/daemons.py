@@ -67,6 +67,7 @@ def environment_for(settings: Settings) -> dict[str, str]:
         "SCRUBJAY_EMBEDDER": settings.embedder,
         "SCRUBJAY_HTTP": settings.http,
         "SCRUBJAY_DATABASE_URL": settings.database_url,
+        "SCRUBJAY_CLOCK_FILE": settings.clock_file,
     }
     return {**mine, **chosen}
 
