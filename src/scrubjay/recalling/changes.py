@@ -28,7 +28,7 @@ __all__ = ["FiledChanges", "load_changes"]
 
 _MAX_CONFLICTS = 60
 # Of a former statement so much is quoted.
-_MAX_QUOTED = 90
+_MAX_QUOTED = 60
 # A fact may have changed often; the current one is at the end of such a chain.
 _MAX_CHAIN = 6
 
@@ -151,7 +151,8 @@ class FiledChanges:
     def _outdated(self, conflict: ConflictRecord) -> str:
         newer = self.memories.get(conflict.memory)
         since = newer.date if newer is not None else conflict.resolved_at or conflict.detected_at
-        return f"outdated by {conflict.memory} since {since.date().isoformat()}"
+        by = newer.name if newer is not None else conflict.memory
+        return f"outdated by {by} since {since.date().isoformat()}"
 
     def _before(self, memory: Memory, conflict: ConflictRecord) -> str:
         older = self.memories.get(conflict.other)
@@ -165,7 +166,7 @@ class FiledChanges:
         other = self.memories.get(conflict.other if is_newer else conflict.memory)
         if other is None or not other.holds(self.now):
             return ""
-        return f"disputed by {other.id}; settle {conflict.id}"
+        return f"disputed by {other.name}; settle {conflict.id}"
 
 
 async def load_changes(

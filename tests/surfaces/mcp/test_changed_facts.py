@@ -62,7 +62,7 @@ async def test_a_question_about_the_past_gets_the_former_fact_marked(settings: S
         for query in ("On which day did deploys happen before?", "When did deploys use to happen originally?"):
             first, second = await days.ask(query)
             assert (first["id"], second["id"]) == (former["id"], now["id"])
-            assert first["outdated"] == f"outdated by {now['id']} since 2026-03-09"
+            assert first["outdated"] == f"outdated by {now['name']} since 2026-03-09"
         (then,) = await days.ask(filters={"as_of": "2026-03-05"})
         assert then["id"] == former["id"]
 
@@ -75,8 +75,8 @@ async def test_a_document_never_supersedes_the_word_of_an_agent(settings: Settin
         first, second = await days.ask()
         assert (first["id"], second["id"]) == (written["id"], read["id"])
         (conflict,) = read["conflicts"]
-        assert first["disputed"] == f"disputed by {read['id']}; settle {conflict['id']}"
-        assert second["disputed"] == f"disputed by {written['id']}; settle {conflict['id']}"
+        assert first["disputed"] == f"disputed by {read['name']}; settle {conflict['id']}"
+        assert second["disputed"] == f"disputed by {written['name']}; settle {conflict['id']}"
 
 
 async def test_a_mind_that_changes_three_times_and_back(settings: Settings, tmp_path: Path) -> None:
