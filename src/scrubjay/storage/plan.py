@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -325,9 +326,12 @@ class CommitPlan:
         counts = Counts()
         for memory_id, passages in self.passages.items():
             before, after = self.before.get(memory_id), self.after[memory_id]
+            if before is None:
+                counts.add(after.state, after.facets, [passage.terms for passage in passages])
+                continue
             terms = [" ".join(passage.terms) for passage in passages]
             counts.replace(
-                IndexEntry(before.state, before.facets, texts.get(memory_id, ())) if before else None,
+                IndexEntry(before.state, before.facets, texts.get(memory_id, ())),
                 IndexEntry(after.state, after.facets, terms),
             )
         return counts
@@ -385,13 +389,13 @@ class Counts:
             removed, added = removed - added, added - removed
         for sign, entry, texts in ((-1, before, removed), (1, after, added)):
             if entry is not None:
-                self._add(entry, [text.split() for text in texts.elements()], sign=sign)
+                self.add(entry.state, entry.facets, [text.split() for text in texts.elements()], sign=sign)
 
-    def _add(self, entry: IndexEntry, passages: Sequence[Sequence[str]], *, sign: int) -> None:
-        state = entry.state
+    def add(self, state: State, facets: Sequence[Facet], passages: Sequence[Sequence[str]], *, sign: int = 1) -> None:
+        """Add a memory, given the terms of its passages, or subtract it."""
         for totals, names in (
-            (self.terms[state], [term for terms in passages for term in set(terms)]),
-            (self.facets[state], entry.facets),
+            (self.terms[state], chain.from_iterable(map(set, passages))),
+            (self.facets[state], facets),
         ):
             count = totals.update if sign > 0 else totals.subtract
             count(names)

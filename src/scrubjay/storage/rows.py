@@ -78,7 +78,9 @@ def index_key_of(memory: Memory, passages: Sequence[Passage], *, facets: Sequenc
     digest.update(repr(fields).encode("utf-8", "surrogatepass"))
     for passage in passages:
         position = (passage.observation, passage.start, passage.end, passage.hash)
-        digest.update(repr((position, passage.terms, passage.who, passage.asks)).encode())
+        digest.update(repr((position, passage.who, passage.asks)).encode())
+        # Terms have no spaces, and a long text has a hundred thousand of them.
+        digest.update(" ".join(passage.terms).encode("utf-8", "surrogatepass"))
     return digest.digest()
 
 

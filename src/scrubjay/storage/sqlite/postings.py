@@ -100,10 +100,14 @@ def _replace_words(
     # The prefix of every word of the lexicon.
     prefix = word_of(lexicon_no, "")
     _delete(connection, "postings", "rowid", [rowid for rowid in rowids if rowid in old])
-    words = {rowid: dict.fromkeys(new[rowid][_TERMS].split()) for rowid in rowids if rowid in new}
+    words = [(rowid, dict.fromkeys(new[rowid][_TERMS].split())) for rowid in rowids if rowid in new]
+    separator = f" {prefix}"
     connection.executemany(
         "INSERT INTO postings(rowid, words) VALUES(?, ?)",
-        [(rowid, " ".join([*[prefix + term for term in terms], *labels])) for rowid, terms in words.items()],
+        [
+            (rowid, " ".join([f"{prefix}{separator.join(terms)}", *labels] if terms else labels))
+            for rowid, terms in words
+        ],
     )
 
 

@@ -82,6 +82,8 @@ _FEW_POSTINGS, _FEW_TESTED = 20_000, 2_000
 _FEW_TERMS = 64
 # In a transaction the commit of a text of more characters leaves the event loop: indexing it takes a while.
 _LONG_COMMIT = 5_000
+# Such a commit takes tens of milliseconds, and shares its transaction with no other.
+_UNSHARED_COMMIT = 100_000
 # Passages for ranking are read row by row in any case, and each row would wait for the interpreter: with a few recalls
 # at once a thread takes five times as long as the two or three milliseconds that they all wait for it here.
 _FEW_RANKED = 1_500
@@ -139,7 +141,8 @@ class SqliteStore:
             committed = apply_commit(connection, commit, bodies=self._bodies)
             return committed, self._bodies.training_due(connection, commit.space)
 
-        is_long = sum([write.memory.characters for write in commit.writes]) > _LONG_COMMIT
+        characters = sum([write.memory.characters for write in commit.writes])
+        is_long = characters > (_LONG_COMMIT if isinstance(self._writer, OpenTransaction) else _UNSHARED_COMMIT)
         committed, due = await self._writer.run(job, fails_early=creates_only(commit), is_long=is_long)
         self.upkeep.train_soon(commit.space, due=due)
         return committed

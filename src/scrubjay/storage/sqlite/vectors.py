@@ -71,6 +71,9 @@ def retire_vectors(connection: apsw.Connection, space_no: int, hashes: Iterable[
 
 def restore_vectors(connection: apsw.Connection, space_no: int, hashes: Iterable[bytes]) -> None:
     """Move the vectors of texts that a passage has again back to those that indexes are built from."""
+    any_stored = "SELECT 1 FROM historical_vectors WHERE space_no = ? AND model_no IN (SELECT no FROM models) LIMIT 1"
+    if connection.execute(any_stored, (space_no,)).fetchone() is None:
+        return
     for digest in hashes:
         for _, model_no, data, _ in _delete(connection, "historical_vectors", space_no, digest):
             connection.execute(_INSERT, (None, space_no, model_no, digest, data))

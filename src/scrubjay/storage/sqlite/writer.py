@@ -4,6 +4,7 @@ import asyncio
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -32,20 +33,24 @@ class Writer:
         self._closed = False
         # Without it a job could be queued behind the end marker, and its caller would wait for ever.
         self._accepting = threading.Lock()
+        # Jobs that the thread has taken from the queue and not begun.
+        self._short: deque[_QueuedJob[object]] = deque()
+        self._long: deque[_QueuedJob[object]] = deque()
+        self._had_short = False
+        self._is_last = False
         self.commits = 0
         self.jobs = 0
-        self._unwatch = telemetry.gauge("write_queue", self._queue.qsize)
+        self._unwatch = telemetry.gauge("write_queue", lambda: self._queue.qsize() + len(self._short) + len(self._long))
         self._thread = threading.Thread(target=self._work, name="scrubjay-writer", daemon=True)
         self._thread.start()
 
     async def run(self, job: Job[T], *, fails_early: bool = False, is_long: bool = False) -> T:
         """Run a job in a transaction and return its result once that is durable.
 
-        `fails_early`: if it fails, then before its first change, unless the store itself fails. `is_long` makes no
-        difference here.
+        `fails_early`: if it fails, then before its first change, unless the store itself fails. A job that `is_long`
+        has a commit of its own, and others go between two of them.
         """
-        del is_long
-        return await self._enqueue(job, alone=False, fails_early=fails_early)
+        return await self._enqueue(job, alone=False, fails_early=fails_early, is_long=is_long)
 
     async def run_outside(self, job: Job[T]) -> T:
         """Run a job that cannot be part of a transaction, such as a checkpoint."""
@@ -96,8 +101,8 @@ class Writer:
         self._thread.join()
         self._unwatch()
 
-    async def _enqueue(self, job: Job[T], *, alone: bool, fails_early: bool) -> T:
-        queued = _QueuedJob(job, asyncio.get_running_loop(), alone=alone, fails_early=fails_early)
+    async def _enqueue(self, job: Job[T], *, alone: bool, fails_early: bool, is_long: bool = False) -> T:
+        queued = _QueuedJob(job, asyncio.get_running_loop(), alone=alone, fails_early=fails_early, is_long=is_long)
         with self._accepting:
             if self._closed:
                 raise StoreError("the store is closed", hint="Open it again")
@@ -105,28 +110,42 @@ class Writer:
         return await queued.future
 
     def _work(self) -> None:
-        queued: _QueuedJob[object] | None = self._queue.get()
-        while queued is not None:
-            if queued.alone:
-                self._run_alone(queued)
-                queued = self._queue.get()
+        while batch := self._take_batch():
+            if batch[0].alone:
+                self._run_alone(batch[0])
             else:
-                queued = self._commit_batch(queued)
-
-    def _commit_batch(self, first: "_QueuedJob[object]") -> "_QueuedJob[object] | None":
-        """Commit a job with those that have arrived since; return the next one, which cannot share the commit."""
-        batch = [first]
-        while len(batch) < _MAX_BATCH:
-            try:
-                queued = self._queue.get_nowait()
-            except queue.Empty:
-                break
-            if queued is None or queued.alone:
                 self._commit(batch)
-                return queued
-            batch.append(queued)
-        self._commit(batch)
-        return self._queue.get()
+
+    def _take_batch(self) -> list["_QueuedJob[object]"]:
+        """Wait for a job; return it with those that have arrived since and can share its commit. Empty at the end.
+
+        A short job waits for one long job at most, and a long job for one commit of short ones.
+        """
+        self._sort_arrived()
+        if not self._short and not self._long:
+            if not self._is_last:
+                self._sort(self._queue.get())
+                self._sort_arrived()
+            if not self._short and not self._long:
+                return []
+        self._had_short = bool(self._short) and not (self._had_short and self._long)
+        if not self._had_short:
+            return [self._long.popleft()]
+        batch = [self._short.popleft()]
+        while self._short and len(batch) < _MAX_BATCH and not (batch[0].alone or self._short[0].alone):
+            batch.append(self._short.popleft())
+        return batch
+
+    def _sort_arrived(self) -> None:
+        with suppress(queue.Empty):
+            while not self._is_last:
+                self._sort(self._queue.get_nowait())
+
+    def _sort(self, queued: "_QueuedJob[object] | None") -> None:
+        if queued is None:
+            self._is_last = True
+        else:
+            (self._long if queued.is_long else self._short).append(queued)
 
     def _run_alone(self, queued: "_QueuedJob[object]") -> None:
         try:
@@ -250,10 +269,13 @@ def _run_in_savepoint(connection: apsw.Connection, *, job: Job[T]) -> T:
 class _QueuedJob(Generic[T]):
     """A job, and the future that its caller waits for."""
 
-    def __init__(self, job: Job[T], loop: asyncio.AbstractEventLoop, *, alone: bool, fails_early: bool) -> None:
+    def __init__(
+        self, job: Job[T], loop: asyncio.AbstractEventLoop, *, alone: bool, fails_early: bool, is_long: bool
+    ) -> None:
         self.job = job
         self.alone = alone
         self.fails_early = fails_early
+        self.is_long = is_long
         self.arrived = time.perf_counter()
         self.result: T | None = None
         self.future: asyncio.Future[T] = loop.create_future()

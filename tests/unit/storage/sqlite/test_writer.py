@@ -314,3 +314,24 @@ def test_a_loop_that_ended_is_not_called_back(path: Path) -> None:
     assert asyncio.run(writer.run(insert(1))) == 1
     writer.close()
     connection.close()
+
+
+async def test_a_short_job_waits_for_one_long_job_at_most(writer: Writer, path: Path) -> None:
+    order: list[int] = []
+
+    def note(number: int) -> Job:
+        def job(connection: apsw.Connection) -> int:
+            order.append(number)
+            return insert(number)(connection)
+
+        return job
+
+    async with blocked(writer):
+        tasks = [asyncio.create_task(writer.run(note(number), is_long=True)) for number in range(3)]
+        tasks += [asyncio.create_task(writer.run(note(number))) for number in range(3, 6)]
+        await asyncio.sleep(0)
+        before = writer.commits
+    assert await asyncio.gather(*tasks) == list(range(6))
+    assert order == [0, 3, 4, 5, 1, 2]
+    assert writer.commits - before == 4
+    assert stored(path) == list(range(6))
