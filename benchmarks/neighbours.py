@@ -1,6 +1,7 @@
 """Measures what one token's worst does to another: `python -m benchmarks.neighbours`, also a part of `make bench`.
 
-With the name of an attack it is the attacker, in a process of its own.
+With `texts` it measures how long a megabyte keeps each function that reads texts, and with the name of an attack it is
+the attacker, in a process of its own.
 """
 
 import asyncio
@@ -15,12 +16,15 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tests.attacks.long_texts import TEXT_FUNCTIONS, long_texts
+
 from benchmarks.corpus import Corpus, load_corpus
 from benchmarks.daemons import Daemon, connected, daemon, settings_for
 from benchmarks.memories import drafts
 from benchmarks.rest import RestClient
 from benchmarks.tables import Table, at_most, both, ms, rows_of
 from benchmarks.timing import spread
+from scrubjay.errors import ScrubjayError
 from scrubjay.model.draft import Draft
 from scrubjay.model.requests import CreateTokenRequest, WriteNoteRequest
 
@@ -38,6 +42,10 @@ _NOTE_WORDS = 40_000
 _STORED = 200
 _SENTENCES = 4_000
 _QUESTIONS = 400
+_MEGABYTE = 1_000_000
+# So many texts are measured in full, of those that take a tenth of their length the longest.
+_WORST_KINDS = 3
+MAX_TEXT_SECONDS = 2.0
 MAX_HEALTH_SECONDS = 0.25
 MAX_TIMES = 4.0
 
@@ -64,7 +72,9 @@ class Durations:
 
 def main() -> None:
     """Measure, or attack."""
-    if len(sys.argv) > 1:
+    if sys.argv[1:] == ["texts"]:
+        print("\n".join(report_texts()))
+    elif len(sys.argv) > 1:
         asyncio.run(ATTACKS[sys.argv[1]](Site(**json.loads(sys.stdin.readline()))))
     else:
         print("\n".join(report(asyncio.run(measure()))))
@@ -103,6 +113,33 @@ def report(results: dict[str, Durations]) -> list[str]:
     head = ("meanwhile, another token", "/healthz, slowest, ms", "recall, p50 / p95", "remember, p50 / p95", "errors")
     table = Table(title="Neighbours", head=head, rows=tuple(rows))
     return ["", *rows_of(table), "", *(f"{'ok  ' if is_met else 'MISS'} {check}" for check, is_met in checks)]
+
+
+def report_texts() -> list[str]:
+    """Give each function that reads texts the worst megabytes, and return the CPU seconds of the slowest as a table."""
+    samples, texts = long_texts(size=_MEGABYTE // 10), long_texts(size=_MEGABYTE)
+    rows: list[tuple[str, ...]] = []
+    checks: list[tuple[str, bool]] = []
+    for name, read in TEXT_FUNCTIONS.items():
+        by_sample = sorted(samples, key=lambda kind: _cpu_seconds(read, samples[kind]), reverse=True)
+        seconds = {kind: _cpu_seconds(read, _first_bytes(texts[kind])) for kind in by_sample[:_WORST_KINDS]}
+        worst = max(seconds, key=lambda kind: seconds[kind])
+        rows.append((name, worst, f"{seconds[worst]:.2f}"))
+        checks.append(at_most(f"{name}: {worst}", seconds[worst], MAX_TEXT_SECONDS, "s"))
+    table = Table(title="Long texts", head=("a megabyte through", "the slowest text", "CPU, s"), rows=tuple(rows))
+    return ["", *rows_of(table), "", *(f"MISS {check}" for check, is_met in checks if not is_met)]
+
+
+def _first_bytes(text: str) -> str:
+    return text.encode()[:_MEGABYTE].decode(errors="ignore")
+
+
+def _cpu_seconds(read: Callable[[str], object], text: str) -> float:
+    began = time.process_time()
+    # Some texts are refused, which must not take long either.
+    with suppress(ScrubjayError):
+        read(text)
+    return time.process_time() - began
 
 
 async def _prepare(running: Daemon, corpus: Corpus) -> Site:

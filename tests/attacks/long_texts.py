@@ -1,6 +1,7 @@
 """Long texts of which each is the worst for something, and the functions that read the texts of users."""
 
 import random
+from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
@@ -90,7 +91,7 @@ def _read(function: Callable[..., Any], *args: object, **options: object) -> Cal
 
     def read(text: str) -> object:
         result = function(text, *args, **options)
-        return list(result) if hasattr(result, "__next__") else result
+        return deque(result, maxlen=0) if hasattr(result, "__next__") else result
 
     return read
 

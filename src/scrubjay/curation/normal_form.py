@@ -7,6 +7,7 @@ A rewritten text may add and drop the free words below; all other words carry me
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from scrubjay.text.claims.pieces import TextPiece, find_days, normalize_day, normalize_figure, normalize_time, pieces_of
 from scrubjay.text.claims.statements import statements_of
@@ -57,6 +58,7 @@ _SIGN_WORDS = {
 _ROLE_WORDS = frozenset("from to into by for against over under with without between than can must may might".split())
 _SIGN = re.compile(r"[<>\u2264\u2265\u2260\u00b1\u2192]|~(?=\s?\d)|\?(?=[\s\"')\]]|$)")
 _QUOTE_MARK = re.compile(r"^\s*>+", re.MULTILINE)
+_MAX_CACHED_TEXT = 500
 # Statements with so many firm words are not recognised in the passive voice: their roles could be exchanged.
 _MIN_AMBIGUOUS = 2
 
@@ -105,7 +107,12 @@ class NormalStatement:
 
 def normalize_statements(text: str) -> list[NormalStatement]:
     """Return the statements of a text in normal form, without those that have free words only."""
-    statements = [NormalStatement(statement, _normal_words(statement)) for statement in statements_of(text)]
+    statements = [
+        NormalStatement(
+            statement, _cached_words(statement) if len(statement) <= _MAX_CACHED_TEXT else _normal_words(statement)
+        )
+        for statement in statements_of(text)
+    ]
     return [statement for statement in statements if statement.words]
 
 
@@ -139,6 +146,10 @@ def _normal_words(statement: str) -> tuple[NormalWord, ...]:
     if words and free:
         words[-1] = replace(words[-1], free=words[-1].free | free)
     return tuple(words)
+
+
+# A rewritten text has most statements of the original, which are compared one by one.
+_cached_words = lru_cache(maxsize=1_024)(_normal_words)
 
 
 def _read_piece(pieces: Sequence[TextPiece], position: int, days: dict[int, str]) -> list[tuple[str, bool]]:

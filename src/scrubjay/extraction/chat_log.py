@@ -34,7 +34,7 @@ def read_conversations(text: str, format: str = "auto") -> list[Conversation]:
         )
     text = _check_text(text)
     read = _READERS[FORMATS[format] or FORMATS[_detect_format(text)]]
-    conversations = [_remove_unstorable(conversation) for conversation in read(text)]
+    conversations = read(text)
     count = sum(len(conversation.turns) for conversation in conversations)
     if not count:
         raise InvalidInput(
@@ -44,7 +44,7 @@ def read_conversations(text: str, format: str = "auto") -> list[Conversation]:
         )
     if count > MAX_TURNS:
         raise TooLarge(f"the log has {count:,} turns; the limit is {MAX_TURNS:,}", hint="Split it", field="text")
-    return conversations
+    return [_remove_unstorable(conversation) for conversation in conversations]
 
 
 def _check_text(text: str) -> str:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from scrubjay.extraction.sentences import FACT_WORDS
 from scrubjay.extraction.timestamps import parse_timestamp_text
@@ -39,6 +40,22 @@ _LABELS = FACT_WORDS.words("labels")
 _MAX_NAME_WORDS = 4
 
 
+# The time, the speaker and the words of a line.
+_Spoken = tuple[str, str, str]
+
+
+class _Line(NamedTuple):
+    """A line, whether it is code, the role that it names as a heading, and what it says if it names its speaker."""
+
+    text: str
+    is_code: bool
+    heading: str | None = None
+    spoken: _Spoken | None = None
+
+
+_EMPTY = {is_code: _Line("", is_code) for is_code in (False, True)}
+
+
 @dataclass(slots=True)
 class _OpenTurn:
     """A turn whose lines are still being read."""
@@ -50,33 +67,47 @@ class _OpenTurn:
 
 def read_lines(text: str) -> list[Turn]:
     """Return the turns in order; without speakers, each line is a turn of one speaker with an empty name."""
-    lines = text.splitlines()
+    lines = [
+        (_Line(line, is_code) if is_code else _Line(line, is_code, _role_heading(line), _parse_line(line)))
+        if line
+        else _EMPTY[is_code]
+        for line, is_code in _mark_code(text.splitlines())
+    ]
     opened = list(_read_turns(lines, speakers=_find_speakers(lines)))
-    texts = [(turn, _REMARK.sub("", "\n".join(turn.lines)).strip()) for turn in opened]
+    texts = [(turn, _without_remarks("\n".join(turn.lines)).strip()) for turn in opened]
     return [
         Turn(speaker=turn.speaker, text=words, id=str(number), at=turn.at)
         for number, (turn, words) in enumerate(((turn, words) for turn, words in texts if words), 1)
     ]
 
 
-def _find_speakers(lines: Sequence[str]) -> frozenset[str]:
+def _without_remarks(text: str) -> str:
+    return _REMARK.sub("", text) if _NOTICE_SIGN in text else text
+
+
+def _find_speakers(lines: Sequence[_Line]) -> frozenset[str]:
     """Return the speakers: words before a colon that look like a name, or that are repeated."""
     counts: Counter[str] = Counter()
-    for line, is_code in _mark_code(lines):
+    for _, is_code, heading, spoken in lines:
         if is_code:
             continue
-        if (heading := _HEADED.match(line)) and _is_role(heading[1]):
-            counts[heading[1]] += 1
-        spoken = _parse_line(line)
+        if heading is not None:
+            counts[heading] += 1
         if spoken and _may_speak(spoken[1]):
             counts[spoken[1]] += 2 if spoken[0] else 1
     return frozenset(name for name, count in counts.items() if count > 1 or _is_role(name) or _looks_like_name(name))
 
 
-def _read_turns(lines: Sequence[str], *, speakers: frozenset[str]) -> Iterator[_OpenTurn]:
+def _read_turns(lines: Sequence[_Line], *, speakers: frozenset[str]) -> Iterator[_OpenTurn]:
     current: _OpenTurn | None = None
-    for line, is_code in _mark_code(lines):
-        new = None if is_code else _start_turn(line, speakers)
+    for entry in lines:
+        line, is_code, _, _ = entry
+        if not speakers and not is_code and not line.strip():
+            if current is not None:
+                yield current
+            current = None
+            continue
+        new = None if is_code else _start_turn(entry, speakers)
         if new is None and not is_code and speakers and _STAMPED.match(line):
             continue
         if new is None and current is not None and (speakers or is_code or _continues(current, line)):
@@ -89,12 +120,11 @@ def _read_turns(lines: Sequence[str], *, speakers: frozenset[str]) -> Iterator[_
         yield current
 
 
-def _start_turn(line: str, speakers: frozenset[str]) -> _OpenTurn | None:
+def _start_turn(line: _Line, speakers: frozenset[str]) -> _OpenTurn | None:
     """Return the turn that a line begins, if it begins one."""
-    heading = _HEADED.match(line)
-    if heading and _is_role(heading[1]):
-        return _OpenTurn(_normalize_name(heading[1]), None)
-    spoken = _parse_line(line)
+    spoken = line.spoken
+    if line.heading is not None:
+        return _OpenTurn(_normalize_name(line.heading), None)
     if spoken is None or spoken[1] not in speakers:
         return None
     stamp, name, words = spoken
@@ -103,8 +133,16 @@ def _start_turn(line: str, speakers: frozenset[str]) -> _OpenTurn | None:
     return _OpenTurn(_normalize_name(name), parse_timestamp_text(stamp) if stamp else None, [words])
 
 
-def _parse_line(line: str) -> tuple[str, str, str] | None:
+def _role_heading(line: str) -> str | None:
+    """Return the role that a heading names."""
+    heading = _HEADED.match(line) if "#" in line else None
+    return heading[1] if heading and _is_role(heading[1]) else None
+
+
+def _parse_line(line: str) -> _Spoken | None:
     """Return time, speaker and text of a line that names its speaker; the time may be empty."""
+    if ":" not in line and "<" not in line:
+        return None
     if match := _SPOKEN.match(line) or ("<" in line and _ANGLED.match(line)):
         return match[1] or match[2] or "", match[3].strip(), match[4]
     if timed := _TIMED.match(line):

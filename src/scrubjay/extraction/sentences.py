@@ -35,7 +35,6 @@ _QUOTED = re.compile(r"\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d|\u00ab[^\u00bb\n]*\
 _CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
 _MARK = re.compile(r"\s*(?:[-*+\u2022]|\d{1,3}[.)])\s+")
 _MARKUP = re.compile(r"\*\*|__")
-_WHITE = re.compile(r"\s+")
 _SENTENCE_END = re.compile(r"[.!?\u2026][\"')\]]?(\s+)(?=[^a-z\s,;:)\]])")
 _ABBREVIATION = re.compile(r"\b(?:Mrs?|Ms|Dr|St|[A-Z]|e\.g|z\. ?B)\.$")
 _MAX_ABBREVIATION = 5
@@ -129,15 +128,15 @@ def split_sentences(text: str, *, questions: bool = True) -> Iterator[Sentence]:
     for statement in _split_statements(text):
         if len(statement) > _MAX_LENGTH or statement[0] in _NO_SENTENCE or (statement[-1] == "?" and not questions):
             continue
-        low = statement.replace("\u2019", "'").lower()
-        if '"' in low or "\u201c" in low or "\u00ab" in low:
+        low = statement.lower()
+        if not statement.isascii():
+            low = low.replace("\u2019", "'")
+        if '"' in low or (not statement.isascii() and ("\u201c" in low or "\u00ab" in low)):
             low = _QUOTED.sub("", low)
-        words = _WORD.findall(low)
+        words = [low] if low.isalpha() else _WORD.findall(low)
         if words:
             unique = set(words)
-            shows: set[str] = set()
-            for word in unique & _CLASSIFIED:
-                shows.update(_CLASSES_OF[word])
+            shows = set[str]().union(*map(_CLASSES_OF.__getitem__, unique & _CLASSIFIED))
             own = "first" in shows or "plural" in shows
             opens = _CLASSES_OF.get(words[0], ())
             yield Sentence(
@@ -169,8 +168,9 @@ def _split_statements(text: str) -> Iterator[str]:
         yield from filter(None, map(str.strip, _split_line(text)))
         return
     for statement in statements_of(_CODE.sub("\n", text)):
-        mark = _MARK.match(statement)
-        plain = _WHITE.sub(" ", _MARKUP.sub("", statement[mark.end() if mark else 0 :])).strip()
+        mark = None if statement[0].isalpha() else _MARK.match(statement)
+        bare = statement[mark.end() :] if mark else statement
+        plain = " ".join((_MARKUP.sub("", bare) if "**" in bare or "__" in bare else bare).split())
         if plain:
             yield plain
 

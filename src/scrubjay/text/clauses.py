@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from scrubjay.text.scripts import WORD, FoldedText, fold, fold_in_place, is_unspaced
@@ -20,6 +21,8 @@ _MAX_CLAUSES = 32
 _MAX_TOKENS = 500
 _MAX_CLAUSE_LENGTH = 300
 _MAX_PHRASE_WORDS = 40
+# A text with more different words is no prose.
+_MAX_WORDS = 30_000
 _QUOTES = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u300c\u300d\u300e\u300f", '"'))
 _TOKEN = re.compile(r'(?P<not>(?<!\S)-(?!-))?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))')
 # The stemmer leaves at least this many letters.
@@ -108,7 +111,7 @@ def count_matches(text: str, clauses: Sequence[Clause]) -> tuple[list[int], int]
     searched = {term for clause in clauses if clause.pattern is None for term in clause.terms}
     terms: Counter[str] = Counter()
     if searched:
-        for word, count in words.items():
+        for word, count in islice(words.items(), _MAX_WORDS):
             for term in _terms(word)[0]:
                 if term in searched:
                     terms[term] += count
@@ -230,10 +233,15 @@ def _match_words(text: str, clauses: Sequence[Clause]) -> Iterator[ClauseMatch]:
     numbers = {term: number for number, clause in enumerate(clauses) if clause.pattern is None for term in clause.terms}
     if not numbers:
         return
+    matched: dict[str, int | None] = {}
     for word in (_PLAIN_WORD if text.isascii() else _ANY_WORD).finditer(text):
-        terms, is_run = _terms(word[0])
-        number = next((numbers[term] for term in terms if term in numbers), None)
-        if number is not None and not is_run:
+        spelling = word[0]
+        if spelling not in matched:
+            if len(matched) == _MAX_WORDS:
+                continue
+            terms, is_run = _terms(spelling)
+            matched[spelling] = None if is_run else next((numbers[term] for term in terms if term in numbers), None)
+        if (number := matched[spelling]) is not None:
             yield ClauseMatch(word.start(), word.end(), number)
 
 

@@ -2,8 +2,9 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from operator import add
 from typing import NamedTuple
 
 __all__ = [
@@ -63,6 +64,7 @@ _IDEOGRAPHS = (
 # Thai, Lao, Burmese, Khmer, Tai and Javanese: terms are pairs only, since one character says little.
 _RUNNING = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\ua980-\ua9ff\uaa60-\uaa7f"
 _UNSPACED = re.compile(f"[{_IDEOGRAPHS}]+|[{_RUNNING}]+")
+_MAY_SPLIT = re.compile(f"[{_IDEOGRAPHS}{_RUNNING}\u05d0-\u05ea]")
 _IS_IDEOGRAPH = re.compile(f"[{_IDEOGRAPHS}]")
 
 _PICTURE = (
@@ -98,7 +100,8 @@ def fold_in_place(text: str) -> FoldedText:
     """Fold a text letter by letter, so that a match can be shown in the original text."""
     if text.isascii():
         return FoldedText(text.lower(), range(len(text) + 1))
-    parts = [_fold_character(character) for character in text]
+    folded = {character: _fold_character(character) for character in set(text)}
+    parts = [folded[character] for character in text]
     positions = [at for at, part in enumerate(parts) for _ in part]
     return FoldedText("".join(parts), [*positions, len(text)])
 
@@ -132,28 +135,38 @@ def is_unspaced(word: str) -> bool:
     return _UNSPACED.search(word) is not None
 
 
-def split_unspaced(word: str, *, singles: list[str]) -> Iterator[str]:
-    """Split a word in scripts without spaces, in order; add single ideographs and bare stems to `singles`."""
-    if _HEBREW_PREFIXED.match(word):
-        singles.append(word[1:])
-    end = 0
-    for run in _UNSPACED.finditer(word):
-        if run.start() > end:
-            yield word[end : run.start()]
-        characters = run[0]
-        yield from (characters[at : at + 2] for at in range(max(1, len(characters) - 1)))
-        if len(characters) > 1 and _IS_IDEOGRAPH.match(characters):
-            singles.extend(characters)
-        end = run.end()
-    if end < len(word):
-        yield word[end:]
+def split_unspaced(words: Iterable[str], *, singles: list[str]) -> list[str]:
+    """Split words in scripts without spaces, in order; add single ideographs and bare stems to `singles`."""
+    split: list[str] = []
+    for word in words:
+        if not _MAY_SPLIT.search(word):
+            split.append(word)
+            continue
+        if _HEBREW_PREFIXED.match(word):
+            singles.append(word[1:])
+        end = 0
+        for run in _UNSPACED.finditer(word):
+            if run.start() > end:
+                split.append(word[end : run.start()])
+            characters = run[0]
+            split += map(add, characters, characters[1:]) if len(characters) > 1 else characters
+            if len(characters) > 1 and _IS_IDEOGRAPH.match(characters):
+                singles.extend(characters)
+            end = run.end()
+        if end < len(word):
+            split.append(word[end:])
+    return split
 
 
 def emoji_of(text: str) -> Iterator[str]:
     """Return each emoji without its modifiers; a joined one both as a whole and by its parts."""
     if not _HAS_EMOJI.search(text):
         return
-    for emoji in _EMOJI.findall(_MODIFIERS.sub("", text)):
+    matches = _EMOJI.findall(_MODIFIERS.sub("", text))
+    if "\u200d" not in text:
+        yield from matches
+        return
+    for emoji in matches:
         parts = [part for part in emoji.split("\u200d") if part not in _PERSON_PARTS] or [emoji[0]]
         yield from parts
         if len(parts) > 1:

@@ -28,6 +28,7 @@ DOT = "\u00b7"
 _MAX_TERM_LENGTH = 48
 # A longer text is not kept.
 _MAX_CACHED_TEXT = 1_000
+_MANY_WORDS = 2_000
 _PLAIN_WORD = re.compile("[a-z0-9]+")
 # Typographic signs: in most texts that are not ASCII, nothing else is not ASCII.
 _TYPOGRAPHIC = {"\u2019": "'", **dict.fromkeys("\u2018\u201c\u201d\u2013\u2014\u2026\u2022\u00a0", " ")}
@@ -43,6 +44,7 @@ _LANGUAGES = (
     ("\u0900", "\u097f", "hindi"),
     ("\u0b80", "\u0bff", "tamil"),
 )
+_FIRST_LETTER, _AFTER_LAST_LETTER = _LANGUAGES[0][0], chr(ord(_LANGUAGES[-1][1]) + 1)
 _local = threading.local()
 # Marks the passages of a language, so that the languages of a space are known.
 LANGUAGE_TERMS = {language: f"{DOT}{language}" for language in LANGUAGES}
@@ -104,7 +106,14 @@ def running_terms_of(text: str) -> tuple[str, ...]:
 def _terms(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return all terms of a text, and those of its words in order, which are among them."""
     extra, running, singles = map(_drop_stop_words, _split(text))
-    terms = tuple(_stem([*extra, *running, *singles]))
+    words = [*extra, *running, *singles]
+    if len(words) > _MANY_WORDS:
+        # Most words of a long text are there more than once.
+        distinct = list(set(words))
+        stems = dict(zip(distinct, _stem(distinct), strict=True))
+        terms = tuple([stems[word] for word in words])
+    else:
+        terms = tuple(_stem(words))
     start = len(extra)
     return terms, terms if len(running) == len(terms) else terms[start : start + len(running)]
 
@@ -134,13 +143,7 @@ def _split_any_script(text: str) -> tuple[list[str], list[str], list[str]]:
     extra = _elided_words(folded)
     folded = _drop_apostrophes(folded)
     extra += _extra_words(text, folded)
-    running: list[str] = []
-    for word in words_of_script(folded):
-        if word.isascii():
-            running.append(word)
-        else:
-            running += split_unspaced(word, singles=singles)
-    return extra, running, singles
+    return extra, split_unspaced(words_of_script(folded), singles=singles), singles
 
 
 def _elided_words(folded: str) -> list[str]:
@@ -152,24 +155,24 @@ def _drop_apostrophes(folded: str) -> str:
 
 
 def _drop_stop_words(words: list[str]) -> list[str]:
-    return [IRREGULAR.get(word, word)[:_MAX_TERM_LENGTH] for word in words if word not in STOP_WORDS]
+    if len(words) <= _MANY_WORDS:
+        return [IRREGULAR.get(word, word)[:_MAX_TERM_LENGTH] for word in words if word not in STOP_WORDS]
+    terms = {word: IRREGULAR.get(word, word)[:_MAX_TERM_LENGTH] for word in set(words) - STOP_WORDS}
+    return [terms[word] for word in words if word in terms]
 
 
 def _stem(words: list[str]) -> list[str]:
     stems = _stemmer(_ENGLISH).stemWords(words)
-    if not all(map(str.isascii, words)):
-        for at, word in enumerate(words):
-            language = _language(word)
-            if language != _ENGLISH:
-                stems[at : at + 1] = _stemmer(language).stemWords([word])
+    if all(map(str.isascii, words)):
+        return stems
+    # A word is compared by its first letter.
+    others = [at for at, word in enumerate(words) if _FIRST_LETTER <= word < _AFTER_LAST_LETTER]
+    for first, last, language in _LANGUAGES if others else ():
+        after = chr(ord(last) + 1)
+        if own := [at for at in others if first <= words[at] < after]:
+            for at, stem in zip(own, _stemmer(language).stemWords([words[at] for at in own]), strict=True):
+                stems[at] = stem
     return stems
-
-
-def _language(word: str) -> str:
-    letter = word[0]
-    if letter < _LANGUAGES[0][0] or letter > _LANGUAGES[-1][1]:
-        return _ENGLISH
-    return next((name for first, last, name in _LANGUAGES if first <= letter <= last), _ENGLISH)
 
 
 def _stemmer(language: str) -> Stemmer.Stemmer:

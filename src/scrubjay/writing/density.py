@@ -60,6 +60,7 @@ def thinness(text: str, *, rules: Rules, about: tuple[str, ...] = ()) -> str:
 
     `about`: the names that say whom or what it is about.
     """
+    text = text[:_MAX_CHECKED]
     # A long text mostly has enough words soon.
     if not (_is_statement(text[:_FIRST_PART], about) or _is_statement(text[_FIRST_PART:], about)):
         return "say what is known about it" if _has_subject(text, about) else "say who or what it is about"

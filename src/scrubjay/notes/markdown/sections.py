@@ -79,24 +79,31 @@ def with_sections(
 
 def _pieces(lines: Sequence[str]) -> Iterator[Piece]:
     at, section = 0, ""
+    blank = Piece("blank", "\n")
     while at < len(lines):
         line = lines[at]
         end = at + 1
-        if heading := _HEADING.fullmatch(line):
+        if not line.strip():
+            if (line, section) != (blank.raw, blank.section):
+                blank = Piece("blank", line, section)
+            yield blank
+        elif heading := _heading(line):
             section = heading[1].lower()
             yield Piece("heading", line, section)
-        elif not line.strip():
-            yield Piece("blank", line, section)
         elif section and (line.startswith(_BULLETS) or line.rstrip() in ("-", "*", "+")):
             end = _item_end(lines, at)
             yield _item(lines[at:end], section)
         else:
             # Until the next section begins, everything is the user's own text.
             section = ""
-            while end < len(lines) and not _HEADING.fullmatch(lines[end]):
+            while end < len(lines) and not _heading(lines[end]):
                 end += 1
             yield Piece("stray", "".join(lines[at:end]))
         at = end
+
+
+def _heading(line: str) -> re.Match[str] | None:
+    return _HEADING.fullmatch(line) if line[0] == "#" else None
 
 
 def _item_end(lines: Sequence[str], at: int) -> int:

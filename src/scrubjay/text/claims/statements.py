@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from scrubjay.text.claims.extract import claims_of
 from scrubjay.text.claims.words import QUALIFIERS
@@ -43,13 +43,14 @@ _MAX_CACHED_TEXT = 20_000
 _SHORT_TEXT = 500
 
 
-@dataclass(frozen=True, slots=True)
-class TextStatement:
-    """One statement, and the number of its block: a paragraph, a list, a table, code."""
+class TextStatement(NamedTuple):
+    """One statement, the number of its block (a paragraph, a list, a table, code), and what separates it from the next.
+
+    The separator is the one within its block.
+    """
 
     text: str
     block: int
-    # The separator before the next statement of its block.
     joint: str = " "
 
 
@@ -62,15 +63,14 @@ def statements_of(text: str) -> tuple[str, ...]:
 
 def split_statements(text: str) -> tuple[TextStatement, ...]:
     """Return the statements of a text with their blocks."""
-    statements: list[TextStatement] = []
-    for number, block in enumerate(_blocks(text.splitlines())):
-        if _is_whole(block):
-            statements.append(TextStatement(close_fence("\n".join(block).strip("\n")), number, "\n"))
-        elif _ITEM.match(block[0]):
-            statements += [TextStatement(item, number, "\n") for item in _items(block)]
-        else:
-            statements += [TextStatement(sentence, number) for sentence in _sentences("\n".join(block))]
-    return tuple(each for each in statements if each.text.strip() and not _RULE.fullmatch(each.text))
+    return tuple(
+        [
+            TextStatement(statement, number, joint)
+            for number, block in enumerate(_blocks(text.splitlines()))
+            for statements, joint in [_split_block(block)]
+            for statement in statements
+        ]
+    )
 
 
 def join_statements(statements: Iterable[TextStatement]) -> str:
@@ -116,7 +116,20 @@ def comparison_key(statement: str) -> str:
 
 
 def _split(text: str) -> tuple[str, ...]:
-    return tuple(statement.text for statement in split_statements(text))
+    return tuple([statement for block in _blocks(text.splitlines()) for statement in _split_block(block)[0]])
+
+
+def _split_block(block: list[str]) -> tuple[list[str], str]:
+    """Return the statements of a block, and what separates them."""
+    if len(block) == 1 and _is_prose(block[0]):
+        return _sentences(block[0]), " "
+    if _is_whole(block):
+        statements, joint = [close_fence("\n".join(block).strip("\n"))], "\n"
+    elif _ITEM.match(block[0]):
+        statements, joint = list(_items(block)), "\n"
+    else:
+        statements, joint = _sentences("\n".join(block)), " "
+    return [each for each in statements if each.strip() and not ("---" in each and _RULE.fullmatch(each))], joint
 
 
 # A comparison asks for the statements of one text many times in a row.
@@ -142,17 +155,18 @@ def _blocks(lines: list[str]) -> Iterator[list[str]]:
                 yield block
                 block = []
             continue
-        if _RULE.fullmatch(line):
+        is_prose = line[0].isalpha()
+        if not is_prose and _RULE.fullmatch(line):
             if block:
                 yield block
             block = []
             continue
-        if block and _starts_block(line, block, whole=whole):
+        if block and not is_prose and _starts_block(line, block, whole=whole):
             yield block
             block = []
         whole = _makes_whole(line) if not block else whole or _holds_fence(line) or _leads(block[-1])
         block.append(line)
-        opened = _FENCE.match(line)
+        opened = None if is_prose else _FENCE.match(line)
         fence = opened[1] if opened else ""
     if block:
         yield block
@@ -181,12 +195,17 @@ def _starts_block(line: str, block: list[str], *, whole: bool) -> bool:
 
 
 def _leads(line: str) -> bool:
-    return bool(_HEADING.match(line)) or line.rstrip(" *_").endswith(":")
+    return ("#" in line and bool(_HEADING.match(line))) or (":" in line and line.rstrip(" *_").endswith(":"))
 
 
 def _is_whole(block: list[str]) -> bool:
     """Return whether a block loses its meaning when cut: code, tables, quotations, and lines that a line leads to."""
     return _makes_whole(block[0]) or any(map(_holds_fence, block)) or any(map(_leads, block[:-1]))
+
+
+def _is_prose(line: str) -> bool:
+    """Return whether a line begins with a letter, as most do, and so begins no rule, list, table, heading or code."""
+    return line[0].isalpha() and not _holds_fence(line)
 
 
 def _makes_whole(first: str) -> bool:
@@ -207,20 +226,23 @@ def _items(block: list[str]) -> Iterator[str]:
     yield "\n".join(item)
 
 
-def _sentences(paragraph: str) -> Iterator[str]:
+def _sentences(paragraph: str) -> list[str]:
+    sentences: list[str] = []
     start = 0
     for stop in _STOP.finditer(paragraph):
         gap = _SENTENCE_END.match(paragraph, stop.end())
         if gap is None:
             continue
         end = gap.start()
-        if _ABBREVIATION.search(paragraph, max(start, end - _MAX_ABBREVIATION), end):
+        is_dot = paragraph[end - 1] == "."
+        if is_dot and _ABBREVIATION.search(paragraph, max(start, end - _MAX_ABBREVIATION), end):
             continue
         if before := paragraph[start:end].strip():
-            yield before
+            sentences.append(before)
             start = gap.end()
     if rest := paragraph[start:].strip():
-        yield rest
+        sentences.append(rest)
+    return sentences
 
 
 # A shorter part may mean anything.

@@ -91,7 +91,7 @@ def find_injections(text: str) -> tuple[str, ...]:
     plain = _fold(text)
     labels |= dict.fromkeys(_find_orders(plain))
     if not plain.isascii():
-        latin = plain.translate(_LOOKALIKES)
+        latin = _replace_signs(plain, _LOOKALIKES)
         labels |= dict.fromkeys(_find_orders(latin)) if latin != plain else {}
     return tuple(labels) or _find_disguised(text, plain)
 
@@ -100,8 +100,8 @@ def _find_disguised(text: str, plain: str) -> tuple[str, ...]:
     """Return the orders of a text that spells or encodes them."""
     if any(_SPELT.search(_SEPARATORS.sub("", run[0])) for run in _SPACED.finditer(plain)):
         return ("an order in letters that stand alone",)
-    for reading in (*_read_digits(plain), *_decode(text, plain)):
-        if orders := _find_orders(_fold(reading)):
+    for reading in (*_read_digits(plain), *map(_fold, _decode(text, plain))):
+        if orders := _find_orders(reading):
             return ("an order in disguise", *orders)
     return ()
 
@@ -117,7 +117,7 @@ _DIGITS = (str.maketrans("0134578$", "oieastbs"), str.maketrans("0134578$", "ole
 
 def _read_digits(plain: str) -> Iterator[str]:
     if sum(1 for _ in islice(_LEET.finditer(plain), _MIN_LEET)) == _MIN_LEET:
-        yield from (plain.translate(table) for table in _DIGITS)
+        yield from (_replace_signs(plain, table) for table in _DIGITS)
 
 
 _MIN_ENCODED = 24
@@ -164,10 +164,19 @@ def _readable(content: bytes) -> Iterator[str]:
 
 def _fold(text: str) -> str:
     if not text.isascii():
-        text = merge_letters(fold_script(_ZERO_WIDTH.sub("", text).translate(_CURLY)).lower())
+        text = merge_letters(fold_script(_replace_signs(_ZERO_WIDTH.sub("", text), _CURLY)).lower())
     lines = (" ".join(line.split()) for line in text.lower().split("\n"))
     # A role marker is at the start of a line, which the beginning of the text is, too.
     return "\n" + "\n".join([line for line in lines if line])
+
+
+def _replace_signs(text: str, table: dict[int, int]) -> str:
+    """Translate a text; where it is not ASCII, one replacement after the other is several times as fast."""
+    if text.isascii():
+        return text.translate(table)
+    for sign, plain in table.items():
+        text = text.replace(chr(sign), chr(plain))
+    return text
 
 
 def _find_orders(folded: str) -> list[str]:
