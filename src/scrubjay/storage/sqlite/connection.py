@@ -10,13 +10,14 @@ from contextlib import AbstractContextManager, suppress
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 import apsw
 
 from scrubjay.errors import DiskFull, ScrubjayError, StoreBusy, StoreDamaged, StoreError, StoreReadOnly, WrongKey
 from scrubjay.storage.sqlite.schema import applied
 
+P = ParamSpec("P")
 T = TypeVar("T")
 # How long a writer waits for another process before it gives up, and its first and longest single wait.
 _BUSY_SECONDS = 30.0
@@ -141,7 +142,7 @@ class Readers:
         """Run a job that reads much, like any other."""
         return await self.run(job)
 
-    def run_now(self, job: Callable[..., T], *arguments: object, **options: object) -> T:
+    def run_now(self, job: Callable[Concatenate[apsw.Connection, P], T], *arguments: P.args, **options: P.kwargs) -> T:
         """Run a job on the event loop: for a few rows, which take less time than to wake up a thread."""
         if self._closed:
             raise StoreError("the store is closed", hint="Open it again")
@@ -170,7 +171,10 @@ class Readers:
         return connection
 
 
-def _run_reading(connection: apsw.Connection, job: Callable[..., T], *arguments: object, **options: object) -> T:
+def _run_reading(
+    connection: apsw.Connection, job: Callable[Concatenate[apsw.Connection, P], T], *arguments: P.args,
+    **options: P.kwargs,
+) -> T:  # fmt: skip
     connection.execute("BEGIN")
     try:
         return job(connection, *arguments, **options)

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Generic, TypeVar, cast
+from typing import Concatenate, Generic, ParamSpec, TypeVar, cast
 
 import apsw
 
@@ -17,6 +17,7 @@ from scrubjay import telemetry
 from scrubjay.errors import StoreError
 from scrubjay.storage.sqlite.connection import mapped_errors
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Job = Callable[[apsw.Connection], T]
 # Enough that many callers share an fsync, few enough that none waits long for the others.
@@ -216,7 +217,7 @@ class OpenTransaction:
         # A connection works in one thread at a time.
         self._using = threading.Lock()
 
-    def run_now(self, job: Callable[..., T], *arguments: object, **options: object) -> T:
+    def run_now(self, job: Callable[Concatenate[apsw.Connection, P], T], *arguments: P.args, **options: P.kwargs) -> T:
         """Run a job that only reads."""
         with self._using, mapped_errors(self._path):
             if self._is_closed or not self._connection.in_transaction:
