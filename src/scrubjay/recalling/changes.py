@@ -95,15 +95,29 @@ class FiledChanges:
         return replace(hit, disputed=disputed, before=former) if disputed or former else hit
 
     def _former_first(self, ranked: list[RankedMemory]) -> list[RankedMemory]:
-        """Return the memories, each current one after those that it has replaced."""
+        """Return the memories, each current one after that which it has replaced, found or not."""
+        by_key = {_key(match.memory): match for match in ranked}
         ordered: dict[str, RankedMemory] = {}
         for match in ranked:
-            for other in ranked:
-                conflict = self.replaced.get(other.memory.id)
-                if conflict is not None and conflict.memory in (match.memory.id, *self._siblings(match.memory)):
-                    ordered.setdefault(_key(other.memory), other)
+            conflict = self.current.get(match.memory.id) or self.open.get(match.memory.id)
+            former = self._former_of(conflict, match) if conflict is not None else None
+            if former is not None:
+                ordered.setdefault(_key(former.memory), by_key.get(_key(former.memory)) or former)
             ordered.setdefault(_key(match.memory), match)
         return list(ordered.values())
+
+    def _former_of(self, conflict: ConflictRecord, match: RankedMemory) -> RankedMemory | None:
+        """Return what a memory has replaced, with the score of that memory."""
+        older = self.memories.get(conflict.other)
+        statement = find_statement(older, conflict.against) if older is not None else None
+        if statement is None or statement.memory.id == match.memory.id:
+            return None
+        memory = statement.memory
+        best = first_passage(memory)._replace(score=match.best.score)
+        if statement.observation is not None:
+            passage = best.passage._replace(observation=statement.observation, start=0, end=len(statement.text))
+            best = best._replace(passage=passage)
+        return RankedMemory(memory=memory, best=best, entities=(memory.entity,) if memory.entity else ())
 
     def _siblings(self, memory: Memory) -> tuple[str, ...]:
         if not memory.group:

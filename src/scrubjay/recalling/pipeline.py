@@ -43,7 +43,7 @@ from scrubjay.recalling.substring import SubstringMatches, contains_text, find_c
 from scrubjay.recalling.text_cache import TextCaches
 from scrubjay.recalling.understand import ParsedQuery, understand
 from scrubjay.recalling.variants import Arranger, bring_along, join_arrangers
-from scrubjay.text.claims.pairs import asks_about_past
+from scrubjay.text.claims.pairs import PastQuestion, asks_about_past
 
 # If the candidates belong to too few memories, search so many times deeper.
 _DEPTHS = (1, 10, 100)
@@ -426,9 +426,9 @@ async def _add_changes(matches: _Matches, request: _Request, readers: Sequence[O
     changes = {
         reader.space: await load_changes([*page, *outdated], reader=reader, now=request.now) for reader in readers
     }
-    memories = matches.memories
-    if outdated:
-        past, admits = asks_about_past(request.query.text), partial(_is_admitted, request=request)
+    memories, past = matches.memories, asks_about_past(request.query.text)
+    if outdated or past is PastQuestion.FORMER:
+        admits = partial(_is_admitted, request=request)
         for reader in readers:
             in_space = [match for match in outdated if match.memory.space == reader.space]
             memories = changes[reader.space].order(memories, in_space, past=past, admits=admits)

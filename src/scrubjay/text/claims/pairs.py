@@ -41,6 +41,8 @@ _SAME_WEIGHTS = {
     "closeness": 4.5, "overlap": 4.0, "nearest": 2.4, "clear": -4.5, "covered": 2.0, "same_values": 2.0,
 }  # fmt: skip
 _SAME_BIAS = -11.2
+_WORD = re.compile(r"\w+")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _CHAT = frozenset("?!\u00bf\u00a1")
 _VALUE = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:[-'\u2019][^\W\d_]+)*")
 
@@ -112,7 +114,9 @@ def judge_pair(older: DatedStatement, newer: DatedStatement, *, closeness: Close
         return PairJudgement(label=PairLabel.COMPATIBLE, probability=1.0)
     finding = compare(older.text, newer.text, cosine=closeness.cosine, same=closeness.same)
     features = _features(older.text, newer.text, closeness) if _are_statements(older.text, newer.text) else None
-    says_so = bool(features and (features["clear"] or features["faint"]))
+    says_so = bool(features and (features["clear"] or features["faint"])) and not _are_two_things(
+        older.text, newer.text
+    )
     change = _probability(features, _CHANGE_WEIGHTS, _CHANGE_BIAS) if features and says_so else 0.0
     if finding is not None and finding.type is ConflictType.CONTRADICTION:
         label = PairLabel.CHANGES if change >= _CHANGES_FROM else PairLabel.CONTRADICTS
@@ -125,7 +129,11 @@ def judge_pair(older: DatedStatement, newer: DatedStatement, *, closeness: Close
     if finding is not None:
         label = PairLabel.SAME if finding.type is ConflictType.DUPLICATE else PairLabel.COMPATIBLE
         return PairJudgement(label=label, probability=finding.confidence, finding=finding)
-    is_same = features is not None and not _exchanges_word(older.text, newer.text)
+    is_same = features is not None and not (
+        value_differences(older.text, newer.text)
+        or _are_two_things(older.text, newer.text)
+        or _exchanges_word(older.text, newer.text)
+    )
     same = _probability(features, _SAME_WEIGHTS, _SAME_BIAS) if features and is_same else 0.0
     if same >= _SAME_FROM:
         return PairJudgement(label=PairLabel.SAME, probability=round(same, 2))
@@ -205,6 +213,17 @@ def _terms(text: str) -> frozenset[str]:
     return frozenset(term for term in running_terms_of(about) if not term[0].isdigit())
 
 
+def _are_two_things(older: str, newer: str) -> bool:
+    """Check for words that tell things of a kind apart, such as staging and production, and for events of two years."""
+    words, new_words = set(_WORD.findall(_plain(older))), set(_WORD.findall(_plain(newer)))
+    for alternatives in _ALTERNATIVES:
+        ours, theirs = words & alternatives, new_words & alternatives
+        if ours and theirs and ours.isdisjoint(theirs):
+            return True
+    years, new_years = ({word for word in those if _YEAR.fullmatch(word)} for those in (words, new_words))
+    return bool(years and new_years) and years.isdisjoint(new_years)
+
+
 def _exchanges_word(older: str, newer: str) -> bool:
     """Check whether one word has another in its place, where all else is the same: staging, production."""
     terms, new_terms = _terms(older), _terms(newer)
@@ -247,6 +266,7 @@ def _read_lines(name: str) -> dict[str, str]:
 _CLEAR, _FAINT = _read_phrases("clear"), _read_phrases("faint")
 _FORMER, _PAST_TENSE, _BOUNDED = (_read_phrases(name) for name in ("former", "past_tense", "bounded"))
 _DAYS = _read_lines("weekdays")
+_ALTERNATIVES = tuple(frozenset(line.split()) for line in _LISTS.lines("alternatives"))
 _NUMBERS = {
     word: str(number)
     for line in _LISTS.lines("numbers")

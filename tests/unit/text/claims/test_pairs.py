@@ -4,7 +4,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from scrubjay.text.claims.pairs import Closeness, DatedStatement, PairJudgement, PairLabel, judge_pair, may_change
+from scrubjay.text.claims.pairs import (
+    Closeness,
+    DatedStatement,
+    PairJudgement,
+    PairLabel,
+    PastQuestion,
+    asks_about_past,
+    judge_pair,
+    may_change,
+)
 
 _EARLIER, _LATER = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 9, tzinfo=UTC)
 
@@ -45,6 +54,12 @@ def test_a_statement_that_says_so_changes_an_earlier_one(older: str, newer: str)
         ("The cleanup job runs at 02:00.", "The report job runs at 06:00."),
         ("I like hiking.", "I like photography."),
         ("We use pytest for tests.", "We use ruff for linting."),
+        ("The build took 2 minutes.", "The build took 3 minutes."),
+        ("The tool supports Python 3.11.", "The tool supports Python 3.12."),
+        ("The old server has 2 disks.", "The new server has 8 disks."),
+        ("The iOS app is on version 4.", "The Android app moved to version 6."),
+        ("Ada moved to Oslo in 2015.", "Ada moved to Turin in 2021."),
+        ("Die Schwester von Jonas wohnt in Graz.", "Der Bruder von Jonas wohnt jetzt in Wien."),
     ],
 )
 def test_what_is_true_together_is_compatible(older: str, newer: str) -> None:
@@ -87,6 +102,23 @@ def test_the_scale_of_a_model_begins_at_its_related_cosine() -> None:
     assert Closeness(cosine=0.05, same=0.81, related=0.11).scaled(0.3) == 0.0
     assert Closeness(cosine=None).scaled(0.3) == 0.3
     assert Closeness(cosine=0.9, same=0.5, related=0.5).scaled(0.3) == 0.3
+
+
+@pytest.mark.parametrize(
+    ("question", "past"),
+    [
+        ("On which day do deploys happen?", PastQuestion.NO),
+        ("What must I check before a deploy?", PastQuestion.NO),
+        ("Why was the cache removed?", PastQuestion.PERHAPS),
+        ("On which day did deploys happen before the move?", PastQuestion.FORMER),
+        ("What was the original limit?", PastQuestion.FORMER),
+        ("Wann war das Training früher?", PastQuestion.FORMER),
+        ("\u00bfQu\u00e9 d\u00eda era antes la reuni\u00f3n?", PastQuestion.FORMER),
+        ("Quel \u00e9tait le loyer avant mars ?", PastQuestion.FORMER),
+    ],
+)
+def test_a_question_about_the_past(question: str, past: PastQuestion) -> None:
+    assert asks_about_past(question) is past
 
 
 def test_words_for_a_change() -> None:
