@@ -155,6 +155,8 @@ async def _embed(texts: Sequence[str], *, embedder: Embedder) -> dict[str, Vecto
 
 def _target(kind: str) -> str:
     kind = kind.removeprefix(_REMEMBERED)
+    if kind == CHANGED_KIND:
+        return "none; updates count too"
     return f">= {_LEAST[kind]:.0%}" if kind in _LEAST else f"<= {AT_MOST:.0%}"
 
 

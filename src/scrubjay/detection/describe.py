@@ -19,7 +19,7 @@ from scrubjay.text.claims.statements import statements_of
 
 __all__ = [
     "MemoryStatement", "StatementTable", "compare_statements", "date_of", "describe", "have_different_subjects",
-    "source_of", "statements_in", "subject_of", "with_subject",
+    "is_named_after", "source_of", "statements_in", "subject_of", "with_subject",
 ]  # fmt: skip
 
 _MAX_QUOTED = 500
@@ -32,9 +32,8 @@ _SORT_WORDS = frozenset(
 )
 # A record that is only numbered has no subject.
 _NUMBERED = re.compile(r"(?:fact|note|memory|item|entry|observation|learning|info|data|record|log)s?(?: [\da-f]+)*")
-# A name of at least so many words, most of which are in the statement, was made from the statement.
-_SLUG_WORDS = 3
-_MOST_WORDS = 0.6
+# A shorter word of a name says too little about what the record is named after.
+_MIN_NAMING = 4
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _WORD = re.compile(r"[^\W_]+")
 
@@ -223,14 +222,14 @@ def _may_be_one(memory: Memory, other: Memory) -> bool:
     return _is_owner(words) and _is_owner(other_words)
 
 
+def is_named_after(name: str, statement: str) -> bool:
+    """Check whether a record has its name from what it says: `default branch` for "The default branch is main"."""
+    statement_words = set(_words(statement))
+    return any(len(word) >= _MIN_NAMING and word in statement_words for word in _distinctive(_words(name)))
+
+
 def _is_about_record(memory: Memory, statement: str) -> bool:
-    if names_its_subject(statement):
-        return False
-    # A note that is named after its own words has no other subject.
-    words, statement_words = _words(memory.name), set(_words(statement))
-    return not (
-        len(words) >= _SLUG_WORDS and sum(word in statement_words for word in words) >= _MOST_WORDS * len(words)
-    )
+    return not names_its_subject(statement) and not is_named_after(memory.name, statement)
 
 
 def _is_owner(words: tuple[str, ...]) -> bool:

@@ -21,6 +21,7 @@ from scrubjay.detection.describe import (
     compare_statements,
     date_of,
     have_different_subjects,
+    is_named_after,
     source_of,
 )
 from scrubjay.detection.neighbours import EmbeddedMemory, NeighbourSource
@@ -293,7 +294,10 @@ class _Comparison:
         if not _are_unrelated(self.memory, other):
             return not have_different_subjects(self.memory, statement.text, other, candidate.statement.text)
         # Two entities may differ, unless the statements themselves name whom they are about.
-        is_named = all(parse_statement(text).names_another for text in (statement.text, candidate.statement.text))
+        is_named = all(
+            parse_statement(text).names_another or is_named_after(memory.entity, text)
+            for memory, text in ((self.memory, statement.text), (other, candidate.statement.text))
+        )
         return is_contradiction and is_named and _share_place(self.memory, other)
 
     def _conflict(

@@ -205,6 +205,15 @@ async def test_two_entities_or_projects_may_differ(world: DetectionWorld) -> Non
     assert await world.detect(a_memory("I hate green tea in the evening", entity="Boris")) == ()
 
 
+async def test_the_name_of_an_entity_hides_no_contradiction(world: DetectionWorld) -> None:
+    await world.keep(a_memory("The default branch is main.", entity="default branch"))
+    policy = a_memory("The default branch is trunk.", entity="branch policy")
+    assert types(await world.detect(policy)) == [ConflictType.CONTRADICTION]
+    # Each entity has a service of its own.
+    await world.keep(a_memory("The service listens on port 8080.", entity="booking"))
+    assert await world.detect(a_memory("The service listens on port 9090.", entity="payout")) == ()
+
+
 async def test_a_statement_without_a_subject_is_about_its_entity(world: DetectionWorld) -> None:
     before = a_memory("", entity="Ada Stern", observations=observed("Paints", "Lives in Rome"))
     await world.keep(before)

@@ -3,6 +3,7 @@
 All callers go through `compare`, so that a trained model can replace the rules behind it.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,9 +13,11 @@ from scrubjay.text.claims.differences import StatementDiff
 from scrubjay.text.claims.parse import DATE, NAME, WORD, ParsedStatement, parse_statement
 from scrubjay.text.claims.relations import find_relation_conflict
 from scrubjay.text.claims.statements import comparison_key
+from scrubjay.text.claims.words import NUMBER_WORDS
 
 __all__ = ["DUPLICATE_FROM", "SAME", "UPDATE_FROM", "Finding", "compare", "compare_lists", "overlap_ratio"]
 
+_LETTERS = re.compile(r"[a-z]+")
 # Shares of observations that two lists have in common, of the longer one: from here on they are duplicates, or updates.
 DUPLICATE_FROM = 0.85
 UPDATE_FROM = 0.30
@@ -75,7 +78,9 @@ def compare(first: str, second: str, *, cosine: float | None, same: float = SAME
 # A search for conflicts compares one statement with many in a row, and each of those with several.
 @lru_cache(maxsize=2_048)
 def _key(statement: str) -> str:
-    return comparison_key(statement).casefold()
+    """Return a form in which case, space and the spelling of numbers do not count."""
+    key = comparison_key(statement).casefold()
+    return _LETTERS.sub(lambda match: NUMBER_WORDS.get(match.group(), match.group()), key)
 
 
 def overlap_ratio(first: Sequence[str], second: Sequence[str]) -> float:

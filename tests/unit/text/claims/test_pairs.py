@@ -80,6 +80,10 @@ def test_other_words_for_the_same_are_the_same() -> None:
     assert _judge(older, newer, cosine=0.85).label is PairLabel.SAME
 
 
+def test_the_spelling_of_a_number_is_no_difference() -> None:
+    assert _judge("The build takes 4 minutes.", "The build takes four minutes.", cosine=0.9).label is PairLabel.SAME
+
+
 def test_facts_of_two_projects_are_compatible() -> None:
     older, newer = "Deploys happen on Thursdays.", "Deploys moved to Tuesdays."
 
