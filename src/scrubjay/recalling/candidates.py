@@ -30,7 +30,7 @@ AROUND = 4
 _MAX_SPANS = 2
 # So many passages of such days, or of the caller's project, are added.
 _PART_LIMIT = 32
-_DAYS_AROUND = timedelta(days=3)
+_DAYS_AROUND = timedelta(days=7)
 _RARE_FREQUENCY, _MAX_RARE_TERMS = 500, 4
 
 

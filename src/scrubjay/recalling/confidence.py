@@ -60,23 +60,25 @@ def judge(matches: Sequence[RankedMemory], *, projects: ProjectOrder, least: flo
     best = max((match.best.score for match in matches), default=0.0)
     confidences = [_confidence(match, best=best, projects=projects) for match in matches]
     if least is not None:
-        return _keep(matches, confidences, [confidence >= least for confidence in confidences])
+        return _select(matches, confidences, [confidence >= least for confidence in confidences])
     if not any(match.evidence is not None and match.evidence.decides for match in matches):
         # Words alone, or a model with estimated figures, cannot tell: nothing is held back.
-        return _keep(matches, confidences, [True] * len(matches))
+        return _select(matches, confidences, [True] * len(matches))
     if any(confidence >= FLOOR for confidence in confidences):
-        kept = [
+        selected = [
             confidence >= _FLOOR_BESIDE or (confidence > 0 and bool(match.best.passage.asks & SPOKEN))
             for match, confidence in zip(matches, confidences, strict=True)
         ]
-        return _keep(matches, confidences, kept)
+        return _select(matches, confidences, selected)
     return Judged(
         memories=list(matches[:_MAX_WEAK]), confidences=confidences[:_MAX_WEAK], nothing_relevant=bool(matches)
     )
 
 
-def _keep(matches: Sequence[RankedMemory], confidences: Sequence[float], kept: Sequence[bool]) -> Judged:
-    pairs = [pair for pair, is_kept in zip(zip(matches, confidences, strict=True), kept, strict=True) if is_kept]
+def _select(matches: Sequence[RankedMemory], confidences: Sequence[float], selected: Sequence[bool]) -> Judged:
+    pairs = [
+        pair for pair, is_selected in zip(zip(matches, confidences, strict=True), selected, strict=True) if is_selected
+    ]
     return Judged(
         memories=[match for match, _ in pairs],
         confidences=[confidence for _, confidence in pairs],

@@ -28,10 +28,8 @@ from scrubjay.text.dates.spans import DateSpan
 # Passages with a smaller cosine are unrelated; without a margin the last digit would decide.
 _MIN_COSINE = 0.05
 _DAY_MICROS = 86_400_000_000
-# After so many days from a named date its weight has fallen by e: people remember dates roughly.
-_DATE_FADING_DAYS = {"day": 3.0, "weekend": 2.0, "week": 3.0, "month": 7.0}
-# Longer spans are as good as exact.
-_EXACT_FADING_DAYS = 0.5
+# After so many days from a named date its weight has fallen by e: people remember dates roughly, and tell things later.
+_DATE_FADING_DAYS = 7.0
 # The half-lives of recency and of relevance.
 _RECENCY_DAYS, _RELEVANCE_DAYS = 30.0, 365.0
 _MAX_LOG_ACCESSES = 5.0
@@ -223,8 +221,7 @@ def _score_dates(passages: Sequence[StoredPassage], spans: Sequence[DateSpan], w
     for span in spans:
         start, end = to_micros(span.start), to_micros(span.end)
         distance = np.maximum(0, np.maximum(start - dates, dates - end + 1)) / _DAY_MICROS
-        fading = _DATE_FADING_DAYS.get(span.exact, _EXACT_FADING_DAYS)
-        best = np.maximum(best, np.exp(-distance / fading).astype(np.float32))
+        best = np.maximum(best, np.exp(-distance / _DATE_FADING_DAYS).astype(np.float32))
     return weights.date * best
 
 

@@ -56,7 +56,7 @@ def test_a_named_day_favours_statements_of_that_day() -> None:
 def test_a_named_month_favours_all_of_its_days() -> None:
     assert prior("what did we do in May 2023?", date=on(2023, 5, 31)).date == 4.0
     assert 0 < prior("what did we do in May 2023?", date=on(2023, 6, 9)).date < 2.0
-    assert prior("what did we do in 2023?", date=on(2022, 12, 1)).date < 0.01
+    assert prior("what did we do in 2023?", date=on(2022, 12, 1)).date < 0.1
 
 
 def test_without_a_named_day_the_date_does_not_count() -> None:
