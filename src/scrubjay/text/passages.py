@@ -12,10 +12,11 @@ from scrubjay.model.passage import PASSAGES_PER_MEMORY, SPOKEN, Passage
 from scrubjay.text.dates.phrases import date_words
 from scrubjay.text.languages import language_of
 from scrubjay.text.opening import read_opening
+from scrubjay.text.slug import remove_suffix
 from scrubjay.text.tokens import LANGUAGE_TERMS, stored_terms, terms_of
 
 # The version of passages and terms. Raise it with every change: a store then rebuilds the passages of an older version.
-SHAPE = 5
+SHAPE = 6
 # The bundled model reads this much of a text: it would see only the beginning of a longer slice.
 MAX_SLICE = 1000
 _TELLING_OBSERVATIONS = 5
@@ -45,8 +46,9 @@ def passages_of(memory: Memory, *, with_terms: bool = True) -> tuple[Passage, ..
         text = text_of(memory, observation, start, end)
         terms = header + find_terms(text) + mark
         if not passages:
-            # The name and the category belong to the first passage only.
-            terms += tuple(term for term in find_terms(f"{memory.name} {memory.category}") if term not in terms)
+            # The name and the category belong to the first passage only. The suffix of a name is no word of it.
+            label = f"{remove_suffix(memory.name, memory.id)} {memory.category}"
+            terms += tuple(term for term in find_terms(label) if term not in terms)
         passages.append(
             Passage(
                 ordinal=len(passages),
