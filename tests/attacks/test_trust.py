@@ -77,11 +77,11 @@ async def test_what_repeats_itself_counts_once(server: McpServer) -> None:
     texts = [f"{lead} deploys of the harbour service go to port 9090." for lead in ("The", "These", "All", "Any")]
     ids = {await _say(server, text, trust="document", tool="page") for text in texts}
     async with server.client("auto", tools="core") as client:
-        page = await call(client, "recall", query=QUESTION)
+        page = await call(client, "recall", query=QUESTION, limit=8)
         assert len(page["hits"]) == 1
         seen = {hit["id"] for hit in page["hits"]}
         while cursor := page.get("cursor", ""):
-            page = await call(client, "recall", query=QUESTION, cursor=cursor)
+            page = await call(client, "recall", query=QUESTION, limit=8, cursor=cursor)
             seen |= {hit["id"] for hit in page["hits"]}
         assert seen == ids
 
@@ -121,4 +121,4 @@ async def test_the_users_own_facts_are_all_shown(server: McpServer) -> None:
     for fact in facts:
         await _say(server, fact, trust="user")
     async with server.client("auto", tools="core") as client:
-        assert sorted(await _recalled(client, "Which servers run Ubuntu?")) == sorted(facts)
+        assert sorted(await _recalled(client, "Which servers run Ubuntu?", limit=8)) == sorted(facts)

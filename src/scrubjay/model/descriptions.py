@@ -248,6 +248,7 @@ _DESCRIPTIONS: Mapping[str, str] = {
     "Links.links": "Every relation of the memory.",
     "NotesSynced.conflicts": "The number of notes that changed on both sides.",
     "RememberedItem.index": "The position of the item in the request, from 0.",
+    "Recalled.notes": "How the question was understood, where that is not plain.",
     "Recalled.pinned": "Pinned memories, on the first page.",
     "Relation.source": "The id of the first memory.",
     "Relation.target": "The id of the second memory.",

@@ -136,6 +136,7 @@ class Hit:
 class Recalled:
     """The result of `recall`. `degraded` describes the parts of the search that were unavailable.
 
+    `notes` say how the question was understood where that is not plain, such as another name of the entity.
     `stale`: the daemon cannot be reached, and this is an earlier answer of it. `nothing_relevant`: no hit is likely to
     answer, and the few that there are, are weak.
     """
@@ -147,6 +148,7 @@ class Recalled:
     degraded: tuple[str, ...] = ()
     stale: bool = False
     nothing_relevant: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

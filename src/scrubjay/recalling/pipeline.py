@@ -36,7 +36,7 @@ from scrubjay.recalling.overlay.build import MAX_EXHAUSTIVE, open_reader
 from scrubjay.recalling.overlay.overlay import OverlayReader
 from scrubjay.recalling.paging import PagePosition, next_cursor, parse_cursor
 from scrubjay.recalling.projects import ProjectOrder
-from scrubjay.recalling.query_terms import expand_filter
+from scrubjay.recalling.query_terms import expand_filter, is_about, report_names
 from scrubjay.recalling.render import add_neighbours, best_passage_text, first_passage, render_hit, render_pinned
 from scrubjay.recalling.rerank import rerank
 from scrubjay.recalling.substring import SubstringMatches, contains_text, find_containing
@@ -203,6 +203,7 @@ async def _answer(request: _Request) -> tuple[Recalled, list[Memory]]:
             *(["max_tokens leaves no room for a hit: ask with more"] if page and not hits else []),
             *_report_degraded(request, pinned, readers),
         ),
+        notes=tuple(report_names(question.filter, [*pinned.shown, *hits])),
     )
     return answer, [*pinned.memories, *(match.memory for match in matches.memories)]
 
@@ -217,11 +218,13 @@ async def _read_pinned(request: _Request, readers: Sequence[OverlayReader]) -> _
             pinned = [memory for memory in await reader.get([*ids, *overlaid]) if memory.pinned]
             if overlaid:
                 pinned.sort(key=lambda memory: (memory.created_at, memory.id))
-            # What is pinned for another project does not come with the questions of this one.
+            # What is pinned for another project, or about another entity than the one asked for, is no answer.
             memories += [
                 memory
                 for memory in pinned
-                if passes(memory, Filter(), now=request.now) and not request.projects.is_foreign(memory)
+                if passes(memory, Filter(), now=request.now)
+                and not request.projects.is_foreign(memory)
+                and is_about(memory, request.question.filter)
             ]
         is_first_page = request.position.since is None
         hits = (

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from scrubjay.lookup.references import TolerantReader
-from scrubjay.model.memory import State
+from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import MAX_NAME_WORDS, Facet, Filter, facet, names_of, tag_facet
 from scrubjay.model.ranking import Ranking
+from scrubjay.model.results import Hit
 from scrubjay.model.rules import COLLECTION, TAGS
 from scrubjay.ports import RecordStore, TermStatistics
 from scrubjay.recalling.understand import ParsedQuery
@@ -30,6 +31,7 @@ _DIGIT = re.compile(r"\d")
 # So many words of a question are looked up as names, and so many named things are used.
 _MAX_NAME_WORDS = 32
 _MAX_NAMED = 4
+_MAX_LABELS = 50
 # Of each thing so many names are searched for, and so many words of all of them.
 _MAX_NAMES = 8
 _MAX_ADDED = 16
@@ -164,10 +166,44 @@ async def expand_filter(filter: Filter, *, spaces: Sequence[str], store: RecordS
         facets = [other for others in alternatives.values() for other in others]
         existing = await store.known_facets(space, facets, state=filter.state) if facets else {}
         for original, others in alternatives.items():
-            used = (other for other in others if other in existing)
+            used = [other for other in others if other in existing]
+            if not used and original == facet("entity", filter.entity):
+                used = await _longer_names(original, space=space, store=store, filter=filter)
             also[original] = tuple(dict.fromkeys((*also.get(original, ()), *used)))
     also = {original: others for original, others in also.items() if others}
     return replace(filter, also=also) if also else filter
+
+
+def is_about(memory: Memory, filter_: Filter) -> bool:
+    """Check whether a memory is about the entity of a filter, or about none."""
+    entities = _entities_of(filter_)
+    return not entities or not memory.entity or facet("entity", memory.entity) in entities
+
+
+def _entities_of(filter_: Filter) -> tuple[Facet, ...]:
+    if not filter_.entity:
+        return ()
+    entity = facet("entity", filter_.entity)
+    return (entity, *filter_.also.get(entity, ()))
+
+
+def report_names(filter_: Filter, hits: Sequence[Hit]) -> list[str]:
+    """Say whom the hits are about where nothing is filed under the name in the filter, only under longer ones."""
+    entity, *others = _entities_of(filter_) or ("",)
+    names = list(dict.fromkeys(name for hit in hits for name in hit.entities if facet("entity", name) in others))
+    is_longer = all(facet("entity", name).startswith(f"{entity} ") for name in names)
+    if not names or not is_longer or any(facet("entity", name) == entity for hit in hits for name in hit.entities):
+        return []
+    return [f"nothing is filed under {filter_.entity[:100]!r}: these are about {', '.join(names)}"]
+
+
+async def _longer_names(entity: Facet, *, space: str, store: RecordStore, filter: Filter) -> list[Facet]:
+    """Return the entities whose first word a name is, if the space has none of that name: Marta for Marta Keller."""
+    if await store.known_facets(space, [entity], state=filter.state):
+        return []
+    _, _, name = entity.partition("=")
+    names = await store.labels(space, "entity", prefix=name, limit=_MAX_LABELS)
+    return [facet("entity", longer) for longer in names if longer.startswith(f"{name} ")][:_MAX_NAMED]
 
 
 def idf(passages: int, having: int) -> float:

@@ -11,10 +11,10 @@ _WORDS_OF = {
     language: frozenset(word for entry in _LISTS.ordered(language) for word in words_of_script(fold(entry)))
     for language in (ENGLISH, *LANGUAGES)
 }
-# The language of a scrap cannot be recognised.
+# The language of a scrap is often not known.
 EMPTY_WORDS = frozenset[str]().union(*_WORDS_OF.values())
 
 
 def empty_words_of(language: str) -> frozenset[str]:
-    """Return the words of a language, folded; those of English if it is not known."""
-    return _WORDS_OF.get(language, _WORDS_OF[ENGLISH])
+    """Return the words of a language, folded; those of all if it is not known."""
+    return _WORDS_OF.get(language, EMPTY_WORDS)

@@ -1,6 +1,7 @@
 """The entities of a draft: spelled as the space spells them, with aliases reported, or suggested from the text."""
 
 import asyncio
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -10,11 +11,14 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Facet, Filter, facet
 from scrubjay.ports import RecordStore
+from scrubjay.text.empty_words import EMPTY_WORDS
 from scrubjay.text.names import bare_name, names_in, phrases_in, spellings_of
+from scrubjay.text.scripts import fold
 
 __all__ = ["EntityLookup", "look_up_entities", "name_entities"]
 
 _MAX_SUGGESTED = 5
+_ABBREVIATION = re.compile("[A-Z0-9]{1,5}s?")
 # A text about more entities is a list.
 _MAX_LOOKED_UP = 20
 # A name has a hundred other spellings.
@@ -155,12 +159,22 @@ def _cache(memory: Memory, *, space: str, store: RecordStore) -> None:
 def _suggest(draft: Draft, lookup: EntityLookup) -> Draft:
     names = dict.fromkeys(lookup.spellings.get(name, name) for name in lookup.names)
     covered = {bare_name(name) for name in names}
-    names |= dict.fromkeys(name for name in names_in(_text(draft)) if bare_name(name) not in covered)
+    written = filter(None, map(_hint, names_in(_text(draft))))
+    names |= dict.fromkeys(name for name in written if bare_name(name) not in covered)
     suggested = tuple(_drop_contained(list(names))[:_MAX_SUGGESTED])
     if not suggested:
         return draft.with_decision("entities", "none")
     why = f"{len(lookup.names)} known in this space" if lookup.names else "by how they are written"
     return replace(draft, suggested_entities=suggested).with_decision("entities", "suggested", why)
+
+
+def _hint(name: str) -> str:
+    """Return a name without an article before it; none for what mostly is no name: CET, the API, Der Code."""
+    words = name.split(" ")
+    while words and fold(words[0]) in EMPTY_WORDS:
+        words = words[1:]
+    is_noun = len(words) == 1 and name != words[0]
+    return "" if is_noun or all(map(_ABBREVIATION.fullmatch, words)) else " ".join(words)
 
 
 def _text(draft: Draft) -> str:

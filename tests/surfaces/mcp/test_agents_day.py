@@ -96,9 +96,57 @@ async def test_a_fact_in_other_words_reads_as_one_statement(settings: Settings) 
     )
     async with open_server(replace(settings, embedder="minilm")) as server, server.client("auto") as client:
         done = [await call(client, "remember", text=text) for text in wordings]
-        assert [one["action"] for one in done] == ["created", "merged", "merged"]
+        assert [answer["action"] for answer in done] == ["created", "merged", "merged"]
         (hit,) = (await call(client, "recall", query="When does the backup run?"))["hits"]
         assert hit["passage"] == wordings[1]
         # The others are in its history.
         (first,) = (await call(client, "read", ids=[hit["id"]], version=1))["memories"]
         assert wordings[0] in first["text"]
+
+
+async def test_a_first_name_finds_the_whole_name_and_says_so(settings: Settings) -> None:
+    async with open_server(settings) as server, server.client("auto") as client:
+        await call(client, "remember", text="Marta Keller signs the offers.", entities=["Marta Keller"])
+        await call(client, "remember", text="Martin signs the invoices.", entities=["Martin"])
+        result = await client.call_tool("recall", {"query": "Who signs?", "entity": "Marta"})
+        (hit,) = result.structured_content["hits"]
+        assert hit["entities"] == ["Marta Keller"]
+        note = "nothing is filed under 'Marta': these are about Marta Keller"
+        assert result.structured_content["notes"] == [note]
+        assert f"({note})" in text_of(result)
+        await call(client, "remember", text="Marta waters the plants.", entities=["Marta"])
+        result = await client.call_tool("recall", {"query": "Who waters plants?", "entity": "Marta"})
+        assert [hit["entities"] for hit in result.structured_content["hits"]] == [["Marta"]]
+        assert "notes" not in result.structured_content
+
+
+async def test_a_pin_does_not_answer_for_another_entity(settings: Settings) -> None:
+    async with open_server(settings) as server, server.client("auto") as client:
+        await call(
+            client, "remember", text="Nora is allergic to penicillin.", entities=["Nora"], pinned=True, name="nora"
+        )
+        await call(client, "remember", text="Answers are short and in English.", pinned=True, name="style")
+        await call(client, "remember", text="Ole likes chess.", entities=["Ole"], name="ole")
+        recalled = await call(client, "recall", query="allergic?", entity="Ole")
+        assert [hit["name"] for hit in recalled["pinned"]] == ["style"]
+        recalled = await call(client, "recall", query="allergic?", entity="Nora")
+        assert {hit["name"] for hit in recalled["pinned"]} == {"nora", "style"}
+
+
+async def test_hints_of_entities_are_names(settings: Settings) -> None:
+    async with open_server(settings) as server, server.client("auto") as client:
+        for text in ("The call is at 10:00 CET over the API.", "Der Code liegt auf dem Server.", "La API usa JSON."):
+            assert "suggested_entities" not in await call(client, "remember", text=text), text
+        done = await call(client, "remember", text="The offers are signed by Marta Keller in CET.")
+        assert done["suggested_entities"] == ["Marta Keller"]
+
+
+async def test_read_and_forget_take_one_name_and_suggest_others(settings: Settings) -> None:
+    async with open_server(settings) as server, server.client("auto") as client:
+        await call(client, "remember", text="The kiln is fired on Thursdays.", name="kiln-day")
+        assert (await call(client, "read", ids="kiln-day"))["memories"][0]["name"] == "kiln-day"
+        for tool in ("read", "forget"):
+            result = await client.call_tool(tool, {"ids": "kiln-days"})
+            assert result.structured_content["missing"][0]["suggestions"] == ["kiln-day"]
+            assert "Did you mean kiln-day?" in text_of(result), tool
+        assert (await call(client, "forget", ids="kiln-day"))["count"] == 1

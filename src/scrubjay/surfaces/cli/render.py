@@ -101,7 +101,7 @@ def _show_recalled(result: Recalled) -> None:
         _show_hit(hit, mark=str(number))
     if not result.hits and not result.pinned and not result.nothing_relevant:
         say("nothing found")
-    for note in result.degraded:
+    for note in (*result.notes, *result.degraded):
         say(f"note: {note}")
     if result.cursor:
         say(f"more: --cursor {result.cursor}")

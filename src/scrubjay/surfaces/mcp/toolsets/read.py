@@ -34,6 +34,8 @@ _MAX_VERSIONS = 50
 _SHORT_TOKENS = 40
 # A question without a limit gets so many hits: an agent reads all of them, and the first ones answer.
 _ANSWERS = 4
+# Of a long passage after the first one, the text shows the beginning; the fields have all of it.
+_FURTHER_TOKENS = 40
 _TRUST_OF_AGENTS = Trust.AGENT.value
 # A cursor that costs more than this part of the room appears in one form only.
 _CURSOR_DIVISOR = 8
@@ -66,7 +68,9 @@ async def recall(context: ToolContext, arguments: Mapping[str, Json]) -> ToolRes
         pinned_room = left // 2 if recalled.hits else left
         pinned = fit([render(hit, "pinned, ") for hit in recalled.pinned], room=pinned_room)
         left -= sum(entry.cost for entry in pinned)
-        hits = fit([render(hit) for hit in recalled.hits], room=left)
+        further = partial(render, tokens=None if wants_pages or "max_tokens" in arguments else _FURTHER_TOKENS)
+        first = [render(hit) for hit in recalled.hits[:1]]
+        hits = fit([*first, *(further(hit) for hit in recalled.hits[1:])], room=left)
         if len(hits) == len(recalled.hits):
             return _render_recalled(recalled, pinned, hits, room=room)
         if not hits and len(recalled.hits) == 1:
@@ -115,7 +119,7 @@ def _render_recalled(
 
 def _rest(recalled: Recalled, *, room: int) -> tuple[list[str], dict[str, Json]]:
     """Return the remarks and the fields of an answer besides its hits."""
-    remarks = [f"({reason})" for reason in recalled.degraded]
+    remarks = [f"({remark})" for remark in (*recalled.notes, *recalled.degraded)]
     if recalled.cursor:
         # The cursor grows with every page. In both forms it would eventually leave no room for anything else.
         is_short = cost_of(recalled.cursor) <= room // _CURSOR_DIVISOR
@@ -125,6 +129,7 @@ def _rest(recalled: Recalled, *, room: int) -> tuple[list[str], dict[str, Json]]
             "nothing_relevant": recalled.nothing_relevant or None,
             "cursor": recalled.cursor,
             "degraded": [*recalled.degraded],
+            "notes": [*recalled.notes],
         }
     )
 
@@ -135,7 +140,7 @@ def _cost_of_rest(recalled: Recalled, *, room: int) -> int:
     return cost_of("\n".join([HEADING, *remarks, *more]), {"hits": [], "pinned": [], **rest})
 
 
-def _hit_entry(hit: Hit, mark: str = "", *, names_space: bool, own: str) -> ListEntry:
+def _hit_entry(hit: Hit, mark: str = "", *, names_space: bool, own: str, tokens: int | None = None) -> ListEntry:
     """Return a hit in both forms; the lines after the first are indented. `own`: the agent that asks.
 
     What the passage says is not said again: the entities that it names, and the title that its name spells.
@@ -148,6 +153,7 @@ def _hit_entry(hit: Hit, mark: str = "", *, names_space: bool, own: str) -> List
     whose = _TRUST_OF_AGENTS if own and hit.mark == f"{_TRUST_OF_AGENTS} {own}" else hit.mark
     marks = (*entities, project_mark(hit.project), whose, hit.outdated, hit.disputed, "weak" if hit.weak else "")
     about = "".join(f", {part}" for part in marks if part)
+    passage = passage if tokens is None else shorten(passage, tokens=tokens)
     passage += f" ({hit.before})" if hit.before else ""
     mark += f"in {hit.space}, " if names_space else ""
     mark += f"on branch {hit.branch}, " if hit.branch != MAIN else ""

@@ -243,7 +243,10 @@ def _render_outcome(outcome: Outcome) -> ToolResult:
     refs = [(missing.ref[:_MAX_REF], missing.suggestions) for missing in outcome.missing]
     missing = fit(
         [
-            ListEntry(structured={"ref": ref, "suggestions": [*suggestions]}, line=f"- not found: {ref}")
+            ListEntry(
+                structured={"ref": ref, "suggestions": [*suggestions]},
+                line=f"- not found: {ref}" + (f". Did you mean {' or '.join(suggestions)}?" if suggestions else ""),
+            )
             for ref, suggestions in refs
         ],
         room=room // 2,
