@@ -19,11 +19,13 @@ from scrubjay.model.passage import SPOKEN, StoredPassage
 from scrubjay.model.ranking import Ranking, Weights
 from scrubjay.model.timestamps import to_micros
 from scrubjay.ports import TermStatistics
+from scrubjay.ports.models import ENGLISH_MODEL
 from scrubjay.recalling.candidates import DenseMatches
 from scrubjay.recalling.context_window import ContextWindow, Floats
 from scrubjay.recalling.query_terms import QueryTerms, idf
 from scrubjay.recalling.understand import ParsedQuery
 from scrubjay.text.dates.spans import DateSpan
+from scrubjay.text.languages import ENGLISH
 
 # Passages with a smaller cosine are unrelated; without a margin the last digit would decide.
 _MIN_COSINE = 0.05
@@ -116,7 +118,10 @@ def fuse(
     own_cosines = cosines[: len(candidates)]
     lexical = scores.total
     # What a statement means is in its own words; of a turn, the turns around it say as much.
-    meaning = dense.weight * own_cosines * np.where(_are_spoken(candidates), 1.0, ranking.weights.stated)
+    # An English model reads other languages by a few letters: their cosines say little, and words more.
+    is_read = query.language in ("", ENGLISH) or not ENGLISH_MODEL.search(dense.model)
+    stated = ranking.weights.stated if is_read else min(1.0, ranking.weights.stated)
+    meaning = dense.weight * own_cosines * np.where(_are_spoken(candidates), 1.0, stated)
     # The cosine of the question that each replies to; the last entry stands for a missing one.
     reply = dense.weight * ranking.weights.reply * window.replies * cosines[window.neighbours[:, 0]]
     priors = score_priors(window, query=query, ranking=ranking, now=now)
