@@ -17,7 +17,7 @@ from scrubjay.model.conflict import (
     Strategy,
     parse_conflict,
 )
-from scrubjay.model.memory import Memory
+from scrubjay.model.memory import Memory, Trust
 from scrubjay.model.results import Hit
 from scrubjay.recalling.collapse import RankedMemory
 from scrubjay.recalling.overlay.overlay import OverlayReader
@@ -62,7 +62,7 @@ class FiledChanges:
         ordered: dict[str, RankedMemory] = {}
         waiting = list(outdated)
         for match in ranked:
-            while waiting and waiting[0].best.score >= match.best.score:
+            while waiting and _stands_before(waiting[0], match):
                 self._place(waiting.pop(0), ordered, by_key, past=past, admits=admits)
             ordered.setdefault(_key(match.memory), match)
         for match in waiting:
@@ -243,6 +243,13 @@ def _for_siblings(changes: FiledChanges) -> FiledChanges:
 
 def _key(memory: Memory) -> str:
     return memory.group or memory.id
+
+
+def _stands_before(former: RankedMemory, match: RankedMemory) -> bool:
+    """Check whether what has replaced a former memory comes before a match: never before the user's own word."""
+    if match.source.trust is Trust.USER and former.source.trust is not Trust.USER:
+        return False
+    return former.best.score >= match.best.score
 
 
 def _quote(statement: DisputedStatement) -> str:

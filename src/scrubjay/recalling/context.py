@@ -139,9 +139,7 @@ class _ContextSource:
         """Return whether a memory is a decision or a convention of the project; without a project, of no project."""
         if self._project and not memory.project:
             return False
-        if _is_decision_by_kind(memory):
-            return memory.source.trust is not Trust.DOCUMENT
-        return _is_trusted(memory) and is_decision(memory.content)
+        return _is_trusted(memory) and (_is_decision_by_kind(memory) or is_decision(memory.content))
 
     async def due(self) -> list[Memory]:
         """Return the memories whose reminder is due, the latest first."""
@@ -260,10 +258,9 @@ def _changed_by_others(memory: Memory, since: datetime, agent: str) -> bool:
 
 
 def _is_standing(memory: Memory) -> bool:
-    """Return whether a memory says what the user wants, by its kind or by its wording; a document has no say in it."""
-    if _is_profile(memory) or _kind(memory) in INSTRUCTION_KINDS:
-        return memory.source.trust is not Trust.DOCUMENT
-    return _is_trusted(memory) and is_preference(memory.content)
+    """Return whether a memory says what the user wants, by its kind or by its wording; documents have no say in it."""
+    by_kind = _is_profile(memory) or _kind(memory) in INSTRUCTION_KINDS
+    return _is_trusted(memory) and (by_kind or is_preference(memory.content))
 
 
 def _is_trusted(memory: Memory) -> bool:

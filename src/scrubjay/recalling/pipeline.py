@@ -470,7 +470,7 @@ async def _render_page(
     ]
     hits = [
         changes.mark(hit, match) if (changes := matches.changes.get(hit.space)) is not None else hit
-        for hit, match in zip(hits, matches.memories, strict=False)
+        for hit, match in zip(hits, judged.memories, strict=False)
     ]
     if not question.around or not hits:
         return hits

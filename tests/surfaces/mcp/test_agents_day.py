@@ -45,7 +45,7 @@ async def test_a_recalled_fact_is_said_once(settings: Settings) -> None:
         result = await client.call_tool("recall", {"query": "production traffic"})
         (hit, *others), text = result.structured_content["hits"], text_of(result)
         assert [line for line in text.splitlines() if fact in line] == [
-            f"- production-traffic-reaches ({hit['date'][:10]}, agent): {fact}"
+            f"- production-traffic-reaches ({hit['date'][:10]}): {fact}"
         ]
         # Who it is about stands in the passage, and where it is from is no news for the agent that wrote it.
         assert set(hit) == {"id", "name", "passage", "score", "date", "entities", "trust"}

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 from typing import cast
 
 from scrubjay.errors import InvalidInput, NotFound
@@ -12,6 +13,7 @@ from scrubjay.model.requests import HistoryRequest, ReadRequest
 from scrubjay.model.results import History, Hit, Missing, Neighbour, ReadResult, Recalled
 from scrubjay.model.timestamps import to_iso
 from scrubjay.model.version import FieldDiff, Version
+from scrubjay.recalling.confidence import FLOOR
 from scrubjay.rpc.codec import to_json
 from scrubjay.surfaces.mcp.arguments import arguments_for
 from scrubjay.surfaces.mcp.budget import (
@@ -32,7 +34,7 @@ from scrubjay.text.slug import remove_suffix, slug
 
 _MAX_VERSIONS = 50
 _SHORT_TOKENS = 40
-# A question without a limit gets so many hits: an agent reads all of them, and the first ones answer.
+# A question without a limit gets so many hits, and further ones that are as likely to answer: an agent reads them all.
 _ANSWERS = 4
 # Of a long passage after the first one, the text shows the beginning; the fields have all of it.
 _FURTHER_TOKENS = 40
@@ -59,11 +61,9 @@ async def recall(context: ToolContext, arguments: Mapping[str, Json]) -> ToolRes
     render = partial(_hit_entry, names_space=bool(context.who.also), own=context.who.agent)
     # The answer to a question ends with its best hits. Who lists memories, or counts them, wants to know how to go on.
     wants_pages = not question.query or bool(arguments.keys() & {"cursor", "limit"})
-    if not wants_pages:
-        question = replace(question, limit=_ANSWERS)
     while True:
         recalled = await context.engine.recall(question, who=context.who)
-        recalled = recalled if wants_pages else replace(recalled, cursor="")
+        recalled = recalled if wants_pages else _best_of(recalled)
         left = room - _cost_of_rest(recalled, room=room)
         pinned_room = left // 2 if recalled.hits else left
         pinned = fit([render(hit, "pinned, ") for hit in recalled.pinned], room=pinned_room)
@@ -78,6 +78,13 @@ async def recall(context: ToolContext, arguments: Mapping[str, Json]) -> ToolRes
         # Ask again for exactly these, so that the cursor continues after the last one shown.
         wants_pages = True
         question = replace(question, limit=len(hits) or 1)
+
+
+def _best_of(recalled: Recalled) -> Recalled:
+    """Return the first hits, and those after them that are at least half as likely to answer as the best one."""
+    least = max((FLOOR, *(hit.score / 2 for hit in recalled.hits)))
+    further = takewhile(lambda hit: hit.score >= least, recalled.hits[_ANSWERS:])
+    return replace(recalled, hits=(*recalled.hits[:_ANSWERS], *further), cursor="")
 
 
 async def read(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
@@ -150,7 +157,9 @@ def _hit_entry(hit: Hit, mark: str = "", *, names_space: bool, own: str, tokens:
     title = " ".join(hit.title.split())
     if title and not passage.startswith(title) and not slug(title).startswith(remove_suffix(hit.name, hit.id)):
         passage = f"{title}: {passage}"
-    whose = _TRUST_OF_AGENTS if own and hit.mark == f"{_TRUST_OF_AGENTS} {own}" else hit.mark
+    is_own = bool(own) and hit.mark == f"{_TRUST_OF_AGENTS} {own}"
+    # Its own words need no mark, but for a pin, which the user may take for theirs.
+    whose = (_TRUST_OF_AGENTS if mark else "") if is_own else hit.mark
     marks = (*entities, project_mark(hit.project), whose, hit.outdated, hit.disputed, "weak" if hit.weak else "")
     about = "".join(f", {part}" for part in marks if part)
     passage = passage if tokens is None else shorten(passage, tokens=tokens)
