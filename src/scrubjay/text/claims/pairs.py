@@ -142,8 +142,7 @@ def judge_pair(older: DatedStatement, newer: DatedStatement, *, closeness: Close
 
 def may_change(text: str) -> bool:
     """Check whether a statement has a word for a change."""
-    plain = _plain(text[:MAX_TEXT])
-    return bool(_CLEAR.search(plain) or _FAINT.search(plain))
+    return any(_change_words(text[:MAX_TEXT]))
 
 
 def asks_about_past(question: str) -> PastQuestion:
@@ -170,13 +169,13 @@ def _features(older: str, newer: str, closeness: Closeness) -> dict[str, float]:
     shared = len(terms & new_terms)
     overlap = shared / max(1, min(len(terms), len(new_terms)))
     values, new_values = _values(older), _values(newer)
-    plain = _plain(newer)
+    clear, faint = _change_words(newer)
     return {
         "closeness": closeness.scaled(overlap),
         "nearest": float(closeness.is_nearest),
         "overlap": overlap,
-        "clear": float(bool(_CLEAR.search(plain))),
-        "faint": float(bool(_FAINT.search(plain))),
+        "clear": float(clear),
+        "faint": float(faint),
         "new_value": float(bool(new_values.all - values.all)),
         "covered": float(new_values.numbers <= values.numbers and new_values.days <= values.days),
         "same_values": min(
@@ -194,6 +193,14 @@ class _Values:
     @property
     def all(self) -> frozenset[str]:
         return self.numbers | self.days | self.names
+
+
+# One statement is compared with several in a row.
+@lru_cache(maxsize=1_024)
+def _change_words(text: str) -> tuple[bool, bool]:
+    """Tell whether a text has a clear word for a change, and a faint one."""
+    plain = _plain(text)
+    return bool(_CLEAR.search(plain)), bool(_FAINT.search(plain))
 
 
 @lru_cache(maxsize=1_024)
