@@ -197,11 +197,11 @@ async def _add_token_limits(connection: Connection, _: int) -> None:
     )
 
 
-async def _find_passages_before_4(connection: Connection, _: int) -> None:
+async def _find_passages_before_6(connection: Connection, _: int) -> None:
     """Find the passages without the stems of their language, and without the date and the speaker in their text."""
     await connection.execute("DROP INDEX scrubjay.memories_outdated")
     await connection.execute(
-        "CREATE INDEX memories_outdated ON scrubjay.memories(space_no, no) WHERE passage_format < 4"
+        "CREATE INDEX memories_outdated ON scrubjay.memories(space_no, no) WHERE passage_format < 6"
     )
 
 
@@ -226,5 +226,5 @@ def _template(text: str) -> sql.SQL:
 MIGRATIONS: list[tuple[str, Migration]] = [
     ("first schema", _first_schema),
     ("tokens for MCP alone and for trusted imports", _add_token_limits),
-    ("passages of format 4", _find_passages_before_4),
+    ("passages of format 4", _find_passages_before_6),
 ]

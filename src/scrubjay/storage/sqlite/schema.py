@@ -88,15 +88,15 @@ def _add_token_limits(connection: apsw.Connection) -> None:
         connection.execute(f"ALTER TABLE tokens ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0")
 
 
-def _find_passages_before_4(connection: apsw.Connection) -> None:
+def _find_passages_before_6(connection: apsw.Connection) -> None:
     """Find the passages without the stems of their language, and without the date and the speaker in their text."""
     connection.execute("DROP INDEX memories_passage_format")
-    connection.execute("CREATE INDEX memories_passage_format ON memories(no) WHERE passage_format < 4")
+    connection.execute("CREATE INDEX memories_passage_format ON memories(no) WHERE passage_format < 6")
 
 
 # A later migration is added at the end.
 MIGRATIONS: list[tuple[str, Migration]] = [
     ("first schema", _create_tables),
     ("tokens for MCP alone and for trusted imports", _add_token_limits),
-    ("passages of format 4", _find_passages_before_4),
+    ("passages of format 4", _find_passages_before_6),
 ]

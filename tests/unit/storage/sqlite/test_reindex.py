@@ -86,7 +86,7 @@ async def test_an_old_file_becomes_like_a_new_one(path: Path, fresh: SqliteStore
     assert all_rows(path) == all_rows(fresh.path)
     (*_, last) = await old.passage_numbers("default", [memories[2].id])
     (passage, *_) = await old.stored_passages("default", [last], around=1)
-    assert [len(passage.before), len(passage.after), passage.asks, passage.who] == [1, 1, 2, "sarah"]
+    assert [len(passage.before), len(passage.after), passage.asks, passage.who] == [1, 1, 6, "sarah"]
     assert await old.lexical_candidates("default", ["januari"], Filter(), limit=1)
     assert await old.similar_terms("default", "januray", state=State.LIVE, limit=1)
     assert await old.check(deep=True) == []
