@@ -106,7 +106,7 @@ def test_recall_shows_passages_ids_and_a_cursor() -> None:
 def test_recall_as_json_has_the_documented_fields() -> None:
     remember("green tea", "--title", "Tea", "-e", "Sarah")
     results = run_json("recall", "tea", "--detail", "full")
-    assert set(results) == {"hits", "pinned", "cursor", "tokens", "degraded", "stale"}
+    assert set(results) == {"hits", "pinned", "cursor", "tokens", "degraded", "stale", "nothing_relevant", "notes"}
     hits = results["hits"]
     assert isinstance(hits, list)
     (hit,) = hits

@@ -20,7 +20,8 @@ _SUFFIX_LENGTH = 6
 _APOSTROPHES = re.compile("[\u2019']")
 _HYPHENS = re.compile("-+")
 _NOT_ASCII_WORDS = re.compile("[^A-Za-z0-9]")
-_SENTENCE_END = re.compile(r"[.!?;:](?=\s|$)|\n")
+# The point of "27. March" ends nothing.
+_SENTENCE_END = re.compile(r"(?<!\d)[.!?;](?=\s|$)|\n")
 # Addresses and paths are no words.
 _NO_WORD = re.compile(r"\d|.*(?:://|[/\\@=])")
 

@@ -8,7 +8,7 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Memory, Observation, Source
 from scrubjay.text.opening import read_opening
-from scrubjay.text.slug import add_suffix, remove_suffix, slug, slug_of_subject, whole_slug
+from scrubjay.text.slug import add_suffix, slug, slug_of_subject, whole_slug
 
 _DEFAULT_KIND = "note"
 _NO_NAME = "memory"
@@ -26,20 +26,6 @@ def derive_name(title: str, text: str, observations: Sequence[str] = (), *, enti
         return words or _NO_NAME
     others = [word for word in words.split("-") if word not in about.split("-")]
     return whole_slug(" ".join((*others, about)))
-
-
-def new_name(before: Memory, after: Memory) -> str:
-    """Return a new name for a memory whose derived name has words that its text has no more; or the one it has."""
-    entity = after.entity if after.group else ""
-    texts = [observation.text for observation in before.observations]
-    derived = derive_name(before.title, before.content, texts, entity=entity)
-    if after.name != before.name or after.content == before.content or before.title or after.title:
-        return after.name
-    if derived not in (before.name, remove_suffix(before.name, before.id)):
-        return after.name
-    texts = [observation.text for observation in after.observations]
-    words = set("-".join(slug(word) for word in " ".join([after.content, *texts, after.entity]).split()).split("-"))
-    return after.name if words.issuperset(derived.split("-")) else derive_name("", after.content, texts, entity=entity)
 
 
 def _records(draft: Draft, *, space: str, now: datetime) -> Iterator[Memory]:

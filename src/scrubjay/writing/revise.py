@@ -29,10 +29,8 @@ from scrubjay.model.results import Written
 from scrubjay.model.rules import Rules
 from scrubjay.model.timestamps import parse_moment
 from scrubjay.ports import Commit, Write
-from scrubjay.text.slug import add_suffix
 from scrubjay.workers import offload
 from scrubjay.writing import validate
-from scrubjay.writing.compose import new_name
 from scrubjay.writing.context import WriteContext
 from scrubjay.writing.deny import require_allowed_edit
 from scrubjay.writing.embed import begin_embedding, embedding_jobs, load_vectors, slice_memory
@@ -74,7 +72,6 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, context: W
             telemetry.count("writes", action="unchanged")
             return _written_result(memory, "unchanged", warnings)
         at = _edit_time(memory, edit, now=origin.at)
-        edited = await _rename(memory, edited, edit, context=context)
         edited = replace(edited, version=memory.version + 1, updated_at=at, last_confirmed=origin.at)
         try:
             return await commit_version(
@@ -216,16 +213,6 @@ def apply_edit(
             "the edit would leave nothing of the memory", hint="Use `forget` to drop it", field="content"
         )
     return edited, tuple(f"there was no observation {text[:80]!r} to remove" for text in sorted(unknown))
-
-
-async def _rename(before: Memory, after: Memory, edit: Edit, *, context: WriteContext) -> Memory:
-    """Give a memory a new name if its text no longer says what its derived name does; a note keeps its file's name."""
-    is_file = edit.source is not None and edit.source.method is Method.FILE
-    name = after.name if is_file or after.trunk else await offload(after.characters, new_name, before, after)
-    if name == after.name:
-        return after
-    taken = await context.store.labels(after.space, "name", prefix=name, limit=1)
-    return replace(after, name=add_suffix(name, after.id) if name in taken else name)
 
 
 async def _earlier_answer(request: IdempotentRequest, *, space: str, context: WriteContext) -> Written | None:

@@ -145,13 +145,13 @@ class NeighboursSuite:
         await store.touch("default", [memory.id], at=moment(99))
         numbers = await _numbers(store, [memory, plain])
         first, second = await store.stored_passages("default", numbers[:1], around=1)
-        assert _ranking_fields(first) == (to_micros(moment(55)), "sarah", 2, 2, 0.25, to_micros(moment(77)), 1)
+        assert _ranking_fields(first) == (to_micros(moment(55)), "sarah", 6, 2, 0.25, to_micros(moment(77)), 1)
         # A neighbour has the same fields as a requested passage.
         assert _ranking_fields(second) == (to_micros(moment(56)), "", 0, 0, 1.0, None, 0)
         later = revised(memory, tier=Tier.PROCEDURAL, relevance=0.5, last_confirmed=moment(88))
         await store.commit(a_commit(a_rewrite(later)))
         (passage,) = await store.stored_passages("default", numbers[:1])
-        assert _ranking_fields(passage) == (to_micros(moment(55)), "sarah", 2, 3, 0.5, to_micros(moment(88)), 1)
+        assert _ranking_fields(passage) == (to_micros(moment(55)), "sarah", 6, 3, 0.5, to_micros(moment(88)), 1)
 
     async def test_the_passages_of_memories_are_numbered(self, store: RecordStore) -> None:
         long, short = a_memory("word " * 900), a_memory("word", state=State.ARCHIVED)

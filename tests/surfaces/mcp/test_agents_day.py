@@ -67,16 +67,13 @@ async def test_the_word_of_another_agent_names_it(settings: Settings) -> None:
             assert result.structured_content["hits"][0]["source"] == {"agent": "scout"}
 
 
-async def test_a_name_stays_true_after_a_revise(settings: Settings) -> None:
+async def test_a_name_says_what_a_memory_is_about_and_stays(settings: Settings) -> None:
+    """A name holds no value that may change, and works on after a revise: others may hold it."""
     async with open_server(settings) as server, server.client("auto") as client:
         done = await call(client, "remember", text="Deploys happen on Thursdays.")
         assert done["name"] == "deploys"
         assert (await call(client, "revise", id="deploys", text="Deploys happen on Tuesdays."))["name"] == "deploys"
-        await call(client, "remember", text="Mara Lind owns the booking service.")
-        text = "Priya Rao owns the booking service."
-        revised = await call(client, "revise", id="mara-lind-owns", text=text)
-        assert revised["name"] == "priya-rao-owns"
-        assert (await call(client, "read", ids=["priya-rao-owns"]))["memories"][0]["id"] == revised["id"]
+        assert (await call(client, "read", ids=["deploys"]))["memories"][0]["id"] == done["id"]
 
 
 async def test_titles_and_given_names_are_shown(settings: Settings) -> None:

@@ -31,7 +31,6 @@ async def test_a_fact_of_a_wrong_clock_does_not_stay_the_newest(settings: Settin
         right = await call(client, "remember", text="The garage code is kept by Paul.")
         clock.write_text("2026-09-02T09:00:00Z")
         result = await call(client, "recall", query="Who keeps the garage code?")
-        assert {wrong["id"], right["id"]} == {hit["id"] for hit in result["hits"]}
         assert result["hits"][0]["id"] == right["id"]
         await call(client, "revise", id=wrong["id"], text="The garage code was kept by Ines.")
         await call(client, "forget", ids=[wrong["id"]])

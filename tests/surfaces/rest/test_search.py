@@ -170,14 +170,15 @@ async def test_the_token_budget_is_respected(client: CheckedClient) -> None:
 async def test_several_spaces_are_searched_together_and_every_hit_names_its_own(client: CheckedClient) -> None:
     spaces = [f"{client.space}-{letter}" for letter in "abc"]
     for space in spaces:
-        await client.post("/memories", {"text": f"the lighthouse of {space}"}, status=201, params={"space": space})
+        memory = {"text": f"the lighthouse of {space}", "name": f"lighthouse-of-{space}"}
+        await client.post("/memories", memory, status=201, params={"space": space})
     for expected in (spaces, spaces[1:], spaces[:1]):
         for page in (
             await client.get("/search", params={"q": "lighthouse", "space": expected}),
             await client.post("/search", {"query": "lighthouse"}, params={"space": expected}),
         ):
             assert {hit["space"] for hit in page["hits"]} == set(expected)
-    results = await client.post("/memories/read", {"ids": [f"the-lighthouse-of-{spaces[2]}"]}, params={"space": spaces})
+    results = await client.post("/memories/read", {"ids": [f"lighthouse-of-{spaces[2]}"]}, params={"space": spaces})
     assert results["memories"][0]["space"] == spaces[2]
 
 

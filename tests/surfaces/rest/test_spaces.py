@@ -126,7 +126,8 @@ async def test_a_forbidden_space_looks_like_a_missing_one(stack: HttpStack) -> N
 
 async def test_a_token_works_in_its_first_space_and_reads_all_of_its_own(stack: HttpStack) -> None:
     for space in ("work", "home", "attic"):
-        await stack.engine.remember(Draft(text=f"the lighthouse of {space}"), who=Caller(space=space))
+        draft = Draft(text=f"the lighthouse of {space}", name=f"lighthouse-of-{space}")
+        await stack.engine.remember(draft, who=Caller(space=space))
     secret = (await stack.token("laptop", "work", "home")).secret
     async with open_client(stack.address, token=secret) as client:
         assert _spaces(await client.get("/search", params={"q": "lighthouse"})) == {"work", "home"}
@@ -134,8 +135,8 @@ async def test_a_token_works_in_its_first_space_and_reads_all_of_its_own(stack: 
         result = await client.remember("written here")
         memory = await client.get(f"/memories/{result['id']}")
         assert (memory["space"], memory["source"]["agent"]) == ("work", "laptop")
-        assert (await client.get("/memories/the-lighthouse-of-home"))["space"] == "home"
-        await client.refused("GET", "/memories/the-lighthouse-of-attic", 404, "not_found")
+        assert (await client.get("/memories/lighthouse-of-home"))["space"] == "home"
+        await client.refused("GET", "/memories/lighthouse-of-attic", 404, "not_found")
         assert (await client.get("/status"))["space"] == "work"
         response = await client.request(
             "POST", "/memories", status=201, json={"text": "over there"}, params={"space": "home"}

@@ -1,14 +1,12 @@
 """A draft becomes one record, or one for each entity."""
 
-from dataclasses import replace
-
 import pytest
-from tests.fakes.build import START, a_memory
+from tests.fakes.build import START
 
 from scrubjay.model.draft import Draft
 from scrubjay.model.identity import is_id
 from scrubjay.model.memory import Memory, Source
-from scrubjay.writing.compose import compose, new_name
+from scrubjay.writing.compose import compose
 
 
 def composed(**fields: object) -> tuple[Memory, ...]:
@@ -87,14 +85,3 @@ def test_a_session_hint_is_the_session_unless_the_source_knows_better() -> None:
     (hinted,) = composed(session_hint="s1")
     (sourced,) = composed(session_hint="s1", source=Source(session="s2"))
     assert (hinted.source.session, sourced.source.session) == ("s1", "s2")
-
-
-def test_a_name_that_the_new_text_belies_is_made_again() -> None:
-    before = a_memory("Mara owns the booking service", name="mara-owns-booking")
-    assert new_name(before, replace(before, content="Priya owns the booking service")) == "priya-owns-booking"
-    # What it says is still true, or the caller chose it.
-    assert new_name(before, replace(before, content="Mara owns the booking service alone")) == "mara-owns-booking"
-    named = replace(before, name="owner")
-    assert new_name(named, replace(named, content="Priya owns the booking service")) == "owner"
-    titled = replace(before, title="Mara owns booking")
-    assert new_name(titled, replace(titled, content="Priya owns the booking service")) == "mara-owns-booking"

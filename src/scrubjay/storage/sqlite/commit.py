@@ -306,7 +306,8 @@ def _write_versions(
         new = [StoredVersion(entry.version.number, next(whole)) for entry in its_entries]
         is_new = memory_id not in plan.before
         packed += bodies.extend_chain(connection, numbers[memory_id], new, is_new=is_new)
-        bodies.keep_written(its_entries[-1].version, packed[-1], memory_id=memory_id)
+        if its_entries:
+            bodies.keep_written(its_entries[-1].version, packed[-1], memory_id=memory_id)
     connection.executemany(
         "INSERT INTO versions VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [

@@ -114,8 +114,8 @@ def judge_pair(older: DatedStatement, newer: DatedStatement, *, closeness: Close
         return PairJudgement(label=PairLabel.COMPATIBLE, probability=1.0)
     finding = compare(older.text, newer.text, cosine=closeness.cosine, same=closeness.same)
     features = _features(older.text, newer.text, closeness) if _are_statements(older.text, newer.text) else None
-    says_so = bool(features and (features["clear"] or features["faint"])) and not _are_two_things(
-        older.text, newer.text
+    says_so = bool(features and (features["clear"] or features["faint"])) and not (
+        _are_two_things(older.text, newer.text) or _are_parallel(older.text, newer.text)
     )
     change = _probability(features, _CHANGE_WEIGHTS, _CHANGE_BIAS) if features and says_so else 0.0
     if finding is not None and finding.type is ConflictType.CONTRADICTION:
@@ -239,6 +239,12 @@ def _exchanges_word(older: str, newer: str) -> bool:
         return False
     closeness = (dict(related_terms(left[0])).get(right[0], 0.0), dict(related_terms(right[0])).get(left[0], 0.0))
     return max(closeness) < _SYNONYMOUS
+
+
+def _are_parallel(older: str, newer: str) -> bool:
+    """Check whether both another thing and another figure are spoken of: servers run 3.11, laptops run 3.12."""
+    numbers, new_numbers = _values(older).numbers, _values(newer).numbers
+    return bool(numbers - new_numbers and new_numbers - numbers) and _exchanges_word(older, newer)
 
 
 def value_differences(older: str, newer: str) -> tuple[str, ...]:

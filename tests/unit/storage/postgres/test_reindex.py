@@ -52,7 +52,7 @@ async def test_few_outdated_memories_are_re_indexed_when_the_store_is_opened(par
             assert await count_outdated(name) == 0
             numbers = await store.passage_numbers("default", [memories[1].id])
             passage, *neighbours = await store.stored_passages("default", numbers, around=4)
-            assert (passage.who, passage.asks) == ("ann", 2)
+            assert (passage.who, passage.asks) == ("ann", 6)
             assert len(passage.before) == 1
             assert len(passage.after) == 2
             assert {near.id for near in neighbours} == {*passage.before, *passage.after}

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import cast
 
-from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.errors import InvalidInput, NotFound, WrongState
 from scrubjay.graph.entity import name_of
 from scrubjay.graph.node_json import conflict_json, statements_at
 from scrubjay.graph.records import draft_for
@@ -145,7 +145,13 @@ async def resolve_conflict(context: ToolContext, arguments: Mapping[str, Json]) 
         if not conflict_id:
             remark = "the entity is stored, and no memory contradicts it now"
             return within_budget({"success": True, "action": "stored", "entity": stored, "note": remark})
-    done = await context.memory.call(ResolveConflictRequest.of(id=conflict_id, strategy=strategy))
+    try:
+        done = await context.memory.call(ResolveConflictRequest.of(id=conflict_id, strategy=strategy))
+    except WrongState as error:
+        if not stored:
+            raise
+        # It says that the fact has changed, and took effect when it was stored.
+        return within_budget({"success": True, "action": "stored", "entity": stored, "note": str(error)})
     fields = await _resolved_fields(context, done)
     return within_budget(fields | ({"entity": stored} if stored else {}))
 
