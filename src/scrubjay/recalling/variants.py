@@ -16,7 +16,7 @@ from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.conflict import PENDING_COLLECTION, ConflictType, parse_conflict
 from scrubjay.model.media import media_type_in
 from scrubjay.model.memory import AGENT_METHODS, Memory, Trust
-from scrubjay.model.passage import Vector
+from scrubjay.model.passage import SPOKEN, Vector
 from scrubjay.ports import DocumentStore, Profile, RecordStore
 from scrubjay.recalling.collapse import Arranged, RankedMemory
 from scrubjay.recalling.render import first_passage
@@ -119,8 +119,11 @@ async def bring_along(
 
 
 def _goes_first(better: RankedMemory, match: RankedMemory) -> bool:
-    """Check whether one side of a conflict comes first: the more trusted one, else the newer one."""
+    """Check whether one side of a conflict comes first: the more trusted one, else the newer of two statements."""
     ours, theirs = better.source.trust, match.source.trust
+    if match.best.passage.asks & SPOKEN:
+        # A later turn of a conversation replaces no earlier one.
+        return ours.outranks(theirs)
     return ours.outranks(theirs) or (not theirs.outranks(ours) and better.memory.date > match.memory.date)
 
 

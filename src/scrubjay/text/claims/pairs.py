@@ -10,6 +10,7 @@ import math
 import re
 from dataclasses import dataclass
 from datetime import datetime
+from difflib import SequenceMatcher
 from enum import Enum, StrEnum
 from functools import lru_cache
 
@@ -31,6 +32,9 @@ MAX_TEXT = 800
 _CHANGES_FROM = 0.5
 _SAME_FROM = 0.5
 _MAX_SAME_VALUES = 2
+# In statements of one pattern, so many words at most stand in a place where others stand.
+_MAX_SLOT = 3
+_PARALLEL = 0.9
 # From this closeness on two words mean the same.
 _SYNONYMOUS = 0.75
 # Weights of logistic regressions on pairs of development data, rounded. That something changes must be said: without
@@ -112,10 +116,12 @@ def judge_pair(older: DatedStatement, newer: DatedStatement, *, closeness: Close
     """Return what the newer statement is to the older one."""
     if older.project and newer.project and older.project.casefold() != newer.project.casefold():
         return PairJudgement(label=PairLabel.COMPATIBLE, probability=1.0)
+    if max(len(older.text), len(newer.text)) <= MAX_TEXT and _are_parallel(older.text, newer.text):
+        return PairJudgement(label=PairLabel.COMPATIBLE, probability=_PARALLEL)
     finding = compare(older.text, newer.text, cosine=closeness.cosine, same=closeness.same)
     features = _features(older.text, newer.text, closeness) if _are_statements(older.text, newer.text) else None
-    says_so = bool(features and (features["clear"] or features["faint"])) and not (
-        _are_two_things(older.text, newer.text) or _are_parallel(older.text, newer.text)
+    says_so = bool(features and (features["clear"] or features["faint"])) and not _are_two_things(
+        older.text, newer.text
     )
     change = _probability(features, _CHANGE_WEIGHTS, _CHANGE_BIAS) if features and says_so else 0.0
     if finding is not None and finding.type is ConflictType.CONTRADICTION:
@@ -242,9 +248,27 @@ def _exchanges_word(older: str, newer: str) -> bool:
 
 
 def _are_parallel(older: str, newer: str) -> bool:
-    """Check whether both another thing and another figure are spoken of: servers run 3.11, laptops run 3.12."""
-    numbers, new_numbers = _values(older).numbers, _values(newer).numbers
-    return bool(numbers - new_numbers and new_numbers - numbers) and _exchanges_word(older, newer)
+    """Check whether two statements of one pattern are about two things: the gym closes on Mondays, the pool on Fridays.
+
+    A change has another value in one place. Where two places differ, and one of them is no figure or day, it is
+    another subject that has another value.
+    """
+    words, new_words = _WORD.findall(_plain(older)), _WORD.findall(_plain(newer))
+    slots: list[tuple[list[str], list[str]]] = []
+    for tag, start, end, new_start, new_end in SequenceMatcher(None, words, new_words, autojunk=False).get_opcodes():
+        place = words[start:end], new_words[new_start:new_end]
+        if tag == "equal" or may_change(" ".join(place[1])):
+            continue
+        if tag != "replace" or max(map(len, place)) > _MAX_SLOT:
+            return False
+        slots.append(place)
+    changed = sum(len(place) for place, _ in slots)
+    has_subject = any(not all(map(_is_value, (*place, *new_place))) for place, new_place in slots)
+    return len(slots) > 1 and has_subject and 2 * changed <= len(words)
+
+
+def _is_value(word: str) -> bool:
+    return word[0].isdigit() or word in _DAYS or word in _NUMBERS
 
 
 def value_differences(older: str, newer: str) -> tuple[str, ...]:

@@ -50,6 +50,9 @@ def test_a_statement_that_says_so_changes_an_earlier_one(older: str, newer: str)
     ("older", "newer"),
     [
         ("The staging server runs Ubuntu 22.04.", "The production server runs Ubuntu 22.04."),
+        ("Project Atlas is now led by Mira.", "Project Boreas is now led by Jon."),
+        ("Since March the gym is closed on Mondays.", "Since March the pool is closed on Tuesdays."),
+        ("Backups of the mail server now run at 01:00.", "Backups of the wiki now run at 03:00."),
         ("The access token is valid for 15 minutes.", "The refresh token is valid for 30 days."),
         ("The cleanup job runs at 02:00.", "The report job runs at 06:00."),
         ("I like hiking.", "I like photography."),
