@@ -159,7 +159,7 @@ def score_priors(
         _score_dates(passages, query.spans, weights) if query.spans else zeros,
         _score_names(window, names, weights) if ranking.uses("names") else zeros,
         _score_manner(window, weights) if ranking.uses("manner") else zeros,
-        _score_metadata(passages, now, weights) if ranking.uses("standing") else zeros,
+        _score_metadata(passages, now, weights, dated=bool(query.spans)) if ranking.uses("standing") else zeros,
     )
 
 
@@ -247,8 +247,10 @@ def _are_spoken(passages: Sequence[StoredPassage]) -> NDArray[np.bool_]:
     return np.array([passage.asks & SPOKEN for passage in passages], dtype=np.bool_)
 
 
-def _score_metadata(passages: Sequence[StoredPassage], now: datetime, weights: Weights) -> Floats:
+def _score_metadata(passages: Sequence[StoredPassage], now: datetime, weights: Weights, *, dated: bool) -> Floats:
+    """Score relevance, age, reads and tier; the newest statement answers, but not a question that names a date."""
     moment = to_micros(now)
+    current = weights.recency if dated else weights.current
     ages = [moment - passage.date for passage in passages]
     unconfirmed = [moment - (passage.confirmed or passage.date) for passage in passages]
     relevance = np.clip([passage.relevance for passage in passages], 0.0, 1.0)
@@ -257,7 +259,7 @@ def _score_metadata(passages: Sequence[StoredPassage], now: datetime, weights: W
     is_settled = np.array([passage.tier in _SETTLED_TIERS for passage in passages])
     return (
         weights.relevance * (relevance - 1.0)
-        + np.where(_are_spoken(passages), weights.recency, weights.current) * _decay(ages, half_life=_RECENCY_DAYS)
+        + np.where(_are_spoken(passages), weights.recency, current) * _decay(ages, half_life=_RECENCY_DAYS)
         + weights.accessed * np.minimum(_MAX_LOG_ACCESSES, accesses)
         + weights.settled * is_settled
     ).astype(np.float32)

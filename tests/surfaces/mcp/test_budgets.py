@@ -104,7 +104,8 @@ async def test_short_memories_are_shown_whole_in_both_forms(settings: Settings) 
     async with open_server(settings) as server, server.client("auto") as client:
         await _stored(client, 8, length=60)
         result = await client.call_tool("recall", {"query": "harbour"})
-        assert len(result.structured_content["hits"]) == 4
+        # All of them are as likely to answer.
+        assert len(result.structured_content["hits"]) == 8
         assert all(hit["passage"] in text_of(result) for hit in result.structured_content["hits"])
 
 

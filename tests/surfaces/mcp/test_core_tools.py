@@ -33,8 +33,7 @@ async def test_a_memory_is_remembered_recalled_read_and_changed(settings: Settin
         changes = {
             part["field"]: part["change"] for part in (await call(client, "history", id=first, diff=[1, 2]))["diff"]
         }
-        # Its text no longer has all words of the name that was made from it.
-        assert set(changes) == {"name", "content"}
+        assert set(changes) == {"content"}
         assert "+Sarah prefers mail" in changes["content"]
         forgotten = await call(client, "forget", ids=[second], reason="asked to")
         assert [(outcome["action"], outcome["id"]) for outcome in forgotten["done"]] == [("trashed", second)]
