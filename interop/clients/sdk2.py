@@ -81,7 +81,7 @@ async def _listen(client: Client, uri: str, name: str) -> None:
         await _call(client, "revise", id=name, text="It changed its mind.")
         while await anext(stream) != ResourceUpdated(uri=uri):
             pass
-        await _call(client, "remember", text=f"{name} has company now.")
+        await _call(client, "remember", text=f"{name} has company now.", intent="new")
         while await anext(stream) != ResourcesListChanged():
             pass
 

@@ -40,6 +40,8 @@ _MIN_SHARED = 2
 _WORD = re.compile(r"\w+")
 # A more trusted statement with a smaller part of the score answers something else.
 _MIN_SCORE = 0.4
+# A newer statement with a smaller part of the score is not what the question asks for.
+_RIVAL = 0.8
 _MAX_COMPARED = 400
 # The conflicts of so many of the first hits are read.
 _MAX_DISPUTED = 3
@@ -121,10 +123,9 @@ async def bring_along(
 def _goes_first(better: RankedMemory, match: RankedMemory) -> bool:
     """Check whether one side of a conflict comes first: the more trusted one, else the newer of two statements."""
     ours, theirs = better.source.trust, match.source.trust
-    if match.best.passage.asks & SPOKEN:
-        # A later turn of a conversation replaces no earlier one.
-        return ours.outranks(theirs)
-    return ours.outranks(theirs) or (not theirs.outranks(ours) and better.memory.date > match.memory.date)
+    # A later turn of a conversation replaces no earlier one, and a question with the older value asks for that one.
+    is_rival = not match.best.passage.asks & SPOKEN and better.best.score >= _RIVAL * match.best.score
+    return ours.outranks(theirs) or (is_rival and not theirs.outranks(ours) and better.memory.date > match.memory.date)
 
 
 def _contradicted(memory: Memory, match: RankedMemory) -> RankedMemory:

@@ -60,13 +60,23 @@ class ArgumentChecker:
 
     def check(self, arguments: Mapping[str, Json]) -> dict[str, Json]:
         """Return the arguments without optional nulls; raises InvalidInput."""
-        checked = {name: value for name, value in arguments.items() if value is not None or name in self._required}
+        checked = {
+            name: self._listed(name, value)
+            for name, value in arguments.items()
+            if value is not None or name in self._required
+        }
         # A wrong name comes before a wrong value, because it often explains the value.
         order = {"additionalProperties": 0, "required": 1}
         errors = sorted(self._validator.iter_errors(checked), key=lambda error: order.get(str(error.validator), 2))
         if errors:
             raise self._explain(errors[0])
         return checked
+
+    def _listed(self, name: str, value: Json) -> Json:
+        """Return a list of one for a single text where a list of any names is wanted: a model gives one as it is."""
+        wanted = self._properties.get(name, {})
+        is_names = wanted.get("type") == "array" and "items" not in wanted
+        return [value] if is_names and isinstance(value, str) else value
 
     def _explain(self, error: ValidationError) -> InvalidInput:
         path = _join(self._path, cast("Iterable[str | int]", error.absolute_path))

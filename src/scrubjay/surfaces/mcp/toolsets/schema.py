@@ -14,7 +14,6 @@ NUMBER: dict[str, Json] = {"type": "number"}
 FLAG: dict[str, Json] = {"type": "boolean"}
 OBJECT: dict[str, Json] = {"type": "object"}
 LIST: dict[str, Json] = {"type": "array"}
-_ONE_OR_MANY: dict[str, Json] = {"type": ["array", "string"]}
 TEXTS: dict[str, Json] = {"type": "array", "items": {"type": "string"}}
 
 _TYPES: dict[object, dict[str, Json]] = {str: TEXT, datetime: TEXT, bool: FLAG, int: INTEGER, float: NUMBER}
@@ -77,8 +76,8 @@ def _required(verb: type[ArgumentGroup]) -> set[str]:
 def _schema_of(argument: Argument) -> dict[str, Json]:
     schema = _type_schema(argument.type, argument.choices)
     if argument.about.single:
-        # A model that has one name gives it as it is. The request checks the items.
-        schema = dict(_ONE_OR_MANY)
+        # The request checks the items, and the check of the arguments makes a list of a single name.
+        schema = dict(LIST)
     if argument.about.minimum is not None:
         schema = {**schema, "minimum": argument.about.minimum}
     return described(schema, argument.about.brief) if argument.about.brief else schema
