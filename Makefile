@@ -63,9 +63,11 @@ shape: $(DONE)/test ## print the shape of the package: sizes, names, what is cov
 vocabulary: $(DONE)/test ## list the places of words that the project does not use
 	@$(BIN)/python -m scripts.vocabulary
 
-# tests/surfaces/conftest.py leaves out tests without a data folder: they use no store.
+# tests/surfaces/conftest.py leaves out tests without a data folder: they use no store. All cases of a test run on the
+# embedded store; a few of each show whether the other store differs.
 test-postgres: $(DONE)/test ## run the tests of all surfaces once more, on PostgreSQL
-	SCRUBJAY_TEST_BACKEND=postgres $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal --durations=5 --durations-min=1 tests/surfaces $(ARGS)
+	SCRUBJAY_TEST_BACKEND=postgres $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal --durations=5 --durations-min=1 \
+		--cases=$(CASES) tests/surfaces $(ARGS)
 
 check: $(DONE)/check ## format, lint, types, layers
 	$(BIN)/ruff format --check .
