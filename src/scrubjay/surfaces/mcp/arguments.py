@@ -73,9 +73,9 @@ class ArgumentChecker:
         return checked
 
     def _listed(self, name: str, value: Json) -> Json:
-        """Return a list of one for a single text where a list of any names is wanted: a model gives one as it is."""
-        wanted = self._properties.get(name, {})
-        is_names = wanted.get("type") == "array" and "items" not in wanted
+        """Return a list of one for a single text where a list of any names is expected: a model gives one as it is."""
+        expected = self._properties.get(name, {})
+        is_names = expected.get("type") == "array" and "items" not in expected
         return [value] if is_names and isinstance(value, str) else value
 
     def _explain(self, error: ValidationError) -> InvalidInput:
