@@ -17,7 +17,7 @@ from scrubjay.model.conflict import (
     Strategy,
     parse_conflict,
 )
-from scrubjay.model.memory import Memory, Trust
+from scrubjay.model.memory import Memory, State, Trust
 from scrubjay.model.results import Hit
 from scrubjay.recalling.collapse import RankedMemory
 from scrubjay.recalling.overlay.overlay import OverlayReader
@@ -164,7 +164,7 @@ class FiledChanges:
     def _disputed(self, memory: Memory, conflict: ConflictRecord) -> str:
         is_newer = conflict.memory in (memory.id, *self._siblings(memory))
         other = self.memories.get(conflict.other if is_newer else conflict.memory)
-        if other is None or not other.holds(self.now):
+        if other is None or other.state is not State.LIVE or not other.holds(self.now):
             return ""
         return f"disputed by {other.name}; settle {conflict.id}"
 

@@ -176,3 +176,16 @@ async def test_settling_refuses_other_changes_and_other_memories(settings: Setti
         assert "settles decides a conflict and changes nothing else" in why
         why = await refusal(days.client, "revise", id=other["id"], settles=conflict["id"])
         assert "is no side of the conflict" in why
+
+
+async def test_a_write_says_that_it_supersedes(settings: Settings) -> None:
+    """The answer says what happened, and asks for nothing that is done already; after an undo nothing is disputed."""
+    async with open_server(settings) as server, server.client("auto") as client:
+        await call(client, "remember", text="Deploys happen on Thursdays.")
+        answer = text_of(await client.call_tool("remember", {"text": "Deploys moved to Tuesdays."}))
+        assert "supersedes deploys" in answer
+        assert "Revise or forget" not in answer
+        await server.context(agent="tester").memory.undo()
+        (hit,) = (await call(client, "recall", query="When do deploys happen?"))["hits"]
+        assert hit["passage"] == "Deploys happen on Thursdays."
+        assert "disputed" not in hit

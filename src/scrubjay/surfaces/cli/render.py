@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from scrubjay.model.branch import Branches, BranchMerged
-from scrubjay.model.conflict import ConflictDetails
+from scrubjay.model.conflict import ConflictDetails, ConflictStatus
 from scrubjay.model.fact import Extracted, StoredFact
 from scrubjay.model.labels import project_mark
 from scrubjay.model.memory import MAIN
@@ -66,8 +66,10 @@ def _show_remembered(result: Remembered) -> None:
         say(f"  tags: {', '.join(result.tags)}")
     if result.flags:
         say(f"  marked as {', '.join(result.flags)}")
+    reported = {conflict.other.id for conflict in result.conflicts}
     for similar in result.similar:
-        say(f"  {_describe_similar(similar, merged_into=result.merged_into)}")
+        if similar.id not in reported:
+            say(f"  {_describe_similar(similar, merged_into=result.merged_into)}")
     _show_conflicts(result.conflicts)
     if result.suggested_entities and result.action == "created":
         say(f"  it seems to be about {', '.join(result.suggested_entities)}: --entity files it under them")
@@ -176,6 +178,10 @@ def _show_conflicts(conflicts: tuple[ConflictDetails, ...]) -> None:
     for conflict in conflicts:
         differences = f" ({', '.join(conflict.differs)})" if conflict.differs else ""
         statement = " ".join(conflict.other.statement.split())
+        if conflict.status is ConflictStatus.RESOLVED:
+            say(f"  supersedes {conflict.other.name}{differences}: {statement}")
+            say("    `scrubjay undo` takes this back")
+            continue
         say(f"  {conflict.type.value} of {conflict.other.name}{differences}: {statement}")
         say(f"    suggested: {conflict.suggested_action.value} [{conflict.id}]")
 

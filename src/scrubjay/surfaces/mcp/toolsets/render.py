@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from scrubjay.model.conflict import ConflictDetails
+from scrubjay.model.conflict import ConflictDetails, ConflictStatus
 from scrubjay.model.labels import NOTICE, mark_of_all, project_mark
 from scrubjay.model.memory import Json, Memory, Method, Trust
 from scrubjay.model.results import Hit, Recalled, Remembered, Similar
@@ -121,6 +121,8 @@ def conflict_line(conflict: ConflictDetails) -> str:
     verb = {"duplicate": "says the same as", "update": "says more than"}.get(conflict.type.value, "contradicts")
     confidence = f"{conflict.confidence:.2f}"
     mark = f", {conflict.other.mark}" if conflict.other.mark else ""
+    if conflict.status is ConflictStatus.RESOLVED:
+        return f"{conflict.id}: supersedes {name} ({confidence}{mark}): {differs}. Its history has what it said."
     return f"{conflict.id}: {verb} {name} ({confidence}{mark}): {differs}. Revise or forget what no longer holds."
 
 
