@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 DONE := $(VENV)/installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 # Only pinned packages are installed; build backends come from requirements/build.txt first.
-INSTALL := $(PIP) install --quiet --require-hashes --no-build-isolation
+# The locks name every package, so nothing is resolved: a release of tomorrow cannot change what is installed.
+INSTALL := $(PIP) install --quiet --require-hashes --no-deps --no-build-isolation
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links
 
@@ -151,9 +152,9 @@ $(DONE)/core: requirements/build.txt requirements/core.txt pyproject.toml | $(DO
 
 $(DONE)/test: $(DONE)/core requirements/test.txt requirements/mcp1.txt requirements/vocabulary.txt requirements/llm.txt
 	$(INSTALL) -r requirements/core.txt -r requirements/test.txt
-	$(INSTALL) --no-deps -r requirements/vocabulary.txt -r requirements/llm.txt
+	$(INSTALL) -r requirements/vocabulary.txt -r requirements/llm.txt
 	rm -rf $(VENV)/mcp1
-	$(INSTALL) --no-deps --target $(VENV)/mcp1 -r requirements/mcp1.txt
+	$(INSTALL) --target $(VENV)/mcp1 -r requirements/mcp1.txt
 	@touch $@
 
 # The types of what `make interop` uses are checked too.
