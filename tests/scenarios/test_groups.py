@@ -54,6 +54,36 @@ async def test_recall_for_one_entity_returns_its_own_record(memory: MemoryClient
     assert not (await memory.recall("quarterly report", entity="Bob")).hits
 
 
+async def test_a_text_filed_with_one_entity_more_joins_its_group(wiring: Wiring, memory: MemoryClient) -> None:
+    first = await memory.remember(TEXT, entities=ENTITIES[:1])
+    second = await memory.remember(TEXT, entities=ENTITIES[:2])
+    third = await memory.remember(TEXT, entities=ENTITIES)
+    assert [done.action for done in (first, second, third)] == ["created"] * 3
+    assert (second.ids[:1], third.ids[:2]) == (first.ids, second.ids)
+    assert wiring.embedder.embedded == [TEXT]
+    records = (await memory.read(third.ids)).memories
+    assert [record.entity for record in records] == list(ENTITIES)
+    assert len({record.group for record in records}) == 1
+    assert "joined" in [decision.outcome for decision in third.trace]
+    assert not second.conflicts
+    assert not await memory.conflicts()
+    (hit,) = (await memory.recall("quarterly report")).hits
+    assert set(hit.entities) == set(ENTITIES)
+    assert (await memory.remember(TEXT, entities=ENTITIES[1:])).action == "unchanged"
+
+
+async def test_undo_takes_a_record_out_of_a_group_again(memory: MemoryClient) -> None:
+    first = await memory.remember(TEXT, entities=ENTITIES[:1])
+    preview = await memory.remember(TEXT, entities=ENTITIES, dry_run=True)
+    assert (preview.action, preview.ids) == ("created", ())
+    await memory.remember(TEXT, entities=ENTITIES)
+    await memory.undo()
+    (record,) = (await memory.read(first.ids)).memories
+    assert (record.group, record.version) == ("", 3)
+    (hit,) = (await memory.recall("quarterly report")).hits
+    assert hit.entities == ENTITIES[:1]
+
+
 async def test_entities_with_the_same_handle_and_name_stay_separate(memory: MemoryClient) -> None:
     done = await memory.remember("All of them compile", name="compilers", entities=["C", "C++", "C#"])
     names = [record.name for record in (await memory.read(done.ids)).memories]

@@ -47,7 +47,7 @@ async def create(write: PreparedWrite, decision: GateDecision, *, context: Write
         *embedding_jobs(write.unfinished, space=write.space, origin=write.origin),
         *(_llm_jobs(write) if _leaves_work(write, context) else ()),
     )
-    ended, begun = await _end_superseded(write, context=context)
+    others, begun = await _change_others(write, context=context)
     jobs = (*jobs, *embedding_jobs(begun.unfinished, space=write.space, origin=write.origin))
     for attempt in range(_NAME_ATTEMPTS):
         answer = _created_answer(draft, write, sliced, decision)
@@ -56,7 +56,7 @@ async def create(write: PreparedWrite, decision: GateDecision, *, context: Write
         )
         try:
             return await _commit(
-                write, (*writes, *ended), answer, jobs=jobs, embedded=begun.embedded, store=context.store
+                write, (*writes, *others), answer, jobs=jobs, embedded=begun.embedded, store=context.store
             )
         except NameTaken as error:
             # Another write took a derived name after it was found to be free.
@@ -143,28 +143,31 @@ async def _commit(
     if done.answer is not None:
         telemetry.count("writes", len(writes), action="repeated")
         return WriteOutcome(answer=results.repeated(done.answer), waits=write.waits_for_llm)
-    stored = len(writes) - len(write.conflicts.superseded)
-    telemetry.count("writes", 1 if answer.action == "merged" else stored, action=answer.action)
+    telemetry.count("writes", 1 if answer.action == "merged" else len(write.sliced), action=answer.action)
     return WriteOutcome(answer=answer, jobs=(*jobs, *write.conflicts.jobs), waits=write.waits_for_llm)
 
 
-async def _end_superseded(
-    write: PreparedWrite, *, context: WriteContext
-) -> tuple[tuple[Write, ...], BegunEmbedding]:  # fmt: skip
-    """Return the next versions of the memories that the write supersedes, with the vectors of all."""
-    superseded = write.conflicts.superseded
-    if not superseded:
+async def _change_others(write: PreparedWrite, *, context: WriteContext) -> tuple[tuple[Write, ...], BegunEmbedding]:
+    """Return the next versions of the memories that the write supersedes or joins, with the vectors of all."""
+    first = write.first.memory
+    changed = [(memory, Action.RESOLVED, f"superseded by {first.name}") for memory in write.conflicts.superseded]
+    for memory in (await context.store.get(write.space, write.joined)).values() if write.joined else ():
+        if not memory.group:
+            at = max(write.origin.at, memory.updated_at)
+            after = replace(memory, group=first.group, version=memory.version + 1, updated_at=at)
+            changed.append((after, Action.REVISED, f"in one group with {first.name}"))
+    if not changed:
         return (), BegunEmbedding(embedded=write.embedded)
-    sliced = [(memory, await slice_memory(memory)) for memory in superseded]
-    begun = await begin_embedding(sliced, space=write.space, context=context, made=write.embedded)
     writes = tuple(
-        Write(
-            memory=memory, base=memory.version - 1, action=Action.RESOLVED, passages=passages,
-            message=f"superseded by {write.first.memory.name}",
-        )
-        for memory, passages in sliced
-    )  # fmt: skip
-    return writes, begun
+        [
+            Write(
+                memory=memory, base=memory.version - 1, action=action, passages=await slice_memory(memory), message=why
+            )
+            for memory, action, why in changed
+        ]
+    )
+    sliced = [(each.memory, each.passages) for each in writes]
+    return writes, await begin_embedding(sliced, space=write.space, context=context, made=write.embedded)
 
 
 def _leaves_work(write: PreparedWrite, context: WriteContext) -> bool:
@@ -190,7 +193,7 @@ def _created_answer(draft: Draft, write: PreparedWrite, sliced: Sequence[Sliced]
     return Remembered(
         action="created",
         id="" if draft.dry_run else first.id,
-        ids=() if draft.dry_run else tuple(memory.id for memory, _ in sliced),
+        ids=() if draft.dry_run else (*write.joined, *(memory.id for memory, _ in sliced)),
         name=first.name,
         version=first.version,
         tags=first.tags,

@@ -19,6 +19,19 @@ def compose(draft: Draft, *, space: str, now: datetime) -> tuple[Memory, ...]:
     return tuple(_records(draft, space=space, now=now))
 
 
+def join_group(composed: Sequence[Memory], stored: Sequence[Memory]) -> tuple[tuple[Memory, ...], tuple[Memory, ...]]:
+    """Return the records of the entities for which the text is not stored yet, in the group of those that are.
+
+    The others come second. The group is theirs, or the new one if they have none.
+    """
+    entities = {memory.entity for memory in stored}
+    group = next((memory.group for memory in stored if memory.group), "")
+    missing = tuple(
+        replace(memory, group=group or memory.group) for memory in composed if memory.entity not in entities
+    )
+    return missing, tuple(stored)
+
+
 def derive_name(title: str, text: str, observations: Sequence[str] = (), *, entity: str = "") -> str:
     """Derive a name from the title, or else the words of the text; the entity keeps records of one group apart."""
     words = whole_slug(title) or slug_of_subject(text) or slug_of_subject(" ".join(observations))

@@ -163,6 +163,8 @@ class PreparedWrite:
     embedded: Embedded | None
     # The records that lack some of their vectors.
     unfinished: tuple[str, ...] = ()
+    # The memories that say the same of other entities of the draft: the records join their group.
+    joined: tuple[str, ...] = ()
     conflicts: ConflictReport = field(default_factory=ConflictReport)
 
     @property

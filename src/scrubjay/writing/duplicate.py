@@ -32,7 +32,7 @@ _DEFAULTS = {field.name: field.default for field in fields(Draft)}
 
 
 async def exact_duplicates(draft: Draft, *, space: str, records: Records, at: datetime) -> tuple[Memory, ...]:
-    """Return the live memories that say all that the draft does, one for each of its entities; or none.
+    """Return the live memories that say all that the draft does, at most one for each of its entities.
 
     A memory that had expired or been superseded by the time of the draft does not count.
     """
@@ -45,7 +45,7 @@ async def exact_duplicates(draft: Draft, *, space: str, records: Records, at: da
 async def waiting_duplicates(
     draft: Draft, memories: Iterable[Memory], *, space: str, records: Records, at: datetime
 ) -> tuple[Memory, ...]:
-    """Return the same of the inbox, among the memories of the same names and the latest ones."""
+    """Return the same of the inbox, among those of the same names and the latest ones; all or none."""
     if draft.intent == "new" or not draft.text:
         return ()
     matches = [await records.find(space, memory.name, state=State.WAITING) for memory in memories]
@@ -55,7 +55,8 @@ async def waiting_duplicates(
         return ()
     waiting = await records.get(space, list(dict.fromkeys(ids)))
     # No memory in the inbox is pinned.
-    return _select(replace(draft, pinned=False), waiting.values(), at=at)
+    found = _select(replace(draft, pinned=False), waiting.values(), at=at)
+    return found if len(found) == max(len(draft.entities), 1) else ()
 
 
 async def confirm(
@@ -117,11 +118,10 @@ async def _write(before: Memory, after: Memory, *, origin: Origin) -> Write:
 
 
 def _select(draft: Draft, memories: Iterable[Memory], *, at: datetime) -> tuple[Memory, ...]:
-    """Return the memories that say all of the draft, one for each entity; or none."""
+    """Return the memories that say all of the draft, in the order of its entities."""
     when = draft.source.at or at
     by_entity = {memory.entity: memory for memory in memories if memory.holds(when) and _covers(memory, draft)}
-    entities = draft.entities or ("",)
-    return tuple(by_entity[entity] for entity in entities) if all(entity in by_entity for entity in entities) else ()
+    return tuple(by_entity[entity] for entity in draft.entities or ("",) if entity in by_entity)
 
 
 def _covers(memory: Memory, draft: Draft) -> bool:

@@ -15,7 +15,7 @@ from scrubjay.text.tags.synonyms import synonyms_from
 from scrubjay.workers import offload
 from scrubjay.writing import results, similarity
 from scrubjay.writing.commit import create, free_names, merge_into
-from scrubjay.writing.compose import compose
+from scrubjay.writing.compose import compose, join_group
 from scrubjay.writing.context import PreparedWrite, ScreenedDraft, Statement, WriteContext, WriteOutcome
 from scrubjay.writing.density import check_density
 from scrubjay.writing.duplicate import confirm, exact_duplicates, waiting_duplicates
@@ -57,6 +57,11 @@ async def remember(
             exact_duplicates(draft, space=space, records=context.store, at=origin.at),
             free_names(composed, draft, space=space, store=context.store),
         )
+    joined: tuple[Memory, ...] = ()
+    if len(duplicates) < len(composed):
+        # A text that waits to be approved changes nothing that is there.
+        memories, joined = (memories, ()) if must_be_approved else join_group(memories, duplicates)
+        duplicates = ()
     if must_be_approved and not duplicates:
         duplicates = await waiting_duplicates(draft, composed, space=space, records=context.store, at=origin.at)
     if duplicates:
@@ -64,14 +69,21 @@ async def remember(
     if must_be_approved:
         draft, memories = put_into_inbox(draft, memories)
     write = await _embed(
-        draft.with_decision("duplicate", "none"), memories, effective=effective, origin=origin, request=request,
-        context=context,
-    )  # fmt: skip
+        _tell_joined(draft, joined), memories, effective=effective, origin=origin, request=request, context=context
+    )
+    write = replace(write, joined=tuple(memory.id for memory in joined))
     # A write that is never merged need not wait for those that may say the same.
     may_merge = draft.intent == "continue" or (draft.intent == "auto" and effective.rules.gate == "merge")
     statement = Statement(write.vector, draft.session_hint) if may_merge else Statement(None)
     async with context.in_flight.register(space, statement):
         return await _commit(write, context=context)
+
+
+def _tell_joined(draft: Draft, joined: Sequence[Memory]) -> Draft:
+    if not joined:
+        return draft.with_decision("duplicate", "none")
+    names = ", ".join(memory.name for memory in joined)
+    return draft.with_decision("duplicate", "joined", f"the same text is stored as {names}")
 
 
 async def _screen(draft: Draft, *, rules: Rules) -> Draft:
@@ -172,7 +184,7 @@ async def _decide(write: PreparedWrite, *, cache: ReadCache) -> GateDecision:
     draft, memory = write.draft, write.first.memory
     # Records that share a group, wait in the inbox, or have an id or name of their own are not merged.
     is_named = bool(draft.id or draft.name) and draft.intent == "auto"
-    may_merge = len(write.sliced) == 1 and memory.state is State.LIVE and not is_named
+    may_merge = not memory.group and memory.state is State.LIVE and not is_named
     return await similarity.decide(
         write.first,
         rules=write.rules,
