@@ -2,43 +2,38 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import cast
 
 from scrubjay.auth import tokens as auth_tokens
 from scrubjay.conflicts import listing as conflict_listing
 from scrubjay.conflicts import scan
 from scrubjay.conflicts.resolve import reopen, resolve_conflict
 from scrubjay.engine import diagnostics
-from scrubjay.engine.dependencies import EngineIndex, JobRunner, PlainFile, StoreOwner
+from scrubjay.engine.base import EngineBase
 from scrubjay.errors import EmbeddingUnavailable, InvalidInput
 from scrubjay.graph import network, records, search, status
 from scrubjay.graph.jsonl import FORMATS, is_graph, require_format
 from scrubjay.graph.knowledge import KnowledgeGraph
 from scrubjay.graph.transfer import export_graph, import_graph
 from scrubjay.indexing.backfill import backfill, embed_memories
-from scrubjay.indexing.unapplied import TransactionIndex
-from scrubjay.jobs.queue import Queue
 from scrubjay.lookup.references import space_of
 from scrubjay.model import requests
 from scrubjay.model.branch import Branches, BranchMerged
-from scrubjay.model.caller import Access, Caller
-from scrubjay.model.change import Origin
+from scrubjay.model.caller import Caller
 from scrubjay.model.conflict import ConflictDetails, Resolved, Scan
-from scrubjay.model.draft import DraftBatch, Limits, as_draft, read_draft
+from scrubjay.model.draft import DraftBatch, as_draft, read_draft
 from scrubjay.model.fact import Extracted
 from scrubjay.model.identity import new_id
 from scrubjay.model.job import CONFLICTS, Job, JobState
 from scrubjay.model.memory import Json, Memory, Method, Source, trust_of
-from scrubjay.model.passage import Vector
 from scrubjay.model.query import TextsFound
-from scrubjay.model.ranking import Ranking
 from scrubjay.model.relation import Network
 from scrubjay.model.results import (
     Context,
@@ -58,15 +53,12 @@ from scrubjay.model.rules import Rules
 from scrubjay.model.tags import TagPreview, TagTable
 from scrubjay.model.token import NewToken, Token
 from scrubjay.model.transfer import Imported, Lines
-from scrubjay.ports import Clock, Embedder, Llm, MediaSource, Progress, RecordStore, Reranker
+from scrubjay.ports import Progress
 from scrubjay.recalling import context as session_context
 from scrubjay.recalling import fulltext
 from scrubjay.recalling import pipeline as recalling
 from scrubjay.recalling import read as reading
-from scrubjay.recalling.access_log import AccessLog
-from scrubjay.recalling.answer_cache import AnswerCache
-from scrubjay.recalling.text_cache import TextCaches, TextView
-from scrubjay.text.screening.secrets import require_no_secret
+from scrubjay.recalling.text_cache import TextView
 from scrubjay.transfer.export import export_lines, require_sections
 from scrubjay.transfer.import_ import Screening, import_lines
 from scrubjay.versions import branches
@@ -79,50 +71,20 @@ from scrubjay.writing import delete, relate, review, revise, synonyms
 from scrubjay.writing import pipeline as writing
 from scrubjay.writing import rules as rules_of_spaces
 from scrubjay.writing.batch import Batch, write_batch
-from scrubjay.writing.context import InFlightWrites, WriteContext, WriteOutcome
 from scrubjay.writing.deny import require_allowed_memory
 from scrubjay.writing.many import remember_many
-from scrubjay.writing.recheck import ConflictChecker
 from scrubjay.writing.screen import redact_label, screen_history, screen_relation
 
-T = TypeVar("T")
 # The number of entities that `search_nodes` finds by meaning, in addition to those found by name.
 _MAX_SEMANTIC_NODES = 100
 _NO_TOKEN_LIMIT = 1_000_000
 _MAX_CONTEXT_CONFLICTS = 12
 _EXTRACTION = "scrubjay.extraction.extract"
-_MONTH = 30 * 24 * 60 * 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Engine(StoreOwner):
-    """The memory: its verbs, and the dependencies they work with."""
-
-    embedder: Embedder
-    index: EngineIndex
-    clock: Clock
-    limits: Limits
-    access_log: AccessLog
-    data: Path
-    ranking: Ranking = field(default_factory=Ranking)
-    reranker: Reranker | None = None
-    rerank_top: int = 30
-    text_caches: TextCaches = field(default_factory=TextCaches)
-    answers: AnswerCache = field(default_factory=AnswerCache)
-    default_rules: Rules = field(default_factory=Rules)
-    in_flight: InFlightWrites = field(default_factory=InFlightWrites)
-    llm: Llm | None = None
-    job_runner: JobRunner | None = None
-    media_source: MediaSource | None = None
-    # Whether a worker runs queued jobs, here or on a server that shares the store.
-    has_worker: bool = False
-    # Searches for plain files beside an encrypted store; None for a store without a key.
-    plain_files: Callable[[], Sequence[PlainFile]] | None = None
-
-    @property
-    def is_encrypted(self) -> bool:
-        """Whether the store has a key, so that no file may hold a text in clear."""
-        return self.plain_files is not None
+class Engine(EngineBase):
+    """The memory: its verbs."""
 
     async def remember(self, request: requests.RememberRequest, *, who: Caller) -> Remembered:
         """Store a text once, under every entity it is about."""
@@ -636,52 +598,3 @@ class Engine(StoreOwner):
         if self.llm is not None:
             await self.llm.close()
         await self._store.close()
-
-    @property
-    def _write_context(self) -> WriteContext:
-        return WriteContext(
-            store=self._store, embedder=self.embedder, limits=self.limits, index=self.index,
-            open_index=self._open_index, rules=self.default_rules, in_flight=self.in_flight,
-            has_llm=self.llm is not None, defers=self.has_worker,
-        )  # fmt: skip
-
-    async def _open_index(self, store: RecordStore, space: str, vectors: Sequence[Vector]) -> TransactionIndex:
-        profile = await self.embedder.profile()
-        return await TransactionIndex.open(self.index, store, model=profile.model, space=space, vectors=vectors)
-
-    @property
-    def _conflict_checker(self) -> ConflictChecker:
-        return ConflictChecker(self._write_context)
-
-    async def _apply(self, write: Awaitable[T]) -> T:
-        """Await a write and bring the index up to date, even if it ignores the change: its cursor must advance."""
-        result = await write
-        await self.index.after_commit()
-        return result
-
-    async def _queue_jobs(self, outcome: WriteOutcome) -> None:
-        """Give the jobs of a write to the job runner."""
-        if outcome.jobs and self.job_runner is not None:
-            await self.job_runner.take(outcome.jobs, waits=outcome.waits)
-
-    @property
-    def _queue(self) -> Queue:
-        return Queue(documents=self._store, clock=self.clock)
-
-    @property
-    def _recall_context(self) -> recalling.RecallContext:
-        return recalling.RecallContext(
-            store=self._store, embedder=self.embedder, index=self.index, limits=self.limits, ranking=self.ranking,
-            text_caches=self.text_caches, answers=self.answers, reranker=self.reranker, rerank_top=self.rerank_top,
-        )  # fmt: skip
-
-    async def _rules(self, space: str) -> Rules:
-        return (await rules_of_spaces.load_rules(space, default=self.default_rules, documents=self._store)).rules
-
-    def _origin(self, who: Caller) -> Origin:
-        # The first write creates the space.
-        require_no_secret(who.space, field="space")
-        return Origin(
-            at=self.clock.now(), run=redact_label(who.run) or new_id(), agent=redact_label(who.agent),
-            is_agent=who.access is Access.AGENT,
-        )  # fmt: skip
