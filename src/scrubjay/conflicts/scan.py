@@ -19,9 +19,9 @@ from scrubjay.conflicts.near_pairs import Matrix, NearPairs, find_near_pairs
 from scrubjay.conflicts.repository import delete_obsolete
 from scrubjay.detection.candidates import statements_in_passage
 from scrubjay.detection.describe import with_subject
-from scrubjay.detection.detect import detect
+from scrubjay.detection.detect import Detection, detect
 from scrubjay.detection.neighbours import EmbeddedMemory, ReadCache
-from scrubjay.detection.report import describe_detected, drop_known
+from scrubjay.detection.report import describe_detected, drop_known, settle_boilerplate
 from scrubjay.errors import EmbeddingUnavailable, InvalidInput
 from scrubjay.model.change import Origin
 from scrubjay.model.checks import require_fraction, require_integer
@@ -106,12 +106,12 @@ async def scan_memory(memory_id: str, *, space: str, origin: Origin, context: Wr
     vectors = await context.store.vectors(space, profile.model, hashes) if profile else {}
     written = EmbeddedMemory(memory=memory, passages=passages, vectors=vectors, profile=profile)
     cache = ReadCache(store=context.store, index=context.index)
-    conflicts: dict[str, ConflictRecord] = {}
     with telemetry.stage("conflicts.compare"):
-        for before in await offload(memory.characters, _split_statements, memory):
-            detected = await detect(written, before=before, source=cache, origin=origin)
-            conflicts |= {conflict.id: conflict for conflict in detected.conflicts}
-    return len(await _store_new(tuple(conflicts.values()), space=space, origin=origin, store=context.store))
+        detected = [
+            await detect(written, before=before, source=cache, origin=origin)
+            for before in await offload(memory.characters, _split_statements, memory)
+        ]
+    return len(await _store_new(detected, space=space, origin=origin, store=context.store))
 
 
 async def check_drafts(
@@ -282,11 +282,22 @@ class SpaceScan:
 
 
 async def _store_new(
-    conflicts: Sequence[ConflictRecord], *, space: str, origin: Origin, store: RecordStore
+    detected: Sequence[Detection], *, space: str, origin: Origin, store: RecordStore
 ) -> tuple[ConflictRecord, ...]:
+    """Store the conflicts that are new, and settle those of statements that have turned out to be boilerplate."""
+    boilerplate = frozenset(place for detection in detected for place in detection.boilerplate)
+    by_id = {conflict.id: conflict for detection in detected for conflict in detection.conflicts}
+    conflicts = [
+        conflict
+        for conflict in by_id.values()
+        if not {(conflict.memory, conflict.statement), (conflict.other, conflict.against)} <= boilerplate
+    ]
     new = await drop_known(conflicts, space=space, store=store)
-    if new:
-        await store.import_documents(space, [conflict.document(at=origin.at) for conflict in new], renew=False)
+    settled = await settle_boilerplate(boilerplate, space=space, origin=origin, store=store)
+    documents = [conflict.document(at=origin.at) for conflict in (*new, *settled)]
+    documents += [conflict.resolution_document(at=origin.at) for conflict in settled]
+    if documents:
+        await store.import_documents(space, documents, renew=False)
     return new
 
 
@@ -350,7 +361,7 @@ def _older_neighbours(pairs: NearPairs, numbers: Sequence[int]) -> dict[int, lis
 
 async def _compare_batch(
     batch: Sequence[int], space_scan: SpaceScan, *, profile: Profile | None, origin: Origin
-) -> list[ConflictRecord]:
+) -> list[Detection]:
     """Return the conflicts of some memories with older ones."""
     ids = {number: next(space_scan.passages_of(number)).memory_id for number in batch}
     neighbours = {neighbour for number in batch for neighbour in space_scan.neighbours(number)}
@@ -366,19 +377,21 @@ async def _compare_batch(
     size = sum([memory.characters for _, memory in live])
     related = await offload(size, _related_memories, live, space_scan, now=origin.at)
     await space_scan.get(space_scan.space, related)
-    conflicts: list[ConflictRecord] = []
+    detected: list[Detection] = []
     began = time.monotonic()
     for number, memory in live:
         passages, vectors = space_scan.select(number)
         written = EmbeddedMemory(memory=memory, passages=passages, vectors=vectors, profile=profile)
-        for before in await offload(memory.characters, _split_statements, memory):
-            conflicts += (await detect(written, before=before, source=space_scan, origin=origin)).conflicts
+        detected += [
+            await detect(written, before=before, source=space_scan, origin=origin)
+            for before in await offload(memory.characters, _split_statements, memory)
+        ]
         await offload(memory.characters, space_scan.add_relations, number, memory, now=origin.at)
         if time.monotonic() - began > _MAX_TURN:
             # Give other tasks a turn.
             await asyncio.sleep(0)
             began = time.monotonic()
-    return list({conflict.id: conflict for conflict in conflicts}.values())
+    return detected
 
 
 def _related_memories(live: Sequence[tuple[int, Memory]], space_scan: SpaceScan, *, now: datetime) -> list[str]:

@@ -6,6 +6,7 @@ from datetime import datetime
 from itertools import islice
 
 from scrubjay.detection.advice import RankedStatement, advise, is_one_statement
+from scrubjay.detection.boilerplate import Boilerplate, StatementPlace, find_boilerplate, is_formal
 from scrubjay.detection.candidates import (
     Candidate,
     CandidateSearch,
@@ -60,10 +61,12 @@ _SEVERITY = (ConflictType.CONTRADICTION, ConflictType.DUPLICATE, ConflictType.UP
 class Detection:
     """The conflicts of a memory, the most severe first, and the statements that they are about.
 
-    `changes` are the ids of those where the memory itself says that something has changed.
+    `changes` are the ids of those where the memory itself says that something has changed. `boilerplate` are
+    statements, of this and of other memories, that so many notes have that two of them make no conflict.
     """
 
     conflicts: tuple[ConflictRecord, ...] = ()
+    boilerplate: frozenset[StatementPlace] = frozenset()
     changes: frozenset[str] = frozenset()
     statements: StatementTable = field(default_factory=dict[tuple[str, str], MemoryStatement])
 
@@ -102,9 +105,13 @@ def _compare(
     origin: Origin,
 ) -> Detection:  # fmt: skip
     """Compare the new statements with the candidates."""
+    of_content = [statement.statement.text for statement in new if statement.statement.observation is None]
+    boilerplate = find_boilerplate(written.memory, of_content, search.memories)
     candidates = select_candidates(search, new, now=origin.at)
     same = written.profile.same + _SAME_MARGIN if written.profile else 1.0
-    comparison = _Comparison(memory=written.memory, same=same, origin=origin, profile=written.profile)
+    comparison = _Comparison(
+        memory=written.memory, same=same, origin=origin, profile=written.profile, boilerplate=boilerplate
+    )
     conflicts = list(comparison.with_lists(search.memories.values(), same_entity=frozenset(search.same_entity)))
     twins = {conflict.other for conflict in conflicts}
     for number, statement in enumerate(new):
@@ -130,7 +137,9 @@ def _compare(
         for candidate in compared
         if candidate.memory.id in others
     }
-    return Detection(conflicts=severest, statements=statements, changes=changes)
+    return Detection(
+        conflicts=severest, statements=statements, changes=changes, boilerplate=boilerplate.places
+    )  # fmt: skip
 
 
 def _new_statements(
@@ -145,7 +154,7 @@ def _new_statements(
     of_content = [passage for passage in passages if passage.observation is None and passage.start < _MAX_CONTENT]
     content = statements_of(memory.content[:_MAX_CONTENT])
     for text in content:
-        if text not in existing and len(text) <= _MAX_STATEMENT:
+        if text not in existing and len(text) <= _MAX_STATEMENT and not is_formal(memory, text):
             passage = next(
                 (passage for passage in of_content if text[:200] in memory.content[passage.start : passage.end]), None
             )
@@ -166,6 +175,7 @@ class _Comparison:
     same: float
     origin: Origin
     profile: Profile | None = None
+    boilerplate: Boilerplate = field(default_factory=Boilerplate)
 
     def with_lists(self, others: Iterable[Memory], *, same_entity: frozenset[str]) -> Iterator[ConflictRecord]:
         """Return a conflict for each memory whose observations are much the same."""
@@ -185,11 +195,15 @@ class _Comparison:
     ) -> Iterator[ConflictRecord]:
         """Return the conflicts of one statement, the most severe of each other memory."""
         worst: dict[str, tuple[Finding, Candidate]] = {}
+        if self._is_boilerplate(self.memory, statement):
+            return
         for candidate in candidates:
+            if self._is_boilerplate(candidate.memory, candidate.statement):
+                continue
+            text, against = map(self.boilerplate.without_heading, (statement.text, candidate.statement.text))
             finding = compare_statements(
-                self.memory, statement.text, candidate.memory, candidate.statement.text, cosine=candidate.cosine,
-                same=self.same,
-            )  # fmt: skip
+                self.memory, text, candidate.memory, against, cosine=candidate.cosine, same=self.same
+            )
             if finding is None or not self._is_relevant(finding, statement, candidate, twins=twins):
                 continue
             previous = worst.get(candidate.memory.id)
@@ -213,11 +227,15 @@ class _Comparison:
         for number, statement in enumerate(new):
             if statement.statement.observation is None and number > 0:
                 continue  # A short text is judged as a whole, together with its first statement.
-            text = _whole_or_part(self.memory, statement.statement)
+            text = self._whole_or_part(self.memory, statement.statement)
+            if not text:
+                continue
             is_nearest, first = True, ""
             for other, against, cosine in nearest_statements(search, number, now=self.origin.at):
                 # With a model, what only the words have found is not the nearest.
                 if not _share_place(self.memory, other) or (cosine is None and self.profile is not None):
+                    continue
+                if not self._whole_or_part(other, against):
                     continue
                 is_nearest = is_nearest and first in ("", other.group or other.id)
                 first = first or other.group or other.id
@@ -233,8 +251,8 @@ class _Comparison:
                 if conflict is not None and conflict.type is not ConflictType.CONTRADICTION:
                     continue
                 filed.add(other.id)
-                ours = _most_alike(_parts(self.memory, statement.statement), against.text)
-                theirs = _most_alike(_parts(other, against), text)
+                ours = _most_alike(self._parts(self.memory, statement.statement), against.text)
+                theirs = _most_alike(self._parts(other, against), text)
                 yield conflict or self._conflict(finding, other, statement=ours, against=theirs), is_change
 
     def _judge(
@@ -247,11 +265,28 @@ class _Comparison:
         )  # fmt: skip
         return judge_pair(
             DatedStatement(
-                text=_whole_or_part(other, against), date=other.date, subject=other.entity, project=other.project
+                text=self._whole_or_part(other, against), date=other.date, subject=other.entity, project=other.project
             ),
             DatedStatement(text=text, date=self.memory.date, subject=self.memory.entity, project=self.memory.project),
             closeness=closeness,
         )
+
+    def _is_boilerplate(self, memory: Memory, statement: MemoryStatement) -> bool:
+        return statement.observation is None and self.boilerplate.includes(memory, statement.text)
+
+    def _whole_or_part(self, memory: Memory, statement: MemoryStatement) -> str:
+        """Return a short content as a whole, since its sentences explain each other; else the statement.
+
+        What a template has added says nothing, so that two notes are not alike by that.
+        """
+        is_part = statement.observation is not None or len(memory.content) > MAX_TEXT
+        return statement.text if is_part else self.boilerplate.own_text(memory)
+
+    def _parts(self, memory: Memory, statement: MemoryStatement) -> list[MemoryStatement]:
+        if statement.observation is not None or len(memory.content) > MAX_TEXT:
+            return [statement]
+        own = [MemoryStatement(text=text) for text in statements_of(memory.content)]
+        return [part for part in own if not self._is_boilerplate(memory, part)] or [statement]
 
     def _may_file(self, finding: Finding, statement: MemoryStatement, other: Memory, against: MemoryStatement) -> bool:
         """Check that the two are not of different subjects; only a change may name another entity than before."""
@@ -360,18 +395,6 @@ def _finding(judgement: PairJudgement) -> Finding | None:
     else:
         return None
     return Finding(type=kind, confidence=judgement.probability, differs=judgement.differs, suggested=suggested)
-
-
-def _whole_or_part(memory: Memory, statement: MemoryStatement) -> str:
-    """Return a short content as a whole, since its sentences explain each other; else the statement."""
-    is_part = statement.observation is not None or len(memory.content) > MAX_TEXT
-    return statement.text if is_part else memory.content.strip()
-
-
-def _parts(memory: Memory, statement: MemoryStatement) -> list[MemoryStatement]:
-    if statement.observation is not None or len(memory.content) > MAX_TEXT:
-        return [statement]
-    return [MemoryStatement(text=text) for text in statements_of(memory.content)] or [statement]
 
 
 def _most_alike(parts: Sequence[MemoryStatement], text: str) -> MemoryStatement:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Self
 
 from scrubjay import telemetry
+from scrubjay.detection.boilerplate import StatementPlace
 from scrubjay.detection.describe import StatementTable, describe
 from scrubjay.detection.detect import count_exceeds, detect
 from scrubjay.detection.neighbours import EmbeddedMemory, ReadCache
@@ -31,12 +32,15 @@ from scrubjay.model.rules import Rules
 from scrubjay.ports import RecordStore
 from scrubjay.workers import offload
 
-__all__ = ["ConflictReport", "describe_detected", "drop_known", "find_conflicts", "later_check"]
+__all__ = [
+    "ConflictReport", "describe_detected", "drop_known", "find_conflicts", "later_check", "settle_boilerplate",
+]  # fmt: skip
 
 # Of one statement no more conflicts wait at a time, lest it flood the list.
 _MAX_PENDING = 10
 _MAX_READ = 2_000
 _SAID_SO = "the newer one says that it has changed"
+_BOILERPLATE = "many notes have this line, as from one template"
 
 # A memory and the key of one of its statements.
 _End = tuple[str, str]
@@ -47,19 +51,22 @@ class ConflictReport:
     """The conflicts of one write, their details in the same order, and jobs for statements not compared yet.
 
     `superseded` are the memories whose statement the write replaces at once, as they are from then on; the conflicts
-    with them are settled already.
+    with them are settled already. `boilerplate` are earlier conflicts that the write settles, since it shows that their
+    statements are a template's.
     """
 
     conflicts: tuple[ConflictRecord, ...] = ()
     details: tuple[ConflictDetails, ...] = ()
     jobs: tuple[Job, ...] = ()
     superseded: tuple[Memory, ...] = ()
+    boilerplate: tuple[ConflictRecord, ...] = ()
 
     def documents(self, *, at: datetime) -> tuple[Document, ...]:
         """Return the documents that belong into the commit."""
-        settled = [conflict for conflict in self.conflicts if conflict.status is not ConflictStatus.PENDING]
+        stored = (*self.conflicts, *self.boilerplate)
+        settled = [conflict for conflict in stored if conflict.status is not ConflictStatus.PENDING]
         return (
-            *(conflict.document(at=at) for conflict in self.conflicts),
+            *(conflict.document(at=at) for conflict in stored),
             *(conflict.resolution_document(at=at) for conflict in settled),
             *(job.document(at=at) for job in self.jobs),
         )
@@ -123,12 +130,32 @@ async def find_conflicts(
         has_more = await offload(
             size, count_exceeds, memory=memory, passages=written.passages, before=before, now=origin.at
         )
+        boilerplate = await settle_boilerplate(
+            detected.boilerplate, space=memory.space, origin=origin, store=cache.store
+        )
     telemetry.count("conflicts", len(described), event="found")
     return ConflictReport(
         conflicts=tuple(conflict for conflict, details in described if details is not None),
         details=tuple(details for _, details in described if details is not None),
         jobs=(later_check(memory, origin),) if has_more else (),
         superseded=superseded,
+        boilerplate=boilerplate,
+    )
+
+
+async def settle_boilerplate(
+    places: Collection[StatementPlace], *, space: str, origin: Origin, store: RecordStore
+) -> tuple[ConflictRecord, ...]:
+    """Return the pending conflicts of two statements that have turned out to be boilerplate, as settled."""
+    if not places:
+        return ()
+    ids = list(dict.fromkeys(memory_id for memory_id, _ in places))
+    documents = await store.documents_about(space, PENDING_COLLECTION, ids, limit=_MAX_READ)
+    pending = [conflict for document in documents if (conflict := parse_conflict(document)) is not None]
+    return tuple(
+        conflict.settled(Strategy.IGNORE, notes=_BOILERPLATE, origin=origin)
+        for conflict in pending
+        if all(end in places for end in _ends(conflict))
     )
 
 
