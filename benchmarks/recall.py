@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from benchmarks.cache import FOLDER
 from benchmarks.recall_bm25 import Bm25
-from benchmarks.recall_data import BadData
+from benchmarks.recall_data import BadData, as_plain_texts
 from benchmarks.recall_figures import Measured, Method, Pace, RecallResults
 from benchmarks.recall_metrics import DEPTH, Answer, answer_of, by_category, quality
 from benchmarks.recall_plot import plot
@@ -72,6 +72,7 @@ class Options:
     data: Path | None = None
     collections: int | None = None
     ablate: bool = False
+    plain: bool = False
     postgres: bool = False
     database: str = ""
     json: Path | None = None
@@ -107,6 +108,8 @@ class RecallBenchmark:
 
     async def _measure(self, dataset: Dataset, *, settings: Settings, embedder: DatasetEmbedder) -> Measured:
         dataset = replace(dataset, collections=dataset.collections[: self._options.collections])
+        if self._options.plain:
+            dataset = replace(dataset, collections=tuple(map(as_plain_texts, dataset.collections)))
         with self._bar(f"{dataset.name}: embedding what is not in the cache") as progress:
             await embedder.learn(dataset.collections, progress=progress)
         backends, paces = dict[str, list[Answer]](), dict[str, Pace]()
@@ -140,7 +143,9 @@ class RecallBenchmark:
             for name, url in places.items():
                 with tempfile.TemporaryDirectory(prefix="scrubjay-recall-") as folder:
                     there = replace(settings, home=folder, database_url=url)
-                    async with open_filled_store(there, dataset.collections, embedder=embedder) as filled:
+                    async with open_filled_store(
+                        there, dataset.collections, embedder=embedder, is_plain=self._options.plain
+                    ) as filled:
                         with self._bar(f"{dataset.name}: remembering, {name}") as progress:
                             await fill(filled, progress=progress)
                         yield name, filled
@@ -243,6 +248,9 @@ def _options(arguments: Sequence[str]) -> Options:
     parser.add_argument("--data", type=Path, help="the file or folder of the data; see benchmarks/README.md")
     parser.add_argument("--collections", type=_positive, help="measure only this many conversations")
     parser.add_argument("--ablate", action="store_true", help="also measure without each stage")
+    parser.add_argument(
+        "--plain", action="store_true", help="store turns as texts that begin with their date, no fields"
+    )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--postgres", action="store_true", help="also measure on a temporary PostgreSQL")
     where.add_argument("--database", default="", help="also measure on this PostgreSQL database, in new spaces")

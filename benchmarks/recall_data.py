@@ -62,6 +62,16 @@ def collection(name: str, memories: list[Turn], questions: list[LabelledQuestion
     )
 
 
+def as_plain_texts(collection: Collection) -> Collection:
+    """Write the date of each turn before its text, as a chat that was copied has it."""
+    return replace(
+        collection,
+        memories=tuple(
+            replace(turn, text=f"({_spoken(turn.at)}) {turn.text}") if turn.at else turn for turn in collection.memories
+        ),
+    )
+
+
 def read_json(path: Path) -> object:
     """Read a file of JSON or JSON Lines."""
     try:
@@ -109,6 +119,10 @@ def moment_of(value: object) -> datetime | None:
         except ValueError:
             continue
     return None
+
+
+def _spoken(at: datetime) -> str:
+    return f"{f'{at:%I:%M %p}'.lower()} on {at.day} {at:%B, %Y}"
 
 
 def by_number(path: Path) -> tuple[int, str]:

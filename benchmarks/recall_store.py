@@ -32,11 +32,15 @@ _WARM_UP = 25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilledStore:
-    """An open, filled store: the spaces of the collections, and the turn of each memory."""
+    """An open, filled store: the spaces of the collections, and the turn of each memory.
+
+    `is_plain`: the turns are stored as texts alone, without entity, session and date.
+    """
 
     engine: Engine
     collections: tuple[Collection, ...]
     spaces: tuple[str, ...]
+    is_plain: bool = False
     turns: dict[str, Turn] = field(default_factory=dict[str, Turn])
 
 
@@ -79,14 +83,14 @@ class DatasetEmbedder:
 
 @asynccontextmanager
 async def open_filled_store(
-    settings: Settings, collections: Sequence[Collection], *, embedder: Embedder
+    settings: Settings, collections: Sequence[Collection], *, embedder: Embedder, is_plain: bool = False
 ) -> AsyncGenerator[FilledStore]:
     """Open a store with a new, empty space for each collection."""
     spaces = tuple(f"benchmark-{new_id()}" for _ in collections)
     async with open_engine_with(settings, embedder) as engine:
         # The results of one question must not rank higher for the next.
         unlogged = replace(engine, access_log=AccessLog(None, clock=engine.clock))
-        yield FilledStore(engine=unlogged, collections=tuple(collections), spaces=spaces)
+        yield FilledStore(engine=unlogged, collections=tuple(collections), spaces=spaces, is_plain=is_plain)
 
 
 async def fill(filled: FilledStore, *, progress: Progress) -> None:
@@ -95,7 +99,7 @@ async def fill(filled: FilledStore, *, progress: Progress) -> None:
     for space, collection in zip(filled.spaces, filled.collections, strict=True):
         memory = MemoryClient.over(filled.engine, Caller(space=space, agent="benchmark"))
         for turn in collection.memories:
-            filled.turns.update(dict.fromkeys(await _remember(memory, turn), turn))
+            filled.turns.update(dict.fromkeys(await _remember(memory, turn, is_plain=filled.is_plain), turn))
             progress(len(filled.turns), total)
     await filled.engine.index.rebuild()
 
@@ -160,11 +164,12 @@ def _questions(filled: FilledStore, engine: Engine) -> list[tuple[MemoryClient, 
     ]
 
 
-async def _remember(memory: MemoryClient, turn: Turn) -> tuple[str, ...]:
+async def _remember(memory: MemoryClient, turn: Turn, *, is_plain: bool) -> tuple[str, ...]:
+    source = Source(method=Method.IMPORT, trust=Trust.USER)
     done = await memory.remember(
         turn.text,
-        entities=[turn.speaker] if turn.speaker else (),
-        source=Source(session=turn.session, at=turn.at, method=Method.IMPORT, trust=Trust.USER),
+        entities=[turn.speaker] if turn.speaker and not is_plain else (),
+        source=source if is_plain else replace(source, session=turn.session, at=turn.at),
         metadata={"turn": turn.id},
         # Conversations repeat sentences.
         intent="new",

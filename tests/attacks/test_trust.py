@@ -122,3 +122,21 @@ async def test_the_users_own_facts_are_all_shown(server: McpServer) -> None:
         await _say(server, fact, trust="user")
     async with server.client("auto", tools="core") as client:
         assert sorted(await _recalled(client, "Which servers run Ubuntu?", limit=8)) == sorted(facts)
+
+
+async def test_in_another_language_a_document_answers_what_the_user_has_not_said(server: McpServer) -> None:
+    """The user's word comes before a document about the same, and not before one that alone answers, in German too."""
+    letter = "Rundschreiben der Hausverwaltung: Der Aufzug steht vom 4. bis 6. Mai still."
+    for text in (
+        "Die Heizung wird jedes Jahr im September gewartet.",
+        "Unser Hausarzt ist freitags nicht in der Praxis.",
+        "Der Keller ist abgeschlossen, der Schlüssel hängt im Flur.",
+        "Der Drucker im Büro steht neben dem Fenster.",
+    ):
+        await _say(server, text, trust="user")
+    await _say(server, letter, trust="document", tool="letter")
+    await _say(server, "Laut Handbuch wird die Heizung jedes Jahr im März gewartet.", trust="document", tool="manual")
+    async with server.client("auto", tools="core") as client:
+        assert (await _recalled(client, "Wann steht der Aufzug still?"))[0] == letter
+        heating = await _recalled(client, "Wann wird die Heizung gewartet?")
+        assert heating[0] == "Die Heizung wird jedes Jahr im September gewartet."

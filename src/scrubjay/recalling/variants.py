@@ -21,6 +21,7 @@ from scrubjay.ports import DocumentStore, Profile, RecordStore
 from scrubjay.recalling.collapse import Arranged, RankedMemory
 from scrubjay.recalling.render import first_passage
 from scrubjay.text.claims.extract import claims_of, find_differences
+from scrubjay.text.languages import ENGLISH, language_of
 from scrubjay.text.tokens import STOP_WORDS
 
 Likenesses = NDArray[np.int8]
@@ -35,6 +36,8 @@ _SHARE = 3
 _SUBJECT, _CLAIM = 0.35, 0.85
 # The same for the words in common, where there are no vectors.
 _SUBJECT_WORDS, _CLAIM_WORDS, _SAME_WORDS = 0.3, 0.5, 0.75
+# Of two passages, the one with fewer words of the question has at least this part of them.
+_QUESTION_WORDS = 0.5
 # Fewer words in common say little.
 _MIN_SHARED = 2
 _WORD = re.compile(r"\w+")
@@ -86,7 +89,8 @@ class Arranger:
         matrix = np.stack([self.vectors[hash_] for hash_ in hashes])
         cosines = matrix @ matrix.T
         least, span = self.profile.related, self.profile.same - self.profile.related
-        return (cosines >= least + _SUBJECT * span).astype(np.int8) + (cosines >= least + _CLAIM * span)
+        likeness = (cosines >= least + _SUBJECT * span).astype(np.int8) + (cosines >= least + _CLAIM * span)
+        return likeness * _share_question(ranked) if self.profile.is_english else likeness
 
 
 def join_arrangers(arrangers: Sequence[Arranger]) -> Arranger | None:
@@ -181,6 +185,17 @@ def _origin(match: RankedMemory) -> tuple[str, ...] | None:
     if source.trust is Trust.USER or (source.trust is Trust.UNKNOWN and source.method not in AGENT_METHODS):
         return None
     return source.trust.value, source.agent, source.tool, source.conversation, memory.entity, memory.branch
+
+
+def _share_question(ranked: Sequence[RankedMemory]) -> NDArray[np.bool_]:
+    """Check for each two passages whether they have alike parts of the question; English ones need not.
+
+    To a model of English, all texts of another language are alike.
+    """
+    is_strange = np.array([language_of(match.text) not in ("", ENGLISH) for match in ranked])
+    words = np.array([match.best.words for match in ranked])
+    is_alike = np.minimum.outer(words, words) >= _QUESTION_WORDS * np.maximum.outer(words, words)
+    return is_alike | ~np.logical_or.outer(is_strange, is_strange)
 
 
 def _words(match: RankedMemory) -> frozenset[str]:

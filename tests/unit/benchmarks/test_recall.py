@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.fakes import FakeEmbedder
 
 from benchmarks.recall import Options, RecallBenchmark
-from benchmarks.recall_data import LabelledQuestion, Turn, collection
+from benchmarks.recall_data import LabelledQuestion, Turn, as_plain_texts, collection
 from benchmarks.recall_sources import Dataset
 from scrubjay.embedding.minilm import PROFILE
 from scrubjay.model.ranking import STAGES
@@ -55,6 +55,15 @@ async def test_every_method_is_measured_through_the_product(tmp_path: Path) -> N
     assert measured.sessions.r10 == 1.0
     assert measured.paces["embedded"].tokens_most > 0
     assert (tmp_path / "questions").is_dir()
+
+
+async def test_turns_are_stored_as_texts_alone(tmp_path: Path) -> None:
+    benchmark = RecallBenchmark(Options(plain=True, cache=tmp_path), make=_quick)
+    (measured,) = (await benchmark.run([DATASET])).datasets
+    assert measured.product.all10 == 1.0
+    assert [turn.text for turn in as_plain_texts(DATASET.collections[0]).memories][:1] == [
+        "(12:00 am on 1 February, 2024) Ines: I bought a blue canoe in the harbour"
+    ]
 
 
 async def test_fewer_collections_are_measured_with_a_limit(tmp_path: Path) -> None:
