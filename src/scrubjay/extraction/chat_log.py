@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.extraction.formats import FORMATS, MAX_LENGTH
@@ -43,7 +44,7 @@ def read_conversations(text: str, format: str = "auto") -> list[Conversation]:
             field="text",
         )
     if count > MAX_TURNS:
-        raise TooLarge(f"the log has {count:,} turns; the limit is {MAX_TURNS:,}", hint="Split it", field="text")
+        raise TooLarge(f"the log has more than {MAX_TURNS:,} turns", hint="Split it", field="text", limit=MAX_TURNS)
     return [_remove_unstorable(conversation) for conversation in conversations]
 
 
@@ -89,7 +90,8 @@ def _clean_turn(turn: Turn) -> Turn:
 
 
 _READERS: dict[str, Callable[[str], list[Conversation]]] = {
-    "lines": lambda text: [Conversation("", tuple(read_lines(text)))],
+    # One turn too many shows that there are too many.
+    "lines": lambda text: [Conversation("", tuple(islice(read_lines(text), MAX_TURNS + 1)))],
     "json": read_json,
     "jsonl": read_json_lines,
 }

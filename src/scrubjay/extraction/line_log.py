@@ -65,7 +65,7 @@ class _OpenTurn:
     lines: list[str] = field(default_factory=list[str])
 
 
-def read_lines(text: str) -> list[Turn]:
+def read_lines(text: str) -> Iterator[Turn]:
     """Return the turns in order; without speakers, each line is a turn of one speaker with an empty name."""
     lines = [
         (_Line(line, is_code) if is_code else _Line(line, is_code, _role_heading(line), _parse_line(line)))
@@ -73,12 +73,11 @@ def read_lines(text: str) -> list[Turn]:
         else _EMPTY[is_code]
         for line, is_code in _mark_code(text.splitlines())
     ]
-    opened = list(_read_turns(lines, speakers=_find_speakers(lines)))
-    texts = [(turn, _without_remarks("\n".join(turn.lines)).strip()) for turn in opened]
-    return [
-        Turn(speaker=turn.speaker, text=words, id=str(number), at=turn.at)
-        for number, (turn, words) in enumerate(((turn, words) for turn, words in texts if words), 1)
-    ]
+    number = 1
+    for turn in _read_turns(lines, speakers=_find_speakers(lines)):
+        if words := _without_remarks("\n".join(turn.lines)).strip():
+            yield Turn(speaker=turn.speaker, text=words, id=str(number), at=turn.at)
+            number += 1
 
 
 def _without_remarks(text: str) -> str:

@@ -128,15 +128,17 @@ def split_sentences(text: str, *, questions: bool = True) -> Iterator[Sentence]:
     for statement in _split_statements(text):
         if len(statement) > _MAX_LENGTH or statement[0] in _NO_SENTENCE or (statement[-1] == "?" and not questions):
             continue
-        low = statement.lower()
-        if not statement.isascii():
+        low, is_ascii = statement.lower(), statement.isascii()
+        if not is_ascii:
             low = low.replace("\u2019", "'")
-        if '"' in low or (not statement.isascii() and ("\u201c" in low or "\u00ab" in low)):
+        if '"' in low or (not is_ascii and ("\u201c" in low or "\u00ab" in low)):
             low = _QUOTED.sub("", low)
         words = [low] if low.isalpha() else _WORD.findall(low)
         if words:
             unique = set(words)
-            shows = set[str]().union(*map(_CLASSES_OF.__getitem__, unique & _CLASSIFIED))
+            shows = set[str]()
+            for word in unique & _CLASSIFIED:
+                shows.update(_CLASSES_OF[word])
             own = "first" in shows or "plural" in shows
             opens = _CLASSES_OF.get(words[0], ())
             yield Sentence(
@@ -168,6 +170,9 @@ def _split_statements(text: str) -> Iterator[str]:
         yield from filter(None, map(str.strip, _split_line(text)))
         return
     for statement in statements_of(_CODE.sub("\n", text)):
+        if statement.isalnum():
+            yield statement
+            continue
         mark = None if statement[0].isalpha() else _MARK.match(statement)
         bare = statement[mark.end() :] if mark else statement
         plain = " ".join((_MARKUP.sub("", bare) if "**" in bare or "__" in bare else bare).split())

@@ -150,7 +150,7 @@ def _blocks(lines: list[str]) -> Iterator[list[str]]:
                 yield block
                 block, fence = [], ""
             continue
-        if not line.strip():
+        if not line or line.isspace():
             if block and not _leads(block[-1]):
                 yield block
                 block = []
@@ -164,7 +164,10 @@ def _blocks(lines: list[str]) -> Iterator[list[str]]:
         if block and not is_prose and _starts_block(line, block, whole=whole):
             yield block
             block = []
-        whole = _makes_whole(line) if not block else whole or _holds_fence(line) or _leads(block[-1])
+        if block:
+            whole = whole or _holds_fence(line) or _leads(block[-1])
+        else:
+            whole = _holds_fence(line) if is_prose else _makes_whole(line)
         block.append(line)
         opened = None if is_prose else _FENCE.match(line)
         fence = opened[1] if opened else ""
@@ -227,6 +230,8 @@ def _items(block: list[str]) -> Iterator[str]:
 
 
 def _sentences(paragraph: str) -> list[str]:
+    if _STOP.search(paragraph) is None:
+        return [rest] if (rest := paragraph.strip()) else []
     sentences: list[str] = []
     start = 0
     for stop in _STOP.finditer(paragraph):
