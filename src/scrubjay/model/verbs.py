@@ -17,9 +17,10 @@ class Verb:
 
     `idempotent`: a repeated call changes nothing more. `logged`: its changes are found by their run, so that a caller
     whose answer was lost can ask for its outcome. `offline`: a client repeats its last answer while the daemon is away.
-    `long`: it has no time limit; `progress`: it reports how far it is. `needs`: the least level of access; the owner's
-    for what reaches files or tokens outside a space. `all_spaces`: it concerns the whole store. `notes`: the notes
-    carry it out, and keep their files in step. `command`, `route` and `tools` are its names on the surfaces.
+    `long`: it has no time limit; `stops`: it ends with its caller like a read, and what it has stored stays;
+    `progress`: it reports how far it is. `needs`: the least level of access; the owner's for what reaches files or
+    tokens outside a space. `all_spaces`: it concerns the whole store. `notes`: the notes carry it out, and keep their
+    files in step. `command`, `route` and `tools` are its names on the surfaces.
     """
 
     request: type[Request[object]]
@@ -30,6 +31,7 @@ class Verb:
     logged: bool = False
     offline: bool = False
     long: bool = False
+    stops: bool = False
     progress: bool = False
     all_spaces: bool = False
     notes: bool = False
@@ -101,7 +103,7 @@ _ALL = (
     _reads(requests.ConflictsRequest, command="conflicts list", route="GET /conflicts"),
     _reads(requests.ProbeConflictsRequest),
     _runs(
-        requests.ScanConflictsRequest, long=True, progress=True, command="conflicts scan",
+        requests.ScanConflictsRequest, long=True, stops=True, progress=True, command="conflicts scan",
         route="POST /scan",
     ),
     _sets(requests.ScanLaterRequest, route="POST /scan/later"),

@@ -69,7 +69,7 @@ class RpcDispatcher:
         work = self._export(call, send, drain) if call.verb == _EXPORT else self._execute(call, send, upload)
         try:
             return await self.limiter.run(
-                call.verb, work, caller=call.grant.id, reads=verb is not None and verb.reads,
+                call.verb, work, caller=call.grant.id, reads=verb is not None and (verb.reads or verb.stops),
                 long=verb is not None and verb.long,
             )  # fmt: skip
         except Busy as error:

@@ -128,11 +128,11 @@ class RequestContext:
     async def call(self, request: Request[T]) -> T:
         """Carry out a request."""
         verb = verb_of(request)
-        run = self.read if verb.reads else self.write
+        run = self.read if verb.reads or verb.stops else self.write
         return await run(verb.name, self.memory.call(request), long=verb.long)
 
     async def read(self, verb: str, work: Coroutine[object, object, T], *, long: bool = False) -> T:
-        """Run an operation that only reads."""
+        """Run an operation that ends with its caller, as those that only read do."""
         return await self.dependencies.gate.run(verb, work, caller=self.grant.id, reads=True, long=long)
 
     async def write(self, verb: str, work: Coroutine[object, object, T], *, long: bool = False) -> T:
