@@ -39,6 +39,7 @@ WITHOUT_COMMAND = {
     "outcome": "clients ask it by themselves after a lost answer",
     "probe_conflicts": "`remember --dry-run` shows the conflicts of a text",
     "scan_later": "it is `conflicts scan --later`",
+    "duplicates": "it has the form of a tool of agents; the command is `curate duplicates`",
     "create_entities": "it has the form of a tool of agents; `remember --entity` files a text under an entity",
     "update_entity": "it has the form of a tool of agents; the command is `revise`",
     "search_nodes": "it has the form of a tool of agents; the command is `recall`",

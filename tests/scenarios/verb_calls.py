@@ -65,6 +65,7 @@ def _arguments(verb: str, inputs: CallInputs) -> _Arguments:
         "conflicts": {"status": "all" if inputs.every(2) else "pending", "id": inputs.ref if inputs.every(3) else ""},
         "probe_conflicts": {"drafts": [draft], "threshold": 0.3},
         "scan_conflicts": {"limit": 5},
+        "duplicates": {"id": inputs.ref if inputs.every(2) else "", "merge": inputs.every(5), "limit": 5},
         # Scheduled after the test: whether the job has run must not matter.
         "scan_later": {"after": 86_400},
         "resolve_conflict": {"id": inputs.ref, "strategy": "auto", "notes": words[4]},

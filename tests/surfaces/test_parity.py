@@ -74,6 +74,7 @@ STEPS: tuple[tuple[str, _Values], ...] = (
     ("conflicts", {"status": "all"}),
     ("probe_conflicts", {"drafts": [{"text": "The office of Acme is in Rome"}]}),
     ("scan_conflicts", {"limit": 5}),
+    ("duplicates", {"limit": 5}),
     ("scan_later", {"after": 86_400}),
     ("resolve_conflict", {"id": "no-such-conflict"}),
     ("extract", {"text": "Ann: I prefer tea.\nBen: Well.", "me": "Ann", "method": "patterns"}),

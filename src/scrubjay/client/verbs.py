@@ -12,7 +12,7 @@ from scrubjay.model import requests
 from scrubjay.model.arguments import UNSET, Request, Unset
 from scrubjay.model.attachments import Attached, NoteAttachments, Orphans
 from scrubjay.model.branch import Branches, BranchMerged
-from scrubjay.model.conflict import ConflictDetails, Resolved, Scan
+from scrubjay.model.conflict import ConflictDetails, Duplicates, Resolved, Scan
 from scrubjay.model.fact import Extracted
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Json, Memory, Source
@@ -300,6 +300,12 @@ class AsyncVerbs(ABC):
     async def scan_conflicts(self, *, limit: int = 50, progress: Progress | None = None) -> Scan:
         """Scan the whole space for conflicts."""
         return await self.call(requests.ScanConflictsRequest.of(limit=limit), progress=progress)
+
+    async def duplicates(
+        self, *, id: str = "", threshold: float = 0.0, merge: bool = False, limit: int = 50,
+    ) -> Duplicates:
+        """Find the memories that say the same, in groups; with `merge`, join each group into its most trusted memory."""
+        return await self.call(requests.DuplicatesRequest.of(id=id, threshold=threshold, merge=merge, limit=limit))
 
     async def scan_later(self, *, after: int = 0) -> Job:
         """Have the daemon scan the whole space after a delay; a waiting scan is reused."""
@@ -809,6 +815,10 @@ class SyncVerbs(ABC):
     def scan_conflicts(self, *, limit: int = 50, progress: Progress | None = None) -> Scan:
         """Scan the whole space for conflicts."""
         return self.call(requests.ScanConflictsRequest.of(limit=limit), progress=progress)
+
+    def duplicates(self, *, id: str = "", threshold: float = 0.0, merge: bool = False, limit: int = 50) -> Duplicates:
+        """Find the memories that say the same, in groups; with `merge`, join each group into its most trusted memory."""
+        return self.call(requests.DuplicatesRequest.of(id=id, threshold=threshold, merge=merge, limit=limit))
 
     def scan_later(self, *, after: int = 0) -> Job:
         """Have the daemon scan the whole space after a delay; a waiting scan is reused."""

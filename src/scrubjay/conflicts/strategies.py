@@ -27,7 +27,10 @@ from scrubjay.model.relation import Relation
 from scrubjay.ports import Edge
 from scrubjay.writing.merge import merge, not_merged
 
-__all__ = ["CombineVersions", "ConflictCase", "ResolutionPlan", "apply_strategy", "choose_strategy", "suggest_strategy"]
+__all__ = [
+    "CombineVersions", "ConflictCase", "ResolutionPlan", "apply_strategy", "choose_strategy", "merge_pair",
+    "move_relations", "require_room", "suggest_strategy",
+]  # fmt: skip
 
 CombineVersions = Callable[..., tuple[Memory, tuple[MergeConflict, ...]]]
 """Three-way merge of two records of one memory: base, ours, theirs, and the side to prefer."""
@@ -119,12 +122,27 @@ def _merge(case: ConflictCase) -> ResolutionPlan:
     primary, secondary = case.older.memory, case.newer.memory
     if secondary.source.trust.outranks(primary.source.trust):
         primary, secondary = secondary, primary
-    merged = merge(primary, secondary, at=case.at, max_tags=case.most_tags)
+    part, merged = merge_pair(primary, secondary, at=case.at, most_tags=case.most_tags)
+    require_room(merged, limits=case.limits)
+    fields = not_merged(primary, secondary, max_tags=case.most_tags)
+    warning = f"{primary.name} has no place for these, kept with the merged record: {', '.join(fields)}"
+    return ResolutionPlan(
+        action="merged",
+        remaining=primary.id,
+        # The name must be free before the other memory can take it.
+        changed=(part, merged),
+        edges=move_relations(case.relations, secondary.id, primary.id),
+        warnings=(warning,) if fields else (),
+    )
+
+
+def merge_pair(primary: Memory, secondary: Memory, *, at: datetime, most_tags: int) -> tuple[Memory, Memory]:
+    """Return the second memory as part of the first, and the first with all that both said."""
+    merged = merge(primary, secondary, at=at, max_tags=most_tags)
     if merged is primary:
         # There is nothing to add, but the memory must name the record that was merged into it.
-        part = Merged(id=secondary.id, at=case.at, source=secondary.source)
+        part = Merged(id=secondary.id, at=at, source=secondary.source)
         merged = replace(primary, merged=(*primary.merged, part))
-    _require_room(merged, limits=case.limits)
     merged = replace(
         merged,
         pinned=primary.pinned or secondary.pinned,
@@ -136,17 +154,7 @@ def _merge(case: ConflictCase) -> ResolutionPlan:
         else None,
         resolution="merge",
     )
-    part = replace(secondary, state=State.MERGED, merged_into=primary.id, resolution="merged_into")
-    fields = not_merged(primary, secondary, max_tags=case.most_tags)
-    warning = f"{primary.name} has no place for these, kept with the merged record: {', '.join(fields)}"
-    return ResolutionPlan(
-        action="merged",
-        remaining=primary.id,
-        # The name must be free before the other memory can take it.
-        changed=(part, merged),
-        edges=_move_relations(case.relations, secondary.id, primary.id),
-        warnings=(warning,) if fields else (),
-    )
+    return replace(secondary, state=State.MERGED, merged_into=primary.id, resolution="merged_into"), merged
 
 
 def _merge_within(case: ConflictCase) -> ResolutionPlan:
@@ -306,7 +314,7 @@ def _trust_warnings(case: ConflictCase, verb: str) -> tuple[str, ...]:
     return (f"the newer one (trust {newer}) {verb} the older one (trust {older}); `undo` takes it back",)
 
 
-def _move_relations(relations: Iterable[Relation], source: str, target: str) -> tuple[Edge, ...]:
+def move_relations(relations: Iterable[Relation], source: str, target: str) -> tuple[Edge, ...]:
     """Move the relations of one memory to another, which may have the same; those between the two stay."""
     by_key = {relation.key: relation for relation in relations}
     edges: list[Edge] = []
@@ -329,7 +337,7 @@ def _move_relations(relations: Iterable[Relation], source: str, target: str) -> 
     return tuple(edges)
 
 
-def _require_room(merged: Memory, *, limits: Limits) -> None:
+def require_room(merged: Memory, *, limits: Limits) -> None:
     sizes = [len(observation.text.encode()) for observation in merged.observations]
     fits = len(merged.content.encode()) <= limits.text_bytes and sum(sizes) <= limits.list_bytes
     if not fits or len(sizes) > limits.observations:

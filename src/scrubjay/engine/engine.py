@@ -14,6 +14,7 @@ from typing import cast
 from scrubjay.auth import tokens as auth_tokens
 from scrubjay.conflicts import listing as conflict_listing
 from scrubjay.conflicts import scan
+from scrubjay.conflicts.duplicates import duplicates
 from scrubjay.conflicts.resolve import reopen, resolve_conflict
 from scrubjay.engine import diagnostics
 from scrubjay.engine.base import EngineBase
@@ -27,7 +28,7 @@ from scrubjay.lookup.references import space_of
 from scrubjay.model import requests
 from scrubjay.model.branch import Branches, BranchMerged
 from scrubjay.model.caller import Caller
-from scrubjay.model.conflict import ConflictDetails, Resolved, Scan
+from scrubjay.model.conflict import ConflictDetails, Duplicates, Resolved, Scan
 from scrubjay.model.draft import DraftBatch, as_draft, read_draft
 from scrubjay.model.fact import Extracted
 from scrubjay.model.identity import new_id
@@ -303,6 +304,13 @@ class Engine(EngineBase):
             limit=request.limit, space=who.space, origin=self._origin(who), context=self._write_context,
             progress=progress,
         )  # fmt: skip
+
+    async def duplicates(self, request: requests.DuplicatesRequest, *, who: Caller) -> Duplicates:
+        """Find the memories that say the same, in groups, and merge them if the request says so."""
+        result = await duplicates(request, space=who.space, origin=self._origin(who), context=self._write_context)
+        if result.merged:
+            await self.index.after_commit()
+        return result
 
     async def scan_memory(self, memory_id: str, *, who: Caller) -> int | None:
         """Scan one memory for conflicts; returns the number of new ones, None if it does not exist."""

@@ -234,3 +234,38 @@ class Scan:
     found: tuple[ConflictDetails, ...] = ()
     count: int = 0
     by_type: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Duplicate:
+    """A memory of a group that says the same; `similarity` is that to the memory that would remain."""
+
+    id: str
+    name: str
+    version: int
+    similarity: float
+    statement: str
+    mark: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DuplicateGroup:
+    """Memories that say the same as wholes. `remaining` is the one that the others are merged into.
+
+    `confidence` is the least similarity in the group.
+    """
+
+    remaining: Duplicate
+    others: tuple[Duplicate, ...]
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Duplicates:
+    """Groups of memories that say the same, the surest first; `count` counts all, `merged` those joined in `run`."""
+
+    groups: tuple[DuplicateGroup, ...] = ()
+    count: int = 0
+    merged: int = 0
+    run: str = ""
+    warnings: tuple[str, ...] = ()

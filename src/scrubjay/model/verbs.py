@@ -106,6 +106,7 @@ _ALL = (
         requests.ScanConflictsRequest, long=True, stops=True, progress=True, command="conflicts scan",
         route="POST /scan",
     ),
+    _decides(requests.DuplicatesRequest, long=True),
     _sets(requests.ScanLaterRequest, route="POST /scan/later"),
     _decides(requests.ResolveConflictRequest, command="conflicts resolve", route="POST /conflicts/{id}/resolve"),
     _writes(requests.ExtractRequest, long=True, progress=True, command="extract", route="POST /extract"),

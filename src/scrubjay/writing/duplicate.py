@@ -55,8 +55,8 @@ async def waiting_duplicates(
         return ()
     waiting = await records.get(space, list(dict.fromkeys(ids)))
     # No memory in the inbox is pinned.
-    found = _select(replace(draft, pinned=False), waiting.values(), at=at)
-    return found if len(found) == max(len(draft.entities), 1) else ()
+    selected = _select(replace(draft, pinned=False), waiting.values(), at=at)
+    return selected if len(selected) == max(len(draft.entities), 1) else ()
 
 
 async def confirm(

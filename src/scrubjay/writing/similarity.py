@@ -20,7 +20,7 @@ from scrubjay.text.tokens import running_terms_of, terms_of
 from scrubjay.workers import offload
 from scrubjay.writing.similarity_score import TextSimilarity, compare_texts, exchanged_word, max_similarity, overlap
 
-__all__ = ["GateDecision", "decide"]
+__all__ = ["GateDecision", "compare_whole", "decide", "least_cosine"]
 
 _MAX_REPORTED = 5
 # A memory so far below the threshold is still reported as similar.
@@ -39,6 +39,7 @@ _MAX_STATEMENT = 4_000
 # Of a document the beginning is compared.
 _MAX_CONTENT = 20_000
 _MAX_DIFFERENCE = 300
+_HALVINGS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +114,26 @@ async def decide(
     size = incoming.characters + sum([neighbour.memory.characters for neighbour in neighbours])
     decision = await offload(size, _decide, incoming, written.passages, neighbours, gate=gate)
     return replace(decision, why=problem) if problem and decision.target is None else decision
+
+
+def compare_whole(
+    incoming: Memory, passages: Sequence[Passage], nearby: NearbyMemory, *, rules: Rules, profile: Profile
+) -> float | None:
+    """Return how similar a stored memory is that says all that another does, by the rules of the gate; else None."""
+    gate = _Gate(rules=rules, profile=profile, intent="auto")
+    comparison = _compare(incoming, passages, nearby, gate=gate)
+    is_same = comparison.is_eligible and comparison.similarity >= gate.same and not comparison.texts.differs
+    return comparison.similarity if is_same else None
+
+
+def least_cosine(*, rules: Rules, profile: Profile) -> float:
+    """Return the cosine below which two texts cannot say the same."""
+    same = _Gate(rules=rules, profile=profile, intent="auto").same
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if max_similarity(middle) >= same else (middle, high)
+    return low
 
 
 def _decide(

@@ -113,20 +113,19 @@ async def test_duplicates_are_found_and_merged(settings: Settings) -> None:
         result = await client.call_tool("intelligence_detect_duplicates", {"threshold": 0.9})
         structured = result.structured_content
         assert structured is not None
-        (duplicate,) = structured["duplicates"]
-        assert (structured["count"], duplicate["confidence"], duplicate["other"]["says"]) == (1, 1.0, CONTENT)
-        assert text_of(result).splitlines()[1].startswith("- 1.00 the-kiln (agent tester) = kiln (agent tester): The")
+        (group,) = structured["groups"]
+        assert (group["confidence"], group["name"], group["says"]) == (1.0, "kiln", CONTENT)
+        assert [member["name"] for member in group["others"]] == ["the-kiln"]
+        assert [pair["other"]["id"] for pair in structured["duplicates"]] == [group["kept"]]
+        assert text_of(result).splitlines()[2].startswith("- 1.00 kiln (agent tester) = the-kiln (agent tester): The")
         of_one = await call(client, "intelligence_detect_duplicates", id="kiln", merge=True)
-        (done,) = of_one["duplicates"]
-        assert (done["conflict_id"], done["action"], done["kept"]) == (
-            duplicate["conflict_id"],
-            "merged",
-            duplicate["other"]["id"],
-        )
-        assert (await call(client, "intelligence_detect_duplicates"))["count"] == 0
+        (done,) = of_one["groups"]
+        assert (done["kept"], done["run"] != "", of_one["duplicates"]) == (group["kept"], True, [])
+        after = await call(client, "intelligence_detect_duplicates")
+        assert (after["groups"], after["count"]) == ([], 0)
         (undone, _) = (await server.context().memory.undo(run=done["run"])).done
         assert undone.action
-        assert (await call(client, "intelligence_detect_duplicates"))["count"] == 1
+        assert len((await call(client, "intelligence_detect_duplicates"))["groups"]) == 1
 
 
 async def test_memories_that_share_one_statement_are_reported_and_not_merged(settings: Settings) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from scrubjay.model.arguments import Arg, Request
-from scrubjay.model.conflict import ConflictDetails, Resolved, Scan
+from scrubjay.model.conflict import ConflictDetails, Duplicates, Resolved, Scan
 from scrubjay.model.fact import Extracted
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Json
@@ -18,6 +18,7 @@ __all__ = [
     "ConflictsRequest",
     "ContextRequest",
     "CreateEntitiesRequest",
+    "DuplicatesRequest",
     "ExtractRequest",
     "GetMemoryStatusRequest",
     "GraphRequest",
@@ -108,6 +109,16 @@ class ScanConflictsRequest(Request[Scan]):
     limit: Annotated[
         int, Arg("Maximum number of conflicts.", minimum=0, maximum=1_000, flags="--limit -n")
     ] = 50  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DuplicatesRequest(Request[Duplicates]):
+    """Find the memories that say the same, in groups; with `merge`, join each group into its most trusted memory."""
+
+    id: Annotated[str, Arg("Only the group of this memory: id, name or title.", length=LABEL)] = ""
+    threshold: Annotated[float, Arg("Least confidence of a group, from 0 to 1.")] = 0.0
+    merge: Annotated[bool, Arg("Merge the groups; `undo` takes it back.")] = False
+    limit: Annotated[int, Arg("Maximum number of groups.", maximum=1_000, flags="--limit -n")] = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

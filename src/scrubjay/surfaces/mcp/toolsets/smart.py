@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from scrubjay.errors import InvalidInput, ScrubjayError
-from scrubjay.model.conflict import ConflictDetails, ConflictSide, ConflictType
+from scrubjay.model.conflict import ConflictDetails, ConflictSide, ConflictType, DuplicateGroup
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.requests import RecallRequest, RememberRequest, ReviseRequest
 from scrubjay.model.results import Hit
@@ -76,9 +76,14 @@ async def search_memories(context: ToolContext, arguments: Mapping[str, Json]) -
 
 
 async def intelligence_detect_duplicates(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
-    """Return pairs of memories that say the same, the surest first; `merge` joins those that are safe to join."""
+    """Return groups of memories that say the same, and pairs that share a statement, the surest first.
+
+    `merge` joins the groups, and the pairs that are safe to join.
+    """
     args = Arguments(arguments)
     ref, threshold = args.text("id"), args.number("threshold", 0.0)
+    most = args.integer("limit") or _DUPLICATES
+    same = await context.memory.duplicates(id=ref, threshold=threshold, merge=args.flag("merge"), limit=most)
     remarks = [] if ref else await _scan(context)
     duplicates = [
         conflict
@@ -88,9 +93,11 @@ async def intelligence_detect_duplicates(context: ToolContext, arguments: Mappin
     duplicates.sort(key=lambda conflict: conflict.confidence, reverse=True)
     entries = [
         _duplicate_entry(conflict, await _merge(context, conflict) if args.flag("merge") else {})
-        for conflict in duplicates[: args.integer("limit") or _DUPLICATES]
+        for conflict in duplicates[:most]
     ]
-    return _render_duplicates(entries, count=len(duplicates), remarks=remarks)
+    groups = [_group_entry(group, run=same.run) for group in same.groups]
+    remarks += same.warnings
+    return _render_duplicates(groups, entries, count=len(duplicates), remarks=remarks)
 
 
 async def _scan(context: ToolContext) -> list[str]:
@@ -134,18 +141,46 @@ def _duplicate_entry(conflict: ConflictDetails, merged: dict[str, Json]) -> List
     )
 
 
+def _group_entry(group: DuplicateGroup, *, run: str) -> ListEntry:
+    names = " = ".join(
+        f"{memory.name} ({memory.mark})" if memory.mark else memory.name for memory in (group.remaining, *group.others)
+    )
+    head = f"- {group.confidence:.2f} {names}{', merged' if run else ''}"
+    members: list[Json] = [
+        {"id": memory.id, "name": memory.name, "similarity": memory.similarity} for memory in group.others
+    ]
+    merged: dict[str, Json] = {"run": run} if run else {}
+    return ListEntry(
+        structured={
+            "confidence": group.confidence, "kept": group.remaining.id, "name": group.remaining.name,
+            "says": shorten(group.remaining.statement, tokens=_STATEMENT_TOKENS), "others": members, **merged,
+        },
+        line=f"{head}: {shorten(' '.join(group.remaining.statement.split()), tokens=_STATEMENT_TOKENS)}",
+        short=head,
+    )  # fmt: skip
+
+
 def _side_fields(side: ConflictSide) -> dict[str, Json]:
     fields: dict[str, Json] = {"id": side.id, "name": side.name, "mark": side.mark}
     return drop_empty(fields) | {"says": shorten(side.statement, tokens=_STATEMENT_TOKENS)}
 
 
-def _render_duplicates(entries: Sequence[ListEntry], *, count: int, remarks: Sequence[str]) -> ToolResult:
+def _render_duplicates(
+    groups: Sequence[ListEntry], entries: Sequence[ListEntry], *, count: int, remarks: Sequence[str]
+) -> ToolResult:
     room = room_for(DEFAULT_TOKENS) - cost_of("\n".join(remarks)) - _NOTE_TOKENS
-    shown = fit(entries, room=room)
-    lines = [HEADING, *(entry.line for entry in shown)] if shown else ["No duplicates found."]
-    if len(shown) < count:
+    shown_groups = fit(groups, room=room // 2)
+    shown = fit(entries, room=room - sum(cost_of(entry.line) for entry in shown_groups))
+    lines = [HEADING] if shown or shown_groups else ["No duplicates found."]
+    lines += ["Memories that say the same:", *(entry.line for entry in shown_groups)] if shown_groups else []
+    lines += ["Statements that two memories share:", *(entry.line for entry in shown)] if shown else []
+    if len(shown) < count or len(shown_groups) < len(groups):
         lines.append(f"({len(shown):,} of {count:,} are shown: ask with the id of one memory, or a higher threshold)")
-    structured: dict[str, Json] = {"duplicates": [entry.structured for entry in shown], "count": count}
+    structured: dict[str, Json] = {
+        "groups": [entry.structured for entry in shown_groups],
+        "duplicates": [entry.structured for entry in shown],
+        "count": count,
+    }
     return ToolResult(structured=structured, text="\n".join((*lines, *remarks)))
 
 
@@ -227,15 +262,15 @@ TOOLS = (
     Tool(
         name="intelligence_detect_duplicates",
         title="Detect duplicates",
-        description="Pairs of memories that say the same, of all memories or of one. merge joins a pair if one of "
-        "them says nothing else; it can be undone.",
+        description="Groups of memories that say the same, and pairs that share a statement, of all memories or of "
+        "one. merge joins groups, and pairs of which one says nothing else; it can be undone.",
         input=input_schema(
             id=described(TEXT, "id, name or title"),
             threshold=described({"type": "number", "minimum": 0, "maximum": 1}, "least confidence"),
             limit=at_least(1),
             merge=FLAG,
         ),
-        output=output_schema(duplicates=LIST, count=INTEGER),
+        output=output_schema(groups=LIST, duplicates=LIST, count=INTEGER),
         call=intelligence_detect_duplicates,
     ),
 )
