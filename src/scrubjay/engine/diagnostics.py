@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import random
 import shutil
 import stat
 from collections.abc import Callable, Sequence
@@ -9,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scrubjay.engine.dependencies import PlainFile
+from scrubjay.engine.scrub import known_damage, scrub
 from scrubjay.errors import EmbeddingUnavailable, ScrubjayError
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
 from scrubjay.model.results import Check, DoctorReport, Status
-from scrubjay.ports import Embedder, RecordStore, StoreStatistics
+from scrubjay.ports import Clock, DamagedBody, Embedder, RecordStore, StoreStatistics
 from scrubjay.ports.models import ENGLISH_MODEL
 from scrubjay.text.tokens import LANGUAGE_TERMS
 from scrubjay.version import VERSION
@@ -26,6 +28,9 @@ _PAGE_SIZE = 200
 # From this share of passages on a space counts as one of other languages.
 _FOREIGN_SHARE = 0.2
 _RESTORE = "Follow its advice, if it gives any; else restore a backup: `scrubjay backup restore FILE`"
+_REVERT = "`scrubjay revert ID --to VERSION` goes back to a sound version; a backup may have the damaged one"
+# So many bodies are read each time: about a tenth of a second.
+_SAMPLE = 1_000
 Description = dict[str, str | int | bool]
 
 
@@ -37,6 +42,7 @@ class Subject:
     embedder: Embedder
     index: Description
     data: Path
+    clock: Clock
     plain_files: Callable[[], Sequence[PlainFile]] | None = None
 
 
@@ -46,6 +52,8 @@ async def status(subject: Subject, *, space: str) -> Status:
     embedding, degraded = await _embedding(subject.embedder)
     if problem := subject.index.get("problem"):
         degraded.append(str(problem))
+    if damaged := await known_damage(space, store=subject.store):
+        degraded.append(f"damaged on the disk: {_shorten(list(map(str, damaged)))}")
     if ENGLISH_MODEL.search(str(embedding.get("model", ""))) and (
         foreign := await _foreign_languages(subject.store, space)
     ):
@@ -78,11 +86,13 @@ async def status(subject: Subject, *, space: str) -> Status:
 async def doctor(subject: Subject, *, space: str, deep: bool, trashed: Sequence[str] = ()) -> DoctorReport:
     """Check the store, the folder, the model, the vectors and the index; `trashed` lists branches just trashed."""
     store_check = await _store_check(subject.store, deep=deep)
+    bodies_check = await _bodies_check(subject, space=space, deep=deep)
     statistics = await subject.store.statistics(space)
     return DoctorReport(
         checks=(
             _backend_check(statistics),
             store_check,
+            bodies_check,
             _compression_check(statistics),
             _folder_check(subject.data),
             *([_encryption_check(await asyncio.to_thread(subject.plain_files))] if subject.plain_files else ()),
@@ -136,6 +146,28 @@ async def _store_check(store: RecordStore, *, deep: bool) -> Check:
     if not problems:
         return Check(name="store", ok=True, detail="every page and body read" if deep else "sound")
     return Check(name="store", ok=False, detail="; ".join(problems[:5]), fix=_RESTORE)
+
+
+async def _bodies_check(subject: Subject, *, space: str, deep: bool) -> Check:
+    """Read some bodies, of this space first; the next call reads the next ones."""
+    read, damaged = 0, list[DamagedBody]()
+    try:
+        spaces = await subject.store.spaces()
+        for name in sorted(spaces, key=lambda name: (name != space, random.random())):  # noqa: S311 - no secret
+            # A deep check of the store has read every body already.
+            part = await scrub(
+                name, bodies=0 if deep else max(0, _SAMPLE - read), store=subject.store, clock=subject.clock
+            )
+            read, damaged = read + part.read, [*damaged, *part.damaged]
+            if read >= _SAMPLE:
+                break
+    except ScrubjayError as error:
+        return Check(name="bodies", ok=False, detail=str(error), fix=_RESTORE)
+    if damaged:
+        why = _shorten([str(body) for body in damaged])
+        return Check(name="bodies", ok=False, detail=f"{len(damaged):,} damaged: {why}", fix=_REVERT)
+    detail = "see store" if deep else f"{read:,} read, none damaged; the next check reads the next ones, `--deep` all"
+    return Check(name="bodies", ok=True, detail=detail)
 
 
 def _backend_check(statistics: StoreStatistics) -> Check:

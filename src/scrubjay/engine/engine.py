@@ -593,7 +593,7 @@ class Engine(EngineBase):
             await self.index.open()
         return diagnostics.Subject(
             store=self._store, embedder=self.embedder, index=await self.index.describe(), data=self.data,
-            plain_files=self.plain_files,
+            clock=self.clock, plain_files=self.plain_files,
         )  # fmt: skip
 
     async def close(self) -> None:

@@ -4,7 +4,9 @@ from scrubjay.model.version import MemoryHistory
 from scrubjay.ports.commit import Commit, Committed, Edge, Embedded, IdempotencyRecord, StoredAnswer, Write
 from scrubjay.ports.models import Clock, Embedder, Llm, MediaSource, PassageSearcher, Profile, Reranker, VectorIndex
 from scrubjay.ports.store import (
+    BodyCheck,
     ChangeLog,
+    DamagedBody,
     DocumentStore,
     Handle,
     LexicalMatch,
@@ -23,10 +25,12 @@ from scrubjay.ports.store import (
 )
 
 __all__ = [
+    "BodyCheck",
     "ChangeLog",
     "Clock",
     "Commit",
     "Committed",
+    "DamagedBody",
     "DocumentStore",
     "Edge",
     "Embedded",

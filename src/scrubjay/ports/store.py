@@ -82,6 +82,26 @@ class StoreStatistics:
     details: Mapping[str, str | int | float | bool] = field(default_factory=dict[str, str | int | float | bool])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DamagedBody:
+    """A version whose stored bytes cannot be read, and why."""
+
+    memory_id: str
+    version: int
+    why: str
+
+    def __str__(self) -> str:
+        return f"memory {self.memory_id} (version {self.version}): {self.why}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BodyCheck:
+    """How many versions were read from the disk, and those of them that are damaged."""
+
+    read: int
+    damaged: tuple[DamagedBody, ...] = ()
+
+
 class MemoryReader(Protocol):
     """What other packages read of a store: memories, their names and labels, versions and relations."""
 
@@ -430,8 +450,15 @@ class Upkeep(Protocol):
         """Return the problems of the store; empty if there are none. `deep` reads every body."""
         ...
 
+    async def check_bodies(self, space: str, ids: Sequence[str]) -> BodyCheck:
+        """Read every version of some memories; missing ones are left out."""
+        ...
+
     async def backup(self, target: Path, *, progress: Progress | None = None) -> None:
-        """Copy the store to a file while it is in use."""
+        """Copy the store to a file while it is in use, and read the copy.
+
+        Raises BodyDamaged for damaged bodies: the copy is written, and has them as they are.
+        """
         ...
 
     async def tidy(self) -> list[str]:

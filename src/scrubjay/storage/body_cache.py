@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 from scrubjay.errors import BodyDamaged
@@ -16,6 +17,7 @@ from scrubjay.model.relation import Relation
 from scrubjay.model.snapshot import from_body
 from scrubjay.model.timestamps import from_micros, to_micros
 from scrubjay.model.version import MemoryHistory, Version
+from scrubjay.ports import DamagedBody
 from scrubjay.storage.codec import Dictionary, Encoded, Encoding, encode_delta, parse, unpack
 from scrubjay.storage.rows import id_bytes, id_text, relation_from_text
 
@@ -196,6 +198,18 @@ def damaged_version(error: BodyDamaged, *, memory_id: str, version: int) -> Body
         hint="Read the other versions one by one with `read --version`, or restore a backup",
         memory_id=memory_id,
         version=version,
+    )
+
+
+def damaged_backup(target: Path, damaged: Sequence[DamagedBody]) -> BodyDamaged:
+    """Return the error for a backup that has damaged bodies, as the store has them."""
+    more = f", and {len(damaged) - 1:,} more" if len(damaged) > 1 else ""
+    return BodyDamaged(
+        f"backed up to {target}, but the store has damaged bodies, and so has the backup: {damaged[0]}{more}",
+        hint="`scrubjay doctor --deep` lists them; an older backup may have them whole",
+        path=str(target),
+        memory_id=damaged[0].memory_id,
+        damaged=len(damaged),
     )
 
 

@@ -8,9 +8,10 @@ from scrubjay.model.document import Document
 from scrubjay.model.relation import Relation
 from scrubjay.model.timestamps import to_iso
 from scrubjay.model.transfer import SECTIONS
+from scrubjay.model.version import Version
 from scrubjay.ports import MemoryHistory, Progress, RecordStore
 from scrubjay.ports.commit import StoredAnswer
-from scrubjay.transfer.lines import Item, StoredVector, header, write_line
+from scrubjay.transfer.lines import Item, StoredVector, damage_line, header, write_line
 
 # The most items that are read at once and written in one commit, and the most bytes of memories.
 _PAGE = 200
@@ -30,15 +31,23 @@ def require_sections(names: Sequence[str]) -> tuple[str, ...]:
 async def export_lines(
     *, space: str, store: RecordStore, now: datetime, include: Sequence[str] = (), progress: Progress | None = None
 ) -> AsyncIterator[str]:
-    """Yield the optional sections, every memory in every state with all its versions, and every relation."""
+    """Yield the optional sections, every memory in every state with all its versions, and every relation.
+
+    Damaged versions are left out, and named in the last line.
+    """
+    damaged: dict[str, str] = {}
     yield header(space, to_iso(now), sections=include)
     total, done = await count_ids(store, space), 0
     if "vectors" in include:
         async for line in _lines(vector_pages(store, space, await store.models())):
             yield line
     async for ids in id_pages(store, space):
-        async for line in _lines(history_pages(store, space, ids)):
+        async for line in _lines(history_pages(store, space, ids, damaged=damaged)):
             yield line
+        for memory_id in [memory_id for memory_id in ids if memory_id in damaged]:
+            sound, damaged[memory_id] = await _sound_versions(store, space, memory_id, why=damaged[memory_id])
+            if sound is not None:
+                yield write_line(sound)
         done += len(ids)
         if progress is not None:
             progress(done, max(done, total))
@@ -48,6 +57,8 @@ async def export_lines(
         if section in include:
             async for line in _lines(pages(store, space)):
                 yield line
+    if damaged:
+        yield damage_line(damaged, space=space)
 
 
 async def count_ids(store: RecordStore, space: str) -> int:
@@ -94,6 +105,30 @@ async def history_pages(
             break
         yield page
         remaining = remaining[remaining.index(page[-1].memory.id) + 1 :]
+
+
+async def _sound_versions(
+    store: RecordStore, space: str, memory_id: str, *, why: str
+) -> tuple[MemoryHistory | None, str]:
+    """Return a memory with the versions of it that can be read, and what it lost."""
+    newest_first: list[Version] = []
+    lost: list[int] = []
+    before: int | None = None
+    while before is None or before > 1:
+        try:
+            versions = await store.versions(space, memory_id, limit=1, before=before)
+        except BodyDamaged as error:
+            before = int(str(error.fields["version"]))
+            lost.append(before)
+            continue
+        if not versions:
+            break
+        newest_first += versions
+        before = versions[0].number
+    if not newest_first:
+        return None, f"left out: {why}"
+    sound = MemoryHistory(memory=newest_first[0].memory, versions=tuple(newest_first[::-1]))
+    return sound, f"without version {', '.join(map(str, sorted(lost)))}: {why}"
 
 
 async def relation_pages(

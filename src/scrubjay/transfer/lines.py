@@ -51,6 +51,13 @@ def header(space: str, exported_at: str, *, sections: Sequence[str] = ()) -> str
     return json.dumps(fields)
 
 
+def damage_line(damaged: Mapping[str, str], *, space: str) -> str:
+    """Return a line that names the memories of which something is missing, and why; an import skips it."""
+    # As a header, so that earlier releases skip it too.
+    fields: dict[str, Json] = {"scrubjay": _FORMAT, "space": space, "damaged": dict[str, Json](damaged)}
+    return json.dumps(fields, ensure_ascii=False)
+
+
 def write_line(item: Item) -> str:
     """Return the line of an item."""
     return json.dumps(to_json(item), ensure_ascii=False)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.fakes import FakeEmbedder
+from tests.fakes import FakeClock, FakeEmbedder
 from tests.new_files import NewStores
 from tests.unit.harness import SPACE, Harness
 from tests.unit.recalling.branches import make_branch
@@ -67,6 +67,7 @@ def make_subject(data: Path, store: SqliteStore, *, failing: bool = False, probl
         embedder=FakeEmbedder(failing=failing),
         index={"kind": "scan", "points": 3, "problem": problem},
         data=data,
+        clock=FakeClock(),
     )
 
 
@@ -107,7 +108,7 @@ async def test_a_healthy_memory_needs_no_fix(data: Path, store: SqliteStore) -> 
     report = await doctor(subject, space=SPACE, deep=True)
     assert report.ok
     assert {check.name for check in report.checks} == {
-        "backend", "store", "compression", "folder", "disk", "embedding", "vectors", "branches", "index",
+        "backend", "store", "bodies", "compression", "folder", "disk", "embedding", "vectors", "branches", "index",
     }  # fmt: skip
     assert all(not check.fix for check in report.checks)
     assert (await checks(subject, deep=True))["store"].detail != (await checks(subject))["store"].detail

@@ -125,6 +125,7 @@ def _open_new(target: Path) -> Generator[BinaryIO]:
                 yield cast("BinaryIO", file)
             raw.flush()
             os.fsync(raw.fileno())
+        _require_intact(partial)
         partial.replace(target)
     except OSError as error:
         raise StoreReadOnly(

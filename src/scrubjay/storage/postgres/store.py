@@ -18,6 +18,7 @@ from scrubjay.model.relation import Relation
 from scrubjay.model.token import Token
 from scrubjay.model.version import Version
 from scrubjay.ports import (
+    BodyCheck,
     Commit,
     Committed,
     Embedded,
@@ -32,6 +33,7 @@ from scrubjay.ports import (
 )
 from scrubjay.ports.cluster import Lease
 from scrubjay.ports.commit import StoredAnswer
+from scrubjay.storage.body_cache import damaged_backup
 from scrubjay.storage.lru import LruCache
 from scrubjay.storage.postgres import (
     backup,
@@ -380,8 +382,14 @@ class PostgresStore:
     async def check(self, *, deep: bool = False) -> list[str]:
         return await upkeep.check(self.database, deep=deep, bodies=self._bodies)
 
+    async def check_bodies(self, space: str, ids: Sequence[str]) -> BodyCheck:
+        return await upkeep.check_bodies(self.database, space, ids, bodies=self._bodies)
+
     async def backup(self, target: Path, *, progress: Progress | None = None) -> None:
         await backup.write_backup(self.database.address, target, progress=progress)
+        damaged = [body async for body in upkeep.damaged_bodies(self.database, self._bodies)]
+        if damaged:
+            raise damaged_backup(target, damaged)
 
     async def tidy(self) -> list[str]:
         done = await self._upkeep.tidy()

@@ -1,17 +1,18 @@
 """Upkeep: statistics, checks, and the background work on bodies and passages."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+import sys
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import suppress
 
 from scrubjay.errors import BodyDamaged, StoreError
-from scrubjay.ports import StoreStatistics
+from scrubjay.ports import BodyCheck, DamagedBody, StoreStatistics
 from scrubjay.storage.body_cache import BATCH
 from scrubjay.storage.codec import train
 from scrubjay.storage.postgres import purge, reindex
 from scrubjay.storage.postgres.bodies import Body, PostgresBodies, encoded_of
 from scrubjay.storage.postgres.database import Database, Row, SqlQuery
-from scrubjay.storage.rows import STATES
+from scrubjay.storage.rows import STATES, canonical_ids
 from scrubjay.storage.sql_files import read_statements
 
 Details = dict[str, str | int | float | bool]
@@ -147,39 +148,53 @@ async def check(database: Database, *, deep: bool, bodies: PostgresBodies) -> li
             problems.append(f"{without_body} memories have no body")
         if with_wrong_passages:
             problems.append(f"{with_wrong_passages} memories have another number of passages than they should")
-        problems += await _damaged_bodies(database, bodies)
+        problems += [str(body) async for body in damaged_bodies(database, bodies, most=_MAX_PROBLEMS)]
     return problems
+
+
+async def check_bodies(database: Database, space: str, ids: Sequence[str], *, bodies: PostgresBodies) -> BodyCheck:
+    """Read every version of some memories."""
+    rows = await database.rows(_SQL["bodies_of"], canonical_ids(ids), space=space)
+    return BodyCheck(read=len(rows), damaged=tuple(await _damaged_in_page(bodies, space, rows)))
+
+
+async def damaged_bodies(
+    database: Database, bodies: PostgresBodies, *, most: int = sys.maxsize
+) -> AsyncIterator[DamagedBody]:
+    """Read every body, and yield the damaged ones, up to a number."""
+    count = 0
+    spaces = await database.rows("SELECT name FROM scrubjay.spaces ORDER BY no", unrestricted=True)
+    for (space,) in spaces:
+        after = (0, 0)
+        while rows := await database.rows(_SQL["bodies"], *after, BATCH, space=str(space)):
+            after = (rows[-1][0], rows[-1][1])
+            for body in await _damaged_in_page(bodies, str(space), rows):
+                yield body
+                count += 1
+                if count == most:
+                    return
 
 
 def _queries(*names: str) -> list[SqlQuery]:
     return [SqlQuery(_SQL[name]) for name in names]
 
 
-async def _damaged_bodies(database: Database, bodies: PostgresBodies) -> list[str]:
-    problems: list[str] = []
-    spaces = await database.rows("SELECT name FROM scrubjay.spaces ORDER BY no", unrestricted=True)
-    for (space,) in spaces:
-        after = (0, 0)
-        while rows := await database.rows(_SQL["bodies"], *after, BATCH, space=str(space)):
-            after = (rows[-1][0], rows[-1][1])
-            problems += await _damaged_in_page(bodies, str(space), rows)
-            if len(problems) >= _MAX_PROBLEMS:
-                return problems[:_MAX_PROBLEMS]
-    return problems
-
-
-async def _damaged_in_page(bodies: PostgresBodies, space: str, rows: Sequence[Row]) -> list[str]:
+async def _damaged_in_page(bodies: PostgresBodies, space: str, rows: Sequence[Row]) -> list[DamagedBody]:
     loaded = await bodies.load(
         space, [Body(encoded_of(packed), str(memory_id), number, no) for no, number, memory_id, *packed in rows]
     )
-    problems: list[str] = []
-    # Newest first, since older ones are stored as differences from newer ones.
-    for body in reversed(loaded):
-        try:
-            bodies.unpack(body, space=space)
-        except BodyDamaged as error:
-            problems.append(f"memory {body.memory_id} (version {body.version}): {error.message}")
-    return problems[::-1]
+
+    def unpack() -> list[DamagedBody]:
+        damaged: list[DamagedBody] = []
+        # Newest first, since older ones are stored as differences from newer ones.
+        for body in reversed(loaded):
+            try:
+                bodies.unpack(body, space=space)
+            except BodyDamaged as error:
+                damaged.append(DamagedBody(memory_id=body.memory_id, version=body.version, why=error.message))
+        return damaged[::-1]
+
+    return await asyncio.to_thread(unpack)
 
 
 def _details(database: Database, row: Row, *, is_protected: bool) -> Details:

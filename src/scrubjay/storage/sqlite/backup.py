@@ -1,22 +1,26 @@
 """Backups: a copy of the database file, made page by page while writers go on."""
 
+import json
 from pathlib import Path
 
 import apsw
 
 from scrubjay.errors import InvalidInput, StoreDamaged
 from scrubjay.model.identity import new_id
-from scrubjay.ports import Progress
+from scrubjay.ports import DamagedBody, Progress
+from scrubjay.storage.body_cache import damaged_backup
 from scrubjay.storage.sqlite.bodies import SqliteBodies
 from scrubjay.storage.sqlite.connection import connect, make_private, mapped_errors
 from scrubjay.storage.sqlite.schema import migrate
-from scrubjay.storage.sqlite.upkeep import check
+from scrubjay.storage.sqlite.upkeep import check, damaged_bodies
 
 _PAGES_PER_STEP = 500
+# The key of the damaged bodies that a backup was made with.
+_DAMAGED = "damaged_bodies"
 
 
 def write_backup(source: Path, target: Path, *, key: str, progress: Progress | None) -> None:
-    """Copy a database to a new file, then check the copy."""
+    """Copy a database to a new file, then read the copy; raises BodyDamaged for a copy with damaged bodies."""
     if target.exists() or target.is_symlink():
         raise InvalidInput(f"{target} exists already", hint="Choose another name", path=str(target))
     partial = target.with_name(target.name + ".partial")
@@ -25,10 +29,10 @@ def write_backup(source: Path, target: Path, *, key: str, progress: Progress | N
     try:
         make_private(partial)
         with mapped_errors(target):
-            problem = _copy(connection, partial, key=key, progress=progress)
-        if problem != "ok":
-            raise StoreDamaged(f"the backup would be damaged: {problem}", hint="Run `scrubjay doctor --deep`")
+            damaged = _copy(connection, partial, key=key, progress=progress)
         partial.replace(target)
+        if damaged:
+            raise damaged_backup(target, damaged)
     finally:
         connection.close()
         partial.unlink(missing_ok=True)
@@ -42,7 +46,8 @@ def verify_backup(path: Path, *, key: str) -> int:
     try:
         with mapped_errors(path):
             migrate(connection, path=path)
-            problems = check(connection, deep=True, bodies=SqliteBodies())
+            expected = _known_damage(connection)
+            problems = check(connection, deep=True, bodies=SqliteBodies(), expected=expected)
             if problems:
                 raise StoreDamaged(f"the backup is damaged: {problems[0]}", hint="Use another backup", path=str(path))
             return int(connection.execute("SELECT count(*) FROM memories").fetchall()[0][0])
@@ -61,7 +66,14 @@ def new_store_id(path: Path, *, key: str) -> None:
         connection.close()
 
 
-def _copy(connection: apsw.Connection, target: Path, *, key: str, progress: Progress | None) -> str:
+def _known_damage(connection: apsw.Connection) -> set[str]:
+    """Return the damage that the store had when the backup was made: the file has not suffered since."""
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (_DAMAGED,)).fetchone()
+    return set(json.loads(str(row[0]))) if row else set()
+
+
+def _copy(connection: apsw.Connection, target: Path, *, key: str, progress: Progress | None) -> list[DamagedBody]:
+    """Copy a database, and return the damaged bodies of the copy; raises StoreDamaged if it has other problems."""
     copy = apsw.Connection(str(target))
     try:
         if key:
@@ -75,6 +87,13 @@ def _copy(connection: apsw.Connection, target: Path, *, key: str, progress: Prog
                     progress(job.page_count - job.remaining, job.page_count)
         # A backup is one file, without a log beside it.
         copy.pragma("journal_mode", "delete")
-        return str(copy.execute("PRAGMA integrity_check(1)").fetchall()[0][0])
+        ((problem,),) = copy.execute("PRAGMA integrity_check(1)").fetchall()
+        if problem != "ok":
+            raise StoreDamaged(f"the backup would be damaged: {problem}", hint="Run `scrubjay doctor --deep`")
+        damaged = list(damaged_bodies(copy, SqliteBodies()))
+        copy.execute("DELETE FROM meta WHERE key = ?", (_DAMAGED,))
+        if damaged:
+            copy.execute("INSERT INTO meta VALUES(?, ?)", (_DAMAGED, json.dumps([str(body) for body in damaged])))
+        return damaged
     finally:
         copy.close()

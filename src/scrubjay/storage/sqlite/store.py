@@ -23,6 +23,7 @@ from scrubjay.model.timestamps import to_micros
 from scrubjay.model.token import Token
 from scrubjay.model.version import MemoryHistory, Version
 from scrubjay.ports import (
+    BodyCheck,
     Commit,
     Committed,
     Embedded,
@@ -438,6 +439,9 @@ class SqliteStore:
 
     async def check(self, *, deep: bool = False) -> list[str]:
         return await self._read(upkeep.check, deep=deep, bodies=self._bodies)
+
+    async def check_bodies(self, space: str, ids: Sequence[str]) -> BodyCheck:
+        return await self._read(upkeep.check_bodies, space, ids, bodies=self._bodies)
 
     async def backup(self, target: Path, *, progress: Progress | None = None) -> None:
         await asyncio.to_thread(backup.write_backup, self.path, target, key=self._key, progress=progress)

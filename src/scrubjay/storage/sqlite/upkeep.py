@@ -1,25 +1,29 @@
 """Upkeep: statistics, checks, and the background work on bodies and passages."""
 
 import asyncio
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import apsw
 
 from scrubjay.errors import BodyDamaged
 from scrubjay.model.memory import State
-from scrubjay.ports import StoreStatistics
+from scrubjay.ports import BodyCheck, DamagedBody, StoreStatistics
 from scrubjay.storage.codec import Encoding, train
-from scrubjay.storage.rows import STATES
+from scrubjay.storage.rows import STATES, id_text
 from scrubjay.storage.sql_files import read_statements
 from scrubjay.storage.sqlite import purge, reindex
-from scrubjay.storage.sqlite.bodies import MEMORY_COLUMNS, SqliteBodies
+from scrubjay.storage.sqlite.bodies import MEMORY_COLUMNS, Row, SqliteBodies
 from scrubjay.storage.sqlite.connection import Readers
-from scrubjay.storage.sqlite.rows import is_unclean, lexicon_number, note_cleaned, purges, space_number
+from scrubjay.storage.sqlite.read import slices
+from scrubjay.storage.sqlite.rows import is_unclean, lexicon_number, marks, note_cleaned, purges, space_number
 from scrubjay.storage.sqlite.writer import Writer
 
 _SQL = read_statements("sqlite/bodies")
 _EVERY_VERSION = "versions v JOIN memories m ON m.no = v.memory_no JOIN spaces s ON s.no = m.space_no"
+_VERSION_COLUMNS = MEMORY_COLUMNS.replace("m.version", "v.number")
 _MAX_PROBLEMS = 50
 # So many pages are indexed again while a store is opened, for which the caller waits; the rest follows in the
 # background, with a pause after each page, so that other processes can write.
@@ -172,8 +176,10 @@ def statistics(connection: apsw.Connection, space: str, *, path: Path, encrypted
     )
 
 
-def check(connection: apsw.Connection, *, deep: bool, bodies: SqliteBodies) -> list[str]:
-    """Return the problems of the file; with `deep`, read every body."""
+def check(
+    connection: apsw.Connection, *, deep: bool, bodies: SqliteBodies, expected: Collection[str] = ()
+) -> list[str]:
+    """Return the problems of the file except `expected` ones of bodies; with `deep`, read every body."""
     # Only a search makes FTS5 compare the structure it keeps in memory with the file.
     connection.execute("SELECT rowid FROM postings WHERE postings MATCH 'x' LIMIT 1").fetchall()
     pragma = "integrity_check" if deep else "quick_check"
@@ -184,8 +190,33 @@ def check(connection: apsw.Connection, *, deep: bool, bodies: SqliteBodies) -> l
     if without_body:
         problems.append(f"{without_body} memories have no body")
     if deep:
-        problems += _damaged_bodies(connection, bodies)
+        damaged = (str(body) for body in damaged_bodies(connection, bodies))
+        problems += islice((problem for problem in damaged if problem not in expected), _MAX_PROBLEMS)
     return problems
+
+
+def check_bodies(connection: apsw.Connection, space: str, ids: Sequence[str], *, bodies: SqliteBodies) -> BodyCheck:
+    """Read every version of some memories."""
+    space_no, read = space_number(connection, space), 0
+    damaged: list[DamagedBody] = []
+    for raw_ids in slices(ids):
+        rows = connection.execute(
+            f"""SELECT {_VERSION_COLUMNS} FROM {_EVERY_VERSION} WHERE m.space_no = ? AND m.id IN ({marks(raw_ids)})
+                ORDER BY v.memory_no, v.number DESC""",
+            (space_no, *raw_ids),
+        ).fetchall()
+        read += len(rows)
+        damaged += _damaged_among(connection, rows, bodies)
+    return BodyCheck(read=read, damaged=tuple(damaged))
+
+
+def damaged_bodies(connection: apsw.Connection, bodies: SqliteBodies) -> Iterator[DamagedBody]:
+    """Read every body, and yield the damaged ones."""
+    # Newest first, since older ones are stored as differences from newer ones.
+    rows = connection.execute(
+        f"SELECT {_VERSION_COLUMNS} FROM {_EVERY_VERSION} ORDER BY v.memory_no DESC, v.number DESC"
+    )
+    return _damaged_among(connection, rows, bodies)
 
 
 def _details(connection: apsw.Connection, path: Path, *, encrypted: bool) -> dict[str, str | int | float | bool]:
@@ -201,19 +232,15 @@ def _details(connection: apsw.Connection, path: Path, *, encrypted: bool) -> dic
     }
 
 
-def _damaged_bodies(connection: apsw.Connection, bodies: SqliteBodies) -> list[str]:
-    problems: list[str] = []
-    columns = MEMORY_COLUMNS.replace("m.version", "v.number")
-    # Newest first, since older ones are stored as differences from newer ones.
-    rows = connection.execute(f"SELECT {columns} FROM {_EVERY_VERSION} ORDER BY v.memory_no DESC, v.number DESC")
-    for row in rows:
+def _damaged_among(connection: apsw.Connection, rows: Iterable[Row], bodies: SqliteBodies) -> Iterator[DamagedBody]:
+    for number, raw_id, space, version, accessed, count, *packed in rows:
         try:
-            bodies.read_memory(connection, row)
+            bodies.unpack(
+                connection, [version, *packed], memory_no=number, memory_id=id_text(raw_id), space=space,
+                accessed=accessed, count=count,
+            )  # fmt: skip
         except BodyDamaged as error:
-            problems.append(str(error))
-            if len(problems) == _MAX_PROBLEMS:
-                break
-    return problems
+            yield DamagedBody(memory_id=id_text(raw_id), version=version, why=error.message)
 
 
 def _spaces_to_retrain(connection: apsw.Connection) -> list[str]:

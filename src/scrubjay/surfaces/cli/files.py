@@ -11,7 +11,7 @@ from typing import Annotated, cast
 import typer
 
 from scrubjay.client import MemoryClient
-from scrubjay.errors import Ambiguous, Conflict, InvalidInput, NotFound, ScrubjayError, TooLarge
+from scrubjay.errors import Ambiguous, BodyDamaged, Conflict, InvalidInput, NotFound, ScrubjayError, TooLarge
 from scrubjay.model.memory import Json, Method, Trust
 from scrubjay.model.requests import BackupRequest, ExportRequest, ImportRequest, RememberManyRequest
 from scrubjay.model.results import Restored
@@ -30,7 +30,27 @@ _BATCH_BYTES = 4_000_000
 _MAX_FAILED_LINES = 20
 _IMPORTED: Json = {"method": Method.IMPORT.value, "trust": Trust.USER.value}
 # The start of a line with a memory, in each format.
+_HEADER = '{"scrubjay"'
 _MEMORY_LINES = ('{"memory"', '{"type":"entity"')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """An export, and the memories of which it lacks damaged versions, with the reason."""
+
+    memories: int
+    file: str
+    damaged: Mapping[str, str]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is missing."""
+        return not self.damaged
+
+    def __str__(self) -> str:
+        lines = [f"  damaged: {memory_id} {why}" for memory_id, why in self.damaged.items()]
+        return "\n".join([f"exported {self.memories} memories to {self.file}", *lines])
+
 
 File = Annotated[Path, typer.Argument(help="The file.", show_default=False)]
 
@@ -51,15 +71,20 @@ async def export_(
             "them.",
         ),
     ] = "",
-) -> str | None:
+) -> Exported | None:
     """Export all memories of the space as JSON Lines.
 
     An export has the whole history, or with `--format kg` the current knowledge graph. It has no tokens and no keys.
+    Versions whose stored bytes are damaged are left out and named, and the exit code is 1.
     """
     request = make(include=[name.strip() for name in include.split(",") if name.strip()])
+    damaged: dict[str, str] = {}
     if str(file) == "-":
         async for line in client.export(format=request.format, include=request.include):
             typer.echo(line)
+            damaged |= _damage_in(line)
+        if damaged:
+            raise BodyDamaged(f"the export is not complete: {_first(damaged)}", damaged=len(damaged))
         return None
     partial = file.with_name(file.name + ".partial")
     count = 0
@@ -68,8 +93,9 @@ async def export_(
             async for line in client.export(format=request.format, include=request.include, progress=report):
                 target.write(line + "\n")
                 count += line.startswith(_MEMORY_LINES)
+                damaged |= _damage_in(line)
         partial.replace(file)
-    return f"exported {count} memories to {file}"
+    return Exported(memories=count, file=str(file), damaged=damaged)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +203,19 @@ def backup_restore(
     from scrubjay.app.restore import restore_backup  # noqa: PLC0415
 
     return restore_backup(settings, file.expanduser().absolute(), force=force)
+
+
+def _damage_in(line: str) -> dict[str, str]:
+    """Return the memories that a line of an export names as damaged."""
+    if not line.startswith(_HEADER) or '"damaged"' not in line:
+        return {}
+    damaged: dict[str, str] = json.loads(line)["damaged"]
+    return damaged
+
+
+def _first(damaged: Mapping[str, str]) -> str:
+    memory_id, why = next(iter(damaged.items()))
+    return f"{memory_id} {why}" + (f" and {len(damaged) - 1} more" if len(damaged) > 1 else "")
 
 
 @contextmanager

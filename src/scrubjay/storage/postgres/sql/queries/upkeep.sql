@@ -52,3 +52,9 @@ SELECT v.memory_no, v.number, m.id, v.encoding, v.dictionary, v.sha256, v.size, 
   FROM scrubjay.versions v JOIN scrubjay.memories m ON m.space_no = v.space_no AND m.no = v.memory_no
   WHERE v.space_no = scrubjay.current_space() AND (v.memory_no, v.number) > (%s, %s)
   ORDER BY v.memory_no, v.number LIMIT %s;
+
+-- name: bodies_of
+SELECT v.memory_no, v.number, m.id, v.encoding, v.dictionary, v.sha256, v.size, v.body
+  FROM scrubjay.versions v JOIN scrubjay.memories m ON m.space_no = v.space_no AND m.no = v.memory_no
+  WHERE v.space_no = scrubjay.current_space() AND m.id = ANY(%s::uuid[])
+  ORDER BY v.memory_no, v.number;
