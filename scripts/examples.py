@@ -24,6 +24,7 @@ import httpx2
 
 from scrubjay.app import open_engine_and_store
 from scrubjay.app.notes import open_notes
+from scrubjay.curation.runner import CurationRunner
 from scrubjay.model import identity
 from scrubjay.model.caller import Caller
 from scrubjay.model.memory import Json
@@ -263,6 +264,14 @@ async def _jobs(story: Story) -> None:
     await story.call("cancel_job", id=job)
 
 
+async def _curation(story: Story) -> None:
+    """Let a memory grow old, and curate the space."""
+    await story.call("remember", {"text": "Sarah parked on level three", "name": "parking"}, shown=False)
+    story.clock.advance(timedelta(days=40))
+    await story.call("curate", {"jobs": ["tiers"]})
+    await story.call("curations", {"limit": "1"})
+
+
 async def _rules(story: Story) -> None:
     """Change rules and synonyms, and approve what an agent has written."""
     await story.call("rules")
@@ -398,6 +407,7 @@ CHAPTERS: Mapping[Callable[[Story], Awaitable[None]], Settings] = {
     _branches: Settings(),
     _conflicts: Settings(),
     _jobs: _WORDS_ONLY,
+    _curation: _WORDS_ONLY,
     _rules: _WORDS_ONLY,
     _notes: Settings(),
     _attachments: _WORDS_ONLY,
@@ -420,6 +430,7 @@ async def _open_story(recording: Recording, settings: Settings) -> AsyncGenerato
         opened, store = await stack.enter_async_context(open_engine_and_store(settings, has_worker=True))
         clock = Clock()
         engine = replace(opened, clock=clock, access_log=AccessLog(None, clock=clock))
+        engine = replace(engine, curator=CurationRunner(engine, store))
         notes = await stack.enter_async_context(open_notes(settings, engine))
         changes = await stack.enter_async_context(ChangeBroadcaster(store))
         # Streams end first, as in the daemon.

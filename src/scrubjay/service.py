@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
-from scrubjay.errors import ScrubjayError
+from scrubjay.errors import ScrubjayError, WrongState
 from scrubjay.model.arguments import Request
 from scrubjay.model.caller import Caller
 from scrubjay.model.requests import ExportRequest, ImportRequest
@@ -74,7 +74,7 @@ class LocalService:
         who.access.require(verb.needs, verb=verb.name)
         if not verb.reads:
             await self.engine.require_own_look(who)
-        target = await self._notes() if verb.notes else self.engine
+        target = await self._notes() if verb.notes else _curator(self.engine) if verb.curation else self.engine
         carry_out = cast("Callable[..., Awaitable[R]]", getattr(target, verb.name))
         try:
             result = await (
@@ -104,7 +104,13 @@ class LocalService:
         return await self.engine.import_(request, lines, who=who, progress=progress)
 
 
-def _folders(engine: "Engine", target: "Engine | Notes") -> list[str]:
+def _curator(engine: "Engine") -> object:
+    if engine.curator is None:
+        raise WrongState("this engine was opened without curation", hint="Open it with `open_engine`")
+    return engine.curator
+
+
+def _folders(engine: "Engine", target: object) -> list[str]:
     """Return the folders of a server that the holder of a token need not know, the longest first."""
     vaults = getattr(target, "vaults", None)
     folders = {engine.data, engine.data.resolve(), *([vaults.folder, vaults.folder.resolve()] if vaults else [])}

@@ -173,6 +173,16 @@ class Settings:
     llm_daily_tokens: int = _setting(
         1_000_000, "SCRUBJAY_LLM_DAILY_TOKENS", "Maximum number of tokens per day, input and output; 0 means no limit."
     )
+    curation_hours: int = _setting(
+        24,
+        "SCRUBJAY_CURATION_HOURS",
+        "Hours between two runs of curation, which the daemon starts by itself; 0 means that it starts none.",
+    )
+    curation_quiet: str = _setting(
+        "",
+        "SCRUBJAY_CURATION_QUIET",
+        "Hours of the day, by the clock of the machine, in which the daemon does not curate, for example `8:00-18:30`.",
+    )
     readers: int = _setting(4, "SCRUBJAY_READERS", "Reading threads of the store.")
     http: str = _setting(
         "127.0.0.1:7272",

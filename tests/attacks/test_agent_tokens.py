@@ -86,9 +86,9 @@ def test_what_agents_may_do() -> None:
         "edit_note", "link_notes", "unlink_notes", "review_note", "attach_file",
     }  # fmt: skip
     assert {name for name, needs in levels.items() if needs is Access.WRITE} == {
-        "purge", "resolve_conflict", "scan_conflicts", "scan_later", "duplicates", "set_rules", "add_synonyms",
-        "remove_synonyms", "approve", "decline", "retry_job", "cancel_job", "doctor", "embed_missing", "import",
-        "sync_notes",
+        "purge", "resolve_conflict", "scan_conflicts", "scan_later", "duplicates", "curate", "set_rules",
+        "add_synonyms", "remove_synonyms", "approve", "decline", "retry_job", "cancel_job", "doctor", "embed_missing",
+        "import", "sync_notes",
     }  # fmt: skip
     owners = {name for name, verb in VERBS.items() if verb.needs is Access.OWNER}
     assert owners == {"backup", "create_token", "tokens", "revoke_token", "attach_path", "export_notes", "import_notes"}

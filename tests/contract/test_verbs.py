@@ -15,6 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from scripts.client import TARGET, render, render_type
 from scrubjay.client.verbs import AsyncVerbs, SyncVerbs
+from scrubjay.curation.runner import CurationRunner
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput
 from scrubjay.model import requests, verbs
@@ -40,6 +41,7 @@ WITHOUT_COMMAND = {
     "probe_conflicts": "`remember --dry-run` shows the conflicts of a text",
     "scan_later": "it is `conflicts scan --later`",
     "duplicates": "it has the form of a tool of agents; the command is `curate duplicates`",
+    "curations": "it is `curate --last`",
     "create_entities": "it has the form of a tool of agents; `remember --entity` files a text under an entity",
     "update_entity": "it has the form of a tool of agents; the command is `revise`",
     "search_nodes": "it has the form of a tool of agents; the command is `recall`",
@@ -92,7 +94,7 @@ def test_examples_are_valid(verb: Verb) -> None:
 
 @pytest.mark.parametrize("verb", _WITH_METHOD)
 def test_the_engine_or_the_notes_carry_it_out(verb: Verb) -> None:
-    method = getattr(Notes if verb.notes else Engine, verb.name)
+    method = getattr(Notes if verb.notes else CurationRunner if verb.curation else Engine, verb.name)
     hints = get_type_hints(method)
     parameters = list(inspect.signature(method).parameters)
     assert parameters == ["self", "request", "who", *(["progress"] if verb.progress else [])]

@@ -251,6 +251,15 @@ _TOOLS: dict[str, dict[str, _Arguments]] = {
         },
         "search_memory": lambda inputs: {"query": "the jay hid", "entity": inputs.label, "limit": 2},
     },
+    "curation": {
+        "curate": lambda inputs: (
+            {"undo": inputs.ref}
+            if inputs.every(4)
+            else {"last": True}
+            if inputs.every(3)
+            else {"jobs": ["tiers"], "dry_run": inputs.every(2), "limit": 5}
+        ),
+    },
     "session": {"session_context": lambda inputs: {"project": inputs.label} if inputs.every(2) else {}},
     "smart": {
         "create_memory": _memory,

@@ -410,6 +410,10 @@ _ROUTES: dict[str, MakeRequest] = {
     "GET /inbox": lambda inputs: _send("GET", "/inbox", inputs),
     "POST /inbox/approve": _review("approve"),
     "POST /inbox/decline": _review("decline"),
+    "POST /curations": lambda inputs: _send(
+        "POST", "/curations", inputs, {"jobs": ["tiers"], "dry_run": inputs.every(3), "limit": 5}
+    ),
+    "GET /curations": lambda inputs: _send("GET", "/curations", inputs, query=(("limit", "2"), ("changes", "5"))),
     "GET /conflicts": _conflicts,
     "GET /conflicts/{id}": lambda inputs: _send("GET", f"/conflicts/{_segment(inputs.ref)}", inputs),
     "POST /scan": lambda inputs: _send("POST", "/scan", inputs, {"limit": 3}),

@@ -66,6 +66,8 @@ def _arguments(verb: str, inputs: CallInputs) -> _Arguments:
         "probe_conflicts": {"drafts": [draft], "threshold": 0.3},
         "scan_conflicts": {"limit": 5},
         "duplicates": {"id": inputs.ref if inputs.every(2) else "", "merge": inputs.every(5), "limit": 5},
+        "curate": {"jobs": ["tiers"] if inputs.every(2) else [], "dry_run": inputs.every(3), "limit": 5},
+        "curations": {"run": inputs.ref if inputs.every(4) else "", "limit": 2, "changes": 5},
         # Scheduled after the test: whether the job has run must not matter.
         "scan_later": {"after": 86_400},
         "resolve_conflict": {"id": inputs.ref, "strategy": "auto", "notes": words[4]},

@@ -8,12 +8,13 @@ import tempfile
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import scrubjay
 from scrubjay.app import SystemClock, hold_folder
 from scrubjay.client import MemoryClient
+from scrubjay.curation.runner import CurationRunner
 from scrubjay.engine import Engine
 from scrubjay.indexing.build import run_niced
 from scrubjay.indexing.generations import LocalIndexPolicy
@@ -82,6 +83,7 @@ async def open_wiring(
             data=home,
             default_rules=rules,
         )
+        engine = replace(engine, curator=CurationRunner(engine, store))
         try:
             yield Wiring(home=home, engine=engine, store=store, index=local_index, embedder=embedder)
         finally:

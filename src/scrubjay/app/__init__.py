@@ -19,6 +19,8 @@ from scrubjay.app.plain_files import find_plain_files
 from scrubjay.app.profiles import profiles_file
 from scrubjay.app.stores import hold_folder, is_encrypted, open_store, take_lock
 from scrubjay.curation.executor import JobExecutor
+from scrubjay.curation.runner import CurationRunner
+from scrubjay.curation.schedule import Schedule
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput
 from scrubjay.ports import MediaSource, RecordStore
@@ -167,6 +169,7 @@ async def _build(settings: Settings, store: RecordStore, *, has_worker: bool) ->
         reranker = make_reranker(settings)
         llm = make_llm(settings, documents=store, clock=clock)
         ranking, rules = settings.ranking, settings.rules
+        schedule = Schedule.parse(hours=settings.curation_hours, quiet=settings.curation_quiet)
     except BaseException:
         await store.close()
         raise
@@ -188,4 +191,5 @@ async def _build(settings: Settings, store: RecordStore, *, has_worker: bool) ->
         plain_files=partial(find_plain_files, settings) if is_encrypted(settings) else None,
     )
     # Jobs such as conflict scans run without a language model.
-    return replace(engine, job_runner=JobExecutor(engine))
+    curator = CurationRunner(engine, store, schedule=schedule)
+    return replace(engine, job_runner=JobExecutor(engine), curator=curator)

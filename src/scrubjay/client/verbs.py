@@ -13,6 +13,7 @@ from scrubjay.model.arguments import UNSET, Request, Unset
 from scrubjay.model.attachments import Attached, NoteAttachments, Orphans
 from scrubjay.model.branch import Branches, BranchMerged
 from scrubjay.model.conflict import ConflictDetails, Duplicates, Resolved, Scan
+from scrubjay.model.curation import CurationReport
 from scrubjay.model.fact import Extracted
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Json, Memory, Source
@@ -429,6 +430,20 @@ class AsyncVerbs(ABC):
     async def cancel_job(self, id: str) -> Job:
         """Cancel a job."""
         return await self.call(requests.CancelJobRequest.of(id=id))
+
+    async def curate(
+        self, jobs: str | Sequence[str] = (), *, dry_run: bool = False, limit: int = 50,
+        progress: Progress | None = None,
+    ) -> CurationReport:
+        """Run the jobs that keep the space in order, such as moving unused memories to another tier.
+
+        Every change is a version: `undo` with the id of the run takes all of them back. A run that was interrupted goes on.
+        """
+        return await self.call(requests.CurateRequest.of(jobs=jobs, dry_run=dry_run, limit=limit), progress=progress)
+
+    async def curations(self, *, run: str = "", limit: int = 10, changes: int = 50) -> tuple[CurationReport, ...]:
+        """Return the reports of earlier runs of curation, the newest first."""
+        return await self.call(requests.CurationsRequest.of(run=run, limit=limit, changes=changes))
 
     async def status(self) -> Status:
         """Return health, sizes, backends and degraded parts."""
@@ -942,6 +957,20 @@ class SyncVerbs(ABC):
     def cancel_job(self, id: str) -> Job:
         """Cancel a job."""
         return self.call(requests.CancelJobRequest.of(id=id))
+
+    def curate(
+        self, jobs: str | Sequence[str] = (), *, dry_run: bool = False, limit: int = 50,
+        progress: Progress | None = None,
+    ) -> CurationReport:
+        """Run the jobs that keep the space in order, such as moving unused memories to another tier.
+
+        Every change is a version: `undo` with the id of the run takes all of them back. A run that was interrupted goes on.
+        """
+        return self.call(requests.CurateRequest.of(jobs=jobs, dry_run=dry_run, limit=limit), progress=progress)
+
+    def curations(self, *, run: str = "", limit: int = 10, changes: int = 50) -> tuple[CurationReport, ...]:
+        """Return the reports of earlier runs of curation, the newest first."""
+        return self.call(requests.CurationsRequest.of(run=run, limit=limit, changes=changes))
 
     def status(self) -> Status:
         """Return health, sizes, backends and degraded parts."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from scrubjay.engine.dependencies import EngineIndex, JobRunner, PlainFile, StoreOwner
+from scrubjay.engine.dependencies import Curator, EngineIndex, JobRunner, PlainFile, StoreOwner
 from scrubjay.indexing.unapplied import TransactionIndex
 from scrubjay.jobs.queue import Queue
 from scrubjay.model.caller import Access, Caller
@@ -48,6 +48,7 @@ class EngineBase(StoreOwner):
     in_flight: InFlightWrites = field(default_factory=InFlightWrites)
     llm: Llm | None = None
     job_runner: JobRunner | None = None
+    curator: Curator | None = None
     media_source: MediaSource | None = None
     # Whether a worker runs queued jobs, here or on a server that shares the store.
     has_worker: bool = False

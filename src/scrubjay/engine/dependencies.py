@@ -97,6 +97,14 @@ class EngineIndex(Protocol):
         ...
 
 
+class Curator(Protocol):
+    """Carries out the verbs of curation, which use those of the engine."""
+
+    async def mark_undone(self, run: str, *, space: str) -> None:
+        """Note that a run was taken back, if it is one of curation."""
+        ...
+
+
 class JobRunner(Protocol):
     """Runs the jobs that a write queues."""
 

@@ -66,7 +66,8 @@ async def status(subject: Subject, *, space: str) -> Status:
         space=space,
         version=VERSION,
         data=str(subject.data),
-        memories=dict(statistics.memories),
+        # In one order on every store.
+        memories={state.value: count for state in State if (count := statistics.memories.get(state.value))},
         versions=statistics.versions,
         relations=statistics.relations,
         store=dict(statistics.details),

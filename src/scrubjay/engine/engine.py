@@ -247,6 +247,8 @@ class Engine(EngineBase):
             key=request.idempotency_key,
         )  # fmt: skip
         await reopen(result, space=who.space, store=self._store)
+        if self.curator is not None:
+            await self.curator.mark_undone(result.run, space=who.space)
         await self.index.after_commit()
         return result
 

@@ -20,7 +20,8 @@ class Verb:
     `long`: it has no time limit; `stops`: it ends with its caller like a read, and what it has stored stays;
     `progress`: it reports how far it is. `needs`: the least level of access; the owner's for what reaches files or
     tokens outside a space. `all_spaces`: it concerns the whole store. `notes`: the notes carry it out, and keep their
-    files in step. `command`, `route` and `tools` are its names on the surfaces.
+    files in step; `curation`: the curation does, with the verbs of the engine. `command`, `route` and `tools` are its
+    names on the surfaces.
     """
 
     request: type[Request[object]]
@@ -35,6 +36,7 @@ class Verb:
     progress: bool = False
     all_spaces: bool = False
     notes: bool = False
+    curation: bool = False
     command: str = ""
     route: str = ""
     tools: tuple[str, ...] = ()
@@ -127,6 +129,11 @@ _ALL = (
     _reads(requests.JobsRequest, command="jobs list", route="GET /jobs"),
     _sets(requests.RetryJobRequest, command="jobs retry", route="POST /jobs/{id}/retry"),
     _runs(requests.CancelJobRequest, command="jobs cancel", route="DELETE /jobs/{id}"),
+    _runs(
+        requests.CurateRequest, curation=True, long=True, progress=True, command="curate", route="POST /curations",
+        tools=("curation.curate",),
+    ),
+    _reads(requests.CurationsRequest, curation=True, route="GET /curations", tools=("curation.curate",)),
     _reads(requests.StatusRequest, notes=True, command="status", route="GET /status"),
     _runs(requests.DoctorRequest, long=True, all_spaces=True, notes=True, command="doctor"),
     _runs(requests.EmbedMissingRequest, long=True, progress=True, all_spaces=True),

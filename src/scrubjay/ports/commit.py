@@ -14,13 +14,18 @@ from scrubjay.model.relation import Relation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
-    """The new state of one memory. `base` is the version it replaces; None means a new memory."""
+    """The new state of one memory. `base` is the version it replaces; None means a new memory.
+
+    `at` is when the version was made, if it does not count as an update: curation moves a memory without making it
+    newer, and then `updated_at` stays.
+    """
 
     memory: Memory
     base: int | None
     action: Action
     passages: tuple[Passage, ...]
     message: str = ""
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

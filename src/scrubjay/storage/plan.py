@@ -243,7 +243,7 @@ class CommitPlan:
         self.put(memory, memory_id, write.passages)
         version = Version(
             number=memory.version, memory=memory, parent=write.base, action=write.action,
-            created_at=memory.updated_at, message=write.message,
+            created_at=write.at or memory.updated_at, message=write.message,
         )  # fmt: skip
         author = (self.origin.run, self.origin.agent)
         self.versions.setdefault(memory_id, []).append(VersionEntry(version, author))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 
 from scrubjay.lookup.branches import branch_of
 from scrubjay.model.change import Action, Origin
@@ -54,9 +55,11 @@ async def drop_inconsistent(
     return skipped
 
 
-def version_write(memory: Memory, *, base: int, action: Action, message: str) -> Write:
+def version_write(
+    memory: Memory, *, base: int, action: Action, message: str, at: datetime | None = None
+) -> Write:  # fmt: skip
     """Return the write of a memory's next version."""
-    return Write(memory=memory, base=base, action=action, passages=passages_of(memory), message=message)
+    return Write(memory=memory, base=base, action=action, passages=passages_of(memory), message=message, at=at)
 
 
 def written(write: Write) -> Written:

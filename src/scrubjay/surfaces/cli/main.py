@@ -21,6 +21,7 @@ COMMANDS_BY_MODULE = {
     ),
     "space": ("rules", "tags", "inbox"),
     "conflicts": ("conflicts",),
+    "curate": ("curate",),
     "jobs": ("jobs",),
     "notes": ("notes",),
     "extract": ("extract",),

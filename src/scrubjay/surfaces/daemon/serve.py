@@ -17,6 +17,7 @@ from scrubjay import telemetry
 from scrubjay.app import open_engine_and_store
 from scrubjay.app.notes import open_notes
 from scrubjay.app.stores import is_encrypted
+from scrubjay.curation.runner import CurationRunner
 from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
 from scrubjay.observability.prometheus import Metrics
@@ -101,6 +102,8 @@ async def open_daemon(options: ServeOptions) -> AsyncGenerator[RunningDaemon]:
         engine, store = await stack.enter_async_context(open_engine_and_store(settings, has_worker=True))
         notes = await stack.enter_async_context(open_notes(settings, engine))
         limiter = RequestLimiter(max_requests=settings.max_requests, seconds=settings.operation_seconds)
+        if isinstance(engine.curator, CurationRunner):
+            engine.curator.active_requests = lambda: limiter.active
         metrics = Metrics(engine=engine, limiter=limiter)
         stack.enter_context(telemetry.observe(metrics))
         stack.enter_context(watch_loop(metrics.loop_lag))

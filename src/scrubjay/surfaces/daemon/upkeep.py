@@ -10,6 +10,7 @@ from contextlib import ExitStack
 
 from scrubjay import telemetry
 from scrubjay.curation.executor import JobExecutor
+from scrubjay.curation.runner import CurationRunner
 from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
 from scrubjay.notes.service import Notes
@@ -22,6 +23,7 @@ _NAME = "upkeep"
 _SECONDS = 300.0
 # How often the leader looks for jobs from other servers.
 _JOB_POLL_SECONDS = 5.0
+_CURATION_POLL_SECONDS = 60.0
 # The wait before the sync of notes is tried again after a failure.
 _NOTES_RETRY_SECONDS = 5.0
 
@@ -42,14 +44,15 @@ async def run_upkeep(engine: Engine, store: RecordStore, *, seconds: float = _SE
                 works = (
                     _maintain(engine, store, seconds=seconds),
                     _job_executor(engine).work(seconds=_JOB_POLL_SECONDS),
+                    _curate(engine),
                 )
                 await _run_while_leading(works, leader)
 
 
 async def run_jobs(engine: Engine, store: RecordStore) -> None:
-    """Run the jobs of a store that only this server uses; never returns then."""
+    """Run the jobs of a store that only this server uses, and curate its spaces; never returns then."""
     if not isinstance(store, ClusterStore):
-        await _job_executor(engine).work()
+        await asyncio.gather(_job_executor(engine).work(), _curate(engine))
 
 
 async def run_notes_sync(notes: Notes, changes: ChangeBroadcaster) -> None:
@@ -67,6 +70,13 @@ def _job_executor(engine: Engine) -> JobExecutor:
     return engine.job_runner if isinstance(engine.job_runner, JobExecutor) else JobExecutor(engine)
 
 
+async def _curate(engine: Engine, *, seconds: float = _CURATION_POLL_SECONDS) -> None:
+    while True:
+        if isinstance(engine.curator, CurationRunner):
+            await _attempt(engine.curator.run_due(), name="curation")
+        await asyncio.sleep(seconds)
+
+
 async def _maintain(engine: Engine, store: RecordStore, *, seconds: float) -> None:
     async def tidy_and_embed() -> None:
         await store.tidy()
@@ -77,7 +87,7 @@ async def _maintain(engine: Engine, store: RecordStore, *, seconds: float) -> No
         await asyncio.sleep(seconds)
 
 
-async def _attempt(work: Coroutine[object, object, None], *, name: str) -> None:
+async def _attempt(work: Coroutine[object, object, object], *, name: str) -> None:
     """Do periodic work, and only log its failure: the next attempt comes later."""
     try:
         await work

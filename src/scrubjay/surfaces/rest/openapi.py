@@ -57,6 +57,7 @@ _TAGS = {
     "extract": "Facts from conversations.",
     "inbox": "Memories that wait for approval.",
     "conflicts": "Conflicts between statements.",
+    "curation": "Jobs that keep a space in order, and their reports.",
     "jobs": "Background jobs.",
     "notes": "Memories as Markdown notes.",
     "attachments": "Files that notes embed.",

@@ -1,0 +1,146 @@
+"""The frame of curation: a job plans small changes, and applies each of them as one commit that `undo` takes back.
+
+`runner` stores the plan, applies it page by page, and skips what has become stale. To add a job, implement
+`CurationJob` in a module of its own, and name it in `registry`.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from scrubjay.engine import Engine
+from scrubjay.errors import StaleVersion
+from scrubjay.lookup.references import TolerantReader
+from scrubjay.model.caller import Caller
+from scrubjay.model.change import Action, Origin
+from scrubjay.model.curation import AGENT, PlannedChange
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.rules import Rules
+from scrubjay.ports import Commit, Edge, Embedded, RecordStore, Write
+from scrubjay.text.passages import passages_of
+
+__all__ = ["DAILY", "CurationContext", "CurationJob", "PlannedChange"]
+
+DAILY = timedelta(hours=24)
+_PAGE = 200
+
+
+async def _no_pause() -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurationContext:
+    """What a job works with: one space, the store, and the engine with its models, its clock and its verbs.
+
+    `origin` and `caller` carry the run, so that everything a job writes through them belongs to it. `pause` lets users'
+    requests go first: call it after every page of memories, or every tenth of a second of work. `read_ahead` holds
+    memories that the runner has read for the next changes.
+    """
+
+    store: RecordStore
+    engine: Engine
+    space: str
+    run: str
+    rules: Rules
+    pause: Callable[[], Awaitable[None]] = _no_pause
+    read_ahead: dict[str, Memory] = field(default_factory=dict[str, Memory], repr=False)
+
+    @property
+    def now(self) -> datetime:
+        """The time, by the clock of the engine."""
+        return self.engine.clock.now()
+
+    @property
+    def origin(self) -> Origin:
+        """The origin of a change that is made now."""
+        return Origin(at=self.now, run=self.run, agent=AGENT)
+
+    @property
+    def caller(self) -> Caller:
+        """The caller of the engine's verbs."""
+        return Caller(space=self.space, agent=AGENT, run=self.run)
+
+    async def walk(self, *, state: State = State.LIVE) -> AsyncIterator[list[Memory]]:
+        """Yield all readable memories in a state, page by page in the order of their ids.
+
+        A filter by facets would search the index again for every page; this reads each memory once.
+        """
+        reader, after = TolerantReader(self.store, space=self.space), ""
+        while ids := await self.store.ids(self.space, after=after, limit=_PAGE):
+            memories = [memory for memory in await reader.get(ids) if memory.state is state]
+            if memories:
+                yield memories
+            after = ids[-1]
+            await self.pause()
+
+    async def read(self, change: PlannedChange) -> list[Memory]:
+        """Return the memories of a change, in its order; raise StaleVersion if one is not as it was planned."""
+        missing = [memory_id for memory_id in change.ids if memory_id not in self.read_ahead]
+        current = self.read_ahead | (await self.store.get(self.space, missing) if missing else {})
+        for memory_id, version in zip(change.ids, change.versions, strict=True):
+            memory = current.get(memory_id)
+            if memory is None or memory.version != version:
+                now = "purged" if memory is None else f"at version {memory.version}"
+                raise StaleVersion(f"planned for version {version}, and it is {now}", memory_id=memory_id)
+        return [current[memory_id] for memory_id in change.ids]
+
+    def revise(self, memory: Memory, *, message: str, is_update: bool = False, **fields: object) -> Write:
+        """Return a write of the next version of a memory.
+
+        With `is_update` it counts as a change of what the memory says: otherwise it stays as old as it was in lists.
+        """
+        now = self.now
+        updated_at = max(now, memory.updated_at) if is_update else memory.updated_at
+        revised = replace(memory, **{**fields, "version": memory.version + 1, "updated_at": updated_at})
+        return Write(
+            memory=revised, base=memory.version, action=Action.REVISED, passages=passages_of(revised), message=message,
+            at=None if is_update else now,
+        )  # fmt: skip
+
+    async def commit(
+        self,
+        *writes: Write,
+        edges: Sequence[Edge] = (),
+        embedded: Embedded | None = None,
+        expected: Sequence[tuple[str, int]] = (),
+    ) -> None:
+        """Apply writes and edges together; raise StaleVersion if a memory has changed meanwhile."""
+        commit = Commit(
+            space=self.space, origin=self.origin, writes=writes, edges=tuple(edges), embedded=embedded,
+            expected=tuple(expected),
+        )  # fmt: skip
+        await self.store.commit(commit)
+
+
+class CurationJob(Protocol):
+    """One sort of care. A job keeps nothing between two calls: its plan is all that survives a kill."""
+
+    @property
+    def name(self) -> str:
+        """Its name, as people type it."""
+        ...
+
+    @property
+    def summary(self) -> str:
+        """What it does, in one line."""
+        ...
+
+    @property
+    def every(self) -> timedelta:
+        """The time between two scheduled runs."""
+        ...
+
+    def plan(self, context: CurationContext) -> AsyncIterator[PlannedChange]:
+        """Yield what should change now; it writes nothing. A plan made again after it was applied is empty."""
+        ...
+
+    async def apply(self, change: PlannedChange, context: CurationContext) -> str:
+        """Make one change in one commit; return why it was skipped instead, or an empty text.
+
+        Read the memories with `context.read`: access counts change without a version, so check again what the plan
+        concluded from them. StaleVersion and other conflicts may be raised, and count as skipped. After a kill a change
+        that was committed is not applied again, but one that commits nothing may be.
+        """
+        ...

@@ -1,0 +1,394 @@
+"""Runs jobs of curation: plans, applies, reports; one run of a space at a time, which goes on after a kill."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from scrubjay.curation.plan import CurationContext, CurationJob
+from scrubjay.curation.registry import JOBS, require_jobs
+from scrubjay.curation.schedule import COLLECTION, KEY, LEASE, Schedule, SpaceRecord
+from scrubjay.curation.stored_runs import PAGE_SIZE, PlanPage, StoredRuns, new_run
+from scrubjay.engine import Engine
+from scrubjay.errors import BodyDamaged, ScrubjayError, StaleVersion, StoreError, WrongState
+from scrubjay.model.caller import Caller
+from scrubjay.model.change import Action
+from scrubjay.model.curation import AGENT, CurationReport, CurationRun, PlannedChange, RunState
+from scrubjay.model.identity import new_id
+from scrubjay.model.memory import Memory
+from scrubjay.model.requests import CurateRequest, CurationsRequest, RulesRequest
+from scrubjay.ports import Progress, RecordStore
+
+_log = logging.getLogger(__name__)
+# So many changes are committed together, so that they share a write to the disk.
+_CHUNK = 10
+# Users' requests go first, for at most so many waits of so many seconds at each step.
+_WAITS = 40
+_WAIT_SECONDS = 0.005
+# How often it looks for new spaces.
+_SCHEDULE_EVERY = timedelta(hours=1)
+_MAX_DUE = 50
+_NOTHING: frozenset[tuple[str, int | None]] = frozenset()
+_END_OF_TIME = datetime.max.replace(tzinfo=UTC)
+# A memory has been created, changed by curation and changed back.
+_UNDONE_VERSION = 3
+DONE = "done"
+STALE = "it has changed since the plan"
+
+
+class _Interrupted(Exception):
+    """The run must end here, and goes on later."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Work:
+    """A run in the hands of this runner, and the record that holds its lease."""
+
+    run: CurationRun
+    record: SpaceRecord
+    progress: Progress | None
+    is_scheduled: bool
+    renewed_at: datetime
+
+
+class CurationRunner:
+    """Runs jobs of curation on the spaces of one store."""
+
+    def __init__(self, engine: Engine, store: RecordStore, *, schedule: Schedule | None = None) -> None:
+        self._engine = engine
+        self._store = store
+        self._clock = engine.clock
+        self.schedule = schedule or Schedule()
+        # How many requests a daemon serves at the moment, those for curation among them.
+        self.active_requests: Callable[[], int] = lambda: 0
+        self._own_requests = 0
+        self._scheduled_at: datetime | None = None
+
+    async def curate(self, request: CurateRequest, *, who: Caller, progress: Progress | None = None) -> CurationReport:
+        """Run jobs on a space, or only plan them."""
+        names = require_jobs(request.jobs)
+        self._own_requests += 1
+        try:
+            if request.dry_run or not await self._store.ids(who.space, limit=1):
+                return await self._preview(names, space=who.space, request=request)
+            work = await self._claim(who.space, names, progress=progress)
+            run = await self._execute(work)
+            return await self._runs(who.space).report(run, limit=request.limit)
+        finally:
+            self._own_requests -= 1
+
+    async def curations(self, request: CurationsRequest, *, who: Caller) -> tuple[CurationReport, ...]:
+        """Return the reports of earlier runs."""
+        return await self._runs(who.space).reports(run=request.run, limit=request.limit, changes=request.changes)
+
+    async def mark_undone(self, run: str, *, space: str) -> None:
+        """Note that a run was taken back, if it is one of curation."""
+        await self._runs(space).mark_undone(run)
+
+    async def run_due(self) -> int:
+        """Do the runs that are due, in all spaces, also what fell due while no daemon ran; return their number."""
+        now = self._clock.now()
+        if not self.schedule.hours or self.schedule.is_quiet(now):
+            return 0
+        await self._schedule_spaces(now)
+        runs = 0
+        for document in await self._store.due_documents(COLLECTION, now=now, limit=_MAX_DUE):
+            record = SpaceRecord.from_document(document)
+            # Another runner may have been faster.
+            with suppress(WrongState, StaleVersion):
+                runs += await self._run_due_jobs(record, now)
+        return runs
+
+    async def _run_due_jobs(self, record: SpaceRecord, now: datetime) -> bool:
+        """Go on with the unfinished run of a space, or start one; return whether there was something to do."""
+        if record.is_held(now):
+            return False
+        jobs = self.schedule.due_jobs(record, now)
+        if record.run or (jobs and await self._store.ids(record.space, limit=1)):
+            work = await self._claim(record.space, jobs, progress=None, is_scheduled=True)
+            await self._execute(work)
+            return True
+        record = replace(record, last={**record.last, **dict.fromkeys(jobs, now)})
+        await self._put(replace(record, due=self.schedule.next_due(record)))
+        return False
+
+    async def _schedule_spaces(self, now: datetime) -> None:
+        """Schedule the spaces that are new, and those whose next run a wrong clock has put off."""
+        if self._scheduled_at is not None and abs(now - self._scheduled_at) < _SCHEDULE_EVERY:
+            return
+        for space in await self._store.spaces():
+            record = await self._record(space) or SpaceRecord(space=space, since=now)
+            if not record.version or (self.schedule.is_unreachable(record, now) and not record.is_held(now)):
+                record = record.forgetting_future(now)
+                due = now if record.run else self.schedule.next_due(record)
+                with suppress(StaleVersion):
+                    await self._put(replace(record, due=due))
+        self._scheduled_at = now
+
+    def _runs(self, space: str) -> StoredRuns:
+        return StoredRuns(store=self._store, space=space, clock=self._clock)
+
+    async def _context(self, space: str, run: str, *, pause: Callable[[], Awaitable[None]]) -> CurationContext:
+        rules = await self._engine.rules(RulesRequest(), who=Caller(space=space))
+        return CurationContext(
+            store=self._store, engine=self._engine, space=space, run=run, rules=rules, pause=pause
+        )  # fmt: skip
+
+    async def _preview(self, names: Sequence[str], *, space: str, request: CurateRequest) -> CurationReport:
+        """Plan jobs on the space as it is, and store nothing."""
+        run = new_run("", space=space, jobs=names, at=self._clock.now())
+        context = await self._context(space, "", pause=self._give_way)
+        changes: list[tuple[PlannedChange, str]] = []
+        for name in names:
+            try:
+                async for page in self._planned_pages(JOBS[name], context):
+                    changes += [(change, "") for change in page[: request.limit - len(changes)]]
+                    for change in page:
+                        run = run.count(name, change.step)
+            except StoreError:
+                raise
+            except Exception as error:  # noqa: BLE001 - the edge of a job
+                run = replace(run, problems=(*run.problems, _problem(name, error)))
+        return CurationReport(
+            run="", state=RunState.PLANNED if request.dry_run else RunState.DONE, jobs=run.jobs,
+            dry_run=request.dry_run,
+            started_at=run.started_at, ended_at=self._clock.now(), planned=run.done, counts=run.counts,
+            problems=run.problems, changes=await self._runs(space).with_names(changes),
+        )  # fmt: skip
+
+    async def _claim(
+        self, space: str, names: Sequence[str], *, progress: Progress | None, is_scheduled: bool = False
+    ) -> _Work:
+        """Start a run, or go on with an earlier one of the same jobs; raise WrongState while another one is running."""
+        now, runs = self._clock.now(), self._runs(space)
+        record = await self._record(space) or SpaceRecord(space=space, since=now)
+        if record.is_held(now):
+            raise _already_running(record)
+        earlier = await runs.get(record.run)
+        is_resumed = earlier is not None and earlier.state is RunState.RUNNING
+        if earlier is None or not is_resumed or (set(earlier.jobs) != set(names) and not is_scheduled):
+            run = new_run(new_id(), space=space, jobs=names, at=now)
+        else:
+            run = earlier
+        record = await self._hold(record, run=run.id)
+        if earlier is not None and is_resumed and earlier is not run:
+            problem = f"it was interrupted, and run {run.id} took its place"
+            await runs.put(
+                replace(earlier, state=RunState.STOPPED, ended_at=now, problems=(*earlier.problems, problem))
+            )
+        if run is not earlier:
+            run = await runs.put(run)
+        _log.info("curation", extra={"fields": {"run": run.id, "jobs": ",".join(run.jobs), "resumed": run is earlier}})
+        return _Work(run=run, record=record, progress=progress, is_scheduled=is_scheduled, renewed_at=now)
+
+    async def _execute(self, work: _Work) -> CurationRun:
+        """Do the rest of a run; when interrupted, leave it so that it can go on at once."""
+        try:
+            context = await self._context(
+                work.run.space, work.run.id, pause=lambda: self._pause(work)
+            )  # fmt: skip
+            while work.run.job < len(work.run.jobs):
+                await self._run_job(work, context)
+            await self._save(work, state=RunState.DONE, ended_at=self._clock.now())
+            await self._runs(work.run.space).drop_old()
+        except (_Interrupted, StaleVersion):
+            if not work.is_scheduled:
+                raise _already_running(work.record) from None
+        finally:
+            # If that fails too, the lease ends by itself, and the first error says more.
+            with suppress(StaleVersion, StoreError):
+                await self._release(work)
+        return work.run
+
+    async def _run_job(self, work: _Work, context: CurationContext) -> None:
+        """Plan and apply the current job of a run; a job that fails does not stop the others."""
+        name = work.run.jobs[work.run.job]
+        try:
+            job = JOBS[name]
+            if work.run.pages is None:
+                await self._plan(job, work, context)
+            await self._apply(job, work, context)
+        except (_Interrupted, StaleVersion, StoreError):
+            raise
+        except Exception as error:  # noqa: BLE001 - the edge of a job
+            work.run = replace(work.run, problems=(*work.run.problems, _problem(name, error)))
+        work.record = replace(work.record, last={**work.record.last, name: self._clock.now()})
+        await self._save(work, job=work.run.job + 1, pages=None, page=0)
+
+    async def _plan(self, job: CurationJob, work: _Work, context: CurationContext) -> None:
+        """Store the plan of a job, page by page; one that was interrupted is made again."""
+        runs = self._runs(work.run.space)
+        await runs.drop_plan(work.run)
+        pages = planned = 0
+        async for changes in self._planned_pages(job, context):
+            await runs.put_page(work.run, pages, PlanPage(changes=tuple(changes)))
+            pages, planned = pages + 1, planned + len(changes)
+            self._report(work, planned=planned)
+        await self._save(work, pages=pages, page=0, planned=work.run.planned + planned)
+
+    async def _planned_pages(self, job: CurationJob, context: CurationContext) -> AsyncIterator[list[PlannedChange]]:
+        """Yield the plan of a job in pages, without what a person has taken back before."""
+        page: list[PlannedChange] = []
+        async for change in job.plan(context):
+            page.append(change)
+            if len(page) == PAGE_SIZE:
+                if changes := await self._without_taken_back(page, context):
+                    yield changes
+                page = []
+                await context.pause()
+        if changes := await self._without_taken_back(page, context):
+            yield changes
+
+    async def _without_taken_back(
+        self, changes: Sequence[PlannedChange], context: CurationContext
+    ) -> list[PlannedChange]:
+        """Leave out changes of memories whose last change by curation was undone, or it would be undone every day."""
+        ids = {
+            memory_id
+            for change in changes
+            for memory_id, version in zip(change.ids, change.versions, strict=True)
+            if version >= _UNDONE_VERSION
+        }
+        try:
+            newest = await self._store.versions_at(context.space, sorted(ids), at=_END_OF_TIME) if ids else {}
+        except BodyDamaged:
+            return [*changes]
+        taken_back: set[str] = set()
+        for memory_id, version in newest.items():
+            if version.action == Action.UNDONE:
+                undone = await self._store.version(context.space, memory_id, version.number - 1)
+                if undone is not None and undone.agent == AGENT:
+                    taken_back.add(memory_id)
+        return [change for change in changes if not taken_back.intersection(change.ids)]
+
+    async def _apply(self, job: CurationJob, work: _Work, context: CurationContext) -> None:
+        """Apply the rest of a plan, page by page."""
+        runs = self._runs(work.run.space)
+        # What a run that was killed has committed, but not noted.
+        logged = await self._store.run(work.run.space, work.run.id)
+        committed = {(change.memory_id, change.base) for change in logged.changes} if logged else _NOTHING
+        while work.run.page < (work.run.pages or 0):
+            number = work.run.page
+            page = await runs.get_page(work.run, number)
+            outcomes: list[str] = []
+            for start in range(0, len(page.changes), _CHUNK):
+                chunk = page.changes[start : start + _CHUNK]
+                outcomes += await self._apply_chunk(job, chunk, context, committed=committed)
+                self._report(work, done=len(outcomes))
+                await context.pause()
+            await runs.put_page(work.run, number, replace(page, outcomes=tuple(outcomes)))
+            run = work.run
+            for change, outcome in zip(page.changes, outcomes, strict=True):
+                run = run.count(job.name, change.step) if outcome == DONE else replace(run, skipped=run.skipped + 1)
+            work.run = run
+            await self._save(work, page=number + 1)
+
+    async def _apply_chunk(
+        self,
+        job: CurationJob,
+        changes: Sequence[PlannedChange],
+        context: CurationContext,
+        *,
+        committed: frozenset[tuple[str, int | None]] | set[tuple[str, int | None]],
+    ) -> list[str]:
+        """Apply some changes at the same time; return the outcome of each."""
+        ids = list(dict.fromkeys(memory_id for change in changes for memory_id in change.ids))
+        read_ahead: dict[str, Memory] = {}
+        # With a damaged body among them, each change reads its own memories, and only one fails.
+        with suppress(BodyDamaged):
+            read_ahead = await self._store.get(context.space, ids)
+        chunk = replace(context, read_ahead=read_ahead)
+
+        async def apply(change: PlannedChange) -> str:
+            if committed.intersection(zip(change.ids, change.versions, strict=True)):
+                return DONE
+            try:
+                return await job.apply(change, chunk) or DONE
+            except StaleVersion:
+                return STALE
+            except BodyDamaged as error:
+                return error.message
+            except StoreError:
+                raise
+            except ScrubjayError as error:
+                return error.message
+
+        outcomes = await asyncio.gather(*map(apply, changes), return_exceptions=True)
+        await self._engine.index.after_commit()
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+        return [outcome for outcome in outcomes if isinstance(outcome, str)]
+
+    def _report(self, work: _Work, *, planned: int = 0, done: int = 0) -> None:
+        if work.progress is not None:
+            run = work.run
+            work.progress(run.done + run.skipped + done, run.planned + planned)
+
+    async def _save(self, work: _Work, **changes: object) -> None:
+        """Store how far the run is; raise _Interrupted if another runner has gone on with it."""
+        try:
+            work.run = await self._runs(work.run.space).put(replace(work.run, **changes))
+        except StaleVersion:
+            raise _Interrupted from None
+
+    async def _record(self, space: str) -> SpaceRecord | None:
+        document = await self._store.document(space, COLLECTION, KEY)
+        return None if document is None else SpaceRecord.from_document(document)
+
+    async def _hold(self, record: SpaceRecord, *, run: str) -> SpaceRecord:
+        """Hold the lease of a space for a run; raise WrongState if another runner has been faster."""
+        until = self._clock.now() + LEASE
+        try:
+            return await self._put(replace(record, run=run, until=until, due=until))
+        except StaleVersion:
+            raise _already_running(record) from None
+
+    async def _put(self, record: SpaceRecord) -> SpaceRecord:
+        document = record.document(at=self._clock.now())
+        return SpaceRecord.from_document(await self._store.put_document(document, base=record.version or None))
+
+    async def _release(self, work: _Work) -> None:
+        """Give the lease back; an unfinished run is due at once."""
+        record = replace(work.record, until=None)
+        if work.run.state is RunState.RUNNING:
+            record = replace(record, due=self._clock.now())
+        else:
+            record = replace(record, run="", due=self.schedule.next_due(record))
+        await self._put(record)
+
+    async def _pause(self, work: _Work) -> None:
+        """Let users' requests go first, and show that this runner is alive; a jump of the clock counts as time."""
+        await self._give_way()
+        now = self._clock.now()
+        if work.is_scheduled and self.schedule.is_quiet(now):
+            raise _Interrupted
+        if abs(now - work.renewed_at) > LEASE / 4:
+            try:
+                work.record = await self._hold(work.record, run=work.run.id)
+            except WrongState:
+                raise _Interrupted from None
+            work.renewed_at = now
+
+    async def _give_way(self) -> None:
+        await asyncio.sleep(0)
+        for _ in range(_WAITS):
+            if self.active_requests() <= self._own_requests:
+                return
+            await asyncio.sleep(_WAIT_SECONDS)
+
+
+def _already_running(record: SpaceRecord) -> WrongState:
+    return WrongState(
+        "this space is being curated", hint="Wait until that run has ended; `curations` shows how far it is",
+        run=record.run,
+    )  # fmt: skip
+
+
+def _problem(job: str, error: Exception) -> str:
+    if isinstance(error, ScrubjayError):
+        return f"{job}: {error.message}"
+    _log.error("a job of curation failed", exc_info=error, extra={"fields": {"job": job}})
+    return f"{job}: {type(error).__name__}"

@@ -1,0 +1,94 @@
+"""`scrubjay curate`: plan and apply what keeps a space in order, show what was done, and take it back."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from scrubjay.client import MemoryClient
+from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.model.curation import CurationChange, CurationReport
+from scrubjay.model.requests import CurateRequest, CurationsRequest
+from scrubjay.model.results import Undone
+from scrubjay.surfaces.cli.command import Make, verb
+from scrubjay.surfaces.cli.console import align, progress, shorten
+
+app = typer.Typer()
+
+_HEAD = ("JOB", "ACTION", "MEMORY", "BEFORE", "AFTER", "WHY", "OUTCOME")
+_MAX_CELL = 60
+_MAX_NAMES = 3
+_LAST = "last"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurationView:
+    """The report of a run, as a summary and a table."""
+
+    report: CurationReport
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self.report))
+
+
+@verb(app, holds_index=True)
+async def curate(
+    client: MemoryClient,
+    make: Make[CurateRequest],
+    *,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=0, max=1_000, help="Maximum number of changes to show.")
+    ] = 50,
+    last: Annotated[bool, typer.Option("--last", help="Show what the last run did, and run nothing.")] = False,
+    undo: Annotated[
+        str, typer.Option("--undo", metavar="RUN", help="Take back a run by its id; `last` is the last one.")
+    ] = "",
+) -> CurationView | Undone:
+    """Move unused memories to another tier, and do what else keeps a space in order.
+
+    Every change is a version, and --undo takes a run back. A run that was interrupted goes on with the next call.
+    """
+    request = make(limit=limit)
+    if ((last or undo) and (request.jobs or request.dry_run)) or (last and undo):
+        raise InvalidInput("--last and --undo stand alone", hint="Leave the other options out")
+    if undo:
+        return await client.undo(run=(await _last(client, limit=0)).run if undo == _LAST else undo)
+    if last:
+        return CurationView(report=await _last(client, limit=limit))
+    with progress("curating") as report:
+        return CurationView(report=await client.call(request, progress=report))
+
+
+async def _last(client: MemoryClient, *, limit: int) -> CurationReport:
+    runs = await client.call(CurationsRequest(limit=1, changes=limit))
+    if not runs:
+        raise NotFound("this space has not been curated yet", hint="`scrubjay curate --dry-run` shows what it would do")
+    return runs[0]
+
+
+def _lines(report: CurationReport) -> Iterator[str]:
+    jobs = ", ".join(report.jobs)
+    if report.dry_run:
+        yield f"would change {report.planned:,} memories ({jobs}); nothing was written"
+    else:
+        ended = f", {report.ended_at:%Y-%m-%d %H:%M}" if report.ended_at else ""
+        skipped = f", skipped {report.skipped:,}" if report.skipped else ""
+        yield f"{report.state.value}: changed {report.done:,} of {report.planned:,}{skipped} ({jobs}{ended})"
+    for job, steps in report.counts.items():
+        yield f"  {job}: {', '.join(f'{count:,} {step}' for step, count in steps.items())}"
+    yield from (f"problem: {problem}" for problem in report.problems)
+    if report.changes:
+        yield ""
+        yield from align([_HEAD, *map(_row, report.changes)])
+        if len(report.changes) < report.planned:
+            yield f"and {report.planned - len(report.changes):,} more: --limit shows them"
+    if report.done and not report.dry_run:
+        yield f"scrubjay curate --undo {report.run}"
+
+
+def _row(change: CurationChange) -> tuple[str, ...]:
+    names = [name or memory_id for name, memory_id in zip(change.names, change.ids, strict=True)]
+    listed = ", ".join(names[:_MAX_NAMES]) + (f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else "")
+    cells = (change.job, change.action, listed, change.before, change.after, change.why, change.outcome)
+    return tuple(shorten(cell, limit=_MAX_CELL) or "-" for cell in cells)

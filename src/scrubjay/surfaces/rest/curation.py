@@ -1,0 +1,36 @@
+"""Curation: plan and apply what keeps a space in order, and report it."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Response
+
+from scrubjay.model.curation import CurationReport
+from scrubjay.model.requests import CurateRequest, CurationsRequest
+from scrubjay.surfaces.rest.deps import OneSpaceContext, WriteContext
+from scrubjay.surfaces.rest.requests import Fields, body_of, query_of
+from scrubjay.surfaces.rest.route import json_response, router
+from scrubjay.surfaces.rest.schemas import response_schema
+
+routes = router("curation")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curations:
+    """Runs of curation, the newest first."""
+
+    curations: tuple[CurationReport, ...]
+
+
+@routes.post("/curations", summary="Curate the space", responses=response_schema(CurationReport))
+async def curate(body: Annotated[Fields, body_of(CurateRequest)], context: WriteContext) -> Response:
+    """Run the jobs that keep the space in order; with `dry_run` return their plan. `POST /undo` takes a run back."""
+    return json_response(await context.call(CurateRequest.of(**body)))
+
+
+@routes.get("/curations", summary="List runs of curation", responses=response_schema(Curations))
+async def curations(
+    context: OneSpaceContext, query: Annotated[Fields, Depends(query_of(CurationsRequest))]
+) -> Response:  # fmt: skip
+    """List what earlier runs did, or one of them, with their first changes."""
+    return json_response(Curations(curations=await context.call(CurationsRequest.of(**query))))

@@ -1,0 +1,220 @@
+"""Curation from the plan to the undo, on both stores: what changes, what is skipped, and what survives a kill."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from scrubjay.curation.runner import STALE
+from scrubjay.curation.schedule import LEASE
+from scrubjay.errors import DiskFull, InvalidInput, NotFound, WrongState
+from scrubjay.model.curation import RunState
+from scrubjay.model.memory import Memory, Tier
+from scrubjay.model.requests import Edit, RecallRequest
+from tests.backends import backend
+from tests.curated import OWNER, STORES, CuratedMemory, open_curated
+from tests.fakes.build import a_commit, a_rewrite, revised
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture(params=STORES)
+async def memory(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[CuratedMemory]:
+    async with open_curated(tmp_path, request.param) as opened:
+        yield opened
+
+
+async def test_unused_memories_become_episodic_and_come_back_when_used(memory: CuratedMemory) -> None:
+    moved = [
+        await memory.keep("never read", days=31),
+        await memory.keep("read twice, long ago", days=60, access_count=2, last_accessed=memory.clock.now() - 8 * DAY),
+    ]
+    stays = [
+        await memory.keep("young", days=29),
+        await memory.keep("read often", days=90, access_count=3),
+        await memory.keep("read lately", days=90, access_count=1, last_accessed=memory.clock.now() - 6 * DAY),
+        await memory.keep("edited lately", days=90, updated_at=memory.clock.now() - 6 * DAY),
+        await memory.keep("pinned", days=90, pinned=True),
+        await memory.keep("a skill", days=90, tier=Tier.PROCEDURAL),
+    ]
+    planned = await memory.curate("tiers", dry_run=True)
+    assert (planned.state, planned.planned, planned.run) == (RunState.PLANNED, 2, "")
+    assert await _tiers(memory, moved) == [Tier.WORKING] * 2, "a dry run writes nothing"
+    assert await memory.reports() == ()
+
+    report = await memory.curate("tiers")
+    assert (report.state, report.done, report.counts) == (RunState.DONE, 2, {"tiers": {"working → episodic": 2}})
+    assert {change.names for change in report.changes} == {(item.name,) for item in moved}
+    assert {change.outcome for change in report.changes} == {"done"}
+    assert (await memory.reports()) == (report,)
+    assert await _tiers(memory, moved) == [Tier.EPISODIC] * 2
+    assert [(await memory.now(item)).version for item in stays] == [1] * len(stays)
+    assert (await memory.curate("tiers")).planned == 0, "a plan that was applied is empty the second time"
+
+    # A move does not make a memory newer: neither in lists of the latest nor in the ranking.
+    assert [(await memory.now(item)).updated_at for item in moved] == [item.updated_at for item in moved]
+    (version, _) = await memory.store.versions("default", moved[0].id, limit=2)
+    assert (version.agent, version.run, version.memory.tier) == ("curation", report.run, Tier.EPISODIC)
+    assert version.created_at > moved[0].updated_at
+
+    await memory.read(moved[0], times=2)
+    assert (await memory.curate("tiers", dry_run=True)).planned == 0
+    await memory.read(moved[0])
+    back = await memory.curate("tiers")
+    assert back.counts == {"tiers": {"episodic → working": 1}}
+    assert await _tiers(memory, moved) == [Tier.WORKING, Tier.EPISODIC]
+
+
+async def test_undo_takes_a_run_back_for_good(memory: CuratedMemory) -> None:
+    stored = [await memory.keep(f"note {number}", days=40) for number in range(3)]
+    report = await memory.curate()
+    edited = await memory.engine.apply_edit(stored[0].id, Edit(fields={"title": "Edited since"}), who=OWNER)
+    undone = await memory.undo(report.run)
+    assert {written.id for written in undone.done} == {stored[1].id, stored[2].id}
+    assert len(undone.skipped) == 1
+    assert edited.version == (await memory.now(stored[0])).version
+    assert await _tiers(memory, stored) == [Tier.EPISODIC, Tier.WORKING, Tier.WORKING]
+    assert [(await memory.now(item)).updated_at for item in stored[1:]] == [item.updated_at for item in stored[1:]]
+    assert (await memory.reports())[0].state is RunState.UNDONE
+    memory.clock.advance(2 * DAY)
+    assert (await memory.curate()).planned == 0, "what was taken back is not done again the next night"
+    with pytest.raises(NotFound):
+        await memory.undo("no-such-run")
+
+
+async def test_what_changed_since_the_plan_is_skipped_and_named(
+    memory: CuratedMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edited, read, purged, untouched = [await memory.keep(f"note {number}", days=40) for number in range(4)]
+    get_page = memory.runner._runs("default").__class__.get_page
+
+    async def change_first(*args: object) -> object:
+        """Let users act between the plan and its application."""
+        if (await memory.now(edited)).version == 1:
+            await memory.store.commit(a_commit(a_rewrite(revised(edited, title="New"))))
+            await memory.read(read)
+            await memory.store.purge("default", [purged.id], origin=a_commit(edited).origin)
+        return await get_page(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("scrubjay.curation.stored_runs.StoredRuns.get_page", change_first)
+    report = await memory.curate()
+    assert (report.planned, report.done, report.skipped) == (4, 1, 3)
+    outcomes = {change.ids[0]: change.outcome for change in report.changes}
+    assert outcomes == {edited.id: STALE, read.id: "it was used since", purged.id: STALE, untouched.id: "done"}
+    assert [change.names for change in report.changes if change.ids == (purged.id,)] == [("",)]
+    assert (await memory.now(edited)).title == "New"
+
+
+async def test_a_run_that_is_killed_anywhere_goes_on_where_it_was(
+    memory: CuratedMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each write to the store fails once, whatever it writes; no change is lost and none is made twice."""
+    stored = [await memory.keep(f"note {number}", days=40) for number in range(60)]
+    for place in range(200):
+        attempt = await _curate_until(memory, monkeypatch, place)
+        if attempt is not None:
+            break
+        # The runner is gone; the next item waits until its lease has ended.
+        memory.clock.advance(LEASE + timedelta(seconds=1))
+    else:
+        raise AssertionError("it never ended")
+    runs = await memory.reports()
+    assert [report.state for report in runs] == [RunState.DONE], "it is one run, however often it was killed"
+    assert (runs[0].planned, runs[0].done, runs[0].skipped) == (60, 60, 0)
+    assert {(await memory.now(item)).version for item in stored} == {2}
+    assert len((await memory.undo(runs[0].run)).done) == 60
+
+
+async def _curate_until(memory: CuratedMemory, monkeypatch: pytest.MonkeyPatch, place: int) -> object:
+    """Curate, and let the store fail at item of its writes; return None if it did."""
+    writes = 0
+
+    def fail_at(name: str) -> None:
+        original = getattr(memory.store, name)
+
+        async def write(*args: object, **options: object) -> object:
+            nonlocal writes
+            writes += 1
+            if writes > place % 7 + 1:
+                raise DiskFull("the disk is full")
+            return await original(*args, **options)
+
+        patch.setattr(memory.store, name, write)
+
+    with monkeypatch.context() as patch:
+        for name in ("commit", "put_document", "delete_document"):
+            fail_at(name)
+        try:
+            return await memory.curate()
+        except (DiskFull, WrongState):
+            return None
+
+
+async def test_one_runner_at_a_time_over_several_servers(tmp_path: Path) -> None:
+    with backend("pgvector") as choice:
+        async with (
+            open_curated(tmp_path / "a", choice=choice) as first,
+            open_curated(tmp_path / "b", choice=choice) as second,
+        ):
+            for number in range(120):
+                await first.keep(f"note {number}", days=40)
+            answers = await asyncio.gather(first.curate(), second.curate(), return_exceptions=True)
+            refused = [answer for answer in answers if isinstance(answer, WrongState)]
+            assert len(refused) == 1
+            (report,) = await second.reports()
+            assert (report.done, report.skipped) == (120, 0)
+
+
+async def test_a_runner_that_lost_its_lease_stops(memory: CuratedMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock jumps ahead during a run, so that another runner takes it over."""
+    for number in range(60):
+        await memory.keep(f"note {number}", days=40)
+    pause, is_first = memory.runner._pause, True
+
+    async def jump(work: object) -> None:
+        nonlocal is_first
+        if is_first:
+            is_first = False
+            memory.clock.advance(DAY)
+            assert (await memory.curate()).state is RunState.DONE
+        await pause(work)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(memory.runner, "_pause", jump)
+    with pytest.raises(WrongState):
+        await memory.curate()
+    (report,) = await memory.reports()
+    assert (report.state, report.done) == (RunState.DONE, 60)
+
+
+async def test_clock_that_jumped_back_blocks_nothing(memory: CuratedMemory) -> None:
+    await memory.keep("a note", days=800)
+    memory.clock.advance(365 * DAY)
+    await memory.runner.run_due()
+    memory.clock.advance(2 * DAY)
+    assert await memory.runner.run_due() == 1
+    memory.clock.advance(-365 * DAY)
+    assert await memory.runner.run_due() == 0
+    memory.clock.advance(2 * DAY)
+    assert await memory.runner.run_due() == 1
+
+
+async def test_an_empty_space_and_an_unknown_job(memory: CuratedMemory) -> None:
+    report = await memory.curate()
+    assert (report.state, report.planned, report.changes) == (RunState.DONE, 0, ())
+    assert await memory.store.spaces() == [], "nothing was stored"
+    assert await memory.reports() == ()
+    with pytest.raises(InvalidInput, match="no job 'sweep'"):
+        await memory.curate("sweep")
+
+
+async def test_recall_finds_what_was_moved(memory: CuratedMemory) -> None:
+    stored = await memory.keep("Sarah keeps bees in Lyon", days=40)
+    await memory.curate()
+    recalled = await memory.engine.recall(RecallRequest.of(query="who keeps bees?", tier="episodic"), who=OWNER)
+    assert [hit.id for hit in recalled.hits] == [stored.id]
+
+
+async def _tiers(memory: CuratedMemory, stored: list[Memory]) -> list[Tier]:
+    return [(await memory.now(item)).tier for item in stored]
