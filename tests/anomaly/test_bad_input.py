@@ -79,7 +79,7 @@ REFUSED: dict[str, dict[str, list[object]]] = {
             "dry_run": FLAG,
             "reason": TEXT,
         }
-        for verb in ("forget", "restore", "purge")
+        for verb in ("forget", "restore", "confirm", "purge")
     },
     "relate": {
         **each(("source", "target"), TEXT),
@@ -124,6 +124,7 @@ SOUND: dict[str, dict[str, object]] = {
     "revise": {"id": "one"},
     "forget": {"ids": "one"},
     "restore": {"ids": "one"},
+    "confirm": {"ids": "one"},
     "purge": {"ids": "one"},
     "relate": {"source": "one", "target": "two"},
     "unrelate": {"source": "one", "target": "two"},

@@ -57,6 +57,7 @@ WITHOUT_OPTION: dict[str, dict[str, str]] = {
     "revise": {"source": _USER},
     "forget": {"state": _STATE},
     "restore": {"state": _STATE},
+    "confirm": {"state": _STATE},
     "purge": {"state": _STATE, "reason": "nothing is left that could show it"},
     "approve": dict.fromkeys(("group", *(argument.name for argument in arguments_of(Filter))), _LISTED),
     "decline": dict.fromkeys(("group", *(argument.name for argument in arguments_of(Filter))), _LISTED),
@@ -220,8 +221,8 @@ def test_routes_of_the_registry_are_those_of_the_app() -> None:
     assert [served[route] for route in routes if served[route] not in names] == []
     # Other ways to call these verbs, and what is not a verb: streams, files, and the state of the server.
     assert set(served.values()) - {served[route] for route in routes} == {
-        "smart_write", "list_memories", "read", "forget", "restore", "purge", "search", "diff", "links", "conflict",
-        "changes", "export_note", "download_attachment", "health", "ready", "metrics",
+        "smart_write", "list_memories", "read", "forget", "restore", "confirm", "purge", "search", "diff", "links",
+        "conflict", "changes", "export_note", "download_attachment", "health", "ready", "metrics",
     }  # fmt: skip
 
 

@@ -234,6 +234,7 @@ _TOOLS: dict[str, dict[str, _Arguments]] = {
         "detect_conflicts": _detect,
         "resolve_conflict": _conflict,
         "memory_commit": lambda inputs: {"entity_name": inputs.ref, "message": inputs.words[4]},
+        "memory_confirm": lambda inputs: {"entity_name": inputs.ref},
         "memory_diff": lambda inputs: {"entity_name": inputs.ref, "version1": 1, "version2": 1 + inputs.number % 3},
         "memory_revert": lambda inputs: {"entity_name": inputs.ref, "version": 1},
         "memory_branch": _branch_entity,
@@ -252,6 +253,7 @@ _TOOLS: dict[str, dict[str, _Arguments]] = {
         "search_memory": lambda inputs: {"query": "the jay hid", "entity": inputs.label, "limit": 2},
     },
     "curation": {
+        "confirm": lambda inputs: {"ids": [inputs.ref], "reason": inputs.words[4]},
         "curate": lambda inputs: (
             {"undo": inputs.ref}
             if inputs.every(4)

@@ -42,6 +42,7 @@ def _arguments(verb: str, inputs: CallInputs) -> _Arguments:
         "revise": {"id": inputs.ref, **edit},
         "forget": selection,
         "restore": {**selection, "branch": branch_for(inputs) if inputs.every(3) else ""},
+        "confirm": selection,
         "purge": selection,
         "relate": {"source": inputs.ref, "target": inputs.other, "relation": words[4], "text": words[5]},
         "unrelate": {"source": inputs.ref, "target": inputs.other},

@@ -187,7 +187,12 @@ class Harness:
         return await recall(request, spaces=(SPACE,), now=self.clock.now(), context=self.recall_context)
 
     async def read(self, *refs: str, format: str = "markdown", version: int | None = None) -> ReadResult:
-        return await read(ReadRequest.of(ids=refs, format=format, version=version), spaces=(SPACE,), store=self.store)
+        return await read(
+            ReadRequest.of(ids=refs, format=format, version=version),
+            spaces=(SPACE,),
+            now=self.clock.now(),
+            store=self.store,
+        )
 
     async def get(self, memory_id: str) -> Memory:
         return (await self.store.get(SPACE, [memory_id]))[memory_id]

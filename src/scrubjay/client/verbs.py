@@ -176,6 +176,15 @@ class AsyncVerbs(ABC):
             ids=ids, filter=filter, group=group, reason=reason, dry_run=dry_run, branch=branch,
         ))
 
+    async def confirm(
+        self, ids: str | Sequence[str] = (), *, filter: Filter | None = None, group: bool = False, reason: str = "",
+        dry_run: bool = False,
+    ) -> Outcome:
+        """Confirm that memories still hold: their relevance stops falling and starts again from its stored value."""
+        return await self.call(requests.ConfirmRequest.of(
+            ids=ids, filter=filter, group=group, reason=reason, dry_run=dry_run,
+        ))
+
     async def purge(
         self, ids: str | Sequence[str] = (), *, filter: Filter | None = None, group: bool = False, reason: str = "",
         dry_run: bool = False,
@@ -711,6 +720,15 @@ class SyncVerbs(ABC):
         """Restore memories from the trash, or, by its name, a dropped branch of them."""
         return self.call(requests.RestoreRequest.of(
             ids=ids, filter=filter, group=group, reason=reason, dry_run=dry_run, branch=branch,
+        ))
+
+    def confirm(
+        self, ids: str | Sequence[str] = (), *, filter: Filter | None = None, group: bool = False, reason: str = "",
+        dry_run: bool = False,
+    ) -> Outcome:
+        """Confirm that memories still hold: their relevance stops falling and starts again from its stored value."""
+        return self.call(requests.ConfirmRequest.of(
+            ids=ids, filter=filter, group=group, reason=reason, dry_run=dry_run,
         ))
 
     def purge(

@@ -17,7 +17,7 @@ from scrubjay.conflicts import scan
 from scrubjay.conflicts.duplicates import duplicates
 from scrubjay.conflicts.resolve import reopen, resolve_conflict
 from scrubjay.engine import diagnostics
-from scrubjay.engine.base import EngineBase
+from scrubjay.engine.dependencies import EngineBase
 from scrubjay.errors import EmbeddingUnavailable, InvalidInput
 from scrubjay.graph import network, records, search, status
 from scrubjay.graph.jsonl import FORMATS, is_graph, require_format
@@ -29,6 +29,7 @@ from scrubjay.model import requests
 from scrubjay.model.branch import Branches, BranchMerged
 from scrubjay.model.caller import Caller
 from scrubjay.model.conflict import ConflictDetails, Duplicates, Resolved, Scan
+from scrubjay.model.decay import as_shown
 from scrubjay.model.draft import DraftBatch, as_draft, read_draft
 from scrubjay.model.fact import Extracted
 from scrubjay.model.identity import new_id
@@ -59,6 +60,7 @@ from scrubjay.recalling import context as session_context
 from scrubjay.recalling import fulltext
 from scrubjay.recalling import pipeline as recalling
 from scrubjay.recalling import read as reading
+from scrubjay.recalling.render import with_relevance
 from scrubjay.recalling.text_cache import TextView
 from scrubjay.transfer.export import export_lines, require_sections
 from scrubjay.transfer.import_ import Screening, import_lines
@@ -72,6 +74,7 @@ from scrubjay.writing import delete, relate, review, revise, synonyms
 from scrubjay.writing import pipeline as writing
 from scrubjay.writing import rules as rules_of_spaces
 from scrubjay.writing.batch import Batch, write_batch
+from scrubjay.writing.confirm import confirm
 from scrubjay.writing.deny import require_allowed_memory
 from scrubjay.writing.many import remember_many
 from scrubjay.writing.screen import redact_label, screen_history, screen_relation
@@ -113,7 +116,7 @@ class Engine(EngineBase):
             request, spaces=who.spaces, now=self.clock.now(), context=self._recall_context
         )  # fmt: skip
         self.access_log.note((hit.space, hit.id) for hit in (*recalled.pinned, *recalled.hits))
-        return recalled
+        return with_relevance(recalled, at=request.as_of or self.clock.now())
 
     async def search_text(self, request: requests.SearchTextRequest, *, who: Caller) -> TextsFound:
         """Find memories by words, prefixes and phrases."""
@@ -124,7 +127,7 @@ class Engine(EngineBase):
 
     async def read(self, request: requests.ReadRequest, *, who: Caller) -> ReadResult:
         """Return whole memories by id, name or title, as they are or as they were."""
-        result = await reading.read(request, spaces=who.spaces, store=self._store)
+        result = await reading.read(request, spaces=who.spaces, now=self.clock.now(), store=self._store)
         self.access_log.note((memory.space, memory.id) for memory in result.memories)
         return result
 
@@ -159,6 +162,10 @@ class Engine(EngineBase):
             request, space=who.space, origin=self._origin(who), store=self._store,
             conflict_checker=self._conflict_checker,
         ))  # fmt: skip
+
+    async def confirm(self, request: requests.ConfirmRequest, *, who: Caller) -> Outcome:
+        """Confirm that memories still hold."""
+        return await self._apply(confirm(request, space=who.space, origin=self._origin(who), store=self._store))
 
     async def purge(self, request: requests.PurgeRequest, *, who: Caller) -> Outcome:
         """Destroy memories in the trash."""
@@ -445,7 +452,8 @@ class Engine(EngineBase):
 
     async def inbox(self, request: requests.InboxRequest, *, who: Caller) -> tuple[Memory, ...]:
         """Return the memories that wait for approval, newest first."""
-        return await review.inbox(who.space, store=self._store, limit=request.limit)
+        waiting = await review.inbox(who.space, store=self._store, limit=request.limit)
+        return tuple(as_shown(memory, self.clock.now()) for memory in waiting)
 
     async def approve(self, request: requests.ApproveRequest, *, who: Caller) -> Outcome:
         """Approve waiting memories."""

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from scrubjay.graph.entity import entity_of
 from scrubjay.model.conflict import ConflictDetails, ConflictSide, ConflictStatus
+from scrubjay.model.decay import relevance_at
 from scrubjay.model.labels import mark_of_all
 from scrubjay.model.memory import Json, Memory
 
@@ -22,7 +23,7 @@ def node_json(memory: Memory, *, compression: float, branch: str, now: datetime)
         "created": naive_iso(memory.created_at),
         "accessed": naive_iso(memory.last_accessed or memory.created_at),
         "access_count": memory.access_count,
-        "relevance_score": memory.relevance,
+        "relevance_score": relevance_at(memory, now),
         "always_include": memory.pinned,
         "tier": memory.tier.value,
         "last_confirmed": naive_iso(memory.last_confirmed or memory.created_at),

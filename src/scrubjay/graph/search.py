@@ -19,6 +19,7 @@ from scrubjay.model.memory import MAIN, Json, Memory, State
 from scrubjay.model.query import Filter
 from scrubjay.model.results import Recalled
 from scrubjay.ports import RecordStore
+from scrubjay.recalling.changes import weightier_first
 from scrubjay.recalling.text_cache import TextCaches, TextView, scan
 from scrubjay.text.fuzzy import close_labels, close_lengths, grams_of
 
@@ -61,7 +62,7 @@ async def search_nodes(
     """Return entities by name and type, then those that a recall has found by meaning; pinned entities come first.
 
     The first `always_included` results are pinned and come on top of the limit. Without a query, return all entities,
-    the most often read first.
+    the most often read first. What was given less relevance comes later, and never before what has updated it.
     """
     require_text(query, field="query")
     require_integer(limit, field="limit", most=MAX_RESULTS)
@@ -73,13 +74,14 @@ async def search_nodes(
         if len(matches) < needed:
             newest = nlargest(max(needed, _MAX_ORDERED) if query.strip() else MAX_RESULTS, ids)
             live = [memory for memory in await _read_pages(newest, reader=reader) if memory.state is State.LIVE]
-            matches |= {memory.id: memory for memory in sorted(live, key=_access_order)}
+            matches |= {memory.id: memory for memory in sorted(live, key=_order)}
     for hit in recalled.hits if query.strip() else ():
         if hit.memory is not None and not hit.weak:
             matches.setdefault(hit.id, hit.memory)
+    ordered = await weightier_first(list(matches.values()), reader=reader, now=now)
     # Pinned entities beyond their own places are matched like all others.
     first = {memory.id: memory for memory in pinned[:_MAX_PINNED]}
-    shown = [*first.values(), *[memory for memory in matches.values() if memory.id not in first][:limit]]
+    shown = [*first.values(), *[memory for memory in ordered if memory.id not in first][:limit]]
     results = await _render_nodes(shown, now=now, space=space, store=store)
     answer: dict[str, Json] = {"success": True, "query": query, "count": len(results), "results": results}
     answer["always_included"] = len(first)
@@ -262,9 +264,10 @@ def _forms(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((lower, _JOINTS.sub(" ", lower).strip())))
 
 
-def _access_order(memory: Memory) -> tuple[int, float, str]:
+def _order(memory: Memory) -> tuple[float, int, float, str]:
+    """Sort by the relevance that was given, and then by reads: decay alone would order everything by age."""
     last = memory.last_accessed or _NEVER
-    return -memory.access_count, -(last - _NEVER).total_seconds(), memory.id
+    return -memory.relevance, -memory.access_count, -(last - _NEVER).total_seconds(), memory.id
 
 
 async def _read_pages(ids: Sequence[str], *, reader: TolerantReader[RecordStore]) -> list[Memory]:

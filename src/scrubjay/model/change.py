@@ -17,6 +17,7 @@ class Action(StrEnum):
     RESTORED = "restored"
     MERGED = "merged"
     APPROVED = "approved"
+    CONFIRMED = "confirmed"
     REVERTED = "reverted"
     COMMITTED = "committed"
     BRANCHED = "branched"

@@ -142,7 +142,7 @@ _DESCRIPTIONS: Mapping[str, str] = {
     "recent": "The latest memories.",
     "ref": "The reference that was given.",
     "relations": "The relations.",
-    "relevance": "Its relevance, from 0 to 1.",
+    "relevance": "Its relevance, from 0 to 1: the stored one less what it has lost since it was confirmed.",
     "remind_at": "When to remind the user of it.",
     "reminders": "The reminders that are due.",
     "renamed": "Memories whose name was taken, and their new names.",

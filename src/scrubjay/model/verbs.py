@@ -75,6 +75,9 @@ _ALL = (
     _writes(requests.ReviseRequest, command="revise", route="PATCH /memories/{id}", tools=("core.revise",)),
     _writes(requests.ForgetRequest, command="forget", route="POST /memories/forget", tools=("core.forget",)),
     _writes(requests.RestoreRequest, command="restore", route="POST /memories/restore", tools=("core.forget",)),
+    _writes(
+        requests.ConfirmRequest, command="confirm", route="POST /memories/confirm", tools=("curation.confirm",),
+    ),
     Verb(
         requests.PurgeRequest, effect="destroys", needs=Access.WRITE, logged=True, long=True, notes=True,
         command="purge", route="POST /memories/purge",

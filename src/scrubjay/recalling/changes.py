@@ -1,14 +1,16 @@
 """What has changed since: the current fact stands in the place of the former one, and says what it was before.
 
 A former fact is shown where the question asks about the past, and is marked. The sides of an open conflict are marked
-with the id that settles it, and of two sources that are trusted alike the newer one comes first.
+with the id that settles it, and of two sources that are trusted alike the newer one comes first. Of two memories that
+an update has weighed against each other, the one with more relevance comes first.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from scrubjay.detection.statement import DisputedStatement, find_statement
+from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.conflict import (
     PENDING_COLLECTION,
     SETTLED_COLLECTION,
@@ -19,12 +21,12 @@ from scrubjay.model.conflict import (
 )
 from scrubjay.model.memory import Memory, State, Trust
 from scrubjay.model.results import Hit
+from scrubjay.ports import RecordStore
 from scrubjay.recalling.collapse import RankedMemory
-from scrubjay.recalling.overlay.overlay import OverlayReader
 from scrubjay.recalling.render import first_passage
 from scrubjay.text.claims.pairs import PastQuestion
 
-__all__ = ["FiledChanges", "load_changes"]
+__all__ = ["FiledChanges", "load_changes", "weightier_first"]
 
 _MAX_CONFLICTS = 60
 # Of a former statement so much is quoted.
@@ -37,11 +39,13 @@ _MAX_CHAIN = 6
 class FiledChanges:
     """The conflicts of some memories: `replaced` by the id of the former one, `current` by that of the newer one.
 
-    `open` are the contradictions that no one has settled, by the id of each side. `memories` are all of both sides.
+    `updated`: by an update, by the id of the one with less relevance. `open` are the contradictions that no one has
+    settled, by the id of each side. `memories` are all of both sides.
     """
 
     replaced: Mapping[str, ConflictRecord] = field(default_factory=dict[str, ConflictRecord])
     current: Mapping[str, ConflictRecord] = field(default_factory=dict[str, ConflictRecord])
+    updated: Mapping[str, ConflictRecord] = field(default_factory=dict[str, ConflictRecord])
     open: Mapping[str, ConflictRecord] = field(default_factory=dict[str, ConflictRecord])
     memories: Mapping[str, Memory] = field(default_factory=dict[str, Memory])
     now: datetime
@@ -85,6 +89,33 @@ class FiledChanges:
         if past is not PastQuestion.NO:
             ordered.setdefault(_key(former.memory), former)
 
+    def weightier(self, memory_id: str) -> tuple[Memory, str] | None:
+        """Return what an update has given more relevance than a memory, and the key of its statement."""
+        if (conflict := self.updated.get(memory_id)) is None:
+            return None
+        is_other = conflict.memory == memory_id
+        memory = self.memories.get(conflict.other if is_other else conflict.memory)
+        if memory is None or memory.state is not State.LIVE or not memory.holds(self.now):
+            return None
+        return memory, conflict.against if is_other else conflict.statement
+
+    def weightier_first(
+        self, ranked: Sequence[RankedMemory], *, admits: Callable[[Memory], bool]
+    ) -> list[RankedMemory]:  # fmt: skip
+        """Return the memories of an answer, each after what an update has given more relevance, found or not."""
+        by_key = {_key(match.memory): match for match in ranked}
+        ordered: dict[str, RankedMemory] = {}
+        for match in ranked:
+            chain = [match]
+            while len(chain) < _MAX_CHAIN and (other := self.weightier(chain[-1].memory.id)) is not None:
+                memory, statement = other
+                if not admits(memory) or any(link.memory.id == memory.id for link in chain):
+                    break
+                chain.append(by_key.get(_key(memory)) or _stand_in(memory, statement, chain[-1]))
+            for link in reversed(chain):
+                ordered.setdefault(_key(link.memory), link)
+        return list(ordered.values())
+
     def mark(self, hit: Hit, ranked: RankedMemory) -> Hit:
         """Return a hit with what it was before, what it is outdated by, or what disputes it."""
         memory = ranked.memory
@@ -112,12 +143,7 @@ class FiledChanges:
         statement = find_statement(older, conflict.against) if older is not None else None
         if statement is None or statement.memory.id == match.memory.id:
             return None
-        memory = statement.memory
-        best = first_passage(memory)._replace(score=match.best.score)
-        if statement.observation is not None:
-            passage = best.passage._replace(observation=statement.observation, start=0, end=len(statement.text))
-            best = best._replace(passage=passage)
-        return RankedMemory(memory=memory, best=best, entities=(memory.entity,) if memory.entity else ())
+        return replace(_stand_in(statement.memory, conflict.against, match), evidence=None)
 
     def _siblings(self, memory: Memory) -> tuple[str, ...]:
         if not memory.group:
@@ -169,11 +195,27 @@ class FiledChanges:
         return f"disputed by {other.name}; settle {conflict.id}"
 
 
+async def weightier_first(
+    memories: Sequence[Memory], *, reader: TolerantReader[RecordStore], now: datetime
+) -> list[Memory]:  # fmt: skip
+    """Return memories of one space, each after what an update has given more relevance."""
+    if not any(_is_weighed_down(memory) for memory in memories):
+        return list(memories)
+    changes = await load_changes(filter(_is_weighed_down, memories), reader=reader, now=now)
+    ordered: dict[str, Memory] = {}
+    for memory in memories:
+        chain = [memory]
+        while len(chain) < _MAX_CHAIN and (other := changes.weightier(chain[-1].id)) is not None:
+            chain.append(other[0])
+        ordered |= {link.id: link for link in reversed(chain) if link.id not in ordered}
+    return list(ordered.values())
+
+
 async def load_changes(
-    ranked: Iterable[RankedMemory], *, reader: OverlayReader, now: datetime
+    hits: Iterable[Memory], *, reader: TolerantReader[RecordStore], now: datetime
 ) -> FiledChanges:  # fmt: skip
     """Read the conflicts of memories that were filed against them."""
-    memories = {match.memory.id: match.memory for match in ranked if match.memory.space == reader.space}
+    memories = {memory.id: memory for memory in hits if memory.space == reader.space}
     for group in {memory.group for memory in memories.values() if memory.group}:
         siblings = await reader.get(await reader.store.members(reader.space, group))
         memories |= {memory.id: memory for memory in siblings}
@@ -184,26 +226,32 @@ async def load_changes(
             break
         changes = await _read(changes, todo, reader=reader)
         # What has replaced a memory may have been replaced itself.
-        todo = [id_ for id_, memory in changes.memories.items() if id_ not in memories and not memory.holds(now)]
+        todo = [
+            id_
+            for id_, memory in changes.memories.items()
+            if id_ not in memories and (not memory.holds(now) or _is_weighed_down(memory))
+        ]
         memories |= changes.memories
     return _for_siblings(changes)
 
 
-async def _read(changes: FiledChanges, ids: Sequence[str], *, reader: OverlayReader) -> FiledChanges:
+async def _read(changes: FiledChanges, ids: Sequence[str], *, reader: TolerantReader[RecordStore]) -> FiledChanges:
     store, space = reader.store, reader.space
     settled = await store.documents_about(space, SETTLED_COLLECTION, ids, limit=_MAX_CONFLICTS)
     waiting = await store.documents_about(space, PENDING_COLLECTION, ids, limit=_MAX_CONFLICTS)
-    superseding = [
+    between = [
         conflict
         for conflict in map(parse_conflict, settled)
-        if conflict is not None and conflict.strategy is Strategy.SUPERSEDE and conflict.memory != conflict.other
+        if conflict is not None and conflict.memory != conflict.other
     ]
+    superseding = [conflict for conflict in between if conflict.strategy is Strategy.SUPERSEDE]
+    updating = [conflict for conflict in between if conflict.strategy is Strategy.UPDATE]
     pending = [
         conflict
         for conflict in map(parse_conflict, waiting)
         if conflict is not None and conflict.type is ConflictType.CONTRADICTION and conflict.memory != conflict.other
     ]
-    ends = {end for conflict in (*superseding, *pending) for end in (conflict.memory, conflict.other)}
+    ends = {end for conflict in (*superseding, *updating, *pending) for end in (conflict.memory, conflict.other)}
     missing = sorted(ends - changes.memories.keys())
     memories = {**changes.memories, **{memory.id: memory for memory in (await reader.get(missing) if missing else [])}}
     superseding = [_in_order(conflict, memories) for conflict in superseding]
@@ -212,8 +260,34 @@ async def _read(changes: FiledChanges, ids: Sequence[str], *, reader: OverlayRea
         memories=memories,
         replaced={**changes.replaced, **{conflict.other: conflict for conflict in superseding}},
         current={**changes.current, **{conflict.memory: conflict for conflict in superseding}},
+        updated={**changes.updated, **dict(_weigh(updating, memories))},
         open={**changes.open, **{end: conflict for conflict in pending for end in (conflict.memory, conflict.other)}},
     )
+
+
+def _weigh(
+    updating: Iterable[ConflictRecord], memories: Mapping[str, Memory]
+) -> Iterator[tuple[str, ConflictRecord]]:  # fmt: skip
+    """Yield updates by the id of the memory with less relevance; its writer may have changed that since."""
+    for conflict in updating:
+        memory, other = memories.get(conflict.memory), memories.get(conflict.other)
+        if memory is not None and other is not None and memory.relevance != other.relevance:
+            yield min((memory, other), key=lambda side: side.relevance).id, conflict
+
+
+def _is_weighed_down(memory: Memory) -> bool:
+    return memory.resolution == Strategy.UPDATE and memory.relevance < 1
+
+
+def _stand_in(memory: Memory, statement: str, match: RankedMemory) -> RankedMemory:
+    """Return a memory that no search has found in the place of one that was, with its score."""
+    best = first_passage(memory)._replace(score=match.best.score)
+    place = find_statement(memory, statement)
+    if place is not None and place.observation is not None:
+        passage = best.passage._replace(observation=place.observation, start=0, end=len(place.text))
+        best = best._replace(passage=passage)
+    entities = (memory.entity,) if memory.entity else ()
+    return RankedMemory(memory=memory, best=best, entities=entities, evidence=match.evidence)
 
 
 def _in_order(conflict: ConflictRecord, memories: Mapping[str, Memory]) -> ConflictRecord:

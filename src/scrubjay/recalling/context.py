@@ -8,6 +8,7 @@ from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.caller import Caller
 from scrubjay.model.checks import require_integer, require_text
 from scrubjay.model.conflict import ConflictDetails
+from scrubjay.model.decay import INSTRUCTION_KINDS, PROFILE_KINDS, kind_key
 from scrubjay.model.memory import Flag, Memory, Trust
 from scrubjay.model.query import Filter, facet, month_of
 from scrubjay.model.requests import ContextRequest
@@ -29,9 +30,6 @@ from scrubjay.recalling.context_text import (
 from scrubjay.text.screening.injection import find_injections
 from scrubjay.text.standing import is_decision, is_preference
 
-# Memories of these kinds describe the user and their preferences.
-PROFILE_KINDS = frozenset({"user_profile", "profile", "preference", "identity"})
-INSTRUCTION_KINDS = frozenset({"instruction", "standing_instruction", "user_instruction", "feedback"})
 DECISION_KINDS = frozenset(
     {"decision", "convention", "architecture_decision", "policy", "guideline", "rule", "project_convention"}
 )
@@ -259,7 +257,7 @@ def _changed_by_others(memory: Memory, since: datetime, agent: str) -> bool:
 
 def _is_standing(memory: Memory) -> bool:
     """Return whether a memory says what the user wants, by its kind or by its wording; documents have no say in it."""
-    by_kind = _is_profile(memory) or _kind(memory) in INSTRUCTION_KINDS
+    by_kind = _is_profile(memory) or kind_key(memory.kind) in INSTRUCTION_KINDS
     return _is_trusted(memory) and (by_kind or is_preference(memory.content))
 
 
@@ -268,12 +266,8 @@ def _is_trusted(memory: Memory) -> bool:
 
 
 def _is_profile(memory: Memory) -> bool:
-    return _kind(memory) in PROFILE_KINDS
+    return kind_key(memory.kind) in PROFILE_KINDS
 
 
 def _is_decision_by_kind(memory: Memory) -> bool:
-    return _kind(memory) in DECISION_KINDS
-
-
-def _kind(memory: Memory) -> str:
-    return "_".join(memory.kind.casefold().replace("-", " ").replace("_", " ").split())
+    return kind_key(memory.kind) in DECISION_KINDS

@@ -426,10 +426,13 @@ async def _add_changes(matches: _Matches, request: _Request, readers: Sequence[O
     # What scores less than the page could not be in it.
     lowest = page[-1].best.score if len(page) == question.limit else -math.inf
     outdated = [match for match in matches.outdated if match.best.score >= lowest][: question.limit]
-    changes = {
-        reader.space: await load_changes([*page, *outdated], reader=reader, now=request.now) for reader in readers
-    }
+    hits = [match.memory for match in (*page, *outdated)]
+    changes = {reader.space: await load_changes(hits, reader=reader, now=request.now) for reader in readers}
     memories, past = matches.memories, asks_about_past(request.query.text)
+    if past is not PastQuestion.FORMER:
+        for filed in changes.values():
+            if filed.updated:
+                memories = filed.weightier_first(memories, admits=partial(_is_admitted, request=request))
     if outdated or past is PastQuestion.FORMER:
         admits = partial(_is_admitted, request=request)
         for reader in readers:

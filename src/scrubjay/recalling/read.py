@@ -9,6 +9,7 @@ from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.lookup.branches import branch_id, on_branch, public_record, trunk_of, version_of
 from scrubjay.lookup.references import TolerantReader, resolve_all
 from scrubjay.model.checks import require_integer, require_moment, require_text
+from scrubjay.model.decay import as_shown
 from scrubjay.model.labels import mark_of_all
 from scrubjay.model.memory import MAIN, Memory, Observation, State, Trust
 from scrubjay.model.relation import LINK, Relation
@@ -55,8 +56,11 @@ class VersionSelector:
             raise InvalidInput("version and as_of exclude each other", hint="Leave one of them out", field="as_of")
 
 
-async def read(request: ReadRequest, *, spaces: Sequence[str], store: RecordStore) -> ReadResult:
-    """Return the memories that references name, each from the first space that has it, now or as of a moment."""
+async def read(request: ReadRequest, *, spaces: Sequence[str], now: datetime, store: RecordStore) -> ReadResult:
+    """Return the memories that references name, each from the first space that has it, now or as of a moment.
+
+    Their relevance is that of the moment; an older version is shown as it was written.
+    """
     texts = request.ids
     if not texts:
         raise InvalidInput("say what to read: ids, names or titles", field="ids")
@@ -67,7 +71,7 @@ async def read(request: ReadRequest, *, spaces: Sequence[str], store: RecordStor
     for space in spaces:
         unresolved = [missing.ref for missing in result.missing]
         if unresolved:
-            in_space = await _read_in(unresolved, selector, format=request.format, space=space, store=store)
+            in_space = await _read_in(unresolved, selector, format=request.format, now=now, space=space, store=store)
             result = _combine(result, in_space)
     return result
 
@@ -111,9 +115,11 @@ def render(
 
 
 async def _read_in(
-    refs: Sequence[str], selector: VersionSelector, *, format: str, space: str, store: RecordStore
+    refs: Sequence[str], selector: VersionSelector, *, format: str, now: datetime, space: str, store: RecordStore
 ) -> ReadResult:
     memories, missing = await _resolve_versions(refs, selector, space=space, store=store)
+    if selector.version is None:
+        memories = [as_shown(memory, selector.as_of or now) for memory in memories]
     ids = [memory.id for memory in memories]
     at = selector.as_of
     relations = await (store.relations(space, ids) if at is None else store.relations_at(space, ids, at=at))

@@ -6,12 +6,13 @@ from datetime import datetime
 
 from scrubjay.lookup.branches import branch_of
 from scrubjay.lookup.references import TolerantReader
+from scrubjay.model.decay import as_shown
 from scrubjay.model.labels import mark, mark_of, source_at
 from scrubjay.model.memory import Flag, Memory
 from scrubjay.model.passage import StoredPassage
 from scrubjay.model.query import Filter
 from scrubjay.model.requests import RecallRequest
-from scrubjay.model.results import Hit, Neighbour
+from scrubjay.model.results import Hit, Neighbour, Recalled
 from scrubjay.ports import Neighbours, RecordStore
 from scrubjay.recalling.collapse import RankedMemory, passes
 from scrubjay.recalling.fuse import ScoredPassage
@@ -84,6 +85,17 @@ def first_passage(memory: Memory) -> ScoredPassage:
     start, end = next(slices(memory.content))
     passage = StoredPassage(id=0, memory_id=memory.id, observation=None, start=start, end=end, hash=b"", terms="")
     return ScoredPassage(passage, score=0.0)
+
+
+def with_relevance(answer: Recalled, *, at: datetime) -> Recalled:
+    """Return an answer whose whole memories, if it has any, show their relevance at a moment."""
+    if not any(hit.memory is not None for hit in (*answer.pinned, *answer.hits)):
+        return answer
+    pinned, hits = (
+        tuple(replace(hit, memory=as_shown(hit.memory, at)) if hit.memory is not None else hit for hit in part)
+        for part in (answer.pinned, answer.hits)
+    )
+    return replace(answer, pinned=pinned, hits=hits)
 
 
 async def add_neighbours(

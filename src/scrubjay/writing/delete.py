@@ -74,11 +74,11 @@ async def restore(
 
 async def purge(selection: Selection, *, space: str, origin: Origin, store: RecordStore) -> Outcome:
     """Destroy memories in the trash; nothing else is ever destroyed."""
-    selection = _check(selection, state=State.TRASHED)
+    selection = check_selection(selection, state=State.TRASHED)
     done: list[Written] = []
     missing: list[Missing] = []
     ids: list[str] = []
-    async for memories, unknown in _pages(selection, space=space, store=store):
+    async for memories, unknown in selected_pages(selection, space=space, store=store):
         missing += unknown
         _require_trashed(memories)
         parts = await _parts_of(memories, space=space, store=store)
@@ -93,7 +93,7 @@ async def purge(selection: Selection, *, space: str, origin: Origin, store: Reco
             if whole is not None and whole.id not in purged:
                 warnings.append(_still_in(whole))
             # By its own id, also for a branch: the memory that it belongs to may live on.
-            done.append(replace(_written_result("purged", memory, warnings=tuple(warnings)), id=memory.id))
+            done.append(replace(written_result("purged", memory, warnings=tuple(warnings)), id=memory.id))
     if not selection.dry_run and done:
         with telemetry.stage("write.commit"):
             await store.purge(space, list(dict.fromkeys(ids)), origin=origin)
@@ -111,12 +111,12 @@ async def move(
     conflict_checker: ConflictChecker | None = None,
 ) -> Outcome:
     """Change the state of memories, each as a new version; report conflicts of those that return."""
-    selection = _check(selection, state=change.start)
+    selection = check_selection(selection, state=change.start)
     done: list[Written] = []
     missing: list[Missing] = []
     # A live memory may have the name of one in the inbox.
     state = change.start if change.start is State.WAITING else None
-    async for memories, unknown in _pages(selection, space=space, store=store, state=state):
+    async for memories, unknown in selected_pages(selection, space=space, store=store, state=state):
         missing += unknown
         for memory in memories:
             # A filter selects memories: a dropped branch returns by its own id only.
@@ -140,7 +140,7 @@ async def _move_memory(
     action = change.action
     for _ in range(_MAX_ATTEMPTS):
         if memory.state is change.end_of(memory):
-            return _written_result("unchanged", memory)
+            return written_result("unchanged", memory)
         _require_possible(memory, change)
         memory = await _detach_orphan(memory, change, store=store)
         warnings = _merge_warnings(memory, await _whole_of(memory, store=store), change)
@@ -149,7 +149,7 @@ async def _move_memory(
         if moved.state is State.WAITING:
             warnings = (*warnings, "it waits for approval, as it did before")
         if selection.dry_run:
-            return _written_result(action.value, memory, warnings=warnings)
+            return written_result(action.value, memory, warnings=warnings)
         passages = await slice_memory(moved)
         write = Write(memory=moved, base=memory.version, action=action, passages=passages, message=selection.reason)
         report = ConflictReport()
@@ -166,7 +166,7 @@ async def _move_memory(
             memory = (await store.get(memory.space, [memory.id])).get(memory.id, memory)
         else:
             telemetry.count("writes", action=action.value)
-            return replace(_written_result(action.value, moved, warnings=warnings), conflicts=report.details)
+            return replace(written_result(action.value, moved, warnings=warnings), conflicts=report.details)
     raise StaleVersion(f"{memory.name!r} keeps changing", hint="Try again", memory_id=memory.id)
 
 
@@ -190,7 +190,7 @@ def _move(memory: Memory, change: StateChange) -> Memory:
     return replace(memory, state=change.end_of(memory), flags=flags, merged_into=merged_into)
 
 
-async def _pages(
+async def selected_pages(
     selection: Selection, *, space: str, store: RecordStore, state: State | None = None
 ) -> AsyncIterator[tuple[Sequence[Memory], list[Missing]]]:
     """Return the selected memories, page by page, with the references that match none."""
@@ -302,7 +302,7 @@ def _still_in(whole: Memory) -> str:
     return f"its text is still part of {whole.name!r}, into which it was merged"
 
 
-def _check(selection: Selection, *, state: State) -> Selection:
+def check_selection(selection: Selection, *, state: State) -> Selection:
     """Validate a selection; a filter looks for memories of a state."""
     for name in ("group", "dry_run"):
         require_flag(getattr(selection, name), field=name)
@@ -326,7 +326,8 @@ def _check(selection: Selection, *, state: State) -> Selection:
     return replace(selection, filter=replace(selection.filter, state=state))
 
 
-def _written_result(action: str, memory: Memory, *, warnings: tuple[str, ...] = ()) -> Written:
+def written_result(action: str, memory: Memory, *, warnings: tuple[str, ...] = ()) -> Written:
+    """Return what was done to a memory."""
     return Written(
         action=action, id=memory.trunk or memory.id, name=memory.name, version=memory.version, warnings=warnings,
         branch=branch_of(memory),

@@ -97,7 +97,8 @@ def _edited(
     require_allowed_edit(memory, edited, rules=rules)
     edited, flag_warnings = update_flags(memory, edited, rules=rules) if edited != memory else (edited, ())
     edited, pin_warnings = hold_edited_pin(memory, edited, edit)
-    return edited, (*warnings, *flag_warnings, *pin_warnings)
+    expiry = validate.past_expiry(edited.expires_at, now=origin.at) if edited.expires_at != memory.expires_at else ""
+    return edited, (*warnings, *flag_warnings, *pin_warnings, *([expiry] if expiry else []))
 
 
 def _edited_characters(edit: Edit) -> int:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import cast
 
 from scrubjay.errors import InvalidInput, TooLarge
@@ -13,6 +14,7 @@ from scrubjay.model.draft import Draft, Limits, UnreadableDraft
 from scrubjay.model.identity import is_id
 from scrubjay.model.memory import Json, Trust
 from scrubjay.model.results import Decision
+from scrubjay.model.timestamps import to_iso
 
 _NOT_THE_USER = "source.trust is at most agent with an agent's token"
 INTENTS = ("auto", "new", "continue")
@@ -68,7 +70,15 @@ def validate(draft: Draft, *, limits: Limits, origin: Origin | None = None) -> D
         trace=(*draft.trace, Decision(stage="validate", outcome="accepted")),
     )
     require_moment(tidy.source.at, field="source.at")
-    return tidy
+    warning = "" if origin is None else past_expiry(tidy.expires_at, now=origin.at)
+    return tidy.with_warning(warning) if warning else tidy
+
+
+def past_expiry(expires_at: datetime | None, *, now: datetime) -> str:
+    """Return a warning about an expiry that has passed: what is written stays, and no search returns it."""
+    if expires_at is None or expires_at > now:
+        return ""
+    return f"expires_at {to_iso(expires_at)} has passed: it is kept, and `recall` does not find it"
 
 
 def _require_session(draft: Draft) -> None:

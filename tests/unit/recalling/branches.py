@@ -60,6 +60,7 @@ async def read_memories(
     return await read(
         ReadRequest.of(ids=refs, format=format, version=version, branch=branch, as_of=as_of),
         spaces=spaces,
+        now=harness.clock.now(),
         store=harness.store,
     )
 

@@ -13,6 +13,7 @@ from scrubjay.model.results import Missing, Outcome, ReadResult, Recalled, Relat
 from scrubjay.model.timestamps import to_iso
 
 __all__ = [
+    "ConfirmRequest",
     "Edit",
     "ForgetRequest",
     "PurgeRequest",
@@ -300,7 +301,9 @@ class ReviseRequest(Request[Written]):
         Literal["working", "episodic", "semantic", "procedural"] | Unset, Arg("New tier.")
     ] = UNSET  # fmt: skip
     pinned: Annotated[bool | Unset, Arg("Pin or unpin.", flags="--pin/--unpin")] = UNSET
-    relevance: Annotated[float | Unset, Arg("New relevance, from 0 to 1.")] = UNSET
+    relevance: Annotated[
+        float | Unset, Arg("New relevance, from 0 to 1; it falls from there until you confirm the memory.")
+    ] = UNSET
     expires_at: Annotated[datetime | Unset | None, Arg("Hide it from recall after this time; null cancels that.")] = (
         UNSET
     )
@@ -362,6 +365,11 @@ class Selection(ArgumentGroup):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetRequest(Selection, Request[Outcome]):
     """Move memories to the trash; `restore` brings them back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmRequest(Selection, Request[Outcome]):
+    """Confirm that memories still hold: their relevance stops falling and starts again from its stored value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

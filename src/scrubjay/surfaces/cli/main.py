@@ -15,8 +15,8 @@ __all__ = ["COMMANDS_BY_MODULE", "app", "load_commands", "main"]
 # In the order of the help. A call needs one module, and loading all of them takes longer than most calls.
 COMMANDS_BY_MODULE = {
     "verbs": (
-        "remember", "recall", "read", "revise", "forget", "restore", "purge", "relate", "unrelate", "undo", "context",
-        "status", "doctor", "history", "log", "diff", "commit", "revert", "branch", "branches", "switch",
+        "remember", "recall", "read", "revise", "forget", "restore", "confirm", "purge", "relate", "unrelate", "undo",
+        "context", "status", "doctor", "history", "log", "diff", "commit", "revert", "branch", "branches", "switch",
         "merge-branch", "drop-branch", "related", "graph", "path",
     ),
     "space": ("rules", "tags", "inbox"),

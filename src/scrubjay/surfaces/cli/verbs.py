@@ -59,6 +59,7 @@ plain(
     app, requests.RestoreRequest, "Take memories, or a dropped branch, out of the trash.", omits=_OMITS,
     helps=_SELECTION,
 )  # fmt: skip
+plain(app, requests.ConfirmRequest, "Confirm that memories still hold.", omits=_OMITS, helps=_SELECTION)
 
 
 # A purge also deletes from the index on disk, so this process opens it. It leaves no history that shows a reason.

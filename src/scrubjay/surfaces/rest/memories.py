@@ -7,11 +7,13 @@ from fastapi import Depends, Header, Query, Response
 
 from scrubjay.errors import InvalidInput, NotFound, Rejected, StaleVersion
 from scrubjay.lookup.references import TolerantReader
+from scrubjay.model.decay import as_shown
 from scrubjay.model.identity import is_id
 from scrubjay.model.memory import Memory
 from scrubjay.model.notes import NoteWritten
 from scrubjay.model.query import Filter
 from scrubjay.model.requests import (
+    ConfirmRequest,
     ForgetRequest,
     PurgeRequest,
     ReadRequest,
@@ -159,6 +161,12 @@ async def restore_many(body: SelectionBody, context: WriteContext) -> Response:
     return json_response(await context.call(RestoreRequest.of(**body)))
 
 
+@routes.post("/memories/confirm", summary="Confirm several memories", responses=response_schema(Outcome))
+async def confirm_many(body: SelectionBody, context: WriteContext) -> Response:
+    """Confirm that memories still hold. Their relevance starts again from its stored value."""
+    return json_response(await context.call(ConfirmRequest.of(**body)))
+
+
 @routes.post("/memories/purge", summary="Purge several memories", responses=response_schema(Outcome))
 async def purge_many(body: SelectionBody, context: WriteContext) -> Response:
     """Destroy memories in the trash, with every version and every trace of their text."""
@@ -226,6 +234,13 @@ async def restore(ref: MemoryRef, context: WriteContext, match: IfMatch = "", br
     return _single_response(await context.call(RestoreRequest(ids=(ref,), branch=branch)))
 
 
+@routes.post("/memories/{id}/confirm", summary="Confirm a memory", responses=_WRITTEN_RESPONSES)
+async def confirm(ref: MemoryRef, context: WriteContext, match: IfMatch = "") -> Response:
+    """Confirm that a memory still holds. Its relevance starts again from its stored value."""
+    await require_version(context, ref, match)
+    return _single_response(await context.call(ConfirmRequest(ids=(ref,))))
+
+
 @routes.post("/memories/{id}/purge", summary="Purge a memory", responses=_WRITTEN_RESPONSES)
 async def purge(ref: MemoryRef, context: WriteContext, match: IfMatch = "") -> Response:
     """Destroy a memory in the trash, with every version and every trace of its text."""
@@ -240,7 +255,8 @@ async def _list(context: RequestContext, filter: Filter, *, limit: int, after: s
     # One more tells whether there is another page.
     ids = await reader.list_ids(space, filter, limit=limit + 1, after=after or None)
     memories = await TolerantReader(reader, space=space).get(ids[:limit])
-    return MemoryList(memories=tuple(memories), cursor=ids[limit - 1] if len(ids) > limit else "")
+    shown = tuple(as_shown(memory, context.dependencies.engine.clock.now()) for memory in memories)
+    return MemoryList(memories=shown, cursor=ids[limit - 1] if len(ids) > limit else "")
 
 
 async def require_version(context: RequestContext, ref: str, match: str, *, branch: str = "") -> None:

@@ -28,9 +28,9 @@ _WRITTEN: dict[str, tuple[Tool, ...]] = {
     "items": items.TOOLS,
     "entities": entities.TOOLS,
     "smart": smart.TOOLS,
-    "curation": curation.TOOLS,
     "notes": notes.TOOLS,
     "session": session.TOOLS,
+    "curation": curation.TOOLS,
 }
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json
-from scrubjay.model.requests import CurateRequest
-from scrubjay.surfaces.mcp.arguments import Arguments
+from scrubjay.model.requests import ConfirmRequest, CurateRequest
+from scrubjay.surfaces.mcp.arguments import Arguments, arguments_for
 from scrubjay.surfaces.mcp.tool import Tool, ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets.render import fields_of, render_result
 from scrubjay.surfaces.mcp.toolsets.schema import (
@@ -18,6 +18,7 @@ from scrubjay.surfaces.mcp.toolsets.schema import (
     output_schema,
     verb_schema,
 )
+from scrubjay.surfaces.mcp.toolsets.write import render_outcome
 
 
 async def curate(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
@@ -43,6 +44,12 @@ async def curate(context: ToolContext, arguments: Mapping[str, Json]) -> ToolRes
     return render_result([summary], fields_of(report), report.problems)
 
 
+async def confirm(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
+    """Confirm that memories still hold."""
+    request = ConfirmRequest.of(**arguments_for(ConfirmRequest, arguments))
+    return render_outcome(await context.memory.call(request))
+
+
 TOOLS = (
     Tool(
         name="curate",
@@ -58,5 +65,14 @@ TOOLS = (
         ),
         call=curate,
         verbs={"curate": "", "curations": "with last", "undo": "with undo"},
+    ),
+    Tool(
+        name="confirm",
+        title="Confirm",
+        description="Confirm that memories still hold: their relevance, which falls with time, starts again.",
+        input=verb_schema(ConfirmRequest, but=("filter",)),
+        output=output_schema(done=LIST, count=INTEGER, missing=LIST),
+        call=confirm,
+        verbs={"confirm": ""},
     ),
 )  # fmt: skip

@@ -160,6 +160,15 @@ TOOLS = (
         verbs={"commit": ""},
     ),
     _tool(
+        "memory_confirm",
+        "Confirm that an entity still holds: its relevance_score, which falls with time, starts again.",
+        enhanced_versions.memory_confirm,
+        input=input_schema("entity_name", entity_name=_ENTITY),
+        output=_output(entity=TEXT, version=INTEGER, relevance_score=NUMBER, last_confirmed=TEXT, run=TEXT),
+        names=enhanced_versions.NAMES,
+        verbs={"confirm": ""},
+    ),
+    _tool(
         "memory_diff",
         "The differences between two versions of an entity.",
         enhanced_versions.memory_diff,

@@ -29,6 +29,16 @@ async def memory_commit(context: ToolContext, arguments: Mapping[str, Json]) -> 
     return _render(entity, {"version_id": done.version, "version": done.version, "branch": done.branch})
 
 
+async def memory_confirm(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
+    """Confirm that an entity still holds."""
+    entity = await _entity_of(context, Arguments(arguments, NAMES))
+    done = await context.memory.confirm(entity.id)
+    memory = (await context.memory.read(entity.id)).memories[0]
+    confirmed = naive_iso(memory.last_confirmed or memory.created_at)
+    fields: dict[str, Json] = {"version": done.done[0].version, "relevance_score": memory.relevance}
+    return _render(entity, {**fields, "last_confirmed": confirmed, "run": done.run})
+
+
 async def memory_diff(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Return the differences between two versions."""
     args = Arguments(arguments, NAMES)

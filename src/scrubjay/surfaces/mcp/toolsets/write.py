@@ -216,7 +216,7 @@ async def forget(context: ToolContext, arguments: Mapping[str, Json]) -> ToolRes
     form = RestoreRequest if arguments.get("restore") else ForgetRequest
     filter_ = filter_from(arguments, tool="forget")
     done = await context.memory.call(form.of(**arguments_for(form, arguments), filter=filter_))
-    return _render_outcome(done)
+    return render_outcome(done)
 
 
 async def relate(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
@@ -234,7 +234,8 @@ async def relate(context: ToolContext, arguments: Mapping[str, Json]) -> ToolRes
     return ToolResult(structured=structured, text="\n".join([line, *more]))
 
 
-def _render_outcome(outcome: Outcome) -> ToolResult:
+def render_outcome(outcome: Outcome) -> ToolResult:
+    """Return what a verb did to each of many memories, and the references without one."""
     would = "would be " if outcome.dry_run else ""
     head = f"{len(outcome.done)} {would}changed"
     if outcome.missing:
