@@ -32,7 +32,15 @@ from scrubjay.model.memory import Memory, Method, State
 from scrubjay.model.passage import Passage
 from scrubjay.ports import Profile
 from scrubjay.text.claims.compare import Finding, compare_lists, overlap_ratio
-from scrubjay.text.claims.pairs import MAX_TEXT, Closeness, DatedStatement, PairJudgement, PairLabel, judge_pair
+from scrubjay.text.claims.pairs import (
+    MAX_TEXT,
+    Closeness,
+    DatedStatement,
+    PairJudgement,
+    PairLabel,
+    judge_pair,
+    may_be_change_or_same,
+)
 from scrubjay.text.claims.parse import parse_statement
 from scrubjay.text.claims.statements import statements_of
 from scrubjay.workers import offload
@@ -235,38 +243,40 @@ class _Comparison:
                 # With a model, what only the words have found is not the nearest.
                 if not _share_place(self.memory, other) or (cosine is None and self.profile is not None):
                     continue
-                if not self._whole_or_part(other, against):
+                earlier_text = self._whole_or_part(other, against)
+                if not earlier_text:
                     continue
                 is_nearest = is_nearest and first in ("", other.group or other.id)
                 first = first or other.group or other.id
-                if other.id in filed:
+                conflict = by_rules.get(other.id)
+                if other.id in filed or (conflict is not None and conflict.type is not ConflictType.CONTRADICTION):
                     continue
-                judgement = self._judge(text, other, against, cosine=cosine, is_nearest=is_nearest)
-                if (finding := _finding(judgement)) is None or not self._may_file(
-                    finding, statement.statement, other, against
+                judgement = self._judge(text, other, earlier_text, cosine=cosine, is_nearest=is_nearest)
+                if (
+                    judgement is None
+                    or (finding := _finding(judgement)) is None
+                    or not self._may_file(finding, statement.statement, other, against)
                 ):
                     continue
                 is_change = judgement.label is PairLabel.CHANGES and judgement.probability >= _AT_ONCE
-                conflict = by_rules.get(other.id)
-                if conflict is not None and conflict.type is not ConflictType.CONTRADICTION:
-                    continue
                 filed.add(other.id)
                 ours = _most_alike(self._parts(self.memory, statement.statement), against.text)
                 theirs = _most_alike(self._parts(other, against), text)
                 yield conflict or self._conflict(finding, other, statement=ours, against=theirs), is_change
 
     def _judge(
-        self, text: str, other: Memory, against: MemoryStatement, *, cosine: float | None, is_nearest: bool
-    ) -> PairJudgement:
+        self, text: str, other: Memory, earlier: str, *, cosine: float | None, is_nearest: bool
+    ) -> PairJudgement | None:
+        """Return what a new statement is to another one; None if it cannot be filed."""
         profile = self.profile
         closeness = Closeness(
             cosine=cosine, same=profile.same if profile else 1.0,
             related=profile.related if profile else 0.0, is_nearest=is_nearest,
         )  # fmt: skip
+        if not may_be_change_or_same(earlier, text, closeness=closeness):
+            return None
         return judge_pair(
-            DatedStatement(
-                text=self._whole_or_part(other, against), date=other.date, subject=other.entity, project=other.project
-            ),
+            DatedStatement(text=earlier, date=other.date, subject=other.entity, project=other.project),
             DatedStatement(text=text, date=self.memory.date, subject=self.memory.entity, project=self.memory.project),
             closeness=closeness,
         )

@@ -23,8 +23,9 @@ Hits = list[tuple[int, float]]
 _PAGE = 500
 # A transaction has few changes since the last search.
 _FEW_CHANGES = 100
-# The nearest passages that are searched for beforehand: the gate and the conflict check ask for so many.
-_READY = 8
+# The nearest passages that are searched for beforehand: twice what the gate and the conflict check ask for, since some
+# may be changed meanwhile.
+_READY = 16
 _ALL = Filter()
 # Long memories have many passages: this many are expected on average.
 _PASSAGES = 8
@@ -145,16 +146,20 @@ class TransactionIndex:
     async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> Hits:
         """Return (passage number, cosine), best first, including everything that the transaction has changed."""
         await self._read_changes(dimension=len(vector))
-        hidden = sum(self._changed.values())
-        is_ready = limit + hidden <= _READY and filter == _ALL and space == self._space
-        hits = self._hits.get(vector.tobytes()) if is_ready else None
-        if hits is None:
-            hits = await self._index.search(space, vector, filter, limit=limit + hidden)
-        hits = [hit for hit in hits if hit[0] // PASSAGES_PER_MEMORY not in self._changed]
+        is_whole = filter == _ALL and space == self._space
+        ready = self._hits.get(vector.tobytes()) if is_whole else None
+        hits = self._unchanged(ready or ())
+        # With fewer than were searched for, these are all that the index has.
+        if ready is None or (len(hits) < limit and len(ready) >= _READY):
+            hidden = sum(self._changed.values())
+            hits = self._unchanged(await self._index.search(space, vector, filter, limit=limit + hidden))
         return sorted((*hits, *self._nearest(space, vector, filter, limit=limit)), key=_rank)[:limit]
 
     async def after_commit(self) -> None:
         """Do nothing: every search reads the changes itself."""
+
+    def _unchanged(self, hits: Sequence[tuple[int, float]]) -> Hits:
+        return [hit for hit in hits if hit[0] // PASSAGES_PER_MEMORY not in self._changed]
 
     async def _read_changes(self, *, dimension: int) -> None:
         is_last = False

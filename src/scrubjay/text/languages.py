@@ -57,8 +57,8 @@ def language_of(text: str) -> str:
     return _language_of(text[:_MAX_TEXT])
 
 
-# The stages of one write, and those of one question, ask about the same text.
-@lru_cache(maxsize=256)
+# The stages of one write, and those of one question, ask about the same text; of many writes, hundreds are under way.
+@lru_cache(maxsize=1_024)
 def _language_of(text: str) -> str:
     if text.isascii():
         words = _PLAIN_WORD.findall(text.lower())

@@ -45,7 +45,7 @@ class Opening(NamedTuple):
     end: int = 0
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1_024)
 def _read_opening(text: str) -> Opening:
     match = _OPENING.match(text)
     at = _read_moment(match[1] or match[2]) if match else None

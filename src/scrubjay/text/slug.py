@@ -44,14 +44,19 @@ def slug_of_subject(text: str) -> str:
 
     The last word of a statement is mostly the value, which may change, and so are figures: they are left out.
     """
-    text = text[:_MAX_TEXT].strip()
+    return _slug_of_subject(text[:_MAX_TEXT].strip())
+
+
+# Hundreds of writes at once are composed before they are embedded, and again when they are stored.
+@lru_cache(maxsize=512)
+def _slug_of_subject(text: str) -> str:
     end = _SENTENCE_END.search(text)
     words = (text[: end.start()] if end and end.start() else text).split()
     if len(words) <= 2:  # noqa: PLR2004
         return whole_slug(" ".join(words))
     empty = empty_words_of(language_of(text))
-    handles = [slug(word) for word in words if not _NO_WORD.match(word) and fold(slug(word)) not in empty]
-    handles = [handle for handle in handles if handle]
+    handles = [slug(word) for word in words if not _NO_WORD.match(word)]
+    handles = [handle for handle in handles if handle and fold(handle) not in empty]
     first = handles[: min(_MAX_WORDS, max(len(handles) - 1, 1))] or [slug(word) for word in words[:_MAX_WORDS]]
     while len(first) > 1 and sum(map(len, first)) + len(first) > _MAX_SUBJECT:
         first.pop()

@@ -32,7 +32,8 @@ class _BatchScan(ScanIndex):
 async def test_it_finds_the_same_as_a_scan_of_the_transaction(
     harness: Harness, filter: Filter, kind: type[ScanIndex]
 ) -> None:
-    for number in range(6):
+    # More than are searched for beforehand.
+    for number in range(20):
         await harness.remember(Draft(text=f"tea number {number} in the morning", name=f"tea-{number}", intent="new"))
     before = kind(harness.store, MODEL, dimension=DIMENSION)
     vectors = [await harness.embedder.embed_query(query) for query in QUERIES]
@@ -43,7 +44,7 @@ async def test_it_finds_the_same_as_a_scan_of_the_transaction(
 
         async def require_same() -> None:
             for vector in vectors:
-                expected = await exact.search(SPACE, vector, filter, limit=20)
+                expected = await exact.search(SPACE, vector, filter, limit=60)
                 for limit in (1, 3, 20):
                     hits = await index.search(SPACE, vector, filter, limit=limit)
                     # Of equally near passages any may come first.

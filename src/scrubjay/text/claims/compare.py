@@ -15,7 +15,9 @@ from scrubjay.text.claims.relations import find_relation_conflict
 from scrubjay.text.claims.statements import comparison_key
 from scrubjay.text.claims.words import NUMBER_WORDS
 
-__all__ = ["DUPLICATE_FROM", "SAME", "UPDATE_FROM", "Finding", "compare", "compare_lists", "overlap_ratio"]
+__all__ = [
+    "DUPLICATE_FROM", "SAME", "UPDATE_FROM", "Finding", "compare", "compare_lists", "may_be_duplicate", "overlap_ratio",
+]  # fmt: skip
 
 _LETTERS = re.compile(r"[a-z]+")
 # Shares of observations that two lists have in common, of the longer one: from here on they are duplicates, or updates.
@@ -68,11 +70,20 @@ def compare(first: str, second: str, *, cosine: float | None, same: float = SAME
     if cosine is not None and cosine < _MIN_COSINE and not relation:
         return None
     diff = StatementDiff.of(statement, other, closely=cosine is not None and cosine >= same)
-    if contradiction := _find_contradiction(diff, cosine, single=bool(relation)):
+    if diff and (contradiction := _find_contradiction(diff, cosine, single=bool(relation))):
         return contradiction
     if relation:
         return _contradiction(_BY_RELATION, (relation,))
-    return _find_update(diff) or _find_duplicate(diff, cosine, same=same)
+    return diff and (_find_update(diff) or _find_duplicate(diff, cosine, same=same))
+
+
+def may_be_duplicate(first: str, second: str, *, cosine: float | None, same: float = SAME) -> bool:
+    """Check whether `compare` can find a duplicate, whichever comes first: for most pairs it cannot."""
+    if (key := _key(first)) == _key(second):
+        return bool(key)
+    statement, other = parse_statement(first), parse_statement(second)
+    is_near = cosine is not None and cosine >= same
+    return (is_near or statement.counted == other.counted) and _names(statement) == _names(other)
 
 
 # A search for conflicts compares one statement with many in a row, and each of those with several.

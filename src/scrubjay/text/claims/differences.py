@@ -72,13 +72,13 @@ class StatementDiff:
     moved: bool = False
 
     @classmethod
-    def of(cls, statement: ParsedStatement, other: ParsedStatement, *, closely: bool) -> "StatementDiff":
-        """Compare two statements; unless `closely`, stop where they share little."""
+    def of(cls, statement: ParsedStatement, other: ParsedStatement, *, closely: bool) -> "StatementDiff | None":
+        """Compare two statements; None, unless `closely`, where they share little."""
         others = other.counted
         common = {key: min(count, others[key]) for key, count in statement.counted.items() if key in others}
         shared = sum(common.values())
         if not closely and 2 * shared < _MIN_SHARED_RATIO * (len(statement.tokens) + len(other.tokens)):
-            return cls(statement=statement, other=other, shared=shared, left=statement.tokens, right=other.tokens)
+            return None
         left, right = _without(statement.tokens, common), _without(other.tokens, common)
         candidates = _pair(_without_neutral(left, right), _without_neutral(right, left), exclude_each_other)
         clashes = [

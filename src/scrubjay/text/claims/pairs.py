@@ -15,14 +15,14 @@ from enum import Enum, StrEnum
 from functools import lru_cache
 
 from scrubjay.model.conflict import ConflictType
-from scrubjay.text.claims.compare import SAME, Finding, compare
+from scrubjay.text.claims.compare import SAME, Finding, compare, may_be_duplicate
 from scrubjay.text.related_words import related_terms
 from scrubjay.text.tokens import running_terms_of
 from scrubjay.text.word_lists import WordLists
 
 __all__ = [
     "MAX_TEXT", "Closeness", "DatedStatement", "PairJudgement", "PairLabel", "PastQuestion", "asks_about_past",
-    "judge_pair", "may_change", "value_differences",
+    "judge_pair", "may_be_change_or_same", "may_change", "value_differences",
 ]  # fmt: skip
 
 _LISTS = WordLists("changes")
@@ -45,6 +45,8 @@ _SAME_WEIGHTS = {
     "closeness": 4.5, "overlap": 4.0, "nearest": 2.4, "clear": -4.5, "covered": 2.0, "same_values": 2.0,
 }  # fmt: skip
 _SAME_BIAS = -11.2
+# The most that the values of two statements can add.
+_MOST_BY_VALUES: dict[str, float] = {"new_value": 1.0, "covered": 1.0, "same_values": _MAX_SAME_VALUES}
 _WORD = re.compile(r"\w+")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _CHAT = frozenset("?!\u00bf\u00a1")
@@ -146,6 +148,16 @@ def judge_pair(older: DatedStatement, newer: DatedStatement, *, closeness: Close
     return PairJudgement(label=PairLabel.COMPATIBLE, probability=round(1 - max(change, same), 2))
 
 
+def may_be_change_or_same(older: str, newer: str, *, closeness: Closeness) -> bool:
+    """Check whether `judge_pair` can find a change or the same: for most pairs it cannot, which is quick to see."""
+    if _are_statements(older, newer):
+        # First whatever their values are: these need not be read where the words differ too much.
+        by_words = _word_features(older, newer, closeness) | _MOST_BY_VALUES
+        if _are_likely(by_words) and _are_likely(_features(older, newer, closeness)):
+            return True
+    return may_be_duplicate(older, newer, cosine=closeness.cosine, same=closeness.same)
+
+
 def may_change(text: str) -> bool:
     """Check whether a statement has a word for a change."""
     return any(_change_words(text[:MAX_TEXT]))
@@ -170,11 +182,19 @@ def _probability(features: dict[str, float], weights: dict[str, float], bias: fl
     return 1 / (1 + math.exp(-bias - sum(weight * features[name] for name, weight in weights.items())))
 
 
-def _features(older: str, newer: str, closeness: Closeness) -> dict[str, float]:
+def _are_likely(features: dict[str, float]) -> bool:
+    """Check whether a change or the same is as likely as not."""
+    if (features["clear"] or features["faint"]) and (
+        _probability(features, _CHANGE_WEIGHTS, _CHANGE_BIAS) >= _CHANGES_FROM
+    ):
+        return True
+    return _probability(features, _SAME_WEIGHTS, _SAME_BIAS) >= _SAME_FROM
+
+
+def _word_features(older: str, newer: str, closeness: Closeness) -> dict[str, float]:
     terms, new_terms = _terms(older), _terms(newer)
     shared = len(terms & new_terms)
     overlap = shared / max(1, min(len(terms), len(new_terms)))
-    values, new_values = _values(older), _values(newer)
     clear, faint = _change_words(newer)
     return {
         "closeness": closeness.scaled(overlap),
@@ -182,6 +202,12 @@ def _features(older: str, newer: str, closeness: Closeness) -> dict[str, float]:
         "overlap": overlap,
         "clear": float(clear),
         "faint": float(faint),
+    }
+
+
+def _features(older: str, newer: str, closeness: Closeness) -> dict[str, float]:
+    values, new_values = _values(older), _values(newer)
+    return _word_features(older, newer, closeness) | {
         "new_value": float(bool(new_values.all - values.all)),
         "covered": float(new_values.numbers <= values.numbers and new_values.days <= values.days),
         "same_values": min(

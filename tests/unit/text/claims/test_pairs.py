@@ -1,6 +1,7 @@
 """The label of two statements: the same, a change, a contradiction, or compatible."""
 
 from datetime import UTC, datetime
+from itertools import permutations, product
 
 import pytest
 
@@ -12,6 +13,7 @@ from scrubjay.text.claims.pairs import (
     PastQuestion,
     asks_about_past,
     judge_pair,
+    may_be_change_or_same,
     may_change,
 )
 
@@ -131,3 +133,27 @@ def test_a_question_about_the_past(question: str, past: PastQuestion) -> None:
 def test_words_for_a_change() -> None:
     assert may_change("Wir fahren jetzt nach Rom.")
     assert not may_change("The dog is brown.")
+
+
+def test_pairs_that_need_no_judgement_are_neither_a_change_nor_the_same() -> None:
+    texts = (
+        "The weekly report is due on Friday.", "The weekly report is now due on Wednesday.",
+        "The weekly report is due Friday", "Since May the report moved to Wednesday.", "Is the report due on Friday?",
+        "Petra owns the billing module.", "The billing module no longer belongs to Petra.", "PETRA OWNS BILLING.",
+        "Unser Zahnarzt ist nicht mehr Herr Kern.", "The build takes 4 minutes.", "The build takes four minutes.", "",
+        "We use pytest for tests. " * 50,
+    )  # fmt: skip
+    skipped, judged = 0, set[PairLabel]()
+    for (older, newer), cosine, is_nearest in product(
+        permutations(texts, 2), (None, 0.2, 0.6, 0.8, 0.95), (True, False)
+    ):
+        closeness = Closeness(cosine=cosine, same=0.81, related=0.11, is_nearest=is_nearest)
+        statements = (DatedStatement(text=text, date=_EARLIER) for text in (older, newer))
+        label = judge_pair(*statements, closeness=closeness).label
+        if may_be_change_or_same(older, newer, closeness=closeness):
+            judged.add(label)
+        else:
+            skipped += 1
+            assert label not in (PairLabel.CHANGES, PairLabel.SAME), (older, newer, closeness)
+    assert skipped > 300
+    assert judged >= {PairLabel.CHANGES, PairLabel.SAME}
