@@ -64,7 +64,7 @@ class BatchRefused(Exception):
 class BatchLimits:
     """The size of a batch. Padding counts: each text has the length of the longest, up to `text_characters`.
 
-    A text longer than `alone` is a batch of its own.
+    A text longer than `alone` is a batch of its own; shorter ones do not wait for its end.
     """
 
     texts: int = 16
@@ -94,6 +94,7 @@ class BatchingEmbedder:
         self._texts = _TextQueue(self._limits)
         self._query_cache = _QueryCache(query_cache_size)
         self._running: set[asyncio.Task[None]] = set()
+        self._long_running = 0
         self._wake: asyncio.Handle | None = None
         self._question_batches = 0
         self._closed = False
@@ -154,21 +155,34 @@ class BatchingEmbedder:
 
     def _start_batches(self) -> None:
         self._wake = None
-        while len(self._running) < self._limits.concurrent:
-            query, batch = self._next_batch()
+        while True:
+            is_extra = len(self._running) >= self._limits.concurrent
+            if is_extra and not self._has_extra_room:
+                return
+            query, batch = self._next_batch(is_extra=is_extra)
             if not batch:
                 return
-            task = asyncio.ensure_future(self._run_batches(batch, query=query))
+            # At once, and not when its task begins: the next turn of this loop counts it.
+            self._long_running += self._is_long(batch)
+            task = asyncio.ensure_future(self._run_batches(batch, query=query, is_extra=is_extra))
             self._running.add(task)
             task.add_done_callback(self._finish)
 
-    def _next_batch(self) -> tuple[bool, list["_QueuedText"]]:
+    @property
+    def _has_extra_room(self) -> bool:
+        """Whether a batch of short texts may run beside a long text: its writer would wait several times as long."""
+        return self._long_running > 0 and len(self._running) <= self._limits.concurrent
+
+    def _is_long(self, batch: Sequence["_QueuedText"]) -> bool:
+        return len(batch) == 1 and min(len(batch[0].text), self._limits.text_characters) > self._limits.alone
+
+    def _next_batch(self, *, is_extra: bool) -> tuple[bool, list["_QueuedText"]]:
         """Take questions first, but let a batch of texts pass after several batches of questions."""
         queues = [(True, self._queries), (False, self._texts)]
         if self._question_batches >= _MAX_QUESTION_BATCHES:
             queues.reverse()
         for query, queue in queues:
-            if batch := queue.take_batch():
+            if batch := queue.take_batch(only_short=is_extra):
                 self._question_batches = self._question_batches + 1 if query else 0
                 return query, batch
         return True, []
@@ -178,11 +192,20 @@ class BatchingEmbedder:
         if not self._closed and not task.cancelled():
             self._start_batches()
 
-    async def _run_batches(self, batch: Sequence["_QueuedText"], *, query: bool) -> None:
+    async def _run_batches(self, batch: Sequence["_QueuedText"], *, query: bool, is_extra: bool) -> None:
         """Run a batch and those that wait by then: between two tasks the model would be idle."""
         while batch:
-            await self._run(batch, query=query)
-            query, batch = (query, []) if self._closed else self._next_batch()
+            try:
+                await self._run(batch, query=query)
+            finally:
+                self._long_running -= self._is_long(batch)
+            if self._closed or (is_extra and not self._long_running):
+                return
+            query, batch = self._next_batch(is_extra=is_extra)
+            self._long_running += self._is_long(batch)
+            # Short texts that wait can run beside it.
+            if self._is_long(batch) and not is_extra:
+                self._start_batches()
 
     async def _run(self, batch: Sequence["_QueuedText"], *, query: bool) -> None:
         try:
@@ -297,12 +320,14 @@ class _TextQueue:
             bucket = self._buckets.setdefault(_bucket(self._size(text)), [])
             heapq.heappush(bucket, (turn, next(self._arrivals), _QueuedText(request, position, text)))
 
-    def take_batch(self) -> list[_QueuedText]:
-        """Remove and return the next batch, without texts of finished requests; empty if the queue is empty."""
+    def take_batch(self, *, only_short: bool = False) -> list[_QueuedText]:
+        """Remove and return the next batch, without texts of finished requests; empty if there is none."""
         batch: list[_QueuedText] = []
-        while self._buckets and not batch:
+        # A bucket has texts of similar lengths, so that one below the limit's has short texts only.
+        least = _bucket(self._limits.alone) if only_short else math.inf
+        while not batch and (keys := [key for key in self._buckets if key < least]):
             # The turn and the arrival of a bucket's first item are unique, so items are never compared.
-            key = min(self._buckets, key=lambda key: self._buckets[key][0])
+            key = min(keys, key=lambda key: self._buckets[key][0])
             batch = self._take_from(self._buckets[key])
             if not self._buckets[key]:
                 del self._buckets[key]

@@ -24,7 +24,8 @@ def minilm_embedder(*, threads: int = 0, query_cache_size: int = 256, profile: P
     name = model_id(BUNDLED, pooling=profile.pooling, text_prefix=profile.text_prefix)
     model = OnnxModel(replace(MINILM, profile=replace(profile, model=name)), threads=threads)
     limits = BatchLimits(alone=_LONG_TEXT)
-    return BatchingEmbedder(ThreadedEncoder(model), limits=limits, query_cache_size=query_cache_size)
+    # A second thread, for short texts beside a long one.
+    return BatchingEmbedder(ThreadedEncoder(model, threads=2), limits=limits, query_cache_size=query_cache_size)
 
 
 def _model_file() -> Path:

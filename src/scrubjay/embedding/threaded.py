@@ -11,7 +11,7 @@ from scrubjay.ports import Profile
 
 
 class LocalModel(Protocol):
-    """A model in this process. All calls come from the same thread."""
+    """A model in this process. All calls come from the same thread, or from a few if its maker says so."""
 
     def load(self) -> Profile:
         """Load the model unless it is loaded; raises EmbeddingUnavailable."""
@@ -37,10 +37,10 @@ class LocalMediaModel(LocalModel, Protocol):
 class ThreadedEncoder:
     """An encoder over a local model."""
 
-    def __init__(self, model: LocalModel) -> None:
+    def __init__(self, model: LocalModel, *, threads: int = 1) -> None:
         self._model = model
         self._profile: Profile | None = None
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="scrubjay-embedding")
+        self._thread = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="scrubjay-embedding")
 
     async def profile(self) -> Profile:
         profile = self._profile

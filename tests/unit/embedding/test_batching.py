@@ -123,6 +123,33 @@ async def test_a_short_request_does_not_wait_for_a_long_one() -> None:
     assert "short" in toy.batches[1]
 
 
+async def test_short_texts_and_questions_run_beside_a_long_text() -> None:
+    toy = RecordingEncoder()
+    toy.gate.clear()
+    embedder = BatchingEmbedder(toy, limits=BatchLimits(alone=100))
+    long = [asyncio.ensure_future(embedder.embed([letter * 500])) for letter in "ab"]
+    await toy.started.wait()
+    short = asyncio.ensure_future(embedder.embed(["short"]))
+    question = asyncio.ensure_future(embedder.embed_query("question"))
+    await asyncio.sleep(0.01)
+    # Of the short ones, too, only one batch runs at a time, and the second long text waits for the first.
+    assert toy.batches == [["a" * 500], ["?question"]]
+    toy.gate.set()
+    await asyncio.gather(asyncio.gather(*long), short, question)
+    assert sorted(toy.batches[2:]) == [["b" * 500], ["short"]]
+
+    toy.batches.clear()
+    toy.gate.clear()
+    toy.started.clear()
+    first = asyncio.ensure_future(embedder.embed(["first"]))
+    await toy.started.wait()
+    rest = asyncio.gather(embedder.embed(["second"]), embedder.embed(["c" * 500]))
+    await asyncio.sleep(0.01)
+    assert toy.batches == [["first"]], "beside short texts nothing else runs"
+    toy.gate.set()
+    await asyncio.gather(first, rest)
+
+
 async def test_several_batches_run_at_once_where_allowed() -> None:
     toy = RecordingEncoder()
     toy.gate.clear()
