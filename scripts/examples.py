@@ -270,6 +270,7 @@ async def _curation(story: Story) -> None:
     story.clock.advance(timedelta(days=40))
     await story.call("curate", {"jobs": ["tiers"]})
     await story.call("curations", {"limit": "1"})
+    await story.call("prune", {"days": 30, "dry_run": True})
 
 
 async def _rules(story: Story) -> None:

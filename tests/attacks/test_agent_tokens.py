@@ -86,7 +86,7 @@ def test_what_agents_may_do() -> None:
         "edit_note", "link_notes", "unlink_notes", "review_note", "attach_file",
     }  # fmt: skip
     assert {name for name, needs in levels.items() if needs is Access.WRITE} == {
-        "purge", "resolve_conflict", "scan_conflicts", "scan_later", "duplicates", "curate", "set_rules",
+        "purge", "resolve_conflict", "scan_conflicts", "scan_later", "duplicates", "curate", "prune", "set_rules",
         "add_synonyms", "remove_synonyms", "approve", "decline", "retry_job", "cancel_job", "doctor", "embed_missing",
         "import", "sync_notes",
     }  # fmt: skip

@@ -243,7 +243,11 @@ _TOOLS: dict[str, dict[str, _Arguments]] = {
         "memory_drop_branch": lambda inputs: {"entity_name": inputs.ref, "branch_name": inputs.words[4]},
         "memory_undo": lambda inputs: {} if inputs.every(3) else {"run": inputs.run},
     },
-    "items": {"memory_store": _item, "memory_recall": _items},
+    "items": {
+        "memory_store": _item,
+        "memory_recall": _items,
+        "memory_prune": lambda inputs: {"days": 90, "clusters": inputs.every(3), "dry_run": inputs.every(2)},
+    },
     "entities": {
         "store_memory": lambda inputs: {**_entity_memory(inputs), "entity": inputs.words[8]},
         "store_multi_entity_memory": lambda inputs: {

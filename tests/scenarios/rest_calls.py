@@ -415,6 +415,9 @@ _ROUTES: dict[str, MakeRequest] = {
     "POST /curations": lambda inputs: _send(
         "POST", "/curations", inputs, {"jobs": ["tiers"], "dry_run": inputs.every(3), "limit": 5}
     ),
+    "POST /prune": lambda inputs: _send(
+        "POST", "/prune", inputs, {"days": 90, "clusters": inputs.every(3), "dry_run": inputs.every(2), "limit": 5}
+    ),
     "GET /curations": lambda inputs: _send("GET", "/curations", inputs, query=(("limit", "2"), ("changes", "5"))),
     "GET /conflicts": _conflicts,
     "GET /conflicts/{id}": lambda inputs: _send("GET", f"/conflicts/{_segment(inputs.ref)}", inputs),

@@ -67,6 +67,7 @@ def _arguments(verb: str, inputs: CallInputs) -> _Arguments:
         "probe_conflicts": {"drafts": [draft], "threshold": 0.3},
         "scan_conflicts": {"limit": 5},
         "duplicates": {"id": inputs.ref if inputs.every(2) else "", "merge": inputs.every(5), "limit": 5},
+        "prune": {"days": 90, "keep": 1_000, "dry_run": inputs.every(2), "limit": 5},
         "curate": {"jobs": ["tiers"] if inputs.every(2) else [], "dry_run": inputs.every(3), "limit": 5},
         "curations": {"run": inputs.ref if inputs.every(4) else "", "limit": 2, "changes": 5},
         # Scheduled after the test: whether the job has run must not matter.

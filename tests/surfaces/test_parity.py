@@ -78,6 +78,8 @@ STEPS: tuple[tuple[str, _Values], ...] = (
     ("curate", {"jobs": ["tiers"], "dry_run": True}),
     ("curate", {"jobs": ["tiers"]}),
     ("curate", {"jobs": ["no-such-job"]}),
+    ("prune", {"days": 30, "keep": 100, "dry_run": True}),
+    ("prune", {"include": ["all"]}),
     ("curations", {"limit": 1}),
     ("scan_later", {"after": 86_400}),
     ("resolve_conflict", {"id": "no-such-conflict"}),

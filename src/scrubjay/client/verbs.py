@@ -381,13 +381,16 @@ class AsyncVerbs(ABC):
         conflicts: Literal["detect", "off"] | Unset | None = UNSET,
         review: Literal["none", "agents", "all"] | Unset | None = UNSET,
         never: str | Sequence[str] | Unset | None = UNSET, never_paths: str | Sequence[str] | Unset | None = UNSET,
-        llm: Literal["later", "wait", "off"] | Unset | None = UNSET,
+        llm: Literal["later", "wait", "off"] | Unset | None = UNSET, prune_days: int | Unset | None = UNSET,
+        purge_days: int | Unset | None = UNSET, most_memories: int | Unset | None = UNSET,
+        most_bytes: int | Unset | None = UNSET,
     ) -> Rules:
         """Change rules of the space, such as `gate="report"`; null restores a default."""
         return await self.call(requests.SetRulesRequest.of(
             gate=gate, window_days=window_days, same=same, density=density, least_characters=least_characters,
             tags=tags, least_tags=least_tags, most_tags=most_tags, secrets=secrets, injection=injection,
-            conflicts=conflicts, review=review, never=never, never_paths=never_paths, llm=llm,
+            conflicts=conflicts, review=review, never=never, never_paths=never_paths, llm=llm, prune_days=prune_days,
+            purge_days=purge_days, most_memories=most_memories, most_bytes=most_bytes,
         ))
 
     async def tags(self, *, limit: int = 200) -> TagTable:
@@ -449,6 +452,21 @@ class AsyncVerbs(ABC):
         Every change is a version: `undo` with the id of the run takes all of them back. A run that was interrupted goes on.
         """
         return await self.call(requests.CurateRequest.of(jobs=jobs, dry_run=dry_run, limit=limit), progress=progress)
+
+    async def prune(
+        self, *, days: int | None = None, keep: int | None = None, keep_bytes: int | None = None,
+        clusters: bool = False, include: str | Sequence[Literal["pinned", "linked", "stated"]] = (),
+        dry_run: bool = False, limit: int = 50, progress: Progress | None = None,
+    ) -> CurationReport:
+        """Move memories to the trash: the expired, the long unused, and all but the best of a budget.
+
+        Pinned memories, those that others link to and what the user stated are spared. `undo` with the id of the run takes
+        it back. Without a limit, what the rules of the space say is done.
+        """
+        return await self.call(requests.PruneRequest.of(
+            days=days, keep=keep, keep_bytes=keep_bytes, clusters=clusters, include=include, dry_run=dry_run,
+            limit=limit,
+        ), progress=progress)
 
     async def curations(self, *, run: str = "", limit: int = 10, changes: int = 50) -> tuple[CurationReport, ...]:
         """Return the reports of earlier runs of curation, the newest first."""
@@ -917,13 +935,16 @@ class SyncVerbs(ABC):
         conflicts: Literal["detect", "off"] | Unset | None = UNSET,
         review: Literal["none", "agents", "all"] | Unset | None = UNSET,
         never: str | Sequence[str] | Unset | None = UNSET, never_paths: str | Sequence[str] | Unset | None = UNSET,
-        llm: Literal["later", "wait", "off"] | Unset | None = UNSET,
+        llm: Literal["later", "wait", "off"] | Unset | None = UNSET, prune_days: int | Unset | None = UNSET,
+        purge_days: int | Unset | None = UNSET, most_memories: int | Unset | None = UNSET,
+        most_bytes: int | Unset | None = UNSET,
     ) -> Rules:
         """Change rules of the space, such as `gate="report"`; null restores a default."""
         return self.call(requests.SetRulesRequest.of(
             gate=gate, window_days=window_days, same=same, density=density, least_characters=least_characters,
             tags=tags, least_tags=least_tags, most_tags=most_tags, secrets=secrets, injection=injection,
-            conflicts=conflicts, review=review, never=never, never_paths=never_paths, llm=llm,
+            conflicts=conflicts, review=review, never=never, never_paths=never_paths, llm=llm, prune_days=prune_days,
+            purge_days=purge_days, most_memories=most_memories, most_bytes=most_bytes,
         ))
 
     def tags(self, *, limit: int = 200) -> TagTable:
@@ -985,6 +1006,21 @@ class SyncVerbs(ABC):
         Every change is a version: `undo` with the id of the run takes all of them back. A run that was interrupted goes on.
         """
         return self.call(requests.CurateRequest.of(jobs=jobs, dry_run=dry_run, limit=limit), progress=progress)
+
+    def prune(
+        self, *, days: int | None = None, keep: int | None = None, keep_bytes: int | None = None,
+        clusters: bool = False, include: str | Sequence[Literal["pinned", "linked", "stated"]] = (),
+        dry_run: bool = False, limit: int = 50, progress: Progress | None = None,
+    ) -> CurationReport:
+        """Move memories to the trash: the expired, the long unused, and all but the best of a budget.
+
+        Pinned memories, those that others link to and what the user stated are spared. `undo` with the id of the run takes
+        it back. Without a limit, what the rules of the space say is done.
+        """
+        return self.call(requests.PruneRequest.of(
+            days=days, keep=keep, keep_bytes=keep_bytes, clusters=clusters, include=include, dry_run=dry_run,
+            limit=limit,
+        ), progress=progress)
 
     def curations(self, *, run: str = "", limit: int = 10, changes: int = 50) -> tuple[CurationReport, ...]:
         """Return the reports of earlier runs of curation, the newest first."""

@@ -19,6 +19,7 @@ from scrubjay.lookup.references import resolve
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.checks import require_fraction
 from scrubjay.model.conflict import Duplicate, DuplicateGroup, Duplicates
+from scrubjay.model.draft import Limits
 from scrubjay.model.labels import mark_of_all
 from scrubjay.model.memory import Memory, Method, State
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, Passage
@@ -26,7 +27,7 @@ from scrubjay.model.query import Filter
 from scrubjay.model.relation import Relation
 from scrubjay.model.requests import DuplicatesRequest
 from scrubjay.model.rules import Rules
-from scrubjay.ports import Commit, Edge, Profile, RecordStore, Write
+from scrubjay.ports import Commit, Edge, Embedder, Profile, RecordStore, Write
 from scrubjay.text.passages import passages_of, text_of
 from scrubjay.writing.context import WriteContext
 from scrubjay.writing.embed import embed_new, slice_memory
@@ -94,7 +95,10 @@ async def duplicates(
     merged, warnings = 0, list[str]()
     for group in groups[: request.limit if request.merge else 0]:
         try:
-            await merge_group(group.memories, origin=origin, rules=rules, context=context)
+            await merge_group(
+                group.memories, origin=origin, most_tags=rules.most_tags, limits=context.limits,
+                embedder=context.embedder, store=store,
+            )  # fmt: skip
             merged += 1
         except (StaleVersion, TooLarge) as error:
             warnings.append(f"{group.memories[0].name} is left as it is: {error.message}")
@@ -140,16 +144,23 @@ async def find_duplicates(
 
 
 async def merge_group(
-    group: Sequence[Memory], *, origin: Origin, rules: Rules, context: WriteContext, message: str = ""
+    group: Sequence[Memory],
+    *,
+    origin: Origin,
+    most_tags: int,
+    limits: Limits,
+    embedder: Embedder,
+    store: RecordStore,
+    message: str = "",
 ) -> Memory:
     """Merge memories into the first of them, in one commit; raises StaleVersion if one has changed meanwhile.
 
     Nothing is lost: the others become parts of it, with their history, and it has all that they said.
     """
-    space, store = group[0].space, context.store
+    space = group[0].space
     relations = await store.relations(space, [memory.id for memory in group])
-    parts, merged, edges = await asyncio.to_thread(_merge_all, group, relations, at=origin.at, rules=rules)
-    require_room(merged, limits=context.limits)
+    parts, merged, edges = await asyncio.to_thread(_merge_all, group, relations, at=origin.at, most_tags=most_tags)
+    require_room(merged, limits=limits)
     bases = {memory.id: memory.version for memory in group}
     writes = [
         Write(
@@ -163,7 +174,7 @@ async def merge_group(
         for memory in (*parts, merged)
     ]
     embedded, _ = await embed_new(
-        [(write.memory, write.passages) for write in writes], space=space, vector_store=store, embedder=context.embedder
+        [(write.memory, write.passages) for write in writes], space=space, vector_store=store, embedder=embedder
     )
     await store.commit(
         Commit(space=space, origin=origin, writes=tuple(writes), edges=tuple(edges), embedded=embedded)
@@ -288,12 +299,12 @@ def _rank(memory: Memory) -> tuple[int, datetime, str]:
 
 
 def _merge_all(
-    group: Sequence[Memory], relations: Iterable[Relation], *, at: datetime, rules: Rules
+    group: Sequence[Memory], relations: Iterable[Relation], *, at: datetime, most_tags: int
 ) -> tuple[list[Memory], Memory, list[Edge]]:
     merged, parts, edges = group[0], list[Memory](), list[Edge]()
     current = {relation.key: relation for relation in relations}
     for memory in group[1:]:
-        part, whole = merge_pair(merged, memory, at=at, most_tags=rules.most_tags)
+        part, whole = merge_pair(merged, memory, at=at, most_tags=most_tags)
         merged = as_one_statement(whole, merged, memory)
         parts.append(part)
         for edge in move_relations(current.values(), memory.id, merged.id):

@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 
+from scrubjay.curation.consolidate import ConsolidateJob
+from scrubjay.curation.duplicates import DuplicatesJob
 from scrubjay.curation.plan import CurationJob
+from scrubjay.curation.prune import PruneJob
+from scrubjay.curation.tag_consolidation import TagsJob
 from scrubjay.curation.tiers import TierJob
 from scrubjay.errors import InvalidInput
 
-_ALL: tuple[CurationJob, ...] = (TierJob(),)
+_ALL: tuple[CurationJob, ...] = (TierJob(), DuplicatesJob(), ConsolidateJob(), PruneJob(), TagsJob())
 
 JOBS: dict[str, CurationJob] = {job.name: job for job in _ALL}
 """The jobs by name."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from scrubjay.curation.plan import CurationContext, CurationJob
+from scrubjay.curation.prune import prune
 from scrubjay.curation.registry import JOBS, require_jobs
 from scrubjay.curation.schedule import COLLECTION, KEY, LEASE, Schedule, SpaceRecord
 from scrubjay.curation.stored_runs import PAGE_SIZE, PlanPage, StoredRuns, new_run
@@ -18,7 +19,7 @@ from scrubjay.model.change import Action
 from scrubjay.model.curation import AGENT, CurationReport, CurationRun, PlannedChange, RunState
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Memory
-from scrubjay.model.requests import CurateRequest, CurationsRequest, RulesRequest
+from scrubjay.model.requests import CurateRequest, CurationsRequest, PruneRequest, RulesRequest
 from scrubjay.ports import Progress, RecordStore
 
 _log = logging.getLogger(__name__)
@@ -78,6 +79,22 @@ class CurationRunner:
             return await self._runs(who.space).report(run, limit=request.limit)
         finally:
             self._own_requests -= 1
+
+    async def prune(self, request: PruneRequest, *, who: Caller, progress: Progress | None = None) -> CurationReport:
+        """Move memories to the trash by age, by worth and by budget, or only plan it."""
+        started_at = self._clock.now()
+        run = "" if request.dry_run else new_id()
+        context = await self._context(who.space, run, pause=self._give_way)
+        self._own_requests += 1
+        try:
+            pruned = await prune(request, context, progress=progress)
+        finally:
+            self._own_requests -= 1
+        await self._engine.index.after_commit()
+        return replace(
+            pruned.report, started_at=started_at, ended_at=self._clock.now(),
+            changes=await self._runs(who.space).with_names(pruned.changes[: request.limit]),
+        )  # fmt: skip
 
     async def curations(self, request: CurationsRequest, *, who: Caller) -> tuple[CurationReport, ...]:
         """Return the reports of earlier runs."""

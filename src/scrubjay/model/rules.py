@@ -26,6 +26,10 @@ BOUNDS = {
     "least_characters": (0, 10_000),
     "least_tags": (0, 64),
     "most_tags": (1, 64),
+    "prune_days": (0, 36_500),
+    "purge_days": (0, 36_500),
+    "most_memories": (0, 1_000_000_000),
+    "most_bytes": (0, 1_000_000_000_000),
 }
 _MAX_PATTERNS = 200
 _MAX_PATTERN_LENGTH = 300
@@ -41,6 +45,10 @@ class Rules:
     conflicts with stored memories. `review`: whose memories wait for approval. `never`: refuse texts with these words;
     `*` matches anything. `never_paths`: refuse texts that come from or name these files. `llm`: whether a language
     model, if there is one, improves new memories later, at once, or not at all.
+
+    What curation does by itself, 0 for never: `prune_days` moves what was not used for so long to the trash,
+    `purge_days` destroys what was in the trash for so long, and of more than `most_memories` memories, or `most_bytes`
+    bytes of text, the best remain. No write is refused for it.
     """
 
     gate: str = "merge"
@@ -58,6 +66,10 @@ class Rules:
     never: tuple[str, ...] = ()
     never_paths: tuple[str, ...] = ()
     llm: str = "later"
+    prune_days: int = 0
+    purge_days: int = 0
+    most_memories: int = 0
+    most_bytes: int = 0
 
     def __post_init__(self) -> None:
         """Refuse bounds that contradict each other."""

@@ -136,6 +136,10 @@ _ALL = (
         requests.CurateRequest, curation=True, long=True, progress=True, command="curate", route="POST /curations",
         tools=("curation.curate",),
     ),
+    _decides(
+        requests.PruneRequest, curation=True, long=True, progress=True, command="prune", route="POST /prune",
+        tools=("items.memory_prune",),
+    ),
     _reads(requests.CurationsRequest, curation=True, route="GET /curations", tools=("curation.curate",)),
     _reads(requests.StatusRequest, notes=True, command="status", route="GET /status"),
     _runs(requests.DoctorRequest, long=True, all_spaces=True, notes=True, command="doctor"),

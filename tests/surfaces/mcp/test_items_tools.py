@@ -83,3 +83,18 @@ async def test_a_caller_of_one_space_may_name_no_other(settings: Settings, era: 
                 await refusal(client, "memory_store", text="tea of a", session_user_id=other)
         result = (await server.context(space="b").memory.recall("tea")).hits
         assert [hit.passage for hit in result] == ["tea is a secret of b"]
+
+
+async def test_items_are_pruned_to_the_trash(settings: Settings, era: str) -> None:
+    async with open_server(settings) as server, server.client(era, tools="items") as client:
+        for text in ("the kiln is hot", "ferns want water", "the ferry leaves at nine"):
+            await call(client, "memory_store", text=text)
+        assert (await call(client, "memory_prune"))["pruned"] == 0
+        planned = await call(client, "memory_prune", keep=1, dry_run=True)
+        assert (planned["pruned"], planned.get("run", ""), len(planned["items"])) == (2, "", 2)
+        done = await call(client, "memory_prune", keep=1)
+        assert (done["pruned"], [item["action"] for item in done["items"]]) == (2, ["trash", "trash"])
+        assert (await server.context().memory.status()).memories == {"live": 1, "trashed": 2}
+        await server.context().memory.undo(run=done["run"])
+        assert (await server.context().memory.status()).memories == {"live": 3}
+        assert "days must be at least 1, not 0" in await refusal(client, "memory_prune", days=0)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes.build import a_memory, moment
@@ -11,6 +12,7 @@ from tests.unit.harness import SPACE, Harness
 from scrubjay.conflicts.clusters import group_pairs
 from scrubjay.conflicts.duplicates import SameMemories, find_duplicates, merge_group
 from scrubjay.errors import StaleVersion
+from scrubjay.model.change import Origin
 from scrubjay.model.memory import Memory, Source, State, Trust
 from scrubjay.model.requests import RecallRequest
 from scrubjay.model.rules import Rules
@@ -31,6 +33,13 @@ async def groups_of(harness: Harness, *, blind: bool = False) -> list[SameMemori
     )  # fmt: skip
 
 
+async def merge(harness: Harness, group: SameMemories, origin: Origin) -> Memory:
+    return await merge_group(
+        group.memories, origin=origin, most_tags=8, limits=harness.limits, embedder=harness.embedder,
+        store=harness.store,
+    )  # fmt: skip
+
+
 async def test_a_group_becomes_one_memory_that_says_all_and_can_be_taken_apart(harness: Harness) -> None:
     harness.clock.set(moment(100))
     by_user = memory(KILN, 3, source=Source(trust=Trust.USER))
@@ -47,19 +56,15 @@ async def test_a_group_becomes_one_memory_that_says_all_and_can_be_taken_apart(h
     assert [each.ids for each in await groups_of(harness, blind=True)] == [group.ids]
 
     origin = harness.origin(run="night")
-    merged = await merge_group(group.memories, origin=origin, rules=Rules(), context=harness.context)
+    merged = await merge(harness, group, origin)
     assert (merged.id, merged.content, len(merged.merged)) == (by_user.id, KILN, 2)
     current = await harness.store.get(SPACE, group.ids)
     assert [current[each].state for each in group.ids] == [State.LIVE, State.MERGED, State.MERGED]
     hits = (await harness.recall(RecallRequest.of(query="When is the kiln fired?"))).hits
     assert [hit.id for hit in hits if hit.passage == KILN] == [by_user.id]
     assert await groups_of(harness) == []
-    try:
-        await merge_group(group.memories, origin=origin, rules=Rules(), context=harness.context)
-    except StaleVersion:
-        pass
-    else:  # pragma: no cover
-        raise AssertionError("a group that has changed was merged")
+    with pytest.raises(StaleVersion):
+        await merge(harness, group, origin)
 
     await undo(run="night", agent="", space=SPACE, origin=harness.origin(), store=harness.store)
     assert [each.ids for each in await groups_of(harness)] == [group.ids]

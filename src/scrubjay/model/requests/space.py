@@ -118,6 +118,22 @@ class SetRulesRequest(Request[Rules]):
         Literal["later", "wait", "off"] | Unset | None,
         Arg("Whether a language model, if there is one, improves new memories later, at once, or not at all."),
     ] = UNSET
+    prune_days: Annotated[
+        int | Unset | None,
+        Arg("Curation moves what was not used for so many days to the trash; 0: never.", minimum=0, maximum=36_500),
+    ] = UNSET
+    purge_days: Annotated[
+        int | Unset | None,
+        Arg("Curation destroys what was in the trash for so many days; 0: never.", minimum=0, maximum=36_500),
+    ] = UNSET
+    most_memories: Annotated[
+        int | Unset | None,
+        Arg("Of more memories, curation keeps the best; 0: no limit.", minimum=0, maximum=1_000_000_000),
+    ] = UNSET
+    most_bytes: Annotated[
+        int | Unset | None,
+        Arg("Of more bytes of text, curation keeps the best; 0: no limit.", minimum=0, maximum=1_000_000_000_000),
+    ] = UNSET
 
     @property
     def changes(self) -> dict[str, Json]:

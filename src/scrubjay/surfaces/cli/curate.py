@@ -9,7 +9,7 @@ import typer
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.model.curation import CurationChange, CurationReport
-from scrubjay.model.requests import CurateRequest, CurationsRequest
+from scrubjay.model.requests import CurateRequest, CurationsRequest, PruneRequest
 from scrubjay.model.results import Undone
 from scrubjay.surfaces.cli.command import Make, verb
 from scrubjay.surfaces.cli.console import align, progress, shorten
@@ -58,6 +58,24 @@ async def curate(
         return CurationView(report=await _last(client, limit=limit))
     with progress("curating") as report:
         return CurationView(report=await client.call(request, progress=report))
+
+
+@verb(app, holds_index=True)
+async def prune(
+    client: MemoryClient,
+    make: Make[PruneRequest],
+    *,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=0, max=1_000, help="Maximum number of changes to show.")
+    ] = 50,
+) -> CurationView:
+    """Move memories to the trash by age, by worth and by budget.
+
+    Pinned memories, those that others link to and what the user stated are spared. Without an option, what the rules of
+    the space say is done.
+    """
+    with progress("pruning") as report:
+        return CurationView(report=await client.call(make(limit=limit), progress=report))
 
 
 async def _last(client: MemoryClient, *, limit: int) -> CurationReport:

@@ -21,7 +21,7 @@ COMMANDS_BY_MODULE = {
     ),
     "space": ("rules", "tags", "inbox"),
     "conflicts": ("conflicts",),
-    "curate": ("curate",),
+    "curate": ("curate", "prune"),
     "jobs": ("jobs",),
     "notes": ("notes",),
     "extract": ("extract",),

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Depends, Response
 
 from scrubjay.model.curation import CurationReport
-from scrubjay.model.requests import CurateRequest, CurationsRequest
+from scrubjay.model.requests import CurateRequest, CurationsRequest, PruneRequest
 from scrubjay.surfaces.rest.deps import OneSpaceContext, WriteContext
 from scrubjay.surfaces.rest.requests import Fields, body_of, query_of
 from scrubjay.surfaces.rest.route import json_response, router
@@ -26,6 +26,12 @@ class Curations:
 async def curate(body: Annotated[Fields, body_of(CurateRequest)], context: WriteContext) -> Response:
     """Run the jobs that keep the space in order; with `dry_run` return their plan. `POST /undo` takes a run back."""
     return json_response(await context.call(CurateRequest.of(**body)))
+
+
+@routes.post("/prune", summary="Prune the space", responses=response_schema(CurationReport))
+async def prune(body: Annotated[Fields, body_of(PruneRequest)], context: WriteContext) -> Response:
+    """Move memories to the trash by age, worth and budget; with `dry_run` plan it. `POST /undo` takes it back."""
+    return json_response(await context.call(PruneRequest.of(**body)))
 
 
 @routes.get("/curations", summary="List runs of curation", responses=response_schema(Curations))

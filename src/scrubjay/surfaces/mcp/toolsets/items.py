@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from scrubjay.model.memory import Json
+from scrubjay.model.requests import PruneRequest
 from scrubjay.model.timestamps import to_iso
 from scrubjay.surfaces.mcp.arguments import Arguments
 from scrubjay.surfaces.mcp.tool import Tool, ToolContext, ToolResult
@@ -15,9 +16,20 @@ from scrubjay.surfaces.mcp.toolsets.render import (
     render_result,
     render_texts,
 )
-from scrubjay.surfaces.mcp.toolsets.schema import LIST, OBJECT, TEXT, at_least, described, input_schema, output_schema
+from scrubjay.surfaces.mcp.toolsets.schema import (
+    FLAG,
+    INTEGER,
+    LIST,
+    OBJECT,
+    TEXT,
+    at_least,
+    described,
+    input_schema,
+    output_schema,
+)
 
 _ITEMS = 5
+_DAYS = 30
 _NAMES = {"space": "session_user_id", "limit": "k"}
 _USER = described(TEXT, "whose items; default: the caller's")
 _TEXT_FIELDS = TextFields(describe=lambda _, memory: {"metadata": dict(memory.metadata)}, limit=_NAMES["limit"])
@@ -51,6 +63,30 @@ async def memory_recall(context: ToolContext, arguments: Mapping[str, Json]) -> 
     return render_texts(context, recalled, _TEXT_FIELDS, count=count)
 
 
+async def memory_prune(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
+    """Move old items to the trash, and merge those that say the same."""
+    args = Arguments(arguments, _NAMES)
+    context = _context_of(context, args.text("space"))
+    report = await context.memory.call(
+        PruneRequest.of(
+            days=args.integer("days") or _DAYS, keep=args.integer("keep") or None, clusters=args.flag("clusters"),
+            dry_run=args.flag("dry_run"),
+        ),
+        progress=context.progress,
+    )  # fmt: skip
+    verb = "would prune" if report.dry_run else "pruned"
+    count = report.planned if report.dry_run else report.done
+    structured: dict[str, Json] = {
+        "pruned": count, "dry_run": report.dry_run, "run": report.run,
+        "items": [
+            {"ids": [*change.ids], "action": change.action, "why": change.why, "outcome": change.outcome}
+            for change in report.changes
+        ],
+    }  # fmt: skip
+    lines = [f"- {change.action} {', '.join(change.names)}: {change.why}" for change in report.changes]
+    return render_result([f"{verb} {count:,} items", *lines], structured, ())
+
+
 TOOLS = (
     Tool(
         name="memory_store",
@@ -72,6 +108,23 @@ TOOLS = (
         read_only=True,
         names=_NAMES,
         verbs={"recall": ""},
+    ),
+    Tool(
+        name="memory_prune",
+        title="Prune items",
+        description="Move items that were not used for so many days to the trash, from which they can be restored; "
+        "keep leaves the best, clusters merges those that say the same. Pinned, linked and the user's own are spared.",
+        input=input_schema(
+            days=described(at_least(1), "default: 30"),
+            keep=at_least(1),
+            clusters=FLAG,
+            dry_run=FLAG,
+            session_user_id=_USER,
+        ),
+        output=output_schema(pruned=INTEGER, dry_run=FLAG, run=TEXT, items=LIST),
+        call=memory_prune,
+        names=_NAMES,
+        verbs={"prune": ""},
     ),
 )
 

@@ -1,0 +1,255 @@
+"""The job `prune`: what has expired, is long unused or exceeds the budget of its space goes to the trash.
+
+Nothing is destroyed, unless the rules of the space set a grace period: then the trash is emptied after it.
+"""
+
+import math
+from collections.abc import AsyncIterator, Collection
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from scrubjay.curation.duplicates import DuplicatesJob
+from scrubjay.curation.plan import DAILY, CurationContext, CurationJob, PlannedChange
+from scrubjay.errors import ScrubjayError, StaleVersion, StoreError
+from scrubjay.model.change import Action
+from scrubjay.model.curation import CurationReport, CurationRun, RunState
+from scrubjay.model.memory import Memory, Method, State, Trust
+from scrubjay.model.requests import PruneRequest, PurgeRequest
+from scrubjay.model.rules import Rules
+from scrubjay.model.timestamps import to_iso
+from scrubjay.ports import Progress
+
+__all__ = ["SPARED", "PruneJob", "PruneOptions", "Pruned", "last_use", "prune", "worth"]
+
+SPARED = ("pinned", "linked", "stated")
+"""Whom pruning spares unless it is asked not to: pinned memories, those that others link to, and the user's words."""
+
+DONE = "done"
+# A memory that was never read loses half of its worth in about seventy days.
+_DECAY_A_DAY = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PruneOptions:
+    """What to prune. A number of None sets no limit; `include` are the sorts of memories that are not spared.
+
+    `days`: what was neither written, confirmed nor read for so long goes to the trash. `keep` and `keep_bytes`: the
+    budget of the space, of which the best remain. `purge_days`: what was in the trash for so long is destroyed.
+    """
+
+    days: int | None = None
+    keep: int | None = None
+    keep_bytes: int | None = None
+    purge_days: int | None = None
+    include: tuple[str, ...] = ()
+
+    @property
+    def has_limit(self) -> bool:
+        """Whether it says anything about what to prune."""
+        limits = (self.days, self.keep, self.keep_bytes, self.purge_days)
+        return bool(self.include) or any(limit is not None for limit in limits)
+
+    @classmethod
+    def of_rules(cls, rules: Rules) -> "PruneOptions":
+        """Return what the rules of a space say; a rule of 0 sets no limit."""
+        return cls(
+            days=rules.prune_days or None,
+            keep=rules.most_memories or None,
+            keep_bytes=rules.most_bytes or None,
+            purge_days=rules.purge_days or None,
+        )
+
+
+class _Candidate(NamedTuple):
+    """A memory that may go, in the order in which it would."""
+
+    worth: float
+    last_use: datetime
+    id: str
+    version: int
+    size: int
+
+
+class PruneJob:
+    """Moves memories to the trash, and empties it; without options, as the rules of the space say."""
+
+    name = "prune"
+    summary = "trash what has expired, is long unused or over the budget, and purge old trash if the rules say so"
+    every = DAILY
+
+    def __init__(self, options: PruneOptions | None = None) -> None:
+        self._options = options
+
+    async def plan(self, context: CurationContext) -> AsyncIterator[PlannedChange]:
+        """Yield what should go to the trash, and what should leave it for good."""
+        options, now = self._options_in(context), context.now
+        candidates: list[_Candidate] = []
+        count = size = 0
+        async for memories in context.walk():
+            linked = await _linked_to(memories, context)
+            sizes = await context.store.sizes(context.space, [memory.id for memory in memories])
+            for memory in memories:
+                if why := self._why_now(memory, options, linked, now):
+                    used = None if _is_expired(memory, now) else last_use(memory)
+                    yield self._change(memory.id, memory.version, "trash", why, used=used)
+                    continue
+                stored = sizes.get(memory.id, (0, 0))[0]
+                count, size = count + 1, size + stored
+                if not _spared(memory, linked, options.include):
+                    candidates.append(
+                        _Candidate(worth(memory, now), last_use(memory), memory.id, memory.version, stored)
+                    )
+        for candidate in sorted(candidates):
+            over = _over_budget(count, size, options)
+            if not over:
+                break
+            count, size = count - 1, size - candidate.size
+            yield self._change(candidate.id, candidate.version, "trash", over, used=candidate.last_use)
+        async for change in self._plan_purge(context, options):
+            yield change
+
+    async def apply(self, change: PlannedChange, context: CurationContext) -> str:
+        """Move a memory to the trash, unless it was used since; or destroy one that is there."""
+        (memory,) = await context.read(change)
+        if change.action == "purge":
+            if memory.state is not State.TRASHED:
+                return "it was restored since"
+            await context.engine.purge(PurgeRequest(ids=(memory.id,)), who=context.caller)
+            return ""
+        options = self._options_in(context)
+        linked = await _linked_to([memory], context)
+        if memory.state is not State.LIVE or (
+            not _is_expired(memory, context.now) and _spared(memory, linked, options.include)
+        ):
+            return "it is spared by now"
+        if change.details.get("used", to_iso(last_use(memory))) != to_iso(last_use(memory)):
+            return "it was used since"
+        write = context.revise(memory, message=change.why, is_update=True, state=State.TRASHED)
+        await context.commit(replace(write, action=Action.TRASHED))
+        return ""
+
+    def _options_in(self, context: CurationContext) -> PruneOptions:
+        return self._options or PruneOptions.of_rules(context.rules)
+
+    def _change(
+        self, memory_id: str, version: int, action: str, why: str, *, used: datetime | None = None
+    ) -> PlannedChange:
+        before, after = ("live", "trashed") if action == "trash" else ("trashed", "purged")
+        return PlannedChange(
+            job=self.name, action=action, ids=(memory_id,), versions=(version,), why=why, before=before, after=after,
+            details={} if used is None else {"used": to_iso(used)},
+        )  # fmt: skip
+
+    def _why_now(self, memory: Memory, options: PruneOptions, linked: Collection[str], now: datetime) -> str:
+        """Return why a memory should go whatever the budget is; empty if it should not."""
+        if _is_expired(memory, now):
+            # Its end was set on purpose, so that only what stands out or is linked to remains.
+            sorts = {"pinned", "linked"} & set(_sorts(memory, linked)) - set(options.include)
+            return "" if sorts else f"it expired on {memory.expires_at:%Y-%m-%d}"
+        if options.days is None or _spared(memory, linked, options.include):
+            return ""
+        idle = now - last_use(memory)
+        return f"neither changed nor read for {idle.days} days" if idle > timedelta(days=options.days) else ""
+
+    async def _plan_purge(self, context: CurationContext, options: PruneOptions) -> AsyncIterator[PlannedChange]:
+        if options.purge_days is None:
+            return
+        grace = timedelta(days=options.purge_days)
+        async for memories in context.walk(state=State.TRASHED):
+            for memory in memories:
+                if context.now - memory.updated_at > grace:
+                    days = (context.now - memory.updated_at).days
+                    yield self._change(memory.id, memory.version, "purge", f"in the trash for {days} days")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """The report of a prune, and all its changes, each with its outcome."""
+
+    report: CurationReport
+    changes: tuple[tuple[PlannedChange, str], ...]
+
+
+async def prune(request: PruneRequest, context: CurationContext, *, progress: Progress | None = None) -> Pruned:
+    """Prune as a request says, or only plan it; without a limit in it, as the rules of the space say."""
+    options = _options_of(request)
+    jobs: list[CurationJob] = [*([DuplicatesJob()] if request.clusters else [])]
+    if options.has_limit or not request.clusters:
+        jobs.append(PruneJob(options if options.has_limit else None))
+    outcomes: list[tuple[PlannedChange, str]] = []
+    run = CurationRun(id=context.run, space=context.space, jobs=(), started_at=context.now)
+    for job in jobs:
+        # The whole plan first: what is merged is not pruned too.
+        planned = [change async for change in job.plan(context)]
+        for change in planned:
+            outcome = "" if request.dry_run else await _apply(job, change, context)
+            is_done = outcome in ("", DONE)
+            run = run.count(job.name, change.step) if is_done else replace(run, skipped=run.skipped + 1)
+            outcomes.append((change, outcome))
+            if progress is not None:
+                progress(len(outcomes), max(len(outcomes), len(planned)))
+            await context.pause()
+    report = CurationReport(
+        run=context.run if run.done else "", state=RunState.PLANNED if request.dry_run else RunState.DONE,
+        jobs=tuple(job.name for job in jobs), started_at=run.started_at, dry_run=request.dry_run,
+        planned=len(outcomes), done=0 if request.dry_run else run.done, skipped=run.skipped, counts=run.counts,
+    )  # fmt: skip
+    return Pruned(report=report, changes=tuple(outcomes))
+
+
+def _options_of(request: PruneRequest) -> PruneOptions:
+    return PruneOptions(
+        days=request.days, keep=request.keep, keep_bytes=request.keep_bytes, include=request.include
+    )  # fmt: skip
+
+
+async def _apply(job: CurationJob, change: PlannedChange, context: CurationContext) -> str:
+    try:
+        return await job.apply(change, context) or DONE
+    except StaleVersion:
+        return "it has changed since the plan"
+    except StoreError:
+        raise
+    except ScrubjayError as error:
+        return error.message
+
+
+def worth(memory: Memory, now: datetime) -> float:
+    """Return what a memory is worth for its space: its relevance, which decays since its last use, and its reads."""
+    days = max(0.0, (now - last_use(memory)) / timedelta(days=1))
+    return memory.relevance * math.exp(-_DECAY_A_DAY * days) * (1 + math.log1p(memory.access_count))
+
+
+def last_use(memory: Memory) -> datetime:
+    """Return when a memory was last written, confirmed or read."""
+    return max(moment for moment in (memory.updated_at, memory.last_accessed, memory.last_confirmed) if moment)
+
+
+async def _linked_to(memories: list[Memory], context: CurationContext) -> set[str]:
+    relations = await context.store.relations(context.space, [memory.id for memory in memories])
+    return {relation.target for relation in relations}
+
+
+def _spared(memory: Memory, linked: Collection[str], include: Collection[str]) -> bool:
+    return any(sort not in include for sort in _sorts(memory, linked))
+
+
+def _sorts(memory: Memory, linked: Collection[str]) -> list[str]:
+    """Return the reasons for which a memory is spared."""
+    is_stated = memory.source.trust is Trust.USER or memory.source.method is Method.FILE
+    is_pinned = memory.pinned or memory.remind_at is not None
+    reasons = {"pinned": is_pinned, "linked": memory.id in linked, "stated": is_stated}
+    return [sort for sort in SPARED if reasons[sort]]
+
+
+def _is_expired(memory: Memory, now: datetime) -> bool:
+    return memory.expires_at is not None and memory.expires_at <= now
+
+
+def _over_budget(count: int, size: int, options: PruneOptions) -> str:
+    if options.keep is not None and count > options.keep:
+        return f"the space keeps the best {options.keep:,} memories"
+    if options.keep_bytes is not None and size > options.keep_bytes:
+        return f"the space keeps the best {options.keep_bytes:,} bytes"
+    return ""

@@ -1,0 +1,58 @@
+"""The job `tags`: spellings and synonyms of one tag become that tag, in all memories of a space."""
+
+from collections import Counter
+from collections.abc import AsyncIterator
+
+from scrubjay.curation.plan import DAILY, CurationContext, PlannedChange
+from scrubjay.text.tags.consolidate import TagPlan, plan_tags
+from scrubjay.writing import synonyms
+
+__all__ = ["TagsJob"]
+
+
+class TagsJob:
+    """Gives memories the tags that their space uses most; what they say stays as it is."""
+
+    name = "tags"
+    summary = "replace spellings and synonyms of a tag in use by that tag"
+    every = DAILY * 7
+
+    async def plan(self, context: CurationContext) -> AsyncIterator[PlannedChange]:
+        """Yield a change for each memory with a tag that another replaces."""
+        if context.rules.tags == "off":
+            return
+        tags = await propose(context)
+        if not tags.clusters:
+            return
+        before, after = tags.entropies
+        why = f"{len(tags.before):,} tags become {len(tags.after):,}, entropy {before:.2f} to {after:.2f} bits"
+        replaced = tags.replaced
+        async for memories in context.walk():
+            for memory in memories:
+                changed = tags.apply(memory.tags)
+                if changed != memory.tags:
+                    mapping = {tag: replaced[tag] for tag in memory.tags if tag in replaced}
+                    yield PlannedChange(
+                        job=self.name, action="retag", ids=(memory.id,), versions=(memory.version,), why=why,
+                        before=", ".join(memory.tags), after=", ".join(changed), details={"tags": dict(mapping)},
+                    )  # fmt: skip
+
+    async def apply(self, change: PlannedChange, context: CurationContext) -> str:
+        """Give one memory its tags."""
+        (memory,) = await context.read(change)
+        mapping = change.details.get("tags")
+        replaced = mapping if isinstance(mapping, dict) else {}
+        tags = tuple(dict.fromkeys(str(replaced.get(tag, tag)) for tag in memory.tags))
+        if tags == memory.tags:
+            return "it has these tags already"
+        await context.commit(context.revise(memory, message=change.why, tags=tags))
+        return ""
+
+
+async def propose(context: CurationContext) -> TagPlan:
+    """Return the consolidation of the tags of a space."""
+    counts: Counter[str] = Counter()
+    async for memories in context.walk():
+        for memory in memories:
+            counts.update(memory.tags)
+    return plan_tags(counts, synonyms=await synonyms.load(context.space, store=context.store))

@@ -1,0 +1,93 @@
+"""Consolidation of the tags in use: which of them mean one thing, and how much order that brings."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from scrubjay.text.tags.matching import TagVocabulary, best_match
+from scrubjay.text.tags.synonyms import Synonyms
+
+__all__ = ["TagCluster", "TagPlan", "plan_tags", "tag_entropy"]
+
+# A tag is compared with so many that share letters or words with it.
+_NEAREST = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagCluster:
+    """Tags that mean one thing: the one that remains, and those that it replaces."""
+
+    tag: str
+    variants: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagPlan:
+    """The proposal: the clusters, the count of each tag before and after, and the entropy of both in bits."""
+
+    clusters: tuple[TagCluster, ...]
+    before: Mapping[str, int]
+    after: Mapping[str, int]
+
+    @property
+    def entropies(self) -> tuple[float, float]:
+        """The entropy of the tags before and after."""
+        return tag_entropy(self.before), tag_entropy(self.after)
+
+    @property
+    def replaced(self) -> dict[str, str]:
+        """The tag that replaces each variant."""
+        return {variant: cluster.tag for cluster in self.clusters for variant in cluster.variants}
+
+    def apply(self, tags: Sequence[str]) -> tuple[str, ...]:
+        """Return the tags of a memory after the consolidation, in their order."""
+        replaced = self.replaced
+        return tuple(dict.fromkeys(replaced.get(tag, tag) for tag in tags))
+
+
+def tag_entropy(counts: Mapping[str, int]) -> float:
+    """Return the entropy of a distribution of tags, in bits: how many yes-or-no questions a tag answers on average."""
+    total = sum(counts.values())
+    shares = [count / total for count in counts.values() if count > 0] if total else []
+    return -sum(share * math.log2(share) for share in shares)
+
+
+def plan_tags(counts: Mapping[str, int], *, synonyms: Synonyms) -> TagPlan:
+    """Propose which tags become one: variants by the synonyms of the space, and spellings that prove it.
+
+    The tag in more use remains, unless the synonyms name another. A more specific tag is no variant.
+    """
+    ordered = sorted(counts, key=lambda tag: (-counts[tag], tag))
+    vocabulary, remaining = TagVocabulary(), dict[str, None]()
+    variants: dict[str, list[str]] = {}
+    for tag in [*_primaries(ordered, synonyms), *ordered]:
+        if tag in remaining:
+            continue
+        target = _target(tag, vocabulary, synonyms)
+        if target is None:
+            remaining[tag] = None
+            vocabulary.follow(tuple(remaining))
+        else:
+            variants.setdefault(target, []).append(tag)
+    clusters = tuple(TagCluster(tag=tag, variants=tuple(own)) for tag, own in variants.items())
+    replaced = {variant: cluster.tag for cluster in clusters for variant in cluster.variants}
+    after: dict[str, int] = {}
+    for tag, count in counts.items():
+        after[replaced.get(tag, tag)] = after.get(replaced.get(tag, tag), 0) + count
+    return TagPlan(clusters=clusters, before=dict(counts), after=after)
+
+
+def _primaries(tags: Sequence[str], synonyms: Synonyms) -> list[str]:
+    """Return the tags that replace others by the synonyms: they remain, however rare they are."""
+    primaries = [mapping.primary for tag in tags if (mapping := synonyms.primary(tag)) and not mapping.keeps_variant]
+    return list(dict.fromkeys(primaries))
+
+
+def _target(tag: str, vocabulary: TagVocabulary, synonyms: Synonyms) -> str | None:
+    mapping = synonyms.primary(tag)
+    if mapping is not None:
+        return None if mapping.keeps_variant or mapping.primary == tag else mapping.primary
+    if synonyms.knows(tag):
+        return None
+    match = best_match(tag, vocabulary.nearest(tag, limit=_NEAREST))
+    return match.tag if match is not None and match.replaces else None

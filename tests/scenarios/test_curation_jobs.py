@@ -1,0 +1,209 @@
+"""Duplicates, pruning, consolidation and tags, from the plan to the undo, on both stores; no statement is lost."""
+
+import random
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from scrubjay.model.memory import Memory, Source, State, Tier, Trust
+from scrubjay.model.query import Filter
+from scrubjay.model.relation import Relation
+from scrubjay.model.requests import PruneRequest, PurgeRequest, RecallRequest, SetRulesRequest
+from scrubjay.ports import Commit, Edge
+from scrubjay.text.claims.statements import statements_of
+from scrubjay.text.passages import passages_of
+from scrubjay.writing.embed import embed_new
+from tests.curated import OWNER, STORES, CuratedMemory, open_curated
+from tests.fakes.build import a_commit, a_memory, an_origin
+
+DAY = timedelta(days=1)
+USER = Source(trust=Trust.USER)
+SHARED = "The deploy of the shop fails when the cache of the proxy is cold."
+STEPS = "1. Drain the queue\n2. Restart the worker\n3. Watch the error rate"
+
+
+@pytest.fixture(params=STORES)
+async def memory(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[CuratedMemory]:
+    async with open_curated(tmp_path, request.param) as opened:
+        yield opened
+
+
+async def add(
+    memory: CuratedMemory, text: str, *, days: float = 0, tier: Tier = Tier.WORKING, tags: tuple[str, ...] = ()
+) -> Memory:
+    """Store a memory that is so many days old, with its vectors."""
+    made = memory.clock.now() - timedelta(days=days)
+    added = a_memory(text, created_at=made, updated_at=made, tier=tier, tags=tags)
+    embedded, _ = await embed_new(
+        [(added, passages_of(added))], space="default", vector_store=memory.store, embedder=memory.engine.embedder
+    )
+    await memory.store.commit(a_commit(added, embedded=embedded))
+    return added
+
+
+async def states(memory: CuratedMemory, *memories: Memory) -> list[State]:
+    return [(await memory.now(each)).state for each in memories]
+
+
+async def link(memory: CuratedMemory, source: Memory, target: Memory) -> None:
+    relation = Relation(source=source.id, target=target.id, created_at=memory.clock.now())
+    edge = Edge(relation=relation, present=True)
+    await memory.store.commit(Commit(space="default", origin=an_origin(at=memory.clock.now()), edges=(edge,)))
+
+
+async def hits(memory: CuratedMemory, query: str) -> list[str]:
+    recalled = await memory.engine.recall(RecallRequest.of(query=query, limit=50), who=OWNER)
+    return [hit.passage for hit in recalled.hits]
+
+
+async def test_memories_that_say_the_same_become_one(memory: CuratedMemory) -> None:
+    first, second, third = [await add(memory, SHARED, days=number) for number in (3, 2, 1)]
+    other = await add(memory, "Nobody waters the ferns in the hall.")
+    planned = await memory.curate("duplicates", dry_run=True)
+    assert (planned.planned, planned.changes[0].ids) == (1, (first.id, second.id, third.id))
+    report = await memory.curate("duplicates")
+    assert report.counts == {"duplicates": {"merge": 1}}
+    assert await states(memory, first, second, third, other) == [State.LIVE, State.MERGED, State.MERGED, State.LIVE]
+    assert (await hits(memory, SHARED)).count(SHARED) == 1
+    assert (await memory.curate("duplicates")).planned == 0
+    await memory.undo(report.run)
+    assert await states(memory, first, second, third) == [State.LIVE] * 3
+    assert (await memory.curate("duplicates")).planned == 0, "what was taken back is not done again"
+
+
+async def test_pruning_spares_what_matters_and_empties_the_trash_only_by_rule(memory: CuratedMemory) -> None:
+    now = memory.clock.now()
+    expired = await memory.keep("a parking ticket", expires_at=now - DAY, source=USER)
+    idle = await memory.keep("an old scrap", days=100)
+    spared = [
+        await memory.keep("pinned", days=100, pinned=True),
+        await memory.keep("said by the user", days=100, source=USER),
+        await memory.keep("read lately", days=100, access_count=1, last_accessed=now - DAY),
+    ]
+    linked = await memory.keep("linked to", days=100)
+    await link(memory, spared[0], linked)
+
+    assert (await memory.curate("prune", dry_run=True)).planned == 1, "by default only what has expired goes"
+    planned = await memory.runner.prune(PruneRequest(days=30, dry_run=True), who=OWNER)
+    assert {change.ids for change in planned.changes} == {(expired.id,), (idle.id,)}
+    report = await memory.runner.prune(PruneRequest(days=30), who=OWNER)
+    assert (report.done, report.counts) == (2, {"prune": {"trash": 2}})
+    assert await states(memory, expired, idle, linked, *spared) == [State.TRASHED] * 2 + [State.LIVE] * 4
+    assert (await memory.runner.prune(PruneRequest(days=30), who=OWNER)).planned == 0
+    included = await memory.runner.prune(PruneRequest(days=30, include=("linked", "stated"), dry_run=True), who=OWNER)
+    assert {change.ids for change in included.changes} == {(linked.id,), (spared[1].id,)}
+
+    memory.clock.advance(10 * DAY)
+    assert (await memory.curate("prune")).planned == 0, "without a rule nothing is destroyed"
+    await memory.engine.set_rules(SetRulesRequest(purge_days=7), who=OWNER)
+    assert (await memory.curate("prune")).counts == {"prune": {"purge": 2}}
+    assert await memory.store.get("default", [expired.id, idle.id]) == {}
+    await memory.undo(report.run)
+    assert await memory.store.get("default", [idle.id]) == {}
+
+
+async def test_a_budget_keeps_the_best_and_refuses_no_write(memory: CuratedMemory) -> None:
+    best = await memory.keep("read often", days=50, access_count=9, last_accessed=memory.clock.now())
+    rest = [await memory.keep(f"scrap of paper {number}", days=number) for number in (40, 30, 20)]
+    mine = await memory.keep("the user's own", days=90, source=USER)
+    await memory.engine.set_rules(SetRulesRequest(most_memories=3), who=OWNER)
+    new = await add(memory, "a write over the budget")
+    report = await memory.curate("prune")
+    assert report.counts == {"prune": {"trash": 3}}
+    assert await states(memory, best, mine, *rest, new) == [State.LIVE, State.LIVE, *[State.TRASHED] * 3, State.LIVE]
+    assert (await memory.curate("prune")).planned == 0
+    await memory.undo(report.run)
+    assert await states(memory, *rest) == [State.LIVE] * 3
+    # A budget below what is spared trashes all else, and no more.
+    sized = await memory.runner.prune(PruneRequest(keep_bytes=1, dry_run=True), who=OWNER)
+    assert mine.id not in {change.ids[0] for change in sized.changes}
+    with pytest.raises(Exception, match="purge"):
+        await memory.engine.purge(PurgeRequest(ids=(best.id,)), who=OWNER)
+
+
+async def test_what_three_episodes_share_becomes_one_memory_linked_to_them(memory: CuratedMemory) -> None:
+    details = ("Ann restarted the proxy.", "Bob warmed the cache by hand.", "")
+    texts = [f"{SHARED} {detail}".strip() for detail in details]
+    episodes = [
+        await add(memory, text, days=60 + number, tier=Tier.EPISODIC, tags=("shop", f"t{number}"))
+        for number, text in enumerate(texts)
+    ]
+    await add(memory, "Nobody waters the ferns in the hall.", days=60, tier=Tier.EPISODIC)
+    report = await memory.curate("consolidate")
+    assert report.counts == {"consolidate": {"create": 1}}, report
+    relations = await memory.store.relations("default", [episodes[0].id])
+    (made,) = (await memory.store.get("default", [relations[0].source])).values()
+    assert (made.tier, made.content, made.tags) == (Tier.SEMANTIC, SHARED, ("shop",))
+    (traced,) = cast("dict[str, list[str]]", made.metadata["sources"]).values()
+    assert set(traced) == {each.id for each in episodes}
+    # The one that says no more is archived; what only the others say is still found.
+    assert await states(memory, *episodes) == [State.LIVE, State.LIVE, State.ARCHIVED]
+    assert any(details[0] in hit for hit in await hits(memory, details[0]))
+    assert (await memory.curate("consolidate")).planned == 0
+    await memory.undo(report.run)
+    assert await states(memory, made, *episodes) == [State.TRASHED, *[State.LIVE] * 3]
+    assert (await memory.curate("consolidate")).planned == 0, "what was taken back is not done again"
+
+
+async def test_steps_that_three_episodes_repeat_become_a_procedure(memory: CuratedMemory) -> None:
+    shuffled = "1. Watch the error rate\n2. Drain the queue"
+    for number, text in enumerate((STEPS, f"0. Tell the team\n{STEPS}", STEPS.replace("3.", "3. Wait\n4."), shuffled)):
+        await add(memory, text, days=60 + number, tier=Tier.EPISODIC)
+    report = await memory.curate("consolidate")
+    assert report.changes[0].why == "3 episodes share 3 steps"
+    (made_id,) = await memory.store.list_ids("default", Filter(tier="procedural"), limit=9)
+    assert (await memory.store.get("default", [made_id]))[made_id].content == STEPS
+
+
+async def test_variants_of_a_tag_become_the_tag_in_use(memory: CuratedMemory) -> None:
+    tagged = [await memory.keep(f"note {number}", tags=("deploy-script", "shop")) for number in range(3)]
+    other = await memory.keep("another", tags=("Deploy_Scripts", "shop", "deploy-script"))
+    report = await memory.curate("tags")
+    assert (report.done, report.changes[0].after) == (1, "deploy-script, shop")
+    assert "entropy" in report.changes[0].why
+    assert (await memory.now(other)).tags == ("deploy-script", "shop")
+    assert [(await memory.now(each)).version for each in tagged] == [1] * 3
+    assert (await memory.curate("tags")).planned == 0
+    await memory.undo(report.run)
+    assert (await memory.now(other)).tags == other.tags
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_no_statement_disappears_and_a_second_night_changes_nothing(memory: CuratedMemory, seed: int) -> None:
+    chance = random.Random(seed)
+    sentences = [
+        f"The {thing} of the {place} {verb}."
+        for thing in ("pump", "lamp", "gate")
+        for place in ("mill", "quay")
+        for verb in ("leaks at night", "was painted green")
+    ]
+    stored = [
+        await add(
+            memory,
+            " ".join(chance.sample(sentences, chance.choice((1, 1, 2, 3)))), days=60 + number,
+            tier=chance.choice((Tier.EPISODIC, Tier.WORKING)), tags=(chance.choice(("mill", "mills", "quay")),),
+        )
+        for number in range(40)
+    ]  # fmt: skip
+    first = await memory.curate()
+    assert first.problems == ()
+    assert first.done > 0
+    # A second night may go on with what the first has left over; in the end there is nothing to do.
+    for _ in range(4):
+        if (await memory.curate()).planned == 0:
+            break
+    else:
+        pytest.fail("curation never ends")
+    live = [
+        each
+        for each in (await memory.store.get("default", await memory.store.ids("default", limit=1_000))).values()
+        if each.state is State.LIVE
+    ]
+    searched = {text for each in live for text in statements_of(each.content)}
+    for each in stored:
+        versions = await memory.store.versions("default", each.id, limit=50)
+        assert versions[-1].memory.content == each.content, "history keeps every text"
+        assert set(statements_of(each.content)) <= searched, "search finds every statement"
