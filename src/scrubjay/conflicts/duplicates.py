@@ -138,7 +138,7 @@ async def find_duplicates(
     groups = [
         group
         for numbers in group_pairs(ordered)
-        if (group := comparison.group([(number, memories[number]) for number in numbers])) is not None
+        if (group := comparison.group([(number, memories[number]) for number in numbers], similar)) is not None
     ]
     return sorted(groups, key=lambda group: (-group.confidence, group.memories[0].id))
 
@@ -194,7 +194,9 @@ class _Comparison:
         """Return how similar two memories are, if one says all that the other does; else None."""
         newer, older = sorted((first, second), key=lambda pair: (pair[1].date, pair[0]), reverse=True)
         passages = {number: passages_of(memory, with_terms=False) for number, memory in (newer, older)}
-        for incoming, stored in ((newer, older), (older, newer)):
+        # Between texts of one passage there is only one similarity.
+        is_short = all(len(own) == 1 for own in passages.values())
+        for incoming, stored in ((newer, older),) if is_short else ((newer, older), (older, newer)):
             nearby = self._nearby(incoming[0], stored, passages)
             if nearby is None:
                 return None
@@ -219,13 +221,18 @@ class _Comparison:
             texts=tuple(text_of(memory, each.observation, each.start, each.end) for each in passages[number]),
         )  # fmt: skip
 
-    def group(self, members: Sequence[tuple[int, Memory]]) -> SameMemories | None:
+    def group(
+        self, members: Sequence[tuple[int, Memory]], similar: Mapping[tuple[int, int], float]
+    ) -> SameMemories | None:
         """Return the group of those that say the same as the most trusted, oldest memory; None if it is alone.
 
         A chain of similar memories may end with one that differs from the first.
         """
         first, *others = sorted(members, key=lambda member: _rank(member[1]))
-        scored = [(memory, self.similarity(first, (number, memory))) for number, memory in others]
+        pairs = [((min(first[0], number), max(first[0], number)), number, memory) for number, memory in others]
+        scored = [
+            (memory, similar.get(pair) or self.similarity(first, (number, memory))) for pair, number, memory in pairs
+        ]
         same = [(memory, similarity) for memory, similarity in scored if similarity is not None]
         if not same:
             return None

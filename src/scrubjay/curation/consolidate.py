@@ -101,12 +101,14 @@ class ConsolidateJob:
             for memory_id in shared.ids
         ]
         jobs = [Job(space=context.space, kind=_POLISH, about={"memory_id": made.id}, created_at=now, due=now)]
+        # One statement needs no polish, and the steps of a procedure keep their order.
         has_llm = context.engine.llm is not None and context.rules.llm != "off"
+        needs_polish = has_llm and made.tier is Tier.SEMANTIC and len(shared.statements) > 1
         await context.store.commit(
             Commit(
                 space=context.space, origin=context.origin, writes=writes, edges=tuple(edges), embedded=embedded,
                 expected=tuple(zip(change.ids, change.versions, strict=True)),
-                documents=tuple(job.document(at=now) for job in jobs) if has_llm else (),
+                documents=tuple(job.document(at=now) for job in jobs) if needs_polish else (),
             )
         )  # fmt: skip
         return ""

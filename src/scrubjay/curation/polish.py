@@ -5,7 +5,7 @@ from hashlib import sha256
 
 from scrubjay.curation.lossless import find_unfaithful
 from scrubjay.curation.target import NO_ANSWER, JobTarget, Prompt
-from scrubjay.model.memory import Json
+from scrubjay.model.memory import Json, Tier
 
 PROMPT = Prompt(
     instructions="""You make one coherent text of notes that were joined one behind the other.
@@ -27,7 +27,9 @@ _POLISHED = "polished"
 async def polish(target: JobTarget) -> str:
     """Write a coherent version; the history keeps the merged memories."""
     memory = target.memory
-    if not memory.merged:
+    # The steps of a procedure keep their order.
+    is_consolidated = memory.tier is Tier.SEMANTIC and "sources" in memory.metadata
+    if not memory.merged and not is_consolidated:
         return "skipped: nothing is merged into it"
     if memory.metadata.get(_POLISHED) == _digest(memory.content):
         return "skipped: done before"

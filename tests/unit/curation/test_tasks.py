@@ -13,7 +13,7 @@ from tests.unit.llm.chat_server import ChatServer, Reply, json_reply, text_reply
 
 from scrubjay.model.caller import Caller
 from scrubjay.model.job import JobState
-from scrubjay.model.memory import Flag, Memory, Merged, Source, State
+from scrubjay.model.memory import Flag, Memory, Merged, Source, State, Tier
 from scrubjay.model.requests import Edit, RevertRequest, UndoRequest
 
 WHO = Caller(space=SPACE, agent="tester")
@@ -110,6 +110,14 @@ async def test_a_merged_memory_is_polished_and_can_be_taken_apart_still(context:
     await context.engine.apply_edit(memory.id, Edit(fields={"content": f"{POLISHED}\n\nIt is slow."}), who=WHO)
     server.script.append(json_reply(text=f"{POLISHED} It is slow."))
     assert (await context.do("polish", memory)).outcome == "polished: version 4"
+
+
+async def test_what_episodes_share_is_polished_but_a_procedure_is_not(context: JobWorld, server: ChatServer) -> None:
+    made = [replace(a_memory(MERGED), tier=tier, metadata={"sources": {}}) for tier in (Tier.SEMANTIC, Tier.PROCEDURAL)]
+    await context.keep(*made)
+    server.default_reply = lambda _: json_reply(text=MERGED)
+    assert (await context.do("polish", made[0])).outcome == "polished: version 2"
+    assert (await context.do("polish", made[1])).outcome == "skipped: nothing is merged into it"
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ async def curate(
         str, typer.Option("--undo", metavar="RUN", help="Take back a run by its id; `last` is the last one.")
     ] = "",
 ) -> CurationView | Undone:
-    """Move unused memories to another tier, and do what else keeps a space in order.
+    """Run the jobs that keep a space in order.
 
     Every change is a version, and --undo takes a run back. A run that was interrupted goes on with the next call.
     """

@@ -1,0 +1,345 @@
+"""Measures curation: `python -m benchmarks.curation --memories 20000 --locomo FILE`. See benchmarks/README.md."""
+
+import argparse
+import asyncio
+import hashlib
+import random
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.filling import open_store_with
+from benchmarks.invented import invented_question, invented_sentence
+from benchmarks.recall_data import Collection, LabelledQuestion, Turn
+from benchmarks.recall_locomo import load_locomo
+from benchmarks.recall_metrics import DEPTH, Answer, answer_of, quality
+from benchmarks.recall_store import DatasetEmbedder, FilledStore, fill
+from benchmarks.tables import Check, at_most
+from benchmarks.timing import Spread, resident_mb, spread
+from scrubjay.app import make_embedder
+from scrubjay.client import MemoryClient
+from scrubjay.curation.consolidate import SOURCE
+from scrubjay.curation.registry import JOBS
+from scrubjay.curation.runner import CurationRunner
+from scrubjay.curation.shared_statements import claims_of_memory, is_covered
+from scrubjay.engine import Engine
+from scrubjay.model.caller import Caller
+from scrubjay.model.identity import new_id
+from scrubjay.model.media import Media
+from scrubjay.model.memory import Json, Memory, State
+from scrubjay.model.passage import Vector
+from scrubjay.model.requests import CurateRequest, RecallRequest
+from scrubjay.ports import Clock, Profile, RecordStore
+from scrubjay.recalling.access_log import AccessLog
+from scrubjay.settings import Settings
+
+CALLER = Caller(space="benchmark", agent="benchmark")
+_DIMENSION = 384
+_BATCH = 500
+# So much later the tier of a memory changes.
+_LATER = timedelta(days=60)
+_QUESTIONS = 200
+_PAUSE = 0.02
+_TARGET_MEMORIES, _TARGET_SECONDS, _TARGET_SLOWDOWN = 20_000, 120.0, 2.0
+_WORD = re.compile(r"\w+")
+_WORDS = "garden fence kiln ferry harbour lamp letter market orchid poster river signal tunnel valley winter".split()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaterClock:
+    """A clock that is ahead of another."""
+
+    inner: Clock
+    ahead: timedelta
+
+    def now(self) -> datetime:
+        """Return the later time."""
+        return self.inner.now() + self.ahead
+
+
+class WordEmbedder:
+    """Vectors of words by their hashes, without a model: curation reads stored vectors, however they were made."""
+
+    def __init__(self) -> None:
+        self._words: dict[str, Vector] = {}
+
+    async def profile(self) -> Profile:
+        """Return the profile."""
+        return Profile(model="words", dimension=_DIMENSION, same=0.92, related=0.6)
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        """Return the vectors of texts."""
+        return [self._vector(text) for text in texts]
+
+    async def embed_query(self, text: str) -> Vector:
+        """Return the vector of a question."""
+        return self._vector(text)
+
+    async def embed_media(self, items: Sequence[Media]) -> list[Vector | None]:
+        """Return no vectors: there are no media."""
+        return [None for _ in items]
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+    def _vector(self, text: str) -> Vector:
+        total = np.zeros(_DIMENSION, np.float32)
+        for word in _WORD.findall(text.lower()):
+            if word not in self._words:
+                seed = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "big")
+                self._words[word] = np.random.default_rng(seed).standard_normal(_DIMENSION).astype(np.float32)
+            total += self._words[word]
+        return total / max(float(np.linalg.norm(total)), 1e-9)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """The curation of a store of one size: the seconds of each job, and recall beside it and without it."""
+
+    memories: int
+    seconds: dict[str, float]
+    changes: dict[str, int]
+    # Of this process, with the questions: on a busy machine a better figure than the time.
+    cpu_seconds: float
+    idle: Spread
+    beside: Spread
+    resident: float
+
+    @property
+    def total(self) -> float:
+        """The seconds of all jobs."""
+        return sum(self.seconds.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """The consolidation of conversations: what became of the statements, and recall before and after."""
+
+    made: int
+    archived: int
+    statements: int
+    traced: int
+    before: float
+    after: float
+
+
+def main() -> None:
+    """Measure, print the figures, and compare them with the targets."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--memories", type=int, nargs="*", default=[_TARGET_MEMORIES], help="sizes of stores")
+    parser.add_argument("--locomo", type=Path, help="a file of LoCoMo conversations")
+    options = parser.parse_args()
+    checks: list[Check] = []
+    scales = [asyncio.run(measure(count)) for count in options.memories]
+    for scale in scales:
+        checks += _print_scale(scale)
+    if len(scales) > 1:
+        first, last = scales[0], scales[-1]
+        growth = np.log(last.total / first.total) / np.log(last.memories / first.memories)
+        checks.append(at_most("growth of the time, as a power of the size", float(growth), 1.9, ""))
+    if options.locomo is not None:
+        checks += _print_kept(asyncio.run(consolidate(load_locomo(options.locomo))))
+    for text, is_met in checks:
+        print(f"{'ok  ' if is_met else 'MISS'} {text}")
+
+
+async def measure(count: int) -> Scale:
+    """Fill a store, let it grow old, and curate it while users ask."""
+    with tempfile.TemporaryDirectory(prefix="scrubjay-") as folder:
+        settings = Settings.load(environment={}, home=folder, space=CALLER.space, agent=CALLER.agent)
+        async with open_store_with(settings, WordEmbedder()) as (engine, store):
+            memory = MemoryClient.over(engine, CALLER)
+            # Stored as they are, for the jobs to find.
+            await memory.set_rules(gate="off", density="off", tags="off", conflicts="off")
+            for start in range(0, count, _BATCH):
+                await memory.remember_many(_drafts(start, min(_BATCH, count - start)))
+                _progress(f"filled {start + _BATCH:,}")
+            await memory.set_rules(tags="normalise")
+            await engine.index.rebuild()
+            later, runner = _later(engine, store)
+            source = random.Random(7)
+            questions = [invented_question(source) for _ in range(_QUESTIONS)]
+            await _ask(later, questions[:20])
+            idle = spread(await _ask(later, questions))
+            seconds: dict[str, float] = {}
+            changes: dict[str, int] = {}
+            busy = time.process_time()
+            asking = asyncio.create_task(_ask_until_done(later, questions, runner))
+            for name in JOBS:
+                began = time.perf_counter()
+                report = await runner.curate(CurateRequest(jobs=(name,), limit=0), who=CALLER)
+                seconds[name], changes[name] = time.perf_counter() - began, report.done
+                _progress(f"{name}: {report.done:,} changes, {seconds[name]:.1f} s {'; '.join(report.problems)}")
+            busy = time.process_time() - busy
+            asking.cancel()
+            times: list[float] = []
+            with suppress(asyncio.CancelledError):
+                times = await asking
+            beside = spread(times or _TIMES)
+            return Scale(
+                memories=count,
+                seconds=seconds,
+                changes=changes,
+                cpu_seconds=busy,
+                idle=idle,
+                beside=beside,
+                resident=resident_mb(),
+            )
+
+
+async def consolidate(collections: Sequence[Collection]) -> Kept:
+    """Store conversations, curate them when they are old, and compare what recall finds."""
+    with tempfile.TemporaryDirectory(prefix="scrubjay-") as folder:
+        settings = Settings.load(environment={}, home=folder)
+        model = make_embedder(settings)
+        embedder = DatasetEmbedder(model, await model.profile())
+        await embedder.learn(collections, progress=lambda done, total: _progress(f"embedded {done:,} of {total:,}"))
+        async with open_store_with(settings, embedder) as (opened, store):
+            engine = replace(opened, access_log=AccessLog(None, clock=opened.clock))
+            spaces = tuple(f"benchmark-{new_id()}" for _ in collections)
+            filled = FilledStore(engine=engine, collections=tuple(collections), spaces=spaces)
+            await fill(filled, progress=lambda done, total: _progress(f"stored {done:,} of {total:,}"))
+            before = await _answers(filled, engine, {})
+            later, runner = _later(engine, store)
+            parts: dict[str, tuple[str, ...]] = {}
+            made = archived = statements = traced = 0
+            for space in spaces:
+                report = await runner.curate(CurateRequest(limit=0), who=Caller(space=space, agent="benchmark"))
+                _progress(f"{space}: {dict(report.counts)} {'; '.join(report.problems)}")
+                memories = await _all_memories(space, store)
+                relations = await store.relations(space, list(memories))
+                for each in memories.values():
+                    sources = [edge.target for edge in relations if edge.type == SOURCE and edge.source == each.id]
+                    parts[each.id] = (*sources, *(part.id for part in each.merged))
+                    made += bool(sources)
+                    for episode in (memories[target] for target in sources):
+                        archived += episode.state is State.ARCHIVED
+                        claims = claims_of_memory(episode)
+                        statements += len(claims)
+                        is_linked = episode.state in (State.LIVE, State.ARCHIVED)
+                        traced += sum(is_linked or is_covered(episode, claims_of_memory(each)) for _ in claims)
+            after = await _answers(filled, later, parts)
+            return Kept(
+                made=made, archived=archived, statements=statements, traced=traced, before=quality(before).r10,
+                after=quality(after).r10,
+            )  # fmt: skip
+
+
+_TIMES: list[float] = []
+
+
+def _later(engine: Engine, store: RecordStore) -> tuple[Engine, CurationRunner]:
+    """Return the engine and its curation as they are weeks later."""
+    later = replace(engine, clock=LaterClock(inner=engine.clock, ahead=_LATER))
+    return later, CurationRunner(later, store)
+
+
+def _drafts(start: int, count: int) -> list[dict[str, Json]]:
+    """Return memories of which a tenth repeats another, and a tenth are episodes that share a sentence."""
+    drafts: list[dict[str, Json]] = []
+    for number in range(start, start + count):
+        source = random.Random(number)
+        text = invented_sentence(source)
+        if number % 10 == 1:
+            text = invented_sentence(random.Random(number - 1))
+        elif number % 10 == 2:
+            text = f"{invented_sentence(random.Random(number // 40))} Case {number}."
+        first, second = source.choice(_WORDS), source.choice(_WORDS)
+        tags: list[Json] = [f"{first}-{second}{source.choice(('', '', 's'))}"]
+        drafts.append({"text": text, "tags": tags, "intent": "new", "source": {"trust": "agent"}})
+    return drafts
+
+
+async def _ask(engine: Engine, questions: Sequence[str]) -> list[float]:
+    times: list[float] = []
+    for question in questions:
+        began = time.perf_counter()
+        await engine.recall(RecallRequest(query=question, limit=8), who=CALLER)
+        times.append(time.perf_counter() - began)
+        await asyncio.sleep(_PAUSE)
+    return times
+
+
+async def _ask_until_done(engine: Engine, questions: Sequence[str], runner: CurationRunner) -> list[float]:
+    """Ask one question after the other, as users of a daemon do, which counts their requests."""
+    _TIMES.clear()
+    active = 0
+    runner.active_requests = lambda: active + 1
+    while True:
+        for question in questions:
+            active, began = 1, time.perf_counter()
+            await engine.recall(RecallRequest(query=question, limit=8), who=CALLER)
+            _TIMES.append(time.perf_counter() - began)
+            active = 0
+            await asyncio.sleep(_PAUSE)
+
+
+async def _answers(filled: FilledStore, engine: Engine, parts: dict[str, tuple[str, ...]]) -> list[Answer]:
+    """Answer every question; a memory that was made of others counts as these."""
+    answers: list[Answer] = []
+    for space, collection in zip(filled.spaces, filled.collections, strict=True):
+        for question in collection.questions:
+            turns = await _turns(filled, engine, space, question, parts)
+            answers.append(answer_of(question.category, [turn.id for turn in turns], gold=question.gold))
+    return answers
+
+
+async def _turns(
+    filled: FilledStore, engine: Engine, space: str, question: LabelledQuestion, parts: dict[str, tuple[str, ...]]
+) -> list[Turn]:
+    request = RecallRequest(query=question.text, limit=DEPTH, max_tokens=1_000_000, today=question.today)
+    hits = (await engine.recall(request, who=Caller(space=space, agent="benchmark"))).hits
+    ids = [memory_id for hit in hits for memory_id in (hit.id, *parts.get(hit.id, ()))]
+    return [filled.turns[memory_id] for memory_id in dict.fromkeys(ids) if memory_id in filled.turns]
+
+
+async def _all_memories(space: str, store: RecordStore) -> dict[str, Memory]:
+    memories: dict[str, Memory] = {}
+    after = ""
+    while ids := await store.ids(space, after=after, limit=_BATCH):
+        memories |= await store.get(space, ids)
+        after = ids[-1]
+    return memories
+
+
+def _print_scale(scale: Scale) -> list[Check]:
+    print(
+        f"{scale.memories:,} memories: {scale.total:.1f} s, {scale.cpu_seconds:.1f} s of CPU, {scale.resident:,.0f} MB"
+    )
+    for name, seconds in scale.seconds.items():
+        print(f"  {name}: {seconds:.1f} s, {scale.changes[name]:,} changes")
+    print(f"  recall p50 / p95 in ms: {scale.idle.p50:.1f} / {scale.idle.p95:.1f} without curation, "
+          f"{scale.beside.p50:.1f} / {scale.beside.p95:.1f} beside it ({scale.beside.count:,} questions)")  # fmt: skip
+    checks = [at_most("p95 of recall beside curation", scale.beside.p95 / scale.idle.p95, _TARGET_SLOWDOWN, "times")]
+    if scale.memories <= _TARGET_MEMORIES:
+        checks.append(at_most(f"curation of {scale.memories:,} memories", scale.total, _TARGET_SECONDS, "s"))
+    return checks
+
+
+def _print_kept(kept: Kept) -> list[Check]:
+    share = kept.traced / kept.statements if kept.statements else 1.0
+    print(f"LoCoMo: {kept.made} memories made, {kept.archived} episodes archived, R@10 {kept.before:.4f} before and "
+          f"{kept.after:.4f} after")  # fmt: skip
+    return [
+        (
+            f"statements in the memory or linked from it: {share:.1%} of {kept.statements}, all",
+            kept.traced == kept.statements,
+        ),
+        (f"R@10 with curation: {kept.after:.4f}, at least {kept.before:.4f}", kept.after >= kept.before),
+    ]
+
+
+def _progress(text: str) -> None:
+    print(f"\r{text[:150]:<100}", end="", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
