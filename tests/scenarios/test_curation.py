@@ -2,17 +2,17 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from scrubjay.curation.runner import STALE
-from scrubjay.curation.schedule import LEASE
+from scrubjay.curation.runner import STALE, CurationRunner
+from scrubjay.curation.schedule import LEASE, Schedule, SpaceRecord
 from scrubjay.errors import DiskFull, InvalidInput, NotFound, WrongState
 from scrubjay.model.curation import RunState
 from scrubjay.model.memory import Memory, Tier
-from scrubjay.model.requests import Edit, RecallRequest
+from scrubjay.model.requests import Edit, RecallRequest, StatusRequest
 from tests.backends import backend
 from tests.curated import OWNER, STORES, CuratedMemory, open_curated
 from tests.fakes.build import a_commit, a_rewrite, revised
@@ -69,7 +69,7 @@ async def test_unused_memories_become_episodic_and_come_back_when_used(memory: C
 
 async def test_undo_takes_a_run_back_for_good(memory: CuratedMemory) -> None:
     stored = [await memory.keep(f"note {number}", days=40) for number in range(3)]
-    report = await memory.curate()
+    report = await memory.curate("tiers")
     edited = await memory.engine.apply_edit(stored[0].id, Edit(fields={"title": "Edited since"}), who=OWNER)
     undone = await memory.undo(report.run)
     assert {written.id for written in undone.done} == {stored[1].id, stored[2].id}
@@ -79,7 +79,7 @@ async def test_undo_takes_a_run_back_for_good(memory: CuratedMemory) -> None:
     assert [(await memory.now(item)).updated_at for item in stored[1:]] == [item.updated_at for item in stored[1:]]
     assert (await memory.reports())[0].state is RunState.UNDONE
     memory.clock.advance(2 * DAY)
-    assert (await memory.curate()).planned == 0, "what was taken back is not done again the next night"
+    assert (await memory.curate("tiers")).planned == 0, "what was taken back is not done again the next night"
     with pytest.raises(NotFound):
         await memory.undo("no-such-run")
 
@@ -99,7 +99,7 @@ async def test_what_changed_since_the_plan_is_skipped_and_named(
         return await get_page(*args)  # type: ignore[arg-type]
 
     monkeypatch.setattr("scrubjay.curation.stored_runs.StoredRuns.get_page", change_first)
-    report = await memory.curate()
+    report = await memory.curate("tiers")
     assert (report.planned, report.done, report.skipped) == (4, 1, 3)
     outcomes = {change.ids[0]: change.outcome for change in report.changes}
     assert outcomes == {edited.id: STALE, read.id: "it was used since", purged.id: STALE, untouched.id: "done"}
@@ -147,7 +147,7 @@ async def _curate_until(memory: CuratedMemory, monkeypatch: pytest.MonkeyPatch, 
         for name in ("commit", "put_document", "delete_document"):
             fail_at(name)
         try:
-            return await memory.curate()
+            return await memory.curate("tiers")
         except (DiskFull, WrongState):
             return None
 
@@ -160,7 +160,7 @@ async def test_one_runner_at_a_time_over_several_servers(tmp_path: Path) -> None
         ):
             for number in range(120):
                 await first.keep(f"note {number}", days=40)
-            answers = await asyncio.gather(first.curate(), second.curate(), return_exceptions=True)
+            answers = await asyncio.gather(first.curate("tiers"), second.curate("tiers"), return_exceptions=True)
             refused = [answer for answer in answers if isinstance(answer, WrongState)]
             assert len(refused) == 1
             (report,) = await second.reports()
@@ -178,12 +178,12 @@ async def test_a_runner_that_lost_its_lease_stops(memory: CuratedMemory, monkeyp
         if is_first:
             is_first = False
             memory.clock.advance(DAY)
-            assert (await memory.curate()).state is RunState.DONE
+            assert (await memory.curate("tiers")).state is RunState.DONE
         await pause(work)  # type: ignore[arg-type]
 
     monkeypatch.setattr(memory.runner, "_pause", jump)
     with pytest.raises(WrongState):
-        await memory.curate()
+        await memory.curate("tiers")
     (report,) = await memory.reports()
     assert (report.state, report.done) == (RunState.DONE, 60)
 
@@ -201,7 +201,7 @@ async def test_clock_that_jumped_back_blocks_nothing(memory: CuratedMemory) -> N
 
 
 async def test_an_empty_space_and_an_unknown_job(memory: CuratedMemory) -> None:
-    report = await memory.curate()
+    report = await memory.curate("tiers")
     assert (report.state, report.planned, report.changes) == (RunState.DONE, 0, ())
     assert await memory.store.spaces() == [], "nothing was stored"
     assert await memory.reports() == ()
@@ -211,10 +211,69 @@ async def test_an_empty_space_and_an_unknown_job(memory: CuratedMemory) -> None:
 
 async def test_recall_finds_what_was_moved(memory: CuratedMemory) -> None:
     stored = await memory.keep("Sarah keeps bees in Lyon", days=40)
-    await memory.curate()
+    await memory.curate("tiers")
     recalled = await memory.engine.recall(RecallRequest.of(query="who keeps bees?", tier="episodic"), who=OWNER)
     assert [hit.id for hit in recalled.hits] == [stored.id]
 
 
 async def _tiers(memory: CuratedMemory, stored: list[Memory]) -> list[Tier]:
     return [(await memory.now(item)).tier for item in stored]
+
+
+async def test_what_fell_due_while_no_daemon_ran_is_done_once_at_its_start(memory: CuratedMemory) -> None:
+    await memory.keep("a note", days=40)
+    assert await memory.runner.run_due() == 0, "a space that is new waits for a day"
+    memory.clock.advance(10 * DAY)
+    restarted = CurationRunner(memory.engine, memory.store)
+    assert await restarted.run_due() == 1
+    assert await restarted.run_due() == 0
+    (report,) = await memory.reports()
+    assert (report.state, report.counts["tiers"]) == (RunState.DONE, {"working → episodic": 1})
+    status = await memory.engine.status(StatusRequest(), who=OWNER)
+    assert (status.curation["run"], status.tiers) == (report.run, {"episodic": 1})
+    assert str(status.curation["next"]) > str(status.curation["last"])
+
+
+async def test_an_interrupted_run_goes_on_at_the_next_start(
+    memory: CuratedMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(60):
+        await memory.keep(f"note {number}", days=40)
+    await memory.runner.run_due()
+    memory.clock.advance(2 * DAY)
+    with monkeypatch.context() as patch:
+        # The daemon stops while the first page is being applied.
+        patch.setattr("scrubjay.curation.tiers.TierJob.apply", _stop)
+        with pytest.raises(asyncio.CancelledError):
+            await memory.runner.run_due()
+    assert [report.state for report in await memory.reports()] == [RunState.RUNNING]
+    assert await CurationRunner(memory.engine, memory.store).run_due() == 1
+    (report,) = await memory.reports()
+    assert (report.state, report.counts["tiers"]) == (RunState.DONE, {"working → episodic": 60})
+
+
+async def _stop(*_: object) -> str:
+    raise asyncio.CancelledError
+
+
+async def test_quiet_hours_and_no_schedule(tmp_path: Path) -> None:
+    schedule = Schedule.parse(hours=24, quiet="8:00-18:30")
+    night = Schedule.parse(hours=24, quiet="22-6")
+    local = datetime(2026, 5, 31, 12).astimezone()
+    assert [schedule.is_quiet(local.replace(hour=hour)) for hour in (7, 8, 18, 19)] == [False, True, True, False]
+    assert [night.is_quiet(local.replace(hour=hour)) for hour in (5, 6, 21, 22)] == [True, False, False, True]
+    with pytest.raises(InvalidInput, match="SCRUBJAY_CURATION_QUIET"):
+        Schedule.parse(hours=24, quiet="at night")
+    async with open_curated(tmp_path, schedule=Schedule(hours=0)) as memory:
+        await memory.keep("a note", days=40)
+        await memory.runner.run_due()
+        memory.clock.advance(2 * DAY)
+        assert await memory.runner.run_due() == 0
+
+
+def test_spaces_start_at_different_times() -> None:
+    schedule, start = Schedule(), datetime(2026, 5, 31, tzinfo=UTC)
+    waits = {schedule.due_of("tiers", SpaceRecord(space=f"team-{number}", since=start)) - start for number in range(50)}
+    assert len(waits) == 50
+    assert min(waits) >= DAY
+    assert max(waits) <= DAY * 1.1

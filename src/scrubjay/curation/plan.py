@@ -91,8 +91,9 @@ class CurationContext:
 
         With `is_update` it counts as a change of what the memory says: otherwise it stays as old as it was in lists.
         """
-        now = self.now
-        updated_at = max(now, memory.updated_at) if is_update else memory.updated_at
+        # The clock may have been set back.
+        now = max(self.now, memory.updated_at)
+        updated_at = now if is_update else memory.updated_at
         revised = replace(memory, **{**fields, "version": memory.version + 1, "updated_at": updated_at})
         return Write(
             memory=revised, base=memory.version, action=Action.REVISED, passages=passages_of(revised), message=message,

@@ -10,13 +10,13 @@ from datetime import UTC, datetime, timedelta
 from scrubjay.curation.plan import CurationContext, CurationJob
 from scrubjay.curation.prune import prune
 from scrubjay.curation.registry import JOBS, require_jobs
-from scrubjay.curation.schedule import COLLECTION, KEY, LEASE, Schedule, SpaceRecord
+from scrubjay.curation.schedule import LEASE, Schedule, SpaceRecord
 from scrubjay.curation.stored_runs import PAGE_SIZE, PlanPage, StoredRuns, new_run
 from scrubjay.engine import Engine
 from scrubjay.errors import BodyDamaged, ScrubjayError, StaleVersion, StoreError, WrongState
 from scrubjay.model.caller import Caller
 from scrubjay.model.change import Action
-from scrubjay.model.curation import AGENT, CurationReport, CurationRun, PlannedChange, RunState
+from scrubjay.model.curation import AGENT, SCHEDULE, SCHEDULE_KEY, CurationReport, CurationRun, PlannedChange, RunState
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Memory
 from scrubjay.model.requests import CurateRequest, CurationsRequest, PruneRequest, RulesRequest
@@ -111,7 +111,7 @@ class CurationRunner:
             return 0
         await self._schedule_spaces(now)
         runs = 0
-        for document in await self._store.due_documents(COLLECTION, now=now, limit=_MAX_DUE):
+        for document in await self._store.due_documents(SCHEDULE, now=now, limit=_MAX_DUE):
             record = SpaceRecord.from_document(document)
             # Another runner may have been faster.
             with suppress(WrongState, StaleVersion):
@@ -352,7 +352,7 @@ class CurationRunner:
             raise _Interrupted from None
 
     async def _record(self, space: str) -> SpaceRecord | None:
-        document = await self._store.document(space, COLLECTION, KEY)
+        document = await self._store.document(space, SCHEDULE, SCHEDULE_KEY)
         return None if document is None else SpaceRecord.from_document(document)
 
     async def _hold(self, record: SpaceRecord, *, run: str) -> SpaceRecord:

@@ -9,12 +9,11 @@ from typing import Self, cast
 from scrubjay.curation.plan import DAILY
 from scrubjay.curation.registry import JOBS
 from scrubjay.errors import InvalidInput
+from scrubjay.model.curation import SCHEDULE, SCHEDULE_KEY
 from scrubjay.model.document import Document
 from scrubjay.model.memory import Json
 from scrubjay.model.timestamps import parse_moment, to_iso
 
-COLLECTION = "curation"
-KEY = "schedule"
 LEASE = timedelta(minutes=2)
 """A run belongs to its runner for so long after its last sign of life; then another runner may go on with it."""
 # So much later than planned may a run start, so that many spaces do not start together.
@@ -107,7 +106,7 @@ class SpaceRecord:
             "run": self.run, "until": None if self.until is None else to_iso(self.until),
         }  # fmt: skip
         return Document(
-            space=self.space, collection=COLLECTION, key=KEY, value=value, version=self.version or 1, at=at,
+            space=self.space, collection=SCHEDULE, key=SCHEDULE_KEY, value=value, version=self.version or 1, at=at,
             due=self.due,
         )  # fmt: skip
 

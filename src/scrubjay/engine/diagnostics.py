@@ -5,17 +5,21 @@ import os
 import random
 import shutil
 import stat
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from scrubjay.engine.dependencies import PlainFile
 from scrubjay.engine.scrub import known_damage, scrub
 from scrubjay.errors import EmbeddingUnavailable, ScrubjayError
 from scrubjay.lookup.references import TolerantReader
-from scrubjay.model.memory import State
+from scrubjay.model.curation import ARROW, RUNS, SCHEDULE, SCHEDULE_KEY, CurationRun, RunState
+from scrubjay.model.memory import State, Tier
 from scrubjay.model.query import Filter
 from scrubjay.model.results import Check, DoctorReport, Status
+from scrubjay.model.timestamps import to_iso
 from scrubjay.ports import Clock, DamagedBody, Embedder, RecordStore, StoreStatistics
 from scrubjay.ports.models import ENGLISH_MODEL
 from scrubjay.text.tokens import LANGUAGE_TERMS
@@ -24,6 +28,9 @@ from scrubjay.version import VERSION
 _LOW_DISK_SPACE = 100 * 1024 * 1024
 _MAX_MISSING = 1000
 _MAX_LISTED = 5
+# The flow between tiers is that of so many days, in at most so many runs.
+_FLOW = timedelta(days=30)
+_RUNS = 40
 _PAGE_SIZE = 200
 # From this share of passages on a space counts as one of other languages.
 _FOREIGN_SHARE = 0.2
@@ -49,6 +56,8 @@ class Subject:
 async def status(subject: Subject, *, space: str) -> Status:
     """Return health and sizes."""
     statistics = await subject.store.statistics(space)
+    tiers = dict(await subject.store.facet_values(space, "tier", state=State.LIVE, limit=len(Tier)))
+    runs = await _curation_runs(subject.store, space=space)
     embedding, degraded = await _embedding(subject.embedder)
     if problem := subject.index.get("problem"):
         degraded.append(str(problem))
@@ -80,8 +89,35 @@ async def status(subject: Subject, *, space: str) -> Status:
             "raw_bodies": statistics.raw_bodies,
             "flagged_bodies": statistics.flagged_bodies,
         },
+        tiers={tier.value: tiers[tier.value] for tier in Tier if tier.value in tiers},
+        tier_flow=_tier_flow(runs, since=subject.clock.now() - _FLOW),
+        curation=await _curation(runs, subject.store, space=space),
         degraded=tuple(degraded),
     )
+
+
+async def _curation_runs(store: RecordStore, *, space: str) -> list[CurationRun]:
+    return [CurationRun.from_document(document) for document in await store.latest_documents(space, RUNS, limit=_RUNS)]
+
+
+def _tier_flow(runs: Sequence[CurationRun], *, since: datetime) -> dict[str, int]:
+    """Return how many memories went from each tier to another, without the runs that were taken back."""
+    flow: Counter[str] = Counter()
+    for run in runs:
+        if run.started_at >= since and run.state is not RunState.UNDONE:
+            flow.update(
+                {step: count for steps in run.counts.values() for step, count in steps.items() if ARROW in step}
+            )
+    return dict(sorted(flow.items()))
+
+
+async def _curation(runs: Sequence[CurationRun], store: RecordStore, *, space: str) -> dict[str, str | int]:
+    schedule = await store.document(space, SCHEDULE, SCHEDULE_KEY)
+    due = {"next": to_iso(schedule.due)} if schedule is not None and schedule.due is not None else {}
+    if not runs:
+        return {**due}
+    last = max(runs, key=lambda run: run.started_at)
+    return {"last": to_iso(last.started_at), "state": last.state.value, "changed": last.done, "run": last.id, **due}
 
 
 async def doctor(subject: Subject, *, space: str, deep: bool, trashed: Sequence[str] = ()) -> DoctorReport:

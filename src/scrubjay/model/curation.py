@@ -14,6 +14,9 @@ AGENT = "curation"
 """The author of the versions that curation makes."""
 RUNS = "curation-runs"
 """The collection of runs, by their id."""
+SCHEDULE = "curation"
+"""The collection of what is due: one document a space."""
+SCHEDULE_KEY = "schedule"
 ARROW = " → "
 
 

@@ -288,6 +288,11 @@ class Status:
     embedding: dict[str, str | int | bool]
     index: dict[str, str | int | bool]
     compression: dict[str, float | int]
+    # How many live memories each tier has, and how many curation has moved in the last 30 days.
+    tiers: dict[str, int] = field(default_factory=dict[str, int])
+    tier_flow: dict[str, int] = field(default_factory=dict[str, int])
+    # The last run of curation, and when the daemon starts the next; empty before the first.
+    curation: dict[str, str | int] = field(default_factory=dict[str, str | int])
     # The folder of notes; empty if there is none.
     vault: dict[str, str | int | bool] = field(default_factory=dict[str, str | int | bool])
     # Today's use of the language model; empty if there is none.
@@ -300,7 +305,10 @@ class Status:
     def limited_to_space(self) -> "Status":
         """The part that concerns the space alone, for callers that may not use all spaces."""
         problems = {name: value for name, value in self.index.items() if name == "problem"}
-        return replace(self, data="", store={}, index=problems, compression={}, vault={}, llm={}, daemon={})
+        curation = {name: value for name, value in self.curation.items() if name != "next"}
+        return replace(
+            self, data="", store={}, index=problems, compression={}, curation=curation, vault={}, llm={}, daemon={}
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,10 +97,12 @@ async def _restore(memory: Memory, base: int | None, *, origin: Origin, store: R
     restored = replace(earlier, **{name: getattr(memory, name) for name in _NOT_COMPARED})
     restored = replace(restored, version=memory.version + 1)
     message = "undo of its creation" if base is None else f"undo, back to version {base}"
+    # The clock may have been set back.
+    at = max(origin.at, memory.updated_at)
     if base is not None and earlier.updated_at == memory.updated_at:
         # What did not count as an update is taken back without one.
-        return version_write(restored, base=memory.version, action=Action.UNDONE, message=message, at=origin.at)
-    restored = replace(restored, updated_at=max(origin.at, memory.updated_at))
+        return version_write(restored, base=memory.version, action=Action.UNDONE, message=message, at=at)
+    restored = replace(restored, updated_at=at)
     return version_write(restored, base=memory.version, action=Action.UNDONE, message=message)
 
 

@@ -204,8 +204,10 @@ def _show_status(result: Status) -> None:
         ("space", result.space),
         ("data", result.data),
         ("memories", _list_values(result.memories) or "none"),
+        ("tiers", _list_tiers(result) or "none"),
         ("versions", result.versions),
         ("relations", result.relations),
+        ("curation", _list_values(result.curation) or "not yet"),
         ("store", _list_values(result.store)),
         ("bodies", f"{result.compression['saved']:.0%} smaller than plain JSON"),
         ("embedding", _list_values(result.embedding)),
@@ -219,6 +221,11 @@ def _show_status(result: Status) -> None:
         say(f"{name:<9}  {value}")
     for note in result.degraded:
         say(f"note: {note}")
+
+
+def _list_tiers(result: Status) -> str:
+    flow = ", ".join(f"{count:,} {step}" for step, count in result.tier_flow.items())
+    return _list_values(result.tiers) + (f" (in 30 days: {flow})" if flow else "")
 
 
 def _list_values(values: dict[str, T]) -> str:

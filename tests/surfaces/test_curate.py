@@ -1,0 +1,49 @@
+"""`scrubjay curate`: the plan, the run, its report and its undo, as a person sees them."""
+
+from pathlib import Path
+
+import pytest
+from tests.surfaces.shell import run, run_json
+
+
+def test_a_person_plans_runs_looks_and_takes_back(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = tmp_path / "clock"
+    monkeypatch.setenv("SCRUBJAY_CLOCK_FILE", str(clock))
+    clock.write_text("2026-01-01T12:00:00Z")
+    run("remember", "Sarah parked on level three", "--name", "parking")
+    assert run("curate", "--last").code == 3
+    clock.write_text("2026-03-01T18:00:00Z")
+
+    plan = run("curate", "tiers", "--dry-run").out
+    assert plan.startswith("would change 1 memories (tiers); nothing was written\n  tiers: 1 working → episodic")
+    assert "parking" in plan
+    assert "59 days old, read 0 times" in plan
+    assert run_json("status")["tiers"] == {"working": 1}
+
+    done = run("curate", "tiers").out
+    assert done.startswith("done: changed 1 of 1 (tiers")
+    assert "scrubjay curate --undo " in done
+    status = run_json("status")
+    assert (status["tiers"], status["tier_flow"]) == ({"episodic": 1}, {"working → episodic": 1})
+    assert "episodic 1 (in 30 days: 1 working → episodic)" in run("status").out
+
+    report = run_json("curate", "--last")["report"]
+    assert run("curate", "--last").out == done
+    assert run("curate", "--undo", str(report["run"])).out.startswith("undone")  # type: ignore[index]
+    assert run_json("status")["tier_flow"] == {}
+    assert run("curate", "--last").out.startswith("undone: ")
+    assert run_json("curate", "tiers")["report"]["planned"] == 0  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("typed", "code"),
+    [
+        (("curate", "sweep"), 2),
+        (("curate", "tiers", "--last"), 2),
+        (("curate", "--last", "--undo", "x"), 2),
+        (("curate", "--undo", "no-such-run"), 3),
+        (("curate", "--undo", "last"), 3),
+    ],
+)
+def test_what_makes_no_sense_is_refused(home: Path, typed: tuple[str, ...], code: int) -> None:
+    assert run(*typed).code == code
